@@ -1,0 +1,239 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, request as send } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { fileURLToPath } from 'node:url'
+import { float64, int32, tableFromArrays, tableToIPC } from '@uwdata/flechette'
+import { serve } from '../src/http/index.ts'
+import { openCatalog } from '../src/index.ts'
+import { type Load, load, requestBytes } from './support/http-load.ts'
+import { median, report } from './support/measure.ts'
+
+/*
+ * What HTTP costs: a catalog on disk, served with a static token, beside a bare node:http server that reads the
+ * request and answers the same bytes. Each server has a process of its own and they take turns.
+ */
+
+const token = 'bench-token-0123456789abcdef'
+const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+const connections = 64
+const roundMillis = 1_500
+const roundCount = 7
+
+const roles = { catalog: serveCatalog, bare: serveBare, disk: serveDisk }
+const role = process.argv[2] as keyof typeof roles | undefined
+if (role) await roles[role](process.argv[3]!)
+else await main()
+
+async function main(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'tabularium-bench-'))
+  const catalog = await start('catalog', folder)
+  try {
+    await question(
+      catalog.url,
+      'describe',
+      requestBytes('POST', '/v1/table/prod$table_000/describe', headers, '{}'),
+      0.8,
+    )
+    await question(
+      catalog.url,
+      'list a page of 100',
+      requestBytes('GET', '/v1/namespace/prod/table/list?limit=100', headers),
+      0.6,
+    )
+    await inserts(catalog, folder)
+  } finally {
+    await stop(catalog)
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+interface Server {
+  readonly child: ChildProcess
+  readonly url: string
+}
+
+async function question(url: string, what: string, request: Buffer, target: number): Promise<void> {
+  const answer = await answerTo(url, request)
+  const bare = await start('bare', answer)
+  const measured = {
+    catalog: [] as Load[],
+    bare: [] as Load[],
+  }
+  try {
+    for (let round = -1; round < roundCount; round++) {
+      const ours = await load(url, request, connections, roundMillis)
+      const theirs = await load(bare.url, request, connections, roundMillis)
+      // The first round warms up.
+      if (round >= 0) {
+        measured.catalog.push(ours)
+        measured.bare.push(theirs)
+      }
+    }
+  } finally {
+    await stop(bare)
+  }
+  const middle = (name: keyof typeof measured, field: keyof Load) =>
+    median(measured[name].map((one) => one[field]))
+  const ratio = (field: keyof Load) =>
+    median(measured.catalog.map((one, round) => one[field] / measured.bare[round]![field]))
+  report(`${what}: catalog`, middle('catalog', 'perSecond'), '/s')
+  report(`${what}: bare node:http`, middle('bare', 'perSecond'), '/s')
+  report(`${what}: catalog, p99`, middle('catalog', 'p99'), 'ms')
+  report(`${what}: bare node:http, p99`, middle('bare', 'p99'), 'ms')
+  report(`${what}: speed, ratio`, ratio('perSecond'), '', { atLeast: target })
+  report(`${what}: p99, ratio`, ratio('p99'), '', { below: 2 })
+}
+
+/** 100 MB of Arrow inserted, beside the body read and written to disk. */
+async function inserts(catalog: Server, folder: string): Promise<void> {
+  const rows = 8_400_000
+  const body = Buffer.from(
+    tableToIPC(
+      tableFromArrays(
+        {
+          a: Float64Array.from({ length: rows }, (_, i) => i / 3),
+          b: Int32Array.from({ length: rows }, (_, i) => i),
+        },
+        { types: { a: float64(), b: int32() } },
+      ),
+      { format: 'stream' },
+    )!,
+  )
+  const disk = await start('disk', join(folder, 'body'))
+  const times = { catalog: [] as number[], disk: [] as number[] }
+  try {
+    for (let round = -1; round < 5; round++) {
+      const path = `/v1/table/big_${round + 1}/create`
+      const ours = await timed(() => post(catalog.url + path, body))
+      const theirs = await timed(() => post(disk.url + path, body))
+      if (round >= 0) {
+        times.catalog.push(ours)
+        times.disk.push(theirs)
+      }
+    }
+  } finally {
+    await stop(disk)
+  }
+  const megabytes = Math.round(body.length / 1e6)
+  const ratio = median(times.disk.map((theirs, round) => theirs / times.catalog[round]!))
+  report(`insert ${megabytes} MB: catalog`, median(times.catalog), 'ms')
+  report(`insert ${megabytes} MB: read, write and sync a file`, median(times.disk), 'ms')
+  report(`insert ${megabytes} MB: speed, ratio`, ratio, '', { atLeast: 0.5 })
+  const before = await peakMemory(catalog)
+  const all = await timed(() =>
+    Promise.all(Array.from({ length: 10 }, (_, i) => post(`${catalog.url}/v1/table/ten_${i}/create`, body))),
+  )
+  report(`ten of them at once`, all, 'ms')
+  report('memory before them (RSS)', before, 'MB')
+  report('memory at most while they ran (RSS)', await peakMemory(catalog), 'MB')
+}
+
+async function timed(run: () => Promise<unknown>): Promise<number> {
+  const start = performance.now()
+  await run()
+  return performance.now() - start
+}
+
+function post(url: string, body: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = send(url, {
+      method: 'POST',
+      headers: {
+        ...headers,
+        'content-type': 'application/vnd.apache.arrow.stream',
+        'content-length': body.length,
+      },
+    })
+    request.on('error', reject).on('response', (response) => {
+      let text = ''
+      response.on('data', (chunk) => {
+        text += chunk
+      })
+      response.on('end', () => (response.statusCode === 200 ? resolve() : reject(new Error(text))))
+    })
+    request.end(body)
+  })
+}
+
+async function answerTo(url: string, request: Buffer): Promise<string> {
+  const [, method, path] = /^(\w+) (\S+)/.exec(request.toString('latin1'))!
+  const response = await fetch(url + path, {
+    method: method!,
+    headers,
+    ...(method === 'POST' ? { body: '{}' } : {}),
+  })
+  return response.text()
+}
+
+async function start(name: keyof typeof roles, argument: string): Promise<Server> {
+  const child = fork(fileURLToPath(import.meta.url), [name, argument])
+  const [url] = (await once(child, 'message')) as [string]
+  return { child, url }
+}
+
+async function stop({ child }: Server): Promise<void> {
+  if (child.exitCode !== null) return
+  child.kill()
+  await once(child, 'exit')
+}
+
+async function peakMemory({ child }: Server): Promise<number> {
+  child.send('memory')
+  const [bytes] = (await once(child, 'message')) as [number]
+  return Math.round(bytes / 1e6)
+}
+
+async function serveCatalog(folder: string): Promise<void> {
+  const catalog = await openCatalog(join(folder, 'catalog'))
+  await catalog.createNamespace({ id: ['prod'] })
+  for (let i = 0; i < 200; i++) {
+    await catalog.declareTable({
+      id: ['prod', `table_${String(i).padStart(3, '0')}`],
+      properties: { owner: 'bench' },
+    })
+  }
+  const server = await serve(catalog, { auth: { tokens: [token] }, port: 0 })
+  let peak = 0
+  setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage.rss())
+  }, 20)
+  process.on('message', () => {
+    process.send!(peak)
+    peak = 0
+  })
+  process.send!(server.url)
+}
+
+async function serveBare(answer: string): Promise<void> {
+  const body = Buffer.from(answer)
+  listen((request, response) => {
+    request.resume()
+    request.on('end', () => {
+      response.writeHead(200, {
+        'content-type': 'application/json; charset=utf-8',
+        'content-length': body.length,
+      })
+      response.end(body)
+    })
+  })
+}
+
+async function serveDisk(path: string): Promise<void> {
+  listen(async (request, response) => {
+    await pipeline(request, createWriteStream(path, { flush: true }))
+    response.writeHead(200, { 'content-length': 2 })
+    response.end('{}')
+  })
+}
+
+function listen(handler: NonNullable<Parameters<typeof createServer>[1]>): void {
+  const server = createServer(handler).listen(0, '127.0.0.1', () => {
+    process.send!(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  })
+}

@@ -1,0 +1,39 @@
+import { CatalogError } from '../errors.ts'
+
+/** The refusal of every operation on a store that was closed. */
+export function closedError(): CatalogError {
+  return new CatalogError('ServiceUnavailable', 'The catalog is closed: open it again to use it.')
+}
+
+/** The refusal of a reader or writer that outlived its transaction. */
+export function endedError(): CatalogError {
+  return new CatalogError(
+    'Internal',
+    'A reader or writer was used after its transaction ended: do all reading and writing inside the body.',
+  )
+}
+
+/** The refusal of a transaction begun inside the body of another. */
+export function nestedError(): CatalogError {
+  return new CatalogError(
+    'Internal',
+    'A transaction was begun inside the body of another: use the reader or writer the body was given.',
+  )
+}
+
+/**
+ * Runs the body of a transaction and answers with what it returns. A body that returns a promise is refused,
+ * since what it does after its first pause would happen outside of the transaction.
+ */
+export function runBody<A, T>(body: (access: A) => T, access: A): T {
+  const result = body(access)
+  if (typeof (result as { then?: unknown } | undefined | null)?.then === 'function') {
+    // Nobody else will look at the promise; its own failure must not end the process.
+    Promise.resolve(result).catch(() => {})
+    throw new CatalogError(
+      'Internal',
+      'The body of a transaction returned a promise: make it synchronous and do slow work before it.',
+    )
+  }
+  return result
+}

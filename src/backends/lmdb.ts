@@ -1,0 +1,117 @@
+import { CatalogError } from '../errors.ts'
+import type { Reader, Store, StoreFeatures, Writer } from '../store/store.ts'
+import { closedError, nestedError, runBody } from './body.ts'
+import { LmdbReader, LmdbWriter } from './lmdb/access.ts'
+import { acquire, type Environment, type LmdbStoreOptions, release } from './lmdb/environment.ts'
+import { storeFailure } from './lmdb/failure.ts'
+
+export { type LmdbStoreOptions, storeFiles } from './lmdb/environment.ts'
+
+/** A store in an LMDB data file. */
+export interface LmdbStore extends Store {
+  /** The data file; its lock file lies beside it. */
+  readonly path: string
+}
+
+/**
+ * Opens the store in `directory`, whose records lie in the file `catalog.mdb`, and makes it when it is
+ * missing. Any number of processes may have it open at once, and so may any number of stores in one process.
+ * A resolved write is on disk. Opening and reading change no record. Fails with `InvalidInput` when there is
+ * nothing to open or the file is no LMDB file, `PermissionDenied` when the user may not use it, and
+ * `ServiceUnavailable` when the disk is full.
+ */
+export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<LmdbStore> {
+  return new LmdbDirectoryStore(await acquire(directory, options), options.readOnly ?? false)
+}
+
+const features: StoreFeatures = Object.freeze({ durable: true, multiProcess: true, snapshots: false })
+
+class LmdbDirectoryStore implements LmdbStore {
+  readonly features = features
+  readonly path: string
+  readonly #environment: Environment
+  readonly #readOnly: boolean
+  readonly #pending = new Set<Promise<unknown>>()
+  #closing: Promise<void> | undefined
+
+  constructor(environment: Environment, readOnly: boolean) {
+    this.path = environment.path
+    this.#environment = environment
+    this.#readOnly = readOnly
+  }
+
+  async read<T>(body: (reader: Reader) => T): Promise<T> {
+    this.#refuse()
+    const environment = this.#environment
+    // LMDB keeps a snapshot for up to a millisecond; without it the next look takes a new one, which lasts
+    // through the body, since nothing else runs meanwhile.
+    environment.db.resetReadTxn()
+    const reader = new LmdbReader(environment.db, this.path)
+    environment.busy = true
+    try {
+      return runBody(body, reader)
+    } finally {
+      environment.busy = false
+      reader.ended = true
+    }
+  }
+
+  async write<T>(body: (writer: Writer) => T): Promise<T> {
+    this.#refuse()
+    if (this.#readOnly) {
+      throw new CatalogError(
+        'PermissionDenied',
+        `${this.path} was opened for reading only: open it without \`readOnly\` to change it.`,
+      )
+    }
+    const written = this.#write(body)
+    this.#pending.add(written)
+    try {
+      return await written
+    } finally {
+      this.#pending.delete(written)
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finish()
+    return this.#closing
+  }
+
+  async #write<T>(body: (writer: Writer) => T): Promise<T> {
+    const environment = this.#environment
+    let result: T | undefined
+    let thrown: { readonly error: unknown } | undefined
+    try {
+      // Only child transactions undo what a throw leaves behind; many share one commit and one sync.
+      await environment.db.childTransaction(() => {
+        const writer = new LmdbWriter(environment.db, this.path)
+        environment.busy = true
+        try {
+          result = runBody(body, writer)
+          if (writer.failure) throw writer.failure
+        } catch (error) {
+          thrown = { error }
+          throw error
+        } finally {
+          environment.busy = false
+          writer.ended = true
+        }
+      })
+    } catch (error) {
+      if (thrown) throw thrown.error
+      throw await storeFailure(error, this.path)
+    }
+    return result as T
+  }
+
+  async #finish(): Promise<void> {
+    await Promise.allSettled(this.#pending)
+    await release(this.#environment)
+  }
+
+  #refuse(): void {
+    if (this.#closing) throw closedError()
+    if (this.#environment.busy) throw nestedError()
+  }
+}

@@ -1,0 +1,127 @@
+import type { Key as LmdbKey } from 'lmdb'
+import { checkedKey } from '../../store/key.ts'
+import { type Cut, type Span, spanOf } from '../../store/range.ts'
+import type { Entry, Key, Range, Reader, Value, Writer } from '../../store/store.ts'
+import { endedError } from '../body.ts'
+import type { Database } from './environment.ts'
+import { explain } from './failure.ts'
+
+/** A range is fetched in pieces of so many entries at most. */
+const largestPiece = 1024
+
+/** Sorts after every part a key can hold, since no UTF-8 text contains this byte. */
+const beyond = Uint8Array.of(0xff)
+
+/** Reads in LMDB's current transaction, until it is ended. */
+export class LmdbReader implements Reader {
+  readonly db: Database
+  readonly path: string
+  ended = false
+
+  constructor(db: Database, path: string) {
+    this.db = db
+    this.path = path
+  }
+
+  get<V extends Value = Value>(key: Key): V | undefined {
+    if (this.ended) throw endedError()
+    const checked = checkedKey(key)
+    try {
+      return this.db.get(checked as LmdbKey) as V | undefined
+    } catch (error) {
+      throw explain(error, this.path)
+    }
+  }
+
+  range<V extends Value = Value>(range: Range): Iterable<Entry<V>> {
+    if (this.ended) throw endedError()
+    const span = spanOf(range)
+    return span ? { [Symbol.iterator]: () => this.#walk<V>(span) } : []
+  }
+
+  /** No cursor stays open between two pieces, so a walk may be left anywhere and may change what it walks. */
+  *#walk<V extends Value>(span: Span): Generator<Entry<V>, void, undefined> {
+    let { lower, upper, limit } = span
+    for (let piece = 0; limit > 0; piece++) {
+      const size = Math.min(limit, pieceSize(piece, span.limit))
+      const entries = this.#fetch<V>(lower, upper, span.reverse, size)
+      for (const entry of entries) {
+        yield entry
+        if (this.ended) throw endedError()
+      }
+      if (entries.length < size) return
+      limit -= size
+      const { key } = entries[size - 1]!
+      if (span.reverse) upper = { key, side: 'before' }
+      else lower = { key, side: 'after' }
+    }
+  }
+
+  #fetch<V extends Value>(
+    lower: Cut | undefined,
+    upper: Cut | undefined,
+    reverse: boolean,
+    limit: number,
+  ): Entry<V>[] {
+    if (this.ended) throw endedError()
+    // What LMDB calls the start is where it begins to walk. A cut is encoded to what lies right at it, so
+    // that the lower one belongs to the range and the upper one does not.
+    const from = lower && encodable(lower)
+    const to = upper && encodable(upper)
+    const options = reverse
+      ? { reverse, limit, exclusiveStart: true, inclusiveEnd: true, ...optional(to, from) }
+      : { limit, ...optional(from, to) }
+    const entries: Entry<V>[] = []
+    try {
+      for (const { key, value } of this.db.getRange(options)) {
+        entries.push({ key: (Array.isArray(key) ? key : [key]) as Key, value: value as V })
+      }
+    } catch (error) {
+      throw explain(error, this.path)
+    }
+    return entries
+  }
+}
+
+/** Reads and changes in LMDB's current write transaction, until it is ended. */
+export class LmdbWriter extends LmdbReader implements Writer {
+  /** Why a change failed. What LMDB holds in memory is of no use after that. */
+  failure: Error | undefined
+
+  put(key: Key, value: Value): void {
+    if (this.ended) throw endedError()
+    const checked = checkedKey(key)
+    this.#change(() => this.db.put(checked as LmdbKey, value))
+  }
+
+  remove(key: Key): void {
+    if (this.ended) throw endedError()
+    const checked = checkedKey(key)
+    this.#change(() => this.db.remove(checked as LmdbKey))
+  }
+
+  #change(change: () => unknown): void {
+    if (this.failure) throw this.failure
+    try {
+      change()
+    } catch (error) {
+      this.failure = explain(error, this.path)
+      throw this.failure
+    }
+  }
+}
+
+/** How many entries to fetch next: all that were asked for or, when no limit tells, first few and then more. */
+function pieceSize(piece: number, limit: number): number {
+  return Math.min(largestPiece, Number.isFinite(limit) ? limit : 16 * 8 ** piece)
+}
+
+/** A key such that a cut lies right before it. Null encodes to less than every part a key can hold. */
+function encodable(cut: Cut): LmdbKey {
+  if (cut.side === 'before') return cut.key as LmdbKey
+  return [...cut.key, cut.side === 'after' ? null : beyond] as LmdbKey
+}
+
+function optional(start: LmdbKey | undefined, end: LmdbKey | undefined): object {
+  return { ...(start && { start }), ...(end && { end }) }
+}

@@ -1,0 +1,100 @@
+import { castDraft, produce } from 'immer'
+import type { Reader, Store, StoreFeatures, Writer } from '../store/store.ts'
+import { closedError, nestedError, runBody } from './body.ts'
+import { TreeReader, TreeWriter } from './memory/access.ts'
+import { OrderedTree } from './memory/tree.ts'
+
+/** All a memory store held at one moment. Costs nothing to keep but the memory of what changed since. */
+export interface MemorySnapshot {
+  readonly entries: OrderedTree
+}
+
+/** A store that lives as long as its process. Its copies take constant time, whatever it holds. */
+export interface MemoryStore extends Store {
+  /** What the store holds now. */
+  snapshot(): MemorySnapshot
+  /** Puts back what a store held when the snapshot was taken; it need not have been this store. */
+  restore(snapshot: MemorySnapshot): void
+  /** A store of its own that begins with what this one holds now. */
+  fork(): MemoryStore
+}
+
+/** An empty memory store. */
+export function memoryStore(): MemoryStore {
+  return new ImmerStore({ entries: OrderedTree.empty })
+}
+
+const features: StoreFeatures = Object.freeze({ durable: false, multiProcess: false, snapshots: true })
+
+/**
+ * Holds its state in Immer: a write is one recipe, so a throw leaves the state that was. The entries
+ * themselves are a single value to Immer, because drafting collections costs time proportional to their size.
+ */
+class ImmerStore implements MemoryStore {
+  readonly features = features
+  #state: MemorySnapshot
+  #closed = false
+  #busy = false
+
+  constructor(state: MemorySnapshot) {
+    this.#state = state
+  }
+
+  async read<T>(body: (reader: Reader) => T): Promise<T> {
+    this.#begin()
+    const reader = new TreeReader(this.#state.entries)
+    try {
+      return runBody(body, reader)
+    } finally {
+      reader.ended = true
+      this.#busy = false
+    }
+  }
+
+  async write<T>(body: (writer: Writer) => T): Promise<T> {
+    this.#begin()
+    const writer = new TreeWriter(this.#state.entries)
+    let result: T
+    try {
+      this.#state = produce(this.#state, (draft) => {
+        result = runBody(body, writer)
+        draft.entries = castDraft(writer.tree())
+      })
+    } finally {
+      writer.ended = true
+      this.#busy = false
+    }
+    return result!
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#state = { entries: OrderedTree.empty }
+  }
+
+  snapshot(): MemorySnapshot {
+    this.#refuseClosed()
+    return this.#state
+  }
+
+  restore(snapshot: MemorySnapshot): void {
+    this.#refuseClosed()
+    if (this.#busy) throw nestedError()
+    this.#state = snapshot
+  }
+
+  fork(): MemoryStore {
+    this.#refuseClosed()
+    return new ImmerStore(this.#state)
+  }
+
+  #begin(): void {
+    this.#refuseClosed()
+    if (this.#busy) throw nestedError()
+    this.#busy = true
+  }
+
+  #refuseClosed(): void {
+    if (this.#closed) throw closedError()
+  }
+}

@@ -1,0 +1,204 @@
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { MemoryStore, MemorySnapshot as StoreSnapshot } from './backends/memory.ts'
+import type { ClientOptions } from './client.ts'
+import type { Content } from './content/content.ts'
+import type { MemoryContent } from './content/memory.ts'
+import { CatalogError, invalid } from './errors.ts'
+import { type Catalog, createHandle } from './handle.ts'
+import { type CatalogOptions, makeCore, openCore } from './local.ts'
+import type { Core } from './operations/support/core.ts'
+import { type ContentRoot, folderUrl } from './operations/support/places.ts'
+import { runOperation } from './operations/support/run.ts'
+import { type VacuumOptions, type VacuumReport, vacuum } from './operations/support/vacuum.ts'
+import type { CatalogRecord } from './store/records.ts'
+import type { Store } from './store/store.ts'
+
+/** A catalog that is in this process, or on this machine's disk. */
+export interface LocalCatalog extends Catalog {
+  /**
+   * Removes content that nothing reaches any more: what a crash, a lost race or a deleted version left
+   * behind. Safe while others read and write.
+   */
+  vacuum(options?: VacuumOptions): Promise<VacuumReport>
+}
+
+/** A catalog that lives in memory. Copying one costs the same however much it holds. */
+export interface MemoryCatalog extends LocalCatalog {
+  /** A catalog of its own that begins with what this one holds now. */
+  fork(): MemoryCatalog
+  /** What the catalog holds now, to be put back later. */
+  snapshot(): MemorySnapshot
+  /** Puts back what the catalog held when the snapshot was taken. */
+  restore(snapshot: MemorySnapshot): void
+}
+
+/** What a memory catalog held at one moment. */
+export interface MemorySnapshot {
+  readonly store: StoreSnapshot
+  readonly content: MemoryContent
+}
+
+/** A catalog over a store and a content of your own. */
+export interface CustomCatalogOptions extends CatalogOptions {
+  readonly store: Store
+  readonly content: Content
+  /** The URL that tables' locations begin with. Default: `catalog://` and the catalog's id. */
+  readonly root?: string
+}
+
+/**
+ * Opens a catalog: `'memory:'` for one in memory, a directory (a path or a `file:` URL) for one on disk, which
+ * is created when it is missing, the URL of a server (as `connect` of `tabularium/client` does), or your own
+ * store and content.
+ *
+ * A catalog on disk may be open in several processes at once. What an operation acknowledged survives the end
+ * of the process and of the machine.
+ *
+ * ```ts
+ * await using catalog = await openCatalog('./catalog')
+ * await catalog.createNamespace({ id: ['prod'] })
+ * ```
+ */
+export async function openCatalog(location: 'memory:', options?: CatalogOptions): Promise<MemoryCatalog>
+export async function openCatalog(
+  location: `http://${string}` | `https://${string}`,
+  options?: ClientOptions,
+): Promise<Catalog>
+export async function openCatalog(location: string | URL, options?: CatalogOptions): Promise<LocalCatalog>
+export async function openCatalog(options: CustomCatalogOptions): Promise<LocalCatalog>
+export async function openCatalog(
+  location: string | URL | CustomCatalogOptions,
+  options: CatalogOptions & ClientOptions = {},
+): Promise<Catalog> {
+  if (location instanceof URL) return openCatalog(location.href, options)
+  if (typeof location === 'string' && /^https?:/i.test(location)) return openRemote(location, options)
+  if (typeof location === 'object' && location !== null) return openCustom(location)
+  if (location === 'memory:') return openMemory(options)
+  if (typeof location !== 'string' || location === '' || /^(?!file:)[a-z][a-z0-9+.-]+:/i.test(location)) {
+    throw invalid(
+      `openCatalog cannot open ${JSON.stringify(location)}. Give 'memory:', the path of a directory, the URL of a server, or { store, content }.`,
+    )
+  }
+  return openDirectory(/^file:/i.test(location) ? fileURLToPath(location) : location, options)
+}
+
+/** A catalog behind a server; there, vacuuming is the server's affair. */
+async function openRemote(url: string, options: ClientOptions): Promise<LocalCatalog> {
+  const { connect } = await import('./client.ts')
+  return Object.assign(connect(url, options), {
+    vacuum: async () => {
+      throw new CatalogError(
+        'Unsupported',
+        'vacuum works on the disk of a catalog; run it where the catalog lies.',
+      )
+    },
+  })
+}
+
+async function openMemory(options: CatalogOptions): Promise<MemoryCatalog> {
+  const [{ memoryStore }, { memoryContent }] = await Promise.all([
+    import('./backends/memory.ts'),
+    import('./content/memory.ts'),
+  ])
+  const further = await furtherRoots(options)
+  const store = memoryStore()
+  const content = memoryContent()
+  const core = await openCore(store, (catalog) => [memoryRoot(catalog, content), ...further], options)
+  return memoryHandle(core, store, content, further, options)
+}
+
+function memoryHandle(
+  core: Core,
+  store: MemoryStore,
+  content: MemoryContent,
+  further: readonly ContentRoot[],
+  options: CatalogOptions,
+): MemoryCatalog {
+  return Object.assign(localHandle(core), {
+    fork: () => {
+      const forked = { store: store.fork(), content: content.fork() }
+      const roots = [memoryRoot(core.catalog, forked.content), ...further]
+      return memoryHandle(
+        makeCore(forked.store, core.catalog, roots, options),
+        forked.store,
+        forked.content,
+        further,
+        options,
+      )
+    },
+    snapshot: () => ({ store: store.snapshot(), content: content.fork() }),
+    restore: (snapshot: MemorySnapshot) => {
+      store.restore(snapshot.store)
+      content.restore(snapshot.content)
+    },
+  })
+}
+
+function memoryRoot(catalog: CatalogRecord, content: MemoryContent): ContentRoot {
+  return { url: `memory://${catalog.id}/`, content, reserved: new Set() }
+}
+
+async function openDirectory(directory: string, options: CatalogOptions): Promise<LocalCatalog> {
+  const [{ openLmdbStore, storeFiles }, { fileContent }] = await Promise.all([
+    import('./backends/lmdb.ts'),
+    import('./content/files.ts'),
+  ])
+  const store = await openLmdbStore(directory)
+  try {
+    const root = await realpath(directory)
+    const own: ContentRoot = {
+      url: folderUrl(root),
+      alias: folderUrl(resolve(directory)),
+      content: fileContent(root),
+      reserved: new Set(storeFiles),
+    }
+    const further = await furtherRoots(options)
+    return localHandle(await openCore(store, () => [own, ...further], options))
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+async function openCustom(options: CustomCatalogOptions): Promise<LocalCatalog> {
+  const { store, content, root } = options
+  if (typeof store?.read !== 'function' || typeof content?.get !== 'function') {
+    throw invalid('openCatalog needs both a store and a content; see the Store and Content interfaces.')
+  }
+  const url = (catalog: CatalogRecord) =>
+    root === undefined ? `catalog://${catalog.id}/` : `${root.replace(/\/+$/, '')}/`
+  const further = await furtherRoots(options)
+  const own = (catalog: CatalogRecord): ContentRoot => ({ url: url(catalog), content, reserved: new Set() })
+  return localHandle(await openCore(store, (catalog) => [own(catalog), ...further], options))
+}
+
+async function furtherRoots({ locationRoots = [] }: CatalogOptions): Promise<ContentRoot[]> {
+  if (locationRoots.length === 0) return []
+  const { fileContent } = await import('./content/files.ts')
+  return Promise.all(
+    locationRoots.map(async (folder) => {
+      const root = await realpath(folder).catch((cause) => {
+        throw invalid(
+          `locationRoots: the folder ${JSON.stringify(folder)} cannot be reached. Create it, or leave it out.`,
+          { cause },
+        )
+      })
+      return {
+        url: folderUrl(root),
+        alias: folderUrl(resolve(folder)),
+        content: fileContent(root),
+        reserved: new Set<string>(),
+      }
+    }),
+  )
+}
+
+function localHandle(core: Core): LocalCatalog {
+  const handle = createHandle({
+    run: (operation, request, options) => runOperation(core, operation, request, options),
+    close: () => core.store.close(),
+  })
+  return Object.assign(handle, { vacuum: (options?: VacuumOptions) => vacuum(core, options) })
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env node
+import process from 'node:process'
+import { main } from './cli/main.ts'
+import { packageVersion } from './version.ts'
+
+/*
+ * The command `tabularium`. The first interrupt stops what runs, as it should be stopped; a second one ends
+ * the process.
+ */
+
+const stop = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => stop.abort(new Error(`interrupted by ${signal}`)))
+}
+
+// Whoever reads our output has read enough, as `head` has.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0)
+  throw error
+})
+
+const { stdin, stdout, stderr, env } = process
+const version = packageVersion()
+process.exitCode = await main(process.argv.slice(2), { stdin, stdout, stderr, env, version }, stop.signal)

@@ -1,0 +1,84 @@
+import { Command, Option } from 'commander'
+import { type CommandNotes, commandNotes } from './commands.ts'
+import { type Field, fieldsOf } from './fields.ts'
+import type { Io } from './io.ts'
+import { optionsOf } from './options.ts'
+import { perform, type Shared } from './perform.ts'
+import { type AnyOperation, isUnsupported, kebab } from './record.ts'
+import { readRequest } from './request.ts'
+import { joinedBy, typedOf } from './typed.ts'
+
+/** The command of an operation: arguments and options follow from its request, the rest from the notes. */
+export function operationCommand(operation: AnyOperation, io: Io, signal: AbortSignal): Command {
+  const notes: CommandNotes = commandNotes[operation.name] ?? { group: 'Not supported:' }
+  const fields = fieldsOf(operation).filter(({ name }) => name !== 'delimiter')
+  const command = new Command(kebab(operation.name))
+    .summary(operation.summary)
+    .description(operation.summary)
+    .aliases(notes.aliases ?? [])
+    .helpGroup(notes.group)
+    .argument('<location>', 'directory of a catalog, or the URL of a server')
+  const id = fields.find(({ name }) => name === 'id')
+  const positional = [...(id ? ['id'] : []), ...(notes.positional ?? [])]
+  for (const name of positional) command.argument(...argumentOf(name, notes))
+  const attributes = addFieldOptions(command, fields)
+  addSharedOptions(command, operation)
+  if (isUnsupported(operation)) command.allowUnknownOption().allowExcessArguments()
+  if (notes.examples) command.addHelpText('after', examplesText(notes, operation))
+  return command.action(async (location: string, ...rest: unknown[]) => {
+    const options = command.opts<Shared & Record<string, unknown>>()
+    const typed = typedOf(fields, attributes, options, positional, rest, notes, options.delimiter)
+    const request = await readRequest(fields, typed, options.delimiter, io)
+    const asked = joinedBy(operation, request, options.delimiter)
+    await perform(
+      { operation, location, request: asked, options, mayBegin: notes.begins ?? false },
+      io,
+      signal,
+    )
+  })
+}
+
+function argumentOf(name: string, notes: CommandNotes): [string, string] {
+  if (name !== 'id') return [`[${kebab(name)}]`, '']
+  const what = notes.id ?? 'table'
+  if (what === 'transaction') return ['<transaction>', 'its id']
+  if (what === 'table') return ['<table>', 'such as prod.flights']
+  return [
+    notes.rootByDefault ? '[namespace]' : '<namespace>',
+    'such as prod.eu; the delimiter alone is the root',
+  ]
+}
+
+function addFieldOptions(command: Command, fields: readonly Field[]): ReadonlyMap<string, string> {
+  const attributes = new Map<string, string>()
+  // What every request may carry comes after what this one is about.
+  const last = ['context', 'identity']
+  const sorted = [...fields].sort((a, b) => last.indexOf(a.name) - last.indexOf(b.name))
+  for (const field of sorted) {
+    if (field.name === 'id') continue
+    const { attribute, options } = optionsOf(field)
+    for (const option of options) command.addOption(option)
+    // Of `--x` and `--no-x`, commander takes the second alone for "on unless turned off".
+    if (field.kind === 'flag') command.setOptionValueWithSource(attribute, undefined, 'default')
+    attributes.set(field.name, attribute)
+  }
+  return attributes
+}
+
+function addSharedOptions(command: Command, operation: AnyOperation): void {
+  if (operation.name === 'queryTable') {
+    command.option('-o, --output <file>', 'write the rows to a .arrow, .jsonl or .csv file, or Arrow to -')
+  }
+  command
+    .option('--delimiter <text>', 'what joins the names of identifiers', '.')
+    .addOption(new Option('--token <token>', 'bearer token for a server').env('TABULARIUM_TOKEN'))
+    .addOption(new Option('--api-key <key>', 'API key for a server').env('TABULARIUM_API_KEY'))
+    .option('--json', 'print lines of JSON (default when the output is no terminal)')
+    .option('--no-json', 'print tables')
+  command.setOptionValueWithSource('json', undefined, 'default')
+}
+
+function examplesText({ examples = [], aliases }: CommandNotes, { name }: AnyOperation): string {
+  const command = aliases?.[0] ?? kebab(name)
+  return `\nExamples:\n${examples.map((example) => `  $ tabularium ${command} ${example}\n`).join('')}`
+}

@@ -1,0 +1,53 @@
+import type { AnyOperation } from './record.ts'
+
+/** How a field of a request is written on the command line. */
+export type FieldKind = 'text' | 'number' | 'flag' | 'names' | 'columns' | 'map' | 'rows' | 'json'
+
+export interface Field {
+  readonly name: string
+  readonly kind: FieldKind
+  readonly required: boolean
+  /** What the schema says a value must be, such as "must be Create or Overwrite". */
+  readonly hint: string | undefined
+}
+
+/** The parts of a valibot schema that tell what it takes. */
+interface Shape {
+  readonly type: string
+  readonly wrapped?: Shape
+  readonly item?: Shape
+  readonly entries?: Readonly<Record<string, Shape>>
+  readonly message?: unknown
+}
+
+const lenient = new Set(['optional', 'exact_optional', 'undefinedable', 'nullish', 'unknown', 'any'])
+
+/** The fields of an operation's request, as its schema has them. */
+export function fieldsOf(operation: AnyOperation): Field[] {
+  const { entries = {} } = operation.request as unknown as Shape
+  return Object.entries(entries).map(([name, shape]) => {
+    const inner = unwrap(shape)
+    return {
+      name,
+      kind: kindOf(name, inner),
+      required: !lenient.has(shape.type),
+      hint: typeof inner.message === 'string' ? inner.message : undefined,
+    }
+  })
+}
+
+function unwrap(shape: Shape): Shape {
+  return shape.wrapped ? unwrap(shape.wrapped) : shape
+}
+
+function kindOf(name: string, { type, item }: Shape): FieldKind {
+  if (type === 'string' || type === 'picklist') return 'text'
+  if (type === 'number') return 'number'
+  if (type === 'boolean') return 'flag'
+  if (type === 'array' && item && unwrap(item).type === 'string') return 'names'
+  if (name === 'columns') return 'columns'
+  // Rows and Arrow schemas are checked by functions of their own, as maps of strings are.
+  if (name === 'data') return 'rows'
+  if (type === 'custom' && name !== 'schema') return 'map'
+  return 'json'
+}

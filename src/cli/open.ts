@@ -1,0 +1,49 @@
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Catalog, CatalogError, openCatalog } from '../index.ts'
+import { UsageError } from './usage.ts'
+
+export interface Access {
+  readonly token?: string | undefined
+  readonly apiKey?: string | undefined
+}
+
+export function isUrl(location: string): boolean {
+  return /^https?:/i.test(location)
+}
+
+/**
+ * Opens the catalog a command works on: behind a URL, or in a directory. A directory that holds none is refused
+ * unless the command may begin one, so that a path typed wrong leaves nothing behind.
+ */
+export async function openLocation(location: string, mayBegin: boolean, access: Access): Promise<Catalog> {
+  if (isUrl(location)) {
+    const { connect } = await import('../client.ts')
+    return connect(location, access)
+  }
+  return openLocal(location, mayBegin)
+}
+
+/** Opens the catalog in a directory. */
+export async function openLocal(location: string, mayBegin: boolean) {
+  if (isUrl(location)) {
+    throw new UsageError('this works on the directory of a catalog; run it where the catalog lies')
+  }
+  if (!mayBegin && location !== 'memory:') await requireCatalog(location)
+  return openCatalog(location)
+}
+
+async function requireCatalog(location: string): Promise<void> {
+  const directory = /^file:/i.test(location) ? fileURLToPath(location) : location
+  const { storeFiles } = await import('../backends/lmdb.ts')
+  try {
+    await access(join(directory, storeFiles[0]!))
+  } catch (cause) {
+    throw new CatalogError(
+      'InvalidInput',
+      `There is no catalog in ${directory}. Check the path; creating a namespace or table there begins one.`,
+      { cause },
+    )
+  }
+}

@@ -1,0 +1,49 @@
+import { InvalidArgumentError, Option } from 'commander'
+import { fieldNotes, hiddenFields, onByDefault, otherNames } from './commands.ts'
+import type { Field, FieldKind } from './fields.ts'
+import { kebab } from './record.ts'
+
+const placeholders: { readonly [Kind in Exclude<FieldKind, 'flag'>]: string } = {
+  text: '<text>',
+  number: '<number>',
+  names: '<identifier>',
+  columns: '<list>',
+  map: '<key=value>',
+  rows: '<file>',
+  json: '<json>',
+}
+
+/** The options that write a field of a request, and the name under which commander gives their value. */
+export function optionsOf(field: Field): { attribute: string; options: Option[] } {
+  const long = `--${kebab(field.name)}`
+  const help = helpOf(field)
+  const options =
+    field.kind === 'flag'
+      ? [new Option(long, help), new Option(`--no-${long.slice(2)}`, help)]
+      : [valueOption(field, long, help, placeholders[field.kind])]
+  if (field.kind === 'flag') options[onByDefault.has(field.name) ? 0 : 1]!.hideHelp()
+  if (hiddenFields.has(field.name)) for (const option of options) option.hideHelp()
+  return { attribute: options[0]!.attributeName(), options }
+}
+
+function valueOption({ name, kind }: Field, long: string, help: string, placeholder: string): Option {
+  const other = otherNames[name]
+  const value = other === undefined ? placeholder : '<predicate>'
+  const option = new Option(`${other === undefined ? '' : `--${other}, `}${long} ${value}`, help)
+  if (kind === 'number') option.argParser(toNumber)
+  if (kind === 'map') option.argParser((text: string, before: string[] = []) => [...before, text])
+  return option
+}
+
+function helpOf({ name, kind, required, hint }: Field): string {
+  const note = fieldNotes[name] ?? hint ?? ''
+  const how =
+    kind === 'map' ? ' (repeat it, or give a JSON object)' : kind === 'json' ? ' (@FILE reads a file)' : ''
+  return `${note}${how}${required ? '; required' : ''}`
+}
+
+export function toNumber(text: string): number {
+  const number = text.trim() === '' ? Number.NaN : Number(text)
+  if (Number.isNaN(number)) throw new InvalidArgumentError('It is no number.')
+  return number
+}

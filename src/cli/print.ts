@@ -1,0 +1,116 @@
+import type { Output } from './io.ts'
+import { visible } from './values.ts'
+
+type Row = Readonly<Record<string, unknown>>
+
+/** Prints what commands answer with. */
+export interface Printer {
+  /** Prints rows as they come; `end` tells that there are no more. */
+  rows(rows: Iterable<Row>): void
+  one(one: Row): void
+  end(): void
+}
+
+const chunkLines = 1_000
+
+/** Every row, and every answer that is one thing, as a line of JSON. */
+export function jsonPrinter(out: Output): Printer {
+  const rows = (items: Iterable<Row>) => {
+    let lines: string[] = []
+    for (const item of items) {
+      if (lines.push(JSON.stringify(item)) < chunkLines) continue
+      out.write(`${lines.join('\n')}\n`)
+      lines = []
+    }
+    if (lines.length > 0) out.write(`${lines.join('\n')}\n`)
+  }
+  return { rows, one: (one) => rows([one]), end: () => {} }
+}
+
+const widestCell = 80
+
+/** Rows as a table with a head, one thing as a list of its members. */
+export function tablePrinter(out: Output): Printer {
+  const kept: Row[] = []
+  let listed = false
+  return {
+    rows: (rows) => {
+      listed = true
+      for (const row of rows) kept.push(row)
+    },
+    one: (one) => {
+      const members = [...flatten(one)]
+      const width = Math.max(0, ...members.map(([name]) => name.length))
+      for (const [name, value] of members) out.write(`${name.padEnd(width)}  ${value}\n`)
+      if (members.length === 0) out.write('ok\n')
+    },
+    end: () => {
+      if (kept.length > 0) out.write(formatTable(kept))
+      else if (listed) out.write('none\n')
+    },
+  }
+}
+
+function formatTable(rows: readonly Row[]): string {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+  const cells = rows.map((row) => names.map((name) => cut(cellText(name, row[name]))))
+  const numeric = names.map((name) =>
+    rows.every((row) => row[name] === null || typeof row[name] === 'number' || row[name] === undefined),
+  )
+  const heads = names.map((name) => visible(name))
+  const widths = heads.map((head, i) =>
+    cells.reduce((width, row) => Math.max(width, row[i]!.length), head.length),
+  )
+  const line = (texts: readonly string[]) =>
+    `${texts
+      .map((text, i) => (numeric[i] ? text.padStart(widths[i]!) : text.padEnd(widths[i]!)))
+      .join('  ')
+      .trimEnd()}\n`
+  return line(heads) + line(widths.map((width) => '─'.repeat(width))) + cells.map(line).join('')
+}
+
+function cut(text: string): string {
+  return text.length > widestCell ? `${text.slice(0, widestCell - 1)}…` : text
+}
+
+function cellText(name: string, value: unknown): string {
+  if (value === undefined) return ''
+  if (name === 'timestamp_millis' && typeof value === 'number') return new Date(value).toISOString()
+  return visible(typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+/** The members of a thing, those of things within it under `outer.inner`. */
+function* flatten(value: Row, path = ''): Generator<[string, string]> {
+  for (const [name, member] of Object.entries(value)) {
+    if (member === undefined) continue
+    const full = path === '' ? visible(name) : `${path}.${visible(name)}`
+    if (name === 'fields' && Array.isArray(member)) {
+      for (const field of member) yield [`${path}.${visible(String(field.name))}`, typeText(field)]
+    } else if (typeof member === 'object' && member !== null && !Array.isArray(member)) {
+      yield* flatten(member as Row, full)
+    } else {
+      yield [full, cellText(name, member)]
+    }
+  }
+}
+
+interface JsonField {
+  readonly name: string
+  readonly nullable: boolean
+  readonly type: JsonType
+}
+
+interface JsonType {
+  readonly type: string
+  readonly length?: number
+  readonly fields?: readonly JsonField[]
+}
+
+function typeText({ type, nullable }: JsonField): string {
+  return `${nested(type)}${nullable ? '' : ' not null'}`
+}
+
+function nested({ type, length, fields = [] }: JsonType): string {
+  const inner = fields.map((field) => `${visible(field.name)}: ${typeText(field)}`).join(', ')
+  return `${type}${inner === '' ? '' : `<${inner}>`}${length === undefined ? '' : `[${length}]`}`
+}

@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises'
+import { parseIdentifier } from '../index.ts'
+import { otherNames } from './commands.ts'
+import type { Field } from './fields.ts'
+import type { Io } from './io.ts'
+import { kebab } from './record.ts'
+import { readRows } from './rows.ts'
+import { readAll } from './stdin.ts'
+import { UsageError } from './usage.ts'
+
+/** What was typed for a command, before it is read: the text of each field, flags and numbers as they are. */
+export type Typed = Readonly<Record<string, unknown>>
+
+/** Makes the request that was typed. Fails with a `UsageError` naming the option that cannot be read. */
+export async function readRequest(
+  fields: readonly Field[],
+  typed: Typed,
+  delimiter: string,
+  io: Io,
+): Promise<Record<string, unknown>> {
+  for (const { name, required } of fields) {
+    if (required && typed[name] === undefined) throw new UsageError(`${nameOf(name)} is missing`)
+  }
+  const request: Record<string, unknown> = {}
+  for (const field of fields) {
+    const value = typed[field.name]
+    if (value !== undefined) request[field.name] = await readField(field, value, delimiter, io)
+  }
+  return request
+}
+
+function nameOf(field: string): string {
+  return field === 'id' ? 'the identifier' : `--${otherNames[field] ?? kebab(field)}`
+}
+
+async function readField({ name, kind }: Field, value: unknown, delimiter: string, io: Io): Promise<unknown> {
+  switch (kind) {
+    case 'text':
+    case 'number':
+    case 'flag':
+      return value
+    case 'names':
+      return readIdentifier(String(value), delimiter)
+    case 'columns':
+      return /^\s*[[{]/.test(String(value)) ? readJson(name, String(value), io) : splitList(String(value))
+    case 'map':
+      return readMap(name, value as readonly string[], io)
+    case 'rows':
+      return readRows(String(value), io)
+    case 'json':
+      return readJson(name, String(value), io)
+  }
+}
+
+/** An identifier as it is typed: names joined by the delimiter, which alone is the root. */
+export function readIdentifier(text: string, delimiter: string): string[] {
+  try {
+    return [...parseIdentifier(text, delimiter)]
+  } catch {
+    throw new UsageError(
+      `${JSON.stringify(text)} is no identifier: write names joined by ${JSON.stringify(delimiter)}, or choose another --delimiter`,
+    )
+  }
+}
+
+function splitList(text: string): string[] {
+  // A comma within backticks belongs to a name.
+  return (text.match(/(?:`(?:[^`]|``)*`|[^,`])+/g) ?? []).map((item) => item.trim())
+}
+
+async function readMap(name: string, texts: readonly string[], io: Io): Promise<Record<string, string>> {
+  const pairs: [string, string][] = []
+  for (const text of texts) {
+    if (/^\s*\{/.test(text) || text.startsWith('@')) {
+      pairs.push(...Object.entries((await readJson(name, text, io)) as Record<string, string>))
+      continue
+    }
+    const equals = text.indexOf('=')
+    if (equals < 1) throw new UsageError(`--${kebab(name)} ${text} is no pair: write key=value`)
+    pairs.push([text.slice(0, equals), text.slice(equals + 1)])
+  }
+  return Object.fromEntries(pairs)
+}
+
+async function readJson(name: string, text: string, io: Io): Promise<unknown> {
+  const json = text.startsWith('@') ? await readText(name, text.slice(1), io) : text
+  try {
+    return JSON.parse(json)
+  } catch (error) {
+    throw new UsageError(`--${kebab(name)} is no JSON: ${(error as Error).message}`)
+  }
+}
+
+async function readText(name: string, path: string, io: Io): Promise<string> {
+  if (path === '-') return new TextDecoder().decode(await readAll(io.stdin))
+  return readFile(path, 'utf8').catch((cause) => {
+    throw new UsageError(`--${kebab(name)} cannot be read from ${path}: ${(cause as Error).message}`)
+  })
+}

@@ -1,0 +1,125 @@
+import { Command, Option } from 'commander'
+import { type CatalogOptions, openCatalog } from '../index.ts'
+import type { Io } from './io.ts'
+import { isUrl } from './open.ts'
+import { toNumber } from './options.ts'
+import { UsageError } from './usage.ts'
+
+type Http = typeof import('../http/index.ts')
+type ServeOptions = Parameters<Http['serve']>[1]
+
+interface Typed {
+  readonly host: string
+  readonly port: number
+  readonly token?: readonly string[]
+  readonly auth: boolean
+  readonly jwksUrl?: string
+  readonly issuer?: string
+  readonly audience?: readonly string[]
+  readonly algorithms: string
+  readonly listing: 'recursive' | 'children'
+  readonly root?: string
+  readonly locationRoot?: readonly string[]
+  readonly managedVersioning?: boolean
+  readonly log: 'debug' | 'info' | 'warn' | 'error'
+}
+
+const examples = `
+Examples:
+  $ tabularium serve ./catalog --no-auth
+  $ TABULARIUM_TOKEN=… tabularium serve ./catalog --host 0.0.0.0
+  $ tabularium serve ./catalog --jwks-url https://id.example/jwks --issuer https://id.example --audience tables
+  $ tabularium serve memory: --no-auth --port 0
+`
+
+/** The command that serves a catalog until it is interrupted, and then finishes what runs. */
+export function serveCommand(io: Io, signal: AbortSignal): Command {
+  const summary = 'Serve a catalog over HTTP.'
+  return new Command('serve')
+    .summary(summary)
+    .description(`${summary} Once it listens, it prints one line that says where.`)
+    .helpGroup('The catalog itself:')
+    .argument('[location]', 'directory of the catalog, created when missing, or memory:', './catalog')
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--port <number>', 'port to listen on; 0 takes a free one', toNumber, 2333)
+    .option('--token <token>', 'a token that callers may send (repeat it; or TABULARIUM_TOKEN)', collect)
+    .option('--no-auth', 'let in everybody on this machine, and nobody else')
+    .option('--jwks-url <url>', 'take JSON Web Tokens signed by the keys published there')
+    .option('--issuer <url>', 'issuer the tokens must have')
+    .option('--audience <text>', 'audience the tokens must have (repeat it)', collect)
+    .option('--algorithms <list>', 'signature algorithms of the tokens', 'RS256,ES256')
+    .addOption(
+      new Option('--listing <kind>', 'what a listing of tables answers: full identifiers, or direct children')
+        .choices(['recursive', 'children'])
+        .default('recursive'),
+    )
+    .option('--root <url>', "where new tables' locations are chosen (default: in the directory)")
+    .option('--location-root <folder>', 'a further folder for file: locations (repeat it)', collect)
+    .option('--managed-versioning', 'tell clients to keep versions through the catalog')
+    .addOption(
+      new Option('--log <level>', 'least level that is logged, on standard error')
+        .choices(['debug', 'info', 'warn', 'error'])
+        .default('warn'),
+    )
+    .addHelpText('after', examples)
+    .action(async (location: string, typed: Typed) => {
+      if (isUrl(location)) throw new UsageError('serve takes the directory of a catalog, or memory:')
+      const auth = authOf(typed, io)
+      await serveUntil(signal, location, catalogOptions(typed), { ...listenOptions(typed), auth }, io)
+    })
+}
+
+function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text]
+}
+
+function authOf(typed: Typed, io: Io): ServeOptions['auth'] {
+  const { TABULARIUM_TOKEN: fromEnvironment } = io.env
+  const tokens = typed.token ?? (fromEnvironment ? [fromEnvironment] : [])
+  const jwt = jwtOf(typed)
+  if (!typed.auth) {
+    if (typed.token || jwt) throw new UsageError('--no-auth lets in everybody; leave out the other ways')
+    return false
+  }
+  if (tokens.length === 0 && jwt === undefined) {
+    throw new UsageError(
+      'nobody could call this server: give --token, or --jwks-url with --issuer and --audience; --no-auth lets in everybody on this machine',
+    )
+  }
+  return { tokens, jwt }
+}
+
+function jwtOf({ jwksUrl, issuer, audience, algorithms }: Typed) {
+  if (jwksUrl === undefined && issuer === undefined && audience === undefined) return undefined
+  if (jwksUrl === undefined || issuer === undefined || audience === undefined) {
+    throw new UsageError('JSON Web Tokens need all of --jwks-url, --issuer and --audience')
+  }
+  return { jwksUrl, issuer, audience, algorithms: algorithms.split(',').map((name) => name.trim()) }
+}
+
+function catalogOptions({ root, locationRoot, managedVersioning }: Typed): CatalogOptions {
+  return {
+    ...(root === undefined ? {} : { tableRoot: root }),
+    ...(locationRoot === undefined ? {} : { locationRoots: locationRoot }),
+    ...(managedVersioning === undefined ? {} : { managedVersioning }),
+  }
+}
+
+function listenOptions({ host, port, listing, log }: Typed) {
+  return { host, port, listing, log }
+}
+
+async function serveUntil(
+  signal: AbortSignal,
+  location: string,
+  options: CatalogOptions,
+  http: ServeOptions,
+  io: Io,
+): Promise<void> {
+  const { serve } = await import('../http/index.ts')
+  await using catalog = await openCatalog(location, options)
+  await using server = await serve(catalog, http)
+  io.stdout.write(`tabularium listening on ${server.url}\n`)
+  if (signal.aborted) return
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+}

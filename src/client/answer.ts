@@ -1,0 +1,53 @@
+import { CatalogError } from '../errors.ts'
+import { contextOfHeaders, type Route, transactionHeader } from '../http/wire.ts'
+import type { Received } from './send.ts'
+
+/**
+ * What an operation answers with, from a response that succeeded: bare bodies under their field's name, and
+ * the response's headers in `context`.
+ */
+export function answerOf(route: Route, { headers, body }: Received): Record<string, unknown> {
+  const fromHeaders = contextOfHeaders(Object.fromEntries(headers))
+  if (route.answer === 'arrow') return withContext({ data: body }, fromHeaders)
+  const json = parse(body)
+  if (route.answer === 'count') {
+    if (!Number.isSafeInteger(json)) throw unexpected('a row count')
+    return withContext({ count: json }, fromHeaders)
+  }
+  if (!isObject(json)) throw unexpected('a JSON object')
+  if (route.answer === 'json') {
+    const { context, ...fields } = json
+    return withContext(fields, { ...fromHeaders, ...(isObject(context) ? context : {}) })
+  }
+  const transaction_id = headers.get(transactionHeader)
+  return withContext({ metadata: json, ...(transaction_id === null ? {} : { transaction_id }) }, fromHeaders)
+}
+
+function withContext(
+  answer: Record<string, unknown>,
+  context: Readonly<Record<string, unknown>> | undefined,
+): Record<string, unknown> {
+  return context && Object.keys(context).length > 0 ? { ...answer, context } : answer
+}
+
+/** An empty body is an empty object: some servers answer so. */
+function parse(body: Uint8Array): unknown {
+  if (body.length === 0) return {}
+  try {
+    return JSON.parse(new TextDecoder().decode(body))
+  } catch (cause) {
+    throw unexpected('JSON', { cause })
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function unexpected(wanted: string, options?: { cause: unknown }): CatalogError {
+  return new CatalogError(
+    'Internal',
+    `The server answered with something that is not ${wanted}. Check that the URL is that of a catalog.`,
+    options,
+  )
+}

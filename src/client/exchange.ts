@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CatalogError } from '../errors.ts'
+import { errorOfResponse } from '../http/status.ts'
+import type { AnyOperation } from '../operations/support/operation.ts'
+import type { Credentials } from './credentials.ts'
+import type { Settings } from './options.ts'
+import type { Outgoing } from './request.ts'
+import { waitBefore } from './retry.ts'
+import { type Failure, type Received, send } from './send.ts'
+
+/**
+ * Sends a request until it succeeds, fails for good, or has been sent often enough; answers with the response
+ * that succeeded. An abort rejects with the signal's reason, at any time.
+ */
+export async function exchange(
+  settings: Settings,
+  access: Credentials,
+  operation: AnyOperation,
+  outgoing: Outgoing,
+  signal: AbortSignal | undefined,
+): Promise<Received> {
+  const limit = outgoing.route.rows ? settings.rowTimeout : settings.timeout
+  for (let attempt = 0; ; attempt++) {
+    const outcome = await sendWithToken(settings, access, outgoing, limit, signal)
+    if (!('error' in outcome) && outcome.status >= 200 && outcome.status < 300) return outcome
+    const error = 'error' in outcome ? outcome.error : errorOf(settings, outcome)
+    const wait = operation.changes || attempt >= settings.retries ? undefined : waitFor(outcome, attempt)
+    if (wait === undefined || wait > settings.maxWait) throw error
+    try {
+      await sleep(wait, undefined, { signal })
+    } catch {
+      throw signal!.reason
+    }
+  }
+}
+
+function waitFor(outcome: Received | Failure, attempt: number): number | undefined {
+  if ('error' in outcome) return outcome.again ? waitBefore(attempt, undefined) : undefined
+  if (outcome.status !== 503 && outcome.status !== 429) return undefined
+  return waitBefore(attempt, outcome.headers.get('retry-after'))
+}
+
+/** Sends once, and once more with another token if the server refused the first one. */
+async function sendWithToken(
+  settings: Settings,
+  access: Credentials,
+  outgoing: Outgoing,
+  limit: number,
+  signal: AbortSignal | undefined,
+): Promise<Received | Failure> {
+  const token = await access.current()
+  const first = await send(settings, outgoing, token, limit, signal)
+  if ('error' in first || first.status !== 401) return first
+  const other = await access.renewed(token)
+  return other === undefined ? first : send(settings, outgoing, other, limit, signal)
+}
+
+function errorOf({ base }: Settings, { status, headers, body }: Received): CatalogError {
+  const location = headers.get('location')
+  if (status < 400 && location !== null) {
+    return new CatalogError(
+      'ServiceUnavailable',
+      `The server at ${base} redirects to ${location}. Connect to the catalog's own URL.`,
+    )
+  }
+  const text = new TextDecoder().decode(body)
+  try {
+    return errorOfResponse(status, JSON.parse(text))
+  } catch {
+    return errorOfResponse(status, text)
+  }
+}

@@ -1,0 +1,97 @@
+import { invalid } from '../errors.ts'
+import { isHeaderValue } from './credentials.ts'
+
+/** A token, or what gets one: it is asked before the first request, and again when the server refuses a token. */
+export type TokenSource = string | (() => string | Promise<string>)
+
+/** Sends a request: `fetch` itself, or a server in this process. */
+export type Fetch = (request: Request) => Promise<Response>
+
+export interface ClientOptions {
+  /**
+   * Sent as `Authorization: Bearer`. A function is asked for it once and its answer kept; when the server
+   * answers 401 it is asked once more, and the request is sent again.
+   */
+  readonly token?: TokenSource | undefined
+  /** Sent as `x-api-key`. */
+  readonly apiKey?: string | undefined
+  /** Headers to send with every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /**
+   * How long a server may take to answer, in milliseconds, for operations that touch no rows. Default:
+   * 30,000; 0 waits for ever.
+   */
+  readonly timeout?: number | undefined
+  /**
+   * The same for operations that read or write rows. Default: 0. Node's own `fetch` gives up after five
+   * minutes without an answer.
+   */
+  readonly rowTimeout?: number | undefined
+  /**
+   * How often an operation that changes nothing is sent again when the server is busy (503, 429) or cannot be
+   * reached; not when its time is up. Default: 3. The waits between grow and are random; a server that asks for a wait of up to
+   * `maxWait` is given it.
+   */
+  readonly retries?: number | undefined
+  /** The longest wait before a request is sent again, in milliseconds. Default: 30,000. */
+  readonly maxWait?: number | undefined
+  /** Sends the requests. Default: the global `fetch`. */
+  readonly fetch?: Fetch | undefined
+}
+
+/** Options with their defaults. */
+export interface Settings {
+  /** The server's URL without a slash at its end. */
+  readonly base: string
+  readonly token: TokenSource | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly timeout: number
+  readonly rowTimeout: number
+  readonly retries: number
+  readonly maxWait: number
+  readonly fetch: Fetch
+}
+
+/** Checks the options. `InvalidInput` for a URL that is none, and for numbers below zero. */
+export function settingsOf(url: string | URL, options: ClientOptions): Settings {
+  const { token, apiKey, headers = {} } = options
+  if (typeof token === 'string') requireHeaderValue('token', token)
+  if (apiKey !== undefined) requireHeaderValue('apiKey', apiKey)
+  for (const [name, value] of Object.entries(headers))
+    requireHeaderValue(`headers[${JSON.stringify(name)}]`, value)
+  return {
+    base: baseOf(url),
+    token,
+    headers: apiKey === undefined ? headers : { ...headers, 'x-api-key': apiKey },
+    timeout: amount('timeout', options.timeout, 30_000),
+    rowTimeout: amount('rowTimeout', options.rowTimeout, 0),
+    retries: amount('retries', options.retries, 3),
+    maxWait: amount('maxWait', options.maxWait, 30_000),
+    fetch: options.fetch ?? ((request) => fetch(request)),
+  }
+}
+
+function baseOf(url: string | URL): string {
+  const parsed = url instanceof URL ? url : URL.canParse(url) ? new URL(url) : undefined
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
+    throw invalid(`connect cannot reach ${JSON.stringify(url)}. Give a URL such as http://127.0.0.1:2333.`)
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    throw invalid('The URL holds a user name or password. Give credentials as token or apiKey instead.')
+  }
+  if (parsed.search !== '' || parsed.hash !== '') {
+    throw invalid(`The URL ${parsed.origin}${parsed.pathname} has a query or a fragment; leave that out.`)
+  }
+  return `${parsed.origin}${parsed.pathname.replace(/\/+$/, '')}`
+}
+
+function requireHeaderValue(name: string, value: string): void {
+  if (isHeaderValue(value)) return
+  throw invalid(`${name} holds characters that no HTTP header may hold, or nothing. Check how it was read.`)
+}
+
+function amount(name: string, given: number | undefined, otherwise: number): number {
+  const value = given ?? otherwise
+  if (!(value >= 0)) throw invalid(`${name} must be a number from 0; it is ${String(given)}.`)
+  return value
+}

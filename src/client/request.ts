@@ -1,0 +1,100 @@
+import { invalid } from '../errors.ts'
+import type { Catalog } from '../handle.ts'
+import {
+  encodePathId,
+  encodeQuery,
+  headerPrefix,
+  headersOfContext,
+  jsonType,
+  type Route,
+  wire,
+} from '../http/wire.ts'
+import { type Identifier, quote } from '../model/identifier.ts'
+import type { OperationName } from '../operations/index.ts'
+import type { OperationOptions } from '../operations/support/operation.ts'
+import { arrowBody } from './rows.ts'
+
+/** A request to be sent, but for the server's address and credentials. */
+export interface Outgoing {
+  readonly route: Route
+  readonly method: string
+  /** Path and query string. */
+  readonly target: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array | string | undefined
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/**
+ * Puts an operation's checked request into path, query string, headers and body as its route says. `given` is
+ * the request as the caller wrote it: operations that this release does not have know none of their fields.
+ */
+export async function requestOf(
+  catalog: Catalog,
+  operation: OperationName,
+  checked: Fields,
+  given: Fields,
+  options: OperationOptions,
+): Promise<Outgoing> {
+  const route = wire[operation]
+  const context = checked.context as Readonly<Record<string, string>> | undefined
+  const query = encodeQuery(route.query, checked)
+  const { body, headers } = await bodyOf(catalog, operation, route, checked, options)
+  return {
+    route,
+    method: route.methods[0],
+    target: `${pathOf(route.path, { ...given, ...checked })}${query.length > 0 ? `?${new URLSearchParams(query)}` : ''}`,
+    headers: { ...headersOfContext(context), ...headers },
+    body,
+  }
+}
+
+async function bodyOf(
+  catalog: Catalog,
+  operation: OperationName,
+  route: Route,
+  request: Fields,
+  options: OperationOptions,
+): Promise<{ body: Outgoing['body']; headers: Record<string, string> }> {
+  switch (route.body) {
+    case 'none':
+      return { body: undefined, headers: {} }
+    case 'arrow': {
+      const { bytes, type } = await arrowBody(catalog, operation, request, options)
+      return { body: bytes, headers: { 'content-type': type } }
+    }
+    case 'metadata':
+      return { body: JSON.stringify(request.metadata), headers: { 'content-type': jsonType } }
+    case 'json':
+      return { body: JSON.stringify(jsonFields(route, request)), headers: { 'content-type': jsonType } }
+  }
+}
+
+/**
+ * What travels in a JSON body: all that travels nowhere else. The identifier is in the path and here; names
+ * there are always joined by `$`, which no name holds.
+ */
+function jsonFields(route: Route, { delimiter, context, ...request }: Fields): Fields {
+  const fields: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(request)) {
+    if (!Object.hasOwn(route.query, name)) fields[name] = value
+  }
+  const entries = Object.entries(context ?? {}).filter(([key]) => !key.startsWith(headerPrefix))
+  if (entries.length > 0) fields.context = Object.fromEntries(entries)
+  return fields
+}
+
+function pathOf(path: string, request: Fields): string {
+  return path.replace(/\{(\w+)\}/g, (_, field: string) => {
+    const value = request[field]
+    const names = Array.isArray(value) ? (value as Identifier) : typeof value === 'string' ? [value] : []
+    const segment = encodePathId(names)
+    if (/^(%2E){1,2}$/i.test(segment)) {
+      throw invalid(
+        `The identifier ${quote(names.join())} cannot travel in a URL, where it means a step in the path. Rename it where the catalog lies.`,
+      )
+    }
+    return segment
+  })
+}

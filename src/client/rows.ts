@@ -1,0 +1,70 @@
+import type { ArrowInput } from '../data/index.ts'
+import { CatalogError } from '../errors.ts'
+import type { Catalog } from '../handle.ts'
+import { arrowFileType, arrowStreamType } from '../http/wire.ts'
+import type { OperationName } from '../operations/index.ts'
+import type { OperationOptions } from '../operations/support/operation.ts'
+
+type ArrowSchema = NonNullable<
+  NonNullable<Parameters<typeof import('../data/index.ts').toArrowTable>[1]>['schema']
+>
+
+export interface ArrowBody {
+  readonly bytes: Uint8Array
+  readonly type: string
+}
+
+/** The rows of a request as Arrow IPC bytes. Bytes travel as they are: the server checks them. */
+export async function arrowBody(
+  catalog: Catalog,
+  operation: OperationName,
+  request: Readonly<Record<string, unknown>>,
+  options: OperationOptions,
+): Promise<ArrowBody> {
+  const data = request.data as ArrowInput | undefined
+  if (data === undefined) return { bytes: new Uint8Array(), type: arrowStreamType }
+  if (data instanceof Uint8Array) return { bytes: data, type: typeOf(data) }
+  if (data instanceof ArrayBuffer)
+    return arrowBody(catalog, operation, { data: new Uint8Array(data) }, options)
+  const schema = Array.isArray(data) ? await schemaFor(catalog, operation, request, options) : undefined
+  const [{ toArrowTable }, { encodeArrow, joinParts }] = await Promise.all([
+    import('../data/index.ts'),
+    import('../data/arrow/encode.ts'),
+  ])
+  const table = await toArrowTable(data, { schema })
+  const columns = table.children.map((column) => column.data as never)
+  return { bytes: joinParts(encodeArrow(table.schema, columns, 'stream')), type: arrowStreamType }
+}
+
+const fileMagic = 'ARROW1'
+
+function typeOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.subarray(0, fileMagic.length)).toString('latin1') === fileMagic
+    ? arrowFileType
+    : arrowStreamType
+}
+
+/** The columns row objects are to have: those of the table they go to, or the ones the caller gave. */
+async function schemaFor(
+  catalog: Catalog,
+  operation: OperationName,
+  { id, branch, mode, schema }: Readonly<Record<string, unknown>>,
+  { signal }: OperationOptions,
+): Promise<ArrowSchema | undefined> {
+  const given = schema as ArrowSchema | undefined
+  if (operation !== 'insertIntoTable' || mode === 'Overwrite') return given
+  try {
+    const described = await catalog.describeTable(
+      { id: id as string[], branch: branch as string, load_detailed_metadata: true },
+      { signal },
+    )
+    return (described.schema as ArrowSchema | undefined) ?? given
+  } catch (error) {
+    // Who may insert may still not be allowed to look; the server then compares the columns. It also tells
+    // best what is wrong, whenever the rows can be sent without looking.
+    const isKnown =
+      given !== undefined || (error instanceof CatalogError && error.code === 'PermissionDenied')
+    if (isKnown && !signal?.aborted) return given
+    throw error
+  }
+}

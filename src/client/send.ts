@@ -1,0 +1,95 @@
+import { CatalogError } from '../errors.ts'
+import type { Settings } from './options.ts'
+import type { Outgoing } from './request.ts'
+
+/** A response that was read whole. */
+export interface Received {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Uint8Array
+}
+
+/** No answer came. */
+export interface Failure {
+  readonly error: CatalogError
+  /** Whether sending it again may help: not when the answer only took too long, for it would again. */
+  readonly again: boolean
+}
+
+/**
+ * Sends a request once and reads its response whole, within `limit` milliseconds unless that is 0. An abort
+ * rejects with the signal's reason.
+ */
+export async function send(
+  { base, headers, fetch }: Settings,
+  outgoing: Outgoing,
+  token: string | undefined,
+  limit: number,
+  signal: AbortSignal | undefined,
+): Promise<Received | Failure> {
+  signal?.throwIfAborted()
+  const stop = new AbortController()
+  const onAbort = () => stop.abort(signal!.reason)
+  signal?.addEventListener('abort', onAbort)
+  const timer = limit > 0 ? setTimeout(() => stop.abort(), Math.min(limit, 2 ** 31 - 1)) : undefined
+  try {
+    const response = await fetch(
+      new Request(`${base}${outgoing.target}`, {
+        method: outgoing.method,
+        headers: headersOf(headers, outgoing.headers, token),
+        body: outgoing.body ?? null,
+        redirect: 'manual',
+        signal: stop.signal,
+      }),
+    )
+    const body = new Uint8Array(await response.arrayBuffer())
+    return { status: response.status, headers: response.headers, body }
+  } catch (cause) {
+    signal?.throwIfAborted()
+    if (stop.signal.aborted) return { error: tooLate(base, `${limit.toLocaleString('en')} ms`), again: false }
+    const codes = codesOf(cause)
+    if (codes.some((code) => /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code))) {
+      return { error: tooLate(base, 'the time that fetch allows', cause), again: false }
+    }
+    return { error: unreachable(base, codes.at(-1), cause), again: true }
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', onAbort)
+  }
+}
+
+/** What a request needs goes before what its caller wants always sent, whatever the letters' case. */
+function headersOf(
+  always: Settings['headers'],
+  own: Outgoing['headers'],
+  token: string | undefined,
+): Headers {
+  const headers = new Headers(always)
+  for (const [name, value] of Object.entries(own)) headers.set(name, value)
+  if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
+  return headers
+}
+
+function tooLate(base: string, limit: string, cause?: unknown): CatalogError {
+  return new CatalogError(
+    'ServiceUnavailable',
+    `The server at ${base} did not answer within ${limit}. Try again, or allow more time.`,
+    { cause },
+  )
+}
+
+function unreachable(base: string, why: string | undefined, cause: unknown): CatalogError {
+  return new CatalogError(
+    'ServiceUnavailable',
+    `The server at ${base} cannot be reached${why === undefined ? '' : ` (${why})`}. Check that it runs and that the URL is right.`,
+    { cause },
+  )
+}
+
+/** What an error and those underneath it say of themselves: their codes, or else their texts. */
+function codesOf(error: unknown): string[] {
+  if (!(error instanceof Error)) return []
+  const { code } = error as { code?: unknown }
+  const own = typeof code === 'string' ? code : error.message
+  return [...(own === '' || own === 'fetch failed' ? [] : [own]), ...codesOf(error.cause)]
+}

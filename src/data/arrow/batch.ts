@@ -1,0 +1,111 @@
+import { type Batch, batchType, Column, type DataType, type ExtractionOptions, Type } from '@uwdata/flechette'
+
+/** A batch of values of any type. Its buffers are what the engine works on. */
+export type AnyBatch = Batch<unknown>
+export type AnyColumn = Column<unknown>
+export type Values =
+  | Uint8Array
+  | Int8Array
+  | Uint16Array
+  | Int16Array
+  | Uint32Array
+  | Int32Array
+  | BigUint64Array
+  | BigInt64Array
+  | Float32Array
+  | Float64Array
+export type Offsets = Int32Array | BigInt64Array
+
+/** A buffer of no bytes: the validity of a batch without nulls. */
+export const emptyBytes = new Uint8Array(0)
+
+/** Nothing is rounded on its way out of a buffer: 64-bit integers, timestamps and decimals come as bigint. */
+export const extraction: ExtractionOptions = {
+  useBigInt: true,
+  useBigIntTimestamp: true,
+  useDecimalInt: true,
+}
+
+export interface BatchParts {
+  readonly length: number
+  readonly nullCount?: number
+  readonly validity?: Uint8Array
+  readonly values?: Values
+  readonly offsets?: Offsets
+  readonly sizes?: Offsets
+  readonly children?: readonly AnyBatch[]
+  /** Unions only. */
+  readonly typeIds?: Int8Array
+  /** View types only: the buffers long values lie in. */
+  readonly data?: readonly Uint8Array[]
+  /** Dictionary-encoded types only. */
+  readonly dictionary?: AnyColumn
+}
+
+/** A flechette batch of `type` over the given buffers. */
+export function makeBatch(type: DataType, parts: BatchParts): AnyBatch {
+  const { dictionary, ...rest } = parts
+  const BatchType = batchType(type, extraction) as new (options: object) => AnyBatch
+  // Flechette raises ten to a decimal's scale, which fails when it is negative; unscaled values need no scale.
+  const scaled = type.typeId === Type.Decimal && type.scale < 0 ? { ...type, scale: 0 } : type
+  const batch = new BatchType({ nullCount: 0, validity: emptyBytes, ...rest, type: scaled })
+  batch.type = type
+  return dictionary === undefined ? batch : setDictionary(batch, dictionary)
+}
+
+/** Flechette's own `setDictionary` decodes every value at once; this does when the first value is asked for. */
+function setDictionary(batch: AnyBatch, dictionary: AnyColumn): AnyBatch {
+  return Object.defineProperty(Object.assign(batch, { dictionary }), 'cache', {
+    configurable: true,
+    get: () => dictionary.cache(),
+  })
+}
+
+export function dictionaryOf(batch: AnyBatch): AnyColumn {
+  return (batch as unknown as { dictionary: AnyColumn }).dictionary
+}
+
+export function typeIdsOf(batch: AnyBatch): Int8Array {
+  return (batch as unknown as { typeIds: Int8Array }).typeIds
+}
+
+export function dataOf(batch: AnyBatch): readonly Uint8Array[] {
+  return (batch as unknown as { data: readonly Uint8Array[] }).data
+}
+
+/** The batch's parts, to make another batch of with some of them replaced. */
+export function partsOf(batch: AnyBatch): BatchParts {
+  const source = batch as unknown as Record<string, unknown>
+  const parts: Record<string, unknown> = {}
+  for (const name of partNames)
+    if (source[name] !== undefined && source[name] !== null) parts[name] = source[name]
+  return parts as unknown as BatchParts
+}
+
+const partNames = [
+  'length',
+  'nullCount',
+  'validity',
+  'values',
+  'offsets',
+  'sizes',
+  'children',
+  'typeIds',
+  'data',
+  'dictionary',
+] as const
+
+/** A column of the given batches, which may be none. */
+export function makeColumn(type: DataType, batches: readonly AnyBatch[]): AnyColumn {
+  return new Column([...batches], type)
+}
+
+/** The bytes a batch's buffers span, nested ones included and dictionaries left out. */
+export function byteLength(batch: AnyBatch): number {
+  const { validity, values, offsets, sizes, children, typeIds, data } = partsOf(batch)
+  let sum = (validity?.byteLength ?? 0) + (values?.byteLength ?? 0) + (offsets?.byteLength ?? 0)
+  sum += (sizes?.byteLength ?? 0) + (typeIds?.byteLength ?? 0)
+  for (const buffer of data ?? []) sum += buffer.byteLength
+  for (const child of children ?? []) sum += byteLength(child)
+  return sum
+}

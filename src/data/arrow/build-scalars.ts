@@ -1,0 +1,135 @@
+import { type DataType, Type } from '@uwdata/flechette'
+import { CatalogError } from '../../errors.ts'
+import { describe } from './infer.ts'
+
+/** Where a value is: for errors. */
+export interface Place {
+  readonly column: string
+  readonly row: number
+}
+
+/** The error for a value that does not fit its column. */
+export function misfit({ column, row }: Place, given: unknown, wanted: string): CatalogError {
+  const what =
+    typeof given === 'number' || typeof given === 'bigint' ? `${describe(given)} ${given}` : describe(given)
+  return new CatalogError(
+    'TableSchemaValidationError',
+    `Row ${row} has a ${what} in column ${JSON.stringify(column)}, which takes ${wanted}. Convert it or change the schema.`,
+  )
+}
+
+/**
+ * The number or bigint an Arrow buffer holds for a value, checked to be in range. 64-bit types come as
+ * bigint, decimals unscaled.
+ */
+export function encodeNumber(type: DataType, value: unknown, place: Place): number | bigint {
+  switch (type.typeId) {
+    case Type.Int:
+      return integer(value, type.bitWidth, type.signed, place)
+    case Type.Float:
+      if (typeof value !== 'number') throw misfit(place, value, 'a number')
+      return type.precision === 0 ? halfBits(value) : value
+    case Type.Decimal:
+      return decimal(value, type.precision, type.scale, type.bitWidth, place)
+    case Type.Date: {
+      if (!(value instanceof Date))
+        return integer(value, type.unit === 0 ? 32 : 64, true, place, 'a Date or a whole number')
+      const time = timeOf(value, place)
+      return type.unit === 0
+        ? Math.floor(time / 86_400_000)
+        : BigInt(Math.floor(time / 86_400_000)) * 86_400_000n
+    }
+    case Type.Time:
+      return integer(value, type.bitWidth, true, place)
+    case Type.Duration:
+      return integer(value, 64, true, place)
+    case Type.Timestamp: {
+      if (typeof value === 'bigint') return integer(value, 64, true, place)
+      // A number would be milliseconds to some and the column's unit to others.
+      if (!(value instanceof Date)) throw misfit(place, value, 'a Date, or a bigint in its own unit')
+      const time = BigInt(timeOf(value, place))
+      const scaled = [time / 1000n, time, time * 1000n, time * 1_000_000n] as const
+      // Before 1970, seconds go down, not towards zero.
+      const seconds = time < 0n && time % 1000n !== 0n ? scaled[0] - 1n : scaled[0]
+      return integer(type.unit === 0 ? seconds : scaled[type.unit], 64, true, place)
+    }
+    default:
+      throw new TypeError('no type of numbers')
+  }
+}
+
+function timeOf(date: Date, place: Place): number {
+  const time = date.getTime()
+  if (Number.isNaN(time)) throw misfit(place, date, 'a valid Date')
+  return time
+}
+
+function integer(
+  value: unknown,
+  bits: number,
+  signed: boolean,
+  place: Place,
+  wanted = 'a whole number',
+): number | bigint {
+  if (typeof value !== 'bigint' && !(typeof value === 'number' && Number.isInteger(value))) {
+    throw misfit(place, value, wanted)
+  }
+  const low = signed ? -(2n ** BigInt(bits - 1)) : 0n
+  const high = low + 2n ** BigInt(bits) - 1n
+  if (value < low || value > high) throw misfit(place, value, `${wanted} from ${low} to ${high}`)
+  if (bits < 64) return Number(value)
+  if (typeof value === 'number' && !Number.isSafeInteger(value)) {
+    throw misfit(place, value, 'a bigint where a number is no longer exact')
+  }
+  return BigInt(value)
+}
+
+const decimalText = /^([+-]?)(\d+)(?:\.(\d+))?$/
+
+function decimal(
+  value: unknown,
+  precision: number,
+  scale: number,
+  bits: number,
+  place: Place,
+): number | bigint {
+  const wanted = `decimals of ${precision} digits, ${scale} after the point, as text, number or unscaled bigint`
+  let unscaled: bigint
+  if (typeof value === 'bigint') {
+    unscaled = value
+  } else {
+    const text =
+      typeof value === 'number' || typeof value === 'string' ? decimalText.exec(String(value)) : null
+    const [, sign, whole = '', fraction = ''] = text ?? []
+    if (!text || scale < 0 || fraction.length > scale) throw misfit(place, value, wanted)
+    const digits = BigInt(whole + fraction.padEnd(scale, '0'))
+    unscaled = sign === '-' ? -digits : digits
+  }
+  const most = 10n ** BigInt(precision)
+  if (unscaled >= most || unscaled <= -most) throw misfit(place, value, wanted)
+  return bits === 32 ? Number(unscaled) : unscaled
+}
+
+const floats = new Float32Array(1)
+const floatBits = new Uint32Array(floats.buffer)
+
+/** The bits of the nearest 16-bit float, ties to even. */
+function halfBits(value: number): number {
+  floats[0] = value
+  const bits = floatBits[0]!
+  const sign = (bits >>> 16) & 0x8000
+  const magnitude = Math.abs(value)
+  if (Number.isNaN(value)) return 0x7e00
+  if (magnitude >= 65520) return sign | 0x7c00
+  // Below the smallest normal number halves are multiples of 2^-24.
+  if (magnitude < 2 ** -14) return sign | roundEven(magnitude * 2 ** 24)
+  const exponent = Math.floor(Math.log2(magnitude))
+  const exact = magnitude >= 2 ** exponent ? exponent : exponent - 1
+  return sign | (((exact + 14) << 10) + roundEven((magnitude / 2 ** exact) * 1024))
+}
+
+function roundEven(value: number): number {
+  const floor = Math.floor(value)
+  const rest = value - floor
+  return rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor
+}

@@ -1,0 +1,93 @@
+import { type DataType, IntervalUnit, Type, UnionMode } from '@uwdata/flechette'
+
+/** The typed arrays a fixed-width value buffer is viewed with. */
+export type ValuesConstructor =
+  | typeof Uint8Array
+  | typeof Int8Array
+  | typeof Uint16Array
+  | typeof Int16Array
+  | typeof Uint32Array
+  | typeof Int32Array
+  | typeof BigUint64Array
+  | typeof BigInt64Array
+  | typeof Float32Array
+  | typeof Float64Array
+
+export type OffsetsConstructor = typeof Int32Array | typeof BigInt64Array
+
+/** How values of a type lie in buffers: what reading, gathering and checking have to tell apart. */
+export type Layout =
+  | { readonly kind: 'null' | 'bits' | 'struct' | 'runEnds' }
+  /** `bytes` for each row, viewed as `array`. */
+  | { readonly kind: 'fixed'; readonly bytes: number; readonly array: ValuesConstructor }
+  | { readonly kind: 'bytes'; readonly offsets: OffsetsConstructor; readonly text: boolean }
+  | { readonly kind: 'views'; readonly text: boolean }
+  | { readonly kind: 'list' | 'listView'; readonly offsets: OffsetsConstructor }
+  | { readonly kind: 'fixedList'; readonly stride: number }
+  | { readonly kind: 'dictionary'; readonly array: ValuesConstructor; readonly bytes: number }
+  | { readonly kind: 'union'; readonly dense: boolean }
+
+/** The layout of a type. Source: https://arrow.apache.org/docs/format/Columnar.html#buffer-listing-for-each-layout */
+export function layoutOf(type: DataType): Layout {
+  switch (type.typeId) {
+    case Type.Null:
+      return { kind: 'null' }
+    case Type.Bool:
+      return { kind: 'bits' }
+    case Type.Int:
+    case Type.Float:
+    case Type.Date:
+    case Type.Time:
+    case Type.Timestamp:
+    case Type.Duration:
+      return { kind: 'fixed', bytes: type.values.BYTES_PER_ELEMENT, array: type.values }
+    case Type.Decimal:
+      return { kind: 'fixed', bytes: type.bitWidth / 8, array: type.values }
+    case Type.Interval:
+      if (type.unit === IntervalUnit.MONTH_DAY_NANO) return { kind: 'fixed', bytes: 16, array: Uint8Array }
+      return { kind: 'fixed', bytes: type.unit === IntervalUnit.DAY_TIME ? 8 : 4, array: Int32Array }
+    case Type.FixedSizeBinary:
+      return { kind: 'fixed', bytes: type.stride, array: Uint8Array }
+    case Type.Utf8:
+    case Type.LargeUtf8:
+      return { kind: 'bytes', offsets: type.offsets, text: true }
+    case Type.Binary:
+    case Type.LargeBinary:
+      return { kind: 'bytes', offsets: type.offsets, text: false }
+    case Type.Utf8View:
+      return { kind: 'views', text: true }
+    case Type.BinaryView:
+      return { kind: 'views', text: false }
+    case Type.List:
+    case Type.LargeList:
+    case Type.Map:
+      return { kind: 'list', offsets: type.offsets }
+    case Type.ListView:
+    case Type.LargeListView:
+      return { kind: 'listView', offsets: type.offsets }
+    case Type.FixedSizeList:
+      return { kind: 'fixedList', stride: type.stride }
+    case Type.Struct:
+      return { kind: 'struct' }
+    case Type.RunEndEncoded:
+      return { kind: 'runEnds' }
+    case Type.Dictionary: {
+      const { values } = type.indices
+      return { kind: 'dictionary', array: values, bytes: values.BYTES_PER_ELEMENT }
+    }
+    case Type.Union:
+      return { kind: 'union', dense: type.mode === UnionMode.Dense }
+    default:
+      throw new TypeError(`no layout for Arrow type ${(type as { typeId: number }).typeId}`)
+  }
+}
+
+/** The fields of the children a batch of this type has (none for a dictionary: its values lie elsewhere). */
+export function childFields(type: DataType) {
+  return type.typeId !== Type.Dictionary && 'children' in type ? type.children : []
+}
+
+/** Whether a dictionary occurs anywhere in the type. */
+export function hasDictionary(type: DataType): boolean {
+  return type.typeId === Type.Dictionary || childFields(type).some((field) => hasDictionary(field.type))
+}

@@ -1,0 +1,75 @@
+import { type DataType, Type } from '@uwdata/flechette'
+import { type AnyBatch, type BatchParts, makeBatch, makeColumn } from './batch.ts'
+import { childFields, layoutOf } from './layout.ts'
+
+/** Nulls that may be made up at once; a few bytes must not ask for more. */
+const most = 2 ** 26
+
+/** A batch of nulls. Throws `RangeError` for more of them than is reasonable. */
+export function nullBatch(type: DataType, length: number): AnyBatch {
+  if (length > most) throw new RangeError(`${length} nulls`)
+  const layout = layoutOf(type)
+  const children = (size: number) => childFields(type).map((field) => nullBatch(field.type, size))
+  const make = (parts: Partial<BatchParts>) =>
+    makeBatch(type, { length, nullCount: length, validity: new Uint8Array(Math.ceil(length / 8)), ...parts })
+  switch (layout.kind) {
+    case 'null':
+      return makeBatch(type, { length, nullCount: length })
+    case 'bits':
+      return make({ values: new Uint8Array(Math.ceil(length / 8)) })
+    case 'fixed':
+      return make({ values: new layout.array((length * layout.bytes) / layout.array.BYTES_PER_ELEMENT) })
+    case 'bytes':
+      return make({ offsets: new layout.offsets(length + 1), values: new Uint8Array(0) })
+    case 'views':
+      return make({ values: new Uint8Array(length * 16), data: [] })
+    case 'list':
+      return make({ offsets: new layout.offsets(length + 1), children: children(0) })
+    case 'listView':
+      return make({
+        offsets: new layout.offsets(length),
+        sizes: new layout.offsets(length),
+        children: children(0),
+      })
+    case 'fixedList':
+      return make({ children: children(length * layout.stride) })
+    case 'struct':
+      return make({ children: children(length) })
+    case 'dictionary': {
+      const values = type.typeId === Type.Dictionary ? type.dictionary : type
+      return make({
+        values: new layout.array(length),
+        dictionary: makeColumn(values, [nullBatch(values, 0)]),
+      })
+    }
+    case 'union': {
+      if (type.typeId !== Type.Union) break
+      const typeIds = new Int8Array(length).fill(type.typeIds[0] ?? 0)
+      if (!layout.dense) return makeBatch(type, { length, typeIds, children: children(length) })
+      const [first, ...rest] = type.children
+      const one = first ? [nullBatch(first.type, Math.min(1, length))] : []
+      const none = rest.map((field) => nullBatch(field.type, 0))
+      return makeBatch(type, {
+        length,
+        typeIds,
+        offsets: new Int32Array(length),
+        children: [...one, ...none],
+      })
+    }
+    case 'runEnds': {
+      const [ends, value] = childFields(type)
+      const run = numberBatch(ends!.type, length)
+      return makeBatch(type, { length, children: [run, nullBatch(value!.type, run.length)] })
+    }
+  }
+  throw new TypeError('a layout that cannot be null')
+}
+
+/** One run of `length` rows, or none. */
+function numberBatch(type: DataType, length: number): AnyBatch {
+  const layout = layoutOf(type)
+  if (layout.kind !== 'fixed') throw new TypeError('run ends are no integers')
+  const values = new layout.array(length === 0 ? 0 : 1)
+  if (length > 0) values[0] = (values instanceof BigInt64Array ? BigInt(length) : length) as never
+  return makeBatch(type, { length: values.length, values })
+}

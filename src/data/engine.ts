@@ -1,0 +1,69 @@
+import { ByteCache } from './cache.ts'
+import { appendChange, metadataChange, overwriteChange, restoreChange } from './change.ts'
+import { conform, ownColumns } from './conform.ts'
+import { countRows } from './count.ts'
+import { deleteChange } from './delete.ts'
+import type { Storage } from './objects.ts'
+import { queryRows } from './query.ts'
+import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './snapshot.ts'
+import type { EngineOptions, ManifestRef, Snapshot, TableEngine } from './table-engine.ts'
+import { writeRows } from './write-rows.ts'
+
+const defaultCacheBytes = 256 * 1024 * 1024
+const defaultFragmentRows = 1_048_576
+
+/** An engine over a content. Engines over one content may work at once, in one process or several. */
+export function tableEngine(options: EngineOptions): TableEngine {
+  const cache = new ByteCache(options.cacheBytes ?? defaultCacheBytes)
+  const storage: Storage = { content: options.content, cache }
+  const most = Math.max(64, (options.fragmentRows ?? defaultFragmentRows) & ~63)
+  const loaded = (snapshot: Snapshot) => snapshot as LoadedSnapshot
+
+  const engine: TableEngine = {
+    async create(prefix, table, work = {}) {
+      const change = await replacement(prefix, table, work)
+      return change.create(work)
+    },
+    open: (prefix, ref) => openSnapshot(storage, normalPrefix(prefix), ref),
+    async insertRows(base, table, work = {}) {
+      const columns = conform(table, base.schema)
+      const written = await writeRows(storage, base.prefix, base.schema, columns, most, work)
+      return appendChange(storage, base.schema, written)
+    },
+    overwriteRows: (prefix, table, work = {}) => replacement(prefix, table, work),
+    deleteRows: (predicate) => deleteChange(storage, predicate),
+    replaceSchemaMetadata: (metadata) => metadataChange(storage, metadata),
+    restoreTo: (old) => restoreChange(storage, loaded(old)),
+    countRows: (snapshot, work = {}) => countRows(storage, loaded(snapshot), work),
+    queryRows: (snapshot, query = {}) => queryRows(storage, loaded(snapshot), query),
+    reachable: (prefix, refs) => reachable(storage, normalPrefix(prefix), refs),
+  }
+
+  async function replacement(...[prefix, table, work = {}]: Parameters<TableEngine['overwriteRows']>) {
+    const at = normalPrefix(prefix)
+    const columns = ownColumns(table)
+    const written = await writeRows(storage, at, table.schema, columns, most, work)
+    return overwriteChange(storage, at, table.schema, written)
+  }
+
+  return engine
+}
+
+async function* reachable(
+  storage: Storage,
+  prefix: string,
+  refs: Iterable<ManifestRef> | AsyncIterable<ManifestRef>,
+): AsyncGenerator<string> {
+  const seen = new Set<string>()
+  for await (const ref of refs) {
+    yield prefix + ref.path
+    const snapshot = await openSnapshot(storage, prefix, ref)
+    for (const { path } of snapshot.body.segments) yield prefix + path
+    for await (const { path, deletions } of fragmentsOf(storage, snapshot)) {
+      for (const name of deletions ? [path, deletions.path] : [path]) {
+        if (!seen.has(name)) yield prefix + name
+        seen.add(name)
+      }
+    }
+  }
+}

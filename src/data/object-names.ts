@@ -1,0 +1,19 @@
+import { randomBytes } from 'node:crypto'
+
+/** A name no other attempt at the same change gets; names made later sort later, by the millisecond. */
+export function uniqueName(): string {
+  return `${Date.now().toString(36).padStart(9, '0')}-${randomBytes(8).toString('hex')}`
+}
+
+const unique = '[0-9a-z]{9,}-[0-9a-f]{16}'
+const objects = `data/${unique}\\.arrow|deletions/${unique}\\.arrow|_versions/(?:segments/|\\d+-)?${unique}\\.json`
+
+/** Objects on their way into a content of files, or left behind there by a crash. */
+const unfinished = '(?:data|deletions|_versions(?:/segments)?)/\\.[0-9a-f-]{36}\\.partial'
+
+const ours = new RegExp(`^(?:${objects}|${unfinished})$`)
+
+/** Whether it is the engine that gives objects such a path. `path` begins after the table's prefix. */
+export function isEngineObject(path: string): boolean {
+  return ours.test(path)
+}

@@ -1,0 +1,66 @@
+import { type DataType, Type } from '@uwdata/flechette'
+import { unitNanoseconds } from '../calendar.ts'
+import { type Convert, checkDigits, roundTo, toInteger } from './numbers.ts'
+import {
+  parseBoolean,
+  parseDate,
+  parseDecimal,
+  parseFloat64,
+  parseInteger,
+  parseTime,
+  parseTimestamp,
+  toUnit,
+} from './parse.ts'
+
+const encoder = new TextEncoder()
+
+/** What reads values of a type from text. */
+export function fromText(to: DataType): Convert | undefined {
+  const read = reader(to)
+  return read && ((value) => read(value as string))
+}
+
+function reader(to: DataType): ((text: string) => ReturnType<Convert>) | undefined {
+  switch (to.typeId) {
+    case Type.Bool:
+      return parseBoolean
+    case Type.Int: {
+      const fit = toInteger(to)
+      return (text) => whenDefined(parseInteger(text), fit)
+    }
+    case Type.Float: {
+      const round = roundTo(to)
+      return (text) => whenDefined(parseFloat64(text), round)
+    }
+    case Type.Decimal: {
+      const fit = checkDigits(to)
+      return (text) => whenDefined(parseDecimal(text, to.scale), fit)
+    }
+    case Type.Binary:
+      return (text) => encoder.encode(text)
+    case Type.Date:
+      if (to.unit === 0) return parseDate
+      return (text) => whenDefined(parseTimestamp(text), (nanoseconds) => toUnit(nanoseconds, 1))
+    case Type.Time:
+      return (text) => whenDefined(parseTime(text), (time) => timeIn(time, to.unit, to.bitWidth))
+    case Type.Timestamp:
+      return (text) =>
+        whenDefined(parseTimestamp(text, to.timezone ?? undefined), (time) => long(toUnit(time, to.unit)))
+    default:
+      return undefined
+  }
+}
+
+function timeIn(nanoseconds: bigint, unit: number, bitWidth: number): number | bigint {
+  const value = nanoseconds / unitNanoseconds[unit as 0 | 1 | 2 | 3]
+  return bitWidth === 32 ? Number(value) : value
+}
+
+/** A 64-bit integer; undefined when the value is none. */
+export function long(value: bigint): bigint | undefined {
+  return BigInt.asIntN(64, value) === value ? value : undefined
+}
+
+function whenDefined<T, U>(value: T | undefined, use: (value: T) => U): U | undefined {
+  return value === undefined ? undefined : use(value)
+}

@@ -1,0 +1,36 @@
+let table: Float32Array | undefined
+
+/** The number a 16-bit float's bits stand for. Source: IEEE 754, binary16. */
+export function fromHalf(bits: number): number {
+  return halves()[bits]!
+}
+
+/** The numbers of all 65,536 patterns of 16 bits: computed when first used, as few tables have such columns. */
+export function halves(): Float32Array {
+  if (table === undefined) {
+    table = new Float32Array(65_536)
+    for (let bits = 0; bits < 65_536; bits++) table[bits] = decode(bits)
+  }
+  return table
+}
+
+function decode(bits: number): number {
+  const sign = bits >= 0x8000 ? -1 : 1
+  const exponent = (bits >>> 10) & 31
+  const fraction = bits & 1023
+  if (exponent === 31) return fraction === 0 ? sign * Infinity : Number.NaN
+  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1024 + fraction) * 2 ** (exponent - 25)
+}
+
+/** The nearest number a 16-bit float can hold; ties go to the even one. */
+export function roundToHalf(value: number): number {
+  if (value === 0 || !Number.isFinite(value)) return value
+  const exponent = Math.max(Math.floor(Math.log2(Math.abs(value))), -14)
+  const unit = 2 ** (exponent - 10)
+  const steps = value / unit
+  const below = Math.floor(steps)
+  const rest = steps - below
+  const rounded = rest > 0.5 || (rest === 0.5 && below % 2 !== 0) ? below + 1 : below
+  const result = rounded * unit
+  return Math.abs(result) >= 65_520 ? Math.sign(value) * Infinity : result
+}

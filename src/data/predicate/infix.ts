@@ -1,0 +1,145 @@
+import { makeNode } from './nodes.ts'
+import type { Parser } from './parser.ts'
+import { precedence } from './precedence.ts'
+import { parseItems } from './prefix.ts'
+import type { BinaryOperator, Expression } from './syntax.ts'
+import type { TokenStream } from './token-stream.ts'
+import { parseType } from './type-syntax.ts'
+import { refuseQuantifier, refuseUnsupportedOperator } from './unsupported.ts'
+
+const operators: Record<string, readonly [BinaryOperator, number]> = {
+  '=': ['=', precedence.compare],
+  '==': ['=', precedence.compare],
+  '<>': ['<>', precedence.compare],
+  '!=': ['<>', precedence.compare],
+  '<': ['<', precedence.compare],
+  '<=': ['<=', precedence.compare],
+  '>': ['>', precedence.compare],
+  '>=': ['>=', precedence.compare],
+  '+': ['+', precedence.add],
+  '-': ['-', precedence.add],
+  '*': ['*', precedence.multiply],
+  '/': ['/', precedence.multiply],
+  '%': ['%', precedence.multiply],
+  '||': ['||', precedence.multiply],
+}
+
+const keywords: Record<string, number> = {
+  AND: precedence.and,
+  OR: precedence.or,
+  IS: precedence.is,
+  IN: precedence.compare,
+  BETWEEN: precedence.compare,
+  LIKE: precedence.like,
+  ILIKE: precedence.like,
+}
+
+/** How tightly the operator that stands here binds; 0 when none does. */
+export function precedenceHere(tokens: TokenStream): number {
+  const token = tokens.peek()
+  if (token.kind === 'symbol') {
+    if (token.text === '::') return precedence.cast
+    if (Object.hasOwn(operators, token.text)) return operators[token.text]![1]
+  }
+  let word = tokens.keyword()
+  if (word === 'NOT') {
+    word = tokens.keyword(1)
+    if (word === 'NULL') return precedence.is
+    if (word === 'AND' || word === 'OR' || word === 'IS') word = undefined
+  }
+  if (word !== undefined && Object.hasOwn(keywords, word)) return keywords[word]!
+  refuseUnsupportedOperator(tokens)
+  return precedence.none
+}
+
+/** Reads the operator that stands here, with what follows it. */
+export function parseInfix(parser: Parser, left: Expression, level: number): Expression {
+  const { tokens } = parser
+  const { text } = tokens
+  const token = tokens.peek()
+  if (tokens.takeSymbol('::')) {
+    const type = parseType(tokens)
+    return makeNode(text, left.at, tokens.end, { kind: 'cast', arg: left, type, orNull: false }, [left])
+  }
+  if (token.kind === 'symbol') {
+    tokens.next()
+    refuseQuantifier(tokens)
+    const right = parser.expression(level)
+    const operator = operators[token.text]![0]
+    const kind = { kind: 'binary', operator, operatorAt: token.at, left, right } as const
+    return makeNode(text, left.at, right.end, kind, [left, right])
+  }
+  if (tokens.takeKeywords('AND')) return parseChain(parser, left, 'and', 'AND')
+  if (tokens.takeKeywords('OR')) return parseChain(parser, left, 'or', 'OR')
+  if (tokens.takeKeywords('IS')) return parseIs(parser, left)
+  const negated = tokens.takeKeywords('NOT')
+  if (tokens.takeKeywords('NULL')) {
+    return makeNode(text, left.at, tokens.end, { kind: 'isNull', arg: left, negated: true }, [left])
+  }
+  if (tokens.takeKeywords('IN')) return parseIn(parser, left, negated)
+  if (tokens.takeKeywords('BETWEEN')) return parseBetween(parser, left, negated)
+  const insensitive = tokens.takeKeywords('ILIKE')
+  if (!insensitive) tokens.expectKeyword('LIKE')
+  return parseLike(parser, left, insensitive, negated)
+}
+
+/** Reads the rest of `a AND b AND c …` into one node, so that a long chain is not a deep one. */
+function parseChain(parser: Parser, first: Expression, kind: 'and' | 'or', keyword: string): Expression {
+  const args = [first]
+  do {
+    args.push(parser.expression(precedence[kind]))
+  } while (parser.tokens.takeKeywords(keyword))
+  return makeNode(parser.tokens.text, first.at, args.at(-1)!.end, { kind, args }, args)
+}
+
+function parseIs(parser: Parser, arg: Expression): Expression {
+  const { tokens } = parser
+  const { at } = tokens.peek()
+  const negated = tokens.takeKeywords('NOT')
+  const word = tokens.keyword()
+  if (word === 'UNKNOWN') throw tokens.unsupported('IS UNKNOWN', at, 'Use IS NULL.')
+  if (word === 'DISTINCT') {
+    throw tokens.unsupported('IS DISTINCT FROM', at, 'Use <>, and IS NULL for what is null.')
+  }
+  if (word !== 'NULL' && word !== 'TRUE' && word !== 'FALSE') {
+    throw tokens.unexpected(negated ? 'NULL, TRUE or FALSE' : 'NULL, NOT NULL, TRUE or FALSE')
+  }
+  tokens.next()
+  const { text, end } = tokens
+  if (word === 'NULL') return makeNode(text, arg.at, end, { kind: 'isNull', arg, negated }, [arg])
+  return makeNode(text, arg.at, end, { kind: 'isBool', arg, value: word === 'TRUE', negated }, [arg])
+}
+
+function parseIn(parser: Parser, arg: Expression, negated: boolean): Expression {
+  const { tokens } = parser
+  tokens.expectSymbol('(')
+  const items = parseItems(parser)
+  tokens.expectSymbol(')')
+  return makeNode(tokens.text, arg.at, tokens.end, { kind: 'in', arg, items, negated }, [arg, ...items])
+}
+
+function parseBetween(parser: Parser, arg: Expression, negated: boolean): Expression {
+  const { tokens } = parser
+  const low = parser.expression(precedence.compare)
+  tokens.expectKeyword('AND')
+  const high = parser.expression(precedence.compare)
+  const kind = { kind: 'between', arg, low, high, negated } as const
+  return makeNode(tokens.text, arg.at, high.end, kind, [arg, low, high])
+}
+
+function parseLike(parser: Parser, arg: Expression, insensitive: boolean, negated: boolean): Expression {
+  const { tokens } = parser
+  refuseQuantifier(tokens)
+  const pattern = parser.expression(precedence.like)
+  const { at } = tokens.peek()
+  if (tokens.takeKeywords('ESCAPE')) {
+    const escaping = tokens.peek()
+    if (escaping.kind !== 'string') throw tokens.unexpected('the escape character as a string')
+    if (escaping.text !== '\\') {
+      throw tokens.unsupported('another escape character than the backslash', at, "Escape with '\\'.")
+    }
+    tokens.next()
+  }
+  const kind = { kind: 'like', arg, pattern, insensitive, negated } as const
+  return makeNode(tokens.text, arg.at, tokens.end, kind, [arg, pattern])
+}

@@ -1,0 +1,46 @@
+import type { LikePlan } from './plan.ts'
+
+/**
+ * Whether a text matches a pattern of LIKE, in time that does not explode: of several wildcards only the last
+ * is ever tried again.
+ */
+export function matchLike(
+  pattern: NonNullable<LikePlan['pattern']>,
+  text: string,
+  insensitive: boolean,
+): boolean {
+  const fold = insensitive ? foldCase : (char: string) => char
+  const wanted: (string | { readonly any: 'one' | 'many' })[] = []
+  for (const part of pattern) {
+    if (typeof part === 'string') wanted.push(...Array.from(part, fold))
+    else wanted.push(part)
+  }
+  const chars = Array.from(text, fold)
+  let at = 0
+  let next = 0
+  let retryAt = -1
+  let retryNext = -1
+  while (at < chars.length) {
+    const part = wanted[next]
+    if (typeof part === 'object' && part.any === 'many') {
+      retryAt = at
+      retryNext = ++next
+    } else if (part !== undefined && (typeof part === 'object' || part === chars[at])) {
+      at++
+      next++
+    } else if (retryNext >= 0) {
+      at = ++retryAt
+      next = retryNext
+    } else {
+      return false
+    }
+  }
+  return wanted.slice(next).every((part) => typeof part === 'object' && part.any === 'many')
+}
+
+/** A character as all that differ from it in case only. */
+function foldCase(char: string): string {
+  const upper = char.toUpperCase()
+  const lower = (upper.length === char.length ? upper : char).toLowerCase()
+  return lower.length === char.length ? lower : char
+}

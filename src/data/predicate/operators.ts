@@ -1,0 +1,171 @@
+import type { DataType } from '@uwdata/flechette'
+import { comparisonType } from './coerce.ts'
+import { compare as compareValues, fold, isLiteral } from './fold.ts'
+import { literal } from './literals.ts'
+import type { CompareOperator, NonNullScalar, Plan, Scalar } from './plan.ts'
+import { cast, refuse, type Scope } from './scope.ts'
+import { boolean, isBoolean, isNull, isReadable, itemType, typeName } from './types.ts'
+import { unwrapped, unwrappedAll } from './unwrap.ts'
+
+/** `left operator right`, both brought to the type they are compared in. */
+export function comparePlan(
+  scope: Scope,
+  operator: CompareOperator,
+  left: Plan,
+  right: Plan,
+  at: number,
+): Plan {
+  // Beside NULL every value will do, also one that cannot be looked into.
+  if (isNull(left.type) || isNull(right.type)) return literal(boolean, null)
+  const type = commonType(scope, left.type, right.type, at)
+  const a = cast(scope, left, type, at)
+  const b = cast(scope, right, type, at)
+  if (itemType(type)) return compareLists(operator, a, b, at)
+  const onRight = isLiteral(b) ? unwrapped(a, b) : undefined
+  const onLeft = isLiteral(a) ? unwrapped(b, a) : undefined
+  const sides = onRight
+    ? { left: onRight.plan, right: onRight.value }
+    : onLeft
+      ? { left: onLeft.value, right: onLeft.plan }
+      : { left: a, right: b }
+  return fold({ kind: 'compare', type: boolean, operator, ...sides })
+}
+
+function compareLists(operator: CompareOperator, left: Plan, right: Plan, at: number): Plan {
+  const evaluate = (a: Scalar = null, b: Scalar = null) => compareValues(operator, a!, b!)
+  const { kind, type } = { kind: 'call', type: boolean } as const
+  return fold({ kind, type, function: { name: operator, strict: true, evaluate }, args: [left, right], at })
+}
+
+/** The type in which values are compared; an error when there is none. */
+function commonType(scope: Scope, left: DataType, right: DataType, at: number): DataType {
+  const type = isReadable(left) && isReadable(right) ? comparisonType(left, right) : undefined
+  if (type) return type
+  const unreadable = isReadable(left) ? (isReadable(right) ? undefined : right) : left
+  if (unreadable) throw lookInto(scope, unreadable, at)
+  const problem = `a comparison of ${typeName(left)} with ${typeName(right)}`
+  throw refuse(scope, at, problem, 'Compare values of the same kind, or CAST one to the type of the other.')
+}
+
+/** The error that predicates cannot look into values of a type. */
+export function lookInto(scope: Scope, type: DataType, at: number): Error {
+  const problem = `a value of type ${typeName(type)}, into which predicates cannot look,`
+  return refuse(scope, at, problem, 'Such a column can only be asked whether it IS NULL or IS NOT NULL.')
+}
+
+/** AND and OR, over conditions or NULL. */
+export function logicPlan(scope: Scope, kind: 'and' | 'or', args: readonly Plan[], at: number): Plan {
+  const conditions = args.map((arg) => condition(scope, arg, at, kind.toUpperCase()))
+  return { kind, type: boolean, args: conditions }
+}
+
+/** A plan that is true, false or null; `user` says what needs it so. */
+export function condition(scope: Scope, plan: Plan, at: number, user: string): Plan {
+  if (isBoolean(plan.type)) return plan
+  if (isNull(plan.type)) return cast(scope, plan, boolean, at)
+  const problem = `${user} over a value of type ${typeName(plan.type)}`
+  throw refuse(scope, at, problem, 'Write a condition, such as a comparison or a bool column.')
+}
+
+/** How deep a plan can be and still be used twice: deeper ones would double at every level. */
+const copiedDepth = 3
+
+/** `arg BETWEEN low AND high`. */
+export function betweenPlan(
+  scope: Scope,
+  arg: Plan,
+  low: Plan,
+  high: Plan,
+  negated: boolean,
+  at: number,
+): Plan {
+  const type = commonType(
+    scope,
+    commonType(scope, arg.type, low.type, at),
+    commonType(scope, arg.type, high.type, at),
+    at,
+  )
+  const inside = isShallow(arg, copiedDepth)
+    ? fold({
+        kind: negated ? 'or' : 'and',
+        type: boolean,
+        args: [
+          comparePlan(scope, negated ? '<' : '>=', arg, cast(scope, low, type, at), at),
+          comparePlan(scope, negated ? '>' : '<=', arg, cast(scope, high, type, at), at),
+        ],
+      })
+    : betweenCall(
+        [arg, low, high].map((plan) => cast(scope, plan, type, at)),
+        negated,
+        at,
+      )
+  return inside
+}
+
+function isShallow(plan: Plan, levels: number): boolean {
+  if (levels === 0) return false
+  switch (plan.kind) {
+    case 'column':
+    case 'literal':
+      return true
+    case 'cast':
+    case 'negate':
+      return isShallow(plan.arg, levels - 1)
+    case 'arithmetic':
+      return isShallow(plan.left, levels - 1) && isShallow(plan.right, levels - 1)
+    default:
+      return false
+  }
+}
+
+function betweenCall(args: readonly Plan[], negated: boolean, at: number): Plan {
+  const evaluate = (value: Scalar = null, low: Scalar = null, high: Scalar = null): Scalar => {
+    if (value === null) return null
+    const above = low === null ? null : compareValues('>=', value, low)
+    const below = high === null ? null : compareValues('<=', value, high)
+    if (above === false || below === false) return negated
+    return above === null || below === null ? null : !negated
+  }
+  return fold({
+    kind: 'call',
+    type: boolean,
+    function: { name: 'between', strict: false, evaluate },
+    args,
+    at,
+  })
+}
+
+/** `arg IN (items)`. */
+export function inPlan(scope: Scope, arg: Plan, items: readonly Plan[], negated: boolean, at: number): Plan {
+  let type = arg.type
+  for (const item of items) type = commonType(scope, type, item.type, at)
+  const all = items.map((item) => cast(scope, item, type, at))
+  const { plan, values } = unwrappedAll(cast(scope, arg, type, at), all) ?? {
+    plan: cast(scope, arg, type, at),
+    values: all,
+  }
+  if (!values.every(isLiteral) || isLiteral(plan) || itemType(type)) return inCall(plan, values, negated, at)
+  const known: NonNullScalar[] = []
+  for (const { value } of values) if (value !== null) known.push(value)
+  const hasNull = known.length < values.length
+  return { kind: 'in', type: boolean, arg: plan, values: known, hasNull, negated }
+}
+
+function inCall(value: Plan, items: readonly Plan[], negated: boolean, at: number): Plan {
+  const evaluate = (wanted: Scalar = null, ...values: Scalar[]): Scalar => {
+    if (wanted === null) return null
+    let unknown = false
+    for (const item of values) {
+      if (item === null) unknown = true
+      else if (compareValues('=', wanted, item)) return !negated
+    }
+    return unknown ? null : negated
+  }
+  return fold({
+    kind: 'call',
+    type: boolean,
+    function: { name: 'in', strict: false, evaluate },
+    args: [value, ...items],
+    at,
+  })
+}

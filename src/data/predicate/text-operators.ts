@@ -1,0 +1,49 @@
+import { fold, isLiteral } from './fold.ts'
+import { matchLike } from './like-match.ts'
+import { parseLikePattern } from './like-pattern.ts'
+import type { Plan } from './plan.ts'
+import { cast, refuse, type Scope } from './scope.ts'
+import { boolean, isBytes, isNull, isText, text, typeName } from './types.ts'
+
+/** `arg LIKE pattern`. */
+export function likePlan(
+  scope: Scope,
+  arg: Plan,
+  pattern: Plan,
+  options: { readonly insensitive: boolean; readonly negated: boolean },
+  at: number,
+): Plan {
+  for (const { type } of [arg, pattern]) {
+    if (!isText(type) && !isNull(type) && !isBytes(type)) {
+      const name = options.insensitive ? 'ILIKE' : 'LIKE'
+      throw refuse(scope, at, `${name} over a value of type ${typeName(type)}`, 'CAST it to STRING first.')
+    }
+  }
+  const value = cast(scope, arg, text, at)
+  const wanted = cast(scope, pattern, text, at)
+  const { insensitive, negated } = options
+  if (isLiteral(wanted) && !isLiteral(value)) {
+    const parsed = wanted.value === null ? null : parseLikePattern(wanted.value as string)
+    return { kind: 'like', type: boolean, arg: value, pattern: parsed, insensitive, negated }
+  }
+  const evaluate = (string: unknown, like: unknown) =>
+    matchLike(parseLikePattern(like as string), string as string, insensitive) !== negated
+  return fold({
+    kind: 'call',
+    type: boolean,
+    function: { name: 'like', strict: true, evaluate },
+    args: [value, wanted],
+    at,
+  })
+}
+
+/** `left || right`: one side is text, the other is made text. */
+export function concatPlan(scope: Scope, left: Plan, right: Plan, at: number): Plan {
+  if (!isText(left.type) && !isText(right.type)) {
+    const problem = `|| between ${typeName(left.type)} and ${typeName(right.type)}`
+    throw refuse(scope, at, problem, 'CAST one of them to STRING.')
+  }
+  const args = [cast(scope, left, text, at), cast(scope, right, text, at)]
+  const evaluate = (a: unknown, b: unknown) => (a as string) + (b as string)
+  return fold({ kind: 'call', type: text, function: { name: '||', strict: true, evaluate }, args, at })
+}

@@ -1,0 +1,66 @@
+/**
+ * The number of every error code, as the Lance Namespace protocol numbers them.
+ * Source: `ErrorResponse.code` of the protocol's OpenAPI file.
+ */
+export const errorNumbers = {
+  Unsupported: 0,
+  NamespaceNotFound: 1,
+  NamespaceAlreadyExists: 2,
+  NamespaceNotEmpty: 3,
+  TableNotFound: 4,
+  TableAlreadyExists: 5,
+  TableIndexNotFound: 6,
+  TableIndexAlreadyExists: 7,
+  TableTagNotFound: 8,
+  TableTagAlreadyExists: 9,
+  TransactionNotFound: 10,
+  TableVersionNotFound: 11,
+  TableColumnNotFound: 12,
+  InvalidInput: 13,
+  ConcurrentModification: 14,
+  PermissionDenied: 15,
+  Unauthenticated: 16,
+  ServiceUnavailable: 17,
+  Internal: 18,
+  InvalidTableState: 19,
+  TableSchemaValidationError: 20,
+  Throttling: 21,
+  TableBranchNotFound: 22,
+  TableBranchAlreadyExists: 23,
+} as const
+
+export type ErrorCode = keyof typeof errorNumbers
+
+/**
+ * What every operation throws when it cannot do what was asked.
+ *
+ * `code` is stable and made for programs; `message` is made for people: it names what was wrong and where,
+ * and ends in what to do next. `cause` holds the error underneath, when there is one.
+ *
+ * ```ts
+ * try {
+ *   await catalog.describeTable({ id: ['prod', 'flights'] })
+ * } catch (error) {
+ *   if (error instanceof CatalogError && error.code === 'TableNotFound') …
+ * }
+ * ```
+ */
+export class CatalogError extends Error {
+  override readonly name = 'CatalogError'
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.code = code
+  }
+
+  /** The protocol's number of `code`. */
+  get number(): number {
+    return errorNumbers[this.code]
+  }
+}
+
+/** An `InvalidInput` error: the most common one, raised wherever a caller's value is refused. */
+export function invalid(message: string, options?: { cause?: unknown }): CatalogError {
+  return new CatalogError('InvalidInput', message, options)
+}

@@ -1,0 +1,14 @@
+/**
+ * A catalog over HTTP: {@link serve} it, mount it in a Fastify application with {@link catalogPlugin}, or call
+ * it as a function with {@link fetchHandler}.
+ *
+ * @module
+ */
+export type { AuthOptions, Principal, TokenVerifier } from './auth.ts'
+export type { JwtOptions } from './auth-jwt.ts'
+export type { StaticToken } from './auth-tokens.ts'
+export { type FetchHandler, fetchHandler } from './fetch.ts'
+export { type OpenApiDocument, openApiDocument } from './openapi.ts'
+export type { AuthorizeRequest, HttpOptions, LimitOptions, PluginOptions, RequestInfo } from './options.ts'
+export { catalogPlugin } from './plugin.ts'
+export { type RunningServer, type ServeOptions, serve, type TimeoutOptions } from './serve.ts'

@@ -1,0 +1,99 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Catalog } from '../handle.ts'
+import type { Identifier } from '../model/identifier.ts'
+import type { OperationName } from '../operations/index.ts'
+import type { AuthOptions, Principal } from './auth.ts'
+
+/** What hooks get to know of an HTTP request. */
+export interface RequestInfo {
+  /** The id that names the request in logs and in the response's `x-request-id`. */
+  readonly requestId: string
+  readonly method: string
+  /** The path, without the query string. */
+  readonly path: string
+  /** All headers, in small letters, credentials included. */
+  readonly headers: IncomingHttpHeaders
+  readonly remoteAddress: string | undefined
+  /** The parsed body; absent while nothing of it was read. */
+  readonly body?: unknown
+}
+
+/**
+ * Asked whether a caller may run an operation on the namespace or table `id` (undefined when the path names
+ * none); false, or an error, refuses with 403. It is asked before anything of the body is read, and once more
+ * for each table that only the body names: the new name of a renamed table, and every item of a batch, under
+ * the name of the single operation.
+ */
+export type AuthorizeRequest = (
+  principal: Principal | undefined,
+  operation: OperationName,
+  id: Identifier | undefined,
+  request: RequestInfo,
+) => unknown
+
+/** How a catalog is offered over HTTP; everything but `auth` has a default. */
+export interface HttpOptions {
+  /**
+   * Whom to let in. `false` lets in everybody who connects over the loopback interface, and refuses the rest.
+   */
+  readonly auth: AuthOptions | false
+  readonly authorize?: AuthorizeRequest | undefined
+  /**
+   * What a listing of tables answers: `recursive` (the default) gives full identifiers of all tables at and
+   * below a namespace; `children` the bare names of the tables directly in it, with the last name as token.
+   * Set it to `children` for LanceDB's `connectNamespace`; describing a table that has rows here then tells its
+   * version and schema unasked, which keeps that client from writing over it. LanceDB's `connect` gets what
+   * it needs either way.
+   */
+  readonly listing?: 'recursive' | 'children' | undefined
+  readonly limits?: LimitOptions | undefined
+  /** Most requests of one caller in a time: more are answered 503. Default: no such limit. */
+  readonly rateLimit?: { readonly requests: number; readonly perMillis: number } | undefined
+  /** `/openapi.json` and `/docs`. Default: true. */
+  readonly docs?: boolean | undefined
+  /** `/healthz` and `/readyz`. Default: true. */
+  readonly health?: boolean | undefined
+  /** `/metrics`, which asks for the same credentials as operations unless it is `public`. Default: true. */
+  readonly metrics?: boolean | 'public' | undefined
+}
+
+export interface LimitOptions {
+  /** Most bytes of a JSON body. Default: 16 MiB. */
+  readonly jsonBytes?: number | undefined
+  /** Most bytes of an Arrow body. Default: 256 MiB. */
+  readonly arrowBytes?: number | undefined
+  /**
+   * Most bytes of bodies held at once. Requests that say their length wait for their turn; one that does not
+   * is answered 503 when there is no room for it. Default: 1 GiB.
+   */
+  readonly bodyBytes?: number | undefined
+  /** Most requests under way at once; more are answered 503. Default: 512. */
+  readonly inFlight?: number | undefined
+  /** Most milliseconds the event loop may be late on average before requests are answered 503. Default: 1000. */
+  readonly eventLoopDelay?: number | undefined
+  /** The seconds that a 503 answer asks to wait. Default: 1. */
+  readonly retryAfter?: number | undefined
+}
+
+export type Limits = { readonly [Name in keyof LimitOptions]-?: number }
+
+const mebibyte = 1024 * 1024
+
+/** The limits with their defaults. */
+export function limitsOf(given: LimitOptions = {}): Limits {
+  const limits = {
+    jsonBytes: given.jsonBytes ?? 16 * mebibyte,
+    arrowBytes: given.arrowBytes ?? 256 * mebibyte,
+    bodyBytes: given.bodyBytes ?? 1024 * mebibyte,
+    inFlight: given.inFlight ?? 512,
+    eventLoopDelay: given.eventLoopDelay ?? 1_000,
+    retryAfter: given.retryAfter ?? 1,
+  }
+  // A body that is allowed must fit when it is alone.
+  return { ...limits, bodyBytes: Math.max(limits.bodyBytes, limits.arrowBytes, limits.jsonBytes) }
+}
+
+/** What is offered, and how. */
+export interface PluginOptions extends HttpOptions {
+  readonly catalog: Catalog
+}

@@ -1,0 +1,65 @@
+/** What the keys of context entries that travel as headers begin with. */
+export const headerPrefix = 'header.'
+
+type Context = Readonly<Record<string, string>>
+
+/** Headers that belong to the connection, the body or the caller's credentials, never to a context. */
+const reserved = new Set([
+  'authorization',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'www-authenticate',
+  'x-api-key',
+  'cookie',
+  'set-cookie',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+  'host',
+  'content-length',
+  'content-type',
+  'content-encoding',
+  'accept',
+  'accept-encoding',
+  'date',
+])
+
+const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
+const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/**
+ * The headers that a context asks for: its entries whose key begins with `header.`, without that prefix, in
+ * small letters. What cannot be a header, and what belongs to the connection or to credentials, is left out.
+ */
+export function headersOfContext(context: Context | undefined): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const [key, value] of Object.entries(context ?? {})) {
+    if (!key.startsWith(headerPrefix)) continue
+    const name = key.slice(headerPrefix.length).toLowerCase()
+    if (reserved.has(name) || !headerName.test(name) || !headerValue.test(value)) continue
+    headers[name] = value
+  }
+  return headers
+}
+
+/**
+ * The context entries that headers give: one for each, its key `header.` and the header's name in small
+ * letters. Headers of the connection, of the body and with credentials are left out.
+ */
+export function contextOfHeaders(
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+): Record<string, string> | undefined {
+  let context: Record<string, string> | undefined
+  for (const name in headers) {
+    const value = headers[name]
+    if (value === undefined || reserved.has(name)) continue
+    context ??= {}
+    context[headerPrefix + name] = typeof value === 'string' ? value : value.join(', ')
+  }
+  return context
+}

@@ -1,0 +1,69 @@
+/**
+ * An embeddable table catalog: open one with {@link openCatalog}, and call its operations.
+ *
+ * @module
+ */
+export {
+  type CustomCatalogOptions,
+  type LocalCatalog,
+  type MemoryCatalog,
+  type MemorySnapshot,
+  openCatalog,
+} from './catalog.ts'
+export type { Content } from './content/content.ts'
+export { CatalogError, type ErrorCode, errorNumbers } from './errors.ts'
+export type { Catalog, OperationMethods } from './handle.ts'
+export type { CatalogOptions } from './local.ts'
+export { formatIdentifier, type Identifier, parseIdentifier } from './model/identifier.ts'
+export { alterTransaction } from './operations/alter-transaction.ts'
+export { batchCommitTables } from './operations/batch-commit-tables.ts'
+export { batchCreateTableVersions } from './operations/batch-create-table-versions.ts'
+export { batchDeleteTableVersions } from './operations/batch-delete-table-versions.ts'
+export { countTableRows } from './operations/count-table-rows.ts'
+export { createNamespace } from './operations/create-namespace.ts'
+export { createTable } from './operations/create-table.ts'
+export { createTableBranch } from './operations/create-table-branch.ts'
+export { createTableTag } from './operations/create-table-tag.ts'
+export { createTableVersion } from './operations/create-table-version.ts'
+export { declareTable } from './operations/declare-table.ts'
+export { deleteFromTable } from './operations/delete-from-table.ts'
+export { deleteTableBranch } from './operations/delete-table-branch.ts'
+export { deleteTableTag } from './operations/delete-table-tag.ts'
+export { deregisterTable } from './operations/deregister-table.ts'
+export { describeNamespace } from './operations/describe-namespace.ts'
+export { describeTable } from './operations/describe-table.ts'
+export { describeTableVersion } from './operations/describe-table-version.ts'
+export { describeTransaction } from './operations/describe-transaction.ts'
+export { dropNamespace } from './operations/drop-namespace.ts'
+export { dropTable } from './operations/drop-table.ts'
+export { getTableTagVersion } from './operations/get-table-tag-version.ts'
+export { type OperationName, operations } from './operations/index.ts'
+export { insertIntoTable } from './operations/insert-into-table.ts'
+export { listAllTables } from './operations/list-all-tables.ts'
+export { listNamespaces } from './operations/list-namespaces.ts'
+export { listTableBranches } from './operations/list-table-branches.ts'
+export { listTableTags } from './operations/list-table-tags.ts'
+export { listTableVersions } from './operations/list-table-versions.ts'
+export { listTables } from './operations/list-tables.ts'
+export { namespaceExists } from './operations/namespace-exists.ts'
+export { queryTable } from './operations/query-table.ts'
+export { registerTable } from './operations/register-table.ts'
+export { renameTable } from './operations/rename-table.ts'
+export { restoreTable } from './operations/restore-table.ts'
+export type { StorageOptionsHook } from './operations/support/core.ts'
+export type { Operation, OperationOptions, Progress } from './operations/support/operation.ts'
+export type { AuthorizeHook } from './operations/support/run.ts'
+export type { VacuumOptions, VacuumReport } from './operations/support/vacuum.ts'
+export { tableExists } from './operations/table-exists.ts'
+export { updateTableSchemaMetadata } from './operations/update-table-schema-metadata.ts'
+export { updateTableTag } from './operations/update-table-tag.ts'
+export type {
+  Entry,
+  Key,
+  Range,
+  Reader,
+  Store,
+  StoreFeatures,
+  Value,
+  Writer,
+} from './store/store.ts'

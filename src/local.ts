@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto'
+import type { Content } from './content/content.ts'
+import type { TableEngine } from './data/index.ts'
+import { CatalogError } from './errors.ts'
+import { idSource } from './model/ids.ts'
+import type { Core, Settings, StorageOptionsHook } from './operations/support/core.ts'
+import { markInterval } from './operations/support/housekeeping.ts'
+import type { ContentRoot } from './operations/support/places.ts'
+import type { AuthorizeHook } from './operations/support/run.ts'
+import { slots, turns } from './operations/support/turns.ts'
+import { type CatalogRecord, keys, recordFormat } from './store/records.ts'
+import type { Store } from './store/store.ts'
+
+/** How a catalog behaves; everything has a default. */
+export interface CatalogOptions {
+  /** Asked before every operation whether it may run. Default: everything may. */
+  readonly authorize?: AuthorizeHook
+  /** Gives clients what they need to reach a table's location, when they ask for it. Default: nothing. */
+  readonly storageOptions?: StorageOptionsHook
+  /** Tells clients to keep table versions through the catalog. Default: false. */
+  readonly managedVersioning?: boolean
+  /**
+   * Folders, besides the catalog's own, in which `file:` locations are read, written and removed. A `file:`
+   * location elsewhere is kept as a name only. Default: none.
+   */
+  readonly locationRoots?: readonly string[]
+  /**
+   * The URL below which the catalog chooses locations for new tables; those there are stay where they are.
+   * Default: its own root. Below a URL that is neither within the catalog's root nor within `locationRoots`,
+   * tables can be declared, for clients that write there, and not created with rows.
+   */
+  readonly tableRoot?: string
+  /** How long the record of a transaction is kept, in milliseconds. Default: 7 days. */
+  readonly transactionAge?: number
+  /** About how many records of transactions are kept. Default: 100,000. */
+  readonly transactionCount?: number
+  /** Most bytes of rows in one request. Default: 256 MiB. */
+  readonly arrowBytes?: number
+  /** Bytes of table content kept decoded in memory. Default: 256 MiB. */
+  readonly cacheBytes?: number
+  /** How many operations change rows at the same time; others are Queued. Default: 16. */
+  readonly concurrency?: number
+  /** Tells the time in milliseconds since the epoch. Default: the system's clock. */
+  readonly now?: () => number
+  /** Makes internal ids and transaction ids, later ones sorting after earlier ones. Default: ULIDs. */
+  readonly newId?: () => string
+}
+
+const day = 24 * 60 * 60 * 1000
+
+/** Opens the insides of a catalog over a store and its content roots, the catalog's own root first. */
+export async function openCore(
+  store: Store,
+  roots: (catalog: CatalogRecord) => readonly ContentRoot[] | Promise<readonly ContentRoot[]>,
+  options: CatalogOptions,
+): Promise<Core> {
+  const now = options.now ?? Date.now
+  const catalog = await openRecord(store, now)
+  return makeCore(store, catalog, await roots(catalog), options)
+}
+
+/** Joins the parts of an open catalog. */
+export function makeCore(
+  store: Store,
+  catalog: CatalogRecord,
+  roots: readonly ContentRoot[],
+  options: CatalogOptions,
+): Core {
+  const now = options.now ?? Date.now
+  const settings = settingsOf(options)
+  return {
+    store,
+    catalog,
+    places: { roots },
+    engine: engines(options.cacheBytes),
+    now,
+    newId: options.newId ?? idSource(now),
+    settings,
+    running: new Map(),
+    inTurn: turns(),
+    slots: slots(options.concurrency ?? 16),
+    // Begins anywhere, so that many short-lived processes leave as many marks as they should.
+    changes: { count: Math.floor(Math.random() * markInterval(settings.transactionCount)) },
+  }
+}
+
+function settingsOf(options: CatalogOptions): Settings {
+  return {
+    managedVersioning: options.managedVersioning ?? false,
+    storageOptions: options.storageOptions,
+    authorize: options.authorize,
+    tableRoot: options.tableRoot?.replace(/\/+$/, ''),
+    arrowBytes: options.arrowBytes ?? 256 * 1024 * 1024,
+    transactionAge: options.transactionAge ?? 7 * day,
+    transactionCount: options.transactionCount ?? 100_000,
+  }
+}
+
+/** Reads the catalog's own record, or writes it when the store is new. */
+async function openRecord(store: Store, now: () => number): Promise<CatalogRecord> {
+  const found =
+    (await store.read((reader) => reader.get<CatalogRecord>(keys.catalog))) ??
+    (await createRecord(store, now))
+  if (found.v > recordFormat) {
+    throw new CatalogError(
+      'Unsupported',
+      `This catalog has format ${found.v}, written by a newer release; this one knows formats up to ${recordFormat}. Open it with the newer release.`,
+    )
+  }
+  return found
+}
+
+function createRecord(store: Store, now: () => number): Promise<CatalogRecord> {
+  const record: CatalogRecord = {
+    v: recordFormat,
+    id: randomBytes(8).toString('hex'),
+    secret: randomBytes(16).toString('hex'),
+    created_at: now(),
+  }
+  return store.write((writer) => {
+    // Another process may have created the catalog since.
+    const existing = writer.get<CatalogRecord>(keys.catalog)
+    if (existing) return existing
+    writer.put(keys.catalog, record)
+    return record
+  })
+}
+
+/** Makes the engine of a content when it is first asked for: catalogs that read no rows load none. */
+function engines(cacheBytes: number | undefined): (content: Content) => Promise<TableEngine> {
+  const made = new WeakMap<Content, Promise<TableEngine>>()
+  return (content) => {
+    let engine = made.get(content)
+    if (engine === undefined) {
+      engine = import('./data/index.ts').then(({ tableEngine }) => tableEngine({ content, cacheBytes }))
+      made.set(content, engine)
+    }
+    return engine
+  }
+}

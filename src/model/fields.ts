@@ -1,0 +1,195 @@
+import * as v from 'valibot'
+import { identifierProblem, nameProblem } from './identifier.ts'
+
+/*
+ * The fields that requests and responses share. A schema both checks a value at the door and gives its type;
+ * messages are fragments that follow the field's name: "version must be …".
+ */
+
+/** How deep, long and wide input may be, unless an operation says otherwise. */
+export const limits = {
+  /** Entries of a map of properties or metadata. */
+  entries: 1_000,
+  /** Characters of all keys and values of such a map. */
+  entryCharacters: 65_536,
+  /** Names in one page of a listing. */
+  page: 10_000,
+  /** Names in a page when the request does not say. */
+  defaultPage: 1_000,
+  /** Operations in one batch. */
+  batch: 10_000,
+  locationCharacters: 1_024,
+} as const
+
+export const text = v.string('must be a string')
+export const flag = v.boolean('must be true or false')
+
+const segments = v.array(
+  v.string('must be a list of strings'),
+  'must be a list of names, such as ["prod", "flights"]',
+)
+
+/** A namespace's or an object's identifier; the empty list is the root. */
+export const identifier = v.pipe(
+  segments,
+  v.rawCheck(({ dataset, addIssue }) => {
+    const problem = dataset.typed ? identifierProblem(dataset.value) : undefined
+    if (problem) addIssue({ message: problem })
+  }),
+)
+
+/** A table's identifier: at least its name. */
+export const tableIdentifier = v.pipe(
+  identifier,
+  v.minLength(
+    1,
+    'is empty, which is the root namespace; give the table\'s names, such as ["prod", "flights"]',
+  ),
+)
+
+export const name = v.pipe(
+  text,
+  v.rawCheck(({ dataset, addIssue }) => {
+    const problem = dataset.typed ? nameProblem(dataset.value) : undefined
+    if (problem) addIssue({ message: problem })
+  }),
+)
+
+/** A whole number from 0 to 2^53 − 1. */
+export const version = v.pipe(
+  v.number('must be a whole number from 0 to 2^53 − 1'),
+  v.safeInteger('must be a whole number from 0 to 2^53 − 1'),
+  v.minValue(0, 'must be a whole number from 0 to 2^53 − 1'),
+)
+
+export const limit = v.pipe(
+  v.number('must be a whole number from 0'),
+  v.safeInteger('must be a whole number from 0'),
+  v.minValue(0, 'must be a whole number from 0'),
+)
+
+export const pageToken = v.nullish(text)
+
+const branchPattern = /^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/
+const tagPattern = /^[A-Za-z0-9._-]+$/
+
+/** A branch to work on: absent, null, `''` and `main` are the main branch, which comes out as `''`. */
+export const branch = v.optional(
+  v.pipe(
+    v.nullish(text),
+    v.transform((given) => (given === undefined || given === null || given === 'main' ? '' : given)),
+    v.check((given) => given.length <= 255, 'must be at most 255 characters long'),
+  ),
+  '',
+)
+
+export const newBranch = v.pipe(
+  text,
+  v.check(
+    (given) => given !== '' && given !== 'main',
+    'names the main branch, which always exists; choose another name',
+  ),
+  v.check(
+    (given) =>
+      given.length <= 255 &&
+      branchPattern.test(given) &&
+      !given.split('/').some((s) => s === '.' || s === '..'),
+    'must be 1 to 255 letters, digits, ".", "-", "_" or "/" between them',
+  ),
+)
+
+export const newTag = v.pipe(
+  text,
+  v.check(
+    (given) => given.length <= 255 && tagPattern.test(given) && given !== '.' && given !== '..',
+    'must be 1 to 255 letters, digits, ".", "-" or "_"',
+  ),
+)
+
+/** A map of string to string, within the limits for properties and metadata. */
+export const stringMap = v.pipe(
+  v.custom<Readonly<Record<string, string>>>(isStringMap, 'must be an object whose values are strings'),
+  v.rawCheck(({ dataset, addIssue }) => {
+    const problem = dataset.typed ? mapProblem(dataset.value) : undefined
+    if (problem) addIssue({ message: problem })
+  }),
+)
+
+function isStringMap(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  for (const key of Object.keys(value))
+    if (typeof (value as Record<string, unknown>)[key] !== 'string') return false
+  return true
+}
+
+function mapProblem(map: Readonly<Record<string, string>>): string | undefined {
+  const keys = Object.keys(map)
+  if (keys.length > limits.entries) return `has ${keys.length} entries; ${limits.entries} are the most`
+  let characters = 0
+  for (const key of keys) {
+    if (!key.isWellFormed() || !map[key]!.isWellFormed())
+      return 'holds half of a surrogate pair; give well-formed Unicode'
+    characters += Buffer.byteLength(key) + Buffer.byteLength(map[key]!)
+  }
+  if (characters > limits.entryCharacters) {
+    return `is ${characters.toLocaleString('en')} bytes long in all; ${limits.entryCharacters.toLocaleString('en')} are the most`
+  }
+  return undefined
+}
+
+/**
+ * One of a few words, read in any case, in PascalCase or snake_case, and given on as listed here.
+ */
+export function choice<const T extends string>(...words: readonly [T, ...T[]]) {
+  const byFold = new Map(words.map((word) => [fold(word), word]))
+  const message = `must be ${words.slice(0, -1).join(', ')}${words.length > 1 ? ' or ' : ''}${words.at(-1)}`
+  return v.pipe(
+    v.string(message) as v.GenericSchema<T | (string & {}), string>,
+    v.description(`${words.join(', ')}; in any case, PascalCase or snake_case.`),
+    v.rawTransform(({ dataset, addIssue, NEVER }): T => {
+      const word = byFold.get(fold(dataset.value))
+      if (word === undefined) {
+        addIssue({ message })
+        return NEVER
+      }
+      return word
+    }),
+  )
+}
+
+function fold(word: string): string {
+  return word.replaceAll('_', '').toLowerCase()
+}
+
+/** Who asks, as the body says. It is shown to the `authorize` hook and authenticates nobody by itself. */
+export const identity = v.object(
+  { api_key: v.optional(text), auth_token: v.optional(text) },
+  'must be an object with api_key or auth_token',
+)
+
+/** Whatever caller and implementation want to tell each other. */
+export const context = stringMap
+
+/** What every request may carry. */
+export const requestFields = {
+  identity: v.optional(identity),
+  context: v.optional(context),
+}
+
+/** What every response may carry. */
+export const responseFields = { context: v.optional(context) }
+
+/** What the response to a change carries. */
+export const changeFields = { ...responseFields, transaction_id: v.optional(text) }
+
+/** A version of a table as responses give it. */
+export const tableVersion = v.object({
+  version,
+  manifest_path: text,
+  manifest_size: v.optional(v.number()),
+  e_tag: v.optional(text),
+  timestamp_millis: v.optional(v.number()),
+  metadata: v.optional(stringMap),
+})
+
+export type TableVersion = v.InferOutput<typeof tableVersion>

@@ -1,0 +1,80 @@
+import { invalid } from '../errors.ts'
+
+/** The names from the root down to a namespace or table. The empty list is the root namespace. */
+export type Identifier = readonly string[]
+
+/** Joins the names of an identifier where neither the caller nor the request says otherwise. */
+export const defaultDelimiter = '$'
+
+export const maxNameBytes = 255
+export const maxDepth = 32
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
+const plainAscii = /^[\w.\- ]+$/
+
+/**
+ * Says why `name` cannot name a namespace or a table, or nothing when it can. A name is 1 to 255 bytes of
+ * UTF-8 without control characters, lone surrogates or the default delimiter; it is compared as given.
+ */
+export function nameProblem(name: string): string | undefined {
+  if (name === '') return 'is empty; give it at least one character'
+  if (name.length <= maxNameBytes && plainAscii.test(name)) return undefined
+  if (name.length > maxNameBytes || utf8Length(name) > maxNameBytes) {
+    return `is ${utf8Length(name).toLocaleString('en')} bytes long; ${maxNameBytes} bytes of UTF-8 are the most`
+  }
+  if (controlCharacter.test(name)) return `holds a control character (${describeControl(name)}); remove it`
+  if (!name.isWellFormed()) return 'holds half of a surrogate pair; give well-formed Unicode'
+  if (name.includes(defaultDelimiter)) {
+    return `holds '${defaultDelimiter}', which separates names; give each name as an item of its own`
+  }
+  return undefined
+}
+
+/** Says why `id` is no identifier of at most 32 acceptable names, or nothing when it is one. */
+export function identifierProblem(id: Identifier): string | undefined {
+  if (id.length > maxDepth) return `has ${id.length} names; ${maxDepth} levels are the most`
+  for (let i = 0; i < id.length; i++) {
+    const problem = nameProblem(id[i]!)
+    if (problem) return `name ${i + 1} (${quote(id[i]!)}) ${problem}`
+  }
+  return undefined
+}
+
+/** An identifier as people read it: `prod$flights`; the root as `$`. */
+export function formatIdentifier(id: Identifier, delimiter: string = defaultDelimiter): string {
+  return id.length === 0 ? delimiter : id.join(delimiter)
+}
+
+/**
+ * Splits the string form of an identifier. The delimiter alone is the root; anything else with an empty
+ * segment is refused, so that two strings never mean the same table.
+ */
+export function parseIdentifier(text: string, delimiter: string = defaultDelimiter): Identifier {
+  if (text === delimiter) return []
+  const names = text.split(delimiter)
+  if (names.includes('')) {
+    throw invalid(
+      `The identifier ${quote(text)} has an empty segment; write names joined by ${quote(delimiter)}.`,
+    )
+  }
+  return names
+}
+
+export function sameNames(a: Identifier, b: Identifier): boolean {
+  return a.length === b.length && a.every((name, i) => name === b[i])
+}
+
+/** A name in quotes for a message, cut when it is long, its control characters made visible. */
+export function quote(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}…` : text)
+}
+
+function utf8Length(text: string): number {
+  return Buffer.byteLength(text, 'utf8')
+}
+
+function describeControl(name: string): string {
+  const code = controlCharacter.exec(name)![0].charCodeAt(0)
+  return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
+}

@@ -1,0 +1,152 @@
+import * as v from 'valibot'
+import { changeFields, limits, requestFields } from '../model/fields.ts'
+import {
+  deleteVersions,
+  deleteVersionsRequest,
+  deleteVersionsResponse,
+} from './batch-delete-table-versions.ts'
+import {
+  createTableVersionRequest,
+  createTableVersionResponse,
+  createVersion,
+} from './create-table-version.ts'
+import {
+  type Declaration,
+  declare,
+  declareTableRequest,
+  declareTableResponse,
+  prepareDeclaration,
+} from './declare-table.ts'
+import { deregister, deregisterTableRequest, deregisterTableResponse } from './deregister-table.ts'
+import { atIndex } from './support/batch.ts'
+import type { Change } from './support/commit.ts'
+import type { Core } from './support/core.ts'
+import { vendedOptions } from './support/credentials.ts'
+import { operation } from './support/operation.ts'
+import { commitDeregistering, type Deregister } from './support/registration.ts'
+
+const members = [
+  'declare_table',
+  'create_table_version',
+  'delete_table_versions',
+  'deregister_table',
+] as const
+
+const tableOperation = v.pipe(
+  v.looseObject(
+    {
+      declare_table: v.nullish(declareTableRequest),
+      create_table_version: v.nullish(createTableVersionRequest),
+      delete_table_versions: v.nullish(deleteVersionsRequest),
+      deregister_table: v.nullish(deregisterTableRequest),
+    },
+    `must be an object with exactly one of ${members.join(', ')}`,
+  ),
+  v.check(
+    (given) =>
+      Object.keys(given).filter((key) => given[key] != null).length === 1 &&
+      members.some((m) => given[m] != null),
+    `must have exactly one of ${members.join(', ')}`,
+  ),
+)
+
+type TableOperation = v.InferOutput<typeof tableOperation>
+
+const tableResult = v.object({
+  declare_table: v.optional(declareTableResponse),
+  create_table_version: v.optional(createTableVersionResponse),
+  delete_table_versions: v.optional(deleteVersionsResponse),
+  deregister_table: v.optional(deregisterTableResponse),
+})
+
+type TableResult = v.InferOutput<typeof tableResult>
+
+/**
+ * Commits a batch of mixed operations on any number of tables in one atomic step: all of them, or none. They
+ * run in order and each sees what those before it did; the first that fails undoes everything, and the error
+ * says which it was. Results come in the same order, each under the member its operation had.
+ *
+ * ```ts
+ * await catalog.batchCommitTables({
+ *   operations: [
+ *     { create_table_version: { id: ['prod', 'orders'], version: 8, manifest_path: '_versions/8.manifest' } },
+ *     { create_table_version: { id: ['prod', 'lines'], version: 5, manifest_path: '_versions/5.manifest' } },
+ *     { declare_table: { id: ['prod', 'returns'] } },
+ *   ],
+ * })
+ * ```
+ */
+export const batchCommitTables = operation({
+  name: 'batchCommitTables',
+  summary: 'Commit a batch of mixed table operations atomically.',
+  request: v.object({
+    ...requestFields,
+    operations: v.pipe(
+      v.array(v.unknown(), 'must be a list of operations'),
+      v.nonEmpty('is empty; give at least one operation'),
+      v.maxLength(limits.batch, `must hold at most ${limits.batch.toLocaleString('en')} operations`),
+      v.array(tableOperation),
+    ),
+  }),
+  response: v.object({ ...changeFields, results: v.array(tableResult) }),
+  errors: [
+    'NamespaceNotFound',
+    'TableNotFound',
+    'TableAlreadyExists',
+    'TableBranchNotFound',
+    'InvalidTableState',
+    'ConcurrentModification',
+  ],
+  changes: true,
+  run: async (core, { operations }) => {
+    const steps = operations.map((step, index) => ({
+      step,
+      declaration: step.declare_table
+        ? atIndex('operations', index, () => prepareDeclaration(core, step.declare_table!))
+        : undefined,
+    }))
+    const response = await commitDeregistering(core, 'BatchCommitTables', [], (change, takeOut) => ({
+      results: steps.map(({ step, declaration }, index) =>
+        atIndex('operations', index, () => runStep(core, change, takeOut, step, declaration)),
+      ),
+    }))
+    return { ...response, results: await withCredentials(core, operations, response.results) }
+  },
+})
+
+function runStep(
+  core: Core,
+  change: Change,
+  takeOut: Deregister,
+  step: TableOperation,
+  declaration: Declaration | undefined,
+): TableResult {
+  const { transactionId: transaction_id } = change
+  if (declaration) return { declare_table: { ...declare(core, change, declaration), transaction_id } }
+  if (step.create_table_version) {
+    const { version } = createVersion(change, step.create_table_version)
+    return { create_table_version: { version, transaction_id } }
+  }
+  if (step.delete_table_versions) {
+    const deleted_count = deleteVersions(change, step.delete_table_versions)
+    return { delete_table_versions: { deleted_count, transaction_id } }
+  }
+  return {
+    deregister_table: { ...deregister(core, change, takeOut, step.deregister_table!.id), transaction_id },
+  }
+}
+
+async function withCredentials(
+  core: Core,
+  operations: readonly TableOperation[],
+  results: readonly TableResult[],
+): Promise<TableResult[]> {
+  return Promise.all(
+    results.map(async (result, index) => {
+      const asked = operations[index]!.declare_table
+      if (!asked?.vend_credentials || !result.declare_table) return result
+      const vended = await vendedOptions(core, result.declare_table.location, asked)
+      return { declare_table: { ...result.declare_table, ...vended } }
+    }),
+  )
+}

@@ -1,0 +1,31 @@
+import * as v from 'valibot'
+import { changeFields, limits, requestFields, tableVersion } from '../model/fields.ts'
+import { createVersion, versionEntry } from './create-table-version.ts'
+import { atIndex } from './support/batch.ts'
+import { commit, unchanged } from './support/commit.ts'
+import { operation } from './support/operation.ts'
+
+/** Creates versions of one or many tables in one atomic step: all of them, or none. */
+export const batchCreateTableVersions = operation({
+  name: 'batchCreateTableVersions',
+  summary: 'Create versions of many tables atomically.',
+  request: v.object({
+    ...requestFields,
+    entries: v.pipe(
+      v.array(v.object(versionEntry), 'must be a list of versions to create'),
+      v.nonEmpty('is empty; give at least one version to create'),
+      v.maxLength(limits.batch, `must hold at most ${limits.batch} entries`),
+    ),
+  }),
+  response: v.object({ ...changeFields, versions: v.array(tableVersion) }),
+  errors: ['TableNotFound', 'TableBranchNotFound', 'ConcurrentModification'],
+  changes: true,
+  run: (core, { entries }) =>
+    commit(core, 'BatchCreateTableVersions', [], (change) => {
+      const results = entries.map((entry, index) =>
+        atIndex('entries', index, () => createVersion(change, entry)),
+      )
+      const versions = results.map((result) => result.version)
+      return results.some((result) => result.created) ? { versions } : unchanged({ versions })
+    }),
+})

@@ -1,0 +1,85 @@
+import * as v from 'valibot'
+import { CatalogError } from '../errors.ts'
+import { branch, changeFields, requestFields, tableIdentifier, version } from '../model/fields.ts'
+import { formatIdentifier } from '../model/identifier.ts'
+import { keys, type TagRecord, type VersionRecord } from '../store/records.ts'
+import { type Change, commit, unchanged } from './support/commit.ts'
+import { operation } from './support/operation.ts'
+import { findTable } from './support/resolve.ts'
+import { headOf, onBranch, putHead } from './support/versions.ts'
+
+const endVersion = v.pipe(
+  v.number('must be a whole number, or -1 for all through the latest'),
+  v.safeInteger('must be a whole number, or -1 for all through the latest'),
+  v.minValue(-1, 'must be a whole number, or -1 for all through the latest'),
+)
+
+export const deleteVersionsFields = {
+  id: tableIdentifier,
+  branch,
+  ranges: v.pipe(
+    v.array(
+      v.object({ start_version: version, end_version: endVersion }),
+      'must be a list of ranges of versions',
+    ),
+    v.maxLength(1_000, 'must hold at most 1,000 ranges'),
+  ),
+}
+
+export const deleteVersionsRequest = v.object({ ...requestFields, ...deleteVersionsFields })
+export const deleteVersionsResponse = v.object({ ...changeFields, deleted_count: version })
+
+/**
+ * Deletes ranges of versions of a table, start inclusive, end exclusive, −1 meaning all through the latest;
+ * answers with how many there were. A tagged version refuses, and then nothing is deleted. The numbers of
+ * deleted versions are never given again.
+ */
+export const batchDeleteTableVersions = operation({
+  name: 'batchDeleteTableVersions',
+  summary: 'Delete ranges of versions of a table.',
+  request: deleteVersionsRequest,
+  response: deleteVersionsResponse,
+  errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
+  changes: true,
+  run: (core, request) =>
+    commit(core, 'BatchDeleteTableVersions', request.id, (change) => {
+      const deleted_count = deleteVersions(change, request)
+      return deleted_count > 0 ? { deleted_count } : unchanged({ deleted_count })
+    }),
+})
+
+/** Deletes the ranges within a change and answers how many versions went. */
+export function deleteVersions(
+  { writer }: Change,
+  { id, branch, ranges }: Pick<v.InferOutput<typeof deleteVersionsRequest>, 'id' | 'branch' | 'ranges'>,
+): number {
+  const table = findTable(writer, id)
+  const head = headOf(writer, id, table, branch)
+  const prefix = keys.versions(table.id, branch)
+  const doomed = new Set<number>()
+  for (const { start_version, end_version } of ranges) {
+    for (const { key } of writer.range<VersionRecord>({
+      prefix,
+      start: [...prefix, start_version],
+      ...(end_version === -1 ? {} : { end: [...prefix, end_version] }),
+    })) {
+      doomed.add(Number(key[3]))
+    }
+  }
+  if (doomed.size === 0) return 0
+  for (const { key, value } of writer.range<TagRecord>({ prefix: keys.tags(table.id) })) {
+    if (value.branch === branch && doomed.has(value.version)) {
+      throw new CatalogError(
+        'InvalidTableState',
+        `Version ${value.version} of the table ${formatIdentifier(id)}${onBranch(branch)} is tagged ${String(key[2])}. Move or delete the tag first.`,
+      )
+    }
+  }
+  for (const version of doomed) writer.remove(keys.version(table.id, branch, version))
+  if (head.latest !== null && doomed.has(head.latest)) {
+    let latest: number | null = null
+    for (const { key } of writer.range({ prefix, reverse: true, limit: 1 })) latest = Number(key[3])
+    putHead(writer, table.id, branch, { ...head, latest })
+  }
+  return doomed.size
+}

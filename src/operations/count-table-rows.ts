@@ -1,0 +1,43 @@
+import * as v from 'valibot'
+import { branch, requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
+import { operation } from './support/operation.ts'
+import { openVersion, readRows, whileThere } from './support/rows.ts'
+
+/**
+ * Counts the rows of a table: of its latest version or the one named, all rows or those a predicate holds
+ * for. Without a predicate no row is read.
+ *
+ * ```ts
+ * const { count } = await catalog.countTableRows({ id: ['prod', 'flights'], predicate: 'delay > 60' })
+ * ```
+ */
+export const countTableRows = operation({
+  name: 'countTableRows',
+  summary: 'Count the rows of a table.',
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    version: v.nullish(version),
+    branch,
+    predicate: v.nullish(text),
+  }),
+  response: v.object({ ...responseFields, count: version }),
+  errors: ['TableNotFound', 'TableVersionNotFound', 'TableBranchNotFound', 'InvalidTableState'],
+  changes: false,
+  run: async (core, { id, version, branch, predicate }, { signal, onProgress }) => {
+    if (predicate === undefined || predicate === null) {
+      const { found } = await readRows(core, id, branch, version ?? undefined)
+      return { count: found.record.rows! }
+    }
+    const { table, engine, snapshot } = await openVersion(core, id, branch, version ?? undefined)
+    const count = await whileThere(core, id, table, () =>
+      engine.countRows(snapshot, {
+        predicate,
+        signal,
+        onProgress:
+          onProgress && (({ rowsDone, rowsTotal }) => onProgress({ rows: rowsDone, total: rowsTotal })),
+      }),
+    )
+    return { count }
+  },
+})

@@ -1,0 +1,68 @@
+import * as v from 'valibot'
+import { CatalogError } from '../errors.ts'
+import { changeFields, choice, identifier, requestFields, stringMap } from '../model/fields.ts'
+import { keys, type NameRecord, recordFormat } from '../store/records.ts'
+import { commit, unchanged } from './support/commit.ts'
+import { removeContent } from './support/content.ts'
+import { dropEverythingIn } from './support/drop.ts'
+import { operation } from './support/operation.ts'
+import { findNamespace, namespaceRecord, requireFreeName } from './support/resolve.ts'
+
+/**
+ * Creates a namespace in one that exists, and answers with its properties. `mode` says what happens when it
+ * exists already: `Create` (the default) fails, `ExistOk` leaves it as it is, `Overwrite` drops it with all
+ * that is in it and creates it anew.
+ *
+ * ```ts
+ * await catalog.createNamespace({ id: ['prod'], properties: { owner: 'flights team' } })
+ * ```
+ */
+export const createNamespace = operation({
+  name: 'createNamespace',
+  summary: 'Create a namespace.',
+  request: v.object({
+    ...requestFields,
+    id: identifier,
+    mode: v.optional(choice('Create', 'ExistOk', 'Overwrite')),
+    properties: v.optional(stringMap),
+  }),
+  response: v.object({ ...changeFields, properties: v.optional(stringMap) }),
+  errors: ['NamespaceNotFound', 'NamespaceAlreadyExists', 'ConcurrentModification'],
+  changes: true,
+  run: async (core, { id, mode = 'Create', properties = {} }) => {
+    if (id.length === 0) {
+      throw new CatalogError(
+        'NamespaceAlreadyExists',
+        'The root namespace always exists; give the id of one below it.',
+      )
+    }
+    const internalId = core.newId()
+    let dropped: string[] = []
+    const response = await commit(core, 'CreateNamespace', id, (change) => {
+      const { writer, now } = change
+      dropped = []
+      const parent = findNamespace(writer, id.slice(0, -1))
+      const existing = writer.get<NameRecord>(keys.name(parent, id.at(-1)!))
+      if (existing?.[0] === 'n' && mode === 'ExistOk') {
+        return unchanged({ properties: namespaceRecord(writer, existing.slice(1)).properties })
+      }
+      if (existing?.[0] === 'n' && mode === 'Overwrite') {
+        dropped = dropEverythingIn(core, change, existing.slice(1))
+        writer.remove(keys.namespace(existing.slice(1)))
+      } else {
+        requireFreeName(writer, parent, id, 'NamespaceAlreadyExists')
+      }
+      writer.put(keys.name(parent, id.at(-1)!), `n${internalId}`)
+      writer.put(keys.namespace(internalId), {
+        v: recordFormat,
+        parent,
+        name: id.at(-1)!,
+        properties,
+        created_at: now,
+      })
+      return { properties }
+    })
+    await removeContent(core, dropped)
+    return response
+  },
+})

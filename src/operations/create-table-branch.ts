@@ -1,0 +1,50 @@
+import * as v from 'valibot'
+import { CatalogError } from '../errors.ts'
+import { branch, changeFields, newBranch, requestFields, tableIdentifier, version } from '../model/fields.ts'
+import { formatIdentifier, quote } from '../model/identifier.ts'
+import { type BranchRecord, keys, recordFormat } from '../store/records.ts'
+import { commit } from './support/commit.ts'
+import { operation } from './support/operation.ts'
+import { findTable } from './support/resolve.ts'
+import { findVersion } from './support/versions.ts'
+
+/**
+ * Creates a branch from a version of another (by default the latest of the main branch). The branch starts
+ * with that version, number and all, and continues its numbering; what happens to the other branch from then
+ * on does not touch it.
+ */
+export const createTableBranch = operation({
+  name: 'createTableBranch',
+  summary: 'Create a branch of a table.',
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    name: newBranch,
+    from_branch: branch,
+    from_version: v.nullish(version),
+  }),
+  response: v.object(changeFields),
+  errors: ['TableNotFound', 'TableBranchAlreadyExists', 'TableBranchNotFound', 'TableVersionNotFound'],
+  changes: true,
+  run: (core, { id, name, from_branch, from_version }) =>
+    commit(core, 'CreateTableBranch', id, ({ writer, now }) => {
+      const table = findTable(writer, id)
+      if (writer.get(keys.branch(table.id, name))) {
+        throw new CatalogError(
+          'TableBranchAlreadyExists',
+          `The table ${formatIdentifier(id)} already has a branch ${quote(name)}. Choose another name, or delete that branch first.`,
+        )
+      }
+      const from = findVersion(writer, id, table, from_branch, from_version ?? undefined)
+      const record: BranchRecord = {
+        v: recordFormat,
+        head: { latest: from.version, last: from.version },
+        parent_branch: from_branch,
+        parent_version: from.version,
+        created_at: now,
+      }
+      writer.put(keys.branch(table.id, name), record)
+      writer.put(keys.version(table.id, name, from.version), from.record)
+      return {}
+    }),
+})

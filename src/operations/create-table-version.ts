@@ -1,0 +1,108 @@
+import * as v from 'valibot'
+import { CatalogError } from '../errors.ts'
+import {
+  branch,
+  changeFields,
+  requestFields,
+  stringMap,
+  tableIdentifier,
+  tableVersion,
+  text,
+  version,
+} from '../model/fields.ts'
+import { formatIdentifier } from '../model/identifier.ts'
+import { keys, recordFormat, type VersionRecord } from '../store/records.ts'
+import { type Change, commit, unchanged } from './support/commit.ts'
+import { operation } from './support/operation.ts'
+import { findTable } from './support/resolve.ts'
+import { headOf, onBranch, putVersion, toTableVersion } from './support/versions.ts'
+
+/** A version to create, as single requests, batches and mixed batches give it. */
+export const versionEntry = {
+  id: tableIdentifier,
+  version,
+  branch,
+  manifest_path: v.pipe(
+    text,
+    v.nonEmpty('is empty; give the path of the manifest'),
+    v.maxLength(4_096, 'must be at most 4,096 characters long'),
+  ),
+  manifest_size: v.nullish(version),
+  e_tag: v.nullish(v.pipe(text, v.maxLength(1_024, 'must be at most 1,024 characters long'))),
+  metadata: v.nullish(stringMap),
+  naming_scheme: v.nullish(v.pipe(text, v.maxLength(64, 'must be at most 64 characters long'))),
+}
+
+const versionEntrySchema = v.object(versionEntry)
+export type VersionEntry = v.InferOutput<typeof versionEntrySchema>
+
+export const createTableVersionRequest = v.object({ ...requestFields, ...versionEntry })
+export const createTableVersionResponse = v.object({ ...changeFields, version: tableVersion })
+
+/**
+ * Records a version that a client wrote at the table's location. The first one may have any number; after it,
+ * each must be exactly the latest plus one, so that of two writers one is told with
+ * `ConcurrentModification`. The same record again is a success that changes nothing: a retry is safe.
+ */
+export const createTableVersion = operation({
+  name: 'createTableVersion',
+  summary: 'Create a version entry for a table.',
+  request: createTableVersionRequest,
+  response: createTableVersionResponse,
+  errors: ['TableNotFound', 'TableBranchNotFound', 'ConcurrentModification'],
+  changes: true,
+  run: (core, request) =>
+    commit(core, 'CreateTableVersion', request.id, (change) => {
+      const { created, version } = createVersion(change, request)
+      return created ? { version } : unchanged({ version })
+    }),
+})
+
+/** Creates the version within a change; `created` is false when the same record was there already. */
+export function createVersion({ writer, transactionId, now }: Change, entry: VersionEntry) {
+  const table = findTable(writer, entry.id)
+  const head = headOf(writer, entry.id, table, entry.branch)
+  const wanted = toRecord(entry, transactionId, now)
+  const existing = writer.get<VersionRecord>(keys.version(table.id, entry.branch, entry.version))
+  if (existing !== undefined && sameRecord(existing, wanted)) {
+    return { created: false, version: toTableVersion(entry.version, existing) }
+  }
+  const where = `the table ${formatIdentifier(entry.id)}${onBranch(entry.branch)}`
+  if (existing !== undefined) {
+    throw new CatalogError(
+      'ConcurrentModification',
+      `Version ${entry.version} of ${where} already exists with another manifest (${existing.manifest_path}). Rebase on the latest version, ${head.latest}, and create the one after it.`,
+    )
+  }
+  if (head.last !== null && entry.version !== head.last + 1) {
+    throw new CatalogError(
+      'ConcurrentModification',
+      `Version ${entry.version} cannot be created: the next version of ${where} is ${head.last + 1}. Rebase on the latest version and create that one.`,
+    )
+  }
+  putVersion(writer, table.id, entry.branch, entry.version, wanted)
+  return { created: true, version: toTableVersion(entry.version, wanted) }
+}
+
+function toRecord(entry: VersionEntry, transactionId: string, now: number): VersionRecord {
+  return {
+    v: recordFormat,
+    manifest_path: entry.manifest_path,
+    ...(entry.manifest_size == null ? {} : { manifest_size: entry.manifest_size }),
+    ...(entry.e_tag == null ? {} : { e_tag: entry.e_tag }),
+    ...(entry.metadata == null ? {} : { metadata: entry.metadata }),
+    ...(entry.naming_scheme == null ? {} : { naming_scheme: entry.naming_scheme }),
+    timestamp_millis: now,
+    transaction_id: transactionId,
+  }
+}
+
+function sameRecord(a: VersionRecord, b: VersionRecord): boolean {
+  return (
+    a.manifest_path === b.manifest_path &&
+    a.manifest_size === b.manifest_size &&
+    a.e_tag === b.e_tag &&
+    JSON.stringify(Object.entries(a.metadata ?? {}).sort()) ===
+      JSON.stringify(Object.entries(b.metadata ?? {}).sort())
+  )
+}

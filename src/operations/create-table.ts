@@ -1,0 +1,200 @@
+import * as v from 'valibot'
+import { CatalogError, invalid } from '../errors.ts'
+import {
+  changeFields,
+  choice,
+  requestFields,
+  stringMap,
+  tableIdentifier,
+  text,
+  version,
+} from '../model/fields.ts'
+import { formatIdentifier, type Identifier } from '../model/identifier.ts'
+import { keys, recordFormat, type TableRecord } from '../store/records.ts'
+import { removeContent, removePlace } from './support/content.ts'
+import type { Core } from './support/core.ts'
+import { dropTable as dropRecords } from './support/drop.ts'
+import { rowsInput, schemaInput, toRows } from './support/input.ts'
+import { runLong } from './support/long-transaction.ts'
+import { type OperationOptions, operation } from './support/operation.ts'
+import { Overtaken } from './support/overtaken.ts'
+import { claimLocation, locationOf, newLocation, placeOf } from './support/places.ts'
+import { holdsForeignRows } from './support/presence.ts'
+import { type FoundTable, findNamespace, lookUpTable, requireFreeName } from './support/resolve.ts'
+import { changeRows, versionOf, whileThere } from './support/rows.ts'
+import { putVersion } from './support/versions.ts'
+
+const request = v.object({
+  ...requestFields,
+  id: tableIdentifier,
+  mode: v.nullish(choice('Create', 'ExistOk', 'Overwrite')),
+  properties: v.nullish(stringMap),
+  storage_options: v.nullish(stringMap),
+  data: rowsInput,
+  schema: schemaInput,
+})
+
+const response = v.object({
+  ...changeFields,
+  location: text,
+  version,
+  properties: stringMap,
+  storage_options: v.optional(stringMap),
+})
+
+/**
+ * Creates a table with rows, as version 1. `data` is an Arrow IPC stream or file, an Arrow table, or an array
+ * of row objects, with a `schema` if the columns shall not be inferred. `mode` says what happens to a table of
+ * that name: `Create` (the default) fails, `ExistOk` leaves it as it is, `Overwrite` drops it and creates it
+ * anew. A declared table is created where it was declared.
+ *
+ * ```ts
+ * await catalog.createTable({ id: ['prod', 'flights'], data: [{ origin: 'SFO', delay: 12 }] })
+ * ```
+ */
+export const createTable = operation({
+  name: 'createTable',
+  summary: 'Create a table with rows.',
+  request,
+  response,
+  errors: [
+    'NamespaceNotFound',
+    'TableAlreadyExists',
+    'InvalidTableState',
+    'TableSchemaValidationError',
+    'ConcurrentModification',
+  ],
+  changes: true,
+  run: createAsAsked,
+})
+
+async function createAsAsked(
+  core: Core,
+  asked: v.InferOutput<typeof request>,
+  options: OperationOptions,
+): Promise<v.InferOutput<typeof response>> {
+  const { id, properties } = asked
+  const mode = asked.mode ?? 'Create'
+  const existing = await core.store.read((reader) => {
+    const found = lookUpTable(reader, id)
+    if (found === undefined)
+      requireFreeName(reader, findNamespace(reader, id.slice(0, -1)), id, 'TableAlreadyExists')
+    return found
+  })
+  const isForeign = existing !== undefined && (await holdsForeignRows(core, existing))
+  if (existing && isDeclared(existing) && !isForeign) {
+    if (properties) {
+      throw invalid(
+        `The table ${formatIdentifier(id)} is declared with properties of its own; leave properties out to create it.`,
+      )
+    }
+    return createDeclared(core, asked, existing, options)
+  }
+  if (existing && mode === 'ExistOk') return describeExisting(core, existing)
+  if (existing && mode === 'Create') throw alreadyExists(id)
+  return create(core, asked, mode, properties ?? {}, isForeign ? existing : undefined, options)
+}
+
+/** Gives a declared table its first version, where it was declared. */
+async function createDeclared(
+  core: Core,
+  { id, data, schema }: v.InferOutput<typeof request>,
+  declared: FoundTable,
+  options: OperationOptions,
+) {
+  const create = () =>
+    changeRows(core, options, { operation: 'CreateTable', id, branch: '' }, async ({ engine, place }) => {
+      const rows = await toRows(core, data, schema)
+      return async () => async (current, work) => {
+        // Declared when the work began, created by somebody else since.
+        if (current !== undefined) throw new Overtaken(id)
+        const snapshot = await engine.create(place.prefix, rows, work)
+        return { snapshot, affected: snapshot.rows }
+      }
+    })
+  const { version, transaction_id } = await whileThere(core, id, declared, create, isDeclared)
+  const { record } = declared
+  const location = locationOf(core.places, declared.id, record)
+  return { location, properties: record.properties, version, transaction_id }
+}
+
+async function create(
+  core: Core,
+  { id, data, schema }: v.InferOutput<typeof request>,
+  mode: 'Create' | 'ExistOk' | 'Overwrite',
+  properties: Readonly<Record<string, string>>,
+  /** A table that its record calls declared, with content of another engine: it is replaced like others. */
+  foreign: FoundTable | undefined,
+  options: OperationOptions,
+) {
+  const rows = await toRows(core, data, schema)
+  const internalId = core.newId()
+  const record: Omit<TableRecord, 'parent' | 'created_at'> = {
+    v: recordFormat,
+    name: id.at(-1)!,
+    location: newLocation(core.places, core.settings.tableRoot, internalId),
+    properties,
+    main: { latest: null, last: null },
+    registered: false,
+  }
+  const location = locationOf(core.places, internalId, record as TableRecord)
+  const place = placeOf(core.places, location)
+  if (place === undefined) throw outOfReach(id, location)
+  const engine = await core.engine(place.content)
+  let isUnused = true
+  let replaced: string[] = []
+  try {
+    return await runLong(core, options, 'CreateTable', id, async (transaction, work) => {
+      const snapshot = await engine.create(place.prefix, rows, { ...work, version: 1 })
+      work.signal?.throwIfAborted()
+      const kept = await transaction.commit<{ existing?: FoundTable }>((change) => {
+        const { writer, now, transactionId } = change
+        replaced = []
+        const existing = lookUpTable(writer, id)
+        if (existing && existing.id !== foreign?.id && isDeclared(existing)) throw new Overtaken(id)
+        if (existing && mode === 'ExistOk') return { existing }
+        const parent = findNamespace(writer, id.slice(0, -1))
+        if (existing && mode === 'Overwrite')
+          replaced = [dropRecords(core, change, existing.id, existing.record)]
+        else requireFreeName(writer, parent, id, 'TableAlreadyExists')
+        writer.put(keys.name(parent, record.name), `t${internalId}`)
+        if (record.location !== null) claimLocation(core.places, writer, record.location, internalId)
+        writer.put(keys.table(internalId), { ...record, parent, created_at: now })
+        putVersion(writer, internalId, '', 1, versionOf(snapshot, transactionId, now))
+        return {}
+      })
+      if (kept?.existing) return describeExisting(core, kept.existing)
+      isUnused = false
+      return { location, version: 1, properties, transaction_id: transaction.id }
+    })
+  } finally {
+    if (isUnused) await removePlace(place)
+    else await removeContent(core, replaced)
+  }
+}
+
+function isDeclared({ record }: FoundTable): boolean {
+  return record.main.latest === null && !record.registered
+}
+
+function describeExisting(core: Core, { id, record }: FoundTable) {
+  return {
+    location: locationOf(core.places, id, record),
+    properties: record.properties,
+    version: record.main.latest ?? 0,
+  }
+}
+
+function outOfReach(id: Identifier, location: string): CatalogError {
+  return new CatalogError(
+    'InvalidTableState',
+    `The table ${formatIdentifier(id)} would lie at ${location}, outside what this catalog reads and writes. Declare it and write its rows there with an engine that can, or choose another tableRoot.`,
+  )
+}
+
+function alreadyExists(id: Identifier): CatalogError {
+  return new CatalogError(
+    'TableAlreadyExists',
+    `A table ${formatIdentifier(id)} already exists. Choose another name, insert into it, or create it with mode Overwrite.`,
+  )
+}

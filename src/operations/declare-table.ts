@@ -1,0 +1,109 @@
+import * as v from 'valibot'
+import { changeFields, flag, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
+import type { Identifier } from '../model/identifier.ts'
+import { keys, recordFormat, type TableRecord } from '../store/records.ts'
+import { type Change, commit } from './support/commit.ts'
+import type { Core } from './support/core.ts'
+import { vendedOptions } from './support/credentials.ts'
+import { operation } from './support/operation.ts'
+import { checkLocation, claimLocation, locationOf, newLocation } from './support/places.ts'
+import { findNamespace, requireFreeName } from './support/resolve.ts'
+
+export const declareTableRequest = v.object({
+  ...requestFields,
+  id: tableIdentifier,
+  location: v.nullish(text),
+  vend_credentials: v.optional(flag),
+  properties: v.nullish(stringMap),
+})
+
+export const declareTableResponse = v.object({
+  ...changeFields,
+  location: text,
+  storage_options: v.optional(stringMap),
+  properties: stringMap,
+  managed_versioning: v.optional(flag),
+})
+
+/**
+ * Reserves a table's name and location; it has no rows or versions yet. Without `location` the catalog
+ * chooses one under its own root. Rows inserted into it later, or a version created by a client that wrote at
+ * the location itself, make it a created table.
+ *
+ * ```ts
+ * const { location } = await catalog.declareTable({ id: ['prod', 'flights'] })
+ * ```
+ */
+export const declareTable = operation({
+  name: 'declareTable',
+  summary: 'Declare a table: reserve its name and location.',
+  request: declareTableRequest,
+  response: declareTableResponse,
+  errors: ['NamespaceNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
+  changes: true,
+  run: async (core, request) => {
+    const declaration = prepareDeclaration(core, request)
+    const response = await commit(core, 'DeclareTable', request.id, (change) =>
+      declare(core, change, declaration),
+    )
+    return { ...response, ...(await vendedOptions(core, response.location, request)) }
+  },
+})
+
+export interface Declaration {
+  readonly id: Identifier
+  readonly internalId: string
+  readonly location: string | null
+  readonly properties: Readonly<Record<string, string>>
+}
+
+/** Checks what can be checked before the change, and gives the table its internal id. */
+export function prepareDeclaration(
+  core: Core,
+  request: {
+    readonly id: Identifier
+    readonly location?: string | null | undefined
+    readonly properties?: Readonly<Record<string, string>> | null | undefined
+  },
+): Declaration {
+  const location = request.location ?? null
+  const internalId = core.newId()
+  return {
+    id: request.id,
+    internalId,
+    location:
+      location === null
+        ? newLocation(core.places, core.settings.tableRoot, internalId)
+        : checkLocation(core.places, location),
+    properties: request.properties ?? {},
+  }
+}
+
+/** Declares the table within a change. */
+export function declare(
+  core: Core,
+  { writer, now }: Change,
+  { id, internalId, location, properties }: Declaration,
+) {
+  const parent = findNamespace(writer, id.slice(0, -1))
+  requireFreeName(writer, parent, id, 'TableAlreadyExists')
+  if (location !== null) claimLocation(core.places, writer, location, internalId)
+  const record: TableRecord = {
+    v: recordFormat,
+    parent,
+    name: id.at(-1)!,
+    location,
+    properties,
+    created_at: now,
+    main: { latest: null, last: null },
+    registered: false,
+  }
+  writer.put(keys.name(parent, record.name), `t${internalId}`)
+  writer.put(keys.table(internalId), record)
+  return { location: locationOf(core.places, internalId, record), properties, ...managedVersioning(core) }
+}
+
+/** Tells clients to keep versions through the catalog, when it is set up so. */
+function managedVersioning(core: Core): { managed_versioning?: boolean } {
+  return core.settings.managedVersioning ? { managed_versioning: true } : {}
+}

@@ -1,0 +1,32 @@
+import * as v from 'valibot'
+import { branch, changeFields, requestFields, tableIdentifier, text, version } from '../model/fields.ts'
+import { operation } from './support/operation.ts'
+import { applying, changeRows } from './support/rows.ts'
+
+/**
+ * Deletes the rows a predicate holds for, and answers with how many they were and with the version that no
+ * longer has them (a new one also when nothing matched). Rows inserted by others meanwhile are looked at too.
+ *
+ * ```ts
+ * const { version } = await catalog.deleteFromTable({ id: ['prod', 'flights'], predicate: "delay > 60 AND origin = 'SFO'" })
+ * ```
+ */
+export const deleteFromTable = operation({
+  name: 'deleteFromTable',
+  summary: 'Delete rows of a table by a predicate.',
+  request: v.object({ ...requestFields, id: tableIdentifier, predicate: text, branch }),
+  response: v.object({ ...changeFields, version, num_deleted_rows: version }),
+  errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
+  changes: true,
+  run: async (core, { id, predicate, branch }, options) => {
+    const { affected, version, transaction_id } = await changeRows(
+      core,
+      options,
+      { operation: 'DeleteFromTable', id, branch },
+      async ({ engine }) =>
+        async () =>
+          applying(id, engine.deleteRows(predicate)),
+    )
+    return { version, num_deleted_rows: affected, transaction_id }
+  },
+})

@@ -1,0 +1,45 @@
+import * as v from 'valibot'
+import { CatalogError } from '../errors.ts'
+import { branch, changeFields, requestFields, tableIdentifier } from '../model/fields.ts'
+import { formatIdentifier, quote } from '../model/identifier.ts'
+import { keys, type TagRecord } from '../store/records.ts'
+import { commit } from './support/commit.ts'
+import { operation } from './support/operation.ts'
+import { findTable } from './support/resolve.ts'
+import { findBranch } from './support/versions.ts'
+
+/** Deletes a branch with its versions. A branch that a tag points to refuses. */
+export const deleteTableBranch = operation({
+  name: 'deleteTableBranch',
+  summary: 'Delete a branch of a table.',
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    name: v.pipe(
+      branch,
+      v.check(
+        (given) => given !== '',
+        'names the main branch, which cannot be deleted; drop the table instead',
+      ),
+    ),
+  }),
+  response: v.object(changeFields),
+  errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState'],
+  changes: true,
+  run: (core, { id, name }) =>
+    commit(core, 'DeleteTableBranch', id, ({ writer }) => {
+      const table = findTable(writer, id)
+      findBranch(writer, id, table.id, name)
+      for (const { key, value } of writer.range<TagRecord>({ prefix: keys.tags(table.id) })) {
+        if (value.branch !== name) continue
+        throw new CatalogError(
+          'InvalidTableState',
+          `The tag ${String(key[2])} of the table ${formatIdentifier(id)} points to branch ${quote(name)}. Move or delete the tag first.`,
+        )
+      }
+      const versions = Array.from(writer.range({ prefix: keys.versions(table.id, name) }), ({ key }) => key)
+      for (const key of versions) writer.remove(key)
+      writer.remove(keys.branch(table.id, name))
+      return {}
+    }),
+})

@@ -1,0 +1,24 @@
+import * as v from 'valibot'
+import { changeFields, requestFields, tableIdentifier, text } from '../model/fields.ts'
+import { keys } from '../store/records.ts'
+import { commit } from './support/commit.ts'
+import { operation } from './support/operation.ts'
+import { findTable } from './support/resolve.ts'
+import { findTag } from './support/versions.ts'
+
+/** Deletes a tag; the version it named stays. */
+export const deleteTableTag = operation({
+  name: 'deleteTableTag',
+  summary: 'Delete a tag.',
+  request: v.object({ ...requestFields, id: tableIdentifier, tag: text }),
+  response: v.object(changeFields),
+  errors: ['TableNotFound', 'TableTagNotFound'],
+  changes: true,
+  run: (core, { id, tag }) =>
+    commit(core, 'DeleteTableTag', id, ({ writer }) => {
+      const table = findTable(writer, id)
+      findTag(writer, id, table.id, tag)
+      writer.remove(keys.tag(table.id, tag))
+      return {}
+    }),
+})

@@ -1,0 +1,51 @@
+import * as v from 'valibot'
+import { changeFields, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
+import type { Identifier } from '../model/identifier.ts'
+import type { Change } from './support/commit.ts'
+import type { Core } from './support/core.ts'
+import { operation } from './support/operation.ts'
+import { locationOf } from './support/places.ts'
+import { commitDeregistering, type Deregister } from './support/registration.ts'
+import { findTable } from './support/resolve.ts'
+
+export const deregisterTableRequest = v.object({ ...requestFields, id: tableIdentifier })
+
+export const deregisterTableResponse = v.object({
+  ...changeFields,
+  id: v.array(text),
+  location: text,
+  properties: stringMap,
+})
+
+/**
+ * Takes a table out of its namespace and answers with where its content lies. The content stays: registering
+ * the location, in this catalog or another, brings back rows, versions, tags and branches.
+ *
+ * ```ts
+ * const { location } = await catalog.deregisterTable({ id: ['prod', 'flights'] })
+ * await other.registerTable({ id: ['archive', 'flights'], location })
+ * ```
+ */
+export const deregisterTable = operation({
+  name: 'deregisterTable',
+  summary: 'Deregister a table; its content stays where it is.',
+  request: deregisterTableRequest,
+  response: deregisterTableResponse,
+  errors: ['TableNotFound', 'ConcurrentModification'],
+  changes: true,
+  run: (core, { id }) =>
+    commitDeregistering(core, 'DeregisterTable', id, (change, takeOut) =>
+      deregister(core, change, takeOut, id),
+    ),
+})
+
+/** Deregisters the table within a change. */
+export function deregister(core: Core, { writer }: Change, takeOut: Deregister, id: Identifier) {
+  const table = findTable(writer, id)
+  takeOut(table)
+  return {
+    id: [...id],
+    location: locationOf(core.places, table.id, table.record),
+    properties: table.record.properties,
+  }
+}

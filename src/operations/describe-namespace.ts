@@ -1,0 +1,20 @@
+import * as v from 'valibot'
+import { identifier, requestFields, responseFields, stringMap } from '../model/fields.ts'
+import { rootId } from '../store/records.ts'
+import { operation } from './support/operation.ts'
+import { findNamespace, namespaceRecord } from './support/resolve.ts'
+
+/** Answers with a namespace's properties; those of the root are always empty. */
+export const describeNamespace = operation({
+  name: 'describeNamespace',
+  summary: 'Describe a namespace.',
+  request: v.object({ ...requestFields, id: identifier }),
+  response: v.object({ ...responseFields, properties: stringMap }),
+  errors: ['NamespaceNotFound'],
+  changes: false,
+  run: (core, { id }) =>
+    core.store.read((reader) => {
+      const found = findNamespace(reader, id)
+      return { properties: found === rootId ? {} : namespaceRecord(reader, found).properties }
+    }),
+})

@@ -1,0 +1,27 @@
+import * as v from 'valibot'
+import {
+  branch,
+  requestFields,
+  responseFields,
+  tableIdentifier,
+  tableVersion,
+  version,
+} from '../model/fields.ts'
+import { operation } from './support/operation.ts'
+import { findTable } from './support/resolve.ts'
+import { findVersion, toTableVersion } from './support/versions.ts'
+
+/** Answers with the record of one version of a table. */
+export const describeTableVersion = operation({
+  name: 'describeTableVersion',
+  summary: 'Describe a version of a table.',
+  request: v.object({ ...requestFields, id: tableIdentifier, version, branch }),
+  response: v.object({ ...responseFields, version: tableVersion }),
+  errors: ['TableNotFound', 'TableBranchNotFound', 'TableVersionNotFound'],
+  changes: false,
+  run: (core, { id, version, branch }) =>
+    core.store.read((reader) => {
+      const found = findVersion(reader, id, findTable(reader, id), branch, version)
+      return { version: toTableVersion(found.version, found.record) }
+    }),
+})

@@ -1,0 +1,147 @@
+import * as v from 'valibot'
+import type { Snapshot } from '../data/index.ts'
+import { invalid } from '../errors.ts'
+import {
+  flag,
+  branch as mainOrBranch,
+  requestFields,
+  responseFields,
+  stringMap,
+  tableIdentifier,
+  text,
+  version,
+} from '../model/fields.ts'
+import type { Reader } from '../store/store.ts'
+import type { Core } from './support/core.ts'
+import { vendedOptions } from './support/credentials.ts'
+import { operation } from './support/operation.ts'
+import { locationOf, placeOf } from './support/places.ts'
+import { isCreated, isWritten, undecidedPlace } from './support/presence.ts'
+import { type FoundTable, findTable } from './support/resolve.ts'
+import { openManifest, whileThere } from './support/rows.ts'
+import { type FoundVersion, findTag, findVersion, headOf } from './support/versions.ts'
+
+const request = v.object({
+  ...requestFields,
+  id: tableIdentifier,
+  version: v.nullish(version),
+  tag: v.nullish(text),
+  branch: mainOrBranch,
+  with_table_uri: v.nullish(flag),
+  load_detailed_metadata: v.nullish(flag),
+  check_declared: v.nullish(flag),
+  vend_credentials: v.optional(flag),
+})
+
+/** A field of a table's schema in JSON form, its type by the name Lance gives it. */
+export interface JsonField {
+  readonly name: string
+  readonly nullable: boolean
+  readonly type: { readonly type: string; readonly length?: number; readonly fields?: readonly JsonField[] }
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+const jsonSchema = v.custom<{ fields: readonly JsonField[]; metadata?: Readonly<Record<string, string>> }>(
+  () => true,
+)
+
+const response = v.object({
+  ...responseFields,
+  table: v.optional(text),
+  namespace: v.optional(v.array(text)),
+  version: v.optional(version),
+  location: text,
+  table_uri: v.optional(text),
+  schema: v.optional(jsonSchema),
+  storage_options: v.optional(stringMap),
+  stats: v.optional(v.object({ num_deleted_rows: version, num_fragments: version })),
+  metadata: v.optional(stringMap),
+  properties: stringMap,
+  managed_versioning: v.optional(flag),
+  is_only_declared: v.nullish(flag),
+})
+
+/**
+ * Describes a table: where it lies and its properties; with `load_detailed_metadata` also its version, schema
+ * (in JSON form), statistics and schema metadata, at the latest version or the one that `version`, `tag` or
+ * `branch` picks. A table that is declared only has no version and no schema.
+ *
+ * ```ts
+ * const { schema, version } = await catalog.describeTable({ id: ['prod', 'flights'], load_detailed_metadata: true })
+ * ```
+ */
+export const describeTable = operation({
+  name: 'describeTable',
+  summary: 'Describe a table.',
+  request,
+  response,
+  errors: [
+    'TableNotFound',
+    'TableVersionNotFound',
+    'TableTagNotFound',
+    'TableBranchNotFound',
+    'InvalidTableState',
+  ],
+  changes: false,
+  run: async (core, asked) => {
+    const { table, found } = await core.store.read((reader) => select(reader, asked))
+    const location = locationOf(core.places, table.id, table.record)
+    // Built member by member: this is the operation asked most, and spreading costs as much as the rest.
+    const described: v.InferInput<typeof response> = { location, properties: table.record.properties }
+    if (core.settings.managedVersioning) described.managed_versioning = true
+    if (asked.with_table_uri) described.table_uri = location
+    if (asked.check_declared || asked.load_detailed_metadata) {
+      described.is_only_declared = await isOnlyDeclared(core, table)
+    }
+    if (asked.load_detailed_metadata) {
+      Object.assign(
+        described,
+        await whileThere(core, asked.id, table, () => details(core, asked.id, location, found)),
+      )
+    }
+    if (asked.vend_credentials) Object.assign(described, await vendedOptions(core, location, asked))
+    return described
+  },
+})
+
+async function isOnlyDeclared(core: Core, table: FoundTable): Promise<boolean> {
+  if (isCreated(table.record)) return false
+  const place = undecidedPlace(core, table)
+  return place === undefined || !(await isWritten(place))
+}
+
+function select(
+  reader: Reader,
+  { id, version, tag, branch, load_detailed_metadata }: v.InferOutput<typeof request>,
+): { table: FoundTable; found: FoundVersion | undefined } {
+  const table = findTable(reader, id)
+  if (tag !== undefined && tag !== null) {
+    if (version != null || branch !== '')
+      throw invalid('tag cannot be used together with version or branch; give one of them.')
+    const at = findTag(reader, id, table.id, tag)
+    return { table, found: findVersion(reader, id, table, at.branch, at.version) }
+  }
+  if (version != null) return { table, found: findVersion(reader, id, table, branch, version) }
+  const { latest } = headOf(reader, id, table, branch)
+  const wanted = load_detailed_metadata && latest !== null
+  return { table, found: wanted ? findVersion(reader, id, table, branch) : undefined }
+}
+
+async function details(core: Core, id: readonly string[], location: string, found: FoundVersion | undefined) {
+  const names = { table: id.at(-1)!, namespace: id.slice(0, -1) }
+  if (found === undefined) return names
+  const place = placeOf(core.places, location)
+  // Only the engine that wrote a version knows its columns.
+  if (found.record.rows === undefined || place === undefined) return { ...names, version: found.version }
+  const snapshot = await openManifest(await core.engine(place.content), place, found.record)
+  return { ...names, version: found.version, ...(await describeSnapshot(snapshot)) }
+}
+
+async function describeSnapshot(snapshot: Snapshot) {
+  const { toJsonSchema } = await import('../data/index.ts')
+  return {
+    schema: toJsonSchema(snapshot.schema),
+    metadata: Object.fromEntries(snapshot.metadata),
+    stats: { num_deleted_rows: snapshot.deletedRows, num_fragments: snapshot.fragments },
+  }
+}

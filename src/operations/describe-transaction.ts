@@ -1,0 +1,41 @@
+import * as v from 'valibot'
+import { requestFields, responseFields, stringMap, text } from '../model/fields.ts'
+import { operation } from './support/operation.ts'
+import { findTransaction, propertiesOf, statusOf } from './support/transactions.ts'
+
+/** A transaction's id: the id alone, or the identifier of its table followed by the id. */
+export const transactionIdentifier = v.pipe(
+  v.array(text, 'must be a list of strings, the transaction id last'),
+  v.nonEmpty('is empty; give the transaction_id of a response'),
+  v.maxLength(64, 'must hold at most 64 strings'),
+)
+
+export const transactionResponse = v.object({
+  ...responseFields,
+  status: v.picklist(['Queued', 'Running', 'Succeeded', 'Failed', 'Canceled']),
+  properties: stringMap,
+})
+
+/**
+ * Describes a transaction: its status, and as properties what it did, when, and why it failed if it did.
+ * Whoever sees `Succeeded` sees the whole change; what a process left running when it died is `Failed`.
+ *
+ * ```ts
+ * const { transaction_id } = await catalog.deleteFromTable({ id: ['prod', 'flights'], predicate: 'delay > 60' })
+ * const { status } = await catalog.describeTransaction({ id: [transaction_id!] })   // 'Succeeded'
+ * ```
+ */
+export const describeTransaction = operation({
+  name: 'describeTransaction',
+  summary: 'Describe a transaction.',
+  request: v.object({ ...requestFields, id: transactionIdentifier }),
+  response: transactionResponse,
+  errors: ['TransactionNotFound'],
+  changes: false,
+  run: (core, { id }) =>
+    core.store.read((reader) => {
+      const found = findTransaction(reader, id)
+      const now = core.now()
+      return { status: statusOf(found.record, now), properties: propertiesOf(found.id, found.record, now) }
+    }),
+})

@@ -1,0 +1,59 @@
+import * as v from 'valibot'
+import { CatalogError, invalid } from '../errors.ts'
+import { choice, identifier, requestFields, responseFields, stringMap, text } from '../model/fields.ts'
+import { formatIdentifier } from '../model/identifier.ts'
+import { keys } from '../store/records.ts'
+import { commit, unchanged } from './support/commit.ts'
+import { removeContent } from './support/content.ts'
+import { dropEverythingIn } from './support/drop.ts'
+import { operation } from './support/operation.ts'
+import { findNamespace, lookUpNamespace, namespaceRecord } from './support/resolve.ts'
+
+/**
+ * Drops a namespace and answers with the properties it had. `behavior` says what happens when it is not
+ * empty: `Restrict` (the default) fails, `Cascade` drops everything in it, the tables' content included, in
+ * one atomic step. `mode` says what happens when it does not exist: `Fail` (the default) or `Skip`.
+ */
+export const dropNamespace = operation({
+  name: 'dropNamespace',
+  summary: 'Drop a namespace.',
+  request: v.object({
+    ...requestFields,
+    id: identifier,
+    mode: v.optional(choice('Fail', 'Skip')),
+    behavior: v.optional(choice('Restrict', 'Cascade')),
+  }),
+  response: v.object({
+    ...responseFields,
+    properties: v.optional(stringMap),
+    transaction_id: v.optional(v.array(text)),
+  }),
+  errors: ['NamespaceNotFound', 'NamespaceNotEmpty', 'ConcurrentModification'],
+  changes: true,
+  run: async (core, { id, mode = 'Fail', behavior = 'Restrict' }) => {
+    if (id.length === 0) throw invalid('The root namespace cannot be dropped; give the id of one below it.')
+    let dropped: string[] = []
+    const { transaction_id, ...response } = await commit(core, 'DropNamespace', id, (change) => {
+      const { writer } = change
+      dropped = []
+      if (mode === 'Skip' && lookUpNamespace(writer, id) === undefined) return unchanged({})
+      const internalId = findNamespace(writer, id)
+      const { parent, name, properties } = namespaceRecord(writer, internalId)
+      if (behavior === 'Cascade') {
+        dropped = dropEverythingIn(core, change, internalId)
+      } else {
+        for (const { key } of writer.range({ prefix: keys.names(internalId), limit: 1 })) {
+          throw new CatalogError(
+            'NamespaceNotEmpty',
+            `The namespace ${formatIdentifier(id)} is not empty: it holds ${formatIdentifier([...id, String(key[2])])}. Drop what is in it first, or drop it with behavior Cascade.`,
+          )
+        }
+      }
+      writer.remove(keys.name(parent, name))
+      writer.remove(keys.namespace(internalId))
+      return { properties }
+    })
+    await removeContent(core, dropped)
+    return transaction_id === undefined ? response : { ...response, transaction_id: [transaction_id] }
+  },
+})

@@ -1,0 +1,29 @@
+import * as v from 'valibot'
+import { changeFields, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
+import { commit } from './support/commit.ts'
+import { removeContent } from './support/content.ts'
+import { dropTable as dropRecords } from './support/drop.ts'
+import { operation } from './support/operation.ts'
+import { findTable } from './support/resolve.ts'
+
+/**
+ * Drops a table: its name, and its content when that lies within the catalog's reach. To keep the content,
+ * deregister the table instead.
+ */
+export const dropTable = operation({
+  name: 'dropTable',
+  summary: 'Drop a table and its content.',
+  request: v.object({ ...requestFields, id: tableIdentifier }),
+  response: v.object({ ...changeFields, id: v.array(text), location: text, properties: stringMap }),
+  errors: ['TableNotFound', 'ConcurrentModification'],
+  changes: true,
+  run: async (core, { id }) => {
+    const response = await commit(core, 'DropTable', id, (change) => {
+      const table = findTable(change.writer, id)
+      const location = dropRecords(core, change, table.id, table.record)
+      return { id: [...id], location, properties: table.record.properties }
+    })
+    await removeContent(core, [response.location])
+    return response
+  },
+})

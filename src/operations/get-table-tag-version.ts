@@ -1,0 +1,20 @@
+import * as v from 'valibot'
+import { requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
+import { operation } from './support/operation.ts'
+import { findTable } from './support/resolve.ts'
+import { findTag } from './support/versions.ts'
+
+/** Answers with the version a tag points to, and its branch unless that is the main one. */
+export const getTableTagVersion = operation({
+  name: 'getTableTagVersion',
+  summary: 'Get the version a tag points to.',
+  request: v.object({ ...requestFields, id: tableIdentifier, tag: text }),
+  response: v.object({ ...responseFields, version, branch: v.optional(text) }),
+  errors: ['TableNotFound', 'TableTagNotFound'],
+  changes: false,
+  run: (core, { id, tag }) =>
+    core.store.read((reader) => {
+      const found = findTag(reader, id, findTable(reader, id).id, tag)
+      return { version: found.version, ...(found.branch === '' ? {} : { branch: found.branch }) }
+    }),
+})

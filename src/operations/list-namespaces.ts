@@ -1,0 +1,43 @@
+import * as v from 'valibot'
+import { identifier, limit, name, pageToken, requestFields, responseFields, text } from '../model/fields.ts'
+import { keys, type NameRecord } from '../store/records.ts'
+import { operation } from './support/operation.ts'
+import { pageOfEntries, readPage } from './support/paging.ts'
+import { findNamespace } from './support/resolve.ts'
+
+/**
+ * Lists the names of the namespaces directly in a namespace, in order of their UTF-8 bytes, a page at a
+ * time: pass `page_token` back until the answer has none.
+ */
+export const listNamespaces = operation({
+  name: 'listNamespaces',
+  summary: 'List the child namespaces of a namespace.',
+  request: v.object({
+    ...requestFields,
+    id: identifier,
+    page_token: pageToken,
+    limit: v.nullish(limit),
+    /** Begins after this name when there is no `page_token`. Not part of the protocol. */
+    start_after: v.nullish(name),
+  }),
+  response: v.object({ ...responseFields, namespaces: v.array(text), page_token: pageToken }),
+  errors: ['NamespaceNotFound'],
+  changes: false,
+  run: async (core, { id, page_token, limit, start_after }) => {
+    const { items, ...more } = await readPage(
+      core,
+      { listing: ['namespaces', id], page_token, limit },
+      (reader, after, size) => {
+        const prefix = keys.names(findNamespace(reader, id))
+        return pageOfEntries<NameRecord, string>(
+          reader,
+          prefix,
+          after ?? (start_after == null ? undefined : [start_after]),
+          size,
+          ({ key, value }) => (value[0] === 'n' ? String(key[2]) : undefined),
+        )
+      },
+    )
+    return { namespaces: [...items], ...more }
+  },
+})

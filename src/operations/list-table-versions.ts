@@ -1,0 +1,52 @@
+import * as v from 'valibot'
+import {
+  branch,
+  flag,
+  limit,
+  pageToken,
+  requestFields,
+  responseFields,
+  tableIdentifier,
+  tableVersion,
+} from '../model/fields.ts'
+import { keys, type VersionRecord } from '../store/records.ts'
+import { operation } from './support/operation.ts'
+import { pageOfEntries, readPage } from './support/paging.ts'
+import { findTable } from './support/resolve.ts'
+import { headOf, toTableVersion } from './support/versions.ts'
+
+/** Lists the versions of a table's branch, oldest first or, with `descending`, latest first, a page at a time. */
+export const listTableVersions = operation({
+  name: 'listTableVersions',
+  summary: 'List the versions of a table.',
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    branch,
+    page_token: pageToken,
+    limit: v.nullish(limit),
+    descending: v.nullish(flag),
+  }),
+  response: v.object({ ...responseFields, versions: v.array(tableVersion), page_token: pageToken }),
+  errors: ['TableNotFound', 'TableBranchNotFound'],
+  changes: false,
+  run: async (core, { id, branch, page_token, limit, descending }) => {
+    const { items, ...more } = await readPage(
+      core,
+      { listing: ['versions', id, branch, descending ?? false], page_token, limit },
+      (reader, after, size) => {
+        const table = findTable(reader, id)
+        headOf(reader, id, table, branch)
+        return pageOfEntries<VersionRecord, v.InferOutput<typeof tableVersion>>(
+          reader,
+          keys.versions(table.id, branch),
+          after,
+          size,
+          ({ key, value }) => toTableVersion(Number(key[3]), value),
+          descending ?? false,
+        )
+      },
+    )
+    return { versions: [...items], ...more }
+  },
+})

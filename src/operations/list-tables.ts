@@ -1,0 +1,93 @@
+import * as v from 'valibot'
+import { invalid } from '../errors.ts'
+import {
+  flag,
+  identifier,
+  limit,
+  name,
+  pageToken,
+  requestFields,
+  responseFields,
+  text,
+} from '../model/fields.ts'
+import type { Identifier } from '../model/identifier.ts'
+import { keys, type NameRecord } from '../store/records.ts'
+import { createdOnly } from './support/created-only.ts'
+import { operation } from './support/operation.ts'
+import { checkDelimiter, joinIdentifier, pageOfEntries, pageOfTables, readPage } from './support/paging.ts'
+import { findNamespace } from './support/resolve.ts'
+
+export const listTablesResponse = v.object({
+  ...responseFields,
+  tables: v.array(text),
+  page_token: pageToken,
+})
+
+/** What a listing of tables takes besides the namespace. */
+export const listTablesFields = {
+  page_token: pageToken,
+  /** At most so many names: 1,000 when absent, never more than 10,000. */
+  limit: v.nullish(limit),
+  /** Whether tables that are only declared are listed; true when absent. */
+  include_declared: v.nullish(flag),
+  /** What joins the names of an identifier: 1 to 8 characters, `$` when absent. */
+  delimiter: v.optional(text),
+}
+
+const request = v.object({
+  ...requestFields,
+  id: identifier,
+  ...listTablesFields,
+  /** Whether tables in the namespaces below are listed too; true when absent. Not part of the protocol. */
+  recursive: v.nullish(flag),
+  /** Without `recursive`: begins after this name when there is no `page_token`. Not part of the protocol. */
+  start_after: v.nullish(name),
+})
+
+/**
+ * Lists the tables in a namespace and in all namespaces below it: full identifiers in string form, in order
+ * of their names' UTF-8 bytes, a page at a time. A table that is there during the whole walk comes exactly
+ * once, whatever changes around it; the walk ends with the page that has no `page_token`. With `recursive`
+ * false, those directly in the namespace.
+ *
+ * ```ts
+ * const { tables } = await catalog.listTables({ id: ['prod'] })   // ['prod$flights', 'prod$eu$trains']
+ * ```
+ */
+export const listTables = operation({
+  name: 'listTables',
+  summary: 'List the tables in a namespace and below it.',
+  request,
+  response: listTablesResponse,
+  errors: ['NamespaceNotFound'],
+  changes: false,
+  run: async (core, asked) => {
+    const { id, page_token, limit, delimiter: given, start_after } = asked
+    const delimiter = checkDelimiter(given)
+    const includeDeclared = asked.include_declared ?? true
+    const recursive = asked.recursive ?? true
+    if (recursive && start_after != null) {
+      throw invalid('start_after goes with recursive: false only; use page_token to go on with a listing.')
+    }
+    const created = includeDeclared ? undefined : createdOnly(core, recursive)
+    const { items, ...more } = await readPage<Identifier>(
+      core,
+      { listing: ['tables', id, includeDeclared, ...(recursive ? [] : ['children'])], page_token, limit },
+      (reader, after, size) => {
+        const namespace = findNamespace(reader, id)
+        const item = (path: Identifier, table: string) =>
+          created === undefined || created.isCandidate(reader, path, table) ? path : undefined
+        if (recursive) return pageOfTables(reader, { id: namespace, path: id }, after, size, item)
+        return pageOfEntries<NameRecord, Identifier>(
+          reader,
+          keys.names(namespace),
+          after ?? (start_after == null ? undefined : [start_after]),
+          size,
+          ({ key, value }) => (value[0] === 't' ? item([...id, String(key[2])], value.slice(1)) : undefined),
+        )
+      },
+      created,
+    )
+    return { tables: items.map((item) => joinIdentifier(item, delimiter)), ...more }
+  },
+})

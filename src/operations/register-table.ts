@@ -1,0 +1,67 @@
+import * as v from 'valibot'
+import { changeFields, choice, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
+import { keys, recordFormat, type TableRecord } from '../store/records.ts'
+import type { Core } from './support/core.ts'
+import { operation } from './support/operation.ts'
+import { Overtaken } from './support/overtaken.ts'
+import { checkLocation, claimLocation, locationOf, segmentsOf } from './support/places.ts'
+import { commitDeregistering, putRegistration, readRegistration } from './support/registration.ts'
+import { findNamespace, lookUpTable, requireFreeName } from './support/resolve.ts'
+
+const request = v.object({
+  ...requestFields,
+  id: tableIdentifier,
+  location: text,
+  mode: v.optional(choice('Create', 'Overwrite')),
+  properties: v.nullish(stringMap),
+})
+
+/**
+ * Gives a name to content that lies at `location`. Where a table was deregistered, its rows, versions, tags
+ * and branches are back; content of another engine is listed, described, renamed and tagged like any other.
+ * `mode` says what happens to a table of that name: `Create` (the default) fails, `Overwrite` deregisters it.
+ */
+export const registerTable = operation({
+  name: 'registerTable',
+  summary: 'Register a table whose content exists already.',
+  request,
+  response: v.object({ ...changeFields, location: text, properties: stringMap }),
+  errors: ['NamespaceNotFound', 'TableAlreadyExists', 'InvalidTableState', 'ConcurrentModification'],
+  changes: true,
+  run: register,
+})
+
+async function register(
+  core: Core,
+  { id, location: given, mode = 'Create', properties }: v.InferOutput<typeof request>,
+) {
+  const location = checkLocation(core.places, given)
+  const internalId = core.newId()
+  const remembered = await readRegistration(core, location)
+  return commitDeregistering(core, 'RegisterTable', id, ({ writer, now }, takeOut) => {
+    const parent = findNamespace(writer, id.slice(0, -1))
+    const existing = mode === 'Overwrite' ? lookUpTable(writer, id) : undefined
+    const isSame = existing && locationOf(core.places, existing.id, existing.record) === location
+    const left = existing && takeOut(existing)
+    if (!existing) requireFreeName(writer, parent, id, 'TableAlreadyExists')
+    claimLocation(core.places, writer, location, internalId)
+    // The location was registered, and given up again, since it was read.
+    if (!isSame && !remembered.isCurrent(writer)) throw new Overtaken(id)
+    writer.remove(keys.registration(segmentsOf(location)))
+    const known = isSame ? left : remembered.known
+    const record: TableRecord = {
+      v: recordFormat,
+      parent,
+      name: id.at(-1)!,
+      location,
+      properties: properties ?? known?.properties ?? {},
+      created_at: now,
+      main: known?.main ?? { latest: null, last: null },
+      registered: true,
+    }
+    writer.put(keys.name(parent, record.name), `t${internalId}`)
+    writer.put(keys.table(internalId), record)
+    if (known) putRegistration(writer, internalId, known)
+    return { location, properties: record.properties }
+  })
+}

@@ -1,0 +1,45 @@
+import * as v from 'valibot'
+import { invalid } from '../errors.ts'
+import { changeFields, identifier, name, requestFields, tableIdentifier } from '../model/fields.ts'
+import { identifierProblem } from '../model/identifier.ts'
+import { keys } from '../store/records.ts'
+import { commit } from './support/commit.ts'
+import { operation } from './support/operation.ts'
+import { findNamespace, findTable, requireFreeName } from './support/resolve.ts'
+
+/**
+ * Renames a table, and moves it when `new_namespace_id` is given (`[]` is the root; absent or null, the table
+ * stays in its namespace). One atomic step: location, versions, tags and branches stay as they are.
+ *
+ * ```ts
+ * await catalog.renameTable({ id: ['prod', 'flights'], new_table_name: 'flights_2024', new_namespace_id: ['archive'] })
+ * ```
+ */
+export const renameTable = operation({
+  name: 'renameTable',
+  summary: 'Rename a table, and move it to another namespace if wanted.',
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    new_table_name: name,
+    new_namespace_id: v.nullish(identifier),
+  }),
+  response: v.object(changeFields),
+  errors: ['NamespaceNotFound', 'TableNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
+  changes: true,
+  run: async (core, { id, new_table_name, new_namespace_id }) => {
+    const namespace = new_namespace_id ?? id.slice(0, -1)
+    const target = [...namespace, new_table_name]
+    const problem = identifierProblem(target)
+    if (problem) throw invalid(`renameTable: the new identifier ${problem}. Choose another namespace.`)
+    return commit(core, 'RenameTable', id, ({ writer }) => {
+      const { id: internalId, record } = findTable(writer, id)
+      const parent = findNamespace(writer, namespace)
+      requireFreeName(writer, parent, target, 'TableAlreadyExists')
+      writer.remove(keys.name(record.parent, record.name))
+      writer.put(keys.name(parent, new_table_name), `t${internalId}`)
+      writer.put(keys.table(internalId), { ...record, parent, name: new_table_name })
+      return {}
+    })
+  },
+})

@@ -1,0 +1,40 @@
+import * as v from 'valibot'
+import { branch, changeFields, requestFields, tableIdentifier, version } from '../model/fields.ts'
+import { operation } from './support/operation.ts'
+import { Overtaken } from './support/overtaken.ts'
+import { applying, changeRows, openVersion } from './support/rows.ts'
+import { findVersion } from './support/versions.ts'
+
+/** Makes a table what it was at an earlier version, as a new version; all versions between stay. */
+export const restoreTable = operation({
+  name: 'restoreTable',
+  summary: 'Restore a table to an earlier version.',
+  request: v.object({ ...requestFields, id: tableIdentifier, version, branch }),
+  response: v.object(changeFields),
+  errors: [
+    'TableNotFound',
+    'TableVersionNotFound',
+    'TableBranchNotFound',
+    'InvalidTableState',
+    'ConcurrentModification',
+  ],
+  changes: true,
+  run: async (core, { id, version, branch }, options) => {
+    const old = await openVersion(core, id, branch, version)
+    const { transaction_id } = await changeRows(
+      core,
+      options,
+      {
+        operation: 'RestoreTable',
+        id,
+        branch,
+        require: (reader, table) => findVersion(reader, id, table, branch, version),
+      },
+      async ({ engine, table }) => {
+        if (table.id !== old.table.id) throw new Overtaken(id)
+        return async () => applying(id, engine.restoreTo(old.snapshot))
+      },
+    )
+    return { transaction_id }
+  },
+})

@@ -1,0 +1,56 @@
+import { keys, type NameRecord, type TableRecord } from '../../store/records.ts'
+import type { Key, Writer } from '../../store/store.ts'
+import type { Change } from './commit.ts'
+import { markRemoval } from './content.ts'
+import type { Core } from './core.ts'
+import { locationOf, releaseLocation, segmentsOf } from './places.ts'
+import { tableRecord } from './resolve.ts'
+
+/**
+ * Drops a table within a change. Answers with its location, whose content is removed after the commit and
+ * which nobody gets until then.
+ */
+export function dropTable(
+  core: Core,
+  { writer, now }: Change,
+  internalId: string,
+  record: TableRecord,
+): string {
+  takeOutTable(core, writer, internalId, record)
+  return markRemoval(writer, locationOf(core.places, internalId, record), now)
+}
+
+/** Removes a table's records: its name, versions, tags, branches and claim on a location. */
+export function takeOutTable(core: Core, writer: Writer, internalId: string, record: TableRecord): void {
+  writer.remove(keys.name(record.parent, record.name))
+  writer.remove(keys.table(internalId))
+  releaseLocation(writer, record)
+  for (const family of ['v', 'g', 'b']) removeAll(writer, [family, internalId])
+  writer.remove(keys.registration(segmentsOf(locationOf(core.places, internalId, record))))
+}
+
+/** Drops all tables and namespaces in a namespace, which itself stays. Answers with the tables' locations. */
+export function dropEverythingIn(core: Core, change: Change, namespace: string): string[] {
+  const { writer } = change
+  const locations: string[] = []
+  const open = [namespace]
+  for (let parent = open.pop(); parent !== undefined; parent = open.pop()) {
+    const children = [...writer.range<NameRecord>({ prefix: keys.names(parent) })]
+    for (const { key, value } of children) {
+      const internalId = value.slice(1)
+      if (value[0] === 'n') {
+        writer.remove(key)
+        writer.remove(keys.namespace(internalId))
+        open.push(internalId)
+      } else {
+        locations.push(dropTable(core, change, internalId, tableRecord(writer, internalId)))
+      }
+    }
+  }
+  return locations
+}
+
+function removeAll(writer: Writer, prefix: Key): void {
+  // Collected first: what is being walked must not change underneath.
+  for (const key of Array.from(writer.range({ prefix }), (entry) => entry.key)) writer.remove(key)
+}

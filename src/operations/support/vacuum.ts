@@ -1,0 +1,176 @@
+import type { Content } from '../../content/content.ts'
+import type { ManifestRef } from '../../data/index.ts'
+import { invalid } from '../../errors.ts'
+import { keys, type TableRecord, type TransactionRecord, type VersionRecord } from '../../store/records.ts'
+import type { Reader } from '../../store/store.ts'
+import { abandonedRemovals, removeContent } from './content.ts'
+import type { Core } from './core.ts'
+import { locationOf, placeOf, tablesFolder } from './places.ts'
+import { registrationFolder } from './registration.ts'
+import { manifestOf } from './rows.ts'
+import { statusOf } from './transactions.ts'
+
+export interface VacuumOptions {
+  /** Leaves alone what was written within so many milliseconds. Default: one hour. */
+  readonly graceMillis?: number
+  /** Only tells what would go. */
+  readonly dryRun?: boolean
+  readonly signal?: AbortSignal
+  readonly onProgress?: (report: VacuumReport) => void
+}
+
+export interface VacuumReport {
+  /** Objects looked at. */
+  readonly examined: number
+  /** Objects removed, or that would have been. */
+  readonly removed: number
+  /** Their bytes. */
+  readonly bytes: number
+}
+
+/**
+ * Removes content under the catalog's own root that nothing reaches: objects that no version of their table
+ * needs, and the content of tables that are gone without having been deregistered. What is younger than the
+ * grace period, or than the oldest work on rows under way, may be about to be committed and stays; so does
+ * all that another engine may have written, and all that lies elsewhere.
+ */
+export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<VacuumReport> {
+  const { graceMillis = 3_600_000, dryRun = false, signal, onProgress } = options
+  if (!(graceMillis >= 0)) throw invalid('graceMillis must be a number of milliseconds from 0.')
+  if (!dryRun) {
+    const now = core.now()
+    await removeContent(core, await core.store.read((reader) => abandonedRemovals(reader, now)))
+  }
+  const { content } = core.places.roots[0]!
+  const report = { examined: 0, removed: 0, bytes: 0 }
+  // Listed before the store is read: what was committed by then is known to be reached.
+  const before = Math.min(core.now() - graceMillis, await oldestWork(core))
+  const candidates = await list(content, before, report, signal)
+  const reachable = await reached(core, content, signal)
+  for (const [path, size] of candidates) {
+    signal?.throwIfAborted()
+    if (reachable(path)) continue
+    if (!dryRun) await content.remove(path)
+    report.removed++
+    report.bytes += size
+    onProgress?.({ ...report })
+  }
+  return report
+}
+
+async function list(
+  content: Content,
+  before: number,
+  report: { examined: number },
+  signal: AbortSignal | undefined,
+): Promise<[path: string, size: number][]> {
+  const candidates: [string, number][] = []
+  for await (const { path, size, modified } of content.list(`${tablesFolder}/`)) {
+    signal?.throwIfAborted()
+    report.examined++
+    if (modified < before) candidates.push([path, size])
+  }
+  return candidates
+}
+
+/** How far, in milliseconds, the clock that dates objects may be behind the catalog's. */
+const clockSlack = 10_000
+
+/** When the oldest work on rows that is still under way began, with some slack. */
+function oldestWork(core: Core): Promise<number> {
+  const now = core.now()
+  return core.store.read((reader) => {
+    for (const { value } of reader.range<TransactionRecord>({ prefix: keys.transactions })) {
+      const status = statusOf(value, now)
+      if (status === 'Queued' || status === 'Running') return value.created_at - clockSlack
+    }
+    return now
+  })
+}
+
+/** Tells of a path whether a table needs it. */
+async function reached(
+  core: Core,
+  content: Content,
+  signal: AbortSignal | undefined,
+): Promise<(path: string) => boolean> {
+  const live = new Set<string>()
+  const paths = new Set<string>()
+  const whole: string[] = []
+  for await (const { prefix, versions } of tablesIn(core, content)) {
+    signal?.throwIfAborted()
+    live.add(prefix)
+    if (versions === undefined) {
+      whole.push(prefix)
+      continue
+    }
+    const engine = await core.engine(content)
+    for await (const path of engine.reachable(prefix, versions)) paths.add(path)
+  }
+  for await (const { path } of content.list(`${tablesFolder}/`)) {
+    const at = path.indexOf(`/${registrationFolder}`)
+    // Content that was deregistered, and not registered again, waits to be.
+    if (at >= 0 && !live.has(path.slice(0, at + 1))) whole.push(path.slice(0, at + 1))
+  }
+  const { isEngineObject } = await import('../../data/object-names.ts')
+  const isOurs = (name: string) => isEngineObject(name) || name.startsWith(registrationFolder)
+  return (path) => {
+    if (paths.has(path) || whole.some((prefix) => path.startsWith(prefix))) return true
+    const name = nameIn(live, path)
+    // Clients may write wherever they are told that a table lies.
+    return name !== undefined && !isOurs(name)
+  }
+}
+
+/** What a path is called within the first of the folders that it leads through, if it leads through any. */
+function nameIn(folders: ReadonlySet<string>, path: string): string | undefined {
+  for (let end = path.indexOf('/'); end >= 0; end = path.indexOf('/', end + 1)) {
+    if (folders.has(path.slice(0, end + 1))) return path.slice(end + 1)
+  }
+  return undefined
+}
+
+interface TableContent {
+  readonly prefix: string
+  /** The manifests of all versions; undefined when they are, or may come to be, another engine's. */
+  readonly versions: readonly ManifestRef[] | undefined
+}
+
+const tablesAtATime = 1_000
+
+/** Read some at a time, so that a large catalog goes on serving: what comes later was no candidate anyway. */
+async function* tablesIn(core: Core, content: Content): AsyncGenerator<TableContent> {
+  let after: string | undefined
+  do {
+    const chunk = await core.store.read((reader) => {
+      const range = {
+        prefix: ['t'],
+        limit: tablesAtATime,
+        ...(after === undefined ? {} : { start: ['t', after, 0] }),
+      }
+      return Array.from(reader.range<TableRecord>(range), ({ key, value }) => {
+        const internalId = String(key[1])
+        return { internalId, table: contentOf(core, content, reader, internalId, value) }
+      })
+    })
+    for (const { table } of chunk) if (table) yield table
+    after = chunk.length === tablesAtATime ? chunk.at(-1)!.internalId : undefined
+  } while (after !== undefined)
+}
+
+function contentOf(
+  core: Core,
+  content: Content,
+  reader: Reader,
+  internalId: string,
+  record: TableRecord,
+): TableContent | undefined {
+  const place = placeOf(core.places, locationOf(core.places, internalId, record))
+  if (place === undefined || place.content !== content) return undefined
+  const versions = Array.from(
+    reader.range<VersionRecord>({ prefix: ['v', internalId] }),
+    ({ value }) => value,
+  )
+  const ours = versions.length > 0 && versions.every((version) => version.rows !== undefined)
+  return { prefix: place.prefix, versions: ours ? versions.map(manifestOf) : undefined }
+}

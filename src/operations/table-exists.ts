@@ -1,0 +1,21 @@
+import * as v from 'valibot'
+import { requestFields, responseFields, tableIdentifier, version } from '../model/fields.ts'
+import { operation } from './support/operation.ts'
+import { findTable } from './support/resolve.ts'
+import { findVersion } from './support/versions.ts'
+
+/** Resolves when the table (and the version, if one is named) exists, and fails when it does not. */
+export const tableExists = operation({
+  name: 'tableExists',
+  summary: 'Check that a table exists.',
+  request: v.object({ ...requestFields, id: tableIdentifier, version: v.nullish(version) }),
+  response: v.object(responseFields),
+  errors: ['TableNotFound', 'TableVersionNotFound'],
+  changes: false,
+  run: (core, { id, version }) =>
+    core.store.read((reader) => {
+      const table = findTable(reader, id)
+      if (version !== undefined && version !== null) findVersion(reader, id, table, '', version)
+      return {}
+    }),
+})

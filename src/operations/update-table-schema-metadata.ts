@@ -1,0 +1,32 @@
+import * as v from 'valibot'
+import { branch, changeFields, requestFields, stringMap, tableIdentifier } from '../model/fields.ts'
+import { operation } from './support/operation.ts'
+import { applying, changeRows } from './support/rows.ts'
+
+/**
+ * Replaces a table's schema metadata as a whole with the given pairs, in a new version, and answers with
+ * them.
+ *
+ * ```ts
+ * await catalog.updateTableSchemaMetadata({ id: ['prod', 'flights'], metadata: { source: 'FAA', unit: 'minutes' } })
+ * ```
+ */
+export const updateTableSchemaMetadata = operation({
+  name: 'updateTableSchemaMetadata',
+  summary: 'Replace the schema metadata of a table.',
+  request: v.object({ ...requestFields, id: tableIdentifier, branch, metadata: stringMap }),
+  response: v.object({ ...changeFields, metadata: stringMap }),
+  errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
+  changes: true,
+  run: async (core, { id, branch, metadata }, options) => {
+    const { snapshot, transaction_id } = await changeRows(
+      core,
+      options,
+      { operation: 'UpdateTableSchemaMetadata', id, branch },
+      async ({ engine }) =>
+        async () =>
+          applying(id, engine.replaceSchemaMetadata(metadata)),
+    )
+    return { metadata: Object.fromEntries(snapshot.metadata), transaction_id }
+  },
+})

@@ -1,0 +1,31 @@
+import * as v from 'valibot'
+import { branch, changeFields, requestFields, tableIdentifier, text, version } from '../model/fields.ts'
+import { keys, recordFormat } from '../store/records.ts'
+import { commit } from './support/commit.ts'
+import { operation } from './support/operation.ts'
+import { findTable } from './support/resolve.ts'
+import { findTag, findVersion } from './support/versions.ts'
+
+/**
+ * Moves an existing tag to another version, and to another branch when one is named.
+ *
+ * ```ts
+ * await catalog.updateTableTag({ id: ['prod', 'flights'], tag: 'stable', version: 12 })
+ * ```
+ */
+export const updateTableTag = operation({
+  name: 'updateTableTag',
+  summary: 'Move a tag to another version.',
+  request: v.object({ ...requestFields, id: tableIdentifier, tag: text, version, branch }),
+  response: v.object(changeFields),
+  errors: ['TableNotFound', 'TableTagNotFound', 'TableVersionNotFound', 'TableBranchNotFound'],
+  changes: true,
+  run: (core, { id, tag, version, branch }) =>
+    commit(core, 'UpdateTableTag', id, ({ writer }) => {
+      const table = findTable(writer, id)
+      findTag(writer, id, table.id, tag)
+      findVersion(writer, id, table, branch, version)
+      writer.put(keys.tag(table.id, tag), { v: recordFormat, branch, version })
+      return {}
+    }),
+})

@@ -1,0 +1,131 @@
+import type { ErrorCode } from '../errors.ts'
+import type { Key } from './store.ts'
+
+/*
+ * What a catalog keeps in its store, and under which keys. Namespaces and tables have internal ids; names
+ * point at ids, so that a rename moves one pointer however much hangs below it.
+ */
+
+/** The format these records are written in. A catalog with a higher one is refused. */
+export const recordFormat = 1
+
+/** Carried by every record, so that a later format can be told apart. */
+interface Versioned {
+  readonly v: typeof recordFormat
+}
+
+export interface CatalogRecord {
+  readonly v: number
+  readonly id: string
+  /** Seals page tokens. */
+  readonly secret: string
+  readonly created_at: number
+}
+
+/** What a name stands for: the kind, then the internal id. Kept tiny, since listings read many. */
+export type NameRecord = `n${string}` | `t${string}`
+
+export interface NamespaceRecord extends Versioned {
+  readonly parent: string
+  readonly name: string
+  readonly properties: Readonly<Record<string, string>>
+  readonly created_at: number
+}
+
+/** How far a branch has come. `last` never goes back, so that no version number is given twice. */
+export interface Head {
+  /** The highest version that exists. */
+  readonly latest: number | null
+  /** The highest version that ever existed. */
+  readonly last: number | null
+}
+
+export interface TableRecord extends Versioned {
+  readonly parent: string
+  readonly name: string
+  /** Null when the content lies where the catalog chose, which follows from the table's internal id. */
+  readonly location: string | null
+  readonly properties: Readonly<Record<string, string>>
+  readonly created_at: number
+  /** The head of the main branch. */
+  readonly main: Head
+  /** The content was there before the name: it may be another engine's, with versions of its own. */
+  readonly registered: boolean
+}
+
+export interface VersionRecord extends Versioned {
+  readonly manifest_path: string
+  readonly manifest_size?: number
+  readonly e_tag?: string
+  readonly timestamp_millis: number
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly naming_scheme?: string
+  readonly transaction_id: string
+  /** Rows that are not deleted; there only when our data engine wrote the version. */
+  readonly rows?: number
+}
+
+export interface TagRecord extends Versioned {
+  readonly branch: string
+  readonly version: number
+}
+
+export interface BranchRecord extends Versioned {
+  readonly head: Head
+  readonly parent_branch: string
+  readonly parent_version: number
+  readonly created_at: number
+}
+
+/** Stands under a location while the content of a table that was dropped is being removed. */
+export interface RemovalRecord extends Versioned {
+  readonly removing: string
+  /** After this the process at work counts as gone. */
+  readonly until: number
+}
+
+export type TransactionStatus = 'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Canceled'
+
+export interface TransactionRecord extends Versioned {
+  readonly status: TransactionStatus
+  readonly operation: string
+  readonly created_at: number
+  /** What callers set, besides what is derived from the fields above. */
+  readonly properties: Readonly<Record<string, string>>
+  /** The identifier of the table or namespace changed, as it was named then. */
+  readonly subject: readonly string[]
+  readonly finished_at?: number
+  /** Until when the process at work keeps it Running; after that it counts as failed. */
+  readonly lease_until?: number
+  readonly failure?: { readonly code: ErrorCode; readonly message: string }
+}
+
+/** The internal id of the root namespace. */
+export const rootId = ''
+
+export const keys = {
+  catalog: ['c'] as Key,
+  name: (parent: string, name: string): Key => ['n', parent, name],
+  names: (parent: string): Key => ['n', parent],
+  namespace: (id: string): Key => ['s', id],
+  table: (id: string): Key => ['t', id],
+  version: (table: string, branch: string, version: number): Key => ['v', table, branch, version],
+  versions: (table: string, branch: string): Key => ['v', table, branch],
+  tag: (table: string, tag: string): Key => ['g', table, tag],
+  tags: (table: string): Key => ['g', table],
+  branch: (table: string, branch: string): Key => ['b', table, branch],
+  branches: (table: string): Key => ['b', table],
+  transaction: (id: string): Key => ['x', id],
+  transactions: ['x'] as Key,
+  /** Marks that stand for a number of changes up to a transaction; see the housekeeping of operations. */
+  mark: (transaction: string): Key => ['m', transaction],
+  marks: ['m'] as Key,
+  /**
+   * Who owns a location that the catalog did not choose, by internal id; of any location, that it is being
+   * emptied of a dropped table.
+   */
+  location: (segments: readonly string[]): Key => ['l', ...segments],
+  locations: ['l'] as Key,
+  /** The path of what was written down when the table at a location was deregistered, until it is back. */
+  registration: (segments: readonly string[]): Key => ['d', ...segments],
+}

@@ -1,0 +1,40 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+/** A process that runs one of the scripts beside this file. */
+export interface Child {
+  readonly process: ChildProcess
+  /** What it has printed so far, in whole lines. */
+  lines(): string[]
+  /** Resolves when it has printed so many lines or has ended. */
+  printed(lines: number): Promise<void>
+  /** Resolves with the exit code, or undefined after a signal. */
+  readonly ended: Promise<number | undefined>
+}
+
+export function startChild(script: string, ...args: (string | number)[]): Child {
+  const file = fileURLToPath(new URL(script, import.meta.url))
+  const process_ = spawn(process.execPath, ['--import', 'tsx', file, ...args.map(String)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  let output = ''
+  process_.stdout.setEncoding('utf8')
+  process_.stdout.on('data', (chunk: string) => {
+    output += chunk
+  })
+  const lines = () => output.split('\n').slice(0, -1)
+  const ended = once(process_, 'close').then(([code]) => (code as number | null) ?? undefined)
+  return {
+    process: process_,
+    lines,
+    ended,
+    async printed(count) {
+      let over = false
+      ended.finally(() => {
+        over = true
+      })
+      while (lines().length < count && !over) await new Promise((resolve) => setTimeout(resolve, 2))
+    },
+  }
+}

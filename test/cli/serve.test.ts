@@ -1,0 +1,95 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { main } from '../../src/cli/main.ts'
+import { connect } from '../../src/client.ts'
+import { freshFolder } from '../operations/support/catalogs.ts'
+import { lines, run } from './run.ts'
+
+/** Serves in this process until the test ends, and answers with the URL that was printed. */
+async function serving(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const stop = new AbortController()
+  let said = ''
+  const url = new Promise<string>((resolve, reject) => {
+    const io = {
+      stdin: (async function* () {})(),
+      stdout: {
+        write: (text: string | Uint8Array) => {
+          said += String(text)
+          resolve(/^tabularium listening on (\S+)\n$/.exec(said)![1]!)
+        },
+      },
+      stderr: { write: (text: string | Uint8Array) => reject(new Error(String(text))) },
+      env,
+      version: '1.2.3',
+    }
+    const done = main(['serve', ...args, '--port', '0'], io, stop.signal)
+    onTestFinished(async () => {
+      stop.abort()
+      expect(await done).toBe(0)
+    })
+  })
+  return url
+}
+
+describe('serve', () => {
+  it('offers a directory that every command can be used on by its URL', async () => {
+    const url = await serving([await freshFolder(), '--no-auth'])
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    expect((await run(['create-namespace', url, 'prod'])).code).toBe(0)
+    expect((await run(['create', url, 'prod.t', '--data', '[{"a":1},{"a":2}]'])).err).toBe('')
+    expect(lines(await run(['count', url, 'prod.t', '--where', 'a > 1']))).toEqual([{ count: 1 }])
+    expect(lines(await run(['list', url]))).toEqual([{ table: 'prod.t' }])
+    expect(lines(await run(['query', url, 'prod.t', '--columns', 'a']))).toEqual([{ a: 1 }, { a: 2 }])
+    expect(lines(await run(['set-metadata', url, 'prod.t', '--metadata', 'u=m']))).toMatchObject([
+      { metadata: { u: 'm' } },
+    ])
+    const { code, err } = await run(['describe', url, 'prod.u'])
+    expect([code, err]).toEqual([1, expect.stringMatching(/^tabularium: TableNotFound: .*\n$/)])
+  })
+
+  it('takes tokens, and commands send the one they are given', async () => {
+    const url = await serving(['memory:', '--token', 'first-token', '--token', 'second-token'])
+    expect((await run(['list', url])).err).toMatch(/^tabularium: Unauthenticated: /)
+    for (const token of ['first-token', 'second-token']) {
+      expect((await run(['list', url, '--token', token])).code).toBe(0)
+      expect((await run(['list', url, '--api-key', token])).code).toBe(0)
+    }
+    expect((await run(['list', url, '--token', 'third-token'])).code).toBe(1)
+  })
+
+  it('listings can be those of direct children', async () => {
+    const url = await serving(['memory:', '--no-auth', '--listing', 'children'])
+    await run(['create-namespace', url, 'a'])
+    for (const table of ['x', 'a.y']) await run(['declare', url, table])
+    expect(lines(await run(['list', url]))).toEqual([{ table: 'x' }])
+    expect(lines(await run(['list', url, 'a']))).toEqual([{ table: 'y' }])
+  })
+
+  it('chooses locations of new tables below --root', async () => {
+    const folder = await freshFolder()
+    const url = await serving(['memory:', '--no-auth', '--root', 's3://bucket/tables/'])
+    await using catalog = connect(url)
+    const { location } = await catalog.declareTable({ id: ['t'] })
+    expect(location).toMatch(/^s3:\/\/bucket\/tables\/\w+$/)
+    const refused = await run(['create', url, 'u', '--data', '[{"a":1}]'])
+    expect(refused.err).toMatch(/^tabularium: InvalidTableState: .*s3:\/\/bucket\/tables\//)
+    const near = await serving([
+      'memory:',
+      '--no-auth',
+      '--root',
+      `file://${folder}/new`,
+      '--location-root',
+      folder,
+    ])
+    const created = lines(await run(['create', near, 'u', '--data', '[{"a":1}]'])) as { location: string }[]
+    expect(created[0]!.location).toContain(`file://${folder}/new/`)
+    expect(lines(await run(['count', near, 'u']))).toEqual([{ count: 1 }])
+    expect((await run(['drop', near, 'u'])).code).toBe(0)
+  })
+
+  it('tells when it cannot listen', async () => {
+    const url = await serving(['memory:', '--no-auth'])
+    const { code, err } = await run(['serve', 'memory:', '--no-auth', '--port', new URL(url).port])
+    expect([code, err]).toEqual([1, expect.stringMatching(/^tabularium: ServiceUnavailable: .*in use/)])
+    expect((await run(['serve', 'memory:', '--no-auth', '--host', '0.0.0.0'])).err).toMatch(/InvalidInput/)
+  })
+})

@@ -1,0 +1,246 @@
+import { describe, expect, it } from 'vitest'
+import { waitBefore } from '../../src/client/retry.ts'
+import { type ClientOptions, connect } from '../../src/client.ts'
+import { errorBody } from '../../src/http/status.ts'
+import { type ErrorCode, errorNumbers } from '../../src/index.ts'
+import { fails } from '../operations/support/refusals.ts'
+
+type Answer = Response | Error | (() => Promise<Response>)
+
+const busy = (headers: Record<string, string> = { 'retry-after': '0' }) =>
+  Response.json(errorBody('Throttling', 'Slow down.', '/'), { status: 503, headers })
+const listing = () => Response.json({ tables: ['t'] })
+const refused = () =>
+  Object.assign(new TypeError('fetch failed'), { cause: new Error('connect ECONNREFUSED') })
+
+/** A client whose server gives these answers, one after the other. */
+function scripted(answers: Answer[], options: ClientOptions = {}) {
+  const sent: Request[] = []
+  const catalog = connect('http://host', {
+    ...options,
+    fetch: async (request) => {
+      sent.push(request)
+      const answer = answers.shift()
+      if (answer === undefined) throw new Error('one request too many')
+      if (answer instanceof Error) throw answer
+      return typeof answer === 'function' ? answer() : answer
+    },
+  })
+  return { catalog, sent }
+}
+
+/** Answers when the request is aborted, and not before. */
+const never = (signal: AbortSignal) =>
+  new Promise<Response>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+
+describe('errors', () => {
+  it.each(Object.keys(errorNumbers) as ErrorCode[])('%s comes as it was there', async (code) => {
+    const body = errorBody(code, `It is about ${code}.`, '/v1/x')
+    const { catalog } = scripted([Response.json(body, { status: body.status })], { retries: 0 })
+    const error = await fails(catalog.describeTable({ id: ['t'] }), code, `It is about ${code}.`)
+    expect(error.number).toBe(errorNumbers[code])
+  })
+
+  it.each([
+    [404, 'Unsupported'],
+    [500, 'Internal'],
+    [502, 'ServiceUnavailable'],
+    [504, 'ServiceUnavailable'],
+    [413, 'InvalidInput'],
+  ] as const)('a body that is not JSON, status %i, becomes %s', async (status, code) => {
+    const { catalog } = scripted([new Response('<html>no</html>', { status })], { retries: 0 })
+    await fails(catalog.describeTable({ id: ['t'] }), code, `status ${status}`)
+  })
+
+  it('an answer that is none is told', async () => {
+    const { catalog } = scripted([
+      new Response('<html>welcome</html>'),
+      Response.json(['x']),
+      Response.json('3'),
+      new Response(null, { status: 302, headers: { location: 'https://elsewhere/' } }),
+    ])
+    await fails(catalog.describeTable({ id: ['t'] }), 'Internal', 'not JSON')
+    await fails(catalog.describeTable({ id: ['t'] }), 'Internal', 'not a JSON object')
+    await fails(catalog.countTableRows({ id: ['t'] }), 'Internal', 'not a row count')
+    await fails(catalog.describeTable({ id: ['t'] }), 'ServiceUnavailable', 'redirects to https://elsewhere/')
+  })
+
+  it('an empty body is an empty answer', async () => {
+    const { catalog } = scripted([new Response(null, { status: 204 })])
+    expect(await catalog.dropNamespace({ id: ['n'], mode: 'Skip' })).toEqual({})
+  })
+})
+
+describe('sending again', () => {
+  it('is done for reads, when the server is busy or cannot be reached', async () => {
+    const { catalog, sent } = scripted([busy(), refused(), new Response('', { status: 429 }), listing()])
+    expect((await catalog.listTables({ id: [] })).tables).toEqual(['t'])
+    expect(sent).toHaveLength(4)
+  })
+
+  it('has an end', async () => {
+    const { catalog, sent } = scripted([busy(), busy(), busy()], { retries: 2 })
+    await fails(catalog.listTables({ id: [] }), 'Throttling', 'Slow down')
+    expect(sent).toHaveLength(3)
+  })
+
+  it('is not done for changes, nor for errors that would come again', async () => {
+    const { catalog, sent } = scripted([
+      busy(),
+      refused(),
+      Response.json(errorBody('TableNotFound', 'Gone.', '/'), { status: 404 }),
+      Response.json(errorBody('Internal', 'Broken.', '/'), { status: 500 }),
+    ])
+    await fails(catalog.dropTable({ id: ['t'] }), 'Throttling')
+    await fails(catalog.dropTable({ id: ['t'] }), 'ServiceUnavailable', 'cannot be reached', 'ECONNREFUSED')
+    await fails(catalog.describeTable({ id: ['t'] }), 'TableNotFound')
+    await fails(catalog.describeTable({ id: ['t'] }), 'Internal')
+    expect(sent).toHaveLength(4)
+  })
+
+  it('gives up when the server asks for a longer wait than allowed', async () => {
+    const { catalog, sent } = scripted([busy({ 'retry-after': '3600' })])
+    await fails(catalog.listTables({ id: [] }), 'Throttling')
+    expect(sent).toHaveLength(1)
+  })
+
+  it('ends with the signal’s reason when aborted in between', async () => {
+    const { catalog } = scripted([busy({ 'retry-after': '20' })])
+    const abort = new AbortController()
+    const done = catalog.listTables({ id: [] }, { signal: abort.signal })
+    const reason = new Error('enough')
+    setTimeout(() => abort.abort(reason), 20)
+    await expect(done).rejects.toBe(reason)
+  })
+
+  it('waits at least what Retry-After says, in seconds or as a date, and longer each time', () => {
+    const wait = (attempt: number, retryAfter: string | null, random: number) =>
+      waitBefore(attempt, retryAfter, { random: () => random, now: () => Date.UTC(2026, 0, 1) })
+    expect(wait(0, null, 1)).toBe(100)
+    expect(wait(3, null, 1)).toBe(800)
+    expect(wait(30, null, 1)).toBe(5_000)
+    expect(wait(3, null, 0)).toBe(0)
+    expect(wait(0, '2', 0)).toBe(2_000)
+    expect(wait(0, '2', 1)).toBe(2_100)
+    expect(wait(0, 'Thu, 01 Jan 2026 00:00:07 GMT', 0)).toBe(7_000)
+    expect(wait(0, 'Wed, 31 Dec 2025 00:00:00 GMT', 0)).toBe(0)
+    expect(wait(0, 'soon', 0)).toBe(0)
+  })
+})
+
+describe('credentials', () => {
+  const unauthorized = () =>
+    Response.json(errorBody('Unauthenticated', 'Say who you are.', '/'), { status: 401 })
+  const authorization = ({ headers }: Request) => headers.get('authorization')
+
+  it('a token and a key are sent with every request', async () => {
+    const { catalog, sent } = scripted([listing()], { token: 'abc', apiKey: 'key', headers: { 'x-a': 'b' } })
+    await catalog.listTables({ id: [] })
+    expect(authorization(sent[0]!)).toBe('Bearer abc')
+    expect(sent[0]!.headers.get('x-api-key')).toBe('key')
+    expect(sent[0]!.headers.get('x-a')).toBe('b')
+  })
+
+  it('headers that are always sent give way to those of the request', async () => {
+    const headers = { 'Content-Type': 'text/plain', 'X-Team': 'red', Authorization: 'Basic x' }
+    const { catalog, sent } = scripted([Response.json({}), listing()], { headers })
+    await catalog.createNamespace({ id: ['n'], context: { 'header.x-team': 'blue' } })
+    await catalog.listTables({ id: [] })
+    expect(sent[0]!.headers.get('content-type')).toBe('application/json')
+    expect(sent.map(({ headers }) => headers.get('x-team'))).toEqual(['blue', 'red'])
+    expect(authorization(sent[1]!)).toBe('Basic x')
+  })
+
+  it('a fixed token that is refused is refused', async () => {
+    const { catalog, sent } = scripted([unauthorized()], { token: 'abc' })
+    await fails(catalog.listTables({ id: [] }), 'Unauthenticated', 'Say who you are.')
+    expect(sent).toHaveLength(1)
+  })
+
+  it('a function is asked once, and once more after a 401, for changes too', async () => {
+    let asked = 0
+    const { catalog, sent } = scripted([listing(), unauthorized(), Response.json({}), listing()], {
+      token: async () => `token-${++asked}`,
+    })
+    await catalog.listTables({ id: [] })
+    await catalog.createNamespace({ id: ['n'] })
+    await catalog.listTables({ id: [] })
+    expect(sent.map(authorization)).toEqual([1, 1, 2, 2].map((n) => `Bearer token-${n}`))
+    expect(asked).toBe(2)
+    expect(await sent[2]!.json()).toEqual({ id: ['n'] })
+  })
+
+  it('a second 401 is the answer', async () => {
+    let asked = 0
+    const { catalog } = scripted([unauthorized(), unauthorized()], { token: () => `token-${++asked}` })
+    await fails(catalog.listTables({ id: [] }), 'Unauthenticated')
+    expect(asked).toBe(2)
+  })
+
+  it('requests at the same time share one new token', async () => {
+    let asked = 0
+    const catalog = connect('http://host', {
+      token: async () => `token-${++asked}`,
+      fetch: async (request) => (authorization(request) === 'Bearer token-1' ? unauthorized() : listing()),
+    })
+    await Promise.all(Array.from({ length: 20 }, () => catalog.listTables({ id: [] })))
+    expect(asked).toBe(2)
+  })
+
+  it('a function that fails is asked again the next time; one that gives nothing is told', async () => {
+    const tokens = [Promise.reject(new Error('no network')), Promise.resolve('abc')]
+    const { catalog } = scripted([listing()], { token: () => tokens.shift()! })
+    await expect(catalog.listTables({ id: [] })).rejects.toThrow('no network')
+    await catalog.listTables({ id: [] })
+    const nothing = scripted([], { token: () => undefined as never })
+    await fails(nothing.catalog.listTables({ id: [] }), 'Unauthenticated', 'gave no token')
+  })
+})
+
+describe('time', () => {
+  it('is limited for what touches no rows, and told', async () => {
+    const catalog = connect('http://host', { timeout: 20, retries: 0, fetch: ({ signal }) => never(signal) })
+    await fails(catalog.describeTable({ id: ['t'] }), 'ServiceUnavailable', 'within 20 ms')
+  })
+
+  it('is limited for work on rows when wanted', async () => {
+    const catalog = connect('http://host', { rowTimeout: 20, fetch: ({ signal }) => never(signal) })
+    await fails(catalog.deleteFromTable({ id: ['t'], predicate: 'a' }), 'ServiceUnavailable', 'within 20 ms')
+  })
+
+  it('includes the body', async () => {
+    const catalog = connect('http://host', {
+      timeout: 20,
+      retries: 0,
+      fetch: async ({ signal }) =>
+        new Response(
+          new ReadableStream({
+            start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)),
+          }),
+        ),
+    })
+    await fails(catalog.describeTable({ id: ['t'] }), 'ServiceUnavailable', 'within 20 ms')
+  })
+
+  it('that is up is not tried again', async () => {
+    const slow = Object.assign(new TypeError('fetch failed'), {
+      cause: Object.assign(new Error('Headers Timeout Error'), { code: 'UND_ERR_HEADERS_TIMEOUT' }),
+    })
+    const { catalog, sent } = scripted([slow, () => never(sent[1]!.signal)], { timeout: 20 })
+    await fails(catalog.describeTable({ id: ['t'] }), 'ServiceUnavailable', 'the time that fetch allows')
+    await fails(catalog.describeTable({ id: ['t'] }), 'ServiceUnavailable', 'within 20 ms')
+    expect(sent).toHaveLength(2)
+  })
+
+  it('an abort rejects with its reason, also before anything was sent', async () => {
+    const catalog = connect('http://host', { fetch: ({ signal }) => never(signal) })
+    const abort = new AbortController()
+    const reason = new Error('enough')
+    const done = catalog.listTables({ id: [] }, { signal: abort.signal })
+    setTimeout(() => abort.abort(reason), 5)
+    await expect(done).rejects.toBe(reason)
+    const { catalog: unused, sent } = scripted([])
+    await expect(unused.listTables({ id: [] }, { signal: abort.signal })).rejects.toBe(reason)
+    expect(sent).toEqual([])
+  })
+})

@@ -1,0 +1,51 @@
+import { connect } from '../../src/client.ts'
+import { fetchHandler } from '../../src/http/index.ts'
+import type { Catalog, LocalCatalog } from '../../src/index.ts'
+import { operations } from '../../src/index.ts'
+
+/**
+ * The catalog as a client sees it through a server, with no socket between. Vacuuming is done on the catalog
+ * itself, and the headers of responses are left out of answers, so that these can be compared with what the
+ * catalog answers.
+ */
+export async function overHttp(local: LocalCatalog): Promise<LocalCatalog> {
+  // No request is put off or sent twice: what a test counts is what the catalog did.
+  const handler = await fetchHandler(local, {
+    auth: { tokens: ['client-token'] },
+    limits: { inFlight: 100_000, eventLoopDelay: 600_000 },
+  })
+  const client = connect('http://catalog.test', { token: 'client-token', fetch: handler, retries: 0 })
+  const remote = Object.assign(withoutHeaders(client), {
+    vacuum: (options: Parameters<LocalCatalog['vacuum']>[0]) => local.vacuum(options),
+    close: async () => {
+      await client.close()
+      await handler.close()
+      await local.close()
+    },
+  })
+  behind.set(remote, local)
+  return remote
+}
+
+const behind = new WeakMap<Catalog, Catalog>()
+
+/** The catalog itself, be it behind a server or not: to look at all that is in it without a thousand requests. */
+export function itself(catalog: Catalog): Catalog {
+  return behind.get(catalog) ?? catalog
+}
+
+function withoutHeaders(client: Catalog): Catalog {
+  const methods = Object.fromEntries(
+    Object.keys(operations).map((name) => {
+      const call = client[name as keyof typeof operations] as (...given: unknown[]) => Promise<unknown>
+      return [name, async (...given: unknown[]) => withoutHeaderEntries(await call(...given))]
+    }),
+  )
+  return { ...client, ...methods }
+}
+
+function withoutHeaderEntries(answer: unknown): unknown {
+  const { context, ...rest } = answer as { context?: Record<string, string> }
+  const kept = Object.entries(context ?? {}).filter(([key]) => !key.startsWith('header.'))
+  return kept.length > 0 ? { ...rest, context: Object.fromEntries(kept) } : rest
+}

@@ -1,0 +1,29 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface SmallDisk {
+  readonly path: string
+  unmount(): void
+}
+
+/** A file system of so many bytes in memory, or the reason why there is none. */
+export function smallDisk(bytes: number): SmallDisk | { readonly reason: string } {
+  const path = mkdtempSync(join(tmpdir(), 'tabularium-disk-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', path], { stdio: 'pipe' })
+  } catch (error) {
+    rmdirSync(path)
+    const { stderr } = error as { stderr?: Buffer }
+    return { reason: `a small file system cannot be mounted here: ${String(stderr ?? error).trim()}` }
+  }
+  return {
+    path,
+    unmount() {
+      // A child process may take a moment to let go.
+      execFileSync('umount', ['-l', path])
+      rmdirSync(path)
+    },
+  }
+}

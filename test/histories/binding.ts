@@ -1,0 +1,58 @@
+/** Which symbol of the model stands for which string of the real catalog: one for one. */
+export class Binding {
+  readonly #real: Map<string, string>
+  readonly #symbols: Map<string, string>
+
+  constructor(pairs: Iterable<readonly [symbol: string, real: string]> = []) {
+    this.#real = new Map(pairs)
+    this.#symbols = new Map(Array.from(this.#real, ([symbol, real]) => [real, symbol]))
+  }
+
+  copy(): Binding {
+    return new Binding(this.#real)
+  }
+
+  /** The same value with the symbols the model knows in place of the catalog's own strings. */
+  toSymbols<T>(value: T): T {
+    return mapStrings(value, (text) => this.#symbols.get(text) ?? text)
+  }
+
+  /** The same value with real strings in place of symbols, as far as they are known. */
+  toReal<T>(value: T): T {
+    return mapStrings(value, (text) => this.#real.get(text) ?? text)
+  }
+
+  /** Whether an answer is what the model expected; binds the symbols it meets for the first time. */
+  matches(expected: unknown, actual: unknown): boolean {
+    if (expected === '#any') return actual !== undefined
+    if (typeof expected === 'string' && expected.startsWith('#')) {
+      return typeof actual === 'string' && this.#unify(expected, actual)
+    }
+    if (typeof expected !== 'object' || expected === null) return Object.is(expected, actual)
+    if (typeof actual !== 'object' || actual === null) return false
+    if (Array.isArray(expected) !== Array.isArray(actual)) return false
+    const keys = new Set([...Object.keys(expected), ...Object.keys(actual)])
+    for (const key of keys) if (!this.matches(member(expected, key), member(actual, key))) return false
+    return true
+  }
+
+  #unify(symbol: string, real: string): boolean {
+    if (!this.#real.has(symbol) && !this.#symbols.has(real)) {
+      this.#real.set(symbol, real)
+      this.#symbols.set(real, symbol)
+    }
+    return this.#real.get(symbol) === real
+  }
+}
+
+/** A copy of a value with every string in it replaced. */
+export function mapStrings<T>(value: T, replace: (text: string) => string): T {
+  if (typeof value === 'string') return replace(value) as T
+  if (Array.isArray(value)) return value.map((item) => mapStrings(item, replace)) as T
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapStrings(item, replace)])) as T
+}
+
+function member(value: object, key: string): unknown {
+  return (value as Record<string, unknown>)[key]
+}

@@ -1,0 +1,221 @@
+import fc from 'fast-check'
+import type { Command, ModelOperation } from './model/index.ts'
+import { predicates } from './model/rows.ts'
+
+/*
+ * Random calls over so few names that they collide. `#L?3` stands for one of the locations seen so far and
+ * `#T?3` for one of the transactions; `#R/x` is a folder below the catalog's root.
+ */
+
+/** The columns of every table in the histories. */
+export const columns = {
+  fields: [
+    { name: 'id', type: { type: 'int32' }, nullable: false },
+    { name: 'note', type: { type: 'string' }, nullable: true },
+  ],
+}
+
+const pick = fc.constantFrom
+
+// Half of these come in another order when compared as JavaScript does instead of by their UTF-8 bytes.
+const namespaceName = pick('a', 'a', 'b', 'ｚ', '𝒜')
+const tableName = fc.oneof({ weight: 9, arbitrary: pick('t', 't', 'u', 'ｚ', '𝒜') }, pick('a', 'b'))
+const namespace = fc.oneof(
+  { weight: 2, arbitrary: fc.constant<string[]>([]) },
+  { weight: 5, arbitrary: pick(['a'], ['b']) },
+  { weight: 3, arbitrary: pick(['a', 'b'], ['a', 'a']) },
+  { weight: 1, arbitrary: fc.array(namespaceName, { maxLength: 3 }) },
+)
+const anyTable = fc.tuple(namespace, tableName).map(([path, name]) => [...path, name])
+const properties = pick({}, { owner: 'x' }, { owner: 'y', __proto: '1' })
+const version = fc.oneof({ weight: 4, arbitrary: pick(1, 2, 3) }, fc.nat(6))
+const branch = pick<(string | null)[]>('', '', '', 'main', null, 'dev', 'dev', 'x/y')
+const tag = pick('v1', 'v1', 'stable')
+const location = fc.oneof(
+  { weight: 5, arbitrary: pick('s3://bucket/a', 's3://bucket/a/b', 's3://bucket/c/', '#R/x', '#R/y') },
+  { weight: 10, arbitrary: fc.nat(9).map((n) => `#L?${n}`) },
+  { weight: 1, arbitrary: fc.constant('nowhere') },
+)
+const row = fc.record({ id: fc.nat(6), note: pick(null, 'x', 'y', 'é') })
+const data = fc.array(row, { maxLength: 4 })
+const predicate = pick(...Object.keys(predicates))
+const range = fc.record({ start_version: fc.nat(4), end_version: fc.oneof(fc.nat(6), fc.constant(-1)) })
+const ranges = fc.array(range, { maxLength: 2 })
+const action = fc.oneof(
+  fc.record({
+    setStatusAction: fc.record({ status: pick('Succeeded', 'Succeeded', 'Canceled', 'Running') }),
+  }),
+  fc.record({
+    setPropertyAction: record({ key: pick('k', 'l'), value: pick('1', '2') }, { mode: pick('Fail', 'Skip') }),
+  }),
+  fc.record({ unsetPropertyAction: record({ key: pick('k', 'l') }, { mode: pick('Fail', 'Skip') }) }),
+)
+
+const metadata = pick<Record<string, string>[]>({}, { unit: 'm' }, { unit: 's', by: 'x' })
+
+type Requests = Readonly<Record<ModelOperation, readonly [weight: number, fc.Arbitrary<object>]>>
+
+/** How often each operation comes, and what it is asked. */
+function requestsFor(table: fc.Arbitrary<string[]>): Requests {
+  const transaction = fc.oneof(
+    { weight: 8, arbitrary: fc.nat(20).map((n) => [`#T?${n}`]) },
+    fc.tuple(table, fc.nat(20)).map(([id, n]) => [...id, `#T?${n}`]),
+  )
+
+  const entry = record(
+    { id: table, version, manifest_path: pick('m1', 'm2') },
+    {
+      branch,
+      manifest_size: pick(10, 20),
+      e_tag: pick('e1'),
+      metadata: pick<Record<string, string>[]>({}, { by: 'x' }),
+    },
+  )
+  const declaration = record({ id: table }, { location, properties })
+  const deletion = record({ id: table, ranges }, { branch })
+
+  const step = fc.oneof(
+    { weight: 8, arbitrary: declaration.map((declare_table) => ({ declare_table })) },
+    { weight: 8, arbitrary: entry.map((create_table_version) => ({ create_table_version })) },
+    { weight: 8, arbitrary: deletion.map((delete_table_versions) => ({ delete_table_versions })) },
+    { weight: 8, arbitrary: fc.record({ deregister_table: fc.record({ id: table }) }) },
+    { weight: 1, arbitrary: fc.constant({}) },
+  )
+
+  const at = { id: table }
+  return {
+    createNamespace: [
+      8,
+      record({ id: namespace }, { mode: pick('Create', 'ExistOk', 'Overwrite', 'exist_ok'), properties }),
+    ],
+    describeNamespace: [1, fc.record({ id: namespace })],
+    namespaceExists: [1, fc.record({ id: namespace })],
+    dropNamespace: [
+      3,
+      record({ id: namespace }, { mode: pick('Fail', 'Skip'), behavior: pick('Restrict', 'Cascade') }),
+    ],
+    listNamespaces: [1, fc.record({ id: namespace })],
+    declareTable: [6, declaration],
+    createTable: [
+      8,
+      record(
+        { ...at, data, schema: fc.constant(columns) },
+        { mode: pick('Create', 'ExistOk', 'Overwrite'), properties },
+      ),
+    ],
+    registerTable: [7, record({ ...at, location }, { mode: pick('Create', 'Overwrite'), properties })],
+    deregisterTable: [5, fc.record(at)],
+    dropTable: [3, fc.record(at)],
+    renameTable: [
+      8,
+      record({ ...at, new_table_name: tableName }, { new_namespace_id: fc.option(namespace) }),
+    ],
+    tableExists: [1, record(at, { version })],
+    listTables: [2, record({ id: namespace }, { include_declared: fc.boolean() })],
+    listAllTables: [1, record({}, { include_declared: fc.boolean() })],
+    describeTable: [
+      3,
+      record(at, {
+        version,
+        branch,
+        tag,
+        load_detailed_metadata: fc.boolean(),
+        check_declared: fc.boolean(),
+      }),
+    ],
+    createTableVersion: [8, entry],
+    batchCreateTableVersions: [3, fc.record({ entries: fc.array(entry, { maxLength: 3 }) })],
+    batchDeleteTableVersions: [4, deletion],
+    describeTableVersion: [2, record({ ...at, version }, { branch })],
+    listTableVersions: [2, record(at, { branch, descending: fc.boolean() })],
+    createTableTag: [5, record({ ...at, tag, version }, { branch })],
+    updateTableTag: [3, record({ ...at, tag, version }, { branch })],
+    deleteTableTag: [2, fc.record({ ...at, tag })],
+    getTableTagVersion: [2, fc.record({ ...at, tag })],
+    listTableTags: [1, fc.record(at)],
+    createTableBranch: [
+      6,
+      record({ ...at, name: pick('dev', 'x/y') }, { from_branch: branch, from_version: version }),
+    ],
+    deleteTableBranch: [2, fc.record({ ...at, name: pick('dev', 'x/y') })],
+    listTableBranches: [1, fc.record(at)],
+    insertIntoTable: [
+      10,
+      record(
+        { ...at, data, schema: fc.constant(columns) },
+        { branch, mode: pick('Append', 'Append', 'Overwrite') },
+      ),
+    ],
+    deleteFromTable: [6, record({ ...at, predicate }, { branch })],
+    updateTableSchemaMetadata: [3, record({ ...at, metadata }, { branch })],
+    restoreTable: [3, record({ ...at, version }, { branch })],
+    countTableRows: [3, record(at, { version, branch, predicate })],
+    queryTable: [3, record(at, { version, branch, filter: predicate, limit: fc.nat(3), offset: fc.nat(3) })],
+    batchCommitTables: [6, fc.record({ operations: fc.array(step, { maxLength: 4 }) })],
+    describeTransaction: [2, fc.record({ id: transaction })],
+    alterTransaction: [
+      2,
+      fc.record({ id: transaction, actions: fc.array(action, { minLength: 1, maxLength: 3 }) }),
+    ],
+  }
+}
+
+const rowOperations = new Set<ModelOperation>([
+  'createTable',
+  'insertIntoTable',
+  'deleteFromTable',
+  'updateTableSchemaMetadata',
+  'restoreTable',
+  'countTableRows',
+  'queryTable',
+])
+
+/** One random call; without `rows`, none that reads or writes rows; on one `table` only, if one is given. */
+export function command({
+  rows = true,
+  table,
+}: {
+  rows?: boolean
+  table?: string[]
+} = {}): fc.Arbitrary<Command> {
+  const requests = requestsFor(table ? fc.constant(table) : anyTable)
+  const operations = Object.keys(requests) as ModelOperation[]
+  return fc.oneof(
+    ...operations
+      .filter((operation) => rows || !rowOperations.has(operation))
+      .map((operation) => {
+        const [weight, request] = requests[operation]
+        return { weight, arbitrary: fc.record({ operation: fc.constant(operation), request }) }
+      }),
+  )
+}
+
+/** What most histories begin with, so that much of what follows finds something. */
+export const beginnings: readonly (readonly Command[])[] = [
+  [],
+  [
+    { operation: 'createNamespace', request: { id: ['a'] } },
+    { operation: 'createNamespace', request: { id: ['a', 'b'] } },
+    { operation: 'declareTable', request: { id: ['a', 't'] } },
+    { operation: 'declareTable', request: { id: ['t'], location: '#R/x' } },
+    { operation: 'createTableVersion', request: { id: ['t'], version: 1, manifest_path: 'm1' } },
+  ],
+]
+
+/** A beginning for histories with rows. */
+export const beginningWithRows: readonly Command[] = [
+  { operation: 'createNamespace', request: { id: ['a'] } },
+  {
+    operation: 'createTable',
+    request: { id: ['a', 't'], data: [{ id: 1, note: 'x' }], schema: columns },
+  },
+  { operation: 'declareTable', request: { id: ['t'] } },
+]
+
+function record<Must extends object, May extends object>(
+  must: { [K in keyof Must]: fc.Arbitrary<Must[K]> },
+  may: { [K in keyof May]: fc.Arbitrary<May[K]> },
+): fc.Arbitrary<Must & Partial<May>> {
+  const arbitraries = { ...must, ...may } as Record<string, fc.Arbitrary<unknown>>
+  return fc.record(arbitraries, { requiredKeys: Object.keys(must) }) as fc.Arbitrary<Must & Partial<May>>
+}

@@ -1,0 +1,32 @@
+import type { Command } from './model/index.ts'
+import { type State, walk } from './model/state.ts'
+
+/** Calls that together read everything a catalog in this state holds. */
+export function finalReads(state: State): Command[] {
+  const reads: Command[] = [
+    { operation: 'listAllTables', request: {} },
+    { operation: 'listAllTables', request: { include_declared: false } },
+    { operation: 'listNamespaces', request: { id: [] } },
+  ]
+  for (const [id, found] of walk(state.root, [])) {
+    if (found.kind === 'namespace') {
+      reads.push({ operation: 'listNamespaces', request: { id } })
+      reads.push({ operation: 'describeNamespace', request: { id } })
+      continue
+    }
+    reads.push({ operation: 'describeTable', request: { id, load_detailed_metadata: true } })
+    reads.push({ operation: 'listTableTags', request: { id } })
+    reads.push({ operation: 'listTableBranches', request: { id } })
+    for (const [branch, { versions }] of found.branches) {
+      reads.push({ operation: 'listTableVersions', request: { id, branch } })
+      for (const [version, { rows }] of versions) {
+        if (rows) reads.push({ operation: 'queryTable', request: { id, branch, version } })
+      }
+      reads.push({ operation: 'countTableRows', request: { id, branch } })
+    }
+  }
+  for (const id of state.transactions.keys()) {
+    reads.push({ operation: 'describeTransaction', request: { id: [id] } })
+  }
+  return reads
+}

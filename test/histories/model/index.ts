@@ -1,0 +1,33 @@
+import type { ErrorCode } from '../../../src/errors.ts'
+import { namespaces } from './namespaces.ts'
+import { rows } from './rows.ts'
+import { Refused, type State } from './state.ts'
+import { tables } from './tables.ts'
+import { transactions } from './transactions.ts'
+import { versions } from './versions.ts'
+
+/** Every operation the model knows. */
+export const model = { ...namespaces, ...tables, ...versions, ...rows, ...transactions }
+
+export type ModelOperation = keyof typeof model
+
+/** One call of an operation. Strings that begin with `#` stand for what the catalog chose. */
+export interface Command {
+  readonly operation: ModelOperation
+  readonly request: object
+}
+
+/** What a call comes to: an answer, or the code of an error. */
+export type Outcome = { readonly answer: unknown } | { readonly error: ErrorCode }
+
+/** What the model says a command comes to, and the state after it. The state given stays as it is. */
+export function predict(before: State, { operation, request }: Command): { state: State; outcome: Outcome } {
+  const state = structuredClone(before)
+  try {
+    const run = model[operation] as (state: State, request: object) => unknown
+    return { state, outcome: { answer: run(state, request) } }
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    return { state: before, outcome: { error: error.code } }
+  }
+}

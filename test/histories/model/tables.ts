@@ -1,0 +1,207 @@
+import type { Identifier } from '../../../src/model/identifier.ts'
+import { insertRows } from './rows.ts'
+import {
+  branchName,
+  findBranch,
+  findNamespace,
+  findTable,
+  findTag,
+  findVersion,
+  isDeclared,
+  lookUp,
+  type ModelTable,
+  newBranch,
+  putVersion,
+  Refused,
+  type Registration,
+  type Row,
+  recorded,
+  type State,
+  symbol,
+  walk,
+} from './state.ts'
+import type { Request } from './types.ts'
+
+export const tables = {
+  declareTable(state: State, request: Request<'declareTable'>) {
+    const { location, properties } = declare(state, request)
+    return { location, properties, ...recorded(state, 'DeclareTable', request.id) }
+  },
+
+  createTable(state: State, { id, mode, properties, data }: Request<'createTable'>): object {
+    const parent = findNamespace(state, id.slice(0, -1))
+    const existing = lookUp(state, id)
+    if (existing?.kind === 'namespace') throw new Refused('TableAlreadyExists')
+    if (existing && existing.branches.get('')!.latest === null && !existing.registered) {
+      if (properties) throw new Refused('InvalidInput')
+      const { version, transaction_id } = insertRows(state, { id, data }, 'CreateTable')
+      return { location: existing.location, properties: existing.properties, version, transaction_id }
+    }
+    if (existing && mode === 'ExistOk') {
+      const { location, properties, branches } = existing
+      return { location, properties, version: branches.get('')!.latest ?? 0 }
+    }
+    if (existing && mode !== 'Overwrite') throw new Refused('TableAlreadyExists')
+    if (existing) forget(state, existing)
+    const table = emptyTable(symbol(state, 'L'), properties ?? {}, false)
+    putVersion(table.branches.get('')!, 1, {
+      manifest: '#any',
+      metadata: {},
+      rows: [...(data as unknown as Row[])],
+      schemaMetadata: {},
+    })
+    parent.children.set(id.at(-1)!, table)
+    return {
+      location: table.location,
+      version: 1,
+      properties: table.properties,
+      ...recorded(state, 'CreateTable', id),
+    }
+  },
+
+  registerTable(state: State, { id, location: given, mode, properties }: Request<'registerTable'>) {
+    const location = checkLocation(given)
+    const parent = findNamespace(state, id.slice(0, -1))
+    const existing = lookUp(state, id)
+    if (existing?.kind === 'table' && mode === 'Overwrite') deregister(state, id)
+    else requireFree(state, id, 'TableAlreadyExists')
+    claim(state, location)
+    const known = state.deregistered.get(location)
+    const table: ModelTable = {
+      ...emptyTable(location, properties ?? known?.properties ?? {}, true),
+      ...(known && structuredClone({ branches: known.branches, tags: known.tags })),
+    }
+    parent.children.set(id.at(-1)!, table)
+    return { location, properties: table.properties, ...recorded(state, 'RegisterTable', id) }
+  },
+
+  deregisterTable(state: State, { id }: Request<'deregisterTable'>) {
+    const { location, properties } = deregister(state, id)
+    return { id, location, properties, ...recorded(state, 'DeregisterTable', id) }
+  },
+
+  dropTable(state: State, { id }: Request<'dropTable'>) {
+    const table = findTable(state, id)
+    forget(state, table)
+    findNamespace(state, id.slice(0, -1)).children.delete(id.at(-1)!)
+    return {
+      id,
+      location: table.location,
+      properties: table.properties,
+      ...recorded(state, 'DropTable', id),
+    }
+  },
+
+  renameTable(state: State, { id, new_table_name, new_namespace_id }: Request<'renameTable'>) {
+    const table = findTable(state, id)
+    const namespace = new_namespace_id ?? id.slice(0, -1)
+    const target = findNamespace(state, namespace)
+    requireFree(state, [...namespace, new_table_name], 'TableAlreadyExists')
+    findNamespace(state, id.slice(0, -1)).children.delete(id.at(-1)!)
+    target.children.set(new_table_name, table)
+    return recorded(state, 'RenameTable', id)
+  },
+
+  tableExists(state: State, { id, version }: Request<'tableExists'>) {
+    const table = findTable(state, id)
+    if (version !== undefined && version !== null) findVersion(table, '', version)
+    return {}
+  },
+
+  listTables: (state: State, { id, include_declared }: Request<'listTables'>) => ({
+    tables: Array.from(walk(findNamespace(state, id), id))
+      .filter(([, found]) => found.kind === 'table' && (include_declared !== false || !isDeclared(found)))
+      .map(([path]) => path.join('$')),
+  }),
+
+  listAllTables: (state: State, request: Request<'listAllTables'>) =>
+    tables.listTables(state, { ...request, id: [] }),
+
+  describeTable(state: State, asked: Request<'describeTable'>): object {
+    const { id, tag, version, load_detailed_metadata: detailed } = asked
+    const table = findTable(state, id)
+    const { location, properties } = table
+    const branch = branchName(asked.branch)
+    if (tag != null && (version != null || branch !== '')) throw new Refused('InvalidInput')
+    const at = tag == null ? { branch, version: version ?? null } : findTag(table, tag)
+    const { latest } = findBranch(table, at.branch)
+    const picked = at.version !== null || latest !== null ? findVersion(table, at.branch, at.version) : null
+    const { number, found } = picked ?? {}
+    return {
+      location,
+      properties,
+      ...(asked.check_declared || detailed ? { is_only_declared: isDeclared(table) } : {}),
+      ...(detailed ? { table: id.at(-1), namespace: id.slice(0, -1) } : {}),
+      ...(detailed && picked ? { version: number } : {}),
+      ...(detailed && found?.rows ? { schema: '#any', stats: '#any', metadata: found.schemaMetadata } : {}),
+    }
+  },
+}
+
+/** Declares a table; batches do it without a record of its own. */
+export function declare(
+  state: State,
+  { id, location, properties }: Pick<Request<'declareTable'>, 'id' | 'location' | 'properties'>,
+): ModelTable {
+  const given = location == null ? undefined : checkLocation(location)
+  const parent = findNamespace(state, id.slice(0, -1))
+  requireFree(state, id, 'TableAlreadyExists')
+  if (given !== undefined) claim(state, given)
+  const at = given ?? symbol(state, 'L')
+  const table = emptyTable(at, properties ?? {}, false)
+  parent.children.set(id.at(-1)!, table)
+  return table
+}
+
+/** Takes a table out of its namespace; what is known of it stays at its location. */
+export function deregister(state: State, id: Identifier): ModelTable {
+  const table = findTable(state, id)
+  const { properties, branches, tags } = table
+  state.deregistered.set(table.location, structuredClone({ properties, branches, tags }) as Registration)
+  findNamespace(state, id.slice(0, -1)).children.delete(id.at(-1)!)
+  return table
+}
+
+/** A dropped table leaves nothing at its location. */
+export function forget(state: State, table: ModelTable): void {
+  state.deregistered.delete(table.location)
+}
+
+/** Refuses a name that is taken, by a table or by a namespace. */
+export function requireFree(
+  state: State,
+  id: Identifier,
+  code: 'TableAlreadyExists' | 'NamespaceAlreadyExists',
+): void {
+  if (lookUp(state, id) !== undefined) throw new Refused(code)
+}
+
+/** Refuses what is no location, and brings one to the spelling the catalog keeps. */
+export function checkLocation(location: string): string {
+  if (!location.startsWith('#') && !location.includes('://')) throw new Refused('InvalidInput')
+  return location.replace(/\/+$/, '')
+}
+
+/** Refuses a location that is another table's, or lies within or around one. */
+function claim(state: State, location: string): void {
+  for (const [, found] of walk(state.root, [])) {
+    if (found.kind !== 'table') continue
+    const both = [`${found.location}/`, `${location}/`] as const
+    if (both[0].startsWith(both[1]) || both[1].startsWith(both[0])) throw new Refused('TableAlreadyExists')
+  }
+}
+
+function emptyTable(
+  location: string,
+  properties: Readonly<Record<string, string>>,
+  registered: boolean,
+): ModelTable {
+  return {
+    kind: 'table',
+    location,
+    registered,
+    properties,
+    branches: new Map([['', newBranch()]]),
+    tags: new Map(),
+  }
+}

@@ -1,0 +1,103 @@
+import type { Identifier } from '../../../src/model/identifier.ts'
+import { lookUp, type ModelTransaction, Refused, recorded, type State } from './state.ts'
+import { checkLocation, declare, deregister } from './tables.ts'
+import type { Request } from './types.ts'
+import { createVersion, deleteVersions } from './versions.ts'
+
+type BatchStep = {
+  readonly [Member in
+    | 'declare_table'
+    | 'create_table_version'
+    | 'delete_table_versions'
+    | 'deregister_table']?: NonNullable<Request<'batchCommitTables'>['operations'][number]> | undefined
+}
+
+export const transactions = {
+  batchCommitTables(state: State, { operations }: Request<'batchCommitTables'>) {
+    const steps = operations as readonly BatchStep[]
+    if (steps.length === 0 || steps.some((step) => Object.keys(step).length !== 1)) {
+      throw new Refused('InvalidInput')
+    }
+    for (const { declare_table } of steps) {
+      const { location } = (declare_table ?? {}) as Partial<Request<'declareTable'>>
+      if (location != null) checkLocation(location)
+    }
+    const results = steps.map((step) => runStep(state, step))
+    const { transaction_id } = recorded(state, 'BatchCommitTables', [])
+    return {
+      results: results.map(([member, result]) => ({ [member]: { ...result, transaction_id } })),
+      transaction_id,
+    }
+  },
+
+  describeTransaction: (state: State, { id }: Request<'describeTransaction'>) => {
+    const { own, record } = find(state, id)
+    return describe(own, record)
+  },
+
+  alterTransaction(state: State, { id, actions }: Request<'alterTransaction'>) {
+    const { own, record } = find(state, id)
+    for (const { setStatusAction, setPropertyAction, unsetPropertyAction } of actions) {
+      const { [setPropertyAction?.key ?? unsetPropertyAction?.key ?? '']: current, ...others } =
+        record.properties
+      if (setStatusAction) {
+        if (setStatusAction.status !== 'Succeeded') throw new Refused('ConcurrentModification')
+      } else if (setPropertyAction) {
+        const { key, value, mode } = setPropertyAction
+        if (current !== undefined && mode === 'Fail') throw new Refused('ConcurrentModification')
+        if (current === undefined || mode !== 'Skip') record.properties = { ...others, [key]: value }
+      } else {
+        if (current === undefined && unsetPropertyAction!.mode === 'Fail') throw new Refused('InvalidInput')
+        record.properties = others
+      }
+    }
+    return describe(own, record)
+  },
+}
+
+function runStep(state: State, step: BatchStep): [member: string, result: object] {
+  if (step.declare_table) {
+    const { location, properties } = declare(state, step.declare_table as Request<'declareTable'>)
+    return ['declare_table', { location, properties }]
+  }
+  if (step.create_table_version) {
+    const entry = step.create_table_version as Request<'createTableVersion'>
+    return ['create_table_version', { version: createVersion(state, entry).version }]
+  }
+  if (step.delete_table_versions) {
+    const ranges = step.delete_table_versions as Request<'batchDeleteTableVersions'>
+    return ['delete_table_versions', { deleted_count: deleteVersions(state, ranges) }]
+  }
+  const { id } = step.deregister_table as Request<'deregisterTable'>
+  const { location, properties } = deregister(state, id)
+  return ['deregister_table', { id, location, properties }]
+}
+
+function find(state: State, id: readonly string[]): { own: string; record: ModelTransaction } {
+  const own = id.at(-1)!
+  const record = state.transactions.get(own)
+  if (record === undefined || !concerns(state, id.slice(0, -1), record)) {
+    throw new Refused('TransactionNotFound')
+  }
+  return { own, record }
+}
+
+/** A transaction may be asked for by the name its table had, or by that of any table there is now. */
+function concerns(state: State, subject: Identifier, record: ModelTransaction): boolean {
+  if (subject.length === 0 || record.subject.length === 0) return true
+  return subject.join('$') === record.subject.join('$') || lookUp(state, subject)?.kind === 'table'
+}
+
+function describe(id: string, { operation, subject, properties }: ModelTransaction) {
+  return {
+    status: 'Succeeded',
+    properties: {
+      ...properties,
+      id,
+      operation,
+      subject: subject.join('$') || '$',
+      created_at: '#any',
+      finished_at: '#any',
+    },
+  }
+}

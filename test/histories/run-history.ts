@@ -1,0 +1,129 @@
+import { tableFromIPC } from '@uwdata/flechette'
+import { CatalogError, type LocalCatalog } from '../../src/index.ts'
+import { Binding, mapStrings } from './binding.ts'
+import { finalReads } from './final-reads.ts'
+import { type Command, type Outcome, predict } from './model/index.ts'
+import { emptyState, type State } from './model/state.ts'
+import { renderGroup, type Seen, seenIn } from './script.ts'
+import type { Stage } from './stages.ts'
+
+/** A state the catalog may be in: calls that run at once may have been done in several orders. */
+interface World {
+  readonly state: State
+  readonly binding: Binding
+}
+
+/**
+ * Runs groups of calls, those of a group at the same time, and checks that what they came to is what they
+ * come to in the model in some order; and that the catalog then holds what the model holds. A failure tells
+ * the history as code.
+ */
+export async function runHistory(stage: Stage, history: readonly (readonly Command[])[]): Promise<void> {
+  const { catalog, root } = stage
+  const folders = ['x', 'y'].map((name) => [`#R/${name}`, `${root}data/${name}`] as const)
+  let worlds: World[] = [{ state: emptyState(), binding: new Binding(folders) }]
+  const seen: Seen[] = []
+  const script = [`// on ${stage.name}, root = ${JSON.stringify(root)}`]
+  let calls = 0
+
+  async function runGroup(group: readonly Command[]): Promise<void> {
+    const commands = group.map((command) => worlds[0]!.binding.toReal(resolve(command, seen)))
+    const outcomes = await Promise.all(commands.map((command) => call(catalog, command)))
+    script.push(renderGroup(calls, commands, outcomes, seen, root))
+    for (const outcome of outcomes) {
+      if ('answer' in outcome) seen.push(...unseen(seenIn(outcome.answer, `r${calls}`), seen))
+      calls++
+    }
+    const after = worlds.flatMap((world) => explain(world, commands, outcomes))
+    if (after.length === 0) throw new Error(complaint(script, worlds[0]!, commands, outcomes))
+    worlds = withoutRepeats(after)
+  }
+
+  for (const group of history) if (group.length > 0) await runGroup(group)
+  for (const read of finalReads(worlds[0]!.state)) await runGroup([read])
+}
+
+/** The worlds in which the outcomes follow from the commands, done in some order. */
+function explain(world: World, commands: readonly Command[], outcomes: readonly Outcome[]): World[] {
+  if (commands.length === 0) return [world]
+  return commands.flatMap((command, i) => {
+    const { state, outcome } = predict(world.state, world.binding.toSymbols(command))
+    const binding = world.binding.copy()
+    if (!binding.matches(outcome, outcomes[i])) return []
+    return explain({ state, binding }, commands.toSpliced(i, 1), outcomes.toSpliced(i, 1))
+  })
+}
+
+/** Orders that lead to the same state need be followed only once. */
+function withoutRepeats(worlds: readonly World[]): World[] {
+  if (worlds.length === 1) return [...worlds]
+  const byState = new Map<string, World>()
+  for (const world of worlds) {
+    const { root, deregistered, transactions } = world.binding.toReal(plain(world.state)) as State
+    byState.set(JSON.stringify([root, deregistered, transactions]), world)
+  }
+  return [...byState.values()]
+}
+
+/** A value with its maps as lists of pairs. */
+function plain(value: unknown): unknown {
+  if (value instanceof Map) return Array.from(value, ([key, item]) => [key, plain(item)]).sort()
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]))
+}
+
+async function call(catalog: LocalCatalog, { operation, request }: Command): Promise<Outcome> {
+  try {
+    const run = catalog[operation] as (request: object) => Promise<object>
+    const answer = await run(request)
+    if ('data' in answer) return { answer: { ...answer, data: rowsOf(answer.data as Uint8Array) } }
+    return { answer }
+  } catch (error) {
+    if (error instanceof CatalogError && error.code !== 'Internal') return { error: error.code }
+    throw error
+  }
+}
+
+function rowsOf(data: Uint8Array): unknown[] {
+  return tableFromIPC(data)
+    .toArray()
+    .map(({ id, note }) => ({ id, note }))
+}
+
+/** Replaces `#L?3` and `#T?3` by one of the locations or transactions there are so far. */
+function resolve(command: Command, seen: readonly Seen[]): Command {
+  return mapStrings(command, (text) => {
+    const asked = /^#([LT])\?(\d+)$/.exec(text)
+    if (asked === null) return text
+    const choices = seen.filter(({ kind }) => kind === asked[1])
+    if (choices.length === 0) return asked[1] === 'L' ? 's3://bucket/a' : 'none'
+    return choices[Number(asked[2]) % choices.length]!.real
+  })
+}
+
+function unseen(found: readonly Seen[], seen: readonly Seen[]): Seen[] {
+  return found.filter(({ real }) => seen.every((known) => known.real !== real))
+}
+
+function complaint(
+  script: readonly string[],
+  { state, binding }: World,
+  commands: readonly Command[],
+  outcomes: readonly Outcome[],
+): string {
+  const expected = commands.map((command) => {
+    const { outcome } = predict(state, binding.toSymbols(command))
+    return `${command.operation}: ${JSON.stringify(binding.toReal(outcome))}`
+  })
+  const found = outcomes.map((outcome, i) => `${commands[i]!.operation}: ${JSON.stringify(outcome)}`)
+  const one = commands.length === 1
+  return [
+    'The catalog and the model disagree after this history:',
+    ...script,
+    one ? 'The model says:' : 'The model says, were each done first:',
+    ...expected,
+    one ? 'The catalog says:' : 'The catalog says, and no order explains it:',
+    ...found,
+  ].join('\n')
+}

@@ -1,0 +1,55 @@
+import type { Command, Outcome } from './model/index.ts'
+
+/*
+ * A history as TypeScript one can paste. Locations and transaction ids are written as the expression they
+ * came from, such as `r3.location`.
+ */
+
+/** A string the catalog gave out, and the expression that gives it again. */
+export interface Seen {
+  readonly kind: 'L' | 'T'
+  readonly real: string
+  readonly expression: string
+}
+
+/** Collects the locations and transaction ids in an answer. */
+export function seenIn(answer: unknown, expression: string): Seen[] {
+  if (typeof answer !== 'object' || answer === null) return []
+  return Object.entries(answer).flatMap(([key, value]) => {
+    const path = Array.isArray(answer) ? `${expression}[${key}]` : `${expression}.${key}`
+    if (typeof value !== 'string') return seenIn(value, path)
+    if (key === 'location') return [{ kind: 'L', real: value, expression: path }]
+    if (key === 'transaction_id') return [{ kind: 'T', real: value, expression: path }]
+    return []
+  })
+}
+
+/** Renders calls; those of one group run at the same time. */
+export function renderGroup(
+  first: number,
+  commands: readonly Command[],
+  outcomes: readonly Outcome[],
+  seen: readonly Seen[],
+  root: string,
+): string {
+  const calls = commands.map(({ operation, request }, i) => {
+    const failed = 'error' in outcomes[i]!
+    return `catalog.${operation}(${literal(request, seen, root)})${failed ? '.catch(() => undefined)' : ''}`
+  })
+  const notes = outcomes.map((outcome) =>
+    'error' in outcome ? outcome.error : JSON.stringify(outcome.answer),
+  )
+  if (calls.length === 1) return `const r${first} = await ${calls[0]} // ${notes[0]}`
+  const names = calls.map((_, i) => `r${first + i}`)
+  const lines = calls.map((call, i) => `  ${call}, // ${notes[i]}`)
+  return `const [${names.join(', ')}] = await Promise.all([\n${lines.join('\n')}\n])`
+}
+
+function literal(request: object, seen: readonly Seen[], root: string): string {
+  return JSON.stringify(request).replace(/"(?:[^"\\]|\\.)*"/g, (quoted) => {
+    const text = JSON.parse(quoted) as string
+    const found = seen.find(({ real }) => real === text)
+    if (found) return found.expression
+    return text.startsWith(root) ? `\`\${root}${text.slice(root.length)}\`` : quoted
+  })
+}

@@ -1,0 +1,61 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { type Child, start } from '../../cli/run.ts'
+
+/** The command `tabularium serve` as a process of its own, which is killed when nobody stopped it. */
+export class Served implements Disposable {
+  readonly #child: Child
+  readonly #closed: Promise<unknown[]>
+  #printed = ''
+  #errors = ''
+
+  /** Starts it on a directory, for everybody on this machine. */
+  constructor(directory: string, port: number) {
+    this.#child = start(['serve', directory, '--no-auth', '--port', String(port)])
+    this.#closed = once(this.#child, 'close')
+    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.#printed += text
+    })
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors += text
+    })
+  }
+
+  /** Resolves when it has said that it listens, and fails when it ended without. */
+  async listens(): Promise<void> {
+    while (!this.#printed.includes('\n')) {
+      await Promise.race([once(this.#child.stdout, 'data'), this.#closed])
+      if (this.#child.exitCode !== null) throw new Error(`The server ended early: ${this.#errors}`)
+    }
+  }
+
+  /** Sends the signal, and answers with how the process ended and what it wrote on standard error. */
+  async end(signal: NodeJS.Signals): Promise<{ by: unknown; errors: string }> {
+    this.#child.kill(signal)
+    const [code, by] = await this.#closed
+    return { by: by ?? code, errors: this.#errors }
+  }
+
+  [Symbol.dispose](): void {
+    this.#child.kill('SIGKILL')
+  }
+}
+
+/**
+ * A port nobody listens on. It lies below those that connections are given: while no server listens there, no
+ * connection to it may get it as its own.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 12_000 + Math.floor(Math.random() * 18_000)
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
+}

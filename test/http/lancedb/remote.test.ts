@@ -1,0 +1,243 @@
+import type { Connection, Table } from '@lancedb/lancedb'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Kind, requestsOf, type Served, served } from './support/served.ts'
+
+/*
+ * LanceDB's remote client, `connect('db://…', { hostOverride })`, against a served catalog: the rows go
+ * through the server.
+ */
+
+const people = [
+  { id: 1, name: 'Ada', height: 1.5 },
+  { id: 2, name: 'Bob', height: 2.5 },
+  { id: 3, name: 'Eve', height: 3.5 },
+]
+
+const plain = (rows: readonly object[]) => rows.map((row) => ({ ...row }))
+
+describe.each<Kind>(['memory', 'lmdb'])('the remote client, on %s', (kind) => {
+  let server: Served
+  let db: Connection
+  beforeEach(async () => {
+    server = await served(kind)
+    db = await server.remote()
+  })
+  afterEach(() => server[Symbol.asyncDispose]())
+
+  const namesOf = async (table: Table) =>
+    (await table.query().select(['name']).toArray()).map(({ name }) => name)
+
+  it('creates, lists, describes and drops namespaces', async () => {
+    expect(await db.createNamespace(['prod'], { properties: { owner: 'Ada' } })).toMatchObject({
+      properties: { owner: 'Ada' },
+    })
+    await db.createNamespace(['prod', 'eu'])
+    await db.createNamespace(['test'])
+    expect(await db.createNamespace(['prod'], { mode: 'exist_ok' })).toMatchObject({
+      properties: { owner: 'Ada' },
+    })
+    expect((await db.listNamespaces()).namespaces).toEqual(['prod', 'test'])
+    expect((await db.listNamespaces(['prod'])).namespaces).toEqual(['eu'])
+    const first = await db.listNamespaces([], { limit: 1 })
+    expect(first.namespaces).toEqual(['prod'])
+    const second = await db.listNamespaces([], { limit: 1, pageToken: first.pageToken! })
+    expect(second.namespaces).toEqual(['test'])
+    expect(second.pageToken ?? '').toBe('')
+    expect(await db.describeNamespace(['prod'])).toMatchObject({ properties: { owner: 'Ada' } })
+
+    await db.createNamespace(['prod'], { mode: 'overwrite', properties: { owner: 'Bob' } })
+    expect((await db.listNamespaces(['prod'])).namespaces).toEqual([])
+    await db.createTable('t', people, ['test'])
+    await db.dropNamespace(['test'], { behavior: 'cascade' })
+    expect(await db.dropNamespace(['test'], { mode: 'skip' })).toEqual({})
+    await db.dropNamespace(['prod'])
+    expect((await db.listNamespaces()).namespaces).toEqual([])
+  })
+
+  it('creates tables in each mode, and opens them', async () => {
+    await db.createNamespace(['prod'])
+    const table = await db.createTable('people', people, ['prod'])
+    expect(plain(await table.query().toArray())).toEqual(people)
+    const opened = await db.openTable('people', ['prod'])
+    expect(await opened.countRows()).toBe(3)
+    expect(String(await opened.schema())).toBe(
+      'Schema<{ 0: id: Float64, 1: name: Utf8, 2: height: Float64 }>',
+    )
+    const kept = await db.createTable('people', people.slice(1), ['prod'], { existOk: true })
+    expect(await kept.countRows()).toBe(3)
+    const replaced = await db.createTable('people', [{ city: 'Rome' }], ['prod'], { mode: 'overwrite' })
+    expect(plain(await replaced.query().toArray())).toEqual([{ city: 'Rome' }])
+    expect(await replaced.version()).toBe(1)
+  })
+
+  it('creates a table where one was declared', async () => {
+    const { location } = await server.catalog.declareTable({ id: ['people'] })
+    const table = await db.createTable('people', people)
+    expect(await table.countRows()).toBe(3)
+    expect(await server.catalog.describeTable({ id: ['people'] })).toMatchObject({ location })
+  })
+
+  it('lists the tables of one namespace, a page at a time', async () => {
+    await db.createNamespace(['prod'])
+    await db.createTable('hidden', people, ['prod'])
+    for (const name of ['d', 'a', 'c', 'b']) await db.createTable(name, [{ id: 1 }])
+    expect(await db.tableNames()).toEqual(['a', 'b', 'c', 'd'])
+    expect(await db.tableNames(['prod'])).toEqual(['hidden'])
+    expect(await db.tableNames({ limit: 2 })).toEqual(['a', 'b'])
+    expect(await db.tableNames({ startAfter: 'b' })).toEqual(['c', 'd'])
+    expect(await db.tableNames({ startAfter: 'bb', limit: 1 })).toEqual(['c'])
+    expect(await db.tableNames({ startAfter: 'd' })).toEqual([])
+
+    const names: string[] = []
+    for (let pageToken: string | undefined; ; ) {
+      const page = await db.listTables({ limit: 3, ...(pageToken ? { pageToken } : {}) })
+      names.push(...page.tables)
+      if (!page.pageToken) break
+      pageToken = page.pageToken
+    }
+    expect(names).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  it('shows all names where it has no token to ask for more', async () => {
+    const operations = Array.from({ length: 1_500 }, (_, n) => ({
+      declare_table: { id: [`t${String(n).padStart(4, '0')}`] },
+    }))
+    await server.catalog.batchCommitTables({ operations })
+    expect(await db.tableNames()).toHaveLength(1_500)
+  })
+
+  it('renames tables, also into other namespaces, and drops them', async () => {
+    await db.createNamespace(['prod'])
+    const versions = (await (await db.createTable('people', people)).listVersions()).length
+    await db.renameTable('people', 'users')
+    await db.renameTable('users', 'staff', { newNamespacePath: ['prod'] })
+    expect([await db.tableNames(), await db.tableNames(['prod'])]).toEqual([[], ['staff']])
+    await db.renameTable('staff', 'team', { namespacePath: ['prod'] })
+    const table = await db.openTable('team', ['prod'])
+    expect(await table.countRows()).toBe(3)
+    expect(await table.listVersions()).toHaveLength(versions)
+    await db.dropTable('team', ['prod'])
+    expect(await db.tableNames(['prod'])).toEqual([])
+  })
+
+  it('adds, counts and deletes rows', async () => {
+    const table = await db.createTable('people', people)
+    expect((await table.add([{ id: 4, name: 'Zoe', height: 4.5 }])).version).toBe(2)
+    expect(await table.countRows()).toBe(4)
+    expect(await table.countRows("height > 2 AND name <> 'Zoe'")).toBe(2)
+    expect(await table.delete('id >= 3')).toMatchObject({ numDeletedRows: 2, version: 3 })
+    expect(await table.delete('id >= 3')).toMatchObject({ numDeletedRows: 0, version: 4 })
+    expect(await namesOf(table)).toEqual(['Ada', 'Bob'])
+    await table.add([{ id: 9, name: 'Kim', height: 9 }], { mode: 'overwrite' })
+    expect(await namesOf(table)).toEqual(['Kim'])
+  })
+
+  it('queries with where, select, limit and offset', async () => {
+    const table = await db.createTable('people', people)
+    const query = () => table.query()
+    expect(plain(await query().where('id > 1').toArray())).toEqual(people.slice(1))
+    expect(plain(await query().select(['name', 'id']).limit(1).offset(1).toArray())).toEqual([
+      { name: 'Bob', id: 2 },
+    ])
+    expect(plain(await query().select({ who: 'name' }).where('height < 2').toArray())).toEqual([
+      { who: 'Ada' },
+    ])
+    expect(await query().where('id > 100').toArray()).toEqual([])
+    expect((await query().limit(0).toArray()).length).toBe(0)
+    const arrow = await query().where('id = 3').toArrow()
+    expect([arrow.numRows, arrow.schema.names]).toEqual([1, ['id', 'name', 'height']])
+    expect((await table.toArrow()).numRows).toBe(3)
+    const batches: number[] = []
+    for await (const batch of query()) batches.push(batch.numRows)
+    expect(batches.reduce((sum, rows) => sum + rows, 0)).toBe(3)
+  })
+
+  it('all rows are there after many adds at once', async () => {
+    const table = await db.createTable('people', [{ id: 0 }])
+    const seen = await requestsOf(server.proxy, () =>
+      Promise.all(Array.from({ length: 20 }, (_, n) => table.add([{ id: n + 1 }]))),
+    )
+    expect(seen.filter(({ url }) => url.includes('/insert/')).map(({ status }) => status)).toEqual(
+      Array(20).fill(200),
+    )
+    const ids = (await table.query().toArray()).map(({ id }) => id).sort((a, b) => a - b)
+    expect(ids).toEqual(Array.from({ length: 21 }, (_, n) => n))
+    expect(await table.version()).toBe(21)
+  })
+
+  it('lists versions, checks one out and restores it', async () => {
+    const table = await db.createTable('people', people.slice(0, 1))
+    const before = Date.now() - 60_000
+    await table.add(people.slice(1))
+    await table.delete('id = 1')
+    const versions = await table.listVersions()
+    expect(versions.map(({ version }) => version)).toEqual([1, 2, 3])
+    for (const { timestamp } of versions) expect(Math.abs(timestamp.getTime() - before)).toBeLessThan(600_000)
+
+    await table.checkout(1)
+    expect([await table.countRows(), await table.version()]).toEqual([1, 1])
+    expect(await namesOf(table)).toEqual(['Ada'])
+    await expect(table.add(people)).rejects.toThrow('fixed at version 1')
+    await table.checkoutLatest()
+    expect(await namesOf(table)).toEqual(['Bob', 'Eve'])
+
+    await table.checkout(2)
+    await table.restore()
+    await table.checkoutLatest()
+    expect(await table.version()).toBe(4)
+    expect(await namesOf(table)).toEqual(['Ada', 'Bob', 'Eve'])
+    expect(await (await db.openTable('people', [], { version: 3 })).countRows()).toBe(2)
+  })
+
+  it('lists more versions than fit into one page by default', async () => {
+    await server.catalog.declareTable({ id: ['long'] })
+    const entries = Array.from({ length: 1_200 }, (_, n) => ({
+      create_table_version: { id: ['long'], version: n + 1, manifest_path: `m${n + 1}` },
+    }))
+    await server.catalog.batchCommitTables({ operations: entries })
+    expect(await (await db.openTable('long')).listVersions()).toHaveLength(1_200)
+  })
+
+  it('creates, lists, reads, moves and deletes tags', async () => {
+    const table = await db.createTable('people', people)
+    await table.add(people)
+    const tags = await table.tags()
+    await tags.create('first', 1)
+    await tags.create('v1.0-rc_1', 1)
+    const list = await tags.list()
+    expect(Object.keys(list).sort()).toEqual(['first', 'v1.0-rc_1'])
+    expect(list.first!.version).toBe(1)
+    expect(list.first!.manifestSize).toBeGreaterThan(0)
+    await tags.update('first', 2)
+    expect([await tags.getVersion('first'), await tags.getVersion('v1.0-rc_1')]).toEqual([2, 1])
+    await table.checkout('v1.0-rc_1')
+    expect([await table.version(), await table.countRows()]).toEqual([1, 3])
+    await table.checkoutLatest()
+    await tags.delete('v1.0-rc_1')
+    expect(Object.keys(await tags.list())).toEqual(['first'])
+  })
+
+  it('creates, reads, changes, lists and deletes branches', async () => {
+    const table = await db.createTable('people', people)
+    await table.add([{ id: 4, name: 'Zoe', height: 4.5 }])
+    const branches = await table.branches()
+    const dev = await branches.create('dev', undefined, 1)
+    expect([dev.currentBranch(), await dev.countRows()]).toEqual(['dev', 3])
+    await dev.add([{ id: 5, name: 'Kim', height: 5.5 }])
+    expect(await dev.delete('id = 1')).toMatchObject({ numDeletedRows: 1, version: 3 })
+    expect(await namesOf(dev)).toEqual(['Bob', 'Eve', 'Kim'])
+    expect(await namesOf(table)).toEqual(['Ada', 'Bob', 'Eve', 'Zoe'])
+    expect((await dev.listVersions()).map(({ version }) => version)).toEqual([1, 2, 3])
+
+    const { dev: contents } = await branches.list()
+    expect(contents!.parentVersion).toBe(1)
+    expect(contents!.manifestSize).toBeGreaterThan(0)
+    expect(await (await branches.checkout('dev', 2)).countRows()).toBe(4)
+    expect(await (await db.openTable('people', [], { branch: 'dev' })).countRows()).toBe(3)
+    await (await branches.create('dev/next', 'dev')).add([{ id: 6, name: 'Lou', height: 6.5 }])
+    expect(Object.keys(await branches.list()).sort()).toEqual(['dev', 'dev/next'])
+    await branches.delete('dev/next')
+    await branches.delete('dev')
+    expect(await branches.list()).toEqual({})
+  })
+})

@@ -1,0 +1,252 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type ServeOptions, serve } from '../../src/http/index.ts'
+import { type MemoryCatalog, openCatalog } from '../../src/index.ts'
+import { arrowRows, arrowStream, asking, expectProblem } from './support/ask.ts'
+
+const token = 'correct-horse-battery'
+const path = '/v1/namespace/$/describe'
+
+async function running(options: Partial<ServeOptions> = {}) {
+  const catalog = await openCatalog('memory:')
+  const server = await serve(catalog, { auth: { tokens: [token] }, port: 0, log: false, ...options })
+  onTestFinished(async () => {
+    await server.close()
+    await catalog.close()
+  })
+  const plain = asking(fetch, server.url)
+  return {
+    catalog,
+    server,
+    plain,
+    ask: (method: string, asked: string, body?: unknown, headers = {}) =>
+      plain(method, asked, body, { authorization: `Bearer ${token}`, ...headers }),
+    port: Number(new URL(server.url).port),
+  }
+}
+
+/** A connection to write to by hand; what comes back is gathered in `text`. */
+async function dial(port: number): Promise<{ socket: Socket; text: () => string; closed: Promise<unknown> }> {
+  const socket = connect({ port, host: '127.0.0.1' })
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk
+  })
+  socket.on('error', () => {})
+  const closed = once(socket, 'close')
+  onTestFinished(() => {
+    socket.destroy()
+  })
+  await once(socket, 'connect')
+  return { socket, text: () => text, closed }
+}
+
+/** Makes describing a namespace wait until it is let go. */
+function holding(catalog: MemoryCatalog) {
+  const held: (() => void)[] = []
+  const describe = catalog.describeNamespace
+  Object.assign(catalog, {
+    describeNamespace: async (request: never) => {
+      await new Promise<void>((resolve) => held.push(resolve))
+      return describe(request)
+    },
+  })
+  return held
+}
+
+describe('a server on a port', () => {
+  it('answers operations, pages and errors', async () => {
+    const { ask, plain } = await running()
+    expect((await ask('POST', '/v1/namespace/n/create', {})).status).toBe(200)
+    expect((await ask('POST', '//v1/table/n$t/create/', arrowRows(), arrowStream)).status).toBe(200)
+    expect((await ask('POST', '/v1/table/n$t/count_rows', {})).text).toBe('3')
+    expect((await ask('POST', '/v1/table/n$t/query', {})).bytes.subarray(0, 6)).toEqual(
+      new TextEncoder().encode('ARROW1'),
+    )
+    expect((await plain('GET', '/healthz')).json).toStrictEqual({ status: 'ok' })
+    expect((await plain('GET', '/readyz/')).json).toStrictEqual({ status: 'ready' })
+    expectProblem(await plain('GET', '/nothing'), 404, 0, '/nothing')
+    expectProblem(await plain('GET', '/v1/nothing'), 404, 0, '/v1/nothing')
+    expectProblem(await plain('POST', '/v1/table/%zz/describe'), 401, 16, '/v1/table/%zz/describe')
+    expectProblem(await ask('POST', '/v1/table/%zz/describe', {}), 400, 13, '/v1/table/%zz/describe')
+    expectProblem(await plain('GET', '/%zz'), 400, 13, '/%zz')
+    expectProblem(await ask('PUT', '/v1/table', {}), 400, 13, '/v1/table')
+  })
+
+  it('lets a client that still sends a refused body read the answer', async () => {
+    const { plain, ask } = await running({ limits: { jsonBytes: 1_000 } })
+    const large = new Uint8Array(8_000_000)
+    expectProblem(
+      await plain('POST', '/v1/table/t/create', large, arrowStream),
+      401,
+      16,
+      '/v1/table/t/create',
+    )
+    expectProblem(await ask('POST', path, large, { 'content-type': 'application/json' }), 400, 13, path)
+    expect((await ask('POST', path, {})).status).toBe(200)
+  })
+
+  it('tells what cannot be read as HTTP so, and ends the connection', async () => {
+    const { port } = await running({ headerBytes: 2_000 })
+    for (const bytes of [
+      'GET\r\n\r\n',
+      'hello\r\n\r\n',
+      `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(5_000)}\r\n\r\n`,
+    ]) {
+      const { socket, text, closed } = await dial(port)
+      socket.write(bytes)
+      await closed
+      expect(text()).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
+      expect(JSON.parse(text().split('\r\n\r\n')[1]!)).toMatchObject({
+        type: '/errors/bad-request',
+        status: 400,
+        code: 13,
+      })
+    }
+  })
+
+  it('lets go of connections that are slow or say nothing', async () => {
+    const { port, ask } = await running({ timeouts: { headers: 200, request: 400 } })
+    const silent = await dial(port)
+    const slowHead = await dial(port)
+    slowHead.socket.write('POST /v1/table HTTP/1.1\r\nhost: localhost\r\n')
+    const slowBody = await dial(port)
+    slowBody.socket.write(
+      `POST ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+    )
+    await Promise.all([silent.closed, slowHead.closed, slowBody.closed])
+    for (const { text } of [slowHead, slowBody]) expect(text()).toMatch(/too long to arrive/)
+    expect((await ask('POST', path, {})).status).toBe(200)
+  })
+
+  it('takes no more connections than it may', async () => {
+    const { port } = await running({ connections: 2 })
+    const first = await dial(port)
+    await dial(port)
+    const third = await dial(port)
+    await third.closed
+    first.socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    await expect.poll(first.text).toMatch(/200 OK/)
+  })
+
+  it('gives back room that clients who went away had taken', async () => {
+    const { catalog, port, ask } = await running({ limits: { inFlight: 2 } })
+    const held = holding(catalog)
+    const head = `POST ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\n`
+    for (let i = 0; i < 2; i++) {
+      const { socket } = await dial(port)
+      socket.write(`${head}content-length: 2\r\n\r\n{}`)
+      await expect.poll(() => held.length).toBe(i + 1)
+      socket.destroy()
+    }
+    expect((await ask('POST', '/v1/table/x/describe', {})).status).toBe(503)
+    for (const release of held.splice(0)) release()
+    await expect.poll(async () => (await ask('POST', '/v1/table/x/describe', {})).status).toBe(404)
+    for (let i = 0; i < 4; i++) {
+      const { socket, closed } = await dial(port)
+      socket.end(`${head}content-length: 50\r\n\r\n{`)
+      await closed
+    }
+    await expect.poll(async () => (await ask('POST', '/v1/table/x/describe', {})).status).toBe(404)
+  })
+
+  it('stops work on rows that nobody waits for any more', async () => {
+    const { catalog, server } = await running()
+    let signal: AbortSignal | undefined
+    Object.assign(catalog, {
+      countTableRows: (_request: unknown, options: { signal: AbortSignal }) => {
+        signal = options.signal
+        return new Promise((_resolve, reject) =>
+          signal!.addEventListener('abort', () => reject(signal!.reason)),
+        )
+      },
+    })
+    const controller = new AbortController()
+    const asked = fetch(`${server.url}/v1/table/t/count_rows`, {
+      headers: { 'x-api-key': token },
+      signal: controller.signal,
+    })
+    await expect.poll(() => signal).toBeDefined()
+    controller.abort()
+    await expect(asked).rejects.toThrow()
+    await expect.poll(() => signal!.aborted).toBe(true)
+  })
+})
+
+describe('closing', () => {
+  it('finishes what runs, refuses what is new, and lets go of the port', async () => {
+    const { catalog, server, ask, port } = await running()
+    const held = holding(catalog)
+    const kept = await dial(port)
+    kept.socket.write(`GET /v1/table HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\n\r\n`)
+    await expect.poll(kept.text).toMatch(/200 OK/)
+    const slow = ask('POST', path, {})
+    await expect.poll(() => held.length).toBe(1)
+    let closed = false
+    const closing = server.close().then(() => {
+      closed = true
+    })
+    await kept.closed
+    await expect(ask('POST', path, {})).rejects.toThrow()
+    expect(closed).toBe(false)
+    held[0]!()
+    const reply = await slow
+    expect([reply.status, reply.headers.get('connection')]).toStrictEqual([200, 'close'])
+    await closing
+    await server.close()
+  })
+
+  it('breaks off what takes longer than it waits', async () => {
+    const { catalog, server, ask } = await running({ timeouts: { shutdown: 100 } })
+    const held = holding(catalog)
+    const slow = expect(ask('POST', path, {})).rejects.toThrow()
+    await expect.poll(() => held.length).toBe(1)
+    await server.close()
+    await slow
+    held[0]!()
+  })
+
+  it('says clearly why it cannot listen', async () => {
+    const { catalog, port } = await running()
+    await expect(serve(catalog, { auth: false, port, log: false })).rejects.toThrow(
+      `cannot listen on 127.0.0.1:${port}: the port is in use`,
+    )
+  })
+})
+
+describe('overload', () => {
+  it('answers ten times what it takes with successes and "Slow down", and serves on', async () => {
+    const { catalog, ask } = await running({ limits: { inFlight: 8 } })
+    const describe = catalog.describeNamespace
+    Object.assign(catalog, {
+      describeNamespace: async (request: never) => {
+        await new Promise((resolve) => setTimeout(resolve, 20))
+        return describe(request)
+      },
+    })
+    const replies = await Promise.all(Array.from({ length: 80 }, () => ask('POST', path, {})))
+    const served = replies.filter(({ status }) => status === 200)
+    const refused = replies.filter(({ status }) => status !== 200)
+    expect(served.length).toBeGreaterThanOrEqual(8)
+    expect(refused.length).toBeGreaterThan(0)
+    for (const reply of refused) {
+      expectProblem(reply, 503, 21, path)
+      expect(reply.headers.get('retry-after')).toBe('1')
+    }
+    expect((await ask('POST', path, {})).status).toBe(200)
+  })
+
+  it('bodies wait for room, and all of them get through', async () => {
+    const { catalog, ask } = await running({
+      limits: { bodyBytes: 400_000, arrowBytes: 300_000, jsonBytes: 1_000 },
+    })
+    const rows = arrowRows({ a: Array.from({ length: 30_000 }, (_, i) => i / 3) })
+    expect(rows.length).toBeGreaterThan(200_000)
+    const replies = await Promise.all(
+      Array.from({ length: 6 }, (_, i) => ask('POST', `/v1/table/t${i}/create`, rows, arrowStream)),
+    )
+    expect(replies.map(({ status }) => status)).toStrictEqual([200, 200, 200, 200, 200, 200])
+    expect((await catalog.listTables({ id: [] })).tables).toHaveLength(6)
+  })
+})

@@ -1,0 +1,61 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+/** A process that runs a script; its lines come in as it writes them. */
+export class Child {
+  readonly lines: string[] = []
+  readonly #process: ChildProcess
+  readonly #closed: Promise<unknown>
+  #rest = ''
+  #errors = ''
+  #wake: () => void = () => {}
+
+  constructor(script: string, args: readonly string[]) {
+    this.#process = spawn(process.execPath, [script, ...args], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    this.#closed = once(this.#process, 'close')
+    this.#process.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      const lines = (this.#rest + text).split('\n')
+      this.#rest = lines.pop()!
+      this.lines.push(...lines)
+      this.#wake()
+    })
+    this.#process.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors += text
+    })
+    this.#process.on('close', () => this.#wake())
+  }
+
+  /** Resolves when the process has written the line, and fails when it ends without. */
+  async said(line: string): Promise<void> {
+    while (!this.lines.includes(line)) {
+      if (this.#process.exitCode !== null) throw new Error(`The child ended early: ${this.#errors}`)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  write(text: string): void {
+    this.#process.stdin!.write(text)
+  }
+
+  /** Ends the process as a power cut would, and waits until it is gone. */
+  async kill(): Promise<void> {
+    this.#process.kill('SIGKILL')
+    await this.#closed
+    if (this.#process.signalCode !== 'SIGKILL') throw new Error(`The child failed: ${this.#errors}`)
+  }
+
+  /** Ends the process if it still runs. */
+  stop(): void {
+    this.#process.kill('SIGKILL')
+  }
+
+  /** Waits for the process to end by itself. */
+  async ended(): Promise<void> {
+    await this.#closed
+    if (this.#process.exitCode !== 0) throw new Error(`The child failed: ${this.#errors}`)
+  }
+}

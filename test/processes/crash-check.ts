@@ -1,0 +1,131 @@
+import { tableFromIPC } from '@uwdata/flechette'
+import { expect } from 'vitest'
+import { openLmdbStore } from '../../src/backends/lmdb.ts'
+import { type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { keys } from '../../src/store/records.ts'
+import { batchTables, batchTasks, columns, dropLocation, moveName, moveTasks } from './crash-work.ts'
+
+/** What the processes so far acknowledged, and what they may have done unheard. */
+export class Acknowledged {
+  readonly batches = new Map<number, number>()
+  readonly moves = new Map<number, number>()
+  /** Labels of inserted rows by table, then whether they are to be there; undefined when either will do. */
+  readonly labels = new Map<string, Map<string, boolean | undefined>>()
+  total = 0
+
+  /** Reads what one process wrote. */
+  add(lines: readonly string[], rowsTable: string): void {
+    const labels = this.labels.get(rowsTable) ?? new Map<string, boolean | undefined>()
+    this.labels.set(rowsTable, labels)
+    for (const line of lines) {
+      const [what, one, two] = line.split(' ') as [string, string, string]
+      if (what === 'batch') this.batches.set(Number(one), Number(two))
+      else if (what === 'moved') this.moves.set(Number(one), Number(two))
+      else if (what === 'inserted') labels.set(one, true)
+      else if (what === 'deleting') labels.set(one, undefined)
+      else if (what === 'deleted') labels.set(one, false)
+      if (what !== 'ready' && what !== 'deleting') this.total++
+    }
+  }
+}
+
+/** Opens a catalog after a crash, and checks that it holds what was acknowledged and no part of more. */
+export async function checkAfterCrash(
+  directory: string,
+  acknowledged: Acknowledged,
+  rowsTables: Iterable<string>,
+): Promise<void> {
+  // An hour on, whatever the process left at work has lapsed.
+  await using catalog = await openCatalog(directory, { now: () => Date.now() + 3_600_000 })
+  for (const task of batchTasks) await checkBatches(catalog, task, acknowledged)
+  await checkMoves(catalog, acknowledged)
+  for (const table of rowsTables) await checkRows(catalog, table, acknowledged)
+  await checkTransactions(directory, catalog)
+  await checkDropped(directory, catalog)
+  const { tables } = await catalog.listAllTables({ limit: 10_000 })
+  expect(new Set(tables).size).toBe(tables.length)
+}
+
+async function checkBatches(catalog: LocalCatalog, task: number, acknowledged: Acknowledged): Promise<void> {
+  const lists: object[][] = []
+  for (const name of batchTables) {
+    const { versions } = await catalog.listTableVersions({ id: [name + task], limit: 10_000 })
+    lists.push(versions.map(({ version, metadata }) => ({ version, batch: metadata?.batch })))
+  }
+  const last = lists[0]!.length
+  const known = acknowledged.batches.get(task) ?? 0
+  // One batch may have been committed before the process could say so.
+  expect([known, known + 1], `batches of task ${task}`).toContain(last)
+  acknowledged.batches.set(task, last)
+  const whole = Array.from({ length: last }, (_, i) => ({ version: i + 1, batch: `${task}-${i + 1}` }))
+  for (const list of lists) expect(list).toEqual(whole)
+
+  const { tables } = await catalog.listTables({ id: ['marks'], limit: 10_000 })
+  const marks = tables.filter((mark) => mark.startsWith(`marks$${task}-`))
+  const wanted = whole.slice(-3).map(({ batch }) => `marks$${batch}`)
+  expect(marks.sort(), `marks of task ${task}`).toEqual(wanted.sort())
+}
+
+async function checkMoves(catalog: LocalCatalog, acknowledged: Acknowledged): Promise<void> {
+  const { tables } = await catalog.listTables({ id: ['moves'] })
+  expect(tables).toHaveLength(moveTasks.length)
+  for (const task of moveTasks) {
+    const known = acknowledged.moves.get(task) ?? 0
+    const now = [known, known + 1].find((moves) => tables.includes(moveName(task, moves).join('$')))
+    expect(now, `table of task ${task} after ${known} moves, of ${tables}`).toBeDefined()
+    acknowledged.moves.set(task, now!)
+  }
+}
+
+async function checkRows(catalog: LocalCatalog, table: string, acknowledged: Acknowledged): Promise<void> {
+  const labels = acknowledged.labels.get(table) ?? new Map<string, boolean | undefined>()
+  const { data } = await catalog.queryTable({ id: [table] })
+  const counts = new Map<string, number>()
+  const rows = tableFromIPC(data).toArray() as { note: string }[]
+  for (const { note } of rows) counts.set(note, (counts.get(note) ?? 0) + 1)
+  expect(await catalog.countTableRows({ id: [table] })).toEqual({ count: rows.length })
+
+  const unheard = new Set<string>()
+  for (const [label, count] of counts) {
+    expect(count, label).toBe(3)
+    expect(labels.get(label), label).not.toBe(false)
+    if (labels.has(label)) continue
+    // Each task has one insert under way: the one after the last it spoke of.
+    const [run, task, n] = label.split('-').map(Number) as [number, number, number]
+    expect(unheard, label).not.toContain(`${run}-${task}`)
+    unheard.add(`${run}-${task}`)
+    if (n > 1) expect(labels.has(`${run}-${task}-${n - 1}`), label).toBe(true)
+  }
+  for (const [label, there] of labels) if (there) expect(counts.get(label), label).toBe(3)
+  // From now on what is there is known.
+  for (const label of new Set([...labels.keys(), ...counts.keys()])) labels.set(label, counts.has(label))
+  acknowledged.labels.set(table, labels)
+}
+
+/** The place of a dropped table is free again, and what lay there is gone. */
+async function checkDropped(directory: string, catalog: LocalCatalog): Promise<void> {
+  const id = ['dropped']
+  const there = await catalog.tableExists({ id }).then(
+    () => true,
+    () => false,
+  )
+  if (there) await catalog.dropTable({ id })
+  await catalog.declareTable({ id, location: dropLocation(directory) })
+  expect(await catalog.listTableVersions({ id })).toEqual({ versions: [] })
+  await catalog.insertIntoTable({ id, data: [{ id: 2, note: null }], schema: columns })
+  expect(await catalog.countTableRows({ id })).toEqual({ count: 1 })
+  await catalog.dropTable({ id })
+}
+
+/** Nothing is at work any more: every transaction came to an end, or is told to have failed. */
+async function checkTransactions(directory: string, catalog: LocalCatalog): Promise<void> {
+  const store = await openLmdbStore(directory)
+  const ids = await store.read((reader) =>
+    Array.from(reader.range({ prefix: keys.transactions }), ({ key }) => String(key[1])),
+  )
+  await store.close()
+  for (const id of ids) {
+    const { status } = await catalog.describeTransaction({ id: [id] })
+    expect(['Succeeded', 'Failed', 'Canceled'], id).toContain(status)
+  }
+}

@@ -1,0 +1,107 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CatalogError, type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { temporaryDirectory } from '../histories/stages.ts'
+import { columns } from './crash-work.ts'
+
+const megabytes = 24
+
+/** A small disk of its own, or why there is none. */
+async function smallDisk(): Promise<{ path: string } | { refused: string }> {
+  if (process.platform !== 'linux') return { refused: 'mounting a small disk is done on Linux only' }
+  const path = join(await temporaryDirectory(), 'disk')
+  mkdirSync(path)
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path], { stdio: 'pipe' })
+    return { path }
+  } catch (error) {
+    rmSync(dirname(path), { recursive: true })
+    return { refused: `this user may not mount a small disk (${(error as Error).message.split('\n')[0]})` }
+  }
+}
+
+const disk = await smallDisk()
+
+describe.skipIf('refused' in disk)(
+  `a catalog on a full disk${'refused' in disk ? ` (skipped: ${disk.refused})` : ''}`,
+  () => {
+    const path = 'path' in disk ? disk.path : ''
+    let catalog: LocalCatalog
+
+    beforeAll(async () => {
+      catalog = await openCatalog(path)
+      for (const name of ['big', 'other']) {
+        await catalog.createTable({ id: [name], data: rows(0, 10), schema: columns })
+      }
+    })
+
+    afterAll(async () => {
+      await catalog?.close()
+      if (path === '') return
+      execFileSync('umount', [path])
+      rmSync(dirname(path), { recursive: true })
+    })
+
+    test('refuses with a clear error, keeps what it has, and goes on once there is room', {
+      timeout: 30_000,
+    }, async () => {
+      const inserted = { big: 10, other: 10 }
+
+      /** Fills the disk: rows until no more fit, then fewer and fewer. */
+      async function fill(): Promise<CatalogError[]> {
+        const errors: CatalogError[] = []
+        for (const size of [2_000, 200, 20, 1]) {
+          const name = size === 1 ? 'other' : 'big'
+          for (;;) {
+            try {
+              await catalog.insertIntoTable({ id: [name], data: rows(inserted[name], size), schema: columns })
+              inserted[name] += size
+            } catch (error) {
+              errors.push(error as CatalogError)
+              break
+            }
+          }
+        }
+        return errors
+      }
+
+      for (const error of await fill()) {
+        expect(error).toBeInstanceOf(CatalogError)
+        expect(error).toMatchObject({ code: 'ServiceUnavailable', message: expect.stringMatching(/full/) })
+        expect(error.cause).toBeDefined()
+      }
+      expect(inserted.big).toBeGreaterThan(2_000)
+
+      // All that was acknowledged is there, for this process and for one that opens the catalog now.
+      await checkCounts(catalog, inserted)
+      await catalog.close()
+      catalog = await openCatalog(path)
+      await checkCounts(catalog, inserted)
+
+      await catalog.dropTable({ id: ['big'] })
+      await catalog.vacuum({ graceMillis: 0 })
+      await catalog.insertIntoTable({ id: ['other'], data: rows(inserted.other, 2_000), schema: columns })
+      inserted.other += 2_000
+      await checkCounts(catalog, { other: inserted.other })
+      await catalog.createTable({ id: ['big'], data: rows(0, 10), schema: columns })
+    })
+  },
+)
+
+/** Rows of about 260 bytes each, numbered from `first`. */
+function rows(first: number, count: number): Record<string, unknown>[] {
+  return Array.from({ length: count }, (_, i) => {
+    const id = first + i
+    return { id, note: `${id}:`.repeat(256 / `${id}:`.length) }
+  })
+}
+
+async function checkCounts(catalog: LocalCatalog, counts: Readonly<Record<string, number>>): Promise<void> {
+  for (const [name, count] of Object.entries(counts)) {
+    expect(await catalog.countTableRows({ id: [name] })).toEqual({ count })
+    const predicate = `id >= 0 AND id < ${count} AND note LIKE '%:'`
+    expect(await catalog.countTableRows({ id: [name], predicate })).toEqual({ count })
+  }
+}

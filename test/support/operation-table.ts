@@ -1,0 +1,20 @@
+import { operations } from '../../src/index.ts'
+
+/** The README's table of operations, as the record of operations has it. */
+export function operationTable(): string {
+  const definitions = Object.values(operations).map(({ definition }) => definition)
+  const supported = definitions.filter(({ errors }) => !isUnsupported(errors))
+  const missing = definitions.filter(({ errors }) => isUnsupported(errors))
+  return [
+    '| Operation | What it does | Fails with |',
+    '|---|---|---|',
+    ...supported.map(({ name, summary, errors }) => `| \`${name}\` | ${summary} | ${errors.join(', ')} |`),
+    '',
+    'Besides these, every operation may fail with `InvalidInput`, `PermissionDenied` or `ServiceUnavailable`.',
+    `Known to the protocol and answered with \`Unsupported\`: ${missing.map(({ name }) => `\`${name}\``).join(', ')}.`,
+  ].join('\n')
+}
+
+function isUnsupported(errors: readonly string[]): boolean {
+  return errors.length === 1 && errors[0] === 'Unsupported'
+}
