@@ -35,8 +35,8 @@ export function createHandle(backing: Backing): Catalog {
   let closing: Promise<void> | undefined
   let running = 0
   let idle: () => void = () => {}
-  const handle: Invocable & AsyncDisposable & { close(): Promise<void> } = {
-    async [invoke](operation, request, options) {
+  const handle = Object.assign(Object.create(methods), {
+    async [invoke](operation: AnyOperation, request: unknown, options: OperationOptions) {
       if (closing) throw closed(operation.name)
       running++
       try {
@@ -50,22 +50,50 @@ export function createHandle(backing: Backing): Catalog {
       return closing
     },
     [Symbol.asyncDispose]: () => handle.close(),
-  }
+  }) as Catalog
   const whenIdle = () =>
     new Promise<void>((resolve) => {
       idle = resolve
       if (running === 0) resolve()
     })
-  return Object.assign(handle, methodsOf(handle)) as unknown as Catalog
+  return handle
 }
 
-function methodsOf(handle: Invocable): Record<string, unknown> {
-  const methods: Record<string, unknown> = {}
-  for (const [name, { definition }] of Object.entries(operations)) {
-    methods[name] = (request: unknown, options: OperationOptions = {}) =>
-      handle[invoke](definition as unknown as AnyOperation, request, options)
+/**
+ * What all handles inherit. A method is bound to its handle when it is first asked for, so that it may be
+ * passed around alone, and yet a fork costs nothing for the many that nobody asks for. Like any method, it may
+ * be replaced on a handle, as test doubles do.
+ */
+const methods: object = Object.defineProperties(
+  {},
+  Object.fromEntries(
+    Object.entries(operations).map(([name, { definition }]) => [
+      name,
+      lazily(
+        name,
+        (handle) =>
+          (request: unknown, options: OperationOptions = {}) =>
+            handle[invoke](definition as unknown as AnyOperation, request, options),
+      ),
+    ]),
+  ),
+)
+
+/** A member that is made when it is first asked for, and then the handle's own. */
+function lazily(name: string, make: (handle: Invocable) => unknown): PropertyDescriptor {
+  const own = (handle: Invocable, value: unknown) => {
+    Object.defineProperty(handle, name, { value, enumerable: true, writable: true, configurable: true })
+    return value
   }
-  return methods
+  return {
+    enumerable: true,
+    get(this: Invocable) {
+      return own(this, make(this))
+    },
+    set(this: Invocable, value: unknown) {
+      own(this, value)
+    },
+  }
 }
 
 function closed(operation: string): CatalogError {

@@ -207,6 +207,18 @@ describe('a catalog in memory', () => {
 
 eachCatalog((open) => {
   describe('the handle', () => {
+    it('has methods that may be passed around alone, and replaced before or after their first use', async () => {
+      const catalog = await openCatalog('memory:')
+      const { listTables } = catalog
+      expect(await listTables({ id: [] })).toEqual({ tables: [] })
+      const answer = async () => ({ tables: ['replaced'] })
+      for (const name of ['listTables', 'listAllTables'] as const) {
+        Object.assign(catalog, { [name]: answer })
+        expect(await catalog[name]({ id: [] })).toEqual({ tables: ['replaced'] })
+      }
+      expect(await catalog.fork().listTables({ id: [] })).toEqual({ tables: [] })
+    })
+
     it('has every operation as a method, and the plain functions do the same', async () => {
       const catalog = await open()
       for (const name of Object.keys(operations)) expect(catalog).toHaveProperty(name, expect.any(Function))

@@ -4,8 +4,8 @@
  *
  * To write one: implement the five members of {@link Store}. Look at `backends/memory.ts` for a model.
  * Keys and values reach a store already checked: keys hold at least one part and encode to at most
- * {@link maxKeyBytes} bytes, strings in them are well-formed and hold
- * no character below U+0005, and numbers are finite.
+ * {@link maxKeyBytes} bytes, strings in them are well-formed and hold no character below U+0005, and numbers
+ * are finite.
  */
 export interface Store {
   /** What this store promises. The catalog and its test suites read the same object. */

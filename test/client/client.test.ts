@@ -170,11 +170,7 @@ describe('the handle', () => {
     expect((await local.listNamespaces({ id: [] })).namespaces).toEqual(['n'])
     const { vacuum } = (await openCatalog('http://localhost' as string)) as typeof local
     await fails(vacuum(), 'Unsupported', 'where the catalog lies')
-    expect(Object.keys(catalog).sort()).toEqual(
-      Object.keys(local)
-        .filter((name) => name !== 'vacuum')
-        .sort(),
-    )
+    expect(membersOf(catalog)).toEqual(membersOf(local).filter((name) => name !== 'vacuum'))
   })
 
   it('refuses what comes after it was closed', async () => {
@@ -213,3 +209,10 @@ describe('the handle', () => {
     expect(urls).toEqual(['https://host/catalogs/one/v1/table'])
   })
 })
+
+/** The names of all members, those included that handles inherit. */
+function membersOf(handle: object): string[] {
+  const names: string[] = []
+  for (const name in handle) names.push(name)
+  return names.sort()
+}
