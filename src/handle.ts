@@ -35,8 +35,8 @@ export function createHandle(backing: Backing): Catalog {
   let closing: Promise<void> | undefined
   let running = 0
   let idle: () => void = () => {}
-  const handle = Object.assign(Object.create(methods), {
-    async [invoke](operation: AnyOperation, request: unknown, options: OperationOptions) {
+  const own: Invocable & AsyncDisposable & { close(): Promise<void> } = {
+    async [invoke](operation, request, options) {
       if (closing) throw closed(operation.name)
       running++
       try {
@@ -50,7 +50,8 @@ export function createHandle(backing: Backing): Catalog {
       return closing
     },
     [Symbol.asyncDispose]: () => handle.close(),
-  }) as Catalog
+  }
+  const handle: Catalog = Object.assign(Object.create(methods), own)
   const whenIdle = () =>
     new Promise<void>((resolve) => {
       idle = resolve
@@ -67,31 +68,26 @@ export function createHandle(backing: Backing): Catalog {
 const methods: object = Object.defineProperties(
   {},
   Object.fromEntries(
-    Object.entries(operations).map(([name, { definition }]) => [
-      name,
-      lazily(
-        name,
-        (handle) =>
-          (request: unknown, options: OperationOptions = {}) =>
-            handle[invoke](definition as unknown as AnyOperation, request, options),
-      ),
-    ]),
+    Object.entries(operations).map(([name, operation]) => [name, methodOf(name, operation)]),
   ),
 )
 
-/** A member that is made when it is first asked for, and then the handle's own. */
-function lazily(name: string, make: (handle: Invocable) => unknown): PropertyDescriptor {
-  const own = (handle: Invocable, value: unknown) => {
+/** The method an operation is on a handle: made when it is first asked for, and then the handle's own. */
+function methodOf(
+  name: string,
+  operation: (handle: Invocable, request: never, options?: OperationOptions) => unknown,
+): PropertyDescriptor {
+  const keep = (handle: Invocable, value: unknown) => {
     Object.defineProperty(handle, name, { value, enumerable: true, writable: true, configurable: true })
     return value
   }
   return {
     enumerable: true,
     get(this: Invocable) {
-      return own(this, make(this))
+      return keep(this, (request: never, options?: OperationOptions) => operation(this, request, options))
     },
     set(this: Invocable, value: unknown) {
-      own(this, value)
+      keep(this, value)
     },
   }
 }
