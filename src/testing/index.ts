@@ -1,0 +1,2 @@
+// Public names of `tabularium/testing`, listed by hand.
+export {}
