@@ -1,17 +1,12 @@
 import { tableFromIPC } from '@uwdata/flechette'
-import { CatalogError, type LocalCatalog } from '../../src/index.ts'
+import { type Catalog, CatalogError } from '../../src/index.ts'
 import { Binding, mapStrings } from './binding.ts'
 import { finalReads } from './final-reads.ts'
+import { linearize, type World } from './linearize.ts'
 import { type Command, type Outcome, predict } from './model/index.ts'
-import { emptyState, type State } from './model/state.ts'
+import { emptyState } from './model/state.ts'
 import { renderGroup, type Seen, seenIn } from './script.ts'
 import type { Stage } from './stages.ts'
-
-/** A state the catalog may be in: calls that run at once may have been done in several orders. */
-interface World {
-  readonly state: State
-  readonly binding: Binding
-}
 
 /**
  * Runs groups of calls, those of a group at the same time, and checks that what they came to is what they
@@ -24,56 +19,28 @@ export async function runHistory(stage: Stage, history: readonly (readonly Comma
   let worlds: World[] = [{ state: emptyState(), binding: new Binding(folders) }]
   const seen: Seen[] = []
   const script = [`// on ${stage.name}, root = ${JSON.stringify(root)}`]
-  let calls = 0
+  let count = 0
 
   async function runGroup(group: readonly Command[]): Promise<void> {
     const commands = group.map((command) => worlds[0]!.binding.toReal(resolve(command, seen)))
     const outcomes = await Promise.all(commands.map((command) => call(catalog, command)))
-    script.push(renderGroup(calls, commands, outcomes, seen, root))
+    script.push(renderGroup(count, commands, outcomes, seen, root))
     for (const outcome of outcomes) {
-      if ('answer' in outcome) seen.push(...unseen(seenIn(outcome.answer, `r${calls}`), seen))
-      calls++
+      if ('answer' in outcome) seen.push(...unseen(seenIn(outcome.answer, `r${count}`), seen))
+      count++
     }
-    const after = worlds.flatMap((world) => explain(world, commands, outcomes))
+    const calls = commands.map((command, i) => ({ command, outcome: outcomes[i]!, start: 0, end: 0 }))
+    const after = linearize(worlds, calls)
     if (after.length === 0) throw new Error(complaint(script, worlds[0]!, commands, outcomes))
-    worlds = withoutRepeats(after)
+    worlds = after
   }
 
   for (const group of history) if (group.length > 0) await runGroup(group)
   for (const read of finalReads(worlds[0]!.state)) await runGroup([read])
 }
 
-/** The worlds in which the outcomes follow from the commands, done in some order. */
-function explain(world: World, commands: readonly Command[], outcomes: readonly Outcome[]): World[] {
-  if (commands.length === 0) return [world]
-  return commands.flatMap((command, i) => {
-    const { state, outcome } = predict(world.state, world.binding.toSymbols(command))
-    const binding = world.binding.copy()
-    if (!binding.matches(outcome, outcomes[i])) return []
-    return explain({ state, binding }, commands.toSpliced(i, 1), outcomes.toSpliced(i, 1))
-  })
-}
-
-/** Orders that lead to the same state need be followed only once. */
-function withoutRepeats(worlds: readonly World[]): World[] {
-  if (worlds.length === 1) return [...worlds]
-  const byState = new Map<string, World>()
-  for (const world of worlds) {
-    const { root, deregistered, transactions } = world.binding.toReal(plain(world.state)) as State
-    byState.set(JSON.stringify([root, deregistered, transactions]), world)
-  }
-  return [...byState.values()]
-}
-
-/** A value with its maps as lists of pairs. */
-function plain(value: unknown): unknown {
-  if (value instanceof Map) return Array.from(value, ([key, item]) => [key, plain(item)]).sort()
-  if (Array.isArray(value)) return value.map(plain)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]))
-}
-
-async function call(catalog: LocalCatalog, { operation, request }: Command): Promise<Outcome> {
+/** Runs one call, and answers with what it came to. What is no refusal is thrown. */
+export async function call(catalog: Catalog, { operation, request }: Command): Promise<Outcome> {
   try {
     const run = catalog[operation] as (request: object) => Promise<object>
     const answer = await run(request)
@@ -92,7 +59,7 @@ function rowsOf(data: Uint8Array): unknown[] {
 }
 
 /** Replaces `#L?3` and `#T?3` by one of the locations or transactions there are so far. */
-function resolve(command: Command, seen: readonly Seen[]): Command {
+export function resolve(command: Command, seen: readonly Seen[]): Command {
   return mapStrings(command, (text) => {
     const asked = /^#([LT])\?(\d+)$/.exec(text)
     if (asked === null) return text

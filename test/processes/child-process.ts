@@ -8,11 +8,13 @@ export class Child {
   readonly #closed: Promise<unknown>
   #rest = ''
   #errors = ''
+  #answered = 0
   #wake: () => void = () => {}
 
-  constructor(script: string, args: readonly string[]) {
+  constructor(script: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
     this.#process = spawn(process.execPath, [script, ...args], {
       stdio: ['pipe', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
     })
     this.#closed = once(this.#process, 'close')
     this.#process.stdout!.setEncoding('utf8').on('data', (text: string) => {
@@ -35,6 +37,17 @@ export class Child {
         this.#wake = resolve
       })
     }
+  }
+
+  /** The next line that nobody asked for yet; fails when the process ends without one. */
+  async answer(): Promise<string> {
+    while (this.lines.length === this.#answered) {
+      if (this.#process.exitCode !== null) throw new Error(`The child ended early: ${this.#errors}`)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    return this.lines[this.#answered++]!
   }
 
   write(text: string): void {

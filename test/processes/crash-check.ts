@@ -1,9 +1,18 @@
+import assert from 'node:assert/strict'
 import { tableFromIPC } from '@uwdata/flechette'
-import { expect } from 'vitest'
 import { openLmdbStore } from '../../src/backends/lmdb.ts'
 import { type LocalCatalog, openCatalog } from '../../src/index.ts'
 import { keys } from '../../src/store/records.ts'
-import { batchTables, batchTasks, columns, dropLocation, moveName, moveTasks } from './crash-work.ts'
+import {
+  batchTables,
+  batchTasks,
+  columns,
+  dropLocation,
+  moveName,
+  moveTasks,
+  returnLocation,
+  returnTasks,
+} from './crash-work.ts'
 
 /** What the processes so far acknowledged, and what they may have done unheard. */
 export class Acknowledged {
@@ -11,7 +20,13 @@ export class Acknowledged {
   readonly moves = new Map<number, number>()
   /** Labels of inserted rows by table, then whether they are to be there; undefined when either will do. */
   readonly labels = new Map<string, Map<string, boolean | undefined>>()
+  /** How many rows the tables that come and go are known to have. */
+  readonly returns = new Map<number, number>()
+  /** Changes that were acknowledged. */
   total = 0
+  /** Changes that were refused, and faults of the disk. */
+  refused = 0
+  faults = 0
 
   /** Reads what one process wrote. */
   add(lines: readonly string[], rowsTable: string): void {
@@ -22,9 +37,13 @@ export class Acknowledged {
       if (what === 'batch') this.batches.set(Number(one), Number(two))
       else if (what === 'moved') this.moves.set(Number(one), Number(two))
       else if (what === 'inserted') labels.set(one, true)
+      else if (what === 'refused') labels.set(one, false)
       else if (what === 'deleting') labels.set(one, undefined)
       else if (what === 'deleted') labels.set(one, false)
-      if (what !== 'ready' && what !== 'deleting') this.total++
+      else if (what === 'returned') this.returns.set(Number(one), Number(two))
+      if (what === 'refused') this.refused++
+      else if (what === 'fault') this.faults++
+      else if (what !== 'ready' && what !== 'deleting') this.total++
     }
   }
 }
@@ -39,11 +58,12 @@ export async function checkAfterCrash(
   await using catalog = await openCatalog(directory, { now: () => Date.now() + 3_600_000 })
   for (const task of batchTasks) await checkBatches(catalog, task, acknowledged)
   await checkMoves(catalog, acknowledged)
+  for (const task of returnTasks) await checkReturn(directory, catalog, task, acknowledged)
   for (const table of rowsTables) await checkRows(catalog, table, acknowledged)
   await checkTransactions(directory, catalog)
   await checkDropped(directory, catalog)
   const { tables } = await catalog.listAllTables({ limit: 10_000 })
-  expect(new Set(tables).size).toBe(tables.length)
+  assert.equal(new Set(tables).size, tables.length, 'A name is listed twice.')
 }
 
 async function checkBatches(catalog: LocalCatalog, task: number, acknowledged: Acknowledged): Promise<void> {
@@ -55,26 +75,48 @@ async function checkBatches(catalog: LocalCatalog, task: number, acknowledged: A
   const last = lists[0]!.length
   const known = acknowledged.batches.get(task) ?? 0
   // One batch may have been committed before the process could say so.
-  expect([known, known + 1], `batches of task ${task}`).toContain(last)
+  assert.ok(last === known || last === known + 1, `${last} batches of task ${task}, after ${known} heard of`)
   acknowledged.batches.set(task, last)
   const whole = Array.from({ length: last }, (_, i) => ({ version: i + 1, batch: `${task}-${i + 1}` }))
-  for (const list of lists) expect(list).toEqual(whole)
+  for (const list of lists) assert.deepEqual(list, whole)
 
   const { tables } = await catalog.listTables({ id: ['marks'], limit: 10_000 })
   const marks = tables.filter((mark) => mark.startsWith(`marks$${task}-`))
   const wanted = whole.slice(-3).map(({ batch }) => `marks$${batch}`)
-  expect(marks.sort(), `marks of task ${task}`).toEqual(wanted.sort())
+  assert.deepEqual(marks.sort(), wanted.sort(), `marks of task ${task}`)
 }
 
 async function checkMoves(catalog: LocalCatalog, acknowledged: Acknowledged): Promise<void> {
   const { tables } = await catalog.listTables({ id: ['moves'] })
-  expect(tables).toHaveLength(moveTasks.length)
+  assert.equal(tables.length, moveTasks.length)
   for (const task of moveTasks) {
     const known = acknowledged.moves.get(task) ?? 0
     const now = [known, known + 1].find((moves) => tables.includes(moveName(task, moves).join('$')))
-    expect(now, `table of task ${task} after ${known} moves, of ${tables}`).toBeDefined()
-    acknowledged.moves.set(task, now!)
+    assert.ok(now !== undefined, `no table of task ${task} after ${known} moves, among ${tables}`)
+    acknowledged.moves.set(task, now)
   }
+}
+
+/** A table that was deregistered is one registration away, with all its rows, versions and tags. */
+async function checkReturn(
+  directory: string,
+  catalog: LocalCatalog,
+  task: number,
+  acknowledged: Acknowledged,
+): Promise<void> {
+  const id = ['returns', `r${task}`]
+  const { tables } = await catalog.listTables({ id: ['returns'] })
+  if (!tables.includes(id.join('$'))) {
+    await catalog.registerTable({ id, location: returnLocation(directory, task) })
+  }
+  const known = acknowledged.returns.get(task) ?? 0
+  const { count } = await catalog.countTableRows({ id })
+  assert.ok(count === known || count === known + 1, `${count} rows of task ${task}, after ${known} heard of`)
+  acknowledged.returns.set(task, count)
+  for (const version of [1, count + 1]) {
+    assert.deepEqual(await catalog.countTableRows({ id, version }), { count: version - 1 })
+  }
+  assert.equal((await catalog.getTableTagVersion({ id, tag: 'first' })).version, 1)
 }
 
 async function checkRows(catalog: LocalCatalog, table: string, acknowledged: Acknowledged): Promise<void> {
@@ -83,20 +125,20 @@ async function checkRows(catalog: LocalCatalog, table: string, acknowledged: Ack
   const counts = new Map<string, number>()
   const rows = tableFromIPC(data).toArray() as { note: string }[]
   for (const { note } of rows) counts.set(note, (counts.get(note) ?? 0) + 1)
-  expect(await catalog.countTableRows({ id: [table] })).toEqual({ count: rows.length })
+  assert.deepEqual(await catalog.countTableRows({ id: [table] }), { count: rows.length })
 
   const unheard = new Set<string>()
   for (const [label, count] of counts) {
-    expect(count, label).toBe(3)
-    expect(labels.get(label), label).not.toBe(false)
+    assert.equal(count, 3, label)
+    assert.notEqual(labels.get(label), false, `${label} is there, and should not be`)
     if (labels.has(label)) continue
     // Each task has one insert under way: the one after the last it spoke of.
     const [run, task, n] = label.split('-').map(Number) as [number, number, number]
-    expect(unheard, label).not.toContain(`${run}-${task}`)
+    assert.ok(!unheard.has(`${run}-${task}`), `${label} is a second one unheard of`)
     unheard.add(`${run}-${task}`)
-    if (n > 1) expect(labels.has(`${run}-${task}-${n - 1}`), label).toBe(true)
+    if (n > 1) assert.ok(labels.has(`${run}-${task}-${n - 1}`), label)
   }
-  for (const [label, there] of labels) if (there) expect(counts.get(label), label).toBe(3)
+  for (const [label, there] of labels) if (there) assert.equal(counts.get(label), 3, `${label} is lost`)
   // From now on what is there is known.
   for (const label of new Set([...labels.keys(), ...counts.keys()])) labels.set(label, counts.has(label))
   acknowledged.labels.set(table, labels)
@@ -111,9 +153,9 @@ async function checkDropped(directory: string, catalog: LocalCatalog): Promise<v
   )
   if (there) await catalog.dropTable({ id })
   await catalog.declareTable({ id, location: dropLocation(directory) })
-  expect(await catalog.listTableVersions({ id })).toEqual({ versions: [] })
+  assert.deepEqual(await catalog.listTableVersions({ id }), { versions: [] })
   await catalog.insertIntoTable({ id, data: [{ id: 2, note: null }], schema: columns })
-  expect(await catalog.countTableRows({ id })).toEqual({ count: 1 })
+  assert.deepEqual(await catalog.countTableRows({ id }), { count: 1 })
   await catalog.dropTable({ id })
 }
 
@@ -126,6 +168,6 @@ async function checkTransactions(directory: string, catalog: LocalCatalog): Prom
   await store.close()
   for (const id of ids) {
     const { status } = await catalog.describeTransaction({ id: [id] })
-    expect(['Succeeded', 'Failed', 'Canceled'], id).toContain(status)
+    assert.ok(['Succeeded', 'Failed', 'Canceled'].includes(status), `${id} is ${status}`)
   }
 }

@@ -1,5 +1,7 @@
+import './faulty-disk.ts'
 import { writeSync } from 'node:fs'
-import { openCatalog } from '../../src/index.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CatalogError, openCatalog } from '../../src/index.ts'
 import {
   batchTables,
   batchTasks,
@@ -7,19 +9,34 @@ import {
   dropLocation,
   moveName,
   moveTasks,
+  returnLocation,
+  returnTasks,
   rowTasks,
 } from './crash-work.ts'
 
 /*
- * Works on a catalog with many tasks at once until it is killed. What a task is about to delete and what was
- * acknowledged is written at once, one line each.
+ * Works on a catalog with many tasks at once until it is killed. What a task is about to delete, what was
+ * acknowledged and what was refused is written at once, one line each.
  */
 
 const [directory, run, rowsTable] = process.argv.slice(2) as [string, string, string]
 const catalog = await openCatalog(directory)
+const diskIsFaulty = Number(process.env.FAULTS ?? 0) > 0
 
 function say(...words: (string | number)[]): void {
   writeSync(1, `${words.join(' ')}\n`)
+}
+
+/** Whether a change was acknowledged. It may be refused only where the disk has faults, and then with reason. */
+async function done(change: Promise<unknown>): Promise<boolean> {
+  try {
+    await change
+    return true
+  } catch (error) {
+    const isReason = error instanceof CatalogError && ['ServiceUnavailable', 'Internal'].includes(error.code)
+    if (diskIsFaulty && isReason) return false
+    throw error
+  }
 }
 
 /** Commits batches that each touch three tables, declare one and deregister another. */
@@ -30,16 +47,19 @@ async function commitBatches(task: number): Promise<never> {
   })
   for (let n = version + 1; ; n++) {
     const metadata = { batch: `${task}-${n}` }
-    await catalog.batchCommitTables({
-      operations: [
-        ...batchTables.map((name) => ({
-          create_table_version: { id: [name + task], version: n, manifest_path: `m${n}`, metadata },
-        })),
-        { declare_table: { id: ['marks', `${task}-${n}`], properties: metadata } },
-        ...(n > 3 ? [{ deregister_table: { id: ['marks', `${task}-${n - 3}`] } }] : []),
-      ],
-    })
-    say('batch', task, n)
+    const committed = await done(
+      catalog.batchCommitTables({
+        operations: [
+          ...batchTables.map((name) => ({
+            create_table_version: { id: [name + task], version: n, manifest_path: `m${n}`, metadata },
+          })),
+          { declare_table: { id: ['marks', `${task}-${n}`], properties: metadata } },
+          ...(n > 3 ? [{ deregister_table: { id: ['marks', `${task}-${n - 3}`] } }] : []),
+        ],
+      }),
+    )
+    if (committed) say('batch', task, n)
+    else n--
   }
 }
 
@@ -49,12 +69,12 @@ async function changeRows(task: number): Promise<never> {
   for (let n = 1; ; n++) {
     const label = (k: number) => `${run}-${task}-${k}`
     const data = [1, 2, 3].map((i) => ({ id: i, note: label(n) }))
-    await catalog.insertIntoTable({ id, data, schema: columns })
-    say('inserted', label(n))
+    const inserted = await done(catalog.insertIntoTable({ id, data, schema: columns }))
+    say(inserted ? 'inserted' : 'refused', label(n))
     if (n % 3 !== 0) continue
     say('deleting', label(n - 1))
-    await catalog.deleteFromTable({ id, predicate: `note = '${label(n - 1)}'` })
-    say('deleted', label(n - 1))
+    const deleted = await done(catalog.deleteFromTable({ id, predicate: `note = '${label(n - 1)}'` }))
+    if (deleted) say('deleted', label(n - 1))
   }
 }
 
@@ -77,10 +97,33 @@ async function move(task: number): Promise<never> {
 async function dropAndDeclare(): Promise<never> {
   const id = ['dropped']
   for (;;) {
-    await catalog.declareTable({ id, location: dropLocation(directory) })
-    await catalog.insertIntoTable({ id, data: [{ id: 1, note: null }], schema: columns })
-    await catalog.dropTable({ id })
-    say('dropped')
+    const isThere = await catalog.listTables({ id: [] }).then(({ tables }) => tables.includes('dropped'))
+    if (!isThere && !(await done(catalog.declareTable({ id, location: dropLocation(directory) })))) continue
+    await done(catalog.insertIntoTable({ id, data: [{ id: 1, note: null }], schema: columns }))
+    if (await done(catalog.dropTable({ id }))) say('dropped')
+  }
+}
+
+/** Adds a row to a table, deregisters it and registers it again, over and over. */
+async function leaveAndReturn(task: number): Promise<never> {
+  const id = ['returns', `r${task}`]
+  const location = returnLocation(directory, task)
+  for (;;) {
+    const { tables } = await catalog.listTables({ id: ['returns'] })
+    const isThere = tables.includes(`returns$r${task}`)
+    if (!isThere && !(await done(catalog.registerTable({ id, location })))) continue
+    const { count: n } = await catalog.countTableRows({ id })
+    const data = [{ id: n, note: String(run) }]
+    if (await done(catalog.insertIntoTable({ id, data, schema: columns }))) say('returned', task, n + 1)
+    await done(catalog.deregisterTable({ id }))
+  }
+}
+
+/** Removes what nothing reaches, over and over, while all the others work. */
+async function clear(): Promise<never> {
+  for (;;) {
+    await sleep(20)
+    if (await done(catalog.vacuum({ graceMillis: 0 }))) say('vacuumed')
   }
 }
 
@@ -89,5 +132,7 @@ await Promise.all([
   ...batchTasks.map(commitBatches),
   ...rowTasks.map(changeRows),
   ...moveTasks.map(move),
+  ...returnTasks.map(leaveAndReturn),
   dropAndDeclare(),
+  clear(),
 ])

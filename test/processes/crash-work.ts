@@ -4,6 +4,7 @@ export const batchTasks = [0, 1, 2, 3, 4, 5, 6, 7]
 export const batchTables = ['x', 'y', 'z']
 export const rowTasks = [0, 1, 2, 3]
 export const moveTasks = [0, 1, 2]
+export const returnTasks = [0, 1]
 
 export const columns = {
   fields: [
@@ -15,6 +16,11 @@ export const columns = {
 /** The place that one table after the other is declared at. */
 export function dropLocation(directory: string): string {
   return `${directory}/data/dropped`
+}
+
+/** The place of a table that is deregistered and registered over and over. */
+export function returnLocation(directory: string, task: number): string {
+  return `${directory}/data/return${task}`
 }
 
 /** Where the table of a moving task lies after so many moves. */

@@ -1,0 +1,70 @@
+import type { Binding } from './binding.ts'
+import { type Command, type Outcome, predict } from './model/index.ts'
+import type { State } from './model/state.ts'
+
+/** A state the catalog may be in: calls that run at once may have been done in several orders. */
+export interface World {
+  readonly state: State
+  readonly binding: Binding
+}
+
+/** A call, what it came to, and when it was under way, by a clock that all callers share. */
+export interface Call {
+  readonly command: Command
+  readonly outcome: Outcome
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * The worlds in which the outcomes follow from the calls, done one at a time in some order, each at a moment
+ * between its start and its end; none when the history is not linearizable. Worlds that come to the same are
+ * followed once. Source of the method: Wing and Gong, Testing and Verifying Concurrent Objects, 1993; leaving
+ * out what was seen before: Lowe, Testing for linearizability, 2017.
+ */
+export function linearize(worlds: readonly World[], calls: readonly Call[]): World[] {
+  let frontier = worlds.map((world) => ({ world, left: calls }))
+  for (let done = 0; done < calls.length; done++) {
+    const next = new Map<string, { world: World; left: readonly Call[] }>()
+    for (const { world, left } of frontier) {
+      const earliestEnd = Math.min(...left.map(({ end }) => end))
+      for (const call of left) {
+        // What ended before this one began comes first.
+        if (call.start > earliestEnd) continue
+        const after = step(world, call)
+        if (after === undefined) continue
+        const rest = left.filter((other) => other !== call)
+        const key = frontier.length === 1 && left.length === 1 ? '' : placeOf(after, rest, calls)
+        next.set(key, { world: after, left: rest })
+      }
+    }
+    frontier = [...next.values()]
+  }
+  return frontier.map(({ world }) => world)
+}
+
+/** The world after a call, or undefined when it would not have come to what it came to. */
+function step(world: World, { command, outcome: actual }: Call): World | undefined {
+  const { state, outcome } = predict(world.state, world.binding.toSymbols(command))
+  const binding = world.binding.copy()
+  return binding.matches(outcome, actual) ? { state, binding } : undefined
+}
+
+/** Says the same of two places in the search from which the same follows. */
+function placeOf(world: World, left: readonly Call[], calls: readonly Call[]): string {
+  return `${left.map((call) => calls.indexOf(call))} ${contentOf(world)}`
+}
+
+/** All that a world holds, as the catalog itself would say it. */
+function contentOf({ state, binding }: World): string {
+  const { root, deregistered, transactions } = binding.toReal(plain(state)) as State
+  return JSON.stringify([root, deregistered, transactions])
+}
+
+/** A value with its maps as lists of pairs. */
+function plain(value: unknown): unknown {
+  if (value instanceof Map) return Array.from(value, ([key, item]) => [key, plain(item)]).sort()
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]))
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openCatalog } from '../../src/index.ts'
+import { temporaryDirectory } from '../histories/stages.ts'
+import { Child } from './child-process.ts'
+import { Acknowledged, checkAfterCrash } from './crash-check.ts'
+import {
+  batchTables,
+  batchTasks,
+  columns,
+  moveName,
+  moveTasks,
+  returnLocation,
+  returnTasks,
+} from './crash-work.ts'
+
+/** So many processes change the same table of rows before the next one does. */
+const perTable = 6
+
+/** One catalog whose processes are killed, one after the other, and what they acknowledged. */
+export class CrashRun {
+  readonly directory: string
+  readonly acknowledged = new Acknowledged()
+  readonly #script: string
+  readonly #env: Readonly<Record<string, string>>
+  #kills = 0
+
+  private constructor(directory: string, script: string, env: Readonly<Record<string, string>>) {
+    this.directory = directory
+    this.#script = script
+    this.#env = env
+  }
+
+  /** Makes the catalog. `faults` is the share of writes to its content that fail. */
+  static async begin(script: string, faults = 0): Promise<CrashRun> {
+    const directory = await temporaryDirectory()
+    await prepare(directory)
+    return new CrashRun(directory, script, { FAULTS: String(faults) })
+  }
+
+  /** Lets a process work for up to half a second, kills it, and checks what it leaves. */
+  async kill(): Promise<void> {
+    const run = this.#kills++
+    const table = this.#table(run)
+    if (run % perTable === 0) await createRows(this.directory, table)
+    const child = new Child(this.#script, [this.directory, String(run), table], this.#env)
+    // Now and then it is killed while it opens the catalog.
+    if (run % 8 === 7) await sleep(50 + Math.random() * 200)
+    else {
+      await child.said('ready')
+      await sleep(Math.random() * 500)
+    }
+    await child.kill()
+    this.acknowledged.add(child.lines, table)
+    await checkAfterCrash(this.directory, this.acknowledged, [table])
+  }
+
+  /** Checks all of it once more, and that what the killed processes left lying about goes, and only that. */
+  async end(): Promise<void> {
+    const tables = new Set(Array.from({ length: this.#kills }, (_, run) => this.#table(run)))
+    await checkAfterCrash(this.directory, this.acknowledged, tables)
+    {
+      await using catalog = await openCatalog(this.directory, { now: () => Date.now() + 3_600_000 })
+      await catalog.vacuum({ graceMillis: 0 })
+      const { removed } = await catalog.vacuum({ graceMillis: 0, dryRun: true })
+      assert.equal(removed, 0)
+    }
+    await checkAfterCrash(this.directory, this.acknowledged, tables)
+    await rm(this.directory, { recursive: true, force: true })
+  }
+
+  #table(run: number): string {
+    return `rows${Math.floor(run / perTable)}`
+  }
+}
+
+async function prepare(directory: string): Promise<void> {
+  await using catalog = await openCatalog(directory)
+  for (const id of [['marks'], ['moves'], ['moves', 'deep'], ['returns']]) {
+    await catalog.createNamespace({ id })
+  }
+  for (const task of batchTasks) {
+    for (const name of batchTables) await catalog.declareTable({ id: [name + task] })
+  }
+  for (const task of moveTasks) await catalog.declareTable({ id: moveName(task, 0) })
+  for (const task of returnTasks) {
+    const id = ['returns', `r${task}`]
+    await catalog.declareTable({ id, location: returnLocation(directory, task) })
+    await catalog.insertIntoTable({ id, data: [], schema: columns })
+    await catalog.createTableTag({ id, tag: 'first', version: 1 })
+  }
+}
+
+async function createRows(directory: string, name: string): Promise<void> {
+  await using catalog = await openCatalog(directory)
+  await catalog.createTable({ id: [name], data: [], schema: columns })
+}

@@ -1,0 +1,64 @@
+import { writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { serve } from '../../src/http/index.ts'
+import { type Catalog, openCatalog } from '../../src/index.ts'
+import type { Command } from '../histories/model/index.ts'
+import { call } from '../histories/run-history.ts'
+
+/*
+ * Takes part in histories of several processes: opens the catalog it is told to, runs the calls it is given one
+ * after the other, and tells when each began and ended by the machine's own clock.
+ */
+
+/** What a process is told, one line each. */
+export type Order =
+  | { readonly open: string; readonly served: boolean }
+  | { readonly run: readonly Command[] }
+  | { readonly close: true }
+
+let catalog: Catalog | undefined
+let stopServing = async () => {}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const order = JSON.parse(line) as Order
+  if ('open' in order) {
+    const local = await openCatalog(order.open)
+    catalog = local
+    if (order.served) {
+      // Its own calls go through the server too, as those of strangers would.
+      const server = await serve(local, { port: 0, auth: false })
+      const remote = await openCatalog(server.url as `http://${string}`, { retries: 0 })
+      catalog = remote
+      stopServing = async () => {
+        await server.close()
+        await local.close()
+      }
+    }
+    say('opened')
+  } else if ('run' in order) {
+    const told = []
+    for (const command of order.run) {
+      const start = clock()
+      const outcome = await call(catalog!, command)
+      const end = clock()
+      // Over HTTP an answer also carries its headers.
+      if ('answer' in outcome) delete (outcome.answer as { context?: unknown }).context
+      told.push({ command, outcome, start, end })
+    }
+    say(JSON.stringify(told))
+  } else {
+    await catalog!.close()
+    await stopServing()
+    stopServing = async () => {}
+    say('closed')
+  }
+}
+
+/** Nanoseconds since the machine started: the same clock in all processes. */
+function clock(): number {
+  return Number(process.hrtime.bigint())
+}
+
+function say(text: string): void {
+  writeSync(1, `${text}\n`)
+}

@@ -1,0 +1,99 @@
+import { rm } from 'node:fs/promises'
+import { pathToFileURL } from 'node:url'
+import fc from 'fast-check'
+import { openCatalog } from '../../src/index.ts'
+import { Binding } from '../histories/binding.ts'
+import { beginnings, beginningWithRows, command } from '../histories/commands.ts'
+import { finalReads } from '../histories/final-reads.ts'
+import { type Call, linearize, type World } from '../histories/linearize.ts'
+import type { Command } from '../histories/model/index.ts'
+import { emptyState } from '../histories/model/state.ts'
+import { call, resolve } from '../histories/run-history.ts'
+import { type Seen, seenIn } from '../histories/script.ts'
+import { temporaryDirectory } from '../histories/stages.ts'
+import { Child } from './child-process.ts'
+import type { Order } from './linear-child.ts'
+
+/** What one history consists of: calls made beforehand, and then some for each process at the same time. */
+export interface ConcurrentHistory {
+  readonly first: readonly Command[]
+  readonly meanwhile: readonly (readonly Command[])[]
+}
+
+const perProcess = 5
+
+/** Random histories for so many processes. */
+export function concurrentHistory(processes: number): fc.Arbitrary<ConcurrentHistory> {
+  // Most calls are for one table, so that they meet.
+  const one = fc.oneof(command({ table: ['t'] }), command({ table: ['a', 't'] }), command())
+  const calls = fc.array(one, { minLength: 1, maxLength: perProcess, size: 'max' })
+  return fc.record({
+    first: fc.constantFrom(...beginnings, beginningWithRows),
+    meanwhile: fc.array(calls, { minLength: processes, maxLength: processes }),
+  })
+}
+
+/** Processes that take part in histories; every second one serves the catalog and asks over HTTP. */
+export class LinearProcesses implements Disposable {
+  readonly #children: readonly Child[]
+
+  constructor(script: string, count: number) {
+    this.#children = Array.from({ length: count }, () => new Child(script, []))
+  }
+
+  /** Runs a history on a catalog of its own; fails, telling all of it, when no order of the calls explains it. */
+  async check({ first, meanwhile }: ConcurrentHistory): Promise<number> {
+    const directory = await temporaryDirectory()
+    await using catalog = await openCatalog(directory)
+    const root = `${pathToFileURL(directory).href}/`
+    const folders = ['x', 'y'].map((name) => [`#R/${name}`, `${root}data/${name}`] as const)
+    const world: World = { state: emptyState(), binding: new Binding(folders) }
+    const seen: Seen[] = []
+    const here = async (asked: Command): Promise<Call> => {
+      const real = world.binding.toReal(resolve(asked, seen))
+      const outcome = await call(catalog, real)
+      if ('answer' in outcome) seen.push(...seenIn(outcome.answer, ''))
+      return { command: real, outcome, start: 0, end: 0 }
+    }
+    const told: Call[] = []
+    let worlds: World[] = [world]
+    const explain = (calls: readonly Call[]) => {
+      told.push(...calls)
+      worlds = linearize(worlds, calls)
+      if (worlds.length === 0) throw new Error(`No order of these calls explains them:\n${render(told)}`)
+    }
+
+    for (const asked of first) explain([await here(asked)])
+    await this.#all((n) => ({ open: directory, served: n % 2 === 1 }))
+    const plans = meanwhile.map((calls) => calls.map((asked) => world.binding.toReal(resolve(asked, seen))))
+    const answers = await this.#all((n) => ({ run: plans[n] ?? [] }))
+    await this.#all(() => ({ close: true }))
+    explain(answers.flatMap((line) => JSON.parse(line) as Call[]))
+    for (const read of finalReads(worlds[0]!.state)) {
+      const real = worlds[0]!.binding.toReal(read)
+      explain([{ command: real, outcome: await call(catalog, real), start: 0, end: 0 }])
+    }
+    await rm(directory, { recursive: true, force: true })
+    return told.length
+  }
+
+  #all(order: (n: number) => Order): Promise<string[]> {
+    for (const [n, child] of this.#children.entries()) child.write(`${JSON.stringify(order(n))}\n`)
+    return Promise.all(this.#children.map((child) => child.answer()))
+  }
+
+  [Symbol.dispose](): void {
+    for (const child of this.#children) child.stop()
+  }
+}
+
+function render(calls: readonly Call[]): string {
+  const begin = Math.min(...calls.filter(({ start }) => start > 0).map(({ start }) => start))
+  const micros = (at: number) => (at === 0 ? '' : Math.round((at - begin) / 1000))
+  return calls
+    .map(({ command: { operation, request }, outcome, start, end }) => {
+      const when = `${micros(start)}-${micros(end)}`.padEnd(16)
+      return `${when} ${operation}(${JSON.stringify(request)}) // ${JSON.stringify(outcome)}`
+    })
+    .join('\n')
+}

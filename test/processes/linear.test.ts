@@ -1,0 +1,49 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Binding } from '../histories/binding.ts'
+import { type Call, linearize } from '../histories/linearize.ts'
+import { emptyState } from '../histories/model/state.ts'
+import { type Compiled, compiled } from './compiled.ts'
+import { concurrentHistory, LinearProcesses } from './linear-run.ts'
+
+const factor = Number(process.env.HISTORY_RUNS ?? 1)
+const count = 3
+
+let script: Compiled
+let processes: LinearProcesses
+
+beforeAll(async () => {
+  script = await compiled('linear-child.ts')
+  processes = new LinearProcesses(script.path, count)
+})
+
+afterAll(async () => {
+  processes?.[Symbol.dispose]()
+  await script?.[Symbol.asyncDispose]()
+})
+
+test('what processes do at the same time, some over HTTP, comes to what some order of it does', {
+  timeout: 60_000 * factor,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(concurrentHistory(count), async (history) => {
+      await processes.check(history)
+    }),
+    { numRuns: 25 * factor },
+  )
+})
+
+test('a history that no order explains is found', () => {
+  const worlds = [{ state: emptyState(), binding: new Binding() }]
+  const create = (start: number, end: number, outcome: Call['outcome']): Call => ({
+    command: { operation: 'createNamespace', request: { id: ['a'] } },
+    outcome,
+    start,
+    end,
+  })
+  const won = { answer: { properties: {}, transaction_id: 'x' } }
+  const lost = { error: 'NamespaceAlreadyExists' } as const
+  expect(linearize(worlds, [create(1, 4, won), create(2, 3, lost)])).toHaveLength(1)
+  // The one that lost was over before the winner began.
+  expect(linearize(worlds, [create(3, 4, won), create(1, 2, lost)])).toEqual([])
+})

@@ -1,0 +1,12 @@
+/** Something that is tried over and over, and what was counted meanwhile. */
+export interface Scenario {
+  /** What was counted so far, by what it counts. */
+  readonly counts: Readonly<Record<string, number>>
+  /** Tries it once. Fails when a promise of the catalog is broken, and tells which. */
+  round(): Promise<void>
+  /** Checks what can be checked at the end only, and lets go of everything. */
+  end(): Promise<void>
+}
+
+/** How to begin each scenario; `seed` makes its choices, as far as it makes any. */
+export type Begin = (seed: number) => Promise<Scenario>

@@ -1,0 +1,110 @@
+import { parseArgs } from 'node:util'
+import { crashes } from './crash.ts'
+import { histories } from './histories.ts'
+import { linear } from './linear.ts'
+import type { Begin, Scenario } from './scenario.ts'
+
+/*
+ * Tries for as long as it is told to what the tests try for a moment: `npm run soak -- --minutes 30`.
+ */
+
+const scenarios: Readonly<Record<string, { readonly about: string; readonly begin: Begin }>> = {
+  crash: {
+    about: 'processes are killed at work: inserts, deletes, batches, moves, vacuum, leaving and returning',
+    begin: crashes(0),
+  },
+  disk: {
+    about: 'the same on a disk that fails, or writes less than it should, now and then',
+    begin: crashes(0.05),
+  },
+  linear: { about: 'calls of several processes at once, some over HTTP, against a model', begin: linear },
+  histories: { about: 'random histories on each store and over HTTP, against a model', begin: histories },
+}
+
+const help = `npm run soak -- [--minutes N] [--only NAME,NAME] [--seed N]
+
+Looks for broken promises: what was acknowledged is there after a crash, nothing is there in part, and what
+happens at the same time comes to what some order of it does. Ends with exit code 1 and the smallest case
+found when a promise was broken. Ctrl-C ends it early, with all checks of the end.
+
+  --minutes N    how long, 5 unless told otherwise
+  --only NAMES   some of these, at the same time:
+${Object.entries(scenarios)
+  .map(([name, { about }]) => `                   ${name.padEnd(10)} ${about}`)
+  .join('\n')}
+  --seed N       where random choices begin; another one each time unless told
+`
+
+interface Asked {
+  readonly minutes: number
+  readonly names: readonly string[]
+  readonly seed: number
+}
+
+function readArguments(): Asked | undefined {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: 'string', default: '5' },
+      only: { type: 'string', default: Object.keys(scenarios).join(',') },
+      seed: { type: 'string', default: String(Date.now() % 0x7fffffff) },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  })
+  if (values.help) return undefined
+  const asked = { minutes: Number(values.minutes), names: values.only.split(','), seed: Number(values.seed) }
+  const unknown = asked.names.find((name) => !Object.hasOwn(scenarios, name))
+  if (unknown !== undefined) throw new Error(`There is no scenario ${JSON.stringify(unknown)}.`)
+  if (!(asked.minutes > 0)) throw new Error('--minutes must be a number above 0.')
+  if (!Number.isSafeInteger(asked.seed)) throw new Error('--seed must be a whole number.')
+  return asked
+}
+
+async function soak({ minutes, names, seed }: Asked): Promise<boolean> {
+  const until = Date.now() + minutes * 60_000
+  let isOver = false
+  process.once('SIGINT', () => {
+    isOver = true
+    console.log('Ending; press Ctrl-C again to stop at once.')
+  })
+  const begun = new Map<string, Scenario>()
+  const broken: string[] = []
+  const started = Date.now()
+  const tell = () => {
+    const seconds = Math.round((Date.now() - started) / 1000)
+    console.log(`after ${seconds} s`)
+    for (const [name, { counts }] of begun) {
+      const told = Object.entries(counts).map(([what, count]) => `${count.toLocaleString('en')} ${what}`)
+      console.log(`  ${name.padEnd(10)} ${told.join(', ')}${broken.includes(name) ? ' BROKEN' : ''}`)
+    }
+  }
+  const telling = setInterval(tell, process.stdout.isTTY ? 10_000 : 60_000)
+  console.log(`For ${minutes} minutes, seed ${seed}: ${names.join(', ')}`)
+
+  await Promise.all(
+    names.map(async (name) => {
+      try {
+        const scenario = await scenarios[name]!.begin(seed)
+        begun.set(name, scenario)
+        while (!isOver && Date.now() < until) await scenario.round()
+        await scenario.end()
+      } catch (error) {
+        broken.push(name)
+        isOver = true
+        console.error(`${name}: a promise is broken.\n`, error)
+      }
+    }),
+  )
+  clearInterval(telling)
+  tell()
+  console.log(broken.length === 0 ? 'No promise was broken.' : `Broken: ${broken.join(', ')}`)
+  return broken.length === 0
+}
+
+try {
+  const asked = readArguments()
+  if (asked === undefined) console.log(help)
+  else process.exit((await soak(asked)) ? 0 : 1)
+} catch (error) {
+  console.error(`${(error as Error).message}\n\n${help}`)
+  process.exit(2)
+}
