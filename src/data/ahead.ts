@@ -1,16 +1,23 @@
-/** Reads for the next item while the caller works on the one before; results come in order. */
+/**
+ * Works on the next items while the caller looks at the one before; results come in order. However it ends,
+ * nothing is under way any more when it has.
+ */
 export async function* ahead<T, R>(
-  items: AsyncIterable<T>,
-  read: (item: T) => Promise<R>,
+  items: AsyncIterable<T> | Iterable<T>,
+  work: (item: T) => Promise<R>,
   depth = 2,
 ): AsyncGenerator<R> {
   const waiting: Promise<R>[] = []
-  for await (const item of items) {
-    const result = read(item)
-    // It is awaited in its turn; if the caller stops before, its failure is nobody's.
-    result.catch(() => {})
-    waiting.push(result)
-    if (waiting.length > depth) yield await waiting.shift()!
+  try {
+    for await (const item of items) {
+      const result = work(item)
+      // It is awaited in its turn; if the caller stops before, its failure is nobody's.
+      result.catch(() => {})
+      waiting.push(result)
+      if (waiting.length > depth) yield await waiting.shift()!
+    }
+    while (waiting.length > 0) yield await waiting.shift()!
+  } finally {
+    await Promise.allSettled(waiting)
   }
-  while (waiting.length > 0) yield await waiting.shift()!
 }

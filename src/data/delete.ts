@@ -57,7 +57,7 @@ class Deletion implements Change {
       const kept: FragmentEntry[] = []
       let touched = false
       const prepare = (entry: FragmentEntry) => this.#prepare(snapshot, predicate, entry)
-      for await (const { entry, outcome, rows, live } of ahead(each(entries), prepare)) {
+      for await (const { entry, outcome, rows, live } of ahead(entries, prepare)) {
         const result = outcome ?? (await this.#evaluate(snapshot, predicate, entry, rows!, live, pace))
         if (result.entry) kept.push(result.entry)
         if (result.entry !== entry) touched = true
@@ -143,8 +143,4 @@ function covers(then: Bitmap | undefined, now: Bitmap | undefined, rows: number)
   if (then === undefined) return true
   const there = now ?? allRows(rows)
   return there.every((word, i) => (word & ~then[i]!) === 0)
-}
-
-async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
-  yield* items
 }

@@ -1,4 +1,5 @@
 import type { Schema } from '@uwdata/flechette'
+import { ahead } from './ahead.ts'
 import type { AnyBatch, AnyColumn } from './arrow/batch.ts'
 import type { Piece } from './arrow/take.ts'
 import { assembleColumns } from './assemble-columns.ts'
@@ -10,6 +11,12 @@ import type { WorkOptions } from './table-engine.ts'
 
 /** Bytes a fragment is meant to have at most. */
 const fragmentBytes = 128 * 1024 * 1024
+
+/**
+ * Fragments that are written while the next one is made: most of the time goes into waiting for the disk, which
+ * takes several syncs at once about as fast as one.
+ */
+const writesAhead = 3
 
 /**
  * Writes rows as fragments, in their order. However the rows were cut into batches, fragments are neither
@@ -30,17 +37,30 @@ export async function writeRows(
   const most = Math.max(64, Math.min(mostRows, Math.floor(fragmentBytes / Math.max(perRow, 1))) & ~63)
   const entries: FragmentEntry[] = []
   let rowsDone = 0
-  for (let start = 0; start < rowsTotal; start += most) {
-    const end = Math.min(start + most, rowsTotal)
-    const pieces = batches.map((column) => piecesOf(column, start, end))
-    for (const one of assembleColumns(schema.fields, pieces)) {
-      entries.push(await writeFragment(storage, prefix, schema, one, pace))
-      rowsDone += one[0]!.length
-      onProgress?.({ rowsDone, rowsTotal })
-      await pace.rest()
-    }
+  const write = (one: readonly AnyBatch[]) => writeFragment(storage, prefix, schema, one, pace)
+  for await (const entry of ahead(cut(schema, batches, rowsTotal, most), write, writesAhead)) {
+    entries.push(entry)
+    rowsDone += entry.rows
+    onProgress?.({ rowsDone, rowsTotal })
+    await pace.rest()
   }
   return entries
+}
+
+/** The rows of one fragment after the other. */
+function* cut(
+  { fields }: Schema,
+  batches: readonly (readonly AnyBatch[])[],
+  rows: number,
+  most: number,
+): Generator<readonly AnyBatch[]> {
+  for (let start = 0; start < rows; start += most) {
+    const end = Math.min(start + most, rows)
+    yield* assembleColumns(
+      fields,
+      batches.map((column) => piecesOf(column, start, end)),
+    )
+  }
 }
 
 function piecesOf(batches: readonly AnyBatch[], start: number, end: number): Piece[] {
