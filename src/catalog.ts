@@ -6,7 +6,7 @@ import type { ClientOptions } from './client.ts'
 import type { Content } from './content/content.ts'
 import type { MemoryContent } from './content/memory.ts'
 import { CatalogError, invalid } from './errors.ts'
-import { type Catalog, createHandle } from './handle.ts'
+import { type Backing, type Catalog, createHandle } from './handle.ts'
 import { type CatalogOptions, makeCore, openCore } from './local.ts'
 import type { Core } from './operations/support/core.ts'
 import { type ContentRoot, folderUrl } from './operations/support/places.ts'
@@ -136,7 +136,8 @@ function memoryHandle(
   })
 }
 
-function memoryRoot(catalog: CatalogRecord, content: MemoryContent): ContentRoot {
+/** Where a catalog in memory keeps its tables. */
+export function memoryRoot(catalog: CatalogRecord, content: MemoryContent): ContentRoot {
   return { url: `memory://${catalog.id}/`, content, reserved: new Set() }
 }
 
@@ -195,10 +196,11 @@ async function furtherRoots({ locationRoots = [] }: CatalogOptions): Promise<Con
   )
 }
 
-function localHandle(core: Core): LocalCatalog {
-  const handle = createHandle({
-    run: (operation, request, options) => runOperation(core, operation, request, options),
-    close: () => core.store.close(),
-  })
+/** The handle of an open catalog. `run` stands between it and the operations, where something has to. */
+export function localHandle(
+  core: Core,
+  run: Backing['run'] = (operation, request, options) => runOperation(core, operation, request, options),
+): LocalCatalog {
+  const handle = createHandle({ run, close: () => core.store.close() })
   return Object.assign(handle, { vacuum: (options?: VacuumOptions) => vacuum(core, options) })
 }

@@ -72,7 +72,7 @@ export function makeCore(
     store,
     catalog,
     places: { roots },
-    engine: engines(options.cacheBytes),
+    engine: engines(options, now),
     now,
     newId: options.newId ?? idSource(now),
     settings,
@@ -127,12 +127,18 @@ function createRecord(store: Store, now: () => number): Promise<CatalogRecord> {
 }
 
 /** Makes the engine of a content when it is first asked for: catalogs that read no rows load none. */
-function engines(cacheBytes: number | undefined): (content: Content) => Promise<TableEngine> {
+function engines(
+  { cacheBytes, newId }: CatalogOptions,
+  now: () => number,
+): (content: Content) => Promise<TableEngine> {
   const made = new WeakMap<Content, Promise<TableEngine>>()
   return (content) => {
     let engine = made.get(content)
     if (engine === undefined) {
-      engine = import('./data/index.ts').then(({ tableEngine }) => tableEngine({ content, cacheBytes }))
+      engine = import('./data/index.ts').then(({ tableEngine, namesFrom }) =>
+        // Whoever gives the ids wants answers to be the same again, and versions tell the names of objects.
+        tableEngine({ content, cacheBytes, newName: newId && namesFrom(now, newId) }),
+      )
       made.set(content, engine)
     }
     return engine

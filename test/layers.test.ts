@@ -85,8 +85,16 @@ const layers: Readonly<Record<string, Layer>> = {
   cli: {
     files: /^cli(\.ts|\/)/,
     uses: ['index', 'version'],
-    knows: ['http', 'client', 'lmdb', 'memory'],
+    knows: ['http', 'client', 'testing', 'lmdb', 'memory'],
     packages: ['@uwdata/flechette', 'commander'],
+  },
+  // For tests: it may know all there is to know of a catalog, and no test runner.
+  testing: {
+    files: /^testing\//,
+    uses: ['catalog', 'local', 'handle', 'operations', 'memory', 'content', 'store', 'model', 'errors'],
+    knows: ['http', 'client', 'data'],
+    packages: ['valibot'],
+    packageTypes: ['fastify'],
   },
   tour: { files: /^tour(\.ts|\/)/, uses: ['index'], packages: ['@uwdata/flechette', 'vega-datasets'] },
 }

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { operationCommand } from './command.ts'
+import { fakeCommand } from './fake.ts'
 import type { Io } from './io.ts'
 import { definitions, isUnsupported } from './record.ts'
 import { serveCommand } from './serve.ts'
@@ -29,6 +30,7 @@ export function program(io: Io, signal: AbortSignal): Command {
     .addHelpText('after', examples)
   const commands = [
     serveCommand(io, signal),
+    fakeCommand(io, signal),
     vacuumCommand(io, signal),
     ...definitions.map((operation) => operationCommand(operation, io, signal)),
   ]

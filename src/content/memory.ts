@@ -9,8 +9,8 @@ import { Shelves } from './shelf.ts'
  * What `get` answers is a view of the object itself, not a copy: it must not be written to.
  */
 export interface MemoryContent extends Content {
-  /** A content of its own that begins with what this one holds now. */
-  fork(): MemoryContent
+  /** A content of its own that begins with what this one holds now; with a clock of its own if one is given. */
+  fork(now?: () => number): MemoryContent
   /** Puts the objects of `other` in the place of all that is here; `other` itself is left alone. */
   restore(other: MemoryContent): void
 }
@@ -20,22 +20,24 @@ interface StoredObject {
   readonly modified: number
 }
 
-/** An empty memory content. */
-export function memoryContent(): MemoryContent {
-  return new ShelvedContent(new Shelves())
+/** An empty memory content. `now` tells the time that objects are dated by: the system's, unless given. */
+export function memoryContent(now: () => number = Date.now): MemoryContent {
+  return new ShelvedContent(new Shelves(), now)
 }
 
 class ShelvedContent implements MemoryContent {
   #objects: Shelves<StoredObject>
+  readonly #now: () => number
 
-  constructor(objects: Shelves<StoredObject>) {
+  constructor(objects: Shelves<StoredObject>, now: () => number) {
     this.#objects = objects
+    this.#now = now
   }
 
   async put(path: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<void> {
     segmentsOf(path)
     if (this.#objects.get(path)) throw new CatalogError('ConcurrentModification', takenMessage(path))
-    this.#objects = this.#objects.with(path, { bytes: copyOf(bytes), modified: Date.now() })
+    this.#objects = this.#objects.with(path, { bytes: copyOf(bytes), modified: this.#now() })
   }
 
   async get(path: string, range?: { readonly start: number; readonly end: number }) {
@@ -59,8 +61,8 @@ class ShelvedContent implements MemoryContent {
     this.#objects = this.#objects.without(path)
   }
 
-  fork(): MemoryContent {
-    return new ShelvedContent(this.#objects)
+  fork(now = this.#now): MemoryContent {
+    return new ShelvedContent(this.#objects, now)
   }
 
   restore(other: MemoryContent): void {

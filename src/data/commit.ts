@@ -12,7 +12,6 @@ import {
   seal,
   totalsOf,
 } from './manifest.ts'
-import { uniqueName } from './object-names.ts'
 import type { Storage } from './objects.ts'
 import { type LoadedSnapshot, snapshotOf } from './snapshot.ts'
 
@@ -48,7 +47,7 @@ export async function writeManifest(
   }
   const bytes = seal('manifest', manifestText(body))
   const number = version === undefined ? '' : `${String(version).padStart(10, '0')}-`
-  const path = `_versions/${number}${uniqueName()}.json`
+  const path = `_versions/${number}${storage.newName()}.json`
   await storage.content.put(prefix + path, bytes)
   const snapshot = snapshotOf(prefix, refOf(path, bytes), body)
   // What was just written is what the next reader asks for.
@@ -79,12 +78,12 @@ async function spill(
 
 /** Writes fragment entries as an object of their own. */
 export async function writeSegment(
-  { content }: Storage,
+  { content, newName }: Storage,
   prefix: string,
   entries: readonly FragmentEntry[],
 ): Promise<SegmentEntry> {
   const bytes = seal('segment', entriesText(entries))
-  const path = `_versions/segments/${uniqueName()}.json`
+  const path = `_versions/segments/${newName()}.json`
   await content.put(prefix + path, bytes)
   return { path, size: bytes.length, etag: etagOf(bytes), ...totalsOf(entries) }
 }

@@ -4,7 +4,6 @@ import { decodeArrow } from './arrow/decode.ts'
 import { encodeArrow } from './arrow/encode.ts'
 import { allRows, type Bitmap, countRows } from './bitmap.ts'
 import type { DeletionEntry, FragmentEntry } from './manifest.ts'
-import { uniqueName } from './object-names.ts'
 import { brokenObject, checksum, readObject, type Storage } from './objects.ts'
 
 const schema: Schema = {
@@ -15,14 +14,14 @@ const schema: Schema = {
 
 /** Writes the rows of a fragment that are deleted. */
 export async function writeDeletions(
-  { content }: Storage,
+  { content, newName }: Storage,
   prefix: string,
   rows: number,
   deleted: Bitmap,
 ): Promise<DeletionEntry> {
   const values = new Uint8Array(deleted.buffer, deleted.byteOffset, Math.ceil(rows / 8))
   const parts = encodeArrow(schema, [[makeBatch(bool(), { length: rows, values })]])
-  const path = `deletions/${uniqueName()}.arrow`
+  const path = `deletions/${newName()}.arrow`
   await content.put(prefix + path, parts)
   let size = 0
   for (const part of parts) size += part.length

@@ -3,6 +3,7 @@ import { appendChange, metadataChange, overwriteChange, restoreChange } from './
 import { conform, ownColumns } from './conform.ts'
 import { countRows } from './count.ts'
 import { deleteChange } from './delete.ts'
+import { uniqueName } from './object-names.ts'
 import type { Storage } from './objects.ts'
 import { queryRows } from './query.ts'
 import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './snapshot.ts'
@@ -15,7 +16,7 @@ const defaultFragmentRows = 1_048_576
 /** An engine over a content. Engines over one content may work at once, in one process or several. */
 export function tableEngine(options: EngineOptions): TableEngine {
   const cache = new ByteCache(options.cacheBytes ?? defaultCacheBytes)
-  const storage: Storage = { content: options.content, cache }
+  const storage: Storage = { content: options.content, cache, newName: options.newName ?? uniqueName }
   const most = Math.max(64, (options.fragmentRows ?? defaultFragmentRows) & ~63)
   const loaded = (snapshot: Snapshot) => snapshot as LoadedSnapshot
 

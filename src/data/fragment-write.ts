@@ -8,7 +8,6 @@ import { type BatchHeader, readMessage } from './arrow/ipc-message.ts'
 import { prepareBatches } from './arrow/prepare.ts'
 import type { FragmentEntry } from './manifest.ts'
 import { measureColumn } from './measure.ts'
-import { uniqueName } from './object-names.ts'
 import { checksum, type Range, type Storage } from './objects.ts'
 import type { Pace } from './pace.ts'
 import type { ColumnStatistics } from './statistics.ts'
@@ -16,7 +15,7 @@ import { storeStatistics } from './stored-statistics.ts'
 
 /** Writes one batch for each column as a fragment. Once this resolves the fragment is as durable as the content. */
 export async function writeFragment(
-  { content }: Storage,
+  { content, newName }: Storage,
   prefix: string,
   schema: Schema,
   batches: readonly AnyBatch[],
@@ -33,7 +32,7 @@ export async function writeFragment(
   }
   const file = new Parts(encodeArrow(schema, columns))
   const layout = layoutOfFile(file, schema.fields)
-  const path = `data/${uniqueName()}.arrow`
+  const path = `data/${newName()}.arrow`
   await pace.rest()
   await content.put(prefix + path, file.parts)
   return {

@@ -9,6 +9,7 @@ export {
   toJsonSchema,
 } from './arrow/schema.ts'
 export { tableEngine } from './engine.ts'
+export { namesFrom } from './object-names.ts'
 export type { ColumnStatistics } from './statistics.ts'
 export type {
   ApplyOptions,

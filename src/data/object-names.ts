@@ -1,8 +1,17 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 
 /** A name no other attempt at the same change gets; names made later sort later, by the millisecond. */
 export function uniqueName(): string {
-  return `${Date.now().toString(36).padStart(9, '0')}-${randomBytes(8).toString('hex')}`
+  return nameOf(Date.now(), randomBytes(8).toString('hex'))
+}
+
+/** Names that follow from a clock and from ids, each of which is given out once. */
+export function namesFrom(now: () => number, newId: () => string): () => string {
+  return () => nameOf(now(), createHash('sha256').update(newId()).digest('hex').slice(0, 16))
+}
+
+function nameOf(time: number, unique: string): string {
+  return `${Math.max(0, Math.floor(time)).toString(36).padStart(9, '0')}-${unique}`
 }
 
 const unique = '[0-9a-z]{9,}-[0-9a-f]{16}'

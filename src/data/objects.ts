@@ -10,6 +10,8 @@ export type Range = readonly [offset: number, length: number, crc: number]
 export interface Storage {
   readonly content: Content
   readonly cache: ByteCache
+  /** Makes the name of a new object. */
+  readonly newName: () => string
 }
 
 export function checksum(parts: readonly Uint8Array[]): number {

@@ -77,6 +77,8 @@ export interface EngineOptions {
   readonly content: Content
   /** Bytes of decoded columns, manifests and segments kept in memory. Default 256 MiB; 0 keeps nothing. */
   readonly cacheBytes?: number | undefined
+  /** Makes names of objects that no other attempt at a change gets. Default: of the time, and chance. */
+  readonly newName?: (() => string) | undefined
   /** Most rows a fragment gets. Default 1,048,576; rounded down to a multiple of 64. */
   readonly fragmentRows?: number | undefined
 }

@@ -1,7 +1,6 @@
 import { CatalogError, type ErrorCode } from '../errors.ts'
 import type { OperationName } from '../operations/index.ts'
 import type { Dialect } from './dialect.ts'
-import { TooMuch } from './gate.ts'
 import { type ErrorBody, type ErrorStatus, errorBody, statusOfCode } from './status.ts'
 
 /** What an error answers. */
@@ -76,7 +75,7 @@ function headersOf(
   { retryAfter, tokenGiven }: Place,
 ): Readonly<Record<string, string>> {
   if (status === 503) {
-    const known = error instanceof TooMuch ? error.seconds : undefined
+    const known = error instanceof CatalogError ? (error as { seconds?: number }).seconds : undefined
     return { 'retry-after': String(known ?? retryAfter) }
   }
   if (status === 401) {

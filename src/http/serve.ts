@@ -2,7 +2,7 @@ import { CatalogError, invalid } from '../errors.ts'
 import type { Catalog } from '../handle.ts'
 import { isLoopback } from './loopback.ts'
 import type { HttpOptions } from './options.ts'
-import { buildServer } from './server.ts'
+import { buildServer, type Extend } from './server.ts'
 
 /** How a catalog is served; everything but `auth` has a default. */
 export interface ServeOptions extends HttpOptions {
@@ -57,7 +57,16 @@ export interface RunningServer extends AsyncDisposable {
  * Fails with `InvalidInput` when the options let in nobody or would let in everybody: without credentials a
  * catalog is served on a loopback address only, and only when `auth` is `false`.
  */
-export async function serve(catalog: Catalog, options: ServeOptions): Promise<RunningServer> {
+export function serve(catalog: Catalog, options: ServeOptions): Promise<RunningServer> {
+  return serveWith(catalog, options)
+}
+
+/** The same, with routes of somebody else's beside those of the catalog. */
+export async function serveWith(
+  catalog: Catalog,
+  options: ServeOptions,
+  extend?: Extend,
+): Promise<RunningServer> {
   const { host = '127.0.0.1', port = 2333, timeouts = {}, connections = 10_000, log = 'warn' } = options
   if (options.auth === false && !isLoopback(host)) {
     throw invalid(
@@ -74,6 +83,7 @@ export async function serve(catalog: Catalog, options: ServeOptions): Promise<Ru
       connectionsCheckingInterval: 1_000,
     },
     silence: timeouts.silence ?? 600_000,
+    extend,
     ...(options.trustProxy === undefined ? {} : { trustProxy: options.trustProxy as boolean }),
   })
   app.server.maxConnections = connections

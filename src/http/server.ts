@@ -5,7 +5,12 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { Socket } from 'node:net'
-import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify'
 import type { Catalog } from '../handle.ts'
 import type { Answer } from './answer.ts'
 import { Exchange } from './exchange.ts'
@@ -24,7 +29,14 @@ export interface ServerOptions {
   readonly silence?: number
   readonly logger?: FastifyServerOptions['logger']
   readonly trustProxy?: FastifyServerOptions['trustProxy']
+  readonly extend?: Extend | undefined
 }
+
+/** Adds routes of its own. `admit` refuses whom the catalog would refuse. */
+export type Extend = (
+  app: FastifyInstance,
+  admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>,
+) => void
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -34,7 +46,7 @@ const operationPath = /^\/\/?v1\//
 export async function buildServer(
   catalog: Catalog,
   options: HttpOptions,
-  { http = {}, silence = 0, logger = false, trustProxy }: ServerOptions = {},
+  { http = {}, silence = 0, logger = false, trustProxy, extend }: ServerOptions = {},
 ): Promise<FastifyInstance> {
   let direct: Listener | undefined
   let serving: Serving | undefined
@@ -64,6 +76,8 @@ export async function buildServer(
     return send(reply, exchange, answer, serving!.gate.closing)
   })
   mountCatalog(app, serving)
+  const { admit } = serving
+  extend?.(app, async (request, reply) => void (await admit(exchangeOf(request, reply))))
   return app
 }
 

@@ -1,2 +1,14 @@
-// Public names of `tabularium/testing`, listed by hand.
-export {}
+/**
+ * For tests: a fake catalog, in memory or behind HTTP, with a clock, a record of calls and faults on demand.
+ *
+ * @module
+ */
+export type { Call, Calls } from './fake/calls.ts'
+export { type FakeCatalog, type FakeOptions, type FakeSnapshot, fakeCatalog } from './fake/catalog.ts'
+export type { FakeClock } from './fake/clock.ts'
+export type { Fault, Matched } from './fake/fault.ts'
+export type { FaultHandle, Faults } from './fake/faults.ts'
+export { catalogFixture, serverFixture } from './fake/fixture.ts'
+export type { Seed } from './fake/seed.ts'
+export type { SeedChange, SeedNode, SeedRows, SeedTable, SeedVersion } from './fake/seed-tree.ts'
+export { type FakeServer, type FakeServerOptions, fakeServer } from './fake/server.ts'

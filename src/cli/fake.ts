@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises'
+import { Command, Option } from 'commander'
+import type { Io } from './io.ts'
+import { toNumber } from './options.ts'
+import { UsageError } from './usage.ts'
+
+type Seed = import('../testing/index.ts').Seed
+
+interface Typed {
+  readonly host: string
+  readonly port: number
+  readonly token?: string
+  readonly seed?: string
+  readonly now?: string
+  readonly control?: boolean
+  readonly listing: 'recursive' | 'children'
+  readonly log: 'debug' | 'info' | 'warn' | 'error'
+}
+
+const examples = `
+Examples:
+  $ tabularium fake --seed seed.json --control
+  $ curl -X POST http://127.0.0.1:PORT/_control/faults -d '{"operation":"countTableRows","fail":"ServiceUnavailable","times":1}'
+  $ curl -X POST http://127.0.0.1:PORT/_control/reset
+`
+
+/** The command that serves a fake catalog, for test suites in any language, until it is interrupted. */
+export function fakeCommand(io: Io, signal: AbortSignal): Command {
+  const summary = 'Serve a fake catalog to a test suite.'
+  return new Command('fake')
+    .summary(summary)
+    .description(
+      `${summary} It is in memory, and its answers are the same in every run. Once it listens, it prints one line that says where.`,
+    )
+    .helpGroup('The catalog itself:')
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--port <number>', 'port to listen on; 0 takes a free one', toNumber, 0)
+    .option('--token <token>', 'token that callers must send (default: none, for this machine alone)')
+    .option('--seed <file>', 'JSON file that says what it holds: namespaces and tables with rows')
+    .option('--now <date>', 'what its clock shows', '2026-01-01T00:00:00Z')
+    .option('--control', 'routes below /_control that add faults, move the clock, seed and reset')
+    .addOption(
+      new Option('--listing <kind>', 'what a listing of tables answers: full identifiers, or direct children')
+        .choices(['recursive', 'children'])
+        .default('recursive'),
+    )
+    .addOption(
+      new Option('--log <level>', 'least level that is logged, on standard error')
+        .choices(['debug', 'info', 'warn', 'error'])
+        .default('warn'),
+    )
+    .addHelpText('after', examples)
+    .action(async ({ host, port, token, seed, now, control, listing, log }: Typed) => {
+      const { fakeServer } = await import('../testing/index.ts')
+      await using server = await fakeServer({
+        seed: seed === undefined ? undefined : await readSeed(seed),
+        now,
+        host,
+        port,
+        token,
+        control,
+        http: { listing, log },
+      })
+      io.stdout.write(`tabularium listening on ${server.url}\n`)
+      if (signal.aborted) return
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    })
+}
+
+async function readSeed(file: string): Promise<Seed> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Seed
+  } catch (cause) {
+    throw new UsageError(`--seed: ${(cause as Error).message}`)
+  }
+}

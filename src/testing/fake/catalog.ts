@@ -1,0 +1,231 @@
+import { type LocalCatalog, localHandle, type MemoryCatalog, type MemorySnapshot } from '../../catalog.ts'
+import { invalid } from '../../errors.ts'
+import type { Catalog } from '../../handle.ts'
+import type { CatalogOptions } from '../../local.ts'
+import type { OperationName } from '../../operations/index.ts'
+import type { AnyOperation, OperationOptions } from '../../operations/support/operation.ts'
+import { runOperation } from '../../operations/support/run.ts'
+import { CallLog, type Calls } from './calls.ts'
+import { type FakeClock, ManualClock } from './clock.ts'
+import type { Fault, Matched } from './fault.ts'
+import { FaultSet, type Faults } from './faults.ts'
+import { CountedIds } from './ids.ts'
+import { emptyInsides, forkInsides, type InsideOptions, type Insides } from './insides.ts'
+import { type Describes, runWithFaults } from './run.ts'
+import { plantSeed, type Seed } from './seed.ts'
+
+/** How a fake catalog is set up; everything has a default. */
+export interface FakeOptions extends Omit<CatalogOptions, 'now' | 'newId' | 'locationRoots'> {
+  /** What the catalog holds at first: a tree of namespaces and tables, or a function that fills it. */
+  readonly seed?: Seed | ((catalog: Catalog) => unknown) | undefined
+  /** What its clock shows at first. Default: 2026-01-01T00:00:00Z. */
+  readonly now?: number | Date | string | undefined
+  /** The catalog's id, which its tables' locations begin with (`memory://fake/`). Default: `fake`. */
+  readonly id?: string | undefined
+  /** Faults in force from the start. */
+  readonly faults?: readonly Fault[] | undefined
+  /** What the draws of faults with a `probability` follow from. Default: 1. */
+  readonly randomSeed?: number | undefined
+  /** How many calls are kept in the record. Default: 10,000. */
+  readonly keepCalls?: number | undefined
+}
+
+/**
+ * A catalog in memory for tests. Its answers are the same in every run: ids are counted, the clock stands still
+ * until it is moved, and nothing is left to chance.
+ */
+export interface FakeCatalog extends MemoryCatalog {
+  readonly clock: FakeClock
+  /** The calls it got. */
+  readonly calls: Calls
+  /** What goes wrong in it. */
+  readonly faults: Faults
+  /** Adds to what it holds. Neither recorded nor touched by faults. */
+  seed(seed: Seed): Promise<void>
+  /** As it was when it was opened or forked: content, clock, ids and faults; no calls. */
+  reset(): void
+  /**
+   * A fake of its own that begins with what this one holds now, with its clock and its ids where they are here.
+   * It has the faults of this one, as if they had just been added, and no calls.
+   */
+  fork(): FakeCatalog
+  /** What the catalog holds now, with the clock and the ids. */
+  snapshot(): FakeSnapshot
+  /** Puts back a snapshot of this fake, or of one that it was forked from. Calls and faults stay. */
+  restore(snapshot: FakeSnapshot): void
+}
+
+/** What a fake held at one moment. */
+export interface FakeSnapshot extends MemorySnapshot {
+  readonly time: number
+  readonly ids: number
+}
+
+/**
+ * Opens a fake catalog: in memory, exact in its semantics, the same in every run, with a record of the calls
+ * it gets and faults on demand. Open and seed one, and `fork()` it for each test.
+ *
+ * ```ts
+ * const fake = await fakeCatalog({ seed: { prod: { flights: [{ origin: 'SFO', delay: 75 }] } } })
+ * fake.faults.add({ operation: 'countTableRows', fail: 'ServiceUnavailable', times: 1 })
+ * ```
+ *
+ * Fails with the error of the first thing in the seed that cannot be, saying where it is.
+ */
+export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalog> {
+  const { seed, now, id = 'fake', faults = [], randomSeed = 1, keepCalls = 10_000, ...rest } = options
+  if (!/^[\w.-]{1,64}$/.test(id)) throw invalid('id must be 1 to 64 letters, digits, ".", "-" or "_".')
+  if (!(Number.isSafeInteger(keepCalls) && keepCalls >= 1))
+    throw invalid('keepCalls must be a whole number from 1.')
+  if (!Number.isSafeInteger(randomSeed)) throw invalid('randomSeed must be a whole number.')
+  // Loaded now, since work that waits for it would be done in another order than where it is there.
+  await import('../../data/index.ts')
+  const clock = new ManualClock(now)
+  const ids = new CountedIds()
+  const common: Common = { rest, randomSeed, keepCalls }
+  const inside = { ...rest, now: clock.now, newId: ids.next }
+  const insides = emptyInsides(id, inside)
+  if (typeof seed === 'function') await seed(localHandle(insides.core))
+  else if (seed !== undefined) await plantSeed(localHandle(insides.core), seed)
+  return new Fake(common, insides, clock, ids, faults).handle
+}
+
+/** What all forks have in common. */
+interface Common {
+  readonly rest: CatalogOptions
+  readonly randomSeed: number
+  readonly keepCalls: number
+}
+
+class Fake {
+  readonly handle: FakeCatalog
+  readonly #common: Common
+  readonly #insides: Insides
+  readonly #options: InsideOptions
+  readonly #clock: ManualClock
+  readonly #ids: CountedIds
+  readonly #calls: CallLog
+  readonly #faults: FaultSet
+  readonly #describes: Describes = new Map()
+
+  constructor(
+    common: Common,
+    insides: Insides,
+    clock: ManualClock,
+    ids: CountedIds,
+    faults: readonly Fault[],
+  ) {
+    this.#common = common
+    this.#insides = insides
+    this.#options = { ...common.rest, now: clock.now, newId: ids.next }
+    this.#clock = clock
+    this.#ids = ids
+    this.#calls = new CallLog(common.keepCalls)
+    this.#faults = new FaultSet(common.randomSeed, () => this.#freeze())
+    for (const fault of faults) this.#faults.add(fault)
+    const first = this.#snapshot()
+    const catalog: LocalCatalog = localHandle(insides.core, (operation, request, options) =>
+      this.#run(operation, request, options),
+    )
+    const close = catalog.close
+    this.handle = Object.assign(catalog, {
+      clock,
+      calls: this.#calls,
+      faults: this.#faults,
+      seed: (seed: Seed) => plantSeed(localHandle(insides.core), seed),
+      reset: () => this.#reset(first, faults),
+      fork: () => this.#fork(),
+      snapshot: () => this.#snapshot(),
+      restore: (snapshot: FakeSnapshot) => this.#restore(snapshot),
+      // What a fault holds would be waited for.
+      close: () => this.#faults.clear().then(close),
+    })
+  }
+
+  #run(operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown> {
+    const clock = this.#clock
+    const calls = this.#calls
+    const call = calls.begin(operation.name, request, clock.now())
+    let work: Promise<unknown>
+    if (this.#faults.isEmpty && this.#describes.size === 0) {
+      work = runOperation(this.#insides.core, operation, request, options)
+    } else {
+      work = this.#runAsFaultsSay(call, operation, request, options)
+    }
+    return work.then(
+      (response) => {
+        calls.succeed(call, response, clock.now())
+        return response
+      },
+      (error) => {
+        calls.fail(call, error, clock.now())
+        throw error
+      },
+    )
+  }
+
+  #runAsFaultsSay(
+    call: ReturnType<CallLog['begin']>,
+    operation: AnyOperation,
+    request: unknown,
+    options: OperationOptions,
+  ): Promise<unknown> {
+    const matched = { operation: operation.name as OperationName, request: requestOf(request) }
+    const taking = this.#faults.taking(matched, operation.changes)
+    if (taking.length > 0) call.faults = taking.map(({ id }) => id)
+    const ground = {
+      insides: this.#insides,
+      options: this.#options,
+      clock: this.#clock,
+      describes: this.#describes,
+    }
+    const run = () => runWithFaults(ground, taking, operation, request, options)
+    const due = operation.name === 'describeTransaction' ? this.#countDescribe(matched.request) : undefined
+    return due ? due.then(run) : run()
+  }
+
+  /** Counts a describe of a transaction that is done after so many; the promise of its end when they are over. */
+  #countDescribe({ id }: Matched['request']): Promise<void> | undefined {
+    const counted = Array.isArray(id) ? this.#describes.get(id.at(-1)) : undefined
+    return counted && counted.left-- <= 0 ? counted.release() : undefined
+  }
+
+  #freeze(): Insides {
+    const time = this.#clock.now()
+    return forkInsides(this.#insides, { ...this.#options, now: () => time })
+  }
+
+  #fork(): FakeCatalog {
+    const clock = new ManualClock(this.#clock.now())
+    const ids = new CountedIds(this.#ids.count)
+    const options = { ...this.#common.rest, now: clock.now, newId: ids.next }
+    const insides = forkInsides(this.#insides, options)
+    const faults = this.#faults.all.map(({ fault }) => fault)
+    return new Fake(this.#common, insides, clock, ids, faults).handle
+  }
+
+  #snapshot(): FakeSnapshot {
+    const { store, content } = this.#insides
+    const time = this.#clock.now()
+    return { store: store.snapshot(), content: content.fork(), time, ids: this.#ids.count }
+  }
+
+  #restore({ store, content, time, ids }: FakeSnapshot): void {
+    this.#insides.store.restore(store)
+    this.#insides.content.restore(content)
+    this.#insides.forget()
+    this.#clock.set(time)
+    this.#ids.count = ids
+  }
+
+  #reset(first: FakeSnapshot, faults: readonly Fault[]): void {
+    this.#describes.clear()
+    this.#restore(first)
+    this.#faults.reset(faults)
+    this.#calls.reset()
+  }
+}
+
+function requestOf(request: unknown): Matched['request'] {
+  return typeof request === 'object' && request !== null ? (request as Matched['request']) : {}
+}

@@ -1,0 +1,163 @@
+import * as v from 'valibot'
+import { type ErrorCode, errorNumbers, invalid } from '../../errors.ts'
+import { identifier } from '../../model/fields.ts'
+import { type OperationName, operations } from '../../operations/index.ts'
+
+/*
+ * What a fault is, as it may also be written in JSON: which calls it is for, which of those it chooses, and
+ * what happens to them.
+ */
+
+const longest = 24 * 60 * 60 * 1000
+
+const millis = v.pipe(
+  v.number('must be a number of milliseconds'),
+  v.minValue(0, 'must be from 0'),
+  v.maxValue(longest, 'must be at most 86,400,000, a day'),
+)
+const byClock = v.strictObject({ clock: millis }, 'must be milliseconds, or { "clock": milliseconds }')
+const whole = (least: number) =>
+  v.pipe(
+    v.number('must be a whole number'),
+    v.safeInteger('must be a whole number'),
+    v.minValue(least, `must be a whole number from ${least}`),
+  )
+const operationName = v.picklist(
+  Object.keys(operations) as [OperationName, ...OperationName[]],
+  'must be the name of an operation, such as createTable',
+)
+
+const entries = {
+  operation: v.optional(
+    v.union(
+      [operationName, v.pipe(v.array(operationName), v.minLength(1))],
+      'must be the name of an operation, such as createTable, or a list of them',
+    ),
+  ),
+  table: v.optional(identifier),
+  namespace: v.optional(identifier),
+  nth: v.optional(whole(1)),
+  times: v.optional(whole(1)),
+  probability: v.optional(
+    v.pipe(
+      v.number('must be a number from 0 to 1'),
+      v.minValue(0, 'must be a number from 0 to 1'),
+      v.maxValue(1, 'must be a number from 0 to 1'),
+    ),
+  ),
+  when: v.optional(v.picklist(['before', 'after'], 'must be "before" or "after"')),
+  delay: v.optional(
+    v.union(
+      [millis, byClock, v.literal('released')],
+      'must be milliseconds up to a day, { "clock": milliseconds } or "released"',
+    ),
+  ),
+  fail: v.optional(
+    v.picklist(
+      Object.keys(errorNumbers) as [ErrorCode, ...ErrorCode[]],
+      'must be an error code, such as ServiceUnavailable',
+    ),
+  ),
+  message: v.optional(
+    v.pipe(v.string('must be a string'), v.maxLength(2_000, 'must be at most 2,000 characters long')),
+  ),
+  retryAfter: v.optional(whole(0)),
+  running: v.optional(
+    v.union(
+      [v.literal(true), millis, byClock, v.strictObject({ describes: whole(1) })],
+      'must be true, milliseconds up to a day, { "clock": milliseconds } or { "describes": how many }',
+    ),
+  ),
+  stale: v.optional(v.picklist(['state', 'token'], 'must be "state" or "token"')),
+}
+
+/** A fault as JSON may hold it. */
+const faultSchema = v.strictObject(entries, 'must be an object such as { "fail": "Throttling" }')
+
+/** What a fault's `match` is asked about. */
+export interface Matched {
+  readonly operation: OperationName
+  readonly request: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Something that goes wrong on demand. It is for the calls that all of `operation`, `table`, `namespace` and
+ * `match` hold for (every call, when there is none); of those `nth`, `times` and `probability` choose; and
+ * to what is chosen happens what `delay`, `fail`, `running` and `stale` say.
+ */
+export interface Fault {
+  /** The operation, or several. */
+  readonly operation?: OperationName | readonly OperationName[] | undefined
+  /** Calls that name this table, also within a batch. Namespaces and transactions may be named too. */
+  readonly table?: readonly string[] | undefined
+  /** Calls that name this namespace, or anything below it. */
+  readonly namespace?: readonly string[] | undefined
+  /** Anything else about a call. */
+  readonly match?: ((call: Matched) => boolean) | undefined
+  /** Begins at the n-th such call, counted from 1, and alone takes that one. */
+  readonly nth?: number | undefined
+  /** Takes at most so many calls. Default: 1 with `nth`, else all. */
+  readonly times?: number | undefined
+  /** Takes each call with this probability, drawn from the fake's own seeded source. */
+  readonly probability?: number | undefined
+  /**
+   * Whether `delay` and `fail` come before the operation does anything (the default), or after it is done:
+   * the change is there, and the caller is not told.
+   */
+  readonly when?: 'before' | 'after' | undefined
+  /**
+   * Waits: milliseconds of real timers, `{ clock: millis }` until the fake's clock has moved on by so much, or
+   * `'released'` until the fault is released. The call's signal ends the wait.
+   */
+  readonly delay?: number | { readonly clock: number } | 'released' | undefined
+  /** Fails with this code, or with an error of your own. */
+  readonly fail?: ErrorCode | Error | undefined
+  /** The sentence of the error that `fail` makes. */
+  readonly message?: string | undefined
+  /** Over HTTP: the seconds that a 503 answer asks to wait. Default: 0. */
+  readonly retryAfter?: number | undefined
+  /**
+   * The change is acknowledged, and its transaction stays Running; nothing of it is seen yet. It is made when
+   * the fault is released, when so many milliseconds have passed (of real timers, or of the fake's clock), or
+   * when the transaction was described so often. Canceling the transaction calls it off.
+   */
+  readonly running?: true | number | { readonly clock: number } | { readonly describes: number } | undefined
+  /**
+   * For operations that read. `state`: answered from what the catalog held when the fault was added.
+   * `token`: a page token is refused, as one of a listing that is gone.
+   */
+  readonly stale?: 'state' | 'token' | undefined
+}
+
+/** Checks a fault. `InvalidInput`, naming the field, for what is none. */
+export function checkFault(given: Fault): Fault {
+  const { match, fail, ...written } = given ?? {}
+  const own = fail instanceof Error ? fail : undefined
+  const result = v.safeParse(faultSchema, { ...written, ...(fail && !own ? { fail } : {}) })
+  if (!result.success) throw invalid(`fault: ${issueText(result.issues[0])}.`)
+  if (match !== undefined && typeof match !== 'function') throw invalid('fault: match must be a function.')
+  const fault: Fault = { ...result.output, ...(match ? { match } : {}), ...(own ? { fail: own } : {}) }
+  checkEffects(fault)
+  return Object.freeze(fault)
+}
+
+function checkEffects({ delay, fail, running, stale, when, message, retryAfter }: Fault): void {
+  if (delay === undefined && fail === undefined && running === undefined && stale === undefined) {
+    throw invalid('fault: says nothing of what happens; give at least one of delay, fail, running, stale.')
+  }
+  if (running !== undefined && stale !== undefined)
+    throw invalid('fault: running is for changes and stale for reads; make two faults of it.')
+  if (when !== undefined && delay === undefined && fail === undefined)
+    throw invalid('fault: when goes with delay or fail; leave it out.')
+  if (typeof fail !== 'string' && (message !== undefined || retryAfter !== undefined))
+    throw invalid('fault: message and retryAfter go with the code of fail; leave them out.')
+}
+
+/** What is wrong, as a text that begins with the field's name. */
+function issueText(issue: v.BaseIssue<unknown>): string {
+  const path = v.getDotPath(issue)
+  if (issue.type === 'strict_object' && issue.expected === 'never') {
+    return `${path ?? ''} is not a field of a fault; those are ${Object.keys(entries).join(', ')}`
+  }
+  return path ? `${path} ${issue.message}` : issue.message
+}

@@ -1,0 +1,35 @@
+import { type FakeCatalog, type FakeOptions, fakeCatalog } from './catalog.ts'
+import { type FakeServer, type FakeServerOptions, fakeServer } from './server.ts'
+
+/** A fixture as vitest's and Playwright's `test.extend` take them. */
+export type Fixture<T> = (context: object, use: (value: T) => Promise<void>) => Promise<void>
+
+/**
+ * A fixture that gives each test a fake catalog of its own: seeded once, forked for each.
+ *
+ * ```ts
+ * const test = base.extend({ catalog: catalogFixture({ seed: { prod: { flights: [{ delay: 75 }] } } }) })
+ * ```
+ */
+export function catalogFixture(options: FakeOptions = {}): Fixture<FakeCatalog> {
+  let seeded: Promise<FakeCatalog> | undefined
+  // biome-ignore lint/correctness/noEmptyPattern: runners read from the pattern which fixtures it needs
+  return async ({}, use) => {
+    seeded ??= fakeCatalog(options)
+    await using catalog = (await seeded).fork()
+    await use(catalog)
+  }
+}
+
+/** A fixture that gives each test a fake server of its own, on a port of its own. */
+export function serverFixture(options: FakeServerOptions = {}): Fixture<FakeServer> {
+  let seeded: Promise<FakeCatalog> | undefined
+  // biome-ignore lint/correctness/noEmptyPattern: runners read from the pattern which fixtures it needs
+  return async ({}, use) => {
+    seeded ??= options.catalog ? Promise.resolve(options.catalog) : fakeCatalog(options)
+    const { host, port, token, control, http } = options
+    const catalog = (await seeded).fork()
+    await using server = await fakeServer({ catalog, host, port, token, control, http })
+    await use(server)
+  }
+}

@@ -1,0 +1,79 @@
+import { CatalogError } from '../../errors.ts'
+import type { AnyOperation, OperationOptions } from '../../operations/support/operation.ts'
+import { runOperation } from '../../operations/support/run.ts'
+import { keys, type TransactionRecord } from '../../store/records.ts'
+import { forkInsides, type InsideOptions, type Insides } from './insides.ts'
+
+/** A change whose transaction stays Running. */
+export interface RunningChange {
+  /** What its caller is told. */
+  readonly response: unknown
+  readonly transactionId: string
+  /** Makes it, unless it was canceled. */
+  release(): Promise<void>
+}
+
+/**
+ * Acknowledges a change without making it. It is made on a copy, which tells the answer; here only its
+ * transaction is seen, as Running. Releasing makes it, with the same ids, on what is there by then: should
+ * that be impossible, the transaction is Failed.
+ */
+export async function acknowledge(
+  insides: Insides,
+  options: InsideOptions,
+  operation: AnyOperation,
+  request: unknown,
+  asked: OperationOptions,
+): Promise<RunningChange | { readonly response: unknown }> {
+  const given: string[] = []
+  const newId = () => {
+    const id = options.newId()
+    given.push(id)
+    return id
+  }
+  const copy = forkInsides(insides, { ...options, newId })
+  const response = await runOperation(copy.core, operation, request, asked)
+  const { transaction_id: transactionId } = response as { transaction_id?: string }
+  // Nothing had to change, so nothing is at work.
+  if (transactionId === undefined) return { response }
+  const key = keys.transaction(transactionId)
+  const done = await copy.store.read((reader) => reader.get<TransactionRecord>(key))
+  const { finished_at: _, lease_until: __, ...record } = done!
+  await insides.store.write((writer) => writer.put(key, { ...record, status: 'Running' }))
+  const { core } = insides
+  let released: Promise<void> | undefined
+  const make = async () => {
+    const now = await core.store.read((reader) => reader.get<TransactionRecord>(key))
+    if (now?.status !== 'Running') return
+    const replayed = { ...core, newId: () => given.shift() ?? options.newId() }
+    const failure = await runOperation(replayed, operation, request, {}).then(() => undefined, failureOf)
+    await core.store.write((writer) => {
+      const current = writer.get<TransactionRecord>(key)
+      if (current?.status === 'Running') writer.put(key, finished(current, failure, core.now()))
+    })
+  }
+  return {
+    response,
+    transactionId,
+    release: () => {
+      released ??= make()
+      return released
+    },
+  }
+}
+
+function finished(
+  { lease_until: _, ...record }: TransactionRecord,
+  failure: TransactionRecord['failure'],
+  now: number,
+): TransactionRecord {
+  return failure
+    ? { ...record, status: 'Failed', finished_at: now, failure }
+    : { ...record, status: 'Succeeded', finished_at: now }
+}
+
+function failureOf(error: unknown): NonNullable<TransactionRecord['failure']> {
+  return error instanceof CatalogError
+    ? { code: error.code, message: error.message.slice(0, 2_000) }
+    : { code: 'Internal', message: 'An unexpected error.' }
+}

@@ -1,0 +1,217 @@
+import * as v from 'valibot'
+import { invalid } from '../../errors.ts'
+import { maxDepth } from '../../model/identifier.ts'
+import type { operations } from '../../operations/index.ts'
+
+/** Rows as operations take them: an array of objects, Arrow IPC bytes, or an Arrow table. */
+export type SeedRows = Parameters<(typeof operations)['createTable']>[1]['data']
+
+/** A table of which more is to be said than its rows. */
+export interface SeedTable {
+  /** Without rows, or with an empty list and no `$schema`, the table is declared. */
+  readonly $rows?: SeedRows | undefined
+  /** The columns of row objects: an Arrow schema, or the protocol's JSON form of one. */
+  readonly $schema?: Parameters<(typeof operations)['createTable']>[1]['schema']
+  readonly $properties?: Readonly<Record<string, string>> | undefined
+  /** Where the content of a declared table lies. */
+  readonly $location?: string | undefined
+  /** Each makes the next version; rows are version 1. */
+  readonly $changes?: readonly SeedChange[] | undefined
+  /** Versions that another engine wrote, for tables without rows; numbered from 1 unless they say otherwise. */
+  readonly $versions?: readonly SeedVersion[] | undefined
+  /** Names of versions. */
+  readonly $tags?: Readonly<Record<string, number>> | undefined
+  /** Branches, each with the version of the main branch that it begins with. */
+  readonly $branches?: Readonly<Record<string, number>> | undefined
+}
+
+export type SeedChange =
+  | { readonly insert: SeedRows }
+  | { readonly delete: string }
+  | { readonly metadata: Readonly<Record<string, string>> }
+
+export interface SeedVersion {
+  readonly manifest_path: string
+  readonly version?: number
+  readonly manifest_size?: number
+  readonly e_tag?: string
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+/** What a name in a seed stands for. */
+export type SeedNode = SeedRows | SeedTable | { readonly [name: string]: SeedNode | undefined } | SeedText
+
+/** The values of `$properties`. */
+type SeedText = Readonly<Record<string, string>>
+
+/** One thing to be made, everything it needs before it. */
+export type Node = NamespaceNode | TableNode
+
+interface NamespaceNode {
+  readonly kind: 'namespace'
+  readonly id: string[]
+  readonly properties: Readonly<Record<string, string>> | undefined
+}
+
+interface TableNode {
+  readonly kind: 'table'
+  readonly id: string[]
+  readonly rows: SeedRows | undefined
+  readonly schema: SeedTable['$schema']
+  readonly properties: Readonly<Record<string, string>> | undefined
+  readonly location: string | undefined
+  readonly changes: readonly SeedChange[]
+  readonly versions: readonly SeedVersion[]
+  readonly tags: readonly (readonly [string, number])[]
+  readonly branches: readonly (readonly [string, number])[]
+}
+
+const record = v.custom<Readonly<Record<string, string>>>(
+  isPlain,
+  'must be an object whose values are strings',
+)
+const rows = v.custom<SeedRows>(isRows, 'must be a list of row objects, Arrow IPC bytes or an Arrow table')
+const numbers = v.record(
+  v.string(),
+  v.number('must be the number of a version'),
+  'must be an object of version numbers',
+)
+
+const tableEntries = {
+  $rows: v.optional(rows),
+  $schema: v.optional(
+    v.custom<NonNullable<SeedTable['$schema']>>(
+      (given) => typeof given === 'object' && given !== null,
+      'must be a schema',
+    ),
+  ),
+  $properties: v.optional(record),
+  $location: v.optional(v.string('must be a string')),
+  $changes: v.optional(
+    v.array(
+      v.union(
+        [
+          v.strictObject({ insert: rows }),
+          v.strictObject({ delete: v.string() }),
+          v.strictObject({ metadata: record }),
+        ],
+        'must be { insert: rows }, { delete: predicate } or { metadata: … }',
+      ),
+      'must be a list of changes',
+    ),
+  ),
+  $versions: v.optional(
+    v.array(
+      v.looseObject({ manifest_path: v.string('must be a string') }, 'must be an object with manifest_path'),
+      'must be a list of versions',
+    ),
+  ),
+  $tags: v.optional(numbers),
+  $branches: v.optional(numbers),
+}
+const tableSchema = v.strictObject(tableEntries)
+
+/** What a seed says is to be made, in its order; `InvalidInput`, with the place, for what cannot be understood. */
+export function* readSeed(seed: unknown): Generator<Node> {
+  if (!isPlain(seed))
+    throw invalid('seed must be an object of names, such as { prod: { flights: [{ delay: 75 }] } }.')
+  if (isTable(seed))
+    throw invalid('seed: the root is a namespace and holds no rows itself. Give the table a name.')
+  if (seed.$properties !== undefined)
+    throw invalid('seed.$properties: the root namespace has none. Leave them out.')
+  yield* children(seed, [])
+}
+
+function* children(given: Readonly<Record<string, unknown>>, id: string[]): Generator<Node> {
+  for (const [name, child] of Object.entries(given)) {
+    if (name === '$properties' || child === undefined) continue
+    yield* node(child, [...id, name])
+  }
+}
+
+function* node(given: unknown, id: string[]): Generator<Node> {
+  if (id.length > maxDepth)
+    throw invalid(`${pathOf(id.slice(0, 4))}…: is deeper than ${maxDepth} levels, which are the most.`)
+  if (isRows(given)) {
+    yield tableNode({ $rows: given }, id)
+  } else if (!isPlain(given)) {
+    throw invalid(
+      `${pathOf(id)} is ${describe(given)}. Give a list of rows or Arrow data for a table, an object for a namespace.`,
+    )
+  } else if (isTable(given)) {
+    yield tableNode(given, id)
+  } else {
+    const properties = given.$properties as NamespaceNode['properties']
+    if (properties !== undefined && !isPlain(properties))
+      throw invalid(`${pathOf(id)}.$properties must be an object whose values are strings.`)
+    yield { kind: 'namespace', id, properties }
+    yield* children(given, id)
+  }
+}
+
+function tableNode(given: object, id: string[]): TableNode {
+  const result = v.safeParse(tableSchema, given)
+  if (!result.success) throw invalid(`${pathOf(id)}${problem(result.issues[0])}.`)
+  const table = result.output
+  const isDeclared =
+    table.$rows === undefined ||
+    (Array.isArray(table.$rows) && table.$rows.length === 0 && table.$schema === undefined)
+  if (!isDeclared && (table.$location !== undefined || table.$versions !== undefined)) {
+    throw invalid(
+      `${pathOf(id)} has rows, so the catalog keeps its location and versions. Leave out ${table.$location === undefined ? '$versions' : '$location'}, or $rows.`,
+    )
+  }
+  return {
+    kind: 'table',
+    id,
+    rows: isDeclared ? undefined : table.$rows,
+    schema: table.$schema,
+    properties: table.$properties,
+    location: table.$location,
+    changes: (table.$changes ?? []) as readonly SeedChange[],
+    versions: table.$versions ?? [],
+    tags: Object.entries(table.$tags ?? {}),
+    branches: Object.entries(table.$branches ?? {}),
+  }
+}
+
+function problem(issue: v.BaseIssue<unknown>): string {
+  const path = (issue.path ?? [])
+    .map(({ key }) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
+    .join('')
+  if (issue.type === 'strict_object' && issue.expected === 'never') {
+    return path.startsWith('.$')
+      ? `${path} is not known. A table may have ${Object.keys(tableEntries).join(', ')}`
+      : `${path}: a table holds no other names. Give either rows or names`
+  }
+  return `${path} ${issue.message}`
+}
+
+/** Where something is in a seed, as one would write it. */
+export function pathOf(id: readonly string[]): string {
+  return id.reduce(
+    (path, name) => path + (/^[A-Za-z_$][\w$]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`),
+    'seed',
+  )
+}
+
+/** Whether it says more of a table: any `$` key but the one that namespaces have too. */
+function isTable(given: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys(given).some((key) => key.startsWith('$') && key !== '$properties')
+}
+
+function isRows(given: unknown): given is SeedRows {
+  if (Array.isArray(given)) return true
+  return typeof given === 'object' && given !== null && !isPlain(given)
+}
+
+function isPlain(given: unknown): given is Readonly<Record<string, unknown>> {
+  if (typeof given !== 'object' || given === null) return false
+  const prototype: unknown = Object.getPrototypeOf(given)
+  return prototype === null || prototype === Object.prototype
+}
+
+function describe(given: unknown): string {
+  if (given === null) return 'null'
+  return typeof given === 'string' ? 'a string' : `a ${typeof given}`
+}

@@ -1,0 +1,100 @@
+import { invalid } from '../../errors.ts'
+import type { ServeOptions } from '../../http/index.ts'
+import type { Calls } from './calls.ts'
+import { type FakeCatalog, type FakeOptions, fakeCatalog } from './catalog.ts'
+import type { FakeClock } from './clock.ts'
+import type { Faults } from './faults.ts'
+import type { Seed } from './seed.ts'
+
+/** How a fake is served; everything has a default. */
+export interface FakeServerOptions extends FakeOptions {
+  /** The fake to serve. Default: one of its own, as the other options say. */
+  readonly catalog?: FakeCatalog | undefined
+  /** Default: 127.0.0.1. */
+  readonly host?: string | undefined
+  /** Default: 0, which takes a free port. */
+  readonly port?: number | undefined
+  /** The token that callers must send. Default: none is asked for, and only this machine is answered. */
+  readonly token?: string | undefined
+  /**
+   * Routes below `/_control` by which a test in another process, in any language, adds faults, moves the
+   * clock, reads the calls, seeds and resets. Default: false.
+   */
+  readonly control?: boolean | undefined
+  /** What else servers of a catalog take. 503 answers ask to wait 0 seconds unless it says otherwise. */
+  readonly http?: Omit<ServeOptions, 'auth' | 'host' | 'port'> | undefined
+}
+
+/** A fake catalog behind HTTP. */
+export interface FakeServer extends AsyncDisposable {
+  /** Where it is, such as `http://127.0.0.1:41234`. */
+  readonly url: string
+  readonly token: string | undefined
+  /** The fake itself, which can be called directly too. */
+  readonly catalog: FakeCatalog
+  readonly clock: FakeClock
+  readonly calls: Calls
+  readonly faults: Faults
+  seed(seed: Seed): Promise<void>
+  reset(): void
+  /** A server of its own, on a free port, over a fork of the fake. */
+  fork(): Promise<FakeServer>
+  /** Releases what faults hold, and lets go of the port, and of the fake if that is its own. */
+  close(): Promise<void>
+}
+
+/**
+ * Serves a fake catalog over HTTP, on a free port of this machine. What tests call over the wire and what they
+ * arrange here is the same catalog.
+ *
+ * ```ts
+ * await using server = await fakeServer({ seed: { prod: { flights: [{ delay: 75 }] } } })
+ * server.faults.add({ operation: 'countTableRows', fail: 'ServiceUnavailable', times: 1 })
+ * const response = await fetch(`${server.url}/v1/table/prod$flights/count_rows`, { method: 'POST', body: '{}' })
+ * ```
+ */
+export async function fakeServer(options: FakeServerOptions = {}): Promise<FakeServer> {
+  const { catalog: given, host, port = 0, token, control = false, http = {}, ...fake } = options
+  const unheard = Object.entries(fake).filter(([, value]) => value !== undefined)
+  if (given !== undefined && unheard.length > 0) {
+    throw invalid(
+      `fakeServer: the catalog is given, so ${unheard.map(([name]) => name).join(', ')} would go unheard. Give that to fakeCatalog.`,
+    )
+  }
+  const catalog = given ?? (await fakeCatalog(fake))
+  const [{ serveWith }, { controlRoutes }] = await Promise.all([
+    import('../../http/serve.ts'),
+    import('./control.ts'),
+  ])
+  const server = await serveWith(
+    catalog,
+    {
+      ...http,
+      limits: { retryAfter: 0, ...http.limits },
+      auth: token === undefined ? false : { tokens: [token] },
+      host,
+      port,
+    },
+    control ? controlRoutes(catalog) : undefined,
+  )
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= (async () => {
+      await catalog.faults.clear()
+      await server.close()
+      if (given === undefined) await catalog.close()
+    })()
+    return closing
+  }
+  const { clock, calls, faults, seed, reset } = catalog
+  const { url } = server
+  const fork = () => forked(catalog.fork(), { host, token, control, http })
+  return { url, token, catalog, clock, calls, faults, seed, reset, fork, close, [Symbol.asyncDispose]: close }
+}
+
+/** A server that closes its fork with itself. */
+async function forked(catalog: FakeCatalog, options: FakeServerOptions): Promise<FakeServer> {
+  const server = await fakeServer({ ...options, catalog })
+  const close = () => server.close().then(() => catalog.close())
+  return { ...server, close, [Symbol.asyncDispose]: close }
+}
