@@ -11,7 +11,7 @@ import type { Fault, Matched } from './fault.ts'
 import { FaultSet, type Faults } from './faults.ts'
 import { CountedIds } from './ids.ts'
 import { emptyInsides, forkInsides, type InsideOptions, type Insides } from './insides.ts'
-import { type Describes, runWithFaults } from './run.ts'
+import { Acknowledged, runWithFaults } from './run.ts'
 import { plantSeed, type Seed } from './seed.ts'
 
 /** How a fake catalog is set up; everything has a default. */
@@ -106,7 +106,7 @@ class Fake {
   readonly #ids: CountedIds
   readonly #calls: CallLog
   readonly #faults: FaultSet
-  readonly #describes: Describes = new Map()
+  readonly #acknowledged = new Acknowledged()
 
   constructor(
     common: Common,
@@ -138,7 +138,11 @@ class Fake {
       snapshot: () => this.#snapshot(),
       restore: (snapshot: FakeSnapshot) => this.#restore(snapshot),
       // What a fault holds would be waited for.
-      close: () => this.#faults.clear().then(close),
+      close: () =>
+        this.#faults
+          .clear()
+          .then(() => this.#acknowledged.settled())
+          .then(close),
     })
   }
 
@@ -147,7 +151,7 @@ class Fake {
     const calls = this.#calls
     const call = calls.begin(operation.name, request, clock.now())
     let work: Promise<unknown>
-    if (this.#faults.isEmpty && this.#describes.size === 0) {
+    if (this.#faults.isEmpty && this.#acknowledged.isEmpty) {
       work = runOperation(this.#insides.core, operation, request, options)
     } else {
       work = this.#runAsFaultsSay(call, operation, request, options)
@@ -177,17 +181,11 @@ class Fake {
       insides: this.#insides,
       options: this.#options,
       clock: this.#clock,
-      describes: this.#describes,
+      acknowledged: this.#acknowledged,
     }
     const run = () => runWithFaults(ground, taking, operation, request, options)
-    const due = operation.name === 'describeTransaction' ? this.#countDescribe(matched.request) : undefined
-    return due ? due.then(run) : run()
-  }
-
-  /** Counts a describe of a transaction that is done after so many; the promise of its end when they are over. */
-  #countDescribe({ id }: Matched['request']): Promise<void> | undefined {
-    const counted = Array.isArray(id) ? this.#describes.get(id.at(-1)) : undefined
-    return counted && counted.left-- <= 0 ? counted.release() : undefined
+    if (operation.name === 'describeTransaction') this.#acknowledged.countDescribe(matched.request.id)
+    return this.#acknowledged.isEnding ? this.#acknowledged.settled().then(run) : run()
   }
 
   #freeze(): Insides {
@@ -219,7 +217,7 @@ class Fake {
   }
 
   #reset(first: FakeSnapshot, faults: readonly Fault[]): void {
-    this.#describes.clear()
+    this.#acknowledged.clear()
     this.#restore(first)
     this.#faults.reset(faults)
     this.#calls.reset()

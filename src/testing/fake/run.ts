@@ -11,11 +11,52 @@ export interface FaultGround {
   readonly insides: Insides
   readonly options: InsideOptions
   readonly clock: ManualClock
-  readonly describes: Describes
+  readonly acknowledged: Acknowledged
 }
 
-/** Transactions that are done once they were described so often. */
-export type Describes = Map<string, { left: number; readonly release: () => Promise<void> }>
+/** The changes that were acknowledged before they were made. */
+export class Acknowledged {
+  /** Those that are made once their transaction was described so often. */
+  readonly #described = new Map<string, { left: number; readonly release: () => Promise<void> }>()
+  /** Those being made now. */
+  readonly #ending = new Set<Promise<void>>()
+
+  /** Whether calls have to look here at all. */
+  get isEmpty(): boolean {
+    return this.#described.size === 0 && this.#ending.size === 0
+  }
+
+  get isEnding(): boolean {
+    return this.#ending.size > 0
+  }
+
+  /** Makes a change; calls that come from now on see it. */
+  end(change: RunningChange): Promise<void> {
+    this.#described.delete(change.transactionId)
+    const ending = change.release().finally(() => this.#ending.delete(ending))
+    this.#ending.add(ending)
+    return ending
+  }
+
+  endAfterDescribes(id: string, left: number, release: () => Promise<void>): void {
+    this.#described.set(id, { left, release })
+  }
+
+  /** Counts the describe of a transaction. */
+  countDescribe(id: unknown): void {
+    const counted = Array.isArray(id) ? this.#described.get(id.at(-1)) : undefined
+    if (counted && counted.left-- <= 0) counted.release()
+  }
+
+  /** Resolves when what is being made is made. */
+  async settled(): Promise<void> {
+    while (this.#ending.size > 0) await Promise.all(this.#ending)
+  }
+
+  clear(): void {
+    this.#described.clear()
+  }
+}
 
 /** Runs a call that faults took: what comes before, the operation in one way or another, what comes after. */
 export async function runWithFaults(
@@ -75,20 +116,19 @@ async function runSomehow(
 }
 
 /** Keeps a transaction Running for as long as its fault says. */
-function hold({ clock, describes }: FaultGround, active: ActiveFault, change: RunningChange): void {
+function hold({ clock, acknowledged }: FaultGround, active: ActiveFault, change: RunningChange): void {
   const { running } = active.fault
   let off = () => {}
   const release = () => {
     off()
     active.held.delete(held)
-    describes.delete(change.transactionId)
-    return change.release()
+    return acknowledged.end(change)
   }
   const held = { release, drop: () => off() }
   active.held.add(held)
   if (running === true) return
   if (typeof running === 'object' && 'describes' in running) {
-    describes.set(change.transactionId, { left: running.describes, release })
+    acknowledged.endAfterDescribes(change.transactionId, running.describes, release)
   } else {
     off = after(running!, clock, release)
   }

@@ -1,0 +1,46 @@
+import { describe, onTestFinished } from 'vitest'
+import { connect } from '../../../src/client.ts'
+import type { Catalog } from '../../../src/index.ts'
+import { type FakeCatalog, type FakeOptions, fakeCatalog, fakeServer } from '../../../src/testing/index.ts'
+
+/** A fake, and the handle that a test calls it by. */
+export interface Way {
+  readonly fake: FakeCatalog
+  readonly catalog: Catalog
+}
+
+/** Runs the tests on a fake called directly, and on one called over HTTP by a client that does not try again. */
+export function eachWay(tests: (open: (options?: FakeOptions) => Promise<Way>) => void): void {
+  describe('in memory', () =>
+    tests(async (options) => {
+      const fake = await fakeCatalog(options)
+      onTestFinished(() => fake.close())
+      return { fake, catalog: fake }
+    }))
+  describe('over HTTP', () =>
+    tests(async (options) => {
+      const server = await fakeServer(options)
+      const catalog = connect(server.url, { retries: 0 })
+      onTestFinished(async () => {
+        await catalog.close()
+        await server.close()
+      })
+      return { fake: server.catalog, catalog }
+    }))
+}
+
+/** The code that a call fails with, or what it answers. */
+export function outcome(call: Promise<unknown>): Promise<unknown> {
+  return call.then(withoutContext).catch((error) => error.code ?? String(error))
+}
+
+/** Waits until something is so. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Over HTTP a response tells headers too. */
+function withoutContext(response: unknown): unknown {
+  const { context: _, ...rest } = response as { context?: unknown }
+  return rest
+}
