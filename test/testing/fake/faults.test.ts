@@ -11,16 +11,15 @@ const seed = {
 const flights = ['prod', 'flights']
 
 eachWay((open) => {
-  it.each(Object.keys(errorNumbers) as ErrorCode[])(
-    'fails a call with %s, and nothing has happened',
-    async (code) => {
-      const { fake, catalog } = await open({ seed })
+  it('fails a call with any code, and nothing has happened', async () => {
+    const { fake, catalog } = await open({ seed })
+    for (const code of Object.keys(errorNumbers) as ErrorCode[]) {
       fake.faults.add({ operation: 'dropTable', fail: code, times: 1 })
       expect(await outcome(catalog.dropTable({ id: flights }))).toBe(code)
-      expect(await catalog.countTableRows({ id: flights })).toMatchObject({ count: 2 })
-      expect(await catalog.dropTable({ id: flights })).toMatchObject({ id: flights })
-    },
-  )
+    }
+    expect(await catalog.countTableRows({ id: flights })).toMatchObject({ count: 2 })
+    expect(await catalog.dropTable({ id: flights })).toMatchObject({ id: flights })
+  })
 
   it('fails a call after its commit: the change is there, and the caller is not told', async () => {
     const { fake, catalog } = await open({ seed })
