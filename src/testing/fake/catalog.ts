@@ -26,7 +26,7 @@ export interface FakeOptions extends Omit<CatalogOptions, 'now' | 'newId' | 'loc
   readonly faults?: readonly Fault[] | undefined
   /** What the draws of faults with a `probability` follow from. Default: 1. */
   readonly randomSeed?: number | undefined
-  /** How many calls are kept in the record. Default: 10,000. */
+  /** How many calls are kept in the record. Default: 1,000. */
   readonly keepCalls?: number | undefined
 }
 
@@ -73,7 +73,7 @@ export interface FakeSnapshot extends MemorySnapshot {
  * Fails with the error of the first thing in the seed that cannot be, saying where it is.
  */
 export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalog> {
-  const { seed, now, id = 'fake', faults = [], randomSeed = 1, keepCalls = 10_000, ...rest } = options
+  const { seed, now, id = 'fake', faults = [], randomSeed = 1, keepCalls = 1_000, ...rest } = options
   if (!/^[\w.-]{1,64}$/.test(id)) throw invalid('id must be 1 to 64 letters, digits, ".", "-" or "_".')
   if (!(Number.isSafeInteger(keepCalls) && keepCalls >= 1))
     throw invalid('keepCalls must be a whole number from 1.')
@@ -156,16 +156,12 @@ class Fake {
     } else {
       work = this.#runAsFaultsSay(call, operation, request, options)
     }
-    return work.then(
-      (response) => {
-        calls.succeed(call, response, clock.now())
-        return response
-      },
-      (error) => {
-        calls.fail(call, error, clock.now())
-        throw error
-      },
+    // Listened to before the caller does, so it is recorded by the time the caller knows.
+    work.then(
+      (response) => calls.succeed(call, response, clock.now()),
+      (error) => calls.fail(call, error, clock.now()),
     )
+    return work
   }
 
   #runAsFaultsSay(
