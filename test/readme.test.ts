@@ -69,7 +69,7 @@ describe.each(pages)('every test that $name shows passes', async ({ text }) => {
 
 /** The code in the blocks of a page that are marked so. */
 function blocks(text: string, mark: string): string[] {
-  return [...text.matchAll(/^```(.*)\n([^]*?)^```$/gm)]
+  return [...text.matchAll(/^```([^\n]*)\n(.*?)^```$/gms)]
     .filter((match) => match[1] === mark)
     .map((match) => match[2]!)
 }
