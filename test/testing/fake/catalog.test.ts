@@ -74,7 +74,7 @@ describe('the answers of a fake', () => {
         await reused.faults.clear()
         reused.reset()
       }),
-      { numRuns: 25 },
+      { numRuns: 15 },
     )
   })
 
