@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operationTable } from './support/operation-table.ts'
 
@@ -32,20 +33,16 @@ describe.each(pages)(
       const cache = join(root, 'node_modules/.cache')
       await mkdir(cache, { recursive: true })
       folder = await mkdtemp(join(cache, 'readme-'))
+      await bundle(examples, folder)
     })
     afterAll(() => rm(folder, { recursive: true, force: true }))
 
-    test.for(examples.map((code, i) => [i + 1, code] as const))(
+    test.for(examples.map((code, n) => [n, code] as const))(
       'example %i',
       { timeout: 30_000 },
       async ([n, code]) => {
         const cwd = await mkdtemp(join(folder, `${n}-`))
-        await writeFile(join(cwd, 'example.mts'), withSources(code))
-        const { stdout } = await promisify(execFile)(
-          process.execPath,
-          ['--import', pathToFileURL(join(root, 'node_modules/tsx/dist/esm/index.mjs')).href, 'example.mts'],
-          { cwd },
-        )
+        const { stdout } = await promisify(execFile)(process.execPath, [join(folder, `${n}.js`)], { cwd })
         const told = [...code.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map((match) => match[1]!)
         const printed = stdout.trim().split('\n')
         if (told.length > 0) expect(printed.map(plain)).toEqual(told.map(plain))
@@ -53,6 +50,23 @@ describe.each(pages)(
     )
   },
 )
+
+/** Examples as scripts `0.js`, `1.js` …: bundled, because loading hundreds of sources takes seconds each. */
+async function bundle(examples: readonly string[], folder: string): Promise<void> {
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  const entryPoints = examples.map((_, n) => join(folder, `${n}.ts`))
+  for (const [n, code] of examples.entries()) await writeFile(entryPoints[n]!, withSources(code))
+  await build({
+    entryPoints,
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    packages: 'external',
+  })
+}
 
 describe.each(pages)('every test that $name shows passes', async ({ text }) => {
   const examples = blocks(text, 'ts vitest')
@@ -79,7 +93,7 @@ function withSources(code: string): string {
   return code.replace(/'tabularium(\/[\w/]+)?'/g, (_, path: string | undefined) => {
     const built = exports[path === undefined ? '.' : `.${path}`]!.default
     const source = built.replace('./dist/', 'src/').replace(/\.js$/, '.ts')
-    return JSON.stringify(pathToFileURL(join(root, source)).href)
+    return JSON.stringify(join(root, source))
   })
 }
 
