@@ -125,6 +125,11 @@ export const commandNotes: { readonly [Name in OperationName]?: CommandNotes } =
     aliases: ['set-metadata'],
     examples: ['./catalog prod.flights --metadata unit=minutes --metadata source=FAA'],
   },
+  optimizeTable: {
+    group: rows,
+    aliases: ['optimize'],
+    examples: ['./catalog prod.flights', './catalog prod.flights --min-deleted-share 0'],
+  },
   listTableVersions: {
     group: history,
     aliases: ['versions'],
@@ -237,6 +242,7 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   manifest_path: 'path of the manifest, relative to the location',
   manifest_size: 'bytes of the manifest',
   metadata: 'pairs',
+  min_deleted_share: 'write fragments anew that have this share of deleted rows, 0 to 1 (default: 0.1)',
   name: 'name of the branch',
   naming_scheme: 'how manifests are named',
   new_namespace_id: 'namespace to move to; the delimiter alone is the root',
@@ -251,6 +257,8 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   schema: 'columns: {"fields":[{"name":"a","type":{"type":"int64"},"nullable":true}]}',
   storage_options: 'pairs',
   tag: 'name of the tag',
+  target_bytes: 'bytes of a merged fragment, about (default: 128 MiB)',
+  target_rows: 'rows of a merged fragment (default: 1,048,576)',
   vend_credentials: 'ask for credentials for the location',
   version: 'number of a version',
   with_table_uri: 'tell the URI of the table',

@@ -5,6 +5,7 @@ import { countRows } from './count.ts'
 import { deleteChange } from './delete.ts'
 import { uniqueName } from './object-names.ts'
 import type { Storage } from './objects.ts'
+import { isOptimized, optimizeRows } from './optimize.ts'
 import { queryRows } from './query.ts'
 import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './snapshot.ts'
 import type { EngineOptions, ManifestRef, Snapshot, TableEngine } from './table-engine.ts'
@@ -35,6 +36,8 @@ export function tableEngine(options: EngineOptions): TableEngine {
     deleteRows: (predicate) => deleteChange(storage, predicate),
     replaceSchemaMetadata: (metadata) => metadataChange(storage, metadata),
     restoreTo: (old) => restoreChange(storage, loaded(old)),
+    isOptimized: (snapshot, goals = {}) => isOptimized(storage, loaded(snapshot), most, goals),
+    optimizeRows: (base, goals = {}, work = {}) => optimizeRows(storage, loaded(base), most, goals, work),
     countRows: (snapshot, work = {}) => countRows(storage, loaded(snapshot), work),
     queryRows: (snapshot, query = {}) => queryRows(storage, loaded(snapshot), query),
     reachable: (prefix, refs) => reachable(storage, normalPrefix(prefix), refs),

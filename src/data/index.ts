@@ -18,6 +18,7 @@ export type {
   CountOptions,
   EngineOptions,
   ManifestRef,
+  OptimizeGoals,
   Progress,
   QueryOptions,
   Snapshot,

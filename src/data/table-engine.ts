@@ -53,7 +53,7 @@ export interface Change {
 
 export interface Changed {
   readonly snapshot: Snapshot
-  /** Rows added (insert, overwrite, restore: all rows there are now) or deleted. */
+  /** Rows added (insert, overwrite, restore: all rows there are now), deleted, or written anew. */
   readonly affected: number
 }
 
@@ -71,6 +71,21 @@ export interface QueryOptions extends WorkOptions {
   readonly filter?: string | undefined
   readonly limit?: number | undefined
   readonly offset?: number | undefined
+}
+
+/** When fragments are merged, and how large they get. */
+export interface OptimizeGoals {
+  /** Most rows of a merged fragment. Default: as many as an insert puts into one. */
+  readonly targetRows?: number | undefined
+  /** Most bytes of a merged fragment, about; several times as many are needed while it is made. Default 128 MiB. */
+  readonly targetBytes?: number | undefined
+  /** Share of deleted rows, 0 to 1, from which a fragment is written anew for their sake. Default 0.1. */
+  readonly minDeletedShare?: number | undefined
+  /**
+   * Leaves a fragment alone that is far larger than what would be added to it, so that merging again and again
+   * while a table grows writes each row only a few times.
+   */
+  readonly gentle?: boolean | undefined
 }
 
 export interface EngineOptions {
@@ -103,6 +118,14 @@ export interface TableEngine {
   replaceSchemaMetadata(metadata: ReadonlyMap<string, string> | Readonly<Record<string, string>>): Change
   /** Makes the content what it was in `old`, a version of the same table. */
   restoreTo(old: Snapshot): Change
+  /** Whether `optimizeRows` would find nothing to do. Reads no rows. */
+  isOptimized(snapshot: Snapshot, goals?: OptimizeGoals): Promise<boolean>
+  /**
+   * Writes merged fragments for those of `base` that are small or have many deleted rows, which keep their rows
+   * and the order of them. Applying it to a newer base keeps what was inserted and deleted since; it gives the
+   * base itself back when there is nothing to replace in it (any more).
+   */
+  optimizeRows(base: Snapshot, goals?: OptimizeGoals, options?: WorkOptions): Promise<Change>
   /** How many rows there are, or a predicate holds for. Reads no rows without a predicate. */
   countRows(snapshot: Snapshot, options?: CountOptions): Promise<number>
   /** Rows as the bytes of an Arrow IPC file, in the order they were inserted. */

@@ -10,7 +10,7 @@ import { Pace } from './pace.ts'
 import type { WorkOptions } from './table-engine.ts'
 
 /** Bytes a fragment is meant to have at most. */
-const fragmentBytes = 128 * 1024 * 1024
+export const fragmentBytes = 128 * 1024 * 1024
 
 /**
  * Fragments that are written while the next one is made: most of the time goes into waiting for the disk, which

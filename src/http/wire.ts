@@ -110,6 +110,9 @@ export const wire: { readonly [Name in OperationName]: Route } = {
     rows: true,
   }),
 
+  // Not the protocol's: what it has no operation for.
+  optimizeTable: post('/v1/table/{id}/optimize', { rows: true }),
+
   listTableVersions: post('/v1/table/{id}/version/list', {
     methods: ['POST', 'GET'],
     body: 'none',

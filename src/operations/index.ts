@@ -28,6 +28,7 @@ import { listTableTags } from './list-table-tags.ts'
 import { listTableVersions } from './list-table-versions.ts'
 import { listTables } from './list-tables.ts'
 import { namespaceExists } from './namespace-exists.ts'
+import { optimizeTable } from './optimize-table.ts'
 import { queryTable } from './query-table.ts'
 import { registerTable } from './register-table.ts'
 import { renameTable } from './rename-table.ts'
@@ -81,6 +82,7 @@ export const operations = {
   countTableRows,
   queryTable,
   updateTableSchemaMetadata,
+  optimizeTable,
   listTableVersions,
   describeTableVersion,
   createTableVersion,

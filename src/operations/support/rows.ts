@@ -51,11 +51,11 @@ export async function openVersion(
   id: Identifier,
   branch: string,
   version: number | undefined,
-): Promise<{ table: FoundTable; engine: TableEngine; snapshot: Snapshot }> {
+): Promise<{ table: FoundTable; engine: TableEngine; snapshot: Snapshot; version: number }> {
   const { table, found } = await readRows(core, id, branch, version)
   const { engine, place } = await openPlace(core, id, table)
   const snapshot = await whileThere(core, id, table, () => openManifest(engine, place, found.record))
-  return { table, engine, snapshot }
+  return { table, engine, snapshot, version: found.version }
 }
 
 /**
@@ -135,7 +135,10 @@ export interface RowsChange {
   readonly require?: ((reader: Reader, table: FoundTable) => void) | undefined
 }
 
-/** Makes the next version of a table: from what is there now, or (undefined) as its first one. */
+/**
+ * Makes the next version of a table: from what is there now, or (undefined) as its first one. Giving the base
+ * itself back makes none.
+ */
 export type MakeVersion = (
   base: Snapshot | undefined,
   options: WorkOptions & { version: number },
@@ -216,6 +219,7 @@ async function attemptVersion(
     // A branch that was deleted and created anew may have the same number, but not the same content.
     if (current && !isSame(current.record, findVersion(writer, id, found, branch).record)) return undefined
     require?.(writer, found)
+    if (current && changed.snapshot === base) return { version: current.version }
     putVersion(writer, table.id, branch, version, versionOf(changed.snapshot, transactionId, now))
     return { version }
   })

@@ -1,0 +1,71 @@
+import { ahead } from './ahead.ts'
+import type { Bitmap } from './bitmap.ts'
+import { readLive } from './deletions.ts'
+import { readWhole } from './fragment-whole.ts'
+import { writeFragment } from './fragment-write.ts'
+import { Gatherer } from './gather.ts'
+import type { FragmentEntry } from './manifest.ts'
+import type { Storage } from './objects.ts'
+import type { Pace } from './pace.ts'
+import { runsOf } from './row-runs.ts'
+import type { LoadedSnapshot } from './snapshot.ts'
+
+/** A fragment whose rows went into a new one. */
+export interface Source {
+  readonly path: string
+  readonly rows: number
+  /** Rows that were not deleted then; undefined when none was. */
+  readonly live: Bitmap | undefined
+  readonly deletions: string | undefined
+  /** Where its first row lies among the new ones. */
+  readonly start: number
+}
+
+/** Fragments that were written to take the place of others. */
+export interface Merged {
+  readonly sources: ReadonlyMap<string, Source>
+  readonly rows: number
+  readonly written: readonly FragmentEntry[]
+}
+
+/** Small fragments that are read before it is their turn. */
+const depth = 8
+const smallBytes = 4 * 1024 * 1024
+
+/** Writes the rows of some fragments that are not deleted as one, or as few as there can be. */
+export async function merge(
+  storage: Storage,
+  { prefix, schema }: LoadedSnapshot,
+  entries: readonly FragmentEntry[],
+  pace: Pace,
+  onRows: (rows: number) => void,
+): Promise<Merged> {
+  const sources = new Map<string, Source>()
+  const gathered = new Gatherer(schema.fields)
+  let start = 0
+  const read = async (entry: FragmentEntry) => ({
+    entry,
+    columns: await readWhole(storage, prefix, schema, entry),
+    live: await readLive(storage, prefix, entry),
+  })
+  const areSmall = entries.every(({ size }) => size <= smallBytes)
+  for await (const { entry, columns, live } of ahead(each(entries), read, areSmall ? depth : 0)) {
+    const { path, rows, deletions } = entry
+    const left = live && runsOf(live, rows, 0, rows)
+    gathered.add(columns, left?.runs)
+    sources.set(path, { path, rows, live, deletions: deletions?.path, start })
+    start += left ? left.rows : rows
+    onRows(rows)
+    if (pace.due) await pace.rest()
+  }
+  const written: FragmentEntry[] = []
+  for (const batches of await gathered.finish(pace)) {
+    written.push(await writeFragment(storage, prefix, schema, batches, pace))
+    await pace.rest()
+  }
+  return { sources, rows: start, written }
+}
+
+async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items
+}

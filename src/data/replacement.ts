@@ -1,0 +1,100 @@
+import { addRow, allRows, type Bitmap, countRows, forEachRow, hasRow, isEmpty, noRows } from './bitmap.ts'
+import { readLive, writeDeletions } from './deletions.ts'
+import type { FragmentEntry } from './manifest.ts'
+import type { Merged, Source } from './merge.ts'
+import type { Storage } from './objects.ts'
+import { pays } from './optimize-plan.ts'
+
+/**
+ * Merged fragments that can take the place of what they were made of in a later version, too: rows that were
+ * deleted since are marked as deleted in the new fragments.
+ */
+export class Replacement {
+  readonly #storage: Storage
+  readonly #prefix: string
+  readonly #merged: Merged
+  /** What it was for the last version asked about, which usually comes again with rows added elsewhere. */
+  #last: { readonly key: string; readonly entries: readonly FragmentEntry[] | undefined } | undefined
+
+  constructor(storage: Storage, prefix: string, merged: Merged) {
+    this.#storage = storage
+    this.#prefix = prefix
+    this.#merged = merged
+  }
+
+  get paths(): Iterable<string> {
+    return this.#merged.sources.keys()
+  }
+
+  /** Whether the second of two sources came after the first. */
+  comesAfter(first: string, second: string): boolean {
+    const { sources } = this.#merged
+    return sources.get(second)!.start > sources.get(first)!.start
+  }
+
+  /**
+   * The fragments that hold just the rows which are left of some sources, given in their order; undefined
+   * when there are none, or when they are not worth it. A source that is not given has no row left.
+   */
+  async inPlaceOf(found: readonly FragmentEntry[]): Promise<readonly FragmentEntry[] | undefined> {
+    const { sources, written } = this.#merged
+    const changed = found.filter(({ path, deletions }) => sources.get(path)!.deletions !== deletions?.path)
+    if (changed.length === 0 && found.length === sources.size) return written
+    const key = found.map(({ path, deletions }) => `${path} ${deletions?.path ?? ''}`).join('\n')
+    if (this.#last?.key !== key) this.#last = { key, entries: await this.#without(found) }
+    return this.#last.entries
+  }
+
+  async #without(found: readonly FragmentEntry[]): Promise<readonly FragmentEntry[] | undefined> {
+    const { sources, rows } = this.#merged
+    const byPath = new Map(found.map((entry) => [entry.path, entry]))
+    const deleted = noRows(rows)
+    for (const source of sources.values()) {
+      const fits = await this.#mark(source, byPath.get(source.path), deleted)
+      if (!fits) return undefined
+    }
+    // With most rows deleted again, the old fragments are the better ones.
+    if (countRows(deleted) * 2 > rows) return undefined
+    const entries = await this.#deleting(deleted)
+    return pays(found, entries) ? entries : undefined
+  }
+
+  /** Marks the new rows that are gone from a source; false when it has rows again that were deleted then. */
+  async #mark(source: Source, now: FragmentEntry | undefined, deleted: Bitmap): Promise<boolean> {
+    if (now && now.deletions?.path === source.deletions) return true
+    const then = source.live ?? allRows(source.rows)
+    const live = now
+      ? ((await readLive(this.#storage, this.#prefix, now)) ?? allRows(source.rows))
+      : undefined
+    if (live?.some((word, i) => (word & ~then[i]!) !== 0)) return false
+    let row = source.start
+    forEachRow(then, (old) => {
+      if (live === undefined || !hasRow(live, old)) addRow(deleted, row)
+      row++
+    })
+    return true
+  }
+
+  /** The new fragments without the rows marked. */
+  async #deleting(deleted: Bitmap): Promise<FragmentEntry[]> {
+    const entries: FragmentEntry[] = []
+    let start = 0
+    for (const entry of this.#merged.written) {
+      const part = partOf(deleted, start, entry.rows)
+      start += entry.rows
+      if (isEmpty(part)) entries.push(entry)
+      else if (countRows(part) < entry.rows) {
+        const deletions = await writeDeletions(this.#storage, this.#prefix, entry.rows, part)
+        entries.push({ ...entry, deletions })
+      }
+    }
+    return entries
+  }
+}
+
+/** The bits from `start` on, as many as there are rows. */
+function partOf(bitmap: Bitmap, start: number, rows: number): Bitmap {
+  const part = noRows(rows)
+  for (let row = 0; row < rows; row++) if (hasRow(bitmap, start + row)) addRow(part, row)
+  return part
+}

@@ -1,0 +1,68 @@
+import * as v from 'valibot'
+import { branch, changeFields, flag, requestFields, tableIdentifier, version } from '../model/fields.ts'
+import { operation } from './support/operation.ts'
+import { optimize } from './support/optimize.ts'
+
+/** A whole number within bounds. */
+function between(least: number, most: number) {
+  const message = `must be a whole number from ${least.toLocaleString('en')} to ${most.toLocaleString('en')}`
+  return v.nullish(
+    v.pipe(v.number(message), v.safeInteger(message), v.minValue(least, message), v.maxValue(most, message)),
+  )
+}
+
+const shareMessage = 'must be a number from 0 to 1'
+
+/**
+ * Merges a table's small fragments and writes those anew that have many deleted rows, in a new version with
+ * the same rows in the same order; where there is nothing to do it makes no version, and `optimized` is false.
+ * Earlier versions, tags and other branches keep what they have; `catalog.vacuum()` frees the space of
+ * fragments that no version needs any more. What others insert and delete meanwhile is kept.
+ *
+ * A merged fragment has at most `target_rows` rows (1,048,576 unless given) and about `target_bytes` bytes
+ * (128 MiB), which also bounds the memory it takes. A fragment counts as small up to half of that, and is
+ * written anew for its deleted rows from `min_deleted_share` of them on (0.1). The numbers of the answer tell
+ * of the whole table, but for `rewritten_rows`.
+ *
+ * ```ts
+ * const { fragments_before, fragments_after } = await catalog.optimizeTable({ id: ['prod', 'flights'] })
+ * ```
+ */
+export const optimizeTable = operation({
+  name: 'optimizeTable',
+  summary: 'Merge the small fragments of a table, and drop deleted rows from its files.',
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    branch,
+    target_rows: between(64, 16_777_216),
+    target_bytes: between(65_536, 1_073_741_824),
+    min_deleted_share: v.nullish(
+      v.pipe(v.number(shareMessage), v.minValue(0, shareMessage), v.maxValue(1, shareMessage)),
+    ),
+  }),
+  response: v.object({
+    ...changeFields,
+    optimized: flag,
+    version,
+    rows: version,
+    rewritten_rows: version,
+    fragments_before: version,
+    fragments_after: version,
+    bytes_before: version,
+    bytes_after: version,
+  }),
+  errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
+  changes: true,
+  run: (core, { id, branch, target_rows, target_bytes, min_deleted_share }, options) =>
+    optimize(
+      core,
+      { id, branch },
+      {
+        targetRows: target_rows ?? undefined,
+        targetBytes: target_bytes ?? undefined,
+        minDeletedShare: min_deleted_share ?? undefined,
+      },
+      options,
+    ),
+})
