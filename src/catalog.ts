@@ -201,6 +201,12 @@ export function localHandle(
   core: Core,
   run: Backing['run'] = (operation, request, options) => runOperation(core, operation, request, options),
 ): LocalCatalog {
-  const handle = createHandle({ run, close: () => core.store.close() })
+  const handle = createHandle({
+    run,
+    close: async () => {
+      await core.background?.stop()
+      await core.store.close()
+    },
+  })
   return Object.assign(handle, { vacuum: (options?: VacuumOptions) => vacuum(core, options) })
 }

@@ -3,6 +3,7 @@ import type { Content } from './content/content.ts'
 import type { TableEngine } from './data/index.ts'
 import { CatalogError } from './errors.ts'
 import { idSource } from './model/ids.ts'
+import { type BackgroundOptimize, background } from './operations/support/background.ts'
 import type { Core, Settings, StorageOptionsHook } from './operations/support/core.ts'
 import { markInterval } from './operations/support/housekeeping.ts'
 import type { ContentRoot } from './operations/support/places.ts'
@@ -40,6 +41,14 @@ export interface CatalogOptions {
   readonly cacheBytes?: number
   /** How many operations change rows at the same time; others are Queued. Default: 16. */
   readonly concurrency?: number
+  /**
+   * Whether tables that change much are optimized by themselves, as `optimizeTable` does: `'background'` looks
+   * at a table every 64 versions and merges its small fragments while others go on reading and writing. It
+   * leaves alone large fragments that little would be added to. Default: `'off'`.
+   */
+  readonly optimize?: 'off' | 'background' | BackgroundOptimize
+  /** Told of errors in work that nobody waits for. Default: a process warning. */
+  readonly onError?: (error: unknown) => void
   /** Tells the time in milliseconds since the epoch. Default: the system's clock. */
   readonly now?: () => number
   /** Makes internal ids and transaction ids, later ones sorting after earlier ones. Default: ULIDs. */
@@ -68,7 +77,7 @@ export function makeCore(
 ): Core {
   const now = options.now ?? Date.now
   const settings = settingsOf(options)
-  return {
+  const core: Core = {
     store,
     catalog,
     places: { roots },
@@ -82,6 +91,13 @@ export function makeCore(
     // Begins anywhere, so that many short-lived processes leave as many marks as they should.
     changes: { count: Math.floor(Math.random() * markInterval(settings.transactionCount)) },
   }
+  const { optimize = 'off', onError = warn } = options
+  if (optimize === 'off') return core
+  return { ...core, background: background(core, optimize === 'background' ? {} : optimize, onError) }
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error))
 }
 
 function settingsOf(options: CatalogOptions): Settings {

@@ -21,6 +21,7 @@ interface Typed {
   readonly root?: string
   readonly locationRoot?: readonly string[]
   readonly managedVersioning?: boolean
+  readonly optimize?: boolean
   readonly log: 'debug' | 'info' | 'warn' | 'error'
 }
 
@@ -56,6 +57,7 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
     .option('--root <url>', "where new tables' locations are chosen (default: in the directory)")
     .option('--location-root <folder>', 'a further folder for file: locations (repeat it)', collect)
     .option('--managed-versioning', 'tell clients to keep versions through the catalog')
+    .option('--optimize', 'merge small fragments of tables in the background')
     .addOption(
       new Option('--log <level>', 'least level that is logged, on standard error')
         .choices(['debug', 'info', 'warn', 'error'])
@@ -97,11 +99,12 @@ function jwtOf({ jwksUrl, issuer, audience, algorithms }: Typed) {
   return { jwksUrl, issuer, audience, algorithms: algorithms.split(',').map((name) => name.trim()) }
 }
 
-function catalogOptions({ root, locationRoot, managedVersioning }: Typed): CatalogOptions {
+function catalogOptions({ root, locationRoot, managedVersioning, optimize }: Typed): CatalogOptions {
   return {
     ...(root === undefined ? {} : { tableRoot: root }),
     ...(locationRoot === undefined ? {} : { locationRoots: locationRoot }),
     ...(managedVersioning === undefined ? {} : { managedVersioning }),
+    ...(optimize ? { optimize: 'background' } : {}),
   }
 }
 

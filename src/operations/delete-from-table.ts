@@ -27,6 +27,7 @@ export const deleteFromTable = operation({
         async () =>
           applying(id, engine.deleteRows(predicate)),
     )
+    core.background?.changed({ id, branch }, version)
     return { version, num_deleted_rows: affected, transaction_id }
   },
 })

@@ -61,6 +61,7 @@ export const insertIntoTable = operation({
         }
       },
     )
+    core.background?.changed({ id, branch }, version)
     return { version, num_inserted_rows: affected, transaction_id }
   },
 })

@@ -45,7 +45,7 @@ export function linearize(worlds: readonly World[], calls: readonly Call[]): Wor
 
 /** The world after a call, or undefined when it would not have come to what it came to. */
 function step(world: World, { command, outcome: actual }: Call): World | undefined {
-  const { state, outcome } = predict(world.state, world.binding.toSymbols(command))
+  const { state, outcome } = predict(world.state, world.binding.toSymbols(command), actual)
   const binding = world.binding.copy()
   return binding.matches(outcome, actual) ? { state, binding } : undefined
 }

@@ -20,6 +20,7 @@ import { numbered } from './support/rows.ts'
  * Every error that an operation lists, made to happen. Each catalog holds:
  *   n, n$inner  a namespace with a declared table in it
  *   rows        three rows: version 1, tag `x` on it, branch `dev` with tag `y`
+ *   pieces      two fragments
  *   declared    no version
  *   away        declared at a location out of reach
  *   foreign     registered, its content another engine's
@@ -33,6 +34,8 @@ async function seed(catalog: Catalog, folder: string): Promise<string> {
   await catalog.createTableTag({ id: ['rows'], tag: 'x', version: 1 })
   await catalog.createTableBranch({ id: ['rows'], name: 'dev' })
   await catalog.createTableTag({ id: ['rows'], tag: 'y', version: 1, branch: 'dev' })
+  await catalog.createTable({ id: ['pieces'], data: numbered(3) })
+  await catalog.insertIntoTable({ id: ['pieces'], data: numbered(3) })
   await catalog.declareTable({ id: ['declared'] })
   await catalog.declareTable({ id: ['away'], location: 's3://bucket/away' })
   await catalog.registerTable({ id: ['foreign'], location: 's3://bucket/foreign' })
@@ -224,6 +227,15 @@ const refusals: {
     },
     ConcurrentModification: inTheStore,
   },
+  optimizeTable: {
+    TableNotFound: noTable(),
+    TableBranchNotFound: noBranch(),
+    InvalidTableState: {
+      request: { id: ['declared'] },
+      says: ['declared and has no rows', 'Insert rows first'],
+    },
+    ConcurrentModification: inTheStore,
+  },
   listTableVersions: { TableNotFound: noTable(), TableBranchNotFound: noBranch() },
   describeTableVersion: {
     TableNotFound: noTable({ version: 1 }),
@@ -348,6 +360,7 @@ const changes: { readonly [Name in OperationName]?: object } = {
   insertIntoTable: { ...rows, data },
   deleteFromTable: { ...rows, predicate: 'true' },
   updateTableSchemaMetadata: { ...rows, metadata: {} },
+  optimizeTable: { id: ['pieces'] },
   createTableVersion: { ...client, version: 3, ...entry },
   batchCreateTableVersions: { entries: [{ ...client, version: 3, ...entry }] },
   batchDeleteTableVersions: { ...client, ranges: [{ start_version: 2, end_version: -1 }] },

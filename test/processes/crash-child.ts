@@ -78,6 +78,15 @@ async function changeRows(task: number): Promise<never> {
   }
 }
 
+/** Merges the fragments of the table that the others change, over and over. */
+async function optimize(): Promise<never> {
+  for (;;) {
+    await sleep(5)
+    const merged = catalog.optimizeTable({ id: [rowsTable], min_deleted_share: 0 })
+    await done(merged.then(({ optimized }) => optimized && say('optimized')))
+  }
+}
+
 /** Renames a table over and over, between two namespaces. */
 async function move(task: number): Promise<never> {
   const { tables } = await catalog.listTables({ id: ['moves'] })
@@ -135,4 +144,5 @@ await Promise.all([
   ...returnTasks.map(leaveAndReturn),
   dropAndDeclare(),
   clear(),
+  optimize(),
 ])

@@ -20,6 +20,7 @@ const report: Report = {
   commits: [],
   inserted: [],
   deleted: [],
+  merged: [],
 }
 
 /** Runs one call; counts how it failed, unless the race explains that. */
@@ -107,13 +108,17 @@ async function commitBatches(): Promise<void> {
   }
 }
 
-/** Inserts rows into the table all share, and deletes some of its own. */
+/** Inserts rows into the table all share, deletes some of its own, and merges the fragments of all. */
 async function changeRows(): Promise<void> {
   const id = ['rows']
   for (let n = 0; n < sizes.inserts; n++) {
     const note = `${me}-${n}`
     await catalog.insertIntoTable({ id, data: [{ id: n, note }], schema: columns })
     report.inserted.push(note)
+    if (n % 10 === 5) {
+      const { optimized, version } = await catalog.optimizeTable({ id })
+      if (optimized) report.merged.push(version)
+    }
     if (n % 4 !== 3) continue
     const gone = `${me}-${n - 1}`
     await catalog.deleteFromTable({ id, predicate: `note = '${gone}'` })

@@ -26,4 +26,6 @@ export interface Report {
   readonly commits: string[]
   readonly inserted: string[]
   readonly deleted: string[]
+  /** Versions that merged the rows of all. */
+  readonly merged: number[]
 }

@@ -104,7 +104,9 @@ describe('several processes on one catalog', () => {
     expect(notes.sort()).toEqual(inserted.filter((note) => !deleted.has(note)).sort())
 
     const { versions } = await catalog.listTableVersions({ id: ['rows'], limit: 10_000 })
-    const changes = inserted.length + deleted.size
+    const merged = reports.flatMap((report) => report.merged)
+    expect(merged.length).toBeGreaterThan(0)
+    const changes = inserted.length + deleted.size + merged.length
     expect(versions.map(({ version }) => version)).toEqual(
       Array.from({ length: changes + 1 }, (_, i) => i + 1),
     )

@@ -3,6 +3,7 @@ import type { TableEngine } from '../../data/index.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import type { CatalogRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
+import type { Background } from './background.ts'
 import type { Places } from './places.ts'
 import type { AuthorizeHook } from './run.ts'
 import type { Slots } from './turns.ts'
@@ -26,6 +27,8 @@ export interface Core {
   readonly inTurn: <T>(key: string, work: () => Promise<T>) => Promise<T>
   /** How much work on rows runs at once. */
   readonly slots: Slots
+  /** Optimizes tables by itself, if the catalog is to. */
+  readonly background?: Background
   /** Counts changes, so that old transaction records are cleared now and then. */
   readonly changes: { count: number }
 }

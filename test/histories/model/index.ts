@@ -20,12 +20,19 @@ export interface Command {
 /** What a call comes to: an answer, or the code of an error. */
 export type Outcome = { readonly answer: unknown } | { readonly error: ErrorCode }
 
-/** What the model says a command comes to, and the state after it. The state given stays as it is. */
-export function predict(before: State, { operation, request }: Command): { state: State; outcome: Outcome } {
+/**
+ * What the model says a command comes to, and the state after it. The state given stays as it is. `actual` is
+ * what it came to, for what the catalog alone decides.
+ */
+export function predict(
+  before: State,
+  { operation, request }: Command,
+  actual?: Outcome,
+): { state: State; outcome: Outcome } {
   const state = structuredClone(before)
   try {
-    const run = model[operation] as (state: State, request: object) => unknown
-    return { state, outcome: { answer: run(state, request) } }
+    const run = model[operation] as (state: State, request: object, actual: unknown) => unknown
+    return { state, outcome: { answer: run(state, request, actual && 'answer' in actual && actual.answer) } }
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     return { state: before, outcome: { error: error.code } }

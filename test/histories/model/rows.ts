@@ -49,6 +49,29 @@ export const rows = {
     return { metadata, transaction_id }
   },
 
+  /** The rows stay as they are. Whether there is something to merge, and so a version, the catalog knows. */
+  optimizeTable(
+    state: State,
+    { id, branch }: Request<'optimizeTable'>,
+    actual: { readonly optimized?: boolean; readonly transaction_id?: string } | undefined,
+  ) {
+    const { number, found } = findVersionOfRows(state, id, branch, undefined)
+    const told = {
+      rows: found.rows.length,
+      rewritten_rows: '#any',
+      fragments_before: '#any',
+      fragments_after: '#any',
+      bytes_before: '#any',
+      bytes_after: '#any',
+    }
+    if (actual && actual.optimized !== true) {
+      // It saw something to merge that others have merged, or replaced, since.
+      const transaction = actual.transaction_id ? recorded(state, 'OptimizeTable', id) : {}
+      return { optimized: false, version: number, ...told, ...transaction }
+    }
+    return { optimized: true, ...told, ...change(state, 'OptimizeTable', id, branch, (base) => base) }
+  },
+
   restoreTable(state: State, { id, version, branch }: Request<'restoreTable'>) {
     const old = ours(findVersion(findTable(state, id), branchName(branch), version).found)
     const { transaction_id } = change(state, 'RestoreTable', id, branch, () => old)
@@ -118,11 +141,21 @@ function select(
   version: number | null | undefined,
   predicate: string | null | undefined,
 ): readonly Row[] {
+  const { rows } = findVersionOfRows(state, id, branch, version).found
+  return predicate == null ? rows : rows.filter((row) => predicates[predicate]!(row) === true)
+}
+
+function findVersionOfRows(
+  state: State,
+  id: Identifier,
+  branch: string | null | undefined,
+  version: number | null | undefined,
+): { number: number; found: WithRows } {
   const table = findTable(state, id)
   const name = branchName(branch)
   if (version == null && findBranch(table, name).latest === null) throw new Refused('InvalidTableState')
-  const { rows } = ours(findVersion(table, name, version).found)
-  return predicate == null ? rows : rows.filter((row) => predicates[predicate]!(row) === true)
+  const { number, found } = findVersion(table, name, version)
+  return { number, found: ours(found) }
 }
 
 /** Refuses a version that another engine wrote. */
