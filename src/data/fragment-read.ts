@@ -5,6 +5,7 @@ import { dictionaryTypesOf } from './arrow/dictionary-ids.ts'
 import { type BatchHeader, readMessage } from './arrow/ipc-message.ts'
 import type { FragmentEntry } from './manifest.ts'
 import { brokenObject, readRange, type Storage } from './objects.ts'
+import { wholeObject } from './whole-object.ts'
 
 /** The rows of a fragment: its columns that were asked for, at their index in the schema. */
 export interface FragmentRows {
@@ -12,8 +13,11 @@ export interface FragmentRows {
   readonly columns: readonly (AnyBatch | undefined)[]
 }
 
+/** Bytes up to which a fragment is read as a whole: one file opened instead of one for each part. */
+const smallBytes = 64 * 1024
+
 /**
- * Reads columns of a fragment: their bytes and no others. The schema's dictionaries must be numbered by
+ * Reads columns of a fragment: their bytes and no others, unless it is small. The schema's dictionaries must be numbered by
  * `numberDictionaries`. What is missing, cut off or damaged is `InvalidTableState`.
  */
 export async function readColumns(
@@ -23,6 +27,9 @@ export async function readColumns(
   entry: FragmentEntry,
   indices: Iterable<number>,
 ): Promise<FragmentRows> {
+  if (entry.size <= smallBytes) {
+    storage = { ...storage, content: wholeObject(storage.content, prefix + entry.path) }
+  }
   const columns: (AnyBatch | undefined)[] = schema.fields.map(() => undefined)
   await Promise.all(
     Array.from(new Set(indices), async (index) => {
