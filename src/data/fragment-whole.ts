@@ -11,12 +11,13 @@ import { wholeObject } from './whole-object.ts'
  * drive out what is read often.
  */
 export async function readWhole(
-  { content }: Storage,
+  storage: Storage,
   prefix: string,
   schema: Schema,
   entry: FragmentEntry,
 ): Promise<readonly AnyBatch[]> {
-  const storage = { content: wholeObject(content, prefix + entry.path), cache: new ByteCache(0) }
-  const { columns } = await readColumns(storage, prefix, schema, entry, schema.fields.keys())
+  const content = wholeObject(storage.content, prefix + entry.path)
+  const past = { ...storage, content, cache: new ByteCache(0) }
+  const { columns } = await readColumns(past, prefix, schema, entry, schema.fields.keys())
   return columns as readonly AnyBatch[]
 }
