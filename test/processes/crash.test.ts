@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { test } from 'vitest'
 import { compiled } from './compiled.ts'
 import { CrashRun } from './crash-run.ts'
 
@@ -16,10 +16,9 @@ test.concurrent.each([
   async ({ kills, faults }) => {
     await using script = await compiled('crash-child.ts')
     const run = await CrashRun.begin(script.path, faults)
-    for (let n = 0; n < kills; n++) await run.kill()
+    // A busy machine may kill many processes before their disk has failed once.
+    const isTried = () => run.acknowledged.total > kills && (faults === 0 || run.acknowledged.faults > 0)
+    for (let n = 0; n < kills || !isTried(); n++) await run.kill()
     await run.end()
-    const { total, faults: injected } = run.acknowledged
-    expect(total).toBeGreaterThan(kills)
-    if (faults > 0) expect(injected).toBeGreaterThan(0)
   },
 )
