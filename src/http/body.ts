@@ -127,6 +127,7 @@ function checkHeaders(headers: IncomingHttpHeaders, kind: Route['body']): void {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw invalid(`The body is encoded with ${JSON.stringify(encoding)}. Send it without Content-Encoding.`)
   }
+  if (kind !== 'arrow' && headers['content-type'] === jsonType) return
   const type =
     /^[^;]*/
       .exec(headers['content-type'] ?? '')?.[0]
