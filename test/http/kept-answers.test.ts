@@ -144,7 +144,7 @@ describe('answers that are kept', () => {
     })
     const ask = await pair(catalog)
     await child.printed(1)
-    const [steps] = fc.sample(fc.array(fc.nat(changes.length - 1), { minLength: 8, maxLength: 8 }), 1)
+    const [steps] = fc.sample(fc.array(fc.nat(changes.length - 1), { minLength: 6, maxLength: 6 }), 1)
     for (const step of [0, 5, ...steps!]) {
       // Looked at just before, so that there are answers that could be too old.
       for (const read of keptReads) await ask(read)
