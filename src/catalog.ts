@@ -9,8 +9,8 @@ import { CatalogError, invalid } from './errors.ts'
 import { type Backing, type Catalog, createHandle } from './handle.ts'
 import { type CatalogOptions, makeCore, openCore } from './local.ts'
 import type { Core } from './operations/support/core.ts'
+import { runKeeping } from './operations/support/keeping.ts'
 import { type ContentRoot, folderUrl } from './operations/support/places.ts'
-import { runOperation } from './operations/support/run.ts'
 import { type VacuumOptions, type VacuumReport, vacuum } from './operations/support/vacuum.ts'
 import type { CatalogRecord } from './store/records.ts'
 import type { Store } from './store/store.ts'
@@ -199,7 +199,7 @@ async function furtherRoots({ locationRoots = [] }: CatalogOptions): Promise<Con
 /** The handle of an open catalog. `run` stands between it and the operations, where something has to. */
 export function localHandle(
   core: Core,
-  run: Backing['run'] = (operation, request, options) => runOperation(core, operation, request, options),
+  run: Backing['run'] = (operation, request, options) => runKeeping(core, operation, request, options),
 ): LocalCatalog {
   const handle = createHandle({
     run,

@@ -3,7 +3,8 @@ import type { Reader, Store, StoreFeatures, Writer } from '../store/store.ts'
 import { closedError, nestedError, runBody } from './body.ts'
 import { LmdbReader, LmdbWriter } from './lmdb/access.ts'
 import { acquire, type Environment, type LmdbStoreOptions, release } from './lmdb/environment.ts'
-import { storeFailure } from './lmdb/failure.ts'
+import { explain, storeFailure } from './lmdb/failure.ts'
+import { markState, readState } from './lmdb/state.ts'
 
 export { type LmdbStoreOptions, storeFiles } from './lmdb/environment.ts'
 
@@ -73,6 +74,15 @@ class LmdbDirectoryStore implements LmdbStore {
     }
   }
 
+  state(): number | undefined {
+    this.#refuse()
+    try {
+      return readState(this.#environment)
+    } catch (error) {
+      throw explain(error, this.path)
+    }
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#finish()
     return this.#closing
@@ -90,7 +100,9 @@ class LmdbDirectoryStore implements LmdbStore {
         try {
           result = runBody(body, writer)
           if (writer.failure) throw writer.failure
+          if (writer.changed) markState(environment)
         } catch (error) {
+          environment.marked = undefined
           thrown = { error }
           throw error
         } finally {
@@ -99,6 +111,7 @@ class LmdbDirectoryStore implements LmdbStore {
         }
       })
     } catch (error) {
+      environment.marked = undefined
       if (thrown) throw thrown.error
       throw await storeFailure(error, this.path)
     }

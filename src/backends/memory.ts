@@ -33,6 +33,8 @@ const features: StoreFeatures = Object.freeze({ durable: false, multiProcess: fa
 class ImmerStore implements MemoryStore {
   readonly features = features
   #state: MemorySnapshot
+  /** How often the state was replaced. A snapshot put back is told from itself before. */
+  #changes = 0
   #closed = false
   #busy = false
 
@@ -60,11 +62,17 @@ class ImmerStore implements MemoryStore {
         result = runBody(body, writer)
         draft.entries = castDraft(writer.tree())
       })
+      this.#changes++
     } finally {
       writer.ended = true
       this.#busy = false
     }
     return result!
+  }
+
+  state(): number {
+    this.#refuseClosed()
+    return this.#changes
   }
 
   async close(): Promise<void> {
@@ -81,6 +89,7 @@ class ImmerStore implements MemoryStore {
     this.#refuseClosed()
     if (this.#busy) throw nestedError()
     this.#state = snapshot
+    this.#changes++
   }
 
   fork(): MemoryStore {

@@ -19,20 +19,27 @@ const uncounted = 64 * 1024
  * Reads a body whole. Its size is checked against the limit as it arrives, before it is kept, and its bytes
  * count in the gate's budget until they are released.
  */
-export async function readBody(
+export function readBody(
   stream: Readable,
   headers: IncomingHttpHeaders,
   kind: Route['body'],
   gate: Gate,
-): Promise<Body> {
+): Body | Promise<Body> {
   const declared = headers['content-length']
   const length = declared === undefined ? undefined : Number(declared)
   if (length === 0 || (length === undefined && headers['transfer-encoding'] === undefined)) return none
   checkHeaders(headers, kind)
   const limit = kind === 'arrow' ? gate.limits.arrowBytes : gate.limits.jsonBytes
   if (length !== undefined && length > limit) throw tooLarge(limit)
-  if (length !== undefined) return readKnown(stream, length, gate)
+  if (length !== undefined) return readArrived(stream, length) ?? readKnown(stream, length, gate)
   return readUnknown(stream, limit, gate)
+}
+
+/** A small body that is there already, as it mostly is. Listening for its events would take several times as long. */
+function readArrived(stream: Readable, length: number): Body | undefined {
+  if (length > uncounted || stream.readableLength !== length || stream.errored) return undefined
+  const bytes = stream.read() as Buffer | null
+  return bytes === null ? undefined : { bytes, release: none.release }
 }
 
 async function readKnown(stream: Readable, length: number, { bodies }: Gate): Promise<Body> {
@@ -120,6 +127,7 @@ function checkHeaders(headers: IncomingHttpHeaders, kind: Route['body']): void {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw invalid(`The body is encoded with ${JSON.stringify(encoding)}. Send it without Content-Encoding.`)
   }
+  if (kind !== 'arrow' && headers['content-type'] === jsonType) return
   const type =
     /^[^;]*/
       .exec(headers['content-type'] ?? '')?.[0]

@@ -19,6 +19,7 @@ export function isLanceDb(headers: IncomingHttpHeaders): boolean {
 }
 
 export const lancedbDialect: Dialect = {
+  name: 'lancedb',
   // It writes identifiers into the path as they are.
   plusIsSpace: false,
   listing: 'children',
@@ -33,6 +34,7 @@ export const lancedbDialect: Dialect = {
 
 /** What the namespace client wants, and what a server set to list children gives to everybody. */
 export const namespaceDialect: Dialect = {
+  name: 'namespace',
   plusIsSpace: true,
   listing: 'children',
   request: (operation, request) => namespaceRequests[operation]?.(request) ?? request,

@@ -8,6 +8,7 @@ export type Fields = Readonly<Record<string, unknown>>
 
 /** Where a client departs from the protocol. What a dialect leaves out is as the service document says. */
 export interface Dialect {
+  readonly name: string
   /** Whether `+` in a path is a space. */
   readonly plusIsSpace: boolean
   /** What listings of tables answer, whatever the server is set to. */
@@ -24,7 +25,7 @@ export interface Dialect {
   readonly unknownRoute?: ErrorStatus
 }
 
-const protocol: Dialect = { plusIsSpace: true }
+const protocol: Dialect = { name: 'protocol', plusIsSpace: true }
 
 /** The dialect of whoever sends these headers, to a server set to this listing. */
 export function dialectOf(headers: IncomingHttpHeaders, listing: Dialect['listing'] | 'recursive'): Dialect {

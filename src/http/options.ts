@@ -67,6 +67,11 @@ export interface LimitOptions {
    * is answered 503 when there is no room for it. Default: 1 GiB.
    */
   readonly bodyBytes?: number | undefined
+  /**
+   * Most bytes of answers kept to be given again: those that follow from the catalog's records alone, and
+   * only until a record changes. 0 keeps none. Default: 32 MiB.
+   */
+  readonly answerBytes?: number | undefined
   /** Most requests under way at once; more are answered 503. Default: 512. */
   readonly inFlight?: number | undefined
   /** Most milliseconds the event loop may be late on average before requests are answered 503. Default: 1000. */
@@ -85,6 +90,7 @@ export function limitsOf(given: LimitOptions = {}): Limits {
     jsonBytes: given.jsonBytes ?? 16 * mebibyte,
     arrowBytes: given.arrowBytes ?? 256 * mebibyte,
     bodyBytes: given.bodyBytes ?? 1024 * mebibyte,
+    answerBytes: given.answerBytes ?? 32 * mebibyte,
     inFlight: given.inFlight ?? 512,
     eventLoopDelay: given.eventLoopDelay ?? 1_000,
     retryAfter: given.retryAfter ?? 1,

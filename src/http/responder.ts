@@ -1,6 +1,8 @@
 import type { Readable } from 'node:stream'
 import { CatalogError } from '../errors.ts'
 import type { Catalog } from '../handle.ts'
+import { Kept, keeping } from '../operations/support/keeping.ts'
+import type { OperationOptions } from '../operations/support/operation.ts'
 import { type Answer, answerOf, jsonUtf8 } from './answer.ts'
 import { presentedToken } from './auth.ts'
 import { authorizer } from './authorize.ts'
@@ -19,11 +21,11 @@ import { requestIdHeader } from './wire.ts'
 /** Answers requests for operations. It never fails: what goes wrong is an answer too. */
 export type Responder = (exchange: Exchange, body: Readable) => Promise<Answer>
 
-type Run = (request: Fields, options: { signal?: AbortSignal }) => Promise<Fields>
+type Run = (request: Fields, options: OperationOptions) => Promise<Fields | Kept<Answer>>
 
 /** Makes the responder for operations below `mounted` segments of path. */
 export function responder(serving: Serving, mounted: number): Responder {
-  const { options, gate, metrics, admit, rateLimit } = serving
+  const { options, gate, metrics, admit, rateLimit, kept } = serving
   const authorize = authorizer(options.authorize)
   const runs = options.catalog as unknown as Readonly<Record<keyof Catalog, Run>>
 
@@ -42,7 +44,8 @@ export function responder(serving: Serving, mounted: number): Responder {
     const address = await open(exchange, match)
     const { principal, raw } = exchange
     const dialect = exchange.dialect!
-    const body = await readBody(stream, raw.headers, route.body, gate)
+    const reading = readBody(stream, raw.headers, route.body, gate)
+    const body = reading instanceof Promise ? await reading : reading
     try {
       const content = route.body === 'arrow' ? body.bytes : parseJson(body.bytes)
       const built = buildRequest(match, address, content, raw.headers, principal)
@@ -50,9 +53,15 @@ export function responder(serving: Serving, mounted: number): Responder {
       await authorize.members(principal, operation, asked, () => exchange.info(content))
       const children = listsChildren(operation) && dialect.listing === 'children'
       const final = children ? childrenRequest(operation, asked) : asked
-      const done = await runs[operation](final, route.rows ? { signal: goneSignal(exchange) } : {})
-      const response = children ? childrenResponse(operation, final, done) : done
-      return answerOf(route, response, dialect.response?.(operation, response) ?? response)
+      const toAnswer = (done: Fields) => {
+        const response = children ? childrenResponse(operation, final, done) : done
+        return answerOf(route, response, dialect.response?.(operation, response) ?? response)
+      }
+      const done = await runs[operation](final, {
+        signal: route.rows ? goneSignal(exchange) : undefined,
+        [keeping]: kept.keeper(exchange, body.bytes, toAnswer),
+      })
+      return done instanceof Kept ? done.value : toAnswer(done)
     } finally {
       body.release()
     }

@@ -3,6 +3,7 @@ import { invalid } from '../errors.ts'
 import { type Authenticate, authenticator, type Principal } from './auth.ts'
 import type { Exchange } from './exchange.ts'
 import { Gate } from './gate.ts'
+import { KeptAnswers } from './kept-answers.ts'
 import { requireLocal } from './loopback.ts'
 import { Metrics } from './metrics.ts'
 import { limitsOf, type PluginOptions } from './options.ts'
@@ -13,6 +14,7 @@ export interface Serving {
   readonly options: PluginOptions
   readonly gate: Gate
   readonly metrics: Metrics
+  readonly kept: KeptAnswers
   /** Lets a request in, or fails with 401 or 403. */
   readonly admit: (exchange: Exchange) => Principal | undefined | Promise<Principal | undefined>
   readonly rateLimit: RateLimit | undefined
@@ -36,6 +38,7 @@ export async function openServing(fastify: FastifyInstance, options: PluginOptio
     options,
     gate,
     metrics: new Metrics(gate),
+    kept: new KeptAnswers(limits.answerBytes),
     admit: admission(auth === false ? undefined : await authenticator(auth)),
     rateLimit: options.rateLimit && (await rateLimit(fastify, options.rateLimit)),
     log: fastify.log,

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { identifier, requestFields, responseFields, stringMap } from '../model/fields.ts'
 import { rootId } from '../store/records.ts'
-import { operation } from './support/operation.ts'
+import { always, operation } from './support/operation.ts'
 import { findNamespace, namespaceRecord } from './support/resolve.ts'
 
 /** Answers with a namespace's properties; those of the root are always empty. */
@@ -12,6 +12,7 @@ export const describeNamespace = operation({
   response: v.object({ ...responseFields, properties: stringMap }),
   errors: ['NamespaceNotFound'],
   changes: false,
+  isFromStore: always,
   run: (core, { id }) =>
     core.store.read((reader) => {
       const found = findNamespace(reader, id)

@@ -7,7 +7,7 @@ import {
   tableVersion,
   version,
 } from '../model/fields.ts'
-import { operation } from './support/operation.ts'
+import { always, operation } from './support/operation.ts'
 import { findTable } from './support/resolve.ts'
 import { findVersion, toTableVersion } from './support/versions.ts'
 
@@ -19,6 +19,7 @@ export const describeTableVersion = operation({
   response: v.object({ ...responseFields, version: tableVersion }),
   errors: ['TableNotFound', 'TableBranchNotFound', 'TableVersionNotFound'],
   changes: false,
+  isFromStore: always,
   run: (core, { id, version, branch }) =>
     core.store.read((reader) => {
       const found = findVersion(reader, id, findTable(reader, id), branch, version)

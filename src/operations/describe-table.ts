@@ -83,6 +83,8 @@ export const describeTable = operation({
     'InvalidTableState',
   ],
   changes: false,
+  isFromStore: ({ check_declared, load_detailed_metadata, vend_credentials }) =>
+    !check_declared && !load_detailed_metadata && !vend_credentials,
   run: async (core, asked) => {
     const { table, found } = await core.store.read((reader) => select(reader, asked))
     const location = locationOf(core.places, table.id, table.record)

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
-import { operation } from './support/operation.ts'
+import { always, operation } from './support/operation.ts'
 import { findTable } from './support/resolve.ts'
 import { findTag } from './support/versions.ts'
 
@@ -12,6 +12,7 @@ export const getTableTagVersion = operation({
   response: v.object({ ...responseFields, version, branch: v.optional(text) }),
   errors: ['TableNotFound', 'TableTagNotFound'],
   changes: false,
+  isFromStore: always,
   run: (core, { id, tag }) =>
     core.store.read((reader) => {
       const found = findTag(reader, id, findTable(reader, id).id, tag)

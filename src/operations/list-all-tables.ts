@@ -11,5 +11,6 @@ export const listAllTables = operation({
   response: listTablesResponse,
   errors: [],
   changes: false,
+  isFromStore: listTables.definition.isFromStore!,
   run: (core, request, options) => listTables.definition.run(core, { ...request, id: [] }, options),
 })

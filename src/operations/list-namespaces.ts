@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { identifier, limit, name, pageToken, requestFields, responseFields, text } from '../model/fields.ts'
 import { keys, type NameRecord } from '../store/records.ts'
-import { operation } from './support/operation.ts'
+import { always, operation } from './support/operation.ts'
 import { pageOfEntries, readPage } from './support/paging.ts'
 import { findNamespace } from './support/resolve.ts'
 
@@ -23,6 +23,7 @@ export const listNamespaces = operation({
   response: v.object({ ...responseFields, namespaces: v.array(text), page_token: pageToken }),
   errors: ['NamespaceNotFound'],
   changes: false,
+  isFromStore: always,
   run: async (core, { id, page_token, limit, start_after }) => {
     const { items, ...more } = await readPage(
       core,

@@ -9,7 +9,7 @@ import {
   version,
 } from '../model/fields.ts'
 import { type BranchRecord, keys, type VersionRecord } from '../store/records.ts'
-import { operation } from './support/operation.ts'
+import { always, operation } from './support/operation.ts'
 import { pageOfEntries, readPage } from './support/paging.ts'
 import { findTable } from './support/resolve.ts'
 
@@ -34,6 +34,7 @@ export const listTableBranches = operation({
   response: v.object({ ...responseFields, branches: v.record(text, branchContents), page_token: pageToken }),
   errors: ['TableNotFound'],
   changes: false,
+  isFromStore: always,
   run: async (core, { id, page_token, limit }) => {
     const { items, ...more } = await readPage(
       core,

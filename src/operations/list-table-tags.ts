@@ -9,7 +9,7 @@ import {
   version,
 } from '../model/fields.ts'
 import { keys, type TagRecord, type VersionRecord } from '../store/records.ts'
-import { operation } from './support/operation.ts'
+import { always, operation } from './support/operation.ts'
 import { pageOfEntries, readPage } from './support/paging.ts'
 import { findTable } from './support/resolve.ts'
 
@@ -28,6 +28,7 @@ export const listTableTags = operation({
   response: v.object({ ...responseFields, tags: v.record(text, tagContents), page_token: pageToken }),
   errors: ['TableNotFound'],
   changes: false,
+  isFromStore: always,
   run: async (core, { id, page_token, limit }) => {
     const { items, ...more } = await readPage(
       core,

@@ -10,7 +10,7 @@ import {
   tableVersion,
 } from '../model/fields.ts'
 import { keys, type VersionRecord } from '../store/records.ts'
-import { operation } from './support/operation.ts'
+import { always, operation } from './support/operation.ts'
 import { pageOfEntries, readPage } from './support/paging.ts'
 import { findTable } from './support/resolve.ts'
 import { headOf, toTableVersion } from './support/versions.ts'
@@ -30,6 +30,7 @@ export const listTableVersions = operation({
   response: v.object({ ...responseFields, versions: v.array(tableVersion), page_token: pageToken }),
   errors: ['TableNotFound', 'TableBranchNotFound'],
   changes: false,
+  isFromStore: always,
   run: async (core, { id, branch, page_token, limit, descending }) => {
     const { items, ...more } = await readPage(
       core,

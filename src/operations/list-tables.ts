@@ -61,6 +61,8 @@ export const listTables = operation({
   response: listTablesResponse,
   errors: ['NamespaceNotFound'],
   changes: false,
+  // Which of the tables are declared only is told by their content.
+  isFromStore: ({ include_declared }) => include_declared !== false,
   run: async (core, asked) => {
     const { id, page_token, limit, delimiter: given, start_after } = asked
     const delimiter = checkDelimiter(given)

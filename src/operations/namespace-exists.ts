@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { identifier, requestFields, responseFields } from '../model/fields.ts'
-import { operation } from './support/operation.ts'
+import { always, operation } from './support/operation.ts'
 import { findNamespace } from './support/resolve.ts'
 
 /** Resolves when the namespace exists, and fails with `NamespaceNotFound` when it does not. */
@@ -11,6 +11,7 @@ export const namespaceExists = operation({
   response: v.object(responseFields),
   errors: ['NamespaceNotFound'],
   changes: false,
+  isFromStore: always,
   run: (core, { id }) =>
     core.store.read((reader) => {
       findNamespace(reader, id)

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { requestFields, responseFields, tableIdentifier, version } from '../model/fields.ts'
-import { operation } from './support/operation.ts'
+import { always, operation } from './support/operation.ts'
 import { findTable } from './support/resolve.ts'
 import { findVersion } from './support/versions.ts'
 
@@ -12,6 +12,7 @@ export const tableExists = operation({
   response: v.object(responseFields),
   errors: ['TableNotFound', 'TableVersionNotFound'],
   changes: false,
+  isFromStore: always,
   run: (core, { id, version }) =>
     core.store.read((reader) => {
       const table = findTable(reader, id)

@@ -2,10 +2,10 @@
  * What a catalog asks of the place it keeps its records in. A store is an ordered map from keys to plain
  * values with serializable transactions; it knows nothing of tables or namespaces.
  *
- * To write one: implement the five members of {@link Store}. Look at `backends/memory.ts` for a model.
- * Keys and values reach a store already checked: keys hold at least one part and encode to at most
- * {@link maxKeyBytes} bytes, strings in them are well-formed and hold no character below U+0005, and numbers
- * are finite.
+ * To write one: implement the members of {@link Store}; `state` may be left out. Look at `backends/memory.ts`
+ * for a model. Keys and values reach a store already checked: keys hold at least one part and encode
+ * to at most {@link maxKeyBytes} bytes, strings in them are well-formed and hold no character below U+0005, and
+ * numbers are finite.
  */
 export interface Store {
   /** What this store promises. The catalog and its test suites read the same object. */
@@ -23,6 +23,21 @@ export interface Store {
    * `body` is synchronous and has no effect but through its writer: a store may run it more than once.
    */
   write<T>(body: (writer: Writer) => T): Promise<T>
+
+  /**
+   * Says which state the store is in, at once and for next to nothing; without it, whoever keeps what it read
+   * cannot tell whether it still holds. Two calls on one store answer alike only if nothing was committed
+   * between them, by any process: all that was read between them is what a read would give now. A commit
+   * changes the state before it is acknowledged, and a state that is gone never comes back. Undefined when the
+   * store cannot tell. Not to be called inside a body.
+   *
+   * ```ts
+   * const before = store.state?.()
+   * const kept = await store.read(look)
+   * if (before !== undefined && store.state?.() === before) reuse(kept)   // what `look` gives, until it changes
+   * ```
+   */
+  state?(): number | string | undefined
 
   /** Finishes what is under way and lets go of everything. Harmless when called again. */
   close(): Promise<void>

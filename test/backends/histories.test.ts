@@ -57,8 +57,10 @@ async function follow(store: Store, groups: readonly (readonly Transaction[])[])
   await store.write((tx) => {
     for (const { key } of tx.range({})) tx.remove(key)
   })
+  let state = store.state!()
   for (const group of groups) {
     // Writes of one process begin in the order they were asked for.
+    const before = look(model)
     const answers = await Promise.all(
       group.map(({ steps, ends }) =>
         store
@@ -75,6 +77,8 @@ async function follow(store: Store, groups: readonly (readonly Transaction[])[])
       expect(answers[i]).toEqual(run(steps, changed))
       if (ends === 'returns') model = changed
     }
+    if (store.state!() === state) expect(look(model)).toEqual(before)
+    state = store.state!()
     expect(await store.read(look)).toEqual(look(model))
   }
 }

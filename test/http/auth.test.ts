@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { tokenVerifier } from '../../src/http/auth-tokens.ts'
 import { type AuthOptions, type AuthorizeRequest, fetchHandler, serve } from '../../src/http/index.ts'
 import { CatalogError, openCatalog } from '../../src/index.ts'
 import { arrowRows, arrowStream, expectProblem, serveInMemory } from './support/ask.ts'
@@ -33,6 +35,28 @@ describe('credentials', () => {
       expectProblem(reply, 401, 16, path)
       expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer realm="tabularium"/)
     }
+  })
+
+  it('are those of whoever holds exactly this token, for any tokens', () => {
+    const part = fc.constantFrom('a', 'b', 'é', '€', '\0', 'aaaaaaaa')
+    const anyToken = fc.array(part, { minLength: 8, maxLength: 12 }).map((parts) => parts.join(''))
+    const presented = fc.oneof(
+      anyToken,
+      fc.array(part, { maxLength: 30 }).map((parts) => parts.join('')),
+    )
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(anyToken, { minLength: 1, maxLength: 4 }),
+        fc.array(presented),
+        (held, tried) => {
+          const whose = tokenVerifier(held.map((one, i) => ({ token: one, name: String(i) })))
+          for (const one of [...tried, ...held]) {
+            const index = held.indexOf(one)
+            expect(whose(one)?.name).toBe(index < 0 ? undefined : String(index))
+          }
+        },
+      ),
+    )
   })
 
   it('in the body authenticate nobody', async () => {

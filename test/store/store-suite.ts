@@ -45,6 +45,7 @@ export function testStore({ test, place }: StoreSuiteOptions): void {
 
   testRecords(check)
   testWrites(check)
+  testStates(check)
   testRanges(check)
   testKeys(check)
   testValues(check)
@@ -196,6 +197,63 @@ function testWrites(check: Check): void {
       await store.write((tx) => tx.put(['n'], i))
       assert.equal(await store.read((tx) => tx.get(['n'])), i)
     }
+  })
+}
+
+function testStates(check: Check): void {
+  check('every change gives a state that was never there, and nothing else does', async (store) => {
+    if (store.state === undefined) return
+    const seen = new Set<unknown>()
+    for (let i = 0; i < 20; i++) {
+      // The same content comes back; a state does not.
+      await store.write((tx) => tx.put(['n'], i % 2))
+      const state = store.state()
+      assert.notEqual(state, undefined)
+      assert.ok(!seen.has(state))
+      seen.add(state)
+      await store.read((tx) => tx.get(['n']))
+      await store.write(() => {}).catch(() => {})
+      const after: unknown = store.state()
+      seen.add(after)
+      await store.read((tx) => [...tx.range({})])
+      assert.equal(store.state(), after)
+    }
+  })
+
+  check('a change shows in the state, whatever fails around it', async (store) => {
+    if (store.state === undefined) return
+    for (let round = 0; round < 20; round++) {
+      const before = store.state()
+      const writes = Array.from({ length: 5 }, (_, i) =>
+        store.write((tx) => {
+          tx.put(['n', i], round)
+          if (i !== round % 5) throw new Error('no')
+        }),
+      )
+      await Promise.allSettled(writes)
+      assert.notEqual(store.state(), before)
+    }
+  })
+
+  check('what was read between two equal states is what a read gives', async (store) => {
+    if (store.state === undefined) return
+    const known = new Map<unknown, unknown>()
+    let going = true
+    const writing = (async () => {
+      for (let i = 1; i <= 40; i++) await store.write((tx) => tx.put(['n'], i))
+      going = false
+    })()
+    do {
+      const before: unknown = store.state()
+      const found = await store.read((tx) => tx.get(['n']))
+      if (store.state() === before) {
+        if (known.has(before)) assert.equal(found, known.get(before))
+        known.set(before, found)
+      }
+      await new Promise((resolve) => setImmediate(resolve))
+    } while (going)
+    await writing
+    assert.ok(known.size > 0)
   })
 }
 

@@ -87,6 +87,7 @@ export class LmdbReader implements Reader {
 export class LmdbWriter extends LmdbReader implements Writer {
   /** Why a change failed. What LMDB holds in memory is of no use after that. */
   failure: Error | undefined
+  changed = false
 
   put(key: Key, value: Value): void {
     if (this.ended) throw endedError()
@@ -102,6 +103,7 @@ export class LmdbWriter extends LmdbReader implements Writer {
 
   #change(change: () => unknown): void {
     if (this.failure) throw this.failure
+    this.changed = true
     try {
       change()
     } catch (error) {

@@ -30,6 +30,8 @@ export interface Environment {
   users: number
   /** The body of a transaction is running. */
   busy: boolean
+  /** The transaction that has set the state, until it turns out that some of it came to nothing. */
+  marked: number | undefined
   closing: Promise<void> | undefined
 }
 
@@ -75,6 +77,7 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
       db: openDatabase(lmdb, path, readOnly, options),
       users: 1,
       busy: false,
+      marked: undefined,
       closing: undefined,
     }
     environments.set(path, opened)

@@ -1,6 +1,7 @@
 import type * as v from 'valibot'
 import type { ErrorCode } from '../../errors.ts'
 import type { Core } from './core.ts'
+import type { Keeper, keeping } from './keeping.ts'
 
 /** What every operation takes besides its request. */
 export interface OperationOptions {
@@ -8,6 +9,8 @@ export interface OperationOptions {
   readonly signal?: AbortSignal | undefined
   /** Called now and then while rows are read or written. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** For those who carry operations elsewhere: keeps answers that may be given again. */
+  readonly [keeping]?: Keeper | undefined
 }
 
 export interface Progress {
@@ -18,6 +21,12 @@ export interface Progress {
   /** Rows to be done in all. */
   readonly total: number
 }
+
+/** A request that nobody has looked at. */
+export type RawRequest = Readonly<Record<string, unknown>>
+
+/** For operations whose answer always follows from the store alone. */
+export const always = () => true
 
 /** Says all about an operation that its routes, clients, commands and tests derive from. */
 export interface OperationDefinition<
@@ -35,6 +44,11 @@ export interface OperationDefinition<
   readonly errors: readonly ErrorCode[]
   /** Whether it changes the catalog or a table's rows. */
   readonly changes: boolean
+  /**
+   * Whether the answer follows from the request and the records in the store alone, not from the clock, from
+   * content, from a hook, or from who asks. Asked of requests as they come, before they are checked.
+   */
+  readonly isFromStore?: (request: RawRequest) => boolean
   readonly run: (
     core: Core,
     request: v.InferOutput<Request>,

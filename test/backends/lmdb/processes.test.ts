@@ -49,12 +49,37 @@ test('a read sees what another process said it wrote', async () => {
   for (let i = 1; i <= 200; i++) {
     // A look just before, so that there is a snapshot that could be too old.
     await store.read((tx) => tx.get(['told']))
+    const state = store.state!()
     child.process.stdin!.write(`${i}\n`)
     await new Promise<void>((resolve) => child.process.stdout!.once('data', () => resolve()))
+    expect(store.state!()).not.toBe(state)
     expect(await store.read((tx) => tx.get(['told']))).toBe(i)
   }
   child.process.stdin!.end()
   expect(await child.ended).toBe(0)
+  await store.close()
+}, 30_000)
+
+test('a state stands for one content while other processes write', async () => {
+  const store = await openLmdbStore(directory)
+  const children = Array.from({ length: 2 }, () => start('increment.ts', directory, 400, 4))
+  let going = true
+  const ended = Promise.all(children.map(({ ended }) => ended)).finally(() => {
+    going = false
+  })
+  const known = new Map<unknown, unknown>()
+  while (going) {
+    for (let i = 0; i < 50; i++) {
+      const before = store.state!()
+      const found = await store.read((tx) => tx.get(['counter', 'a']))
+      if (before === undefined || store.state!() !== before) continue
+      if (known.has(before)) expect(found).toBe(known.get(before))
+      else known.set(before, found)
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(await ended).toEqual([0, 0])
+  expect(known.size).toBeGreaterThan(10)
   await store.close()
 }, 30_000)
 
