@@ -26,6 +26,8 @@ export interface Environment {
   readonly path: string
   readonly readOnly: boolean
   readonly db: Database
+  /** The driver's way to say that a value is bytes already. */
+  readonly asBinary: (bytes: Uint8Array) => Value
   /** How many stores use it. */
   users: number
   /** The body of a transaction is running. */
@@ -73,6 +75,7 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
       path,
       readOnly,
       db: openDatabase(lmdb, path, readOnly, options),
+      asBinary: lmdb.asBinary as unknown as Environment['asBinary'],
       users: 1,
       busy: false,
       closing: undefined,
