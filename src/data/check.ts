@@ -25,10 +25,11 @@ export async function* checkObjects(
     options.signal?.throwIfAborted()
     if (!isNew(seen, manifest.path)) continue
     const opened = await attempt(() => openSound(storage, prefix, manifest))
-    const { problem } = opened
-    yield { path: prefix + manifest.path, manifest, bytes: manifest.size, ...(problem && { problem }) }
-    if (opened.value === undefined) continue
-    for await (const checked of checkSnapshot(storage, prefix, opened.value, seen, options)) {
+    const { problem, value } = opened
+    const looked = { path: prefix + manifest.path, manifest, bytes: manifest.size }
+    yield { ...looked, ...(value && { rows: value.rows }), ...(problem && { problem }) }
+    if (value === undefined) continue
+    for await (const checked of checkSnapshot(storage, prefix, value, seen, options)) {
       yield { ...checked, manifest }
     }
   }

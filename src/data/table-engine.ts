@@ -97,6 +97,8 @@ export interface CheckedObject {
   readonly bytes: number
   /** The manifest of the first version that needs it. */
   readonly manifest: ManifestRef
+  /** Of a sound manifest: the rows its version has. */
+  readonly rows?: number
   /** What is wrong with it. */
   readonly problem?: CatalogError
 }
