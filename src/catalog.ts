@@ -14,6 +14,8 @@ import { runOperation } from './operations/support/run.ts'
 import { type VacuumOptions, type VacuumReport, vacuum } from './operations/support/vacuum.ts'
 import type { CatalogRecord } from './store/records.ts'
 import type { Store } from './store/store.ts'
+import type { BackupOptions, BackupReport } from './upkeep/backup.ts'
+import type { VerifyOptions, VerifyReport } from './upkeep/report.ts'
 
 /** A catalog that is in this process, or on this machine's disk. */
 export interface LocalCatalog extends Catalog {
@@ -22,6 +24,29 @@ export interface LocalCatalog extends Catalog {
    * behind. Safe while others read and write.
    */
   vacuum(options?: VacuumOptions): Promise<VacuumReport>
+
+  /**
+   * Looks at everything the catalog holds (the file of the store, every record, every object that a version
+   * needs, down to the last bit) and reports what is wrong, by name and place. Writes nothing, takes as much
+   * memory as the largest table has objects, and may run while others read and write: what they give up
+   * meanwhile is no problem. What is damaged is reported, not thrown.
+   *
+   * ```ts
+   * const { ok, findings } = await catalog.verify()
+   * ```
+   */
+  verify(options?: VerifyOptions): Promise<VerifyReport>
+
+  /**
+   * Copies the catalog into a folder that is not there yet, while others read and write: the copy is the
+   * catalog as it was at one moment, and every batch is in it whole or not at all. The folder appears when all
+   * is on disk. `openCatalog` opens it, and `restoreCatalog` brings it back.
+   *
+   * Content outside of the catalog's directory (`locationRoots`, other schemes) is not copied but told of as
+   * `outside`; its records are. Catalogs in a directory only, `Unsupported` for others. `InvalidTableState`
+   * names a file that is missing.
+   */
+  backup(target: string, options?: BackupOptions): Promise<BackupReport>
 }
 
 /** A catalog that lives in memory. Copying one costs the same however much it holds. */
@@ -84,16 +109,19 @@ export async function openCatalog(
   return openDirectory(/^file:/i.test(location) ? fileURLToPath(location) : location, options)
 }
 
-/** A catalog behind a server; there, vacuuming is the server's affair. */
+/** A catalog behind a server; there, its upkeep is the server's affair. */
 async function openRemote(url: string, options: ClientOptions): Promise<LocalCatalog> {
   const { connect } = await import('./client.ts')
+  const elsewhere = (name: string) => async () => {
+    throw new CatalogError(
+      'Unsupported',
+      `${name} works on the disk of a catalog; run it where the catalog lies.`,
+    )
+  }
   return Object.assign(connect(url, options), {
-    vacuum: async () => {
-      throw new CatalogError(
-        'Unsupported',
-        'vacuum works on the disk of a catalog; run it where the catalog lies.',
-      )
-    },
+    vacuum: elsewhere('vacuum'),
+    verify: elsewhere('verify'),
+    backup: elsewhere('backup'),
   })
 }
 
@@ -208,5 +236,10 @@ export function localHandle(
       await core.store.close()
     },
   })
-  return Object.assign(handle, { vacuum: (options?: VacuumOptions) => vacuum(core, options) })
+  return Object.assign(handle, {
+    vacuum: (options?: VacuumOptions) => vacuum(core, options),
+    verify: async (options?: VerifyOptions) => (await import('./upkeep/verify.ts')).verify(core, options),
+    backup: async (target: string, options?: BackupOptions) =>
+      (await import('./upkeep/backup.ts')).backup(core, target, options),
+  })
 }

@@ -9,9 +9,11 @@ import {
   type Database,
   type Environment,
   type LmdbStoreOptions,
+  noCatalog,
   release,
+  storeFiles,
 } from './lmdb/environment.ts'
-import { storeFailure } from './lmdb/failure.ts'
+import { explain, storeFailure } from './lmdb/failure.ts'
 import { inspectFile } from './lmdb/inspect.ts'
 
 export { type LmdbStoreOptions, storeFiles } from './lmdb/environment.ts'
@@ -31,6 +33,29 @@ export interface LmdbStore extends Store {
  */
 export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<LmdbStore> {
   return new LmdbDirectoryStore(await acquire(directory, options), options.readOnly ?? false)
+}
+
+/**
+ * Inspects the data file of a directory without opening it, which a damaged one may not survive. While others
+ * write, what looks like damage may be a page they use again: that is `moved`, and says nothing.
+ */
+export async function inspectLmdbStore(
+  directory: string,
+  options?: InspectOptions,
+): Promise<StoreInspection & { readonly moved: boolean }> {
+  const path = join(directory, storeFiles[0]!)
+  for (let attempt = 1; ; attempt++) {
+    const inspected = await inspectFile(path, options).catch((error: unknown) => {
+      throw isMissing(error) ? noCatalog(directory) : explain(error, path)
+    })
+    if (!inspected.moved || attempt === inspections) return inspected
+  }
+}
+
+const inspections = 3
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }
 
 const features: StoreFeatures = Object.freeze({ durable: true, multiProcess: true, snapshots: false })

@@ -39,6 +39,8 @@ export interface VerifyReport {
 export interface VerifyOptions {
   /** Looks at records, manifests, and sizes of objects, and does not read the rows. */
   readonly quick?: boolean | undefined
+  /** Looks at the file of the store, too. True unless given. */
+  readonly store?: boolean | undefined
   readonly signal?: AbortSignal | undefined
   /** Told now and then how far it is. */
   readonly onProgress?: ((progress: VerifyProgress) => void) | undefined

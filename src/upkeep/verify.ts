@@ -5,18 +5,11 @@ import { Findings, type VerifyOptions, type VerifyReport } from './report.ts'
 import { verifyContent } from './verify-content.ts'
 import { verifyRecords } from './verify-records.ts'
 
-/**
- * Looks at everything a catalog holds and tells what is wrong, by name and place; see `LocalCatalog.verify`.
- * `inspected` tells that the file of the store was looked at already and is sound.
- */
-export async function verify(
-  core: Core,
-  options: VerifyOptions = {},
-  inspected = false,
-): Promise<VerifyReport> {
+/** Looks at everything a catalog holds and tells what is wrong, by name and place; see `LocalCatalog.verify`. */
+export async function verify(core: Core, options: VerifyOptions = {}): Promise<VerifyReport> {
   const findings = new Findings(options)
   findings.progress('store')
-  if (!inspected && core.store.inspect) {
+  if (core.store.inspect && options.store !== false) {
     const inspection = await core.store.inspect({ signal: options.signal })
     // Reading on could bring the process down.
     if (inspection.damage.length > 0) return damagedStore(core.places.roots[0]!.url, inspection, options)

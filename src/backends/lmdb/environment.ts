@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Key as LmdbKey, RootDatabase } from 'lmdb'
-import { invalid } from '../../errors.ts'
+import { type CatalogError, invalid } from '../../errors.ts'
 import type { Value } from '../../store/store.ts'
 import { explain } from './failure.ts'
 import { checkFiles, reserveLockFile } from './preflight.ts'
@@ -63,7 +63,7 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
     const lmdb = await import('lmdb')
     const isNew = !existsSync(given)
     if (isNew && !create) {
-      throw invalid(`There is no catalog in ${directory}: check the path, or open it with \`create\`.`)
+      throw noCatalog(directory)
     }
     const firstMade = isNew ? mkdirSync(dirname(given), { recursive: true }) : undefined
     const path = join(realpathSync(dirname(given)), dataFile)
@@ -86,6 +86,10 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
   } catch (error) {
     throw explain(error, given)
   }
+}
+
+export function noCatalog(directory: string): CatalogError {
+  return invalid(`There is no catalog in ${directory}: check the path, or open it with \`create\`.`)
 }
 
 /** Gives up one use of an environment, and closes it after the last. */
