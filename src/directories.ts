@@ -26,7 +26,7 @@ export async function verifyCatalog(directory: string, options: VerifyOptions = 
     return damagedStore(directory, { ...inspection, damage }, options)
   }
   await using catalog = await openCatalog(directory)
-  return catalog.verify({ ...options, store: moved })
+  return await catalog.verify({ ...options, store: moved })
 }
 
 /**
