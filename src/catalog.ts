@@ -15,6 +15,8 @@ import { type VacuumOptions, type VacuumReport, vacuum } from './operations/supp
 import type { CatalogRecord } from './store/records.ts'
 import type { Store } from './store/store.ts'
 import type { BackupOptions, BackupReport } from './upkeep/backup.ts'
+import type { ExportOptions, ExportReport } from './upkeep/export.ts'
+import type { ImportOptions, ImportReport } from './upkeep/import.ts'
 import type { VerifyOptions, VerifyReport } from './upkeep/report.ts'
 
 /** A catalog that is in this process, or on this machine's disk. */
@@ -47,6 +49,22 @@ export interface LocalCatalog extends Catalog {
    * names a file that is missing.
    */
   backup(target: string, options?: BackupOptions): Promise<BackupReport>
+
+  /**
+   * Writes the catalog, as it is at one moment, as plain files into a folder that is not there yet: a folder for
+   * each namespace and table, JSON that tells what they are, and the latest rows of each table as Arrow IPC files
+   * that other tools read. With `history`, the rows of every version of every branch, so that `importFrom` brings
+   * those back, with tags and branches. Folders are named as safely as any file system asks; the JSON has the
+   * true names. Rows that lie out of reach or are another engine's are not exported: `withoutRows` names them.
+   */
+  exportTo(folder: string, options?: ExportOptions): Promise<ExportReport>
+
+  /**
+   * Brings an export into this catalog, all of it in one change or nothing: namespaces as far as they are
+   * missing, and tables with their properties and those versions, tags and branches that have rows in the export.
+   * `TableAlreadyExists` names a table that is in the way.
+   */
+  importFrom(folder: string, options?: ImportOptions): Promise<ImportReport>
 }
 
 /** A catalog that lives in memory. Copying one costs the same however much it holds. */
@@ -122,6 +140,8 @@ async function openRemote(url: string, options: ClientOptions): Promise<LocalCat
     vacuum: elsewhere('vacuum'),
     verify: elsewhere('verify'),
     backup: elsewhere('backup'),
+    exportTo: elsewhere('exportTo'),
+    importFrom: elsewhere('importFrom'),
   })
 }
 
@@ -241,5 +261,9 @@ export function localHandle(
     verify: async (options?: VerifyOptions) => (await import('./upkeep/verify.ts')).verify(core, options),
     backup: async (target: string, options?: BackupOptions) =>
       (await import('./upkeep/backup.ts')).backup(core, target, options),
+    exportTo: async (folder: string, options?: ExportOptions) =>
+      (await import('./upkeep/export.ts')).exportTo(core, folder, options),
+    importFrom: async (folder: string, options?: ImportOptions) =>
+      (await import('./upkeep/import.ts')).importFrom(core, folder, options),
   })
 }

@@ -1,4 +1,6 @@
 import { openCatalog } from './catalog.ts'
+import type { Catalog } from './handle.ts'
+import type { ImportOptions, ImportReport } from './upkeep/import.ts'
 import type { VerifyOptions, VerifyReport } from './upkeep/report.ts'
 import type { RestoreOptions, RestoreReport } from './upkeep/restore.ts'
 
@@ -48,4 +50,18 @@ export async function restoreCatalog(
   requireSound(copy, await verifyCatalog(copy, { signal }))
   await using source = await openCatalog(copy)
   return await inPlaceOf(target, options, () => source.backup(target, { signal, links, onProgress }))
+}
+
+/**
+ * Brings the latest rows of an export into any catalog, also one behind a server: namespaces as far as they are
+ * missing, and each table with its properties as a new one. Versions, tags and branches stay behind; `importFrom`
+ * of a catalog that is here brings those, too. An error tells how many tables were imported before.
+ */
+export async function importTables(
+  catalog: Catalog,
+  folder: string,
+  options: ImportOptions = {},
+): Promise<ImportReport> {
+  const tables = await import('./upkeep/import-tables.ts')
+  return tables.importTables(catalog, folder, options)
 }

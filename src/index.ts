@@ -11,7 +11,7 @@ export {
   openCatalog,
 } from './catalog.ts'
 export type { Content } from './content/content.ts'
-export { restoreCatalog, verifyCatalog } from './directories.ts'
+export { importTables, restoreCatalog, verifyCatalog } from './directories.ts'
 export { CatalogError, type ErrorCode, errorNumbers } from './errors.ts'
 export type { Catalog, OperationMethods } from './handle.ts'
 export type { CatalogOptions } from './local.ts'
@@ -73,5 +73,7 @@ export type {
   Writer,
 } from './store/store.ts'
 export type { BackupOptions, BackupReport } from './upkeep/backup.ts'
+export type { ExportOptions, ExportReport } from './upkeep/export.ts'
+export type { ImportOptions, ImportReport } from './upkeep/import.ts'
 export type { Finding, VerifyOptions, VerifyProgress, VerifyReport } from './upkeep/report.ts'
 export type { RestoreOptions, RestoreReport } from './upkeep/restore.ts'

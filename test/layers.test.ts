@@ -64,7 +64,11 @@ const layers: Readonly<Record<string, Layer>> = {
     uses: ['local', 'handle', 'operations', 'store', 'model', 'errors'],
     knows: ['memory', 'lmdb', 'content', 'data', 'client', 'upkeep'],
   },
-  directories: { files: /^directories\.ts$/, uses: ['catalog', 'errors'], knows: ['lmdb', 'upkeep'] },
+  directories: {
+    files: /^directories\.ts$/,
+    uses: ['catalog', 'handle', 'errors'],
+    knows: ['lmdb', 'upkeep'],
+  },
   index: {
     files: /^index\.ts$/,
     uses: ['catalog', 'directories', 'local', 'handle', 'operations', 'store', 'model', 'errors'],

@@ -19,6 +19,8 @@ export async function overHttp(local: LocalCatalog): Promise<LocalCatalog> {
     vacuum: local.vacuum,
     verify: local.verify,
     backup: local.backup,
+    exportTo: local.exportTo,
+    importFrom: local.importFrom,
     close: async () => {
       await client.close()
       await handler.close()
