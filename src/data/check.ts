@@ -4,6 +4,7 @@ import { CatalogError } from '../errors.ts'
 import { ByteCache } from './cache.ts'
 import { type DeletionEntry, type FragmentEntry, rangesOf, totalsOf } from './manifest.ts'
 import { brokenObject, type Range, type Storage } from './objects.ts'
+import { uniqueName } from './object-names.ts'
 import { type LoadedSnapshot, openSegment, openSnapshot } from './snapshot.ts'
 import type { CheckedObject, ManifestRef, TableEngine } from './table-engine.ts'
 
@@ -19,7 +20,7 @@ export async function* checkObjects(
   refs: Iterable<ManifestRef>,
   options: CheckOptions,
 ): AsyncGenerator<CheckedObject> {
-  const storage: Storage = { content, cache: new ByteCache(0) }
+  const storage: Storage = { content, cache: new ByteCache(0), newName: uniqueName }
   const seen = new Set<string>()
   for (const manifest of refs) {
     options.signal?.throwIfAborted()
