@@ -51,7 +51,7 @@ test('what is damaged is named, and the exit code says so', async () => {
   })
   expect(err).toContain('1 problems were found')
   expect((await run(['verify', catalog, '--quick'])).code).toBe(0)
-  expect((await run(['verify', catalog], { terminal: true })).out).toMatch(/severity .*\n[^]*ok +false/)
+  expect((await run(['verify', catalog], { terminal: true })).out).toMatch(/ok +false/)
   expect(await run(['verify', catalog, '--quick', '--deep'])).toMatchObject({ code: 2 })
   expect(await run(['verify', join(catalog, 'none')])).toMatchObject({ code: 1 })
 })
