@@ -14,6 +14,10 @@ import { type ContentRoot, folderUrl } from './operations/support/places.ts'
 import { type VacuumOptions, type VacuumReport, vacuum } from './operations/support/vacuum.ts'
 import type { CatalogRecord } from './store/records.ts'
 import type { Store } from './store/store.ts'
+import type { BackupOptions, BackupReport } from './upkeep/backup.ts'
+import type { ExportOptions, ExportReport } from './upkeep/export.ts'
+import type { ImportOptions, ImportReport } from './upkeep/import.ts'
+import type { VerifyOptions, VerifyReport } from './upkeep/report.ts'
 
 /** A catalog that is in this process, or on this machine's disk. */
 export interface LocalCatalog extends Catalog {
@@ -22,6 +26,45 @@ export interface LocalCatalog extends Catalog {
    * behind. Safe while others read and write.
    */
   vacuum(options?: VacuumOptions): Promise<VacuumReport>
+
+  /**
+   * Looks at everything the catalog holds (the file of the store, every record, every object that a version
+   * needs, down to the last bit) and reports what is wrong, by name and place. Writes nothing, takes as much
+   * memory as the largest table has objects, and may run while others read and write: what they give up
+   * meanwhile is no problem. What is damaged is reported, not thrown.
+   *
+   * ```ts
+   * const { ok, findings } = await catalog.verify()
+   * ```
+   */
+  verify(options?: VerifyOptions): Promise<VerifyReport>
+
+  /**
+   * Copies the catalog into a folder that is not there yet, while others read and write: the copy is the
+   * catalog as it was at one moment, and every batch is in it whole or not at all. The folder appears when all
+   * is on disk. `openCatalog` opens it, and `restoreCatalog` brings it back.
+   *
+   * Content outside of the catalog's directory (`locationRoots`, other schemes) is not copied but told of as
+   * `outside`; its records are. Catalogs in a directory only, `Unsupported` for others. `InvalidTableState`
+   * names a file that is missing.
+   */
+  backup(target: string, options?: BackupOptions): Promise<BackupReport>
+
+  /**
+   * Writes the catalog, as it is at one moment, as plain files into a folder that is not there yet: a folder for
+   * each namespace and table, JSON that tells what they are, and the latest rows of each table as Arrow IPC files
+   * that other tools read. With `history`, the rows of every version of every branch, so that `importFrom` brings
+   * those back, with tags and branches. Folders are named as safely as any file system asks; the JSON has the
+   * true names. Rows that lie out of reach or are another engine's are not exported: `withoutRows` names them.
+   */
+  exportTo(folder: string, options?: ExportOptions): Promise<ExportReport>
+
+  /**
+   * Brings an export into this catalog, all of it in one change or nothing: namespaces as far as they are
+   * missing, and tables with their properties and those versions, tags and branches that have rows in the export.
+   * `TableAlreadyExists` names a table that is in the way.
+   */
+  importFrom(folder: string, options?: ImportOptions): Promise<ImportReport>
 }
 
 /** A catalog that lives in memory. Copying one costs the same however much it holds. */
@@ -84,16 +127,21 @@ export async function openCatalog(
   return openDirectory(/^file:/i.test(location) ? fileURLToPath(location) : location, options)
 }
 
-/** A catalog behind a server; there, vacuuming is the server's affair. */
+/** A catalog behind a server; there, its upkeep is the server's affair. */
 async function openRemote(url: string, options: ClientOptions): Promise<LocalCatalog> {
   const { connect } = await import('./client.ts')
+  const elsewhere = (name: string) => async () => {
+    throw new CatalogError(
+      'Unsupported',
+      `${name} works on the disk of a catalog; run it where the catalog lies.`,
+    )
+  }
   return Object.assign(connect(url, options), {
-    vacuum: async () => {
-      throw new CatalogError(
-        'Unsupported',
-        'vacuum works on the disk of a catalog; run it where the catalog lies.',
-      )
-    },
+    vacuum: elsewhere('vacuum'),
+    verify: elsewhere('verify'),
+    backup: elsewhere('backup'),
+    exportTo: elsewhere('exportTo'),
+    importFrom: elsewhere('importFrom'),
   })
 }
 
@@ -208,5 +256,14 @@ export function localHandle(
       await core.store.close()
     },
   })
-  return Object.assign(handle, { vacuum: (options?: VacuumOptions) => vacuum(core, options) })
+  return Object.assign(handle, {
+    vacuum: (options?: VacuumOptions) => vacuum(core, options),
+    verify: async (options?: VerifyOptions) => (await import('./upkeep/verify.ts')).verify(core, options),
+    backup: async (target: string, options?: BackupOptions) =>
+      (await import('./upkeep/backup.ts')).backup(core, target, options),
+    exportTo: async (folder: string, options?: ExportOptions) =>
+      (await import('./upkeep/export.ts')).exportTo(core, folder, options),
+    importFrom: async (folder: string, options?: ImportOptions) =>
+      (await import('./upkeep/import.ts')).importFrom(core, folder, options),
+  })
 }

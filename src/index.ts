@@ -11,6 +11,7 @@ export {
   openCatalog,
 } from './catalog.ts'
 export type { Content } from './content/content.ts'
+export { importTables, restoreCatalog, verifyCatalog } from './directories.ts'
 export { CatalogError, type ErrorCode, errorNumbers } from './errors.ts'
 export type { Catalog, OperationMethods } from './handle.ts'
 export type { CatalogOptions } from './local.ts'
@@ -61,11 +62,18 @@ export { updateTableSchemaMetadata } from './operations/update-table-schema-meta
 export { updateTableTag } from './operations/update-table-tag.ts'
 export type {
   Entry,
+  InspectOptions,
   Key,
   Range,
   Reader,
   Store,
   StoreFeatures,
+  StoreInspection,
   Value,
   Writer,
 } from './store/store.ts'
+export type { BackupOptions, BackupReport } from './upkeep/backup.ts'
+export type { ExportOptions, ExportReport } from './upkeep/export.ts'
+export type { ImportOptions, ImportReport } from './upkeep/import.ts'
+export type { Finding, VerifyOptions, VerifyProgress, VerifyReport } from './upkeep/report.ts'
+export type { RestoreOptions, RestoreReport } from './upkeep/restore.ts'

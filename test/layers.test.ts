@@ -45,6 +45,14 @@ const layers: Readonly<Record<string, Layer>> = {
     packages: ['valibot'],
     packageTypes: ['@uwdata/flechette'],
   },
+  // What keeps a catalog sound: beside the operations, and like them in what it may know.
+  upkeep: {
+    files: /^upkeep\//,
+    uses: ['operations', 'store', 'model', 'errors'],
+    knows: ['data', 'content', 'lmdb'],
+    packages: ['valibot'],
+    packageTypes: ['@uwdata/flechette'],
+  },
   handle: { files: /^handle\.ts$/, uses: ['operations', 'errors'] },
   local: {
     files: /^local\.ts$/,
@@ -54,12 +62,17 @@ const layers: Readonly<Record<string, Layer>> = {
   catalog: {
     files: /^catalog\.ts$/,
     uses: ['local', 'handle', 'operations', 'store', 'model', 'errors'],
-    knows: ['memory', 'lmdb', 'content', 'data', 'client'],
+    knows: ['memory', 'lmdb', 'content', 'data', 'client', 'upkeep'],
+  },
+  directories: {
+    files: /^directories\.ts$/,
+    uses: ['catalog', 'handle', 'errors'],
+    knows: ['lmdb', 'upkeep'],
   },
   index: {
     files: /^index\.ts$/,
-    uses: ['catalog', 'local', 'handle', 'operations', 'store', 'model', 'errors'],
-    knows: ['memory', 'lmdb', 'content', 'data', 'client'],
+    uses: ['catalog', 'directories', 'local', 'handle', 'operations', 'store', 'model', 'errors'],
+    knows: ['memory', 'lmdb', 'content', 'data', 'client', 'upkeep'],
   },
   // What server and client have in common.
   wire: { files: /^http\/(wire|status)\b/, uses: ['model', 'errors'], knows: ['operations'] },

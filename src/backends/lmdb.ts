@@ -1,9 +1,20 @@
+import { open } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { CatalogError } from '../errors.ts'
-import type { Reader, Store, StoreFeatures, Writer } from '../store/store.ts'
+import type { InspectOptions, Reader, Store, StoreFeatures, StoreInspection, Writer } from '../store/store.ts'
 import { closedError, nestedError, runBody } from './body.ts'
 import { LmdbReader, LmdbWriter } from './lmdb/access.ts'
-import { acquire, type Environment, type LmdbStoreOptions, release } from './lmdb/environment.ts'
+import {
+  acquire,
+  type Database,
+  type Environment,
+  type LmdbStoreOptions,
+  noCatalog,
+  release,
+  storeFiles,
+} from './lmdb/environment.ts'
 import { explain, storeFailure } from './lmdb/failure.ts'
+import { inspectFile } from './lmdb/inspect.ts'
 import { markState, readState } from './lmdb/state.ts'
 
 export { type LmdbStoreOptions, storeFiles } from './lmdb/environment.ts'
@@ -23,6 +34,29 @@ export interface LmdbStore extends Store {
  */
 export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<LmdbStore> {
   return new LmdbDirectoryStore(await acquire(directory, options), options.readOnly ?? false)
+}
+
+/**
+ * Inspects the data file of a directory without opening it, which a damaged one may not survive. While others
+ * write, what looks like damage may be a page they use again: that is `moved`, and says nothing.
+ */
+export async function inspectLmdbStore(
+  directory: string,
+  options?: InspectOptions,
+): Promise<StoreInspection & { readonly moved: boolean }> {
+  const path = join(directory, storeFiles[0]!)
+  for (let attempt = 1; ; attempt++) {
+    const inspected = await inspectFile(path, options).catch((error: unknown) => {
+      throw isMissing(error) ? noCatalog(directory) : explain(error, path)
+    })
+    if (!inspected.moved || attempt === inspections) return inspected
+  }
+}
+
+const inspections = 3
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }
 
 const features: StoreFeatures = Object.freeze({ durable: true, multiProcess: true, snapshots: false })
@@ -88,6 +122,35 @@ class LmdbDirectoryStore implements LmdbStore {
     return this.#closing
   }
 
+  /** Reads the file while a reader of its own keeps the newest snapshot from being overwritten. */
+  async inspect(options?: InspectOptions): Promise<StoreInspection> {
+    this.#refuse()
+    this.#environment.db.resetReadTxn()
+    const held = this.#environment.db.useReadTransaction()
+    const inspected = inspectFile(this.path, options)
+    this.#pending.add(inspected)
+    try {
+      return await inspected
+    } finally {
+      this.#pending.delete(inspected)
+      held.done()
+    }
+  }
+
+  async copyTo(folder: string): Promise<void> {
+    this.#refuse()
+    const file = join(folder, basename(this.path))
+    const copied = copyEnvironment(this.#environment.db, file)
+    this.#pending.add(copied)
+    try {
+      await copied
+    } catch (error) {
+      throw await storeFailure(error, file)
+    } finally {
+      this.#pending.delete(copied)
+    }
+  }
+
   async #write<T>(body: (writer: Writer) => T): Promise<T> {
     const environment = this.#environment
     let result: T | undefined
@@ -95,7 +158,7 @@ class LmdbDirectoryStore implements LmdbStore {
     try {
       // Only child transactions undo what a throw leaves behind; many share one commit and one sync.
       await environment.db.childTransaction(() => {
-        const writer = new LmdbWriter(environment.db, this.path)
+        const writer = new LmdbWriter(environment.db, this.path, environment.asBinary)
         environment.busy = true
         try {
           result = runBody(body, writer)
@@ -126,5 +189,16 @@ class LmdbDirectoryStore implements LmdbStore {
   #refuse(): void {
     if (this.#closing) throw closedError()
     if (this.#environment.busy) throw nestedError()
+  }
+}
+
+/** Copies an environment, left out what is free, and makes the copy outlast a crash of the machine. */
+async function copyEnvironment(db: Database, path: string): Promise<void> {
+  await db.backup(path, true)
+  const copy = await open(path, 'r+')
+  try {
+    await copy.sync()
+  } finally {
+    await copy.close()
   }
 }

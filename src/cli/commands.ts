@@ -87,7 +87,7 @@ export const commandNotes: { readonly [Name in OperationName]?: CommandNotes } =
   },
   restoreTable: {
     group: history,
-    aliases: ['restore'],
+    aliases: ['revert'],
     positional: ['version'],
     examples: ['./catalog prod.flights 3'],
   },

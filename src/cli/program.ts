@@ -1,10 +1,13 @@
 import { Command } from 'commander'
+import { backupCommand, restoreCommand } from './backup.ts'
 import { operationCommand } from './command.ts'
+import { exportCommand, importCommand } from './export.ts'
 import { fakeCommand } from './fake.ts'
 import type { Io } from './io.ts'
 import { definitions, isUnsupported } from './record.ts'
 import { serveCommand } from './serve.ts'
 import { vacuumCommand } from './vacuum.ts'
+import { verifyCommand } from './verify.ts'
 
 const examples = `
 Examples:
@@ -19,7 +22,7 @@ for a server may also be in TABULARIUM_TOKEN or TABULARIUM_API_KEY. Exit codes: 
 catalog, 2 not typed as it should be, 130 interrupted.
 `
 
-/** The whole program: serving, vacuuming, and every operation of the record as a command. */
+/** The whole program: serving, upkeep, and every operation of the record as a command. */
 export function program(io: Io, signal: AbortSignal): Command {
   const root = new Command('tabularium')
     .description('A table catalog in a directory or behind a URL: namespaces, tables, versions, tags, rows.')
@@ -31,7 +34,12 @@ export function program(io: Io, signal: AbortSignal): Command {
   const commands = [
     serveCommand(io, signal),
     fakeCommand(io, signal),
+    verifyCommand(io, signal),
     vacuumCommand(io, signal),
+    backupCommand(io, signal),
+    restoreCommand(io, signal),
+    exportCommand(io, signal),
+    importCommand(io, signal),
     ...definitions.map((operation) => operationCommand(operation, io, signal)),
   ]
   const unsupported = new Set(definitions.filter(isUnsupported).map(({ name }) => name))

@@ -1,5 +1,6 @@
 import { ByteCache } from './cache.ts'
 import { appendChange, metadataChange, overwriteChange, restoreChange } from './change.ts'
+import { checkObjects } from './check.ts'
 import { conform, ownColumns } from './conform.ts'
 import { countRows } from './count.ts'
 import { deleteChange } from './delete.ts'
@@ -41,6 +42,7 @@ export function tableEngine(options: EngineOptions): TableEngine {
     countRows: (snapshot, work = {}) => countRows(storage, loaded(snapshot), work),
     queryRows: (snapshot, query = {}) => queryRows(storage, loaded(snapshot), query),
     reachable: (prefix, refs) => reachable(storage, normalPrefix(prefix), refs),
+    check: (prefix, refs, work = {}) => checkObjects(options.content, normalPrefix(prefix), refs, work),
   }
 
   async function replacement(...[prefix, table, work = {}]: Parameters<TableEngine['overwriteRows']>) {

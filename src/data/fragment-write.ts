@@ -6,7 +6,7 @@ import { encodeArrow } from './arrow/encode.ts'
 import { type Block, readFooter } from './arrow/ipc-file.ts'
 import { type BatchHeader, readMessage } from './arrow/ipc-message.ts'
 import { prepareBatches } from './arrow/prepare.ts'
-import type { FragmentEntry } from './manifest.ts'
+import { type FragmentEntry, rangesOf } from './manifest.ts'
 import { measureColumn } from './measure.ts'
 import { checksum, type Range, type Storage } from './objects.ts'
 import type { Pace } from './pace.ts'
@@ -58,7 +58,7 @@ export function bytesPerRow(columns: readonly (readonly AnyBatch[])[], rows: num
 function layoutOfFile(
   file: Parts,
   fields: readonly Field[],
-): Pick<FragmentEntry, 'batch' | 'columns' | 'dictionaries'> {
+): Pick<FragmentEntry, 'batch' | 'columns' | 'dictionaries' | 'rest'> {
   const tail = file.tail()
   const footer = readFooter(tail)
   const batch = metadataOf(file, footer.records[0]!)
@@ -71,7 +71,8 @@ function layoutOfFile(
     byId.set(message.id, [metadata, file.range(metadata[0] + metadata[1], block.bodyLength)])
   }
   const dictionaries = dictionaryTypesOf(footer.schema.fields).map((type) => byId.get(type.id)!)
-  return { batch, columns, ...(dictionaries.length > 0 ? { dictionaries } : {}) }
+  const layout = { batch, columns, ...(dictionaries.length > 0 ? { dictionaries } : {}) }
+  return { ...layout, rest: file.restOf(rangesOf(layout)) }
 }
 
 /** The metadata of a message, without continuation marker and length. */
@@ -123,6 +124,17 @@ class Parts {
 
   range(start: number, length: number): Range {
     return [start, length, checksum(this.#within(start, length))]
+  }
+
+  /** The checksum of what lies outside of some ranges. */
+  restOf(ranges: readonly Range[]): number {
+    const parts: Uint8Array[] = []
+    let at = 0
+    for (const [start, length] of ranges) {
+      parts.push(...this.#within(at, start - at))
+      at = start + length
+    }
+    return checksum([...parts, ...this.#within(at, this.size - at)])
   }
 
   #within(start: number, length: number): Uint8Array[] {

@@ -15,6 +15,7 @@ export type {
   ApplyOptions,
   Change,
   Changed,
+  CheckedObject,
   CountOptions,
   EngineOptions,
   ManifestRef,

@@ -17,8 +17,21 @@ export interface FragmentEntry {
   readonly columns: readonly Range[]
   /** Metadata and body of each dictionary, in the order their columns and fields come in the schema. */
   readonly dictionaries?: readonly (readonly [metadata: Range, body: Range])[]
+  /** CRC-32 of all bytes outside of these ranges: the schema, the footer, and what lies between. */
+  readonly rest: number
   readonly statistics: StoredStatistics
   readonly deletions?: DeletionEntry
+}
+
+/** All ranges of a fragment that have a checksum of their own, in the order they lie in. */
+export function rangesOf({
+  batch,
+  columns,
+  dictionaries = [],
+}: Pick<FragmentEntry, 'batch' | 'columns' | 'dictionaries'>): Range[] {
+  return [batch, ...columns, ...dictionaries.flat()]
+    .filter(([, length]) => length > 0)
+    .sort(([a], [b]) => a - b)
 }
 
 /** The rows of a fragment that were deleted: an Arrow file of one boolean column, true where deleted. */

@@ -1,5 +1,6 @@
 import type { Schema, Table } from '@uwdata/flechette'
 import type { Content } from '../content/content.ts'
+import type { CatalogError } from '../errors.ts'
 
 /** Names the manifest of one table version. `path` is relative to the table's location. */
 export interface ManifestRef {
@@ -88,6 +89,20 @@ export interface OptimizeGoals {
   readonly gentle?: boolean | undefined
 }
 
+/** An object of a table that was looked at. */
+export interface CheckedObject {
+  /** From the root of the content. */
+  readonly path: string
+  /** Bytes that were read. */
+  readonly bytes: number
+  /** The manifest of the first version that needs it. */
+  readonly manifest: ManifestRef
+  /** Of a sound manifest: the rows its version has. */
+  readonly rows?: number
+  /** What is wrong with it. */
+  readonly problem?: CatalogError
+}
+
 export interface EngineOptions {
   readonly content: Content
   /** Bytes of decoded columns, manifests and segments kept in memory. Default 256 MiB; 0 keeps nothing. */
@@ -132,4 +147,13 @@ export interface TableEngine {
   queryRows(snapshot: Snapshot, options?: QueryOptions): Promise<Uint8Array>
   /** Paths, from the root of the content, of every object these versions need; one may come more than once. */
   reachable(prefix: string, refs: Iterable<ManifestRef> | AsyncIterable<ManifestRef>): AsyncIterable<string>
+  /**
+   * Looks at every object these versions need, each once, and tells of it what is wrong with it, if anything
+   * is. Reads all bytes and compares their checksums, or with `quick` those of manifests only.
+   */
+  check(
+    prefix: string,
+    refs: Iterable<ManifestRef>,
+    options?: { readonly quick?: boolean | undefined; readonly signal?: AbortSignal | undefined },
+  ): AsyncIterable<CheckedObject>
 }

@@ -84,6 +84,11 @@ export interface RemovalRecord extends Versioned {
   readonly until: number
 }
 
+/** While one is there and not over its time, the content of what was given up stays: somebody copies it. */
+export interface HoldRecord extends Versioned {
+  readonly until: number
+}
+
 export type TransactionStatus = 'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Canceled'
 
 export interface TransactionRecord extends Versioned {
@@ -128,4 +133,7 @@ export const keys = {
   locations: ['l'] as Key,
   /** The path of what was written down when the table at a location was deregistered, until it is back. */
   registration: (segments: readonly string[]): Key => ['d', ...segments],
+  registrations: ['d'] as Key,
+  hold: (id: string): Key => ['h', id],
+  holds: ['h'] as Key,
 }

@@ -41,6 +41,32 @@ export interface Store {
 
   /** Finishes what is under way and lets go of everything. Harmless when called again. */
   close(): Promise<void>
+
+  /**
+   * Looks for damage in what the store keeps on a disk, by reading it and nothing else, and without trusting
+   * it: damage is answered, not stumbled over. For stores that can tell.
+   */
+  inspect?(options?: InspectOptions): Promise<StoreInspection>
+
+  /**
+   * Writes a consistent copy of all records into a folder that is there, as `openCatalog` of that folder finds
+   * them, while others may go on writing. For stores that live in a folder.
+   */
+  copyTo?(folder: string): Promise<void>
+}
+
+export interface InspectOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((progress: { done: number; total: number }) => void) | undefined
+}
+
+export interface StoreInspection {
+  /** What is damaged and where, as ends of a sentence; empty when nothing is. */
+  readonly damage: readonly string[]
+  /** Records looked at. */
+  readonly records: number
+  /** Those of them that carry no checksum. */
+  readonly unsealed: number
 }
 
 export interface StoreFeatures {

@@ -183,7 +183,7 @@ describe('commands on a directory', () => {
     expect((await run(['branch', ...table, 'try', '--from-version', '1'])).code).toBe(0)
     expect(lines(await run(['branches', ...table]))).toMatchObject([{ branch: 'try', parentVersion: 1 }])
     expect(lines(await run(['count', ...table, '--branch', 'try']))).toEqual([{ count: 3 }])
-    expect((await run(['restore', ...table, '1'])).code).toBe(0)
+    expect((await run(['revert', ...table, '1'])).code).toBe(0)
     expect(lines(await run(['count', ...table]))).toEqual([{ count: 3 }])
     const ranges = '[{"start_version":1,"end_version":2}]'
     expect(lines(await run(['delete-versions', ...table, '--ranges', ranges]))).toMatchObject([

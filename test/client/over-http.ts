@@ -4,7 +4,7 @@ import type { Catalog, LocalCatalog } from '../../src/index.ts'
 import { operations } from '../../src/index.ts'
 
 /**
- * The catalog as a client sees it through a server, with no socket between. Vacuuming is done on the catalog
+ * The catalog as a client sees it through a server, with no socket between. Upkeep is done on the catalog
  * itself, and the headers of responses are left out of answers, so that these can be compared with what the
  * catalog answers.
  */
@@ -16,7 +16,11 @@ export async function overHttp(local: LocalCatalog): Promise<LocalCatalog> {
   })
   const client = connect('http://catalog.test', { token: 'client-token', fetch: handler, retries: 0 })
   const remote = Object.assign(withoutHeaders(client), {
-    vacuum: (options: Parameters<LocalCatalog['vacuum']>[0]) => local.vacuum(options),
+    vacuum: local.vacuum,
+    verify: local.verify,
+    backup: local.backup,
+    exportTo: local.exportTo,
+    importFrom: local.importFrom,
     close: async () => {
       await client.close()
       await handler.close()

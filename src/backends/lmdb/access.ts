@@ -3,8 +3,9 @@ import { checkedKey } from '../../store/key.ts'
 import { type Cut, type Span, spanOf } from '../../store/range.ts'
 import type { Entry, Key, Range, Reader, Value, Writer } from '../../store/store.ts'
 import { endedError } from '../body.ts'
-import type { Database } from './environment.ts'
+import type { Database, Environment } from './environment.ts'
 import { explain } from './failure.ts'
+import { sealed } from './seal.ts'
 
 /** A range is fetched in pieces of so many entries at most. */
 const largestPiece = 1024
@@ -88,11 +89,17 @@ export class LmdbWriter extends LmdbReader implements Writer {
   /** Why a change failed. What LMDB holds in memory is of no use after that. */
   failure: Error | undefined
   changed = false
+  readonly #asBinary: Environment['asBinary']
+
+  constructor(db: Database, path: string, asBinary: Environment['asBinary']) {
+    super(db, path)
+    this.#asBinary = asBinary
+  }
 
   put(key: Key, value: Value): void {
     if (this.ended) throw endedError()
     const checked = checkedKey(key)
-    this.#change(() => this.db.put(checked as LmdbKey, value))
+    this.#change(() => this.db.put(checked as LmdbKey, this.#asBinary(sealed(checked, value))))
   }
 
   remove(key: Key): void {

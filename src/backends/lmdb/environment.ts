@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Key as LmdbKey, RootDatabase } from 'lmdb'
-import { invalid } from '../../errors.ts'
+import { type CatalogError, invalid } from '../../errors.ts'
 import type { Value } from '../../store/store.ts'
 import { explain } from './failure.ts'
 import { checkFiles, reserveLockFile } from './preflight.ts'
@@ -26,6 +26,8 @@ export interface Environment {
   readonly path: string
   readonly readOnly: boolean
   readonly db: Database
+  /** The driver's way to say that a value is bytes already. */
+  readonly asBinary: (bytes: Uint8Array) => Value
   /** How many stores use it. */
   users: number
   /** The body of a transaction is running. */
@@ -63,7 +65,7 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
     const lmdb = await import('lmdb')
     const isNew = !existsSync(given)
     if (isNew && !create) {
-      throw invalid(`There is no catalog in ${directory}: check the path, or open it with \`create\`.`)
+      throw noCatalog(directory)
     }
     const firstMade = isNew ? mkdirSync(dirname(given), { recursive: true }) : undefined
     const path = join(realpathSync(dirname(given)), dataFile)
@@ -75,6 +77,7 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
       path,
       readOnly,
       db: openDatabase(lmdb, path, readOnly, options),
+      asBinary: lmdb.asBinary as unknown as Environment['asBinary'],
       users: 1,
       busy: false,
       marked: undefined,
@@ -86,6 +89,10 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
   } catch (error) {
     throw explain(error, given)
   }
+}
+
+export function noCatalog(directory: string): CatalogError {
+  return invalid(`There is no catalog in ${directory}: check the path, or open it with \`create\`.`)
 }
 
 /** Gives up one use of an environment, and closes it after the last. */

@@ -1,6 +1,7 @@
 import { keys, type RemovalRecord, recordFormat } from '../../store/records.ts'
 import type { Reader, Writer } from '../../store/store.ts'
 import type { Core } from './core.ts'
+import { isHeld } from './hold.ts'
 import { awayPlaceOf, type Place, placeOf, segmentsOf } from './places.ts'
 import { leaseMillis } from './transactions.ts'
 
@@ -20,6 +21,7 @@ export function markRemoval(writer: Writer, location: string, now: number): stri
  * marked, and is removed by whoever wants the location or by a vacuum: the drop itself has succeeded.
  */
 export async function removeContent(core: Core, locations: readonly string[]): Promise<void> {
+  if (locations.length === 0 || (await leftToOthers(core, locations))) return
   const emptied: string[] = []
   for (const location of locations) {
     // What the catalog keeps of a location out of reach goes like content within it.
@@ -35,6 +37,25 @@ export async function removeContent(core: Core, locations: readonly string[]): P
       }
     })
     .catch(() => {})
+}
+
+/**
+ * While somebody copies what was dropped, it stays and is marked as abandoned, so that whoever comes later may
+ * remove it. Tells whether that is so.
+ */
+async function leftToOthers(core: Core, locations: readonly string[]): Promise<boolean> {
+  const now = core.now()
+  if (!(await core.store.read((reader) => isHeld(reader, now)))) return false
+  await core.store
+    .write((writer) => {
+      for (const location of locations) {
+        const key = keys.location(segmentsOf(location))
+        const mark = writer.get<string | RemovalRecord>(key)
+        if (typeof mark === 'object' && mark.until > 0) writer.put(key, { ...mark, until: 0 })
+      }
+    })
+    .catch(() => {})
+  return true
 }
 
 /** Removes content that no table ever owned; tells whether that went well. */

@@ -37,7 +37,7 @@ export interface Places {
 export const tablesFolder = 'tables'
 
 /** The folder of the own root for what belongs to locations out of reach. */
-const awayFolder = 'registrations'
+export const awayFolder = 'registrations'
 
 const schemePattern = /^[a-z][a-z0-9+.-]+:/i
 const schemeOnlyPattern = /^[a-z][a-z0-9+.-]+:$/i

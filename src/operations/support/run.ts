@@ -103,6 +103,8 @@ function denied(operation: AnyOperation, options?: { cause: unknown }): CatalogE
 }
 
 /** Waits for who is emptying a location or, when that process is gone, does it in its stead. */
-function settle(core: Core, { removing, until }: RemovalRecord): Promise<unknown> {
-  return until < core.now() ? removeContent(core, [removing]) : sleep(10)
+async function settle(core: Core, { removing, until }: RemovalRecord): Promise<void> {
+  if (until < core.now()) await removeContent(core, [removing])
+  // It may still be there for a while: because it is large, or because it is being copied.
+  await sleep(10)
 }

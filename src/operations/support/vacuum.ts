@@ -1,10 +1,11 @@
 import type { Content } from '../../content/content.ts'
 import type { ManifestRef } from '../../data/index.ts'
-import { invalid } from '../../errors.ts'
+import { CatalogError, invalid } from '../../errors.ts'
 import { keys, type TableRecord, type TransactionRecord, type VersionRecord } from '../../store/records.ts'
 import type { Reader } from '../../store/store.ts'
 import { abandonedRemovals, removeContent } from './content.ts'
 import type { Core } from './core.ts'
+import { isHeld } from './hold.ts'
 import { locationOf, placeOf, tablesFolder } from './places.ts'
 import { registrationFolder } from './registration.ts'
 import { manifestOf } from './rows.ts'
@@ -47,6 +48,7 @@ export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<V
   const before = Math.min(core.now() - graceMillis, await oldestWork(core))
   const candidates = await list(content, before, report, signal)
   const reachable = await reached(core, content, signal)
+  if (!dryRun) await requireNoHold(core)
   for (const [path, size] of candidates) {
     signal?.throwIfAborted()
     if (reachable(path)) continue
@@ -56,6 +58,16 @@ export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<V
     onProgress?.({ ...report })
   }
   return report
+}
+
+/** Refuses to go on while somebody copies; asked after it is known what nothing reaches. */
+async function requireNoHold(core: Core): Promise<void> {
+  const now = core.now()
+  if (!(await core.store.read((reader) => isHeld(reader, now)))) return
+  throw new CatalogError(
+    'ServiceUnavailable',
+    'The catalog is being copied, and what nothing reaches now may be part of the copy. Vacuum when the backup is done.',
+  )
 }
 
 async function list(

@@ -1,0 +1,66 @@
+import type { Command } from 'commander'
+import { restoreCatalog } from '../index.ts'
+import type { Io } from './io.ts'
+import { isUrl, openLocal } from './open.ts'
+import { copiedText, printerOf, upkeepCommand, withProgress } from './upkeep.ts'
+import { UsageError } from './usage.ts'
+
+interface Typed {
+  readonly links?: boolean
+  readonly force?: boolean
+  readonly json?: boolean
+}
+
+/** The command that copies a catalog. */
+export function backupCommand(io: Io, signal: AbortSignal): Command {
+  return upkeepCommand(
+    'backup',
+    'Copy a catalog into another directory.',
+    'Others may read and write meanwhile: the copy is the catalog at one moment, and appears when it is whole.',
+    '  $ tabularium backup ./catalog ./copy\n  $ tabularium verify ./copy\n',
+  )
+    .argument('<location>', 'directory of a catalog')
+    .argument('<target>', 'directory for the copy, not there yet')
+    .option('--links', 'give unchanging files a second name instead of a copy, where the disk allows')
+    .action(async (location: string, target: string, { links, json }: Typed) => {
+      await using catalog = await openLocal(location, false)
+      const { outside, ...report } = await withProgress(io, (show) =>
+        catalog.backup(target, { links, signal, onProgress: (done) => show(() => copiedText(done)) }),
+      )
+      for (const { id, location: at } of outside) {
+        io.stderr.write(`not copied: the content of ${id.join('.')} at ${at}\n`)
+      }
+      const printer = printerOf(io, json)
+      printer.one(report)
+      printer.end()
+    })
+}
+
+/** The command that brings a copy back. */
+export function restoreCommand(io: Io, signal: AbortSignal): Command {
+  return upkeepCommand(
+    'restore',
+    'Bring a backup back as a catalog.',
+    'The backup is verified first. A catalog that is replaced is kept beside it under another name; close it before.',
+    '  $ tabularium restore ./copy ./catalog\n  $ tabularium restore ./copy ./catalog --force\n',
+  )
+    .argument('<copy>', 'directory of a backup')
+    .argument('<location>', 'directory for the catalog')
+    .option('--force', 'replace the catalog that is there')
+    .option('--links', 'give unchanging files a second name instead of a copy, where the disk allows')
+    .action(async (copy: string, location: string, { force, links, json }: Typed) => {
+      if (isUrl(copy) || isUrl(location))
+        throw new UsageError('this works on directories; run it where the catalog lies')
+      const { outside: _, ...report } = await withProgress(io, (show) =>
+        restoreCatalog(copy, location, {
+          replace: force,
+          links,
+          signal,
+          onProgress: (done) => show(() => copiedText(done)),
+        }),
+      )
+      const printer = printerOf(io, json)
+      printer.one(report)
+      printer.end()
+    })
+}

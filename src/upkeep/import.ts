@@ -1,0 +1,248 @@
+import type { Snapshot, TableEngine } from '../data/index.ts'
+import { CatalogError } from '../errors.ts'
+import type { Identifier } from '../model/identifier.ts'
+import { type Change, commit } from '../operations/support/commit.ts'
+import { removePlace } from '../operations/support/content.ts'
+import type { Core } from '../operations/support/core.ts'
+import {
+  checkLocation,
+  claimLocation,
+  locationOf,
+  type Place,
+  placeOf,
+} from '../operations/support/places.ts'
+import {
+  findNamespace,
+  lookUpNamespace,
+  lookUpTable,
+  requireFreeName,
+} from '../operations/support/resolve.ts'
+import { versionOf } from '../operations/support/rows.ts'
+import {
+  type BranchRecord,
+  type Head,
+  keys,
+  recordFormat,
+  type TableRecord,
+  type TagRecord,
+} from '../store/records.ts'
+import type { Writer } from '../store/store.ts'
+import type { NamespaceJson, TableJson } from './plain-format.ts'
+import { plainTree, readRowsFile } from './plain-tree.ts'
+
+export interface ImportOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((report: ImportReport) => void) | undefined
+}
+
+export interface ImportReport {
+  /** Namespaces that were not there before. */
+  readonly namespaces: number
+  readonly tables: number
+  readonly versions: number
+  readonly rows: number
+  /** Tables that have no rows in the export though they had some, the first 1,000: they are declared. */
+  readonly withoutRows: readonly Identifier[]
+}
+
+/** A table whose rows are written and which nobody knows yet. */
+interface Prepared {
+  readonly id: Identifier
+  readonly internalId: string
+  readonly json: TableJson
+  readonly place: Place
+  /** The rows of each version that has some, by branch and number. */
+  readonly snapshots: ReadonlyMap<string, Snapshot>
+}
+
+const mostListed = 1_000
+
+/** Brings an export into a catalog, all of it or nothing; see `LocalCatalog.importFrom`. */
+export async function importFrom(
+  core: Core,
+  source: string,
+  options: ImportOptions = {},
+): Promise<ImportReport> {
+  const namespaces: { id: Identifier; json: NamespaceJson }[] = []
+  const tables: Prepared[] = []
+  const withoutRows: Identifier[] = []
+  const report = { namespaces: 0, tables: 0, versions: 0, rows: 0, withoutRows }
+  let isCommitted = false
+  try {
+    for await (const item of plainTree(source)) {
+      options.signal?.throwIfAborted()
+      if (item.kind === 'namespace') {
+        namespaces.push(item)
+        continue
+      }
+      await core.store.read((reader) => {
+        if (lookUpTable(reader, item.id))
+          requireFreeName(reader, findNamespace(reader, item.id.slice(0, -1)), item.id, 'TableAlreadyExists')
+      })
+      const prepared = await prepare(core, item.id, item.folder, item.json, options.signal, (table) =>
+        tables.push(table),
+      )
+      report.tables++
+      report.versions += prepared.snapshots.size
+      for (const { rows } of new Set(prepared.snapshots.values())) report.rows += rows
+      if (prepared.snapshots.size === 0 && item.json.versions.length > 0 && withoutRows.length < mostListed) {
+        withoutRows.push(item.id)
+      }
+      options.onProgress?.({ ...report })
+    }
+    options.signal?.throwIfAborted()
+    await commit(core, 'ImportCatalog', [], (change) => {
+      report.namespaces = 0
+      for (const { id, json } of namespaces) report.namespaces += putNamespace(core, change, id, json)
+      for (const table of tables) putTable(core, change, table)
+      return {}
+    })
+    isCommitted = true
+    return report
+  } finally {
+    if (!isCommitted) for (const { place } of tables) await removePlace(place)
+  }
+}
+
+/** Writes the rows of a table where it will lie. */
+async function prepare(
+  core: Core,
+  id: Identifier,
+  folder: string,
+  json: TableJson,
+  signal: AbortSignal | undefined,
+  began: (table: Prepared) => void,
+): Promise<Prepared> {
+  const internalId = core.newId()
+  const place = placeOf(core.places, locationOf(core.places, internalId, { location: null } as TableRecord))!
+  const snapshots = new Map<string, Snapshot>()
+  const table: Prepared = { id, internalId, json, place, snapshots }
+  began(table)
+  const engine = await core.engine(place.content)
+  const byFiles = new Map<string, Snapshot>()
+  for (const { branch, version, files } of json.versions) {
+    if (files === undefined) continue
+    if (branch !== '' && !json.branches.some(({ name }) => name === branch)) {
+      throw new CatalogError(
+        'InvalidInput',
+        `${folder} has a version of the branch ${branch}, which it does not list. Export again.`,
+      )
+    }
+    const key = files.join('\n')
+    const known = byFiles.get(key) ?? (await writeVersion(engine, place, folder, files, version, signal))
+    byFiles.set(key, known)
+    snapshots.set(versionKey(branch, version), known)
+  }
+  return table
+}
+
+async function writeVersion(
+  engine: TableEngine,
+  { prefix }: Place,
+  folder: string,
+  files: readonly string[],
+  version: number,
+  signal: AbortSignal | undefined,
+): Promise<Snapshot> {
+  const { toArrowTable } = await import('../data/index.ts')
+  let snapshot: Snapshot | undefined
+  for (const name of files) {
+    const rows = await toArrowTable(await readRowsFile(folder, name))
+    if (snapshot === undefined) {
+      snapshot = await engine.create(prefix, rows, { version, signal })
+    } else {
+      const change = await engine.insertRows(snapshot, rows, { signal })
+      snapshot = (await change.apply(snapshot, { version, signal })).snapshot
+    }
+  }
+  return snapshot!
+}
+
+function versionKey(branch: string, version: number): string {
+  return `${version} ${branch}`
+}
+
+/** Puts a namespace; one that is there already stays as it is. Answers how many are new. */
+function putNamespace(core: Core, { writer }: Change, id: Identifier, json: NamespaceJson): number {
+  if (lookUpNamespace(writer, id) !== undefined) return 0
+  const parent = findNamespace(writer, id.slice(0, -1))
+  requireFreeName(writer, parent, id, 'NamespaceAlreadyExists')
+  const internalId = core.newId()
+  const { name, properties, created_at } = json
+  writer.put(keys.name(parent, name), `n${internalId}`)
+  writer.put(keys.namespace(internalId), { v: recordFormat, parent, name, properties, created_at })
+  return 1
+}
+
+function putTable(
+  core: Core,
+  { writer, transactionId }: Change,
+  { id, internalId, json, snapshots }: Prepared,
+): void {
+  const parent = findNamespace(writer, id.slice(0, -1))
+  requireFreeName(writer, parent, id, 'TableAlreadyExists')
+  const location = json.location === undefined ? null : checkLocation(core.places, json.location)
+  if (location !== null) claimLocation(core.places, writer, location, internalId)
+  const record: TableRecord = {
+    v: recordFormat,
+    parent,
+    name: json.name,
+    location,
+    properties: json.properties,
+    created_at: json.created_at,
+    main: headOf(json, snapshots, '', json.main),
+    registered: false,
+  }
+  writer.put(keys.name(parent, json.name), `t${internalId}`)
+  writer.put(keys.table(internalId), record)
+  for (const { branch, version, timestamp_millis, metadata } of json.versions) {
+    const snapshot = snapshots.get(versionKey(branch, version))
+    if (snapshot === undefined) continue
+    writer.put(keys.version(internalId, branch, version), {
+      ...versionOf(snapshot, transactionId, timestamp_millis),
+      ...(metadata === undefined ? {} : { metadata }),
+    })
+  }
+  putNames(writer, internalId, json, snapshots)
+}
+
+/** Puts the branches and tags whose versions have rows. */
+function putNames(
+  writer: Writer,
+  internalId: string,
+  json: TableJson,
+  snapshots: Prepared['snapshots'],
+): void {
+  for (const { name, head, ...rest } of json.branches) {
+    const kept = headOf(json, snapshots, name, head)
+    if (kept.latest === null) continue
+    const record: BranchRecord = { v: recordFormat, head: kept, ...rest }
+    writer.put(keys.branch(internalId, name), record)
+  }
+  for (const { name, branch, version } of json.tags) {
+    if (!snapshots.has(versionKey(branch, version))) continue
+    const record: TagRecord = { v: recordFormat, branch, version }
+    writer.put(keys.tag(internalId, name), record)
+  }
+}
+
+/** The head of a branch as far as its versions have rows. */
+function headOf(
+  { versions }: TableJson,
+  snapshots: Prepared['snapshots'],
+  branch: string,
+  { last }: Head,
+): Head {
+  const numbers = versions
+    .filter((entry) => entry.branch === branch && snapshots.has(versionKey(branch, entry.version)))
+    .map(({ version }) => version)
+  if (numbers.length === 0) return { latest: null, last: null }
+  const latest = Math.max(...numbers)
+  if (last === null || last < latest) {
+    throw new CatalogError(
+      'InvalidInput',
+      `The export gives version ${latest} after the last, ${last}. Export again.`,
+    )
+  }
+  return { latest, last }
+}

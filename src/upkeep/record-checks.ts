@@ -1,0 +1,145 @@
+import type { Identifier } from '../model/identifier.ts'
+import { segmentsOf } from '../operations/support/places.ts'
+import { statusOf } from '../operations/support/transactions.ts'
+import {
+  type BranchRecord,
+  type Head,
+  keys,
+  type NamespaceRecord,
+  type RemovalRecord,
+  rootId,
+  type TableRecord,
+  type TagRecord,
+  type TransactionRecord,
+  type VersionRecord,
+} from '../store/records.ts'
+import type { Key, Reader } from '../store/store.ts'
+
+/** What is wrong with a record; harmless things end in what takes them away. */
+export interface Fault {
+  readonly harmless?: boolean
+  readonly says: string
+}
+
+type Check = (reader: Reader, key: Key, value: never, now: number) => Fault | undefined
+
+const fault = (says: string): Fault => ({ says })
+
+/** A chain of parents longer than this leads nowhere. */
+const deepest = 64
+
+/**
+ * How the records of each family must fit the others. All that a check looks at belongs to one moment, so what
+ * others write meanwhile is never taken for a fault.
+ */
+export const checks: Readonly<Record<string, Check>> = {
+  n(reader, [, parent, name], value: string) {
+    const id = value.slice(1)
+    const isTable = value[0] === 't'
+    const what = isTable ? 'table' : 'namespace'
+    const target = reader.get<TableRecord | NamespaceRecord>(isTable ? keys.table(id) : keys.namespace(id))
+    if (target === undefined) return fault(`names the ${what} ${id}, which is not there`)
+    if (target.parent === parent && target.name === name) return undefined
+    return fault(`names the ${what} ${id}, which has another name`)
+  },
+
+  s: (reader, [, id], value: NamespaceRecord) => nameFault(reader, `n${id}`, value),
+
+  t(reader, [, id], value: TableRecord) {
+    const named = nameFault(reader, `t${id}`, value) ?? headFault(reader, String(id), '', value.main)
+    if (named || value.location === null) return named
+    const owner = reader.get(keys.location(segmentsOf(value.location)))
+    if (owner === id) return undefined
+    return fault(`does not own its location ${value.location}`)
+  },
+
+  v(reader, [, table, branch, version], _value: VersionRecord) {
+    const head = headOf(reader, String(table), String(branch))
+    if (head === undefined) return fault('belongs to a table or branch that is not there')
+    if (head.latest !== null && Number(version) <= head.latest) return undefined
+    return fault(`comes after the latest version, which is ${head.latest}`)
+  },
+
+  g(reader, [, table], { branch, version }: TagRecord) {
+    if (!reader.get(keys.table(String(table)))) return fault('belongs to a table that is not there')
+    if (reader.get(keys.version(String(table), branch, version))) return undefined
+    return fault(`tags version ${version}${branch && ` of branch ${branch}`}, which is not there`)
+  },
+
+  b(reader, [, table, branch], { head }: BranchRecord) {
+    if (!reader.get(keys.table(String(table)))) return fault('belongs to a table that is not there')
+    return headFault(reader, String(table), String(branch), head)
+  },
+
+  x(_reader, _key, value: TransactionRecord, now) {
+    if (statusOf(value, now) === value.status) return undefined
+    return {
+      harmless: true,
+      says: `was left ${value.status} by a process that is gone; it counts as failed and goes with old records`,
+    }
+  },
+
+  l(reader, key, value: string | RemovalRecord, now) {
+    const segments = key.slice(1).map(String)
+    if (typeof value === 'object') {
+      if (value.until >= now) return undefined
+      return { harmless: true, says: 'is still to be emptied of a dropped table; a vacuum does that' }
+    }
+    const table = reader.get<TableRecord>(keys.table(value))
+    if (table === undefined) return fault(`is owned by the table ${value}, which is not there`)
+    if (table.location === null || segmentsOf(table.location).join('/') !== segments.join('/')) {
+      return fault(`is owned by the table ${value}, which lies elsewhere`)
+    }
+    for (let depth = 1; depth < segments.length; depth++) {
+      const around = reader.get(keys.location(segments.slice(0, depth)))
+      if (typeof around === 'string') return fault(`lies within a location of the table ${around}`)
+    }
+    return undefined
+  },
+}
+
+/** A table or namespace must have a name that names it, below a namespace that leads to the root. */
+function nameFault(
+  reader: Reader,
+  pointer: string,
+  record: { parent: string; name: string },
+): Fault | undefined {
+  if (reader.get(keys.name(record.parent, record.name)) !== pointer) {
+    return fault(`has the name ${JSON.stringify(record.name)}, which does not name it: it cannot be reached`)
+  }
+  return idOf(reader, record) ? undefined : fault('lies in a namespace that does not lead to the root')
+}
+
+function headFault(reader: Reader, table: string, branch: string, { latest }: Head): Fault | undefined {
+  if (latest === null || reader.get(keys.version(table, branch, latest))) return undefined
+  return fault(`says that its latest version is ${latest}, which is not there`)
+}
+
+function headOf(reader: Reader, table: string, branch: string): Head | undefined {
+  if (branch === '') return reader.get<TableRecord>(keys.table(table))?.main
+  if (reader.get(keys.table(table)) === undefined) return undefined
+  return reader.get<BranchRecord>(keys.branch(table, branch))?.head
+}
+
+/** The names that lead to a record, or undefined when they do not lead there from the root. */
+export function idOf(reader: Reader, record: { parent: string; name: string }): Identifier | undefined {
+  const names = [record.name]
+  for (let id = record.parent; id !== rootId; ) {
+    const parent = reader.get<NamespaceRecord>(keys.namespace(id))
+    if (parent === undefined || names.length > deepest) return undefined
+    names.push(parent.name)
+    id = parent.parent
+  }
+  return names.reverse()
+}
+
+/** The identifier of what a record belongs to, where it can be told. */
+export function ownerId(reader: Reader, key: Key, value: unknown): Identifier | undefined {
+  const [family, first] = key
+  if (family === 'n' && typeof key[2] === 'string')
+    return idOf(reader, { parent: String(first), name: key[2] })
+  if (family === 's') return idOf(reader, value as NamespaceRecord)
+  if (!['t', 'v', 'g', 'b', 'l'].includes(String(family))) return undefined
+  const table = reader.get<TableRecord>(keys.table(String(family === 'l' ? value : first)))
+  return table && idOf(reader, table)
+}

@@ -1,0 +1,31 @@
+import { segmentsOf } from '../operations/support/places.ts'
+import { keys, type RemovalRecord, type TableRecord } from '../store/records.ts'
+import type { Entry, Key, Store, Writer } from '../store/store.ts'
+
+/**
+ * Makes the store of a copy speak of the copy: locations below the root it was copied from come to lie below
+ * the new one, and what was under way when it was copied (holds, removals) is over.
+ */
+export async function relocate(store: Store, from: string, to: string): Promise<void> {
+  await store.write((writer) => {
+    for (const { key } of all(writer, keys.holds)) writer.remove(key)
+    const old = segmentsOf(from)
+    const replaced = (key: Key): Key => [key[0]!, ...segmentsOf(to), ...key.slice(1 + old.length)]
+    for (const family of [keys.locations, keys.registrations]) {
+      for (const { key, value } of all<string | RemovalRecord>(writer, [...family, ...old])) {
+        writer.remove(key)
+        // What is to be emptied there was not copied.
+        if (typeof value !== 'object') writer.put(replaced(key), value)
+      }
+    }
+    for (const { key, value } of all<TableRecord>(writer, ['t'])) {
+      if (!value.location?.startsWith(from)) continue
+      writer.put(key, { ...value, location: to + value.location.slice(from.length) })
+    }
+  })
+}
+
+/** Collected first: what is walked must not change underneath. */
+function all<V extends object | string>(writer: Writer, prefix: Key): Entry<V>[] {
+  return Array.from(writer.range<V>({ prefix }))
+}

@@ -1,0 +1,64 @@
+import type { Identifier } from '../model/identifier.ts'
+import type { Core } from '../operations/support/core.ts'
+import { locationOf, type Place, placeOf } from '../operations/support/places.ts'
+import type { TableRecord, VersionRecord } from '../store/records.ts'
+import type { Key, Reader } from '../store/store.ts'
+import { idOf } from './record-checks.ts'
+
+export interface KnownVersion {
+  readonly key: Key
+  readonly record: VersionRecord
+}
+
+/** A table as upkeep sees it. */
+export interface KnownTable {
+  readonly internalId: string
+  readonly id: Identifier | undefined
+  readonly record: TableRecord
+  readonly location: string
+  /** Where its content lies, when that is within reach. */
+  readonly place: Place | undefined
+  /** Its versions on all branches. */
+  readonly versions: readonly KnownVersion[]
+  /** Whether our own engine wrote them all, and there are some. */
+  readonly ours: boolean
+}
+
+const tablesAtATime = 100
+
+/** All tables, some at a time, each as it is at one moment. */
+export async function* allTables(core: Core): AsyncGenerator<KnownTable> {
+  let after: string | undefined
+  do {
+    const tables = await core.store.read((reader) => {
+      const start = after === undefined ? {} : { start: ['t', after, 0] }
+      return Array.from(
+        reader.range<TableRecord>({ prefix: ['t'], limit: tablesAtATime, ...start }),
+        ({ key, value }) => knownTable(core, reader, String(key[1]), value),
+      )
+    })
+    yield* tables
+    after = tables.length === tablesAtATime ? tables.at(-1)!.internalId : undefined
+  } while (after !== undefined)
+}
+
+/** A table with all that is known of it. */
+export function knownTable(core: Core, reader: Reader, internalId: string, record: TableRecord): KnownTable {
+  const versions = Array.from(
+    reader.range<VersionRecord>({ prefix: ['v', internalId] }),
+    ({ key, value }) => ({
+      key,
+      record: value,
+    }),
+  )
+  const location = locationOf(core.places, internalId, record)
+  return {
+    internalId,
+    id: idOf(reader, record),
+    record,
+    location,
+    place: placeOf(core.places, location),
+    versions,
+    ours: versions.length > 0 && versions.every((version) => version.record.rows !== undefined),
+  }
+}

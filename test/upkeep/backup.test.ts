@@ -1,0 +1,144 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { memoryStore } from '../../src/backends/memory.ts'
+import { memoryContent } from '../../src/content/memory.ts'
+import { type LocalCatalog, openCatalog, restoreCatalog, verifyCatalog } from '../../src/index.ts'
+import { keys } from '../../src/store/records.ts'
+import { closedAfterwards, freshFolder } from '../operations/support/catalogs.ts'
+import { filesIn, pathOf, pathsOf } from '../operations/support/contents.ts'
+import { inspect } from '../operations/support/inspect.ts'
+import { fails } from '../operations/support/refusals.ts'
+import { numbered, rowsOf } from '../operations/support/rows.ts'
+
+async function opened(): Promise<{ folder: string; directory: string; catalog: LocalCatalog }> {
+  const folder = await freshFolder()
+  const directory = join(folder, 'catalog')
+  return { folder, directory, catalog: closedAfterwards(await openCatalog(directory)) }
+}
+
+test('a copy has everything that lies in the directory, at its own place', async () => {
+  const { folder, directory, catalog } = await opened()
+  await catalog.createTable({ id: ['t'], data: numbered(10) })
+  await catalog.declareTable({ id: ['mine'], location: join(directory, 'my own', 'place') })
+  await catalog.createTable({ id: ['mine'], data: numbered(5) })
+  await catalog.declareTable({ id: ['far'], location: 's3://bucket/far' })
+  await catalog.createTable({ id: ['gone'], data: numbered(7) })
+  const { location } = await catalog.deregisterTable({ id: ['gone'] })
+  await catalog.deregisterTable({ id: ['far'] })
+  await catalog.declareTable({ id: ['far'], location: 's3://bucket/other' })
+  const copyPath = join(folder, 'copy')
+  const report = await catalog.backup(copyPath)
+  expect(report).toMatchObject({
+    tables: 3,
+    elsewhere: 1,
+    outside: [{ id: ['far'], location: 's3://bucket/other' }],
+  })
+  expect(readdirSync(folder).sort()).toEqual(['catalog', 'copy'])
+
+  const copy = closedAfterwards(await openCatalog(copyPath))
+  await catalog.dropTable({ id: ['t'] })
+  await catalog.dropTable({ id: ['mine'] })
+  expect(await rowsOf(copy, ['t'])).toEqual(numbered(10))
+  expect(await rowsOf(copy, ['mine'])).toEqual(numbered(5))
+  expect((await copy.describeTable({ id: ['mine'] })).location).toContain('/copy/my%20own/place')
+  await copy.registerTable({ id: ['back'], location: join(copyPath, pathOf(location)) })
+  expect(await rowsOf(copy, ['back'])).toEqual(numbered(7))
+  expect(await copy.verify()).toMatchObject({ ok: true, findings: [] })
+  // Dropping there takes nothing here.
+  await copy.dropTable({ id: ['back'] })
+  await catalog.registerTable({ id: ['back'], location })
+  expect(await rowsOf(catalog, ['back'])).toEqual(numbered(7))
+})
+
+test('what is dropped while it is copied stays until the copy is done', async () => {
+  const { folder, directory, catalog } = await opened()
+  for (let n = 0; n < 5; n++) await catalog.createTable({ id: [`t${n}`], data: numbered(3) })
+  const before = await inspect(catalog)
+  const dropped: Promise<unknown>[] = []
+  await catalog.backup(join(folder, 'copy'), {
+    onProgress: () => {
+      if (dropped.length > 0) return
+      for (let n = 0; n < 5; n++) dropped.push(catalog.dropTable({ id: [`t${n}`] }))
+    },
+  })
+  await Promise.all(dropped)
+  const copy = closedAfterwards(await openCatalog(join(folder, 'copy')))
+  expect(Object.keys((await inspect(copy)).tables)).toEqual(Object.keys(before.tables))
+  expect(await copy.verify()).toMatchObject({ ok: true })
+  await catalog.vacuum({ graceMillis: 0 })
+  expect(await filesIn(join(directory, 'tables'))).toEqual([])
+})
+
+test('while a hold lasts, nothing is removed that was given up', async () => {
+  const store = memoryStore()
+  const content = memoryContent()
+  let time = Date.now()
+  const catalog = closedAfterwards(await openCatalog({ store, content, now: () => time }))
+  await catalog.createTable({ id: ['t'], data: numbered(3) })
+  const before = await pathsOf(content)
+  await store.write((writer) => writer.put(keys.hold('x'), { v: 1, until: time + 1_000 }))
+  await catalog.dropTable({ id: ['t'] })
+  await fails(
+    catalog.vacuum({ graceMillis: 0 }),
+    'ServiceUnavailable',
+    'being copied',
+    'when the backup is done',
+  )
+  expect(await catalog.vacuum({ graceMillis: 0, dryRun: true })).toMatchObject({ examined: before.length })
+  expect(await pathsOf(content)).toEqual(before)
+  expect(await catalog.verify()).toMatchObject({ ok: true })
+  // Whoever held it is gone.
+  time += 2_000
+  await catalog.vacuum({ graceMillis: 0 })
+  expect(await pathsOf(content)).toEqual([])
+})
+
+test('a place that is taken, or no place for a copy, is refused; what fails leaves nothing', async () => {
+  const { folder, directory, catalog } = await opened()
+  await catalog.createTable({ id: ['t'], data: numbered(3) })
+  const taken = join(folder, 'taken')
+  await mkdir(taken)
+  await writeFile(join(taken, 'something'), '')
+  await fails(catalog.backup(taken), 'InvalidInput', 'is not empty')
+  await fails(catalog.backup(join(directory, 'within')), 'InvalidInput', 'lies within')
+  await fails(catalog.backup(folder), 'InvalidInput', 'lies within the catalog, or around it')
+  const [file] = (await filesIn(directory)).filter((path) => path.endsWith('.arrow'))
+  const copy = join(folder, 'copy')
+  await catalog.backup(copy)
+  await rm(join(directory, file!))
+  await fails(catalog.backup(join(folder, 'failed')), 'InvalidTableState', file!)
+  expect(readdirSync(folder).sort()).toEqual(['catalog', 'copy', 'taken'])
+
+  await fails(restoreCatalog(copy, directory), 'InvalidInput', 'is not empty')
+  await fails(restoreCatalog(copy, taken, { replace: true }), 'InvalidInput', 'something else than a catalog')
+  await rm(join(copy, file!))
+  await fails(restoreCatalog(copy, join(folder, 'new')), 'InvalidTableState', 'has 1 problems', file!)
+  await fails(restoreCatalog(taken, join(folder, 'new')), 'InvalidInput', 'There is no catalog')
+  expect(existsSync(join(folder, 'new'))).toBe(false)
+  const fake = await openCatalog('memory:')
+  await fails(fake.backup(copy), 'Unsupported', 'Export this one')
+})
+
+test('a store file that is damaged is told of, not opened', async () => {
+  const { directory, catalog } = await opened()
+  await catalog.createNamespace({ id: ['a namespace'] })
+  await catalog.close()
+  const path = join(directory, 'catalog.mdb')
+  const { readFileSync, writeFileSync } = await import('node:fs')
+  const bytes = readFileSync(path)
+  // Both the page in use and the one before.
+  for (let at = bytes.indexOf('a namespace'); at >= 0; at = bytes.indexOf('a namespace', at + 1))
+    bytes[at]! ^= 1
+  writeFileSync(path, bytes)
+  const { ok, complete, findings } = await verifyCatalog(directory)
+  expect({ ok, complete }).toEqual({ ok: false, complete: false })
+  expect(findings[0]).toMatchObject({ severity: 'problem', kind: 'store', where: directory })
+  expect(findings[0]!.message).toMatch(/differs from its checksum|wrong order/)
+  await rm(path)
+  await fails(verifyCatalog(directory), 'InvalidInput', 'There is no catalog')
+  writeFileSync(path, '')
+  expect(await verifyCatalog(directory)).toMatchObject({ ok: false, complete: false })
+  expect(existsSync(path)).toBe(true)
+})
