@@ -108,6 +108,7 @@ function conclude(store: string, name: string, atOnce: number, measured: Record<
           peer,
           samples: measured[`${peer}@${size}`]!,
           remark: remarks[peer],
+          aside: peer === 'sqlite NORMAL',
           target: peer === 'lmdb' && name === 'declareTable' && atOnce === 64 ? { atLeast: 0.5 } : undefined,
         })),
         ...grows,

@@ -52,6 +52,7 @@ for (const depth of depths) {
           peer,
           samples: samples[peer]!,
           remark: peer === 'lmdb' ? 'names only' : undefined,
+          aside: peer === 'sqlite OFFSET',
         })),
       ...(depth > 1 ? [{ peer: 'its own first page', samples: first, as: 'cost' as const }] : []),
     ],

@@ -19,6 +19,8 @@ export interface Comparison {
   readonly target?: Target | undefined
   /** What is not like for like. */
   readonly remark?: string | undefined
+  /** Too unlike for the picture at the top. */
+  readonly aside?: boolean | undefined
 }
 
 /** One thing measured. */
@@ -54,6 +56,7 @@ interface Against {
   readonly as?: 'speed' | 'cost'
   readonly target?: Target | undefined
   readonly remark?: string | undefined
+  readonly aside?: boolean | undefined
 }
 
 interface FigureOptions {
@@ -69,13 +72,13 @@ interface FigureOptions {
 /** Prints a figure and hands it to the run. `samples` are what each round measured. */
 export function figure(name: string, samples: readonly number[], options: FigureOptions): void {
   const { unit, better = 'less', against = [], target, remark, headline } = options
-  const compare = ({ peer, samples: theirs, as = 'speed', target, remark }: Against): Comparison => {
+  const compare = ({ peer, samples: theirs, as = 'speed', ...more }: Against): Comparison => {
     const upsideDown = (better === 'less') === (as === 'speed')
     const pairs = samples.map((ours, round) => {
       const other = theirs[Math.min(round, theirs.length - 1)]!
       return upsideDown ? other / ours : ours / other
     })
-    return { peer, theirs: spread(theirs), as, ratio: spread(pairs), target, remark }
+    return { peer, theirs: spread(theirs), as, ratio: spread(pairs), ...more }
   }
   const found: Figure = {
     name,
