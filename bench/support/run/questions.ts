@@ -5,6 +5,7 @@ import { benchFolder } from './report.ts'
 /** In this order they are asked; what is not named here comes last. */
 const order = [
   'start',
+  'stores',
   'operations',
   'processes',
   'batch',
