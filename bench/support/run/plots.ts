@@ -15,7 +15,7 @@ const config = {
     labelLimit: 320,
     gridColor: '#e6e6e6',
   },
-  legend: { labelFontSize: 12, title: null, symbolSize: 90, labelLimit: 260 },
+  legend: { labelFontSize: 12, title: null, symbolSize: 90, symbolOpacity: 1, labelLimit: 260 },
   title: { fontSize: 15, anchor: 'start', subtitleFontSize: 12, subtitleColor: '#555', offset: 12 },
 }
 
@@ -49,7 +49,7 @@ function headline(report: Report): object {
     type: 'nominal',
     sort: lines.map(({ label }) => label),
     title: null,
-    axis: { grid: true, ticks: false, domain: false, labelPadding: 10, labelFontSize: 13 },
+    axis: { grid: true, ticks: false, domain: false, labelPadding: 10, labelLimit: 400, labelFontSize: 13 },
   }
   const scale = { type: 'log', domain: domainOf(points.flatMap(({ low, high }) => [low, high])), nice: false }
   const color = {
