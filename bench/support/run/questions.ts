@@ -34,7 +34,7 @@ function place(name: string): number {
 /** The first sentence of the question's file, which is the question. */
 export function titleOf(name: string): string {
   const text = readFileSync(join(benchFolder, `${name}.ts`), 'utf8')
-  const comment = /^\s*\/\*\*?([\s\S]*?)\*\//.exec(text)?.[1] ?? name
+  const comment = /\/\*\*?\s([\s\S]*?)\*\//.exec(text)?.[1] ?? name
   const plain = comment
     .replace(/^\s*\*/gm, ' ')
     .replace(/\s+/g, ' ')
