@@ -55,7 +55,6 @@ async function appendAt(step: number): Promise<void> {
   if (measured.lance) points.push({ series: 'LanceDB, not synced', x: step, ...spread(measured.lance) })
   figure(`append ${perInsert} rows to ${count(step)} fragments`, measured.ours!, {
     unit: 'ms',
-    headline: step === lanceMost ? `Append to ${count(step)} fragments` : undefined,
     against: [
       { peer: 'a table of few', samples: measured.small!, as: 'cost', target: target(step) },
       ...(measured.lance

@@ -83,7 +83,7 @@ async function question(url: string, what: string, request: Buffer, target: numb
   figure(`${what}: requests a second`, of('catalog', 'perSecond'), {
     unit: '/s',
     better: 'more',
-    headline: `Over HTTP: ${what}`,
+    headline: what === 'describe' ? 'Describe over HTTP, 64 connections' : undefined,
     against: [{ peer, samples: of('bare', 'perSecond'), target: { atLeast: target }, remark }],
   })
   figure(`${what}: p99`, of('catalog', 'p99'), {
@@ -125,7 +125,6 @@ async function inserts(catalog: Server, folder: string): Promise<void> {
   const megabytes = Math.round(body.length / 1e6)
   figure(`insert ${megabytes} MB`, times.catalog, {
     unit: 'ms',
-    headline: `Over HTTP: insert ${megabytes} MB`,
     against: [
       {
         peer: 'node:http, body to a synced file',

@@ -51,7 +51,6 @@ const peers = [
 const itself = (remark: string) => ({ peer: 'the flat one on disk', samples: samples.flat!, remark })
 figure(`each of ${count(most)} tables, flat, disk`, samples.flat!, {
   unit: 'µs',
-  headline: 'List a whole catalog of a million',
   against: peers,
 })
 figure(`each of ${count(most)} tables, flat, memory`, samples.memory!, { unit: 'µs', against: peers })

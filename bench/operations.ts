@@ -21,7 +21,6 @@ const headlines: Record<string, string> = {
   'memory/describeTable/1': 'Describe a table, in memory',
   'disk/describeTable/1': 'Describe a table, on disk',
   'disk/listTables/1': 'List a page of 100, on disk',
-  'disk/declareTable/1': 'Declare a table, durable',
   'disk/declareTable/64': 'Declare a table, durable, 64 at once',
 }
 const remarks: Record<string, string> = {
@@ -61,10 +60,11 @@ async function ask(store: (typeof stores)[number]): Promise<void> {
 }
 
 /** How often in a round: about ten milliseconds of work. */
-function timesOf(store: string, { reads, rows }: OperationCase, atOnce: number): number {
-  if (rows && reads) return pick(20, 100)
+function timesOf(store: string, { reads, rows, page }: OperationCase, atOnce: number): number {
+  if (rows && reads) return pick(20, 64)
+  if (page) return pick(20, 100)
   if (rows) return store === 'disk' ? (atOnce === 1 ? 4 : 64) : pick(20, 64)
-  if (reads) return pick(300, 2_000)
+  if (reads) return pick(300, 1_000)
   return store === 'disk' ? (atOnce === 1 ? pick(5, 25) : pick(128, 640)) : pick(100, 500)
 }
 

@@ -44,7 +44,6 @@ for (const depth of depths) {
   for (const [series, each] of Object.entries(samples)) points.push({ series, x: depth, ...spread(each) })
   figure(`page ${count(depth)}`, samples.ours!, {
     unit: 'µs',
-    headline: depth === depths.at(-1) ? `Page ${count(depth)} of a listing` : undefined,
     against: [
       ...Object.keys(samples)
         .filter((peer) => peer !== 'ours')

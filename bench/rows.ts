@@ -104,7 +104,6 @@ async function cold(): Promise<void> {
     if (answers.ours !== answers.lance) throw new Error(`${predicate}: ${JSON.stringify(answers)}`)
     figure(`cold count: ${name} (${predicate})`, measured.ours!, {
       unit: 'ms',
-      headline: name === 'number' ? 'First count, from cold files' : undefined,
       against: [{ peer: 'lancedb', samples: measured.lance! }],
     })
   }

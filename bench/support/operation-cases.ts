@@ -6,6 +6,8 @@ export interface OperationCase {
   /** Whether it writes rows and syncs their files; such calls are repeated less often. */
   readonly rows?: boolean
   readonly reads?: boolean
+  /** Whether it answers with a hundred items, and so takes about ten times as long. */
+  readonly page?: boolean
   /** Makes what calls `from` to `from + times` need; not timed. */
   prepare?(catalog: Catalog, from: number, times: number): Promise<unknown>
   call(catalog: Catalog, i: number): Promise<unknown>
@@ -71,8 +73,12 @@ export function operationCases(size: number, change: string): Partial<Record<Ope
   return {
     describeTable: { reads: true, call: (catalog, i) => catalog.describeTable({ id: any(i) }) },
     tableExists: { reads: true, call: (catalog, i) => catalog.tableExists({ id: any(i) }) },
-    listTables: { reads: true, call: (catalog) => catalog.listTables({ id: ['ns'], limit: 100 }) },
-    listAllTables: { reads: true, call: (catalog) => catalog.listAllTables({ limit: 100 }) },
+    listTables: {
+      reads: true,
+      page: true,
+      call: (catalog) => catalog.listTables({ id: ['ns'], limit: 100 }),
+    },
+    listAllTables: { reads: true, page: true, call: (catalog) => catalog.listAllTables({ limit: 100 }) },
     describeNamespace: { reads: true, call: (catalog) => catalog.describeNamespace({ id: ['ns'] }) },
     namespaceExists: { reads: true, call: (catalog) => catalog.namespaceExists({ id: ['ns'] }) },
     listNamespaces: { reads: true, call: (catalog) => catalog.listNamespaces({ id: [] }) },

@@ -6,7 +6,7 @@ import { titleOf } from './questions.ts'
 import { type Answer, benchFolder } from './report.ts'
 
 /** How long a question may take, in milliseconds, before the run goes on without it. */
-const patience: Record<Scale, number> = { quick: 3 * 60_000, usual: 6 * 60_000, full: 60 * 60_000 }
+const patience: Record<Scale, number> = { quick: 5 * 60_000, usual: 12 * 60_000, full: 60 * 60_000 }
 
 export interface Asking {
   readonly scale: Scale
