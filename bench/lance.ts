@@ -67,16 +67,18 @@ async function ask(size: number): Promise<void> {
       ours: () => ours.describeNamespace({ id: ['ns'] }),
       lance: () => lance.describeNamespace(['ns']),
     },
-        times: 5,
+    'list a page of 100': {
+      times: 5,
       ours: () => ours.listTables({ id: ['ns'], limit: 100 }),
       lance: () => lance.listTables(['ns'], { limit: 100 }),
     },
-    'create, 64 at once': 
+    'create, 64 at once': {
       times: pick(16, 64),
       atOnce: 64,
       ours: () => create('ours'),
-      lance: () => create('lance'),,
-    drop: times: 3, ours: () => drop('ours'), lance: () => drop('lance') ,
+      lance: () => create('lance'),
+    },
+    drop: { times: 3, ours: () => drop('ours'), lance: () => drop('lance') },
   }
   for (const [what, { times, atOnce = 1, ours, lance }] of Object.entries(questions)) {
     const measured = await race(atOnce > 1 ? 2 : pick(2, 5), {
