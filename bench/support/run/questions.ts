@@ -39,5 +39,5 @@ export function titleOf(name: string): string {
     .replace(/^\s*\*/gm, ' ')
     .replace(/\s+/g, ' ')
     .trim()
-  return /^.*?[.?:](?= |$)/.exec(plain)?.[0] ?? plain
+  return /^.*?[.?](?= |$)/.exec(plain)?.[0] ?? plain
 }
