@@ -7,7 +7,7 @@ import { count, most, pick, rounds, sizes } from './support/scale.ts'
 import { newFolder } from './support/scratch.ts'
 
 about(`Every operation on catalogs of ${sizes.map(count).join(', ')} tables, one after the other and with 64 in
-flight. Each catalog has a process of its own, with the peers that hold as many tables; all take turns. On disk
+flight; what is measured adds some thousands to each. Each catalog has a process of its own, with the peers that hold as many tables; all take turns. On disk
 a change is synced before it is acknowledged. The peers check nothing and keep no record of transactions.
 better-sqlite3 is synchronous: 64 in flight is there 64 in turn, each with a commit of its own.`)
 

@@ -11,7 +11,7 @@ export const tableNames = (count: number): string[] => Array.from({ length: coun
 
 /** Declares tables below the namespaces `home(i)` gives, ten thousand in a commit. */
 export async function declareTables(
-  catalog: Catalog,
+  catalog: Pick<Catalog, 'batchCommitTables'>,
   count: number,
   home: (i: number) => readonly string[],
 ): Promise<void> {
