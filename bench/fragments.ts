@@ -29,7 +29,6 @@ const lance = await (await lancedb().connect(join(folder, 'lance'))).createTable
 const points: ({ series: string; x: number } & Spread)[] = []
 let fragments = 1
 let lanceFragments = 1
-let versions = 1
 const target = (at: number) => (at === most ? { atMost: 2 } : undefined)
 for (const step of steps) await appendAt(step)
 chart({ id: 'fragments', title: `Appending ${perInsert} rows`, x: 'fragments in the table', y: 'ms', points })
@@ -39,18 +38,16 @@ if ('optimizeTable' in catalog) await optimized()
 await catalog.close()
 
 async function appendAt(step: number): Promise<void> {
-  for (; fragments < step; fragments++) await append([...many])
-  for (; lanceFragments < Math.min(step, lanceMost); lanceFragments++) await lance.add(rowsOf(0))
+  while (fragments < step) await appendMany()
+  while (lanceFragments < Math.min(step, lanceMost)) await appendLance()
   // A new table each time, so that it stays one of few fragments.
   const fresh = [`${small[0]}_${step}`]
   await catalog.createTable({ id: fresh, data: rowsOf(0) })
   const measured = await race(turns, {
-    ours: () => milliseconds(() => append([...many])),
+    ours: () => milliseconds(appendMany),
     small: () => milliseconds(() => append(fresh)),
-    ...(step <= lanceMost ? { lance: () => milliseconds(() => lance.add(rowsOf(0))) } : {}),
+    ...(step <= lanceMost ? { lance: () => milliseconds(appendLance) } : {}),
   })
-  fragments += turns + 1
-  if (step <= lanceMost) lanceFragments += turns + 1
   points.push({ series: 'ours, synced', x: step, ...spread(measured.ours!) })
   if (measured.lance) points.push({ series: 'LanceDB, not synced', x: step, ...spread(measured.lance) })
   figure(`append ${perInsert} rows to ${count(step)} fragments`, measured.ours!, {
@@ -65,7 +62,17 @@ async function appendAt(step: number): Promise<void> {
 }
 
 async function append(id: string[]): Promise<void> {
-  await catalog.insertIntoTable({ id, data: rowsOf(versions++) })
+  await catalog.insertIntoTable({ id, data: rowsOf(fragments) })
+}
+
+async function appendMany(): Promise<void> {
+  await append([...many])
+  fragments++
+}
+
+async function appendLance(): Promise<void> {
+  await lance.add(rowsOf(lanceFragments))
+  lanceFragments++
 }
 
 async function readAll(what = `${count(most)} fragments`): Promise<void> {
