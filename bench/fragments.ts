@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { type Catalog, openCatalog } from '../dist/index.js'
 import { about, chart, figure } from './support/figures.ts'
-import { milliseconds, race, type Spread, spread } from './support/measure.ts'
+import { inFlight, milliseconds, race, type Spread, spread } from './support/measure.ts'
 import { lancedb } from './support/peers/lance-rows.ts'
 import { count, pick } from './support/scale.ts'
 import { newFolder } from './support/scratch.ts'
@@ -38,7 +38,8 @@ if ('optimizeTable' in catalog) await optimized()
 await catalog.close()
 
 async function appendAt(step: number): Promise<void> {
-  while (fragments < step) await appendMany()
+  // Several at once, so that they share in waiting for the disk.
+  await inFlight(Math.max(0, step - fragments), 8, appendMany)
   while (lanceFragments < Math.min(step, lanceMost)) await appendLance()
   // A new table each time, so that it stays one of few fragments.
   const fresh = [`${small[0]}_${step}`]
