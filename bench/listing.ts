@@ -11,7 +11,7 @@ import { declareTables, seededDirectory, seedTables, tableNames } from './suppor
 
 const levels = 20
 const chains = Math.max(1, most / levels / 100)
-const namespaces = pick(2_000, 100_000, 1_000_000)
+const namespaces = pick(2_000, 20_000, 1_000_000)
 
 about(`A whole walk over ${count(most)} tables in pages of 10,000, as full identifiers: flat; in ${count(chains)}
 chains of ${levels} namespaces with 100 tables in each; and ${count(namespaces)} namespaces of one table each

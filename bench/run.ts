@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,6 +38,7 @@ summarize(report)
 async function runAll(): Promise<Report> {
   const scratch = mkdtempSync(join(tmpdir(), 'tabularium-bench-'))
   const stopping = new AbortController()
+  setMaxListeners(0, stopping.signal)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort())
   const begun = emptyReport(scale)
   const answers = []
