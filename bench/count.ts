@@ -1,267 +1,149 @@
-/**
- * Counting 10 million rows by predicate, beside DuckDB on one thread and LanceDB, on the same rows in the same
- * process. Run by `node --import tsx bench/count.ts [rows]`; `npm ci --prefix bench` first.
- */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
+/** How fast are ten million rows counted by predicate, beside DuckDB and LanceDB? */
 import { join } from 'node:path'
+import { fileContent } from '../src/content/files.ts'
+import { type EngineOptions, type Snapshot, type TableEngine, tableEngine } from '../src/data/index.ts'
+import { arrowBytes } from './support/arrow-bytes.ts'
+import { about, figure } from './support/figures.ts'
+import { milliseconds, race } from './support/measure.ts'
+import { duckdbCounts } from './support/peers/duckdb.ts'
+import { arrowTable, lancedb } from './support/peers/lance-rows.ts'
 import {
-  dictionary,
-  type Field,
-  field,
-  float64,
-  int8,
-  int32,
-  int64,
-  type Schema,
-  utf8,
-} from '@uwdata/flechette'
-import { type AnyBatch, makeBatch, makeColumn } from '../src/data/arrow/batch.ts'
-import { allRows, type Bitmap } from '../src/data/bitmap.ts'
-import { type Rows, sliceRows } from '../src/data/predicate/evaluate/index.ts'
-import { compilePredicate } from '../src/data/predicate/index.ts'
-import { median } from './support/measure.ts'
+  further,
+  type MeasuredPredicate,
+  predicates,
+  type Seeds,
+  seedsOf,
+  tableOf,
+} from './support/predicates.ts'
+import { count, pick } from './support/scale.ts'
+import { newFolder } from './support/scratch.ts'
 
-const N = Number(process.argv[2] ?? 10_000_000)
-const rounds = 7
+/*
+ * Environment: ROWS, ONLY (part of a predicate's name), MORE=1 (further predicates), ROUNDS, LANCE=0 (without it).
+ */
 
-// --- the rows --------------------------------------------------------------------------------------------
+const rows = Number(process.env.ROWS ?? pick(500_000, 10_000_000))
+const turns = Number(process.env.ROUNDS ?? pick(2, 5))
+const chunk = 1_048_576
+const folder = newFolder('count')
+const asked = [...predicates, ...(process.env.MORE === '1' ? further : [])].filter(
+  ({ name }) => process.env.ONLY === undefined || name.includes(process.env.ONLY),
+)
 
-let state = 1
-/** Numbers of 32 bits, the same in every run. Source: Marsaglia, "Xorshift RNGs", 2003. */
-function random(): number {
-  state ^= state << 13
-  state ^= state >>> 17
-  state ^= state << 5
-  return state >>> 0
+about(`${count(rows)} rows of thirteen columns, counted by fifteen predicates; all count rows they have read before.
+Ours and LanceDB's lie in files, DuckDB's in memory. Ours on one thread counts on the main thread, on two in two
+worker threads; DuckDB is asked with one thread and with two; LanceDB uses all cores. "Deleted" is our table after
+a tenth of its rows were deleted. All answers are compared.`)
+
+const headlines: Record<string, string> = {
+  number: `Count ${count(rows)} rows: a > 500`,
 }
 
-const a = new Int32Array(N)
-const wide = new BigInt64Array(N)
-const x = new Float64Array(N)
-const n = new Int32Array(N)
-const validity = new Uint8Array(Math.ceil(N / 8))
-const codes = new Int8Array(N)
-let nulls = 0
-for (let i = 0; i < N; i++) {
-  a[i] = random() % 1000
-  wide[i] = BigInt(a[i]!)
-  x[i] = random() / 2 ** 32
-  n[i] = random() % 1000
-  codes[i] = random() % 16
-  if (random() % 10 === 0) nulls++
-  else validity[i >> 3]! |= 1 << (i & 7)
-}
-const category = texts((i) => `c${codes[i]}`)
-const name = texts((i) => `user_${i}`)
-const entries = texts((i) => `c${i}`, 16)
+type Count = (question: MeasuredPredicate) => Promise<number>
 
-function texts(textOf: (row: number) => string, length = N): AnyBatch {
-  const offsets = new Int32Array(length + 1)
-  let bytes = new Uint8Array(1024)
-  let at = 0
-  for (let i = 0; i < length; i++) {
-    const text = textOf(i)
-    if (at + text.length > bytes.length) {
-      const grown = new Uint8Array(bytes.length * 2)
-      grown.set(bytes)
-      bytes = grown
-    }
-    for (let j = 0; j < text.length; j++) bytes[at++] = text.charCodeAt(j)
-    offsets[i + 1] = at
-  }
-  return makeBatch(utf8(), { length, offsets, values: bytes.slice(0, at) })
-}
+const seeds = seedsOf(rows)
+const counters: Record<string, Count> = { ...(await ours(seeds)), ...(await others(seeds)) }
+for (const question of asked) await ask(question)
+// Worker threads need not be waited for.
+process.exit()
 
-const encoded = makeBatch(dictionary(utf8(), int8()), {
-  length: N,
-  values: codes,
-  dictionary: makeColumn(utf8(), [entries]),
-})
-const columns = {
-  a: makeBatch(int32(), { length: N, values: a }),
-  wide: makeBatch(int64(), { length: N, values: wide }),
-  category,
-  encoded,
-  name,
-  n: makeBatch(int32(), { length: N, values: n, validity, nullCount: nulls }),
-  x: makeBatch(float64(), { length: N, values: x }),
-}
-const schema: Schema = {
-  fields: Object.entries(columns).map(([name, { type }]) => field(name, type)) as Field[],
-}
-const rows: Rows = { length: N, columns: Object.values(columns) }
-
-// --- the predicates --------------------------------------------------------------------------------------
-
-const questions = [
-  'a > 500',
-  'wide > 500',
-  "a > 500 AND category = 'c3'",
-  "wide > 500 AND category = 'c3'",
-  "a > 500 AND encoded = 'c3'",
-  "name LIKE 'user_99%'",
-  'n IS NULL OR x < 0.25',
-  "category IN ('c1', 'c7', 'c12')",
-  "encoded IN ('c1', 'c7', 'c12')",
-]
-
-// --- ours ------------------------------------------------------------------------------------------------
-
-/** Compiles and counts in slices, as the engine does. */
-function count(text: string, live?: Bitmap): number {
-  const { count } = compilePredicate(text, schema)
-  let sum = 0
-  for (let start = 0; start < N; start += sliceRows) {
-    const end = Math.min(start + sliceRows, N)
-    sum += count(rows, start, end, live?.subarray(start >>> 5, (end + 31) >>> 5))
-  }
-  return sum
-}
-
-const live = allRows(N)
-for (let i = 0; i < N; i++) if (random() % 10 === 0) live[i >>> 5]! &= ~(1 << (i & 31))
-
-// --- the others ------------------------------------------------------------------------------------------
-
-const directory = mkdtempSync(join(tmpdir(), 'bench-count-'))
-
-async function lance(): Promise<(text: string) => Promise<number>> {
-  const require = createRequire(import.meta.url)
-  const { connect } = require('@lancedb/lancedb') as typeof import('@lancedb/lancedb')
-  const arrow = require('apache-arrow') as typeof import('apache-arrow')
-  const vector = (of: InstanceType<typeof arrow.DataType>, batch: AnyBatch) =>
-    arrow.makeVector(
-      arrow.makeData({
-        type: of,
-        length: N,
-        data: batch.values,
-        ...(batch.offsets && { valueOffsets: batch.offsets }),
-        ...(batch.nullCount > 0 && { nullBitmap: batch.validity, nullCount: batch.nullCount }),
-      } as never),
-    )
-  const table = new arrow.Table({
-    a: vector(new arrow.Int32(), columns.a),
-    wide: vector(new arrow.Int64(), columns.wide),
-    category: vector(new arrow.Utf8(), category),
-    encoded: arrow.makeVector(
-      arrow.makeData({
-        type: new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()),
-        length: N,
-        data: codes,
-        dictionary: arrow.makeVector(
-          arrow.makeData({
-            type: new arrow.Utf8(),
-            length: 16,
-            data: entries.values as Uint8Array,
-            valueOffsets: entries.offsets as Int32Array,
-          }),
-        ),
-      }),
+async function ask(question: MeasuredPredicate): Promise<void> {
+  const answers: Record<string, number> = {}
+  const took = await race(
+    turns,
+    Object.fromEntries(
+      Object.entries(counters).map(([who, run]) => [
+        who,
+        async () => {
+          // DuckDB takes its number of threads with a statement of its own.
+          if (who.startsWith('DuckDB')) await run({ name: '', predicate: 'false' })
+          return milliseconds(async () => {
+            answers[who] = await run(question)
+          })
+        },
+      ]),
     ),
-    name: vector(new arrow.Utf8(), name),
-    n: vector(new arrow.Int32(), columns.n),
-    x: vector(new arrow.Float64(), columns.x),
+  )
+  const { deleted: _, ...same } = answers
+  if (new Set(Object.values(same)).size > 1)
+    throw new Error(`${question.predicate}: ${JSON.stringify(answers)}`)
+  conclude(question, took)
+}
+
+function conclude({ name, predicate }: MeasuredPredicate, took: Record<string, number[]>): void {
+  const what = `${name} (${predicate})`
+  const against = (peer: string, atLeast: number, remark: string) =>
+    peer in took
+      ? [
+          {
+            peer,
+            samples: took[peer]!,
+            remark,
+            target: { atLeast, group: `speed of counting against ${peer}` },
+          },
+        ]
+      : []
+  const lance = against('LanceDB', 3, 'it uses all cores')
+  figure(`count: ${what}, one thread`, took.one!, {
+    unit: 'ms',
+    headline: headlines[name],
+    against: [
+      ...against('DuckDB, 1 thread', 1, 'its table is in memory'),
+      ...('two' in took ? lance.map(({ target: _, ...one }) => one) : lance),
+    ],
   })
-  const database = await connect(directory)
-  const opened = await database.createTable('rows', table as never)
-  return (text) => opened.countRows(text)
-}
-
-async function duck(): Promise<(text: string) => Promise<number>> {
-  const { DuckDBInstance, DuckDBDataChunk, INTEGER, BIGINT, DOUBLE } = await import('@duckdb/node-api')
-  const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
-  const connection = await instance.connect()
-  await connection.run(
-    'CREATE TABLE numbers (i INTEGER, a INTEGER, wide BIGINT, code INTEGER, n INTEGER, x DOUBLE)',
-  )
-  const appender = await connection.createAppender('numbers')
-  const types = [INTEGER, INTEGER, BIGINT, INTEGER, INTEGER, DOUBLE]
-  for (let start = 0; start < N; start += 2048) {
-    const end = Math.min(start + 2048, N)
-    const each = <T>(value: (i: number) => T) =>
-      Array.from({ length: end - start }, (_, i) => value(start + i))
-    const chunk = DuckDBDataChunk.create(types)
-    chunk.setColumns([
-      each((i) => i),
-      each((i) => a[i]!),
-      each((i) => wide[i]!),
-      each((i) => codes[i]!),
-      each((i) => (((validity[i >> 3]! >> (i & 7)) & 1) === 1 ? n[i]! : null)),
-      each((i) => x[i]!),
-    ])
-    appender.appendDataChunk(chunk)
-  }
-  appender.closeSync()
-  await connection.run(`CREATE TABLE rows AS SELECT a, wide, 'c' || code AS category, 'user_' || i AS name, n, x,
-    ('c' || code)::ENUM (${Array.from({ length: 16 }, (_, i) => `'c${i}'`).join(', ')}) AS encoded
-    FROM numbers ORDER BY i`)
-  await connection.run('DROP TABLE numbers')
-  await connection.run('SET threads = 1')
-  return async (text) => {
-    const reader = await connection.runAndReadAll(`SELECT count(*) FROM rows WHERE ${text}`)
-    return Number(reader.getRows()[0]![0])
-  }
-}
-
-// --- the race --------------------------------------------------------------------------------------------
-
-async function main(): Promise<void> {
-  const began = performance.now()
-  const [countLance, countDuck] = [await lance(), await duck()]
-  console.log(
-    `${N} rows, made in ${((performance.now() - began) / 1000).toFixed(0)} s; medians of ${rounds} runs in ms, the fastest in brackets`,
-  )
-  const table = []
-  for (const text of questions) {
-    const runners = {
-      ours: async () => count(text),
-      deleted: async () => count(text, live),
-      duckdb: () => countDuck(text),
-      lancedb: () => countLance(text),
-    }
-    const times: Record<string, number[]> = { ours: [], deleted: [], duckdb: [], lancedb: [] }
-    const counts: Record<string, number> = {}
-    for (let round = -1; round < rounds; round++) {
-      for (const [who, run] of Object.entries(runners)) {
-        const start = performance.now()
-        counts[who] = await run()
-        if (round >= 0) times[who]!.push(performance.now() - start)
-      }
-    }
-    const { ours, duckdb, lancedb } = counts
-    if (ours !== duckdb || ours !== lancedb) throw new Error(`${text}: ${JSON.stringify(counts)}`)
-    const of = (pick: (list: number[]) => number) => {
-      const [ours, deleted, duckdb, lancedb] = Object.values(times).map(pick) as [
-        number,
-        number,
-        number,
-        number,
-      ]
-      return { ours, deleted, duckdb, lancedb }
-    }
-    const middle = of(median)
-    // The fastest run is the one least disturbed by whatever else the machine does.
-    const fastest = of((list) => Math.min(...list))
-    const both = (value: (ms: typeof middle) => number, digits: number) =>
-      `${value(middle).toFixed(digits)} (${value(fastest).toFixed(digits)})`
-    table.push({
-      predicate: text,
-      'ours, ms': both(({ ours }) => ours, 1),
-      '10% deleted': both(({ deleted }) => deleted, 1),
-      duckdb: both(({ duckdb }) => duckdb, 1),
-      lancedb: both(({ lancedb }) => lancedb, 1),
-      'lancedb ≥ 3': both(({ lancedb, ours }) => lancedb / ours, 1),
-      'duckdb ≥ 1': both(({ duckdb, ours }) => duckdb / ours, 1),
-      'deleted ≤ 1.3': both(({ deleted, ours }) => deleted / ours, 2),
+  if (took.two) {
+    figure(`count: ${what}, two threads`, took.two, {
+      unit: 'ms',
+      against: [...against('DuckDB, 2 threads', 1, 'its table is in memory'), ...lance],
     })
   }
-  console.table(table)
+  figure(`count: ${what}, a tenth deleted`, took.deleted!, {
+    unit: 'ms',
+    against: [
+      {
+        peer: 'nothing deleted',
+        samples: took.one!,
+        as: 'cost',
+        target: { atMost: 1.3, group: 'counting with a tenth deleted against none' },
+      },
+    ],
+  })
 }
 
-try {
-  await main()
-} finally {
-  rmSync(directory, { recursive: true, force: true })
+async function ours(seeds: Seeds): Promise<Record<string, Count>> {
+  const content = fileContent(join(folder, 'ours'))
+  const engineOf = (threads: number) =>
+    tableEngine({ content, cacheBytes: 3 * 1024 ** 3, threads } as EngineOptions)
+  const single = engineOf(0)
+  let all: Snapshot | undefined
+  for (let start = 0; start < rows; start += chunk) {
+    const table = tableOf(seeds, start, Math.min(start + chunk, rows))
+    all = all
+      ? (await (await single.insertRows(all, table)).apply(all)).snapshot
+      : await single.create('rows', table)
+  }
+  const { snapshot: some } = await single.deleteRows('key % 10 = 3').apply(all!)
+  const on = (engine: TableEngine, snapshot: Snapshot) => (question: MeasuredPredicate) =>
+    engine.countRows(snapshot, { predicate: question.predicate })
+  return { one: on(single, all!), two: on(engineOf(2), all!), deleted: on(single, some) }
+}
+
+/** Whoever cannot be had is told of, and left out. */
+async function others(seeds: Seeds): Promise<Record<string, Count>> {
+  const found: Record<string, Count> = {}
+  try {
+    const { one, two } = await duckdbCounts(seeds)
+    found['DuckDB, 1 thread'] = ({ predicate, duckdb = predicate }) => one(duckdb)
+    found['DuckDB, 2 threads'] = ({ predicate, duckdb = predicate }) => two(duckdb)
+  } catch (error) {
+    console.error(`Without DuckDB: ${(error as Error).message}`)
+  }
+  if (process.env.LANCE === '0') return found
+  const database = await lancedb().connect(join(folder, 'lance'))
+  const part = (start: number) => arrowTable(arrowBytes(tableOf(seeds, start, Math.min(start + chunk, rows))))
+  const table = await database.createTable('rows', part(0) as never)
+  for (let start = chunk; start < rows; start += chunk) await table.add(part(start) as never)
+  found.LanceDB = ({ predicate, lancedb = predicate }) => table.countRows(lancedb)
+  return found
 }

@@ -1,32 +1,25 @@
+/** What does HTTP cost, beside a bare server that answers the same bytes? */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { createServer, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { float64, int32, tableFromArrays, tableToIPC } from '@uwdata/flechette'
 import { serve } from '../dist/http/index.js'
 import { openCatalog } from '../dist/index.js'
+import { about, figure, report } from './support/figures.ts'
 import { type Load, load, requestBytes } from './support/http-load.ts'
-import { median, report } from './support/measure.ts'
-
-/*
- * What HTTP costs: a catalog on disk, served with a static token, as users run it, beside a bare node:http server
- * that reads the request to its end and answers the same bytes. That one is the limit: it looks at nothing, so no
- * server on node:http that looks at credentials, path and body can be as fast. Each server has a process of its
- * own and they take turns. Nothing is changed meanwhile, so the catalog's answers are those it keeps; it asks its
- * store for each whether they still hold.
- */
+import { pick, rounds } from './support/scale.ts'
+import { newFolder } from './support/scratch.ts'
 
 const token = 'bench-token-0123456789abcdef'
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 const connections = 64
-const roundMillis = 1_500
-const roundCount = 7
+const roundMillis = pick(300, 1_500)
 
 const roles = { catalog: serveCatalog, bare: serveBare, disk: serveDisk }
 const role = process.argv[2] as keyof typeof roles | undefined
@@ -34,7 +27,10 @@ if (role) await roles[role](process.argv[3]!)
 else await main()
 
 async function main(): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'tabularium-bench-'))
+  about(`A catalog on disk, served with a static token, beside a bare node:http server that reads the request and
+answers the same bytes; each in a process of its own, on ${connections} connections of plain sockets. The load
+comes from this machine too.`)
+  const folder = newFolder('http')
   const catalog = await start('catalog', folder)
   try {
     await question(
@@ -69,7 +65,7 @@ async function question(url: string, what: string, request: Buffer, target: numb
     bare: [] as Load[],
   }
   try {
-    for (let round = -1; round < roundCount; round++) {
+    for (let round = -1; round < rounds; round++) {
       const ours = await load(url, request, connections, roundMillis)
       const theirs = await load(bare.url, request, connections, roundMillis)
       // The first round warms up.
@@ -81,21 +77,24 @@ async function question(url: string, what: string, request: Buffer, target: numb
   } finally {
     await stop(bare)
   }
-  const middle = (name: keyof typeof measured, field: keyof Load) =>
-    median(measured[name].map((one) => one[field]))
-  const ratio = (field: keyof Load) =>
-    median(measured.catalog.map((one, round) => one[field] / measured.bare[round]![field]))
-  report(`${what}: catalog`, middle('catalog', 'perSecond'), '/s')
-  report(`${what}: bare node:http`, middle('bare', 'perSecond'), '/s')
-  report(`${what}: catalog, p99`, middle('catalog', 'p99'), 'ms')
-  report(`${what}: bare node:http, p99`, middle('bare', 'p99'), 'ms')
-  report(`${what}: speed, ratio`, ratio('perSecond'), '', { atLeast: target })
-  report(`${what}: p99, ratio`, ratio('p99'), '', { below: 2 })
+  const of = (name: keyof typeof measured, field: keyof Load) => measured[name].map((one) => one[field])
+  const peer = 'bare node:http'
+  const remark = 'the same bytes as a constant: no token, no routing, no catalog'
+  figure(`${what}: requests a second`, of('catalog', 'perSecond'), {
+    unit: '/s',
+    better: 'more',
+    headline: what === 'describe' ? 'Describe over HTTP, 64 connections' : undefined,
+    against: [{ peer, samples: of('bare', 'perSecond'), target: { atLeast: target }, remark }],
+  })
+  figure(`${what}: p99`, of('catalog', 'p99'), {
+    unit: 'ms',
+    against: [{ peer, samples: of('bare', 'p99'), as: 'cost', target: { atMost: 2 }, remark }],
+  })
 }
 
 /** 100 MB of Arrow inserted, beside the body read and written to disk. */
 async function inserts(catalog: Server, folder: string): Promise<void> {
-  const rows = 8_400_000
+  const rows = pick(840_000, 8_400_000)
   const body = Buffer.from(
     tableToIPC(
       tableFromArrays(
@@ -111,7 +110,7 @@ async function inserts(catalog: Server, folder: string): Promise<void> {
   const disk = await start('disk', join(folder, 'body'))
   const times = { catalog: [] as number[], disk: [] as number[] }
   try {
-    for (let round = -1; round < 5; round++) {
+    for (let round = -1; round < pick(1, 5); round++) {
       const path = `/v1/table/big_${round + 1}/create`
       const ours = await timed(() => post(catalog.url + path, body))
       const theirs = await timed(() => post(disk.url + path, body))
@@ -124,10 +123,17 @@ async function inserts(catalog: Server, folder: string): Promise<void> {
     await stop(disk)
   }
   const megabytes = Math.round(body.length / 1e6)
-  const ratio = median(times.disk.map((theirs, round) => theirs / times.catalog[round]!))
-  report(`insert ${megabytes} MB: catalog`, median(times.catalog), 'ms')
-  report(`insert ${megabytes} MB: read, write and sync a file`, median(times.disk), 'ms')
-  report(`insert ${megabytes} MB: speed, ratio`, ratio, '', { atLeast: 0.5 })
+  figure(`insert ${megabytes} MB`, times.catalog, {
+    unit: 'ms',
+    against: [
+      {
+        peer: 'node:http, body to a synced file',
+        samples: times.disk,
+        target: { atLeast: 0.5 },
+        remark: 'the same bytes, looked at by nobody',
+      },
+    ],
+  })
   const before = await peakMemory(catalog)
   const all = await timed(() =>
     Promise.all(Array.from({ length: 10 }, (_, i) => post(`${catalog.url}/v1/table/ten_${i}/create`, body))),

@@ -1,31 +1,85 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { setMaxListeners } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ask } from './support/run/ask.ts'
+import { compareReports } from './support/run/compare.ts'
+import { installPeers } from './support/run/install.ts'
+import { toMarkdown } from './support/run/markdown.ts'
+import { fail, readOptions } from './support/run/options.ts'
+import { drawAll } from './support/run/plots.ts'
+import { questions } from './support/run/questions.ts'
+import { writeReadme } from './support/run/readme.ts'
+import { benchFolder, emptyReport, merged, type Report, readReport } from './support/run/report.ts'
+import { verdicts } from './support/run/targets.ts'
 
 /*
- * `npm run bench` runs every benchmark here, `npm run bench -- NAME …` some of them. Peers that only
- * benchmarks need are installed first, into this folder.
+ * `npm run bench` asks every question of this folder, `npm run bench -- NAME …` some of them, and writes the
+ * report. Each question runs in a process of its own; one that fails is told of, and the run goes on.
  */
 
-const folder = dirname(fileURLToPath(import.meta.url))
-const all = readdirSync(folder)
-  .filter((file) => file.endsWith('.ts') && file !== 'run.ts')
-  .map((file) => file.slice(0, -'.ts'.length))
-const asked = process.argv.slice(2)
-const unknown = asked.filter((name) => !all.includes(name))
-if (unknown.length > 0) {
-  console.error(`There is no benchmark ${unknown.join(', ')}. There are: ${all.join(', ')}.`)
-  process.exit(2)
-}
-if (!existsSync(join(folder, 'node_modules')))
-  run('npm', ['ci', '--prefix', folder, '--no-audit', '--no-fund'])
-for (const name of asked.length > 0 ? asked : all) {
-  console.log(`\n# ${name}\n`)
-  run(process.execPath, ['--expose-gc', '--import', 'tsx', join(folder, `${name}.ts`)])
+const { asked, scale, out, json, compare, readme, run } = readOptions(process.argv.slice(2))
+// Printed JSON has standard output to itself.
+const output = json === true ? process.stderr : process.stdout
+const earlier = compare === undefined ? undefined : readReport(compare)
+if (compare !== undefined && !earlier) fail(`${compare} is not a report of a run.`)
+
+installPeers()
+const saved = readReport(join(out ?? benchFolder, 'report.json'))
+if (!run && !saved) fail('There is no report yet. Run without --no-run first.')
+const report = run ? await runAll() : saved!
+if (out !== undefined) await write(out, report)
+if (json === true) process.stdout.write(`${JSON.stringify(report, null, 1)}\n`)
+else if (json !== undefined) writeFileSync(json, `${JSON.stringify(report, null, 1)}\n`)
+if (readme) writeReadme(join(benchFolder, '../README.md'), report)
+if (earlier) for (const line of compareReports(earlier, report)) output.write(`${line}\n`)
+summarize(report)
+
+async function runAll(): Promise<Report> {
+  const scratch = mkdtempSync(join(tmpdir(), 'tabularium-bench-'))
+  const stopping = new AbortController()
+  setMaxListeners(0, stopping.signal)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort())
+  const begun = emptyReport(scale)
+  const answers = []
+  try {
+    for (const [i, question] of asked.entries()) {
+      output.write(`\n# ${question} (${i + 1} of ${asked.length})\n\n`)
+      const answer = await ask(question, { scale, scratch, output, signal: stopping.signal })
+      if (stopping.signal.aborted) break
+      if (answer.failed) output.write(`\n${question} failed: ${answer.failed}\n`)
+      answers.push(answer)
+    }
+  } finally {
+    rmSync(scratch, { recursive: true, force: true, maxRetries: 3 })
+  }
+  if (stopping.signal.aborted) {
+    output.write('\nStopped; no report was written.\n')
+    process.exit(130)
+  }
+  return merged(out === undefined ? undefined : saved, { ...begun, answers }, questions)
 }
 
-function run(command: string, args: readonly string[]): void {
-  const { status } = spawnSync(command, args, { stdio: 'inherit' })
-  if (status !== 0) process.exit(status ?? 1)
+async function write(folder: string, report: Report): Promise<void> {
+  const pictures = join(folder, 'report')
+  mkdirSync(pictures, { recursive: true })
+  for (const file of readdirSync(pictures)) if (file.endsWith('.svg')) rmSync(join(pictures, file))
+  for (const [name, svg] of await drawAll(report)) writeFileSync(join(pictures, name), svg)
+  writeFileSync(join(folder, 'report.json'), `${JSON.stringify(report)}\n`)
+  writeFileSync(join(folder, 'report.md'), toMarkdown(report))
+  output.write(`\nThe report is ${join(folder, 'report.md')}\n`)
+}
+
+function summarize(report: Report): void {
+  const all = verdicts(report)
+  const missed = all.filter(({ met }) => !met)
+  output.write(`\n${all.length - missed.length} of ${all.length} targets are met.\n`)
+  for (const { question, what, target, measured, unit } of missed) {
+    output.write(
+      `  missed: ${question}: ${what}: ${Number(measured.median.toPrecision(3))} ${unit}, not ${target}\n`,
+    )
+  }
+  const failed = report.answers.filter(({ failed }) => failed)
+  for (const { question, failed: why } of failed) output.write(`  failed: ${question}: ${why}\n`)
+  if (failed.length > 0) process.exitCode = 1
 }

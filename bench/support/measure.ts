@@ -1,15 +1,40 @@
+export { report } from './figures.ts'
+
+/** The middle half of some measurements: the median, and the quartiles on either side. */
+export interface Spread {
+  readonly median: number
+  readonly low: number
+  readonly high: number
+}
+
+export function spread(samples: readonly number[]): Spread {
+  return { median: median(samples), low: quantile(samples, 0.25), high: quantile(samples, 0.75) }
+}
+
 /** The middle one of some numbers. */
 export function median(numbers: readonly number[]): number {
+  return quantile(numbers, 0.5)
+}
+
+/** The value below which such a part of the numbers lies, between two of them in proportion. */
+export function quantile(numbers: readonly number[], part: number): number {
+  if (numbers.length === 0) throw new Error('Nothing was measured.')
   const sorted = numbers.toSorted((a, b) => a - b)
-  const middle = sorted.length >>> 1
-  return sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+  const at = (sorted.length - 1) * part
+  const [below, above] = [sorted[Math.floor(at)]!, sorted[Math.ceil(at)]!]
+  return below + (above - below) * (at - Math.floor(at))
 }
 
 /** Microseconds one of `times` repetitions takes, by the clock. */
-export async function microseconds(times: number, body: () => void | Promise<void>): Promise<number> {
+export async function microseconds(times: number, body: () => unknown): Promise<number> {
+  return ((await milliseconds(body)) * 1000) / times
+}
+
+/** Milliseconds something takes, by the clock. */
+export async function milliseconds(body: () => unknown): Promise<number> {
   const start = performance.now()
   await body()
-  return ((performance.now() - start) * 1000) / times
+  return performance.now() - start
 }
 
 /** The median of several rounds of {@link microseconds}, after one that does not count. */
@@ -26,33 +51,43 @@ export async function medianMicroseconds(
   return median(measured)
 }
 
-/** Runs `work` so many times, with so many under way at once. */
-export async function inFlight(total: number, atOnce: number, work: () => Promise<unknown>): Promise<void> {
-  let left = total
-  const worker = async () => {
-    while (left-- > 0) await work()
+/**
+ * Lets contenders take turns, in another order each round, so that all meet the same machine; answers with
+ * what each measured, round by round. The first round warms up and does not count. After so many
+ * milliseconds of patience the race ends early, but not before two rounds.
+ */
+export async function race(
+  rounds: number,
+  contenders: Readonly<Record<string, (round: number) => number | Promise<number>>>,
+  patience = 20_000,
+): Promise<Record<string, number[]>> {
+  const names = Object.keys(contenders)
+  const measured: Record<string, number[]> = Object.fromEntries(names.map((name) => [name, []]))
+  const enough = performance.now() + patience
+  for (let round = 0; round <= rounds && (round < 3 || performance.now() < enough); round++) {
+    for (let turn = 0; turn < names.length; turn++) {
+      const name = names[(turn + round) % names.length]!
+      const figure = await contenders[name]!(round)
+      if (round > 0) measured[name]!.push(figure)
+    }
   }
-  await Promise.all(Array.from({ length: atOnce }, worker))
+  return measured
 }
 
-/** Prints a figure beside its target: met when it is below, or above for a target such as `>= 0.5`. */
-export function report(
-  name: string,
-  figure: number,
-  unit: string,
-  target?: { below?: number; atLeast?: number },
-): void {
-  const met =
-    (target?.below === undefined || figure < target.below) &&
-    (target?.atLeast === undefined || figure >= target.atLeast)
-  const aim =
-    target?.below !== undefined
-      ? `< ${target.below}`
-      : target?.atLeast !== undefined
-        ? `>= ${target.atLeast}`
-        : ''
-  const shown = figure >= 100 ? figure.toFixed(0) : figure >= 10 ? figure.toFixed(1) : figure.toFixed(2)
-  console.log(
-    `${name.padEnd(56)} ${shown.padStart(8)} ${unit.padEnd(5)} ${aim.padEnd(10)} ${aim ? (met ? 'met' : 'MISSED') : ''}`,
-  )
+/** Runs `work` one after the other so many times. */
+export async function inTurn(total: number, work: (i: number) => unknown): Promise<void> {
+  for (let i = 0; i < total; i++) await work(i)
+}
+
+/** Runs `work` so many times, with so many under way at once. */
+export async function inFlight(
+  total: number,
+  atOnce: number,
+  work: (i: number) => Promise<unknown>,
+): Promise<void> {
+  let next = 0
+  const worker = async () => {
+    while (next < total) await work(next++)
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
 }
