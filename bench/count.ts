@@ -1,267 +1,183 @@
 /**
- * Counting 10 million rows by predicate, beside DuckDB on one thread and LanceDB, on the same rows in the same
- * process. Run by `node --import tsx bench/count.ts [rows]`; `npm ci --prefix bench` first.
+ * Counting 10 million rows by fifteen predicates, beside DuckDB on one and on two threads and LanceDB, on the
+ * same rows in the same process: `node --import tsx bench/count.ts [rows]`; `npm ci --prefix bench` first.
+ *
+ * Like for like: all of them count rows they have read before; ours and LanceDB's lie in files, DuckDB's in
+ * memory. Ours on one thread counts on the main thread, on two in two worker threads; LanceDB uses all cores.
+ * Environment: ONLY (part of a predicate's name), MORE=1 (further predicates), ROUNDS, LANCE=0 (without it).
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  dictionary,
-  type Field,
-  field,
-  float64,
-  int8,
-  int32,
-  int64,
-  type Schema,
-  utf8,
-} from '@uwdata/flechette'
-import { type AnyBatch, makeBatch, makeColumn } from '../src/data/arrow/batch.ts'
-import { allRows, type Bitmap } from '../src/data/bitmap.ts'
-import { type Rows, sliceRows } from '../src/data/predicate/evaluate/index.ts'
-import { compilePredicate } from '../src/data/predicate/index.ts'
+import { fileContent } from '../src/content/files.ts'
+import { encodeArrow, joinParts } from '../src/data/arrow/encode.ts'
+import { type Snapshot, type TableEngine, tableEngine } from '../src/data/index.ts'
 import { median } from './support/measure.ts'
+import {
+  duckdbRows,
+  further,
+  type MeasuredPredicate,
+  predicates,
+  type Seeds,
+  seedsOf,
+  tableOf,
+} from './support/predicates.ts'
 
 const N = Number(process.argv[2] ?? 10_000_000)
-const rounds = 7
+const rounds = Number(process.env.ROUNDS ?? 5)
+const withLance = process.env.LANCE !== '0'
+const chunk = 1_048_576
+const directory = mkdtempSync(join(tmpdir(), 'bench-count-'))
+const asked = [...predicates, ...(process.env.MORE === '1' ? further : [])].filter(
+  ({ name }) => process.env.ONLY === undefined || name.includes(process.env.ONLY),
+)
 
-// --- the rows --------------------------------------------------------------------------------------------
-
-let state = 1
-/** Numbers of 32 bits, the same in every run. Source: Marsaglia, "Xorshift RNGs", 2003. */
-function random(): number {
-  state ^= state << 13
-  state ^= state >>> 17
-  state ^= state << 5
-  return state >>> 0
-}
-
-const a = new Int32Array(N)
-const wide = new BigInt64Array(N)
-const x = new Float64Array(N)
-const n = new Int32Array(N)
-const validity = new Uint8Array(Math.ceil(N / 8))
-const codes = new Int8Array(N)
-let nulls = 0
-for (let i = 0; i < N; i++) {
-  a[i] = random() % 1000
-  wide[i] = BigInt(a[i]!)
-  x[i] = random() / 2 ** 32
-  n[i] = random() % 1000
-  codes[i] = random() % 16
-  if (random() % 10 === 0) nulls++
-  else validity[i >> 3]! |= 1 << (i & 7)
-}
-const category = texts((i) => `c${codes[i]}`)
-const name = texts((i) => `user_${i}`)
-const entries = texts((i) => `c${i}`, 16)
-
-function texts(textOf: (row: number) => string, length = N): AnyBatch {
-  const offsets = new Int32Array(length + 1)
-  let bytes = new Uint8Array(1024)
-  let at = 0
-  for (let i = 0; i < length; i++) {
-    const text = textOf(i)
-    if (at + text.length > bytes.length) {
-      const grown = new Uint8Array(bytes.length * 2)
-      grown.set(bytes)
-      bytes = grown
-    }
-    for (let j = 0; j < text.length; j++) bytes[at++] = text.charCodeAt(j)
-    offsets[i + 1] = at
-  }
-  return makeBatch(utf8(), { length, offsets, values: bytes.slice(0, at) })
-}
-
-const encoded = makeBatch(dictionary(utf8(), int8()), {
-  length: N,
-  values: codes,
-  dictionary: makeColumn(utf8(), [entries]),
-})
-const columns = {
-  a: makeBatch(int32(), { length: N, values: a }),
-  wide: makeBatch(int64(), { length: N, values: wide }),
-  category,
-  encoded,
-  name,
-  n: makeBatch(int32(), { length: N, values: n, validity, nullCount: nulls }),
-  x: makeBatch(float64(), { length: N, values: x }),
-}
-const schema: Schema = {
-  fields: Object.entries(columns).map(([name, { type }]) => field(name, type)) as Field[],
-}
-const rows: Rows = { length: N, columns: Object.values(columns) }
-
-// --- the predicates --------------------------------------------------------------------------------------
-
-const questions = [
-  'a > 500',
-  'wide > 500',
-  "a > 500 AND category = 'c3'",
-  "wide > 500 AND category = 'c3'",
-  "a > 500 AND encoded = 'c3'",
-  "name LIKE 'user_99%'",
-  'n IS NULL OR x < 0.25',
-  "category IN ('c1', 'c7', 'c12')",
-  "encoded IN ('c1', 'c7', 'c12')",
-]
+type Count = (predicate: MeasuredPredicate) => Promise<number>
 
 // --- ours ------------------------------------------------------------------------------------------------
 
-/** Compiles and counts in slices, as the engine does. */
-function count(text: string, live?: Bitmap): number {
-  const { count } = compilePredicate(text, schema)
-  let sum = 0
-  for (let start = 0; start < N; start += sliceRows) {
-    const end = Math.min(start + sliceRows, N)
-    sum += count(rows, start, end, live?.subarray(start >>> 5, (end + 31) >>> 5))
-  }
-  return sum
+interface Ours {
+  readonly one: Count
+  readonly two: Count
+  readonly deleted: Count
+  close(): Promise<void>
 }
 
-const live = allRows(N)
-for (let i = 0; i < N; i++) if (random() % 10 === 0) live[i >>> 5]! &= ~(1 << (i & 31))
+async function ours(seeds: Seeds): Promise<Ours> {
+  const content = fileContent(join(directory, 'ours'))
+  const cacheBytes = 3 * 1024 ** 3
+  const single = tableEngine({ content, cacheBytes, threads: 0 })
+  const double = tableEngine({ content, cacheBytes, threads: 2 })
+  let all: Snapshot | undefined
+  for (let start = 0; start < N; start += chunk) {
+    const table = tableOf(seeds, start, Math.min(start + chunk, N))
+    all = all
+      ? (await (await single.insertRows(all, table)).apply(all)).snapshot
+      : await single.create('rows', table)
+  }
+  const { snapshot: some } = await single.deleteRows('key % 10 = 3').apply(all!)
+  const on = (engine: TableEngine, snapshot: Snapshot) => (question: MeasuredPredicate) =>
+    engine.countRows(snapshot, { predicate: question.predicate })
+  return {
+    one: on(single, all!),
+    two: on(double, all!),
+    deleted: on(single, some),
+    close: () => double.close(),
+  }
+}
 
 // --- the others ------------------------------------------------------------------------------------------
 
-const directory = mkdtempSync(join(tmpdir(), 'bench-count-'))
-
-async function lance(): Promise<(text: string) => Promise<number>> {
+async function lance(seeds: Seeds): Promise<Count> {
   const require = createRequire(import.meta.url)
   const { connect } = require('@lancedb/lancedb') as typeof import('@lancedb/lancedb')
   const arrow = require('apache-arrow') as typeof import('apache-arrow')
-  const vector = (of: InstanceType<typeof arrow.DataType>, batch: AnyBatch) =>
-    arrow.makeVector(
-      arrow.makeData({
-        type: of,
-        length: N,
-        data: batch.values,
-        ...(batch.offsets && { valueOffsets: batch.offsets }),
-        ...(batch.nullCount > 0 && { nullBitmap: batch.validity, nullCount: batch.nullCount }),
-      } as never),
-    )
-  const table = new arrow.Table({
-    a: vector(new arrow.Int32(), columns.a),
-    wide: vector(new arrow.Int64(), columns.wide),
-    category: vector(new arrow.Utf8(), category),
-    encoded: arrow.makeVector(
-      arrow.makeData({
-        type: new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()),
-        length: N,
-        data: codes,
-        dictionary: arrow.makeVector(
-          arrow.makeData({
-            type: new arrow.Utf8(),
-            length: 16,
-            data: entries.values as Uint8Array,
-            valueOffsets: entries.offsets as Int32Array,
-          }),
+  const database = await connect(join(directory, 'lance'))
+  const part = (start: number) => {
+    const { schema, children } = tableOf(seeds, start, Math.min(start + chunk, N))
+    return arrow.tableFromIPC(
+      joinParts(
+        encodeArrow(
+          schema,
+          children.map(({ data }) => [...data] as never),
         ),
-      }),
-    ),
-    name: vector(new arrow.Utf8(), name),
-    n: vector(new arrow.Int32(), columns.n),
-    x: vector(new arrow.Float64(), columns.x),
-  })
-  const database = await connect(directory)
-  const opened = await database.createTable('rows', table as never)
-  return (text) => opened.countRows(text)
+      ),
+    )
+  }
+  const table = await database.createTable('rows', part(0) as never)
+  for (let start = chunk; start < N; start += chunk) await table.add(part(start) as never)
+  return (question) => table.countRows(question.lancedb ?? question.predicate)
 }
 
-async function duck(): Promise<(text: string) => Promise<number>> {
-  const { DuckDBInstance, DuckDBDataChunk, INTEGER, BIGINT, DOUBLE } = await import('@duckdb/node-api')
-  const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
+async function duck(seeds: Seeds): Promise<{ one: Count; two: Count }> {
+  const { DuckDBInstance, DuckDBDataChunk, INTEGER, DOUBLE } = await import('@duckdb/node-api')
+  const instance = await DuckDBInstance.create(':memory:', { threads: '2' })
   const connection = await instance.connect()
   await connection.run(
-    'CREATE TABLE numbers (i INTEGER, a INTEGER, wide BIGINT, code INTEGER, n INTEGER, x DOUBLE)',
+    'CREATE TABLE seeds (i INTEGER, a INTEGER, n INTEGER, x DOUBLE, code INTEGER, key INTEGER, moment INTEGER)',
   )
-  const appender = await connection.createAppender('numbers')
-  const types = [INTEGER, INTEGER, BIGINT, INTEGER, INTEGER, DOUBLE]
+  const appender = await connection.createAppender('seeds')
+  const types = [INTEGER, INTEGER, INTEGER, DOUBLE, INTEGER, INTEGER, INTEGER]
+  const { a, n, present, x, code, key, at } = seeds
   for (let start = 0; start < N; start += 2048) {
     const end = Math.min(start + 2048, N)
     const each = <T>(value: (i: number) => T) =>
       Array.from({ length: end - start }, (_, i) => value(start + i))
-    const chunk = DuckDBDataChunk.create(types)
-    chunk.setColumns([
+    const rows = DuckDBDataChunk.create(types)
+    rows.setColumns([
       each((i) => i),
       each((i) => a[i]!),
-      each((i) => wide[i]!),
-      each((i) => codes[i]!),
-      each((i) => (((validity[i >> 3]! >> (i & 7)) & 1) === 1 ? n[i]! : null)),
+      each((i) => (present[i] === 1 ? n[i]! : null)),
       each((i) => x[i]!),
+      each((i) => code[i]!),
+      each((i) => key[i]!),
+      each((i) => at[i]!),
     ])
-    appender.appendDataChunk(chunk)
+    appender.appendDataChunk(rows)
   }
   appender.closeSync()
-  await connection.run(`CREATE TABLE rows AS SELECT a, wide, 'c' || code AS category, 'user_' || i AS name, n, x,
-    ('c' || code)::ENUM (${Array.from({ length: 16 }, (_, i) => `'c${i}'`).join(', ')}) AS encoded
-    FROM numbers ORDER BY i`)
-  await connection.run('DROP TABLE numbers')
-  await connection.run('SET threads = 1')
-  return async (text) => {
-    const reader = await connection.runAndReadAll(`SELECT count(*) FROM rows WHERE ${text}`)
+  await connection.run(`CREATE TABLE rows AS ${duckdbRows}`)
+  await connection.run('DROP TABLE seeds')
+  let threads = 2
+  const on = (wanted: number) => async (question: MeasuredPredicate) => {
+    if (threads !== wanted) await connection.run(`SET threads = ${wanted}`)
+    threads = wanted
+    const reader = await connection.runAndReadAll(
+      `SELECT count(*) FROM rows WHERE ${question.duckdb ?? question.predicate}`,
+    )
     return Number(reader.getRows()[0]![0])
   }
+  return { one: on(1), two: on(2) }
 }
 
 // --- the race --------------------------------------------------------------------------------------------
 
-async function main(): Promise<void> {
-  const began = performance.now()
-  const [countLance, countDuck] = [await lance(), await duck()]
-  console.log(
-    `${N} rows, made in ${((performance.now() - began) / 1000).toFixed(0)} s; medians of ${rounds} runs in ms, the fastest in brackets`,
-  )
-  const table = []
-  for (const text of questions) {
-    const runners = {
-      ours: async () => count(text),
-      deleted: async () => count(text, live),
-      duckdb: () => countDuck(text),
-      lancedb: () => countLance(text),
+async function race(question: MeasuredPredicate, runners: Readonly<Record<string, Count>>) {
+  const times: Record<string, number[]> = {}
+  const counts: Record<string, number> = {}
+  for (let round = -1; round < rounds; round++) {
+    for (const [who, run] of Object.entries(runners)) {
+      // DuckDB takes its number of threads with a statement of its own.
+      if (who.startsWith('duckdb')) await run({ name: '', predicate: 'false' })
+      const start = performance.now()
+      counts[who] = await run(question)
+      if (round < 0) times[who] = []
+      else times[who]!.push(performance.now() - start)
     }
-    const times: Record<string, number[]> = { ours: [], deleted: [], duckdb: [], lancedb: [] }
-    const counts: Record<string, number> = {}
-    for (let round = -1; round < rounds; round++) {
-      for (const [who, run] of Object.entries(runners)) {
-        const start = performance.now()
-        counts[who] = await run()
-        if (round >= 0) times[who]!.push(performance.now() - start)
-      }
-    }
-    const { ours, duckdb, lancedb } = counts
-    if (ours !== duckdb || ours !== lancedb) throw new Error(`${text}: ${JSON.stringify(counts)}`)
-    const of = (pick: (list: number[]) => number) => {
-      const [ours, deleted, duckdb, lancedb] = Object.values(times).map(pick) as [
-        number,
-        number,
-        number,
-        number,
-      ]
-      return { ours, deleted, duckdb, lancedb }
-    }
-    const middle = of(median)
-    // The fastest run is the one least disturbed by whatever else the machine does.
-    const fastest = of((list) => Math.min(...list))
-    const both = (value: (ms: typeof middle) => number, digits: number) =>
-      `${value(middle).toFixed(digits)} (${value(fastest).toFixed(digits)})`
-    table.push({
-      predicate: text,
-      'ours, ms': both(({ ours }) => ours, 1),
-      '10% deleted': both(({ deleted }) => deleted, 1),
-      duckdb: both(({ duckdb }) => duckdb, 1),
-      lancedb: both(({ lancedb }) => lancedb, 1),
-      'lancedb ≥ 3': both(({ lancedb, ours }) => lancedb / ours, 1),
-      'duckdb ≥ 1': both(({ duckdb, ours }) => duckdb / ours, 1),
-      'deleted ≤ 1.3': both(({ deleted, ours }) => deleted / ours, 2),
-    })
   }
-  console.table(table)
+  const { deleted: _, ...same } = counts
+  if (new Set(Object.values(same)).size > 1)
+    throw new Error(`${question.predicate}: ${JSON.stringify(counts)}`)
+  const ms = (who: string) => median(times[who] ?? [Number.NaN])
+  return {
+    predicate: question.predicate.slice(0, 44),
+    rows: counts.ours,
+    'ours, ms': ms('ours').toFixed(1),
+    'on two': ms('ours2').toFixed(1),
+    deleted: ms('deleted').toFixed(1),
+    duckdb: ms('duckdb').toFixed(1),
+    'on  two': ms('duckdb2').toFixed(1),
+    lancedb: ms('lancedb').toFixed(1),
+    'duckdb ≥ 1': (ms('duckdb') / ms('ours')).toFixed(2),
+    'on two ≥ 1': (ms('duckdb2') / ms('ours2')).toFixed(2),
+    'lancedb ≥ 3': (ms('lancedb') / Math.min(ms('ours'), ms('ours2'))).toFixed(1),
+  }
 }
 
 try {
-  await main()
+  const began = performance.now()
+  const seeds = seedsOf(N)
+  const { one, two, deleted, close } = await ours(seeds)
+  const duckdb = await duck(seeds)
+  const others: Record<string, Count> = withLance ? { lancedb: await lance(seeds) } : {}
+  const runners = { ours: one, ours2: two, deleted, duckdb: duckdb.one, duckdb2: duckdb.two, ...others }
+  const made = ((performance.now() - began) / 1000).toFixed(0)
+  console.log(`${N} rows, made in ${made} s; medians of ${rounds} runs in ms`)
+  const table = []
+  for (const question of asked) table.push(await race(question, runners))
+  console.table(table)
+  await close()
 } finally {
   rmSync(directory, { recursive: true, force: true })
 }

@@ -21,6 +21,9 @@ export interface FragmentEntry {
   readonly deletions?: DeletionEntry
 }
 
+/** What reading a fragment needs of its entry. */
+export type FragmentPlace = Omit<FragmentEntry, 'statistics'>
+
 /** The rows of a fragment that were deleted: an Arrow file of one boolean column, true where deleted. */
 export interface DeletionEntry {
   readonly path: string

@@ -94,6 +94,11 @@ export interface EngineOptions {
   readonly cacheBytes?: number | undefined
   /** Makes names of objects that no other attempt at a change gets. Default: of the time, and chance. */
   readonly newName?: (() => string) | undefined
+  /**
+   * Worker threads that scan tables of several million rows whose content is files. They share in `cacheBytes`.
+   * Started when first needed. Default 0: rows are scanned here, in slices.
+   */
+  readonly threads?: number | undefined
   /** Most rows a fragment gets. Default 1,048,576; rounded down to a multiple of 64. */
   readonly fragmentRows?: number | undefined
 }
@@ -132,4 +137,6 @@ export interface TableEngine {
   queryRows(snapshot: Snapshot, options?: QueryOptions): Promise<Uint8Array>
   /** Paths, from the root of the content, of every object these versions need; one may come more than once. */
   reachable(prefix: string, refs: Iterable<ManifestRef> | AsyncIterable<ManifestRef>): AsyncIterable<string>
+  /** Ends the worker threads. What is under way goes on without them. */
+  close(): Promise<void>
 }
