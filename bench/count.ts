@@ -4,7 +4,8 @@
  *
  * Like for like: all of them count rows they have read before; ours and LanceDB's lie in files, DuckDB's in
  * memory. Ours on one thread counts on the main thread, on two in two worker threads; LanceDB uses all cores.
- * Environment: ONLY (part of a predicate's name), MORE=1 (further predicates), ROUNDS, LANCE=0 (without it).
+ * Environment: ONLY (part of a predicate's name), MORE=1 (further predicates), ROUNDS, LANCE=0 (without it),
+ * PLAIN=1 (a line for each predicate as it is done).
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -175,7 +176,11 @@ try {
   const made = ((performance.now() - began) / 1000).toFixed(0)
   console.log(`${N} rows, made in ${made} s; medians of ${rounds} runs in ms`)
   const table = []
-  for (const question of asked) table.push(await race(question, runners))
+  for (const question of asked) {
+    const line = await race(question, runners)
+    if (process.env.PLAIN === '1') console.log(Object.values(line).join(' | '))
+    table.push(line)
+  }
   console.table(table)
   await close()
 } finally {
