@@ -1,7 +1,8 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { Bitmap } from '../bitmap.ts'
 import type { ByteCache } from '../cache.ts'
 import { fromFailure, type Reply, type ScanRequest, type WorkerSettings } from './message.ts'
+import { startWorker } from './start-worker.ts'
 
 /** A worker thread is not there, or died: what it was asked has to be found out in another way. */
 export class WorkerLost extends Error {}
@@ -21,12 +22,15 @@ const workersShare = 0.75
  * process alive only while they work, and end with `close`.
  */
 export class ScanPool {
+  /** Rows from which on a table is worth it. */
+  readonly fewestRows: number
   readonly #threads: number
   readonly #cache: ByteCache
   #workers: Promise<readonly ScanWorker[]> | undefined
 
   /** `cache` is the one of the thread the pool belongs to: once workers run, it gives them most of its room. */
-  constructor(threads: number, cache: ByteCache) {
+  constructor(threads: number, cache: ByteCache, fewestRows: number) {
+    this.fewestRows = fewestRows
     this.#threads = threads
     this.#cache = cache
   }
@@ -66,7 +70,7 @@ export class ScanWorker {
   #lost = false
 
   constructor(settings: WorkerSettings) {
-    this.#worker = startWorker(settings)
+    this.#worker = startWorker({ workerData: settings, name: 'tabularium scan' })
     this.ready = new Promise((resolve) => {
       this.#worker.on('message', (reply: Reply) => {
         if (reply === 'ready') resolve(true)
@@ -125,14 +129,6 @@ export class ScanWorker {
     for (const { reject } of this.#waiting.values()) reject(new WorkerLost())
     this.#waiting.clear()
   }
-}
-
-function startWorker(settings: WorkerSettings): Worker {
-  const options = { workerData: settings, name: 'tabularium scan' }
-  // From sources, as in tests, Node needs to be told how to read them.
-  return import.meta.url.endsWith('.ts')
-    ? new Worker(new URL('./worker.ts', import.meta.url), { ...options, execArgv: ['--import', 'tsx'] })
-    : new Worker(new URL('./data/scan/worker.js', import.meta.url), options)
 }
 
 function withResolvers<T>() {

@@ -8,12 +8,6 @@ import { evaluateFragment, readFragment } from './fragment.ts'
 import type { Wanted } from './message.ts'
 import { type ScanWorker, WorkerLost } from './pool.ts'
 
-/**
- * Rows from which on a table is scanned by worker threads. Below, one thread takes at most a few tens of
- * milliseconds, in slices: less than starting workers does.
- */
-const fewestRows = 4_000_000
-
 /** What became of a fragment that was begun: awaited in the order of the fragments, so that errors are, too. */
 export type Begun<T> = () => Promise<T>
 
@@ -35,8 +29,8 @@ export async function startScan(
   pace: Pace,
 ): Promise<Scan> {
   const { pool, content } = storage
-  const isLarge = snapshot.rows + snapshot.deletedRows >= fewestRows
-  const workers = pool && content.directory !== undefined && isLarge ? await pool.workers() : []
+  const isLarge = pool && snapshot.rows + snapshot.deletedRows >= pool.fewestRows
+  const workers = isLarge && content.directory !== undefined ? await pool.workers() : []
   const here = new LocalScan(storage, snapshot, predicate, pace)
   if (workers.length === 0) return here
   return new ThreadedScan(here, workers, content.directory!, snapshot, predicate, pace)

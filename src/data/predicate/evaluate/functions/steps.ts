@@ -33,7 +33,9 @@ export function stepFunction(plan: CallPlan, wideStep: bigint, arg: ValueNode): 
       if (isLooked) return { kind: 'numbers', type, valid, values: places }
     } else {
       const range = rangeOf(frame, vector, step, need)
-      if (range === undefined || !table.cover(range[0], range[1])) return undefined
+      // A few values that lie far apart are better worked on one by one.
+      if (range === undefined || range[1] - range[0] > frame.length) return undefined
+      if (!table.cover(range[0], range[1])) return undefined
       if (longs) anyLongPlaces(longs, step, table.first, table.mask, places)
       else numberPlaces((vector as Numbers).values, step, table.first, table.mask, places)
     }
