@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { fileContent } from '../../content/files.ts'
 import { ByteCache } from '../cache.ts'
+import { uniqueName } from '../object-names.ts'
 import type { Storage } from '../objects.ts'
 import { Pace } from '../pace.ts'
 import { compilePredicate, type Predicate } from '../predicate/index.ts'
@@ -77,7 +78,7 @@ function say(reply: Reply, transfer: ArrayBuffer[] = []): void {
 function storageOf(directory: string): Storage {
   let storage = storages.get(directory)
   if (storage === undefined) {
-    storage = { content: fileContent(directory), cache }
+    storage = { content: fileContent(directory), cache, newName: uniqueName }
     storages.set(directory, storage)
   }
   return storage
