@@ -9,7 +9,7 @@ import type { FastCall } from './index.ts'
 
 /**
  * `array_has` with a literal: all items of a slice's lists are compared at once, then each list is asked whether
- * one of its items was found. 4 ns a row of two items, against 150 when lists are made for each row.
+ * one of its items was found: 5.9 ns a row of two items, where going to each list took 21.
  */
 export function listHas(
   type: DataType,

@@ -12,7 +12,7 @@ import { StepTable } from './step-table.ts'
 
 /**
  * A function that is the same for all values within a step, such as a day: called once for each step from the
- * least to the greatest, then looked up. 5 ns a row, against 300 when a calendar is computed for each.
+ * least to the greatest, then looked up. 8 ns a row, with the comparison.
  */
 export function stepFunction(plan: CallPlan, wideStep: bigint, arg: ValueNode): FastCall {
   const { type } = plan

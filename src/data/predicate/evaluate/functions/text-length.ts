@@ -6,7 +6,7 @@ import type { FastCall } from './index.ts'
 
 /**
  * `length` and `octet_length`: where a slice is ASCII, the difference of
- * two offsets; elsewhere characters are counted by the bytes that begin one. 3 ns a row, against 90 by strings.
+ * two offsets; elsewhere characters are counted by the bytes that begin one. No string is made for a row.
  */
 export function textLength(type: DataType, of: 'characters' | 'bytes', arg: ValueNode): FastCall {
   return (frame, need) => {

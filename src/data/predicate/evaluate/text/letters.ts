@@ -5,7 +5,7 @@ import type { Matches } from './pattern.ts'
 
 /**
  * `lower(x) = 'text'`, `upper(x) <> 'TEXT'` as a test of x: texts in ASCII are compared where they lie, the
- * others through `lower` and `upper` themselves. 3 ns a row, against 130 when each text is made anew.
+ * others through `lower` and `upper` themselves. 5 ns a row.
  */
 export function lettersTest({ operator, left, right }: ComparePlan): ValueTest | undefined {
   if (left.kind !== 'call' || right.kind !== 'literal' || typeof right.value !== 'string') return undefined
