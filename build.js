@@ -17,7 +17,8 @@ const entryPoints = outputs.map((path) => path.replace(/^(\.\/)?dist\//, 'src/')
 
 rmSync('dist', { recursive: true, force: true })
 await build({
-  entryPoints: [...new Set([...entryPoints, 'src/tour.ts'])],
+  // Worker threads are started from a file of their own.
+  entryPoints: [...new Set([...entryPoints, 'src/data/scan/worker.ts', 'src/tour.ts'])],
   outdir: 'dist',
   outbase: 'src',
   bundle: true,

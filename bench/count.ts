@@ -114,7 +114,7 @@ function conclude({ name, predicate }: MeasuredPredicate, took: Record<string, n
 async function ours(seeds: Seeds): Promise<Record<string, Count>> {
   const content = fileContent(join(folder, 'ours'))
   const engineOf = (threads: number) =>
-    tableEngine({ content, cacheBytes: 3 * 1024 ** 3, threads } as EngineOptions)
+    tableEngine({ content, cacheBytes: 3 * 1024 ** 3, threads })
   const single = engineOf(0)
   let all: Snapshot | undefined
   for (let start = 0; start < rows; start += chunk) {

@@ -253,6 +253,7 @@ export function localHandle(
     run,
     close: async () => {
       await core.background?.stop()
+      await core.closeEngines()
       await core.store.close()
     },
   })

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import type { Content } from './content/content.ts'
 import type { TableEngine } from './data/index.ts'
-import { CatalogError } from './errors.ts'
+import { CatalogError, invalid } from './errors.ts'
 import { idSource } from './model/ids.ts'
 import { type BackgroundOptimize, background } from './operations/support/background.ts'
 import type { Core, Settings, StorageOptionsHook } from './operations/support/core.ts'
@@ -39,6 +40,12 @@ export interface CatalogOptions {
   readonly arrowBytes?: number
   /** Bytes of table content kept decoded in memory. Default: 256 MiB. */
   readonly cacheBytes?: number
+  /**
+   * Worker threads that scan tables of several million rows on disk, so that other work goes on meanwhile. They
+   * are started when first needed and share in `cacheBytes`; 0 scans in slices on the main thread. Default: one
+   * for each processor, 4 at most, and none on a machine with only one.
+   */
+  readonly threads?: number
   /** How many operations change rows at the same time; others are Queued. Default: 16. */
   readonly concurrency?: number
   /**
@@ -81,7 +88,7 @@ export function makeCore(
     store,
     catalog,
     places: { roots },
-    engine: engines(options, now),
+    ...engines(options, now),
     now,
     newId: options.newId ?? idSource(now),
     settings,
@@ -144,19 +151,34 @@ function createRecord(store: Store, now: () => number): Promise<CatalogRecord> {
 
 /** Makes the engine of a content when it is first asked for: catalogs that read no rows load none. */
 function engines(
-  { cacheBytes, newId }: CatalogOptions,
+  { cacheBytes, newId, threads = defaultThreads() }: CatalogOptions,
   now: () => number,
-): (content: Content) => Promise<TableEngine> {
-  const made = new WeakMap<Content, Promise<TableEngine>>()
-  return (content) => {
-    let engine = made.get(content)
-    if (engine === undefined) {
-      engine = import('./data/index.ts').then(({ tableEngine, namesFrom }) =>
-        // Whoever gives the ids wants answers to be the same again, and versions tell the names of objects.
-        tableEngine({ content, cacheBytes, newName: newId && namesFrom(now, newId) }),
-      )
-      made.set(content, engine)
-    }
-    return engine
+): Pick<Core, 'engine' | 'closeEngines'> {
+  if (!Number.isInteger(threads) || threads < 0 || threads > mostThreads) {
+    throw invalid(`The option threads is ${threads}. Give a whole number from 0 to ${mostThreads}.`)
   }
+  const made = new Map<Content, Promise<TableEngine>>()
+  return {
+    engine(content) {
+      let engine = made.get(content)
+      if (engine === undefined) {
+        engine = import('./data/index.ts').then(({ tableEngine, namesFrom }) =>
+          // Whoever gives the ids wants answers to be the same again, and versions tell the names of objects.
+          tableEngine({ content, cacheBytes, threads, newName: newId && namesFrom(now, newId) }),
+        )
+        made.set(content, engine)
+      }
+      return engine
+    },
+    async closeEngines() {
+      await Promise.all(Array.from(made.values(), async (engine) => (await engine).close()))
+    },
+  }
+}
+
+const mostThreads = 64
+
+function defaultThreads(): number {
+  const processors = availableParallelism()
+  return processors > 1 ? Math.min(processors, 4) : 0
 }

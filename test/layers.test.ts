@@ -29,6 +29,8 @@ const layers: Readonly<Record<string, Layer>> = {
   model: { files: /^model\//, uses: ['errors'], packages: ['valibot', 'ulid'] },
   store: { files: /^store\//, uses: ['model', 'errors'] },
   content: { files: /^content\//, uses: ['errors'] },
+  // The other end of a worker thread: nobody imports it.
+  scanWorker: { files: /^data\/scan\/worker\.ts$/, uses: ['data', 'content', 'errors'] },
   data: {
     files: /^data\//,
     uses: ['model', 'errors'],

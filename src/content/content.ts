@@ -6,6 +6,11 @@
  */
 export interface Content {
   /**
+   * The folder in which an object's path is the path of a file that holds it, where that is so. Large tables
+   * are then read by worker threads, which go to the files by themselves and not through `get`.
+   */
+  readonly directory?: string | undefined
+  /**
    * Stores an object. Once this resolves the object is whole and as durable as the content makes it; before,
    * nobody sees any of it. A path that is taken is refused with `ConcurrentModification`.
    */

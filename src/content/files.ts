@@ -23,10 +23,12 @@ export function fileContent(root: string): Content {
 }
 
 class FileContent implements Content {
+  readonly directory: string
   readonly #root: string
   readonly #folders: DurableFolders
 
   constructor(root: string) {
+    this.directory = root
     this.#root = root
     this.#folders = new DurableFolders(root)
   }

@@ -9,7 +9,7 @@ interface Entry {
  * read, and a read that failed is tried again by whoever asks next.
  */
 export class ByteCache {
-  readonly #limit: number
+  #limit: number
   readonly #entries = new Map<string, Entry>()
   #bytes = 0
 
@@ -35,6 +35,16 @@ export class ByteCache {
     return value
   }
 
+  /** How many bytes it keeps at most. */
+  get limit(): number {
+    return this.#limit
+  }
+
+  set limit(limit: number) {
+    this.#limit = limit
+    this.#shrink()
+  }
+
   /** Bytes kept at the moment. */
   get bytes(): number {
     return this.#bytes
@@ -44,6 +54,10 @@ export class ByteCache {
     if (this.#entries.get(key) !== entry) return
     entry.bytes = bytes
     this.#bytes += bytes
+    this.#shrink()
+  }
+
+  #shrink(): void {
     for (const [oldest, { bytes }] of this.#entries) {
       if (this.#bytes <= this.#limit) break
       // What is still being read takes nothing yet, and is shared.

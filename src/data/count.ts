@@ -1,10 +1,9 @@
 import { ahead } from './ahead.ts'
-import { readLive } from './deletions.ts'
-import { compile, countMatches, prune } from './evaluate.ts'
-import { readColumns } from './fragment-read.ts'
+import { compile, prune } from './evaluate.ts'
 import type { FragmentEntry } from './manifest.ts'
 import type { Storage } from './objects.ts'
 import { Pace } from './pace.ts'
+import { startScan } from './scan/scan.ts'
 import { fragmentsOf, type LoadedSnapshot } from './snapshot.ts'
 import type { CountOptions } from './table-engine.ts'
 
@@ -17,26 +16,26 @@ export async function countRows(
   const { predicate: text, signal, onProgress } = options
   const pace = new Pace(signal)
   if (text === undefined) return snapshot.rows
-  const { prefix, schema } = snapshot
+  const { schema } = snapshot
   const predicate = await compile(text, schema)
+  const scan = await startScan(storage, snapshot, predicate, pace)
+  const begin = async (entry: FragmentEntry) => {
+    const verdict = prune(predicate, schema, entry)
+    return { entry, verdict, count: verdict === 'some' ? await scan.begin(entry, 'count') : undefined }
+  }
   const rowsTotal = snapshot.rows + snapshot.deletedRows
   let rowsDone = 0
   let sum = 0
-  const read = async (entry: FragmentEntry) => {
-    const verdict = prune(predicate, schema, entry)
-    if (verdict !== 'some') return { entry, verdict }
-    const [rows, live] = await Promise.all([
-      readColumns(storage, prefix, schema, entry, predicate.columns),
-      readLive(storage, prefix, entry),
-    ])
-    return { entry, rows, live }
-  }
-  for await (const { entry, verdict, rows, live } of ahead(fragmentsOf(storage, snapshot), read)) {
-    if (rows) sum += await countMatches(predicate, rows, live, pace)
-    else if (verdict === 'all') sum += entry.rows - (entry.deletions?.count ?? 0)
-    rowsDone += entry.rows
-    onProgress?.({ rowsDone, rowsTotal })
-    if (pace.due) await pace.rest()
+  try {
+    for await (const { entry, verdict, count } of ahead(fragmentsOf(storage, snapshot), begin, scan.depth)) {
+      if (count) sum += await count()
+      else if (verdict === 'all') sum += entry.rows - (entry.deletions?.count ?? 0)
+      rowsDone += entry.rows
+      onProgress?.({ rowsDone, rowsTotal })
+      if (pace.due) await pace.rest()
+    }
+  } finally {
+    scan.end()
   }
   return sum
 }

@@ -4,12 +4,12 @@ import { schemaDifference } from './arrow/schema.ts'
 import { allRows, type Bitmap, countRows } from './bitmap.ts'
 import { writeManifest, writeSegment } from './commit.ts'
 import { readLive, writeDeletions } from './deletions.ts'
-import { compile, prune, selectMatches } from './evaluate.ts'
-import { readColumns } from './fragment-read.ts'
+import { compile, prune } from './evaluate.ts'
 import type { FragmentEntry, SegmentEntry } from './manifest.ts'
 import type { Storage } from './objects.ts'
 import { Pace } from './pace.ts'
 import type { Predicate } from './predicate/index.ts'
+import { type Begun, type Scan, startScan } from './scan/scan.ts'
 import { groupsOf, type LoadedSnapshot } from './snapshot.ts'
 import type { ApplyOptions, Change, Changed, Snapshot } from './table-engine.ts'
 
@@ -25,6 +25,14 @@ interface Memory {
   readonly live: Bitmap | undefined
   readonly matches: Bitmap
 }
+
+/** A fragment whose outcome is known, or whose matching rows are being looked for. */
+type Prepared =
+  | { readonly entry: FragmentEntry; readonly outcome: Outcome }
+  | { readonly entry: FragmentEntry; readonly live: Bitmap | undefined; readonly matches: Begun<Bitmap> }
+
+/** Deletions of fragments being written at once. */
+const writesAtOnce = 8
 
 /** Deletes the rows a predicate holds for: fragments it does not touch are neither read (if their statistics tell) nor written. */
 export function deleteChange(storage: Storage, text: string): Change {
@@ -49,26 +57,33 @@ class Deletion implements Change {
     const pace = new Pace(options.signal)
     const predicate = await this.#predicate(schema)
     const rowsTotal = snapshot.rows + snapshot.deletedRows
+    const scan = await startScan(this.#storage, snapshot, predicate, pace)
     const segments: SegmentEntry[] = []
     let tail: readonly FragmentEntry[] = []
     let affected = 0
     let rowsDone = 0
-    for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
-      const kept: FragmentEntry[] = []
-      let touched = false
-      const prepare = (entry: FragmentEntry) => this.#prepare(snapshot, predicate, entry)
-      for await (const { entry, outcome, rows, live } of ahead(entries, prepare)) {
-        const result = outcome ?? (await this.#evaluate(snapshot, predicate, entry, rows!, live, pace))
-        if (result.entry) kept.push(result.entry)
-        if (result.entry !== entry) touched = true
-        affected += result.deleted
-        rowsDone += entry.rows
-        options.onProgress?.({ rowsDone, rowsTotal })
-        if (pace.due) await pace.rest()
+    try {
+      for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
+        const writing: Promise<Outcome>[] = []
+        const prepare = (entry: FragmentEntry) => this.#prepare(snapshot, predicate, entry, scan)
+        for await (const prepared of ahead(entries, prepare, scan.depth)) {
+          const { written } = await this.#settle(prefix, prepared)
+          writing.push(written)
+          // While the disk takes one fragment's deletions, the next are evaluated.
+          await writing.at(-writesAtOnce)
+          rowsDone += prepared.entry.rows
+          options.onProgress?.({ rowsDone, rowsTotal })
+          if (pace.due) await pace.rest()
+        }
+        const outcomes = await Promise.all(writing)
+        const kept = outcomes.flatMap(({ entry }) => entry ?? [])
+        for (const { deleted } of outcomes) affected += deleted
+        if (segment === undefined) tail = kept
+        else if (outcomes.every(({ entry }, i) => entry === entries[i])) segments.push(segment)
+        else if (kept.length > 0) segments.push(await writeSegment(this.#storage, prefix, kept))
       }
-      if (segment === undefined) tail = kept
-      else if (!touched) segments.push(segment)
-      else if (kept.length > 0) segments.push(await writeSegment(this.#storage, prefix, kept))
+    } finally {
+      scan.end()
     }
     options.signal?.throwIfAborted()
     return {
@@ -85,8 +100,13 @@ class Deletion implements Change {
     return predicate
   }
 
-  /** Settles a fragment from memory or statistics, or reads what evaluating it needs. */
-  async #prepare({ prefix, schema }: LoadedSnapshot, predicate: Predicate, entry: FragmentEntry) {
+  /** Settles a fragment from memory or statistics, or begins to evaluate it. */
+  async #prepare(
+    { prefix, schema }: LoadedSnapshot,
+    predicate: Predicate,
+    entry: FragmentEntry,
+    scan: Scan,
+  ): Promise<Prepared> {
     const known = this.#outcomes.get(keyOf(entry))
     if (known) return { entry, outcome: known }
     const verdict = prune(predicate, schema, entry)
@@ -96,23 +116,30 @@ class Deletion implements Change {
     }
     const live = await readLive(this.#storage, prefix, entry)
     const remembered = this.#memories.get(entry.path)
-    if (remembered && covers(remembered.live, live, entry.rows)) return { entry, live, rows: remembered }
-    return { entry, live, rows: await readColumns(this.#storage, prefix, schema, entry, predicate.columns) }
+    if (remembered && covers(remembered.live, live, entry.rows)) {
+      return { entry, live, matches: async () => remembered.matches }
+    }
+    const found = await scan.begin(entry, 'rows')
+    const matches = async () => {
+      const matches = await found()
+      this.#memories.set(entry.path, { live, matches })
+      return matches
+    }
+    return { entry, live, matches }
   }
 
-  async #evaluate(
-    { prefix }: LoadedSnapshot,
-    predicate: Predicate,
-    entry: FragmentEntry,
-    rows: Memory | Awaited<ReturnType<typeof readColumns>>,
-    live: Bitmap | undefined,
-    pace: Pace,
-  ): Promise<Outcome> {
-    const matches = 'matches' in rows ? rows.matches : await selectMatches(predicate, rows, live, pace)
-    if (!('matches' in rows)) this.#memories.set(entry.path, { live, matches })
-    const outcome = await this.#outcome(prefix, entry, live ?? allRows(entry.rows), matches)
-    this.#outcomes.set(keyOf(entry), outcome)
-    return outcome
+  /** Waits for what matches, and not for the deletions to be written. */
+  async #settle(prefix: string, prepared: Prepared): Promise<{ readonly written: Promise<Outcome> }> {
+    if ('outcome' in prepared) return { written: Promise.resolve(prepared.outcome) }
+    const { entry, live } = prepared
+    const matches = await prepared.matches()
+    const written = this.#outcome(prefix, entry, live ?? allRows(entry.rows), matches)
+    written.then(
+      (outcome) => this.#outcomes.set(keyOf(entry), outcome),
+      // Whoever waits for it is told.
+      () => {},
+    )
+    return { written }
   }
 
   async #outcome(prefix: string, entry: FragmentEntry, live: Bitmap, matches: Bitmap): Promise<Outcome> {

@@ -3,7 +3,7 @@ import { makeBatch } from './arrow/batch.ts'
 import { decodeArrow } from './arrow/decode.ts'
 import { encodeArrow } from './arrow/encode.ts'
 import { allRows, type Bitmap, countRows } from './bitmap.ts'
-import type { DeletionEntry, FragmentEntry } from './manifest.ts'
+import type { DeletionEntry, FragmentPlace } from './manifest.ts'
 import { brokenObject, checksum, readObject, type Storage } from './objects.ts'
 
 const schema: Schema = {
@@ -32,7 +32,7 @@ export async function writeDeletions(
 export async function readLive(
   { content, cache }: Storage,
   prefix: string,
-  entry: FragmentEntry,
+  entry: FragmentPlace,
 ): Promise<Bitmap | undefined> {
   const { deletions, rows } = entry
   if (deletions === undefined) return undefined

@@ -8,17 +8,23 @@ import { uniqueName } from './object-names.ts'
 import type { Storage } from './objects.ts'
 import { isOptimized, optimizeRows } from './optimize.ts'
 import { queryRows } from './query.ts'
+import { ScanPool } from './scan/pool.ts'
 import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './snapshot.ts'
 import type { EngineOptions, ManifestRef, Snapshot, TableEngine } from './table-engine.ts'
 import { writeRows } from './write-rows.ts'
 
 const defaultCacheBytes = 256 * 1024 * 1024
 const defaultFragmentRows = 1_048_576
+const defaultThreadedRows = 4_000_000
 
 /** An engine over a content. Engines over one content may work at once, in one process or several. */
 export function tableEngine(options: EngineOptions): TableEngine {
   const cache = new ByteCache(options.cacheBytes ?? defaultCacheBytes)
-  const storage: Storage = { content: options.content, cache, newName: options.newName ?? uniqueName }
+  const threads = options.threads ?? 0
+  const pool =
+    threads > 0 ? new ScanPool(threads, cache, options.threadedRows ?? defaultThreadedRows) : undefined
+  const newName = options.newName ?? uniqueName
+  const storage: Storage = { content: options.content, cache, newName, pool }
   const most = Math.max(64, (options.fragmentRows ?? defaultFragmentRows) & ~63)
   const loaded = (snapshot: Snapshot) => snapshot as LoadedSnapshot
 
@@ -43,6 +49,7 @@ export function tableEngine(options: EngineOptions): TableEngine {
     queryRows: (snapshot, query = {}) => queryRows(storage, loaded(snapshot), query),
     reachable: (prefix, refs) => reachable(storage, normalPrefix(prefix), refs),
     check: (prefix, refs, work = {}) => checkObjects(options.content, normalPrefix(prefix), refs, work),
+    close: async () => pool?.close(),
   }
 
   async function replacement(...[prefix, table, work = {}]: Parameters<TableEngine['overwriteRows']>) {

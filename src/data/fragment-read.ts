@@ -3,7 +3,7 @@ import { type AnyBatch, type AnyColumn, makeColumn } from './arrow/batch.ts'
 import { BodyReader, type ColumnPlace, columnPlaces } from './arrow/body.ts'
 import { dictionaryTypesOf } from './arrow/dictionary-ids.ts'
 import { type BatchHeader, readMessage } from './arrow/ipc-message.ts'
-import type { FragmentEntry } from './manifest.ts'
+import type { FragmentPlace } from './manifest.ts'
 import { brokenObject, readRange, type Storage } from './objects.ts'
 import { wholeObject } from './whole-object.ts'
 
@@ -24,7 +24,7 @@ export async function readColumns(
   storage: Storage,
   prefix: string,
   schema: Schema,
-  entry: FragmentEntry,
+  entry: FragmentPlace,
   indices: Iterable<number>,
 ): Promise<FragmentRows> {
   if (entry.size <= smallBytes) {
@@ -43,7 +43,7 @@ function readColumn(
   storage: Storage,
   prefix: string,
   schema: Schema,
-  entry: FragmentEntry,
+  entry: FragmentPlace,
   index: number,
 ): Promise<AnyBatch> {
   const path = prefix + entry.path
@@ -77,7 +77,7 @@ function readHead(
   { content, cache }: Storage,
   path: string,
   schema: Schema,
-  entry: FragmentEntry,
+  entry: FragmentPlace,
 ): Promise<Head> {
   return cache.get(
     `${path}#header`,
@@ -104,7 +104,7 @@ async function readDictionaries(
   storage: Storage,
   path: string,
   schema: Schema,
-  entry: FragmentEntry,
+  entry: FragmentPlace,
   index: number,
 ): Promise<ReadonlyMap<number, AnyColumn>> {
   const found = new Map<number, AnyColumn>()

@@ -34,6 +34,9 @@ export function rangesOf({
     .sort(([a], [b]) => a - b)
 }
 
+/** What reading a fragment needs of its entry. */
+export type FragmentPlace = Omit<FragmentEntry, 'statistics'>
+
 /** The rows of a fragment that were deleted: an Arrow file of one boolean column, true where deleted. */
 export interface DeletionEntry {
   readonly path: string

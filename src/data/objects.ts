@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib'
 import type { Content } from '../content/content.ts'
 import { CatalogError } from '../errors.ts'
 import type { ByteCache } from './cache.ts'
+import type { ScanPool } from './scan/pool.ts'
 
 /** Part of an object: where it begins, how long it is, and its CRC-32. */
 export type Range = readonly [offset: number, length: number, crc: number]
@@ -12,6 +13,8 @@ export interface Storage {
   readonly cache: ByteCache
   /** Makes the name of a new object. */
   readonly newName: () => string
+  /** Worker threads that scan large tables, if there are to be any. */
+  readonly pool?: ScanPool | undefined
 }
 
 export function checksum(parts: readonly Uint8Array[]): number {

@@ -7,7 +7,7 @@ import type { Piece } from './arrow/take.ts'
 import { assembleColumns } from './assemble-columns.ts'
 import { type Bitmap, countRows } from './bitmap.ts'
 import { readLive } from './deletions.ts'
-import { compile, prune, selectMatches } from './evaluate.ts'
+import { compile, prune } from './evaluate.ts'
 import { readColumns } from './fragment-read.ts'
 import type { FragmentEntry } from './manifest.ts'
 import type { Storage } from './objects.ts'
@@ -15,6 +15,8 @@ import { Pace } from './pace.ts'
 import type { Predicate } from './predicate/index.ts'
 import { pickColumns, projection } from './projection.ts'
 import { runsOf, wholeRun } from './row-runs.ts'
+import { readFragment, selectMatches } from './scan/fragment.ts'
+import { type Begun, startScan } from './scan/scan.ts'
 import { fragmentsOf, type LoadedSnapshot } from './snapshot.ts'
 import type { QueryOptions } from './table-engine.ts'
 
@@ -35,55 +37,58 @@ export async function queryRows(
   const picks = projection(schema, options.columns)
   const predicate = options.filter === undefined ? undefined : await compile(options.filter, schema)
   const answer = new Answer(picks.map(({ field }) => field))
-  const read = (entry: FragmentEntry) => readFragment(storage, snapshot, entry, predicate)
+  // With a limit the first fragments may do, and part of the last one.
+  const scan =
+    predicate && left === Infinity ? await startScan(storage, snapshot, predicate, pace) : undefined
+  const find = async (entry: FragmentEntry, predicate: Predicate): Promise<Begun<Bitmap>> => {
+    if (scan) return scan.begin(entry, 'rows')
+    const fragment = await readFragment(storage, prefix, schema, predicate, entry)
+    return () => {
+      let wanted = skip + left
+      return selectMatches(predicate, fragment, pace, (slice) => {
+        wanted -= countRows(slice)
+        return wanted <= 0
+      })
+    }
+  }
+  const begin = async (entry: FragmentEntry) => {
+    const verdict = predicate ? prune(predicate, schema, entry) : 'all'
+    return {
+      entry,
+      verdict,
+      matches: verdict === 'some' && predicate ? await find(entry, predicate) : undefined,
+    }
+  }
   let rowsDone = 0
   const rowsTotal = snapshot.rows + snapshot.deletedRows
   // Without a filter the manifest knows how many rows a fragment has, so it is only read when one is needed.
-  const depth = predicate ? 2 : 0
-  for await (const { entry, verdict, rows, live } of ahead(fragmentsOf(storage, snapshot), read, depth)) {
-    if (left <= 0) break
-    rowsDone += entry.rows
-    const known = verdict === 'all' ? entry.rows - (entry.deletions?.count ?? 0) : undefined
-    if (verdict === 'none' || (known !== undefined && known <= skip)) {
-      skip -= known ?? 0
-    } else {
-      let found: Bitmap | undefined = verdict === 'all' ? await readLive(storage, prefix, entry) : undefined
-      if (rows && predicate) {
-        let wanted = skip + left
-        found = await selectMatches(predicate, rows, live, pace, (slice) => {
-          wanted -= Number.isFinite(wanted) ? countRows(slice) : 0
-          return wanted <= 0
-        })
+  const depth = predicate ? (scan?.depth ?? 2) : 0
+  try {
+    for await (const { entry, verdict, matches } of ahead(fragmentsOf(storage, snapshot), begin, depth)) {
+      if (left <= 0) break
+      rowsDone += entry.rows
+      const known = verdict === 'all' ? entry.rows - (entry.deletions?.count ?? 0) : undefined
+      if (verdict === 'none' || (known !== undefined && known <= skip)) {
+        skip -= known ?? 0
+      } else {
+        const found = matches ? await matches() : await readLive(storage, prefix, entry)
+        const runs = found ? runsOf(found, entry.rows, skip, left) : wholeRun(entry.rows, skip, left)
+        skip -= runs.skipped
+        left -= runs.rows
+        if (runs.rows > 0) {
+          const indices = picks.map(({ path }) => path[0]!)
+          const { columns } = await readColumns(storage, prefix, schema, entry, indices)
+          answer.add(pickColumns(picks, columns), runs.runs, runs.rows)
+        }
       }
-      const runs = found ? runsOf(found, entry.rows, skip, left) : wholeRun(entry.rows, skip, left)
-      skip -= runs.skipped
-      left -= runs.rows
-      if (runs.rows > 0) {
-        const indices = picks.map(({ path }) => path[0]!)
-        const { columns } = await readColumns(storage, prefix, schema, entry, indices)
-        answer.add(pickColumns(picks, columns), runs.runs, runs.rows)
-      }
+      onProgress?.({ rowsDone, rowsTotal })
+      if (pace.due) await pace.rest()
     }
-    onProgress?.({ rowsDone, rowsTotal })
-    if (pace.due) await pace.rest()
+  } finally {
+    scan?.end()
   }
   signal?.throwIfAborted()
   return answer.encode(schema.metadata)
-}
-
-async function readFragment(
-  storage: Storage,
-  { prefix, schema }: LoadedSnapshot,
-  entry: FragmentEntry,
-  predicate: Predicate | undefined,
-) {
-  const verdict = predicate ? prune(predicate, schema, entry) : 'all'
-  if (verdict !== 'some' || !predicate) return { entry, verdict }
-  const [rows, live] = await Promise.all([
-    readColumns(storage, prefix, schema, entry, predicate.columns),
-    readLive(storage, prefix, entry),
-  ])
-  return { entry, verdict, rows, live }
 }
 
 function bound(name: string, value: number | undefined): number | undefined {

@@ -15,9 +15,14 @@ export function normalPrefix(prefix: string): string {
   return prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`
 }
 
+/** A schema as manifests hold it, ready for reading fragments. */
+export function decodeTableSchema(text: string): Schema {
+  return numberDictionaries(decodeSchema(Buffer.from(text, 'base64')))
+}
+
 export function snapshotOf(prefix: string, manifest: ManifestRef, body: ManifestBody): LoadedSnapshot {
   const metadata = new Map(body.metadata)
-  const bare = numberDictionaries(decodeSchema(Buffer.from(body.schema, 'base64')))
+  const bare = decodeTableSchema(body.schema)
   const schema: Schema = { ...bare, metadata: metadata.size > 0 ? metadata : null }
   const { rows, deletedRows, fragments, bytes } = body
   return { prefix, manifest, schema, metadata, rows, deletedRows, fragments, bytes, body }

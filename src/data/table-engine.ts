@@ -109,6 +109,16 @@ export interface EngineOptions {
   readonly cacheBytes?: number | undefined
   /** Makes names of objects that no other attempt at a change gets. Default: of the time, and chance. */
   readonly newName?: (() => string) | undefined
+  /**
+   * Worker threads that scan large tables whose content is files. They share in `cacheBytes`.
+   * Started when first needed. Default 0: rows are scanned here, in slices.
+   */
+  readonly threads?: number | undefined
+  /**
+   * Rows from which on a table is scanned by worker threads. Default 4,000,000: below, one thread takes at most a
+   * few tens of milliseconds, which is what starting workers does.
+   */
+  readonly threadedRows?: number | undefined
   /** Most rows a fragment gets. Default 1,048,576; rounded down to a multiple of 64. */
   readonly fragmentRows?: number | undefined
 }
@@ -156,4 +166,6 @@ export interface TableEngine {
     refs: Iterable<ManifestRef>,
     options?: { readonly quick?: boolean | undefined; readonly signal?: AbortSignal | undefined },
   ): AsyncIterable<CheckedObject>
+  /** Ends the worker threads. What is under way goes on without them. */
+  close(): Promise<void>
 }

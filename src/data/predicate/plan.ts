@@ -133,4 +133,24 @@ export interface ScalarFunction {
    * name) was bound when planned. Throws `InvalidInput`, position included, for a value it cannot take.
    */
   readonly evaluate: (...args: Scalar[]) => Scalar
+  /** How whole arrays of values are worked on, for the functions worth it. It answers as `evaluate` does. */
+  readonly kernel?: Kernel
 }
+
+/** Functions that run over arrays; what no kernel takes, such as another layout, goes through `evaluate`. */
+export type Kernel =
+  /** Characters or bytes of a text. */
+  | { readonly kind: 'textLength'; readonly of: 'characters' | 'bytes' }
+  /** A text in small or capital letters; there is a loop for comparing it with a literal. */
+  | { readonly kind: 'letters'; readonly to: Letters }
+  /** Whether a list of `item` holds the second argument, a literal of that type. */
+  | { readonly kind: 'listHas'; readonly item: DataType }
+  /** A function of a double. */
+  | { readonly kind: 'double'; readonly apply: (value: number) => number }
+  /**
+   * A function of a date or time which is the same for all values within a step: those for which
+   * `floor(value / step)` is the same. It neither fails nor is null.
+   */
+  | { readonly kind: 'step'; readonly step: bigint }
+
+export type Letters = 'small' | 'capital'

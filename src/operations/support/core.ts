@@ -16,6 +16,8 @@ export interface Core {
   readonly places: Places
   /** The engine that reads and writes rows in a content; loaded when first asked for. */
   readonly engine: (content: Content) => Promise<TableEngine>
+  /** Ends what engines keep running: their worker threads. */
+  readonly closeEngines: () => Promise<void>
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** A new internal id, later ones sorting after earlier ones. */

@@ -17,6 +17,8 @@ import {
 import { inNode, likeNode } from './membership.ts'
 import type { TestNode, ValueNode } from './node.ts'
 import { flipped } from './operators.ts'
+import { lettersTest } from './text/letters.ts'
+import { valueTestNode } from './value-test.ts'
 
 /** The nodes for a boolean plan that was folded: without constant parts but literals, and without needless nulls. */
 export function buildTest(plan: Plan): TestNode {
@@ -47,6 +49,10 @@ export function buildTest(plan: Plan): TestNode {
 
 function buildCompare(plan: Extract<Plan, { kind: 'compare' }>): TestNode {
   const { operator, left, right } = plan
+  const ofLetters = lettersTest(plan)
+  if (ofLetters && left.kind === 'call') {
+    return valueTestNode(buildValue(left.args[0]!), ofLetters, { negated: operator === '<>' })
+  }
   if (right.kind === 'literal')
     return compareWithLiteral(operator, buildValue(left), right.type, right.value!)
   if (left.kind === 'literal') {

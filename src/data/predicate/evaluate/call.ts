@@ -3,6 +3,7 @@ import { type Bitmap, intersect } from '../../bitmap.ts'
 import type { CallPlan, CastPlan, NonNullScalar, Scalar } from '../plan.ts'
 import { arrayTypeOf } from './arithmetic.ts'
 import type { Frame } from './frame.ts'
+import { kernelOf } from './functions/index.ts'
 import type { ValueNode } from './node.ts'
 import { readerOf, scalarsFrom } from './read.ts'
 import { isLong } from './scalar.ts'
@@ -16,10 +17,15 @@ export function callNode(plan: CallPlan, args: readonly ValueNode[]): ValueNode 
   const varying = args.filter((arg) => arg.constant === undefined)
   const only = varying.length === 1 ? args.indexOf(varying[0]!) : -1
   const results = new WeakMap<object, Map<number, Scalar>>()
+  const fast = kernelOf(plan, args)
   return {
-    cost: args.reduce((sum, arg) => sum + arg.cost, 20),
+    cost: args.reduce((sum, arg) => sum + arg.cost, fast ? 5 : 20),
     raises: true,
     vector(frame, need) {
+      const mark = frame.mark()
+      const known = fast?.(frame, need)
+      if (known) return known
+      frame.release(mark)
       const vectors = args.map((arg) => (arg.constant === undefined ? arg.vector(frame, need) : undefined))
       const readers = vectors.map((vector, i): Read => {
         if (vector !== undefined) return readerOf(vector)

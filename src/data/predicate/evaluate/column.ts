@@ -14,6 +14,7 @@ export function columnNode(plan: ColumnPlan): ValueNode {
   return {
     cost: 1,
     raises: false,
+    located: (frame) => locate(frame, path),
     vector(frame, need) {
       const { batch, valid } = locate(frame, path)
       return vectorOf(frame, batch, need, valid)

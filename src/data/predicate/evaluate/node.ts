@@ -1,3 +1,4 @@
+import type { AnyBatch } from '../../arrow/batch.ts'
 import type { Bitmap } from '../../bitmap.ts'
 import type { Scalar } from '../plan.ts'
 import type { Frame } from './frame.ts'
@@ -37,4 +38,6 @@ export interface ValueNode extends Traits {
   readonly constant?: Scalar
   /** Rows of `need` that are not null, when that can be told without the values. */
   readonly validRows?: (frame: Frame, need: Bitmap) => Bitmap
+  /** The batch the values lie in, and the rows that are not null, when it is a column. */
+  readonly located?: (frame: Frame) => { readonly batch: AnyBatch; readonly valid: Bitmap | null }
 }

@@ -101,7 +101,32 @@ export const datePart: FunctionPlanner = (call) => {
   }
   const pick = Object.hasOwn(timeParts, part) ? timeParts[part]! : isTime(type) ? undefined : dateParts[part]!
   if (!pick || isDuration(type)) throw wrongType(call, 1, 'a date or a timestamp')
-  return strictCall(call, integer, [plan], (value: number | bigint) => toInt32(pick(clock(value))))
+  const step = stepOf(part, type)
+  return strictCall(
+    call,
+    integer,
+    [plan],
+    (value: number | bigint) => toInt32(pick(clock(value))),
+    step === undefined ? undefined : { kind: 'step', step },
+  )
+}
+
+/** How many units of a date or timestamp have the same part, where that is worth knowing. */
+function stepOf(part: string, type: DataType): bigint | undefined {
+  const length = part === 'hour' ? hour : Object.hasOwn(dateParts, part) ? day : 0n
+  const unit = unitOf(type)
+  return length > 0n && unit !== undefined && length >= unit ? length / unit : undefined
+}
+
+const hour = 3_600_000_000_000n
+const day = 24n * hour
+
+/** Nanoseconds in a unit of a date, or of a timestamp that has no zone or is in UTC. */
+function unitOf(type: DataType): bigint | undefined {
+  if (isDate(type)) return type.typeId === Type.Date && type.unit === 0 ? day : 1_000_000n
+  if (type.typeId !== Type.Timestamp || (type.timezone !== null && zoneOffset(type.timezone)))
+    return undefined
+  return unitNanoseconds[type.unit]
 }
 
 function toInt32(value: number): number | null {

@@ -58,7 +58,7 @@ export const dateTrunc: FunctionPlanner = (call) => {
       ? cast(call.scope, arg, timestamp(TimeUnit.NANOSECOND), call.at)
       : arg
   if (plan.type.typeId !== Type.Timestamp) throw wrongType(call, 1, 'a date, a time or a timestamp')
-  return truncateTimestamp(call, plan, plan.type, cut.start)
+  return truncateTimestamp(call, plan, plan.type, cut)
 }
 
 interface Truncation {
@@ -83,12 +83,17 @@ function truncation(call: Call): Truncation {
   throw refuse(call.scope, call.at, `the unit ${excerpt(String(name))} of time`, `Use one of ${units}.`)
 }
 
-function truncateTimestamp(call: Call, plan: Plan, type: TimestampType, start: Truncation['start']): Plan {
+function truncateTimestamp(call: Call, plan: Plan, type: TimestampType, { start, length }: Truncation): Plan {
   const size = unitNanoseconds[type.unit]
   const offset = type.timezone === null ? undefined : zoneOffset(type.timezone)
+  if (!offset) {
+    const cut = (value: bigint) => floorDiv(start(value * size), size)
+    // Units that are not all of one length are made of days.
+    const step = (length ?? lengths['day']!) / size
+    return strictCall(call, type, [plan], cut, step > 1n ? { kind: 'step', step } : undefined)
+  }
   return strictCall(call, type, [plan], (value: bigint) => {
     const utc = value * size
-    if (!offset) return floorDiv(start(utc), size)
     const cut = utcFromLocal(offset, start(utc + offset(utc)))
     if (cut === undefined)
       throw badValue(call, 'a time that the zone does not have once', 'Leave such rows out.')

@@ -1,11 +1,13 @@
 import type { DataType } from '@uwdata/flechette'
 import { textOf } from '../cast/to-text.ts'
 import { comparisonType } from '../coerce.ts'
-import { compare } from '../fold.ts'
-import type { NonNullScalar, Plan, Scalar } from '../plan.ts'
+import { compare, isLiteral } from '../fold.ts'
+import { literal } from '../literals.ts'
+import type { LiteralPlan, NonNullScalar, Plan, Scalar } from '../plan.ts'
 import { cast, refuse, type Scope } from '../scope.ts'
 import {
   boolean,
+  integerRange,
   integerType,
   isInteger,
   isNull,
@@ -16,6 +18,8 @@ import {
   listOf,
   long,
   none,
+  sameType,
+  Type,
   text,
   typeName,
 } from '../types.ts'
@@ -71,9 +75,32 @@ function twoLists(call: Call): [Plan, Plan] {
 
 const has: FunctionPlanner = (call) => {
   expectArguments(call, 2)
-  return strictCall(call, boolean, listAndItem(call), (list: List, value: NonNullScalar) =>
-    list.some((item) => sameValue(item, value)),
+  const [list, value] = listAndItem(call)
+  const narrow = narrowed(call, value)
+  const args = narrow ? [call.args[0]!, narrow] : [list, value]
+  return strictCall(
+    call,
+    boolean,
+    args,
+    (list: List, value: NonNullScalar) => list.some((item) => sameValue(item, value)),
+    narrow && { kind: 'listHas', item: narrow.type },
   )
+}
+
+/**
+ * A literal as a value of the list's own items, when it is one: then the list need not be cast. Not for zero
+ * among floats, where -0 is another value here and the same in comparisons.
+ */
+function narrowed(call: Call, value: Plan): LiteralPlan | undefined {
+  const item = itemType(call.args[0]!.type)
+  if (item === undefined || !isLiteral(value) || value.value === null) return undefined
+  if (isInteger(item) && isInteger(value.type)) {
+    const [low, high] = integerRange(item)
+    const wanted = BigInt(value.value as number | bigint)
+    if (wanted < low || wanted > high) return undefined
+    return literal(item, item.typeId === Type.Int && item.bitWidth === 64 ? wanted : Number(wanted))
+  }
+  return sameType(item, value.type) && value.value !== 0 && !itemType(item) ? value : undefined
 }
 
 const hasAny: FunctionPlanner = (call) => {

@@ -44,8 +44,9 @@ function ofFloats(evaluate: (...values: number[]) => number, count = 1): Functio
     expectArguments(call, count)
     const type = floatOf(call)
     const round = roundTo(type)
-    return strictCall(call, type, floats(call, type), ((...values: number[]) =>
-      round(evaluate(...values))) as (...values: never[]) => Scalar)
+    const apply = (...values: number[]) => round(evaluate(...values))
+    const kernel = count === 1 && type === double ? ({ kind: 'double', apply: evaluate } as const) : undefined
+    return strictCall(call, type, floats(call, type), apply as (...values: never[]) => Scalar, kernel)
   }
 }
 
@@ -63,7 +64,7 @@ const abs: FunctionPlanner = (call) => {
   const arg = call.args[0]!
   const { type } = arg
   if (!isNumeric(type) && !isNull(type)) throw wrongType(call, 0, 'a number')
-  if (isFloat(type)) return strictCall(call, type, [arg], Math.abs)
+  if (isFloat(type)) return strictCall(call, type, [arg], Math.abs, { kind: 'double', apply: Math.abs })
   const low = isInteger(type) ? integerRange(type)[0] : undefined
   return strictCall(call, isNull(type) ? long : type, [arg], (value: number | bigint) => {
     if (BigInt(value) === low && low < 0n) {

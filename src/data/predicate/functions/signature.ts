@@ -2,7 +2,7 @@ import type { DataType } from '@uwdata/flechette'
 import type { CatalogError } from '../../../errors.ts'
 import { rowError } from '../errors.ts'
 import { fold, isLiteral } from '../fold.ts'
-import type { Plan, Scalar, ScalarFunction } from '../plan.ts'
+import type { Kernel, Plan, Scalar, ScalarFunction } from '../plan.ts'
 import { cast, refuse, type Scope } from '../scope.ts'
 import { isInteger, isNull, isText, long, text, typeName } from '../types.ts'
 
@@ -59,10 +59,16 @@ export function strictCall(
   type: DataType,
   args: readonly Plan[],
   evaluate: (...values: never[]) => Scalar,
+  kernel?: Kernel,
 ): Plan {
   const { name, at } = call
   // What the arguments were cast to is what `evaluate` says it takes.
-  const strict = { name, strict: true, evaluate: evaluate as ScalarFunction['evaluate'] }
+  const strict = {
+    name,
+    strict: true,
+    evaluate: evaluate as ScalarFunction['evaluate'],
+    ...(kernel && { kernel }),
+  }
   return fold({ kind: 'call', type, function: strict, args, at })
 }
 

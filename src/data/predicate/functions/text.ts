@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { DataType } from '@uwdata/flechette'
 import { editDistance } from '../nearest.ts'
-import type { Plan, Scalar } from '../plan.ts'
+import type { Kernel, LikePlan, Plan, Scalar } from '../plan.ts'
 import { boolean, bytes, integer, isBytes, text } from '../types.ts'
 import {
   asText,
@@ -23,6 +23,7 @@ function ofText(
   count: number,
   kind: Kind,
   make: (call: Call) => (...texts: string[]) => Scalar,
+  kernel?: Kernel,
 ): FunctionPlanner {
   return (call) => {
     expectArguments(call, count)
@@ -31,15 +32,39 @@ function ofText(
       type,
       call.args.map((_, i) => kind(call, i)),
       make(call) as (...texts: never[]) => Scalar,
+      kernel,
     )
   }
 }
 
-const simple = (type: DataType, evaluate: (...texts: string[]) => Scalar, count = 1) =>
-  ofText(type, count, textArgument, () => evaluate)
+const simple = (type: DataType, evaluate: (...texts: string[]) => Scalar, count = 1, kernel?: Kernel) =>
+  ofText(type, count, textArgument, () => evaluate, kernel)
 
-const lenient = (type: DataType, evaluate: (...texts: string[]) => Scalar, count = 1) =>
-  ofText(type, count, asText, () => evaluate)
+const lenient = (type: DataType, evaluate: (...texts: string[]) => Scalar, count = 1, kernel?: Kernel) =>
+  ofText(type, count, asText, () => evaluate, kernel)
+
+/** A test for a part of a text: of a constant part, it is a `LIKE`, which knows statistics and has loops. */
+function partTest(
+  test: (value: string, part: string) => boolean,
+  pattern: (part: string) => NonNullable<LikePlan['pattern']>,
+): FunctionPlanner {
+  const general = simple(boolean, (value = '', part = '') => test(value, part), 2)
+  return (call) => {
+    const plan = general(call)
+    if (plan.kind !== 'call' || plan.args[1]!.kind !== 'literal') return plan
+    const parts = pattern(plan.args[1]!.value as string).filter((part) => part !== '')
+    return {
+      kind: 'like',
+      type: boolean,
+      arg: plan.args[0]!,
+      pattern: parts,
+      insensitive: false,
+      negated: false,
+    }
+  }
+}
+
+const any = { any: 'many' } as const
 
 function codePoints(value: string): number {
   let count = value.length
@@ -198,16 +223,22 @@ function hash(algorithm: string, type: DataType): FunctionPlanner {
   }
 }
 
-const length = lenient(integer, (value = '') => codePoints(value))
+const length = lenient(integer, (value = '') => codePoints(value), 1, {
+  kind: 'textLength',
+  of: 'characters',
+})
 const place = simple(integer, (value = '', part = '') => placeOf(value, part), 2)
 
 export const textFunctions: Record<string, FunctionPlanner> = {
-  lower: simple(text, (value = '') => value.toLowerCase()),
-  upper: simple(text, (value = '') => value.toUpperCase()),
+  lower: simple(text, (value = '') => value.toLowerCase(), 1, { kind: 'letters', to: 'small' }),
+  upper: simple(text, (value = '') => value.toUpperCase(), 1, { kind: 'letters', to: 'capital' }),
   length,
   char_length: length,
   character_length: length,
-  octet_length: simple(integer, (value = '') => Buffer.byteLength(value)),
+  octet_length: simple(integer, (value = '') => Buffer.byteLength(value), 1, {
+    kind: 'textLength',
+    of: 'bytes',
+  }),
   bit_length: simple(integer, (value = '') => Buffer.byteLength(value) * 8),
   reverse: lenient(text, (value = '') => Array.from(value).reverse().join('')),
   initcap: simple(text, (value = '') => capitalize(value)),
@@ -215,10 +246,19 @@ export const textFunctions: Record<string, FunctionPlanner> = {
   ltrim: trim(true, false),
   rtrim: trim(false, true),
   btrim: trim(true, true),
-  starts_with: simple(boolean, (value = '', part = '') => value.startsWith(part), 2),
-  ends_with: simple(boolean, (value = '', part = '') => value.endsWith(part), 2),
+  starts_with: partTest(
+    (value, part) => value.startsWith(part),
+    (part) => [part, any],
+  ),
+  ends_with: partTest(
+    (value, part) => value.endsWith(part),
+    (part) => [any, part],
+  ),
   contains_tokens: containsTokens,
-  contains: simple(boolean, (value = '', part = '') => value.includes(part), 2),
+  contains: partTest(
+    (value, part) => value.includes(part),
+    (part) => [any, part, any],
+  ),
   strpos: place,
   instr: place,
   position: place,

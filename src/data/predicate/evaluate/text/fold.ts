@@ -1,5 +1,5 @@
 import type { LikePlan } from '../../plan.ts'
-import { lengthOfCodePoint, type Matches, matcherOf, segmentsOf } from './pattern.ts'
+import { lengthOfCodePoint, type Matches, matcherOf, type Segments } from './pattern.ts'
 import { codePointAt } from './search.ts'
 
 const folded = new Map<number, number>()
@@ -33,11 +33,13 @@ export function foldText(text: string): string {
 
 let scratch = new Uint8Array(1024)
 
-/** `ILIKE`: both sides are folded, then compared as `LIKE` does. */
-export function foldingMatcher(pattern: NonNullable<LikePlan['pattern']>): Matches {
-  const matches = matcherOf(
-    segmentsOf(pattern.map((part) => (typeof part === 'string' ? foldText(part) : part))),
-  )
+export function foldPattern(pattern: NonNullable<LikePlan['pattern']>): NonNullable<LikePlan['pattern']> {
+  return pattern.map((part) => (typeof part === 'string' ? foldText(part) : part))
+}
+
+/** `ILIKE` with the stretches of a folded pattern: the text is folded, then compared as `LIKE` does. */
+export function foldingMatcher(segments: Segments): Matches {
+  const matches = matcherOf(segments)
   return (bytes, from, to) => {
     const length = foldInto(bytes, from, to)
     return matches(scratch, 0, length)

@@ -1,22 +1,34 @@
 import type { Bitmap } from '../../../bitmap.ts'
-import type { LikePlan } from '../../plan.ts'
+import type { Letters, LikePlan } from '../../plan.ts'
 import { compile, eachWord } from '../kernels/compile.ts'
-import { foldingMatcher } from './fold.ts'
+import { foldingMatcher, foldPattern } from './fold.ts'
 import { anyOne, type Matches, matcherOf, type Segments, segmentsOf } from './pattern.ts'
 import { eachText, finish, readable, type TextTest, verify } from './text-test.ts'
+import { withinTest } from './within.ts'
 
 /** `LIKE` and `ILIKE` with a pattern. */
 export function likeTest(pattern: NonNullable<LikePlan['pattern']>, insensitive: boolean): TextTest {
-  if (insensitive) return eachText(foldingMatcher(pattern))
-  const segments = segmentsOf(pattern)
-  const matches = matcherOf(segments)
-  return segments[0]!.length === 0 && segments.length > 1 ? eachText(matches) : headTest(segments, matches)
+  const folded = insensitive ? foldPattern(pattern) : pattern
+  const segments = segmentsOf(folded)
+  const matches = insensitive ? foldingMatcher(segments) : matcherOf(segments)
+  if (segments[0]!.length > 0 || segments.length === 1) {
+    return headTest(segments, matches, insensitive ? 'small' : undefined)
+  }
+  const [, middle, last] = segments
+  const within =
+    segments.length === 3 && last!.length === 0 ? withinTest(middle!, matches, insensitive) : undefined
+  return within ?? eachText(matches)
 }
 
 /** Equality with bytes: like a pattern that has no wildcards. */
 export function equalTest(bytes: Uint8Array): TextTest {
   const segments = [Array.from(bytes)]
   return headTest(segments, matcherOf(segments))
+}
+
+/** Equality with bytes of what a text is in small or capital letters; `matches` tells of any text. */
+export function lettersEqualTest(bytes: Uint8Array, letters: Letters, matches: Matches): TextTest {
+  return headTest([Array.from(bytes)], matches, letters)
 }
 
 type HeadLoop = (
@@ -36,13 +48,26 @@ type HeadLoop = (
 ) => void
 
 /**
+ * Four bytes below 0x80 in small or capital letters: to each byte is added what makes its highest bit tell
+ * whether it is at or above the first letter, and whether it is above the last.
+ */
+const foldWord = {
+  small: (w: string) => `${w}|((${w}+0x3f3f3f3f)&~(${w}+0x25252525)&0x80808080)>>>2`,
+  capital: (w: string) => `${w}&~(((${w}+0x1f1f1f1f)&~(${w}+0x05050505)&0x80808080)>>>2)`,
+} as const
+
+/**
  * Patterns that say how a text begins. The first 8 bytes and the length of each text are compared as words,
  * without a branch: 2 to 3 ns for each row, needed or not, where going to each needed row takes 5 to 10.
  * Where this does not decide, what is left is asked of `matches`.
  *
  * A `_` is taken for one byte below 0x80. Texts with another one there are rare, and settled by `matches`.
+ *
+ * With `letters` the pattern is one of what texts are in small or capital letters. That is known of bytes below
+ * 0x80 only; texts with another one among their first bytes are settled by `matches`. If one comes after the
+ * pattern's end, the text has more characters than the pattern, whatever its letters become.
  */
-function headTest(segments: Segments, matches: Matches): TextTest {
+function headTest(segments: Segments, matches: Matches, letters?: Letters): TextTest {
   const head = segments[0]!.slice(0, 8)
   const key = new Int32Array(2)
   const mask = new Int32Array(2)
@@ -58,29 +83,37 @@ function headTest(segments: Segments, matches: Matches): TextTest {
   const isWhole = segments.length === 1
   const hasAny = head.includes(anyOne)
   // Each code point takes at least a byte, so there is a least length; and just one if all bytes are known.
-  const length = segments.reduce((sum, segment) => sum + segment.length, 0)
-  const isLengthKnown = isWhole && !segments[0]!.includes(anyOne)
+  // Other letters may take other lengths.
+  const known = letters === undefined ? segments : [head]
+  const length = known.reduce((sum, segment) => sum + segment.length, 0)
+  const isLengthKnown = isWhole && letters === undefined && !segments[0]!.includes(anyOne)
   const isDecided =
     segments[0]!.length <= 8 && (isWhole || (segments.length === 2 && segments[1]!.length === 0))
   const words = head.length <= 4 ? 1 : 2
   const exactLength = isLengthKnown || (isWhole && isDecided)
+  const looks = hasAny || letters !== undefined
+  const fold = letters === undefined ? undefined : foldWord[letters]
 
   const text =
-    (words === 2 ? 'const b=dv.getUint32(o+4,true);' : '') +
-    (hasAny ? `seen|=a&any0${words === 2 ? '|b&any1' : ''};` : '') +
+    (words === 2 ? `${fold ? 'let' : 'const'} b=dv.getUint32(o+4,true);` : '') +
+    (fold
+      ? `seen|=(a${words === 2 ? '|b' : ''})&0x80808080;a=${fold('a')};${words === 2 ? `b=${fold('b')};` : ''}`
+      : hasAny
+        ? `seen|=a&any0${words === 2 ? '|b&any1' : ''};`
+        : '') +
     'w|=+((' +
     `((a&(mask0${hasAny ? '|any0' : ''}))^key0)` +
     (words === 2 ? `|((b&(mask1${hasAny ? '|any1' : ''}))^key1)` : '') +
     (exactLength ? '|(e-o^length)' : '|(e-o-length)>>31') +
     ')===0)<<$b;'
   const loop = compile<HeadLoop>(
-    `head ${words} ${hasAny} ${exactLength}`,
+    `head ${words} ${hasAny} ${exactLength} ${letters ?? ''}`,
     'offs,dv,n,need,out,length,key0,mask0,key1,mask1,any0,any1,matchWord',
     () =>
       eachWord(
-        `{e=offs[$i+1];const a=dv.getUint32(o,true);${text}o=e}`,
-        `let o=offs[i],e=0${hasAny ? ',seen=0' : ''};`,
-        hasAny ? 'if(seen!==0)w=matchWord(i);' : '',
+        `{e=offs[$i+1];${fold ? 'let' : 'const'} a=dv.getUint32(o,true);${text}o=e}`,
+        `let o=offs[i],e=0${looks ? ',seen=0' : ''};`,
+        looks ? 'if(seen!==0)w=matchWord(i);' : '',
       ),
   )
 

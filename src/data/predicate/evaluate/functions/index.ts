@@ -1,0 +1,29 @@
+import type { Bitmap } from '../../../bitmap.ts'
+import type { CallPlan } from '../../plan.ts'
+import type { Frame } from '../frame.ts'
+import type { ValueNode } from '../node.ts'
+import type { Vector } from '../vector.ts'
+import { doubleFunction } from './doubles.ts'
+import { listHas } from './list-has.ts'
+import { stepFunction } from './steps.ts'
+import { textLength } from './text-length.ts'
+
+/** The values of a call for a slice; undefined when its arguments do not lie in memory as the loop needs it. */
+export type FastCall = (frame: Frame, need: Bitmap) => Vector | undefined
+
+/** A loop over whole arrays for a call, where there is one. */
+export function kernelOf(plan: CallPlan, args: readonly ValueNode[]): FastCall | undefined {
+  const { kernel } = plan.function
+  switch (kernel?.kind) {
+    case 'textLength':
+      return textLength(plan.type, kernel.of, args[0]!)
+    case 'double':
+      return doubleFunction(plan.function.name, kernel.apply, plan.type, args[0]!)
+    case 'step':
+      return stepFunction(plan, kernel.step, args[0]!)
+    case 'listHas':
+      return listHas(plan.type, kernel.item, args[0]!, args[1]!)
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,148 @@
+import type { Bitmap } from '../bitmap.ts'
+import type { FragmentEntry } from '../manifest.ts'
+import type { Storage } from '../objects.ts'
+import type { Pace } from '../pace.ts'
+import type { Predicate } from '../predicate/index.ts'
+import type { LoadedSnapshot } from '../snapshot.ts'
+import { evaluateFragment, readFragment } from './fragment.ts'
+import type { Wanted } from './message.ts'
+import { type ScanWorker, WorkerLost } from './pool.ts'
+
+/** What became of a fragment that was begun: awaited in the order of the fragments, so that errors are, too. */
+export type Begun<T> = () => Promise<T>
+
+/** Asks fragments of one snapshot a predicate: in worker threads when that is worth it, else here. */
+export interface Scan {
+  /** How many fragments to have begun at once. */
+  readonly depth: number
+  /** Begins with a fragment. Here that means to read it; it is evaluated when it is awaited. */
+  begin(entry: FragmentEntry, wanted: 'count'): Promise<Begun<number>>
+  begin(entry: FragmentEntry, wanted: 'rows'): Promise<Begun<Bitmap>>
+  /** Stops what was begun and is not wanted any more. */
+  end(): void
+}
+
+export async function startScan(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  predicate: Predicate,
+  pace: Pace,
+): Promise<Scan> {
+  const { pool, content } = storage
+  const isLarge = pool && snapshot.rows + snapshot.deletedRows >= pool.fewestRows
+  const workers = isLarge && content.directory !== undefined ? await pool.workers() : []
+  const here = new LocalScan(storage, snapshot, predicate, pace)
+  if (workers.length === 0) return here
+  return new ThreadedScan(here, workers, content.directory!, snapshot, predicate, pace)
+}
+
+class LocalScan implements Scan {
+  readonly depth = 2
+  readonly #storage: Storage
+  readonly #snapshot: LoadedSnapshot
+  readonly #predicate: Predicate
+  readonly #pace: Pace
+
+  constructor(storage: Storage, snapshot: LoadedSnapshot, predicate: Predicate, pace: Pace) {
+    this.#storage = storage
+    this.#snapshot = snapshot
+    this.#predicate = predicate
+    this.#pace = pace
+  }
+
+  async begin<T extends number | Bitmap>(entry: FragmentEntry, wanted: Wanted): Promise<Begun<T>> {
+    const { prefix, schema } = this.#snapshot
+    const fragment = await readFragment(this.#storage, prefix, schema, this.#predicate, entry)
+    return () => evaluateFragment(this.#predicate, fragment, wanted, this.#pace) as Promise<T>
+  }
+
+  end(): void {}
+}
+
+/** Fragments in flight for each worker: what it works on, what it reads meanwhile, and what comes next. */
+const perWorker = 4
+
+/** Which worker has read a fragment before, and thus keeps it. */
+const owners = new WeakMap<readonly ScanWorker[], Map<string, number>>()
+const mostOwned = 100_000
+
+class ThreadedScan implements Scan {
+  readonly depth: number
+  readonly #here: Scan
+  readonly #workers: readonly ScanWorker[]
+  readonly #directory: string
+  readonly #snapshot: LoadedSnapshot
+  readonly #predicate: Predicate
+  readonly #abort = new AbortController()
+  readonly #signal: AbortSignal
+  /** Rows given to each worker in this scan. */
+  readonly #given: number[]
+  readonly #owner: Map<string, number>
+
+  constructor(
+    here: Scan,
+    workers: readonly ScanWorker[],
+    directory: string,
+    snapshot: LoadedSnapshot,
+    predicate: Predicate,
+    pace: Pace,
+  ) {
+    this.#here = here
+    this.#workers = workers
+    this.#directory = directory
+    this.#snapshot = snapshot
+    this.#predicate = predicate
+    this.#signal = pace.signal ? AbortSignal.any([pace.signal, this.#abort.signal]) : this.#abort.signal
+    this.#given = workers.map(() => 0)
+    this.depth = workers.length * perWorker
+    const owner = owners.get(workers) ?? new Map<string, number>()
+    owners.set(workers, owner)
+    this.#owner = owner
+  }
+
+  async begin<T extends number | Bitmap>(entry: FragmentEntry, wanted: Wanted): Promise<Begun<T>> {
+    const { prefix, body } = this.#snapshot
+    const { statistics: _, ...place } = entry
+    const worker = this.#workers[this.#choose(prefix + entry.path, entry.rows)]!
+    const answer = worker.ask(
+      {
+        directory: this.#directory,
+        prefix,
+        schema: body.schema,
+        predicate: this.#predicate.text,
+        entry: place,
+        wanted,
+      },
+      this.#signal,
+    )
+    // It is awaited in its turn; should the scan end before, its failure is nobody's.
+    answer.catch(() => {})
+    return async () => {
+      try {
+        return (await answer) as T
+      } catch (error) {
+        if (!(error instanceof WorkerLost)) throw error
+        const begun = await this.#here.begin(entry, wanted as 'rows')
+        return (await begun()) as T
+      }
+    }
+  }
+
+  end(): void {
+    this.#abort.abort()
+  }
+
+  /** The worker that keeps the fragment, unless that leaves others idle. */
+  #choose(path: string, rows: number): number {
+    const given = this.#given
+    const least = given.indexOf(Math.min(...given))
+    const known = this.#owner.get(path)
+    const chosen = known === undefined || given[known]! > given[least]! + 2 * rows ? least : known
+    given[chosen]! += rows
+    if (chosen !== known) {
+      if (this.#owner.size >= mostOwned) this.#owner.clear()
+      this.#owner.set(path, chosen)
+    }
+    return chosen
+  }
+}
