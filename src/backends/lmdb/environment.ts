@@ -6,6 +6,7 @@ import { invalid } from '../../errors.ts'
 import type { Value } from '../../store/store.ts'
 import { explain } from './failure.ts'
 import { checkFiles, reserveLockFile } from './preflight.ts'
+import { readKeysFast } from './read-key.ts'
 
 /** How to open an LMDB store. */
 export interface LmdbStoreOptions {
@@ -118,7 +119,7 @@ function openDatabase(
   // Elsewhere a large map would be a large file, or would not fit.
   const largeMaps = process.platform === 'linux' || process.platform === 'darwin'
   // Whenever it opens an environment, the driver clears the readers of processes that died.
-  return lmdb.open<Value, LmdbKey>(path, {
+  const db = lmdb.open<Value, LmdbKey>(path, {
     noSubdir: true,
     readOnly,
     encoding: 'json',
@@ -129,6 +130,8 @@ function openDatabase(
     maxReaders,
     ...(mapSize || largeMaps ? { mapSize: mapSize ?? defaultMapSize } : {}),
   })
+  readKeysFast(db)
+  return db
 }
 
 /** Makes the names of a new data file and of the folders made for it outlast a crash of the machine. */

@@ -10,7 +10,7 @@ import {
 import { openPageToken, type Position, sealPageToken } from '../../model/page-token.ts'
 import { keys } from '../../store/records.ts'
 import type { Entry, Key, Reader, Value } from '../../store/store.ts'
-import { childrenAfter, namesAfter } from './children.ts'
+import { childrenAfter, isTableNext, Names } from './children.ts'
 import type { Core } from './core.ts'
 
 /** What a listing was asked for: all that a page token is bound to, and the page itself. */
@@ -123,7 +123,8 @@ export function pageOfNames<T>(
 ): Page<T> {
   const items: T[] = []
   let position: Position = after ?? []
-  for (const name of namesAfter(reader, prefix, after?.[0] as string | undefined, Math.max(size + 1, 32))) {
+  const names = new Names(reader, prefix, after?.[0] as string | undefined, Math.max(size + 1, 32))
+  for (let name = names.take(); name !== undefined; name = names.take()) {
     const made = item(name)
     if (made === undefined) continue
     if (items.length === size) return { items, next: position }
@@ -194,11 +195,15 @@ function walk(
   }
   const [first, ...rest] = after ?? []
   if (first !== undefined && rest.length > 0 && enter(first, rest)) return true
-  for (const { name, isTable } of childrenAfter(reader, parent, first, atOnce)) {
-    if (visit(path.concat(name), isTable, parent)) return true
-    if (!isTable && enter(name, undefined)) return true
+  const children = childrenAfter(reader, parent, first, atOnce)
+  for (;;) {
+    while (isTableNext(children)) {
+      if (visit([...path, children.tables.take()!], true, parent)) return true
+    }
+    const namespace = children.namespaces.take()
+    if (namespace === undefined) return false
+    if (visit([...path, namespace], false, parent) || enter(namespace, undefined)) return true
   }
-  return false
 }
 
 /** Joins identifiers for a listing, refusing those that could not be told apart afterwards. */
