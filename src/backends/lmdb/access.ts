@@ -38,15 +38,15 @@ export class LmdbReader implements Reader {
   range<V extends Value = Value>(range: Range): Iterable<Entry<V>> {
     if (this.ended) throw endedError()
     const span = spanOf(range)
-    return span ? { [Symbol.iterator]: () => this.#walk<V>(span, range) } : []
+    return span ? { [Symbol.iterator]: () => this.#walk<V>(span, range.keysOnly ?? false) } : []
   }
 
   /** No cursor stays open between two pieces, so a walk may be left anywhere and may change what it walks. */
-  *#walk<V extends Value>(span: Span, range: Range): Generator<Entry<V>, void, undefined> {
+  *#walk<V extends Value>(span: Span, keysOnly: boolean): Generator<Entry<V>, void, undefined> {
     let { lower, upper, limit } = span
     for (let piece = 0; limit > 0; piece++) {
       const size = Math.min(limit, pieceSize(piece, span.limit))
-      const entries = this.#fetch<V>(lower, upper, span.reverse, size, range)
+      const entries = this.#fetch<V>({ ...span, lower, upper, limit: size }, keysOnly)
       for (const entry of entries) {
         yield entry
         if (this.ended) throw endedError()
@@ -59,13 +59,7 @@ export class LmdbReader implements Reader {
     }
   }
 
-  #fetch<V extends Value>(
-    lower: Cut | undefined,
-    upper: Cut | undefined,
-    reverse: boolean,
-    limit: number,
-    { prefix, keysOnly }: Range,
-  ): Entry<V>[] {
+  #fetch<V extends Value>({ lower, upper, reverse, limit, prefix }: Span, keysOnly: boolean): Entry<V>[] {
     if (this.ended) throw endedError()
     // What LMDB calls the start is where it begins to walk. A cut is encoded to what lies right at it, so
     // that the lower one belongs to the range and the upper one does not.

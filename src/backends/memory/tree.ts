@@ -33,7 +33,7 @@ export class OrderedTree {
   }
 
   get(key: Key): Value | undefined {
-    return find(this.root, codeOf(key))?.value
+    return find(this.root, codeOf(key))
   }
 
   /** The entries of a span, for as long as `access` has not ended. */
@@ -64,40 +64,39 @@ export class TreeEdit {
   }
 
   get(key: Key): Value | undefined {
-    return find(this.#root, codeOf(key))?.value
+    return find(this.#root, codeOf(key))
   }
 
-  /** Puts a value nobody changes any more under a copy of `key`. */
+  /** Puts a value nobody changes any more. */
   put(key: Key, value: Value): void {
-    const entry = Object.freeze({ key: Object.freeze(key.slice()), value })
-    const lower = this.#put(this.#root, codeOf(key), entry)
+    const lower = this.#put(this.#root, codeOf(key), value)
     const upper = overflow(lower, this.#owner)
     this.#root = upper ? branchOf(this.#owner, ['', upper.codes[0]!], [lower, upper]) : lower
   }
 
   remove(key: Key): void {
     const code = codeOf(key)
-    if (!find(this.#root, code)) return
+    if (find(this.#root, code) === undefined) return
     this.#root = this.#remove(this.#root, code)
     this.#size--
     while (!this.#root.leaf && this.#root.items.length === 1) this.#root = this.#root.items[0]!
   }
 
-  #put(shared: Node, code: string, entry: Entry): Node {
+  #put(shared: Node, code: string, value: Value): Node {
     const node = owned(shared, this.#owner)
     if (node.leaf) {
       const at = countBelow(node, code)
       if (node.codes[at] === code) {
-        node.items[at] = entry
+        node.items[at] = value
       } else {
         node.codes.splice(at, 0, code)
-        node.items.splice(at, 0, entry)
+        node.items.splice(at, 0, value)
         this.#size++
       }
       return node
     }
     const at = childAt(node, code)
-    const child = this.#put(node.items[at]!, code, entry)
+    const child = this.#put(node.items[at]!, code, value)
     node.items[at] = child
     const upper = overflow(child, this.#owner)
     if (upper) {
@@ -123,7 +122,7 @@ export class TreeEdit {
   }
 }
 
-function find(root: Node, code: string): Entry | undefined {
+function find(root: Node, code: string): Value | undefined {
   let node = root
   while (!node.leaf) node = node.items[childAt(node, code)]!
   const at = countBelow(node, code)
