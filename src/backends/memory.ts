@@ -1,7 +1,7 @@
-import { castDraft, produce } from 'immer'
 import type { Reader, Store, StoreFeatures, Writer } from '../store/store.ts'
 import { closedError, nestedError, runBody } from './body.ts'
 import { TreeReader, TreeWriter } from './memory/access.ts'
+import { LookUps } from './memory/look-ups.ts'
 import { OrderedTree } from './memory/tree.ts'
 
 /** All a memory store held at one moment. Costs nothing to keep but the memory of what changed since. */
@@ -21,18 +21,16 @@ export interface MemoryStore extends Store {
 
 /** An empty memory store. */
 export function memoryStore(): MemoryStore {
-  return new ImmerStore({ entries: OrderedTree.empty })
+  return new TreeStore({ entries: OrderedTree.empty })
 }
 
 const features: StoreFeatures = Object.freeze({ durable: false, multiProcess: false, snapshots: true })
 
-/**
- * Holds its state in Immer: a write is one recipe, so a throw leaves the state that was. The entries
- * themselves are a single value to Immer, because drafting collections costs time proportional to their size.
- */
-class ImmerStore implements MemoryStore {
+/** Its state is one immutable tree: a write edits a tree of its own, and a throw leaves the one that was. */
+class TreeStore implements MemoryStore {
   readonly features = features
   #state: MemorySnapshot
+  #lookUps = new LookUps()
   #closed = false
   #busy = false
 
@@ -42,7 +40,7 @@ class ImmerStore implements MemoryStore {
 
   async read<T>(body: (reader: Reader) => T): Promise<T> {
     this.#begin()
-    const reader = new TreeReader(this.#state.entries)
+    const reader = new TreeReader(this.#state.entries, this.#lookUps)
     try {
       return runBody(body, reader)
     } finally {
@@ -54,22 +52,21 @@ class ImmerStore implements MemoryStore {
   async write<T>(body: (writer: Writer) => T): Promise<T> {
     this.#begin()
     const writer = new TreeWriter(this.#state.entries)
-    let result: T
     try {
-      this.#state = produce(this.#state, (draft) => {
-        result = runBody(body, writer)
-        draft.entries = castDraft(writer.tree())
-      })
+      const result = runBody(body, writer)
+      this.#state = { entries: writer.tree() }
+      this.#lookUps.forget(writer.changed)
+      return result
     } finally {
       writer.ended = true
       this.#busy = false
     }
-    return result!
   }
 
   async close(): Promise<void> {
     this.#closed = true
     this.#state = { entries: OrderedTree.empty }
+    this.#lookUps = new LookUps()
   }
 
   snapshot(): MemorySnapshot {
@@ -81,11 +78,12 @@ class ImmerStore implements MemoryStore {
     this.#refuseClosed()
     if (this.#busy) throw nestedError()
     this.#state = snapshot
+    this.#lookUps = new LookUps()
   }
 
   fork(): MemoryStore {
     this.#refuseClosed()
-    return new ImmerStore(this.#state)
+    return new TreeStore(this.#state)
   }
 
   #begin(): void {

@@ -47,6 +47,7 @@ export const declareTable = operation({
     const response = await commit(core, 'DeclareTable', request.id, (change) =>
       declare(core, change, declaration),
     )
+    if (!request.vend_credentials) return response
     return { ...response, ...(await vendedOptions(core, response.location, request)) }
   },
 })

@@ -153,3 +153,8 @@ export const keys = {
   /** The path of what was written down when the table at a location was deregistered, until it is back. */
   registration: (segments: readonly string[]): Key => ['d', ...segments],
 }
+
+/** Whether a key is that of a namespace's name. */
+export function isNamespaceName(key: Key): boolean {
+  return key.length === 4 && key[0] === 'n' && key[2] === 'n'
+}
