@@ -34,7 +34,7 @@ export function tableById(reader: Reader, internalId: string): FoundTable | unde
 export function putTable(writer: Writer, internalId: string, record: TableRecord): void {
   changeTable(writer, internalId, record)
   const pointer: TablePointer = [record.parent, record.name]
-  writer.put(keys.tablePointer(internalId), pointer)
+  writer.put(keys.tablePointer(internalId), Object.freeze(pointer))
 }
 
 /** Stores what changed of a table that keeps its name. */
@@ -48,16 +48,21 @@ export function removeTable(writer: Writer, internalId: string, { parent, name }
   writer.remove(keys.tablePointer(internalId))
 }
 
+/**
+ * Frozen, so that a store that keeps objects need not copy it. Built member by member: with members spread into
+ * it, reading it in memory took half of the time of a describe.
+ */
 function pack(id: string, { location, properties, created_at, main, registered }: TableRecord): StoredTable {
-  return {
+  const stored: { -readonly [Member in keyof StoredTable]: StoredTable[Member] } = {
     v: recordFormat,
     id,
     created_at,
-    ...(location !== null && { location }),
-    ...(!isEmpty(properties) && { properties }),
-    ...((main.latest !== null || main.last !== null) && { main }),
-    ...(registered && { registered }),
   }
+  if (location !== null) stored.location = location
+  if (!isEmpty(properties)) stored.properties = properties
+  if (main.latest !== null || main.last !== null) stored.main = main
+  if (registered) stored.registered = true
+  return Object.freeze(stored)
 }
 
 function unpack(stored: StoredTable, parent: string, name: string): TableRecord {
