@@ -1,7 +1,7 @@
 /** How fast are ten million rows counted by predicate, beside DuckDB and LanceDB? */
 import { join } from 'node:path'
 import { fileContent } from '../src/content/files.ts'
-import { type EngineOptions, type Snapshot, type TableEngine, tableEngine } from '../src/data/index.ts'
+import { type Snapshot, type TableEngine, tableEngine } from '../src/data/index.ts'
 import { arrowBytes } from './support/arrow-bytes.ts'
 import { about, figure } from './support/figures.ts'
 import { milliseconds, race } from './support/measure.ts'
@@ -113,8 +113,7 @@ function conclude({ name, predicate }: MeasuredPredicate, took: Record<string, n
 
 async function ours(seeds: Seeds): Promise<Record<string, Count>> {
   const content = fileContent(join(folder, 'ours'))
-  const engineOf = (threads: number) =>
-    tableEngine({ content, cacheBytes: 3 * 1024 ** 3, threads })
+  const engineOf = (threads: number) => tableEngine({ content, cacheBytes: 3 * 1024 ** 3, threads })
   const single = engineOf(0)
   let all: Snapshot | undefined
   for (let start = 0; start < rows; start += chunk) {

@@ -158,7 +158,7 @@ class LmdbDirectoryStore implements LmdbStore {
     try {
       // Only child transactions undo what a throw leaves behind; many share one commit and one sync.
       await environment.db.childTransaction(() => {
-        const writer = new LmdbWriter(environment.db, this.path, environment.asBinary)
+        const writer = new LmdbWriter(environment.db, this.path)
         environment.busy = true
         try {
           result = runBody(body, writer)

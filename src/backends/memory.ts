@@ -2,6 +2,7 @@ import { castDraft, produce } from 'immer'
 import type { Reader, Store, StoreFeatures, Writer } from '../store/store.ts'
 import { closedError, nestedError, runBody } from './body.ts'
 import { TreeReader, TreeWriter } from './memory/access.ts'
+import { LookUps } from './memory/look-ups.ts'
 import { OrderedTree } from './memory/tree.ts'
 
 /** All a memory store held at one moment. Costs nothing to keep but the memory of what changed since. */
@@ -35,6 +36,7 @@ class ImmerStore implements MemoryStore {
   #state: MemorySnapshot
   /** How often the state was replaced. A snapshot put back is told from itself before. */
   #changes = 0
+  #lookUps = new LookUps()
   #closed = false
   #busy = false
 
@@ -44,7 +46,7 @@ class ImmerStore implements MemoryStore {
 
   async read<T>(body: (reader: Reader) => T): Promise<T> {
     this.#begin()
-    const reader = new TreeReader(this.#state.entries)
+    const reader = new TreeReader(this.#state.entries, this.#lookUps)
     try {
       return runBody(body, reader)
     } finally {
@@ -63,6 +65,7 @@ class ImmerStore implements MemoryStore {
         draft.entries = castDraft(writer.tree())
       })
       this.#changes++
+      this.#lookUps.forget(writer.changed)
     } finally {
       writer.ended = true
       this.#busy = false
@@ -78,6 +81,7 @@ class ImmerStore implements MemoryStore {
   async close(): Promise<void> {
     this.#closed = true
     this.#state = { entries: OrderedTree.empty }
+    this.#lookUps = new LookUps()
   }
 
   snapshot(): MemorySnapshot {
@@ -90,6 +94,7 @@ class ImmerStore implements MemoryStore {
     if (this.#busy) throw nestedError()
     this.#state = snapshot
     this.#changes++
+    this.#lookUps = new LookUps()
   }
 
   fork(): MemoryStore {

@@ -24,6 +24,7 @@ import type { Core } from './support/core.ts'
 import { vendedOptions } from './support/credentials.ts'
 import { operation } from './support/operation.ts'
 import { commitDeregistering, type Deregister } from './support/registration.ts'
+import { rememberingNamespace } from './support/remembering.ts'
 
 const members = [
   'declare_table',
@@ -105,12 +106,16 @@ export const batchCommitTables = operation({
         ? atIndex('operations', index, () => prepareDeclaration(core, step.declare_table!))
         : undefined,
     }))
-    const response = await commitDeregistering(core, 'BatchCommitTables', [], (change, takeOut) => ({
-      results: steps.map(({ step, declaration }, index) =>
-        atIndex('operations', index, () => runStep(core, change, takeOut, step, declaration)),
-      ),
-    }))
-    return { ...response, results: await withCredentials(core, operations, response.results) }
+    const response = await commitDeregistering(core, 'BatchCommitTables', [], (given, takeOut) => {
+      // No operation of a batch changes a namespace.
+      const change = { ...given, writer: rememberingNamespace(given.writer) }
+      return {
+        results: steps.map(({ step, declaration }, index) =>
+          atIndex('operations', index, () => runStep(core, change, takeOut, step, declaration)),
+        ),
+      }
+    })
+    return { ...response, results: [...(await withCredentials(core, operations, response.results))] }
   },
 })
 
@@ -122,7 +127,8 @@ function runStep(
   declaration: Declaration | undefined,
 ): TableResult {
   const { transactionId: transaction_id } = change
-  if (declaration) return { declare_table: { ...declare(core, change, declaration), transaction_id } }
+  if (declaration)
+    return { declare_table: Object.assign(declare(core, change, declaration), { transaction_id }) }
   if (step.create_table_version) {
     const { version } = createVersion(change, step.create_table_version)
     return { create_table_version: { version, transaction_id } }
@@ -140,7 +146,8 @@ async function withCredentials(
   core: Core,
   operations: readonly TableOperation[],
   results: readonly TableResult[],
-): Promise<TableResult[]> {
+): Promise<readonly TableResult[]> {
+  if (!operations.some((asked) => asked.declare_table?.vend_credentials)) return results
   return Promise.all(
     results.map(async (result, index) => {
       const asked = operations[index]!.declare_table

@@ -79,7 +79,7 @@ export function deleteVersions(
   if (head.latest !== null && doomed.has(head.latest)) {
     let latest: number | null = null
     for (const { key } of writer.range({ prefix, reverse: true, limit: 1 })) latest = Number(key[3])
-    putHead(writer, table.id, branch, { ...head, latest })
+    putHead(writer, table, branch, { ...head, latest })
   }
   return doomed.size
 }

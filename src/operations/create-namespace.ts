@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { CatalogError } from '../errors.ts'
 import { changeFields, choice, identifier, requestFields, stringMap } from '../model/fields.ts'
-import { keys, type NameRecord, recordFormat } from '../store/records.ts'
+import { keys, recordFormat } from '../store/records.ts'
 import { commit, unchanged } from './support/commit.ts'
 import { removeContent } from './support/content.ts'
 import { dropEverythingIn } from './support/drop.ts'
@@ -42,21 +42,22 @@ export const createNamespace = operation({
       const { writer, now } = change
       dropped = []
       const parent = findNamespace(writer, id.slice(0, -1))
-      const existing = writer.get<NameRecord>(keys.name(parent, id.at(-1)!))
-      if (existing?.[0] === 'n' && mode === 'ExistOk') {
-        return unchanged({ properties: namespaceRecord(writer, existing.slice(1)).properties })
+      const name = id.at(-1)!
+      const existing = writer.get<string>(keys.namespaceName(parent, name))
+      if (existing !== undefined && mode === 'ExistOk') {
+        return unchanged({ properties: namespaceRecord(writer, existing).properties })
       }
-      if (existing?.[0] === 'n' && mode === 'Overwrite') {
-        dropped = dropEverythingIn(core, change, existing.slice(1))
-        writer.remove(keys.namespace(existing.slice(1)))
+      if (existing !== undefined && mode === 'Overwrite') {
+        dropped = dropEverythingIn(core, change, existing)
+        writer.remove(keys.namespace(existing))
       } else {
         requireFreeName(writer, parent, id, 'NamespaceAlreadyExists')
       }
-      writer.put(keys.name(parent, id.at(-1)!), `n${internalId}`)
+      writer.put(keys.namespaceName(parent, name), internalId)
       writer.put(keys.namespace(internalId), {
         v: recordFormat,
         parent,
-        name: id.at(-1)!,
+        name,
         properties,
         created_at: now,
       })

@@ -80,7 +80,7 @@ export function createVersion({ writer, transactionId, now }: Change, entry: Ver
       `Version ${entry.version} cannot be created: the next version of ${where} is ${head.last + 1}. Rebase on the latest version and create that one.`,
     )
   }
-  putVersion(writer, table.id, entry.branch, entry.version, wanted)
+  putVersion(writer, table, entry.branch, entry.version, wanted)
   return { created: true, version: toTableVersion(entry.version, wanted) }
 }
 

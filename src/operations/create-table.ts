@@ -10,7 +10,7 @@ import {
   version,
 } from '../model/fields.ts'
 import { formatIdentifier, type Identifier } from '../model/identifier.ts'
-import { keys, recordFormat, type TableRecord } from '../store/records.ts'
+import type { TableRecord } from '../store/records.ts'
 import { removeContent, removePlace } from './support/content.ts'
 import type { Core } from './support/core.ts'
 import { dropTable as dropRecords } from './support/drop.ts'
@@ -22,6 +22,7 @@ import { claimLocation, locationOf, newLocation, placeOf } from './support/place
 import { holdsForeignRows } from './support/presence.ts'
 import { type FoundTable, findNamespace, lookUpTable, requireFreeName } from './support/resolve.ts'
 import { changeRows, versionOf, whileThere } from './support/rows.ts'
+import { putTable } from './support/table-record.ts'
 import { putVersion } from './support/versions.ts'
 
 const request = v.object({
@@ -130,7 +131,6 @@ async function create(
   const rows = await toRows(core, data, schema)
   const internalId = core.newId()
   const record: Omit<TableRecord, 'parent' | 'created_at'> = {
-    v: recordFormat,
     name: id.at(-1)!,
     location: newLocation(core.places, core.settings.tableRoot, internalId),
     properties,
@@ -157,10 +157,10 @@ async function create(
         if (existing && mode === 'Overwrite')
           replaced = [dropRecords(core, change, existing.id, existing.record)]
         else requireFreeName(writer, parent, id, 'TableAlreadyExists')
-        writer.put(keys.name(parent, record.name), `t${internalId}`)
         if (record.location !== null) claimLocation(core.places, writer, record.location, internalId)
-        writer.put(keys.table(internalId), { ...record, parent, created_at: now })
-        putVersion(writer, internalId, '', 1, versionOf(snapshot, transactionId, now))
+        const table = { id: internalId, record: { ...record, parent, created_at: now } }
+        putTable(writer, internalId, table.record)
+        putVersion(writer, table, '', 1, versionOf(snapshot, transactionId, now))
         return {}
       })
       if (kept?.existing) return describeExisting(core, kept.existing)

@@ -1,13 +1,14 @@
 import * as v from 'valibot'
 import { changeFields, flag, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
-import { keys, recordFormat, type TableRecord } from '../store/records.ts'
+import type { TableRecord } from '../store/records.ts'
 import { type Change, commit } from './support/commit.ts'
 import type { Core } from './support/core.ts'
 import { vendedOptions } from './support/credentials.ts'
 import { operation } from './support/operation.ts'
 import { checkLocation, claimLocation, locationOf, newLocation } from './support/places.ts'
 import { findNamespace, requireFreeName } from './support/resolve.ts'
+import { putTable } from './support/table-record.ts'
 
 export const declareTableRequest = v.object({
   ...requestFields,
@@ -46,6 +47,7 @@ export const declareTable = operation({
     const response = await commit(core, 'DeclareTable', request.id, (change) =>
       declare(core, change, declaration),
     )
+    if (!request.vend_credentials) return response
     return { ...response, ...(await vendedOptions(core, response.location, request)) }
   },
 })
@@ -89,7 +91,6 @@ export function declare(
   requireFreeName(writer, parent, id, 'TableAlreadyExists')
   if (location !== null) claimLocation(core.places, writer, location, internalId)
   const record: TableRecord = {
-    v: recordFormat,
     parent,
     name: id.at(-1)!,
     location,
@@ -98,8 +99,7 @@ export function declare(
     main: { latest: null, last: null },
     registered: false,
   }
-  writer.put(keys.name(parent, record.name), `t${internalId}`)
-  writer.put(keys.table(internalId), record)
+  putTable(writer, internalId, record)
   return { location: locationOf(core.places, internalId, record), properties, ...managedVersioning(core) }
 }
 

@@ -42,14 +42,14 @@ export const dropNamespace = operation({
       if (behavior === 'Cascade') {
         dropped = dropEverythingIn(core, change, internalId)
       } else {
-        for (const { key } of writer.range({ prefix: keys.names(internalId), limit: 1 })) {
+        for (const { key } of writer.range({ prefix: keys.names(internalId), limit: 1, keysOnly: true })) {
           throw new CatalogError(
             'NamespaceNotEmpty',
-            `The namespace ${formatIdentifier(id)} is not empty: it holds ${formatIdentifier([...id, String(key[2])])}. Drop what is in it first, or drop it with behavior Cascade.`,
+            `The namespace ${formatIdentifier(id)} is not empty: it holds ${formatIdentifier([...id, String(key[3])])}. Drop what is in it first, or drop it with behavior Cascade.`,
           )
         }
       }
-      writer.remove(keys.name(parent, name))
+      writer.remove(keys.namespaceName(parent, name))
       writer.remove(keys.namespace(internalId))
       return { properties }
     })

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { identifier, limit, name, pageToken, requestFields, responseFields, text } from '../model/fields.ts'
-import { keys, type NameRecord } from '../store/records.ts'
+import { keys } from '../store/records.ts'
 import { always, operation } from './support/operation.ts'
-import { pageOfEntries, readPage } from './support/paging.ts'
+import { pageOfNames, readPage } from './support/paging.ts'
 import { findNamespace } from './support/resolve.ts'
 
 /**
@@ -29,13 +29,13 @@ export const listNamespaces = operation({
       core,
       { listing: ['namespaces', id], page_token, limit },
       (reader, after, size) => {
-        const prefix = keys.names(findNamespace(reader, id))
-        return pageOfEntries<NameRecord, string>(
+        const prefix = keys.namespaceNames(findNamespace(reader, id))
+        return pageOfNames(
           reader,
           prefix,
           after ?? (start_after == null ? undefined : [start_after]),
           size,
-          ({ key, value }) => (value[0] === 'n' ? String(key[2]) : undefined),
+          (child) => child,
         )
       },
     )

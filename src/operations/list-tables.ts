@@ -11,10 +11,10 @@ import {
   text,
 } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
-import { keys, type NameRecord } from '../store/records.ts'
+import { keys } from '../store/records.ts'
 import { createdOnly } from './support/created-only.ts'
 import { operation } from './support/operation.ts'
-import { checkDelimiter, joinIdentifier, pageOfEntries, pageOfTables, readPage } from './support/paging.ts'
+import { checkDelimiter, joinIdentifier, pageOfNames, pageOfTables, readPage } from './support/paging.ts'
 import { findNamespace } from './support/resolve.ts'
 
 export const listTablesResponse = v.object({
@@ -77,15 +77,15 @@ export const listTables = operation({
       { listing: ['tables', id, includeDeclared, ...(recursive ? [] : ['children'])], page_token, limit },
       (reader, after, size) => {
         const namespace = findNamespace(reader, id)
-        const item = (path: Identifier, table: string) =>
-          created === undefined || created.isCandidate(reader, path, table) ? path : undefined
+        const item = (path: Identifier, parent: string) =>
+          created === undefined || created.isCandidate(reader, path, parent) ? path : undefined
         if (recursive) return pageOfTables(reader, { id: namespace, path: id }, after, size, item)
-        return pageOfEntries<NameRecord, Identifier>(
+        return pageOfNames(
           reader,
-          keys.names(namespace),
+          keys.tables(namespace),
           after ?? (start_after == null ? undefined : [start_after]),
           size,
-          ({ key, value }) => (value[0] === 't' ? item([...id, String(key[2])], value.slice(1)) : undefined),
+          (table) => item([...id, table], namespace),
         )
       },
       created,

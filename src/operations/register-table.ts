@@ -1,12 +1,13 @@
 import * as v from 'valibot'
 import { changeFields, choice, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
-import { keys, recordFormat, type TableRecord } from '../store/records.ts'
+import { keys, type TableRecord } from '../store/records.ts'
 import type { Core } from './support/core.ts'
 import { operation } from './support/operation.ts'
 import { Overtaken } from './support/overtaken.ts'
 import { checkLocation, claimLocation, locationOf, segmentsOf } from './support/places.ts'
 import { commitDeregistering, putRegistration, readRegistration } from './support/registration.ts'
 import { findNamespace, lookUpTable, requireFreeName } from './support/resolve.ts'
+import { putTable } from './support/table-record.ts'
 
 const request = v.object({
   ...requestFields,
@@ -50,7 +51,6 @@ async function register(
     writer.remove(keys.registration(segmentsOf(location)))
     const known = isSame ? left : remembered.known
     const record: TableRecord = {
-      v: recordFormat,
       parent,
       name: id.at(-1)!,
       location,
@@ -59,8 +59,7 @@ async function register(
       main: known?.main ?? { latest: null, last: null },
       registered: true,
     }
-    writer.put(keys.name(parent, record.name), `t${internalId}`)
-    writer.put(keys.table(internalId), record)
+    putTable(writer, internalId, record)
     if (known) putRegistration(writer, internalId, known)
     return { location, properties: record.properties }
   })

@@ -2,10 +2,10 @@ import * as v from 'valibot'
 import { invalid } from '../errors.ts'
 import { changeFields, identifier, name, requestFields, tableIdentifier } from '../model/fields.ts'
 import { identifierProblem } from '../model/identifier.ts'
-import { keys } from '../store/records.ts'
 import { commit } from './support/commit.ts'
 import { operation } from './support/operation.ts'
 import { findNamespace, findTable, requireFreeName } from './support/resolve.ts'
+import { putTable, removeTable } from './support/table-record.ts'
 
 /**
  * Renames a table, and moves it when `new_namespace_id` is given (`[]` is the root; absent or null, the table
@@ -36,9 +36,8 @@ export const renameTable = operation({
       const { id: internalId, record } = findTable(writer, id)
       const parent = findNamespace(writer, namespace)
       requireFreeName(writer, parent, target, 'TableAlreadyExists')
-      writer.remove(keys.name(record.parent, record.name))
-      writer.put(keys.name(parent, new_table_name), `t${internalId}`)
-      writer.put(keys.table(internalId), { ...record, parent, name: new_table_name })
+      removeTable(writer, internalId, record)
+      putTable(writer, internalId, { ...record, parent, name: new_table_name })
       return {}
     })
   },

@@ -16,6 +16,8 @@ export interface Span {
   readonly upper: Cut | undefined
   readonly limit: number
   readonly reverse: boolean
+  /** What all keys between the cuts begin with, as stores hold it. */
+  readonly prefix?: Key | undefined
 }
 
 /** Whether `key` lies below `cut`. */
@@ -45,7 +47,7 @@ export function spanOf(range: Range): Span | undefined {
     if (end && compareKeys(end, prefix) <= 0) return undefined
     if (!end || !beginsWith(end, prefix)) upper = { key: prefix, side: 'beyond' }
   }
-  return { lower, upper, limit, reverse }
+  return { lower, upper, limit, reverse, prefix }
 }
 
 function bound(key: Key | undefined): Key | undefined {

@@ -2,8 +2,10 @@ import type { ErrorCode } from '../errors.ts'
 import type { Key } from './store.ts'
 
 /*
- * What a catalog keeps in its store, and under which keys. Namespaces and tables have internal ids; names
- * point at ids, so that a rename moves one pointer however much hangs below it.
+ * What a catalog keeps in its store, and under which keys. Namespaces and tables have internal ids. What has a
+ * name is found by it, and all that belongs to it lies under its id, so that a rename moves one record however
+ * much hangs below it. Namespaces and tables lie apart, so that listing some never walks through the others,
+ * and a key alone tells what it names.
  */
 
 /** The format these records are written in. A catalog with a higher one is refused. */
@@ -22,9 +24,6 @@ export interface CatalogRecord {
   readonly created_at: number
 }
 
-/** What a name stands for: the kind, then the internal id. Kept tiny, since listings read many. */
-export type NameRecord = `n${string}` | `t${string}`
-
 export interface NamespaceRecord extends Versioned {
   readonly parent: string
   readonly name: string
@@ -40,7 +39,25 @@ export interface Head {
   readonly last: number | null
 }
 
-export interface TableRecord extends Versioned {
+/**
+ * A table's record as it is stored, under its name, so that describing a table takes one look-up once its
+ * namespace is known. It says only what sets the table apart from one that was just declared: most tables of a
+ * large catalog are like that, and a short record is read and written faster.
+ */
+export interface StoredTable extends Versioned {
+  readonly id: string
+  readonly created_at: number
+  readonly location?: string
+  readonly properties?: Readonly<Record<string, string>>
+  readonly main?: Head
+  readonly registered?: true
+}
+
+/** Where a table's record is, for those who know its internal id: in which namespace, under which name. */
+export type TablePointer = readonly [parent: string, name: string]
+
+/** A table as operations see it. */
+export interface TableRecord {
   readonly parent: string
   readonly name: string
   /** Null when the content lies where the catalog chose, which follows from the table's internal id. */
@@ -110,10 +127,17 @@ export const rootId = ''
 
 export const keys = {
   catalog: ['c'] as Key,
-  name: (parent: string, name: string): Key => ['n', parent, name],
+  /** All that has a name in a namespace: first its namespaces, then its tables. */
   names: (parent: string): Key => ['n', parent],
+  /** The internal id of a namespace, by its name. */
+  namespaceName: (parent: string, name: string): Key => ['n', parent, 'n', name],
+  namespaceNames: (parent: string): Key => ['n', parent, 'n'],
+  /** A table's record, by its name. */
+  table: (parent: string, name: string): Key => ['n', parent, 't', name],
+  tables: (parent: string): Key => ['n', parent, 't'],
   namespace: (id: string): Key => ['s', id],
-  table: (id: string): Key => ['t', id],
+  tablePointer: (id: string): Key => ['t', id],
+  tablePointers: ['t'] as Key,
   version: (table: string, branch: string, version: number): Key => ['v', table, branch, version],
   versions: (table: string, branch: string): Key => ['v', table, branch],
   tag: (table: string, tag: string): Key => ['g', table, tag],
@@ -136,4 +160,9 @@ export const keys = {
   registrations: ['d'] as Key,
   hold: (id: string): Key => ['h', id],
   holds: ['h'] as Key,
+}
+
+/** Whether a key is that of a namespace's name. */
+export function isNamespaceName(key: Key): boolean {
+  return key.length === 4 && key[0] === 'n' && key[2] === 'n'
 }

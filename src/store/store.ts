@@ -102,6 +102,11 @@ export interface Range {
   readonly end?: Key
   /** At most so many entries. */
   readonly limit?: number
+  /**
+   * Only the keys are looked at. A store may leave out what the values cost; what it gives instead of one does
+   * not matter.
+   */
+  readonly keysOnly?: boolean
   /** From the last entry to the first. `start` and `end` keep their meaning. */
   readonly reverse?: boolean
 }

@@ -18,6 +18,7 @@ import {
   requireFreeName,
 } from '../operations/support/resolve.ts'
 import { versionOf } from '../operations/support/rows.ts'
+import { putTable } from '../operations/support/table-record.ts'
 import {
   type BranchRecord,
   type Head,
@@ -94,7 +95,7 @@ export async function importFrom(
     await commit(core, 'ImportCatalog', [], (change) => {
       report.namespaces = 0
       for (const { id, json } of namespaces) report.namespaces += putNamespace(core, change, id, json)
-      for (const table of tables) putTable(core, change, table)
+      for (const table of tables) putImported(core, change, table)
       return {}
     })
     isCommitted = true
@@ -169,12 +170,12 @@ function putNamespace(core: Core, { writer }: Change, id: Identifier, json: Name
   requireFreeName(writer, parent, id, 'NamespaceAlreadyExists')
   const internalId = core.newId()
   const { name, properties, created_at } = json
-  writer.put(keys.name(parent, name), `n${internalId}`)
+  writer.put(keys.namespaceName(parent, name), internalId)
   writer.put(keys.namespace(internalId), { v: recordFormat, parent, name, properties, created_at })
   return 1
 }
 
-function putTable(
+function putImported(
   core: Core,
   { writer, transactionId }: Change,
   { id, internalId, json, snapshots }: Prepared,
@@ -183,8 +184,7 @@ function putTable(
   requireFreeName(writer, parent, id, 'TableAlreadyExists')
   const location = json.location === undefined ? null : checkLocation(core.places, json.location)
   if (location !== null) claimLocation(core.places, writer, location, internalId)
-  const record: TableRecord = {
-    v: recordFormat,
+  putTable(writer, internalId, {
     parent,
     name: json.name,
     location,
@@ -192,9 +192,7 @@ function putTable(
     created_at: json.created_at,
     main: headOf(json, snapshots, '', json.main),
     registered: false,
-  }
-  writer.put(keys.name(parent, json.name), `t${internalId}`)
-  writer.put(keys.table(internalId), record)
+  })
   for (const { branch, version, timestamp_millis, metadata } of json.versions) {
     const snapshot = snapshots.get(versionKey(branch, version))
     if (snapshot === undefined) continue

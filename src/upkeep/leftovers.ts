@@ -55,7 +55,7 @@ async function isLost(core: Core, folder: string): Promise<boolean> {
   const internalId = folder.slice(tablesFolder.length + 1, -1)
   const location = `${url}${folder.slice(0, -1)}`
   const isKnown = await core.store.read((reader) => {
-    if (reader.get(keys.table(internalId))) return true
+    if (reader.get(keys.tablePointer(internalId))) return true
     const segments = location.split('/').filter((segment) => segment !== '')
     if (reader.get(keys.location(segments))) return true
     return Array.from(reader.range({ prefix: keys.location(segments), limit: 1 })).length > 0

@@ -1,5 +1,6 @@
 import type { Identifier } from '../model/identifier.ts'
 import { segmentsOf } from '../operations/support/places.ts'
+import { readTable, tableById } from '../operations/support/table-record.ts'
 import { statusOf } from '../operations/support/transactions.ts'
 import {
   type BranchRecord,
@@ -8,7 +9,8 @@ import {
   type NamespaceRecord,
   type RemovalRecord,
   rootId,
-  type TableRecord,
+  type StoredTable,
+  type TablePointer,
   type TagRecord,
   type TransactionRecord,
   type VersionRecord,
@@ -33,24 +35,32 @@ const deepest = 64
  * others write meanwhile is never taken for a fault.
  */
 export const checks: Readonly<Record<string, Check>> = {
-  n(reader, [, parent, name], value: string) {
-    const id = value.slice(1)
-    const isTable = value[0] === 't'
-    const what = isTable ? 'table' : 'namespace'
-    const target = reader.get<TableRecord | NamespaceRecord>(isTable ? keys.table(id) : keys.namespace(id))
-    if (target === undefined) return fault(`names the ${what} ${id}, which is not there`)
-    if (target.parent === parent && target.name === name) return undefined
-    return fault(`names the ${what} ${id}, which has another name`)
+  n(reader, [, parent, kind, name], value: string | StoredTable) {
+    if (typeof value === 'string') {
+      if (kind !== 'n') return fault('is a name of a table with no record of one')
+      return targetFault(
+        `namespace ${value}`,
+        reader.get<NamespaceRecord>(keys.namespace(value)),
+        parent,
+        name,
+      )
+    }
+    if (kind !== 't') return fault('is a name of a namespace with the record of a table')
+    const pointer = reader.get<TablePointer>(keys.tablePointer(value.id))
+    const found = pointer && { parent: pointer[0], name: pointer[1] }
+    return (
+      targetFault(`table ${value.id}`, found, parent, name) ??
+      tableFault(reader, String(parent), String(name))
+    )
   },
 
-  s: (reader, [, id], value: NamespaceRecord) => nameFault(reader, `n${id}`, value),
+  s(reader, [, id], value: NamespaceRecord) {
+    if (reader.get(keys.namespaceName(value.parent, value.name)) !== id) return unnamed(value.name)
+    return parentFault(reader, value)
+  },
 
-  t(reader, [, id], value: TableRecord) {
-    const named = nameFault(reader, `t${id}`, value) ?? headFault(reader, String(id), '', value.main)
-    if (named || value.location === null) return named
-    const owner = reader.get(keys.location(segmentsOf(value.location)))
-    if (owner === id) return undefined
-    return fault(`does not own its location ${value.location}`)
+  t(reader, [, id], [parent, name]: TablePointer) {
+    return reader.get<StoredTable>(keys.table(parent, name))?.id === id ? undefined : unnamed(name)
   },
 
   v(reader, [, table, branch, version], _value: VersionRecord) {
@@ -61,13 +71,13 @@ export const checks: Readonly<Record<string, Check>> = {
   },
 
   g(reader, [, table], { branch, version }: TagRecord) {
-    if (!reader.get(keys.table(String(table)))) return fault('belongs to a table that is not there')
+    if (!reader.get(keys.tablePointer(String(table)))) return fault('belongs to a table that is not there')
     if (reader.get(keys.version(String(table), branch, version))) return undefined
     return fault(`tags version ${version}${branch && ` of branch ${branch}`}, which is not there`)
   },
 
   b(reader, [, table, branch], { head }: BranchRecord) {
-    if (!reader.get(keys.table(String(table)))) return fault('belongs to a table that is not there')
+    if (!reader.get(keys.tablePointer(String(table)))) return fault('belongs to a table that is not there')
     return headFault(reader, String(table), String(branch), head)
   },
 
@@ -85,7 +95,7 @@ export const checks: Readonly<Record<string, Check>> = {
       if (value.until >= now) return undefined
       return { harmless: true, says: 'is still to be emptied of a dropped table; a vacuum does that' }
     }
-    const table = reader.get<TableRecord>(keys.table(value))
+    const table = tableById(reader, value)?.record
     if (table === undefined) return fault(`is owned by the table ${value}, which is not there`)
     if (table.location === null || segmentsOf(table.location).join('/') !== segments.join('/')) {
       return fault(`is owned by the table ${value}, which lies elsewhere`)
@@ -98,15 +108,32 @@ export const checks: Readonly<Record<string, Check>> = {
   },
 }
 
-/** A table or namespace must have a name that names it, below a namespace that leads to the root. */
-function nameFault(
-  reader: Reader,
-  pointer: string,
-  record: { parent: string; name: string },
+/** What a name stands for must be there, under that name. */
+function targetFault(
+  what: string,
+  target: { parent: string; name: string } | undefined,
+  parent: unknown,
+  name: unknown,
 ): Fault | undefined {
-  if (reader.get(keys.name(record.parent, record.name)) !== pointer) {
-    return fault(`has the name ${JSON.stringify(record.name)}, which does not name it: it cannot be reached`)
-  }
+  if (target === undefined) return fault(`names the ${what}, which is not there`)
+  if (target.parent === parent && target.name === name) return undefined
+  return fault(`names the ${what}, which has another name`)
+}
+
+function tableFault(reader: Reader, parent: string, name: string): Fault | undefined {
+  const { id, record } = readTable(reader, parent, name)!
+  const named = parentFault(reader, record) ?? headFault(reader, id, '', record.main)
+  if (named || record.location === null) return named
+  if (reader.get(keys.location(segmentsOf(record.location))) === id) return undefined
+  return fault(`does not own its location ${record.location}`)
+}
+
+function unnamed(name: string): Fault {
+  return fault(`has the name ${JSON.stringify(name)}, which does not name it: it cannot be reached`)
+}
+
+/** A table or namespace must lie below a namespace that leads to the root. */
+function parentFault(reader: Reader, record: { parent: string; name: string }): Fault | undefined {
   return idOf(reader, record) ? undefined : fault('lies in a namespace that does not lead to the root')
 }
 
@@ -116,8 +143,8 @@ function headFault(reader: Reader, table: string, branch: string, { latest }: He
 }
 
 function headOf(reader: Reader, table: string, branch: string): Head | undefined {
-  if (branch === '') return reader.get<TableRecord>(keys.table(table))?.main
-  if (reader.get(keys.table(table)) === undefined) return undefined
+  if (branch === '') return tableById(reader, table)?.record.main
+  if (reader.get(keys.tablePointer(table)) === undefined) return undefined
   return reader.get<BranchRecord>(keys.branch(table, branch))?.head
 }
 
@@ -136,10 +163,9 @@ export function idOf(reader: Reader, record: { parent: string; name: string }): 
 /** The identifier of what a record belongs to, where it can be told. */
 export function ownerId(reader: Reader, key: Key, value: unknown): Identifier | undefined {
   const [family, first] = key
-  if (family === 'n' && typeof key[2] === 'string')
-    return idOf(reader, { parent: String(first), name: key[2] })
+  if (family === 'n' && key.length === 4) return idOf(reader, { parent: String(first), name: String(key[3]) })
   if (family === 's') return idOf(reader, value as NamespaceRecord)
   if (!['t', 'v', 'g', 'b', 'l'].includes(String(family))) return undefined
-  const table = reader.get<TableRecord>(keys.table(String(family === 'l' ? value : first)))
-  return table && idOf(reader, table)
+  const table = tableById(reader, String(family === 'l' ? value : first))
+  return table && idOf(reader, table.record)
 }

@@ -1,5 +1,6 @@
 import { segmentsOf } from '../operations/support/places.ts'
-import { keys, type RemovalRecord, type TableRecord } from '../store/records.ts'
+import { changeTable, tableById } from '../operations/support/table-record.ts'
+import { keys, type RemovalRecord } from '../store/records.ts'
 import type { Entry, Key, Store, Writer } from '../store/store.ts'
 
 /**
@@ -18,14 +19,15 @@ export async function relocate(store: Store, from: string, to: string): Promise<
         if (typeof value !== 'object') writer.put(replaced(key), value)
       }
     }
-    for (const { key, value } of all<TableRecord>(writer, ['t'])) {
-      if (!value.location?.startsWith(from)) continue
-      writer.put(key, { ...value, location: to + value.location.slice(from.length) })
+    for (const { key } of all(writer, keys.tablePointers)) {
+      const { id, record } = tableById(writer, String(key[1]))!
+      if (!record.location?.startsWith(from)) continue
+      changeTable(writer, id, { ...record, location: to + record.location.slice(from.length) })
     }
   })
 }
 
 /** Collected first: what is walked must not change underneath. */
-function all<V extends object | string>(writer: Writer, prefix: Key): Entry<V>[] {
+function all<V extends object | string = object>(writer: Writer, prefix: Key): Entry<V>[] {
   return Array.from(writer.range<V>({ prefix }))
 }

@@ -19,18 +19,20 @@ const head = v.pipe(
 /** The shape of the records of each family, by the first part of their keys. */
 export const shapes: Readonly<Record<string, v.GenericSchema>> = {
   c: v.object({ v: whole, id: v.string(), secret: v.string(), created_at: time }),
-  n: v.pipe(v.string(), v.regex(/^[nt]./, 'names neither a table nor a namespace')),
+  n: v.union([
+    v.pipe(v.string(), v.nonEmpty()),
+    v.object({
+      ...versioned,
+      id: v.string(),
+      created_at: time,
+      location: v.optional(v.string()),
+      properties: v.optional(texts),
+      main: v.optional(head),
+      registered: v.optional(v.literal(true)),
+    }),
+  ]),
   s: v.object({ ...versioned, parent: v.string(), name: v.string(), properties: texts, created_at: time }),
-  t: v.object({
-    ...versioned,
-    parent: v.string(),
-    name: v.string(),
-    location: v.nullable(v.string()),
-    properties: texts,
-    created_at: time,
-    main: head,
-    registered: v.boolean(),
-  }),
+  t: v.tuple([v.string(), v.string()]),
   v: v.object({
     ...versioned,
     manifest_path: v.string(),
@@ -64,7 +66,7 @@ export const shapes: Readonly<Record<string, v.GenericSchema>> = {
 /** How many parts the keys of each family have; as many as they like where it is not told. */
 export const keyParts: Readonly<Record<string, number>> = {
   c: 1,
-  n: 3,
+  n: 4,
   s: 2,
   t: 2,
   v: 4,

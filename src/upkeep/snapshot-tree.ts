@@ -1,13 +1,6 @@
 import type { Core } from '../operations/support/core.ts'
-import {
-  type BranchRecord,
-  keys,
-  type NameRecord,
-  type NamespaceRecord,
-  rootId,
-  type TableRecord,
-  type TagRecord,
-} from '../store/records.ts'
+import { type FoundTable, readTable } from '../operations/support/table-record.ts'
+import { type BranchRecord, keys, type NamespaceRecord, rootId, type TagRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
 import { type KnownTable, knownTable } from './tables.ts'
 
@@ -31,13 +24,12 @@ export function snapshotTree(core: Core): Promise<Tree> {
 }
 
 function treeOf(core: Core, reader: Reader, id: string): Tree {
-  const namespaces: Tree[] = []
-  const tables: WholeTable[] = []
-  for (const { value } of reader.range<NameRecord>({ prefix: keys.names(id) })) {
-    const child = value.slice(1)
-    if (value[0] === 'n') namespaces.push(treeOf(core, reader, child))
-    else tables.push(wholeTable(core, reader, child))
-  }
+  const namespaces = Array.from(reader.range<string>({ prefix: keys.namespaceNames(id) }), ({ value }) =>
+    treeOf(core, reader, value),
+  )
+  const tables = Array.from(reader.range({ prefix: keys.tables(id), keysOnly: true }), ({ key }) =>
+    wholeTable(core, reader, readTable(reader, id, String(key[3]))!),
+  )
   return {
     record: id === rootId ? undefined : reader.get<NamespaceRecord>(keys.namespace(id)),
     namespaces,
@@ -45,8 +37,7 @@ function treeOf(core: Core, reader: Reader, id: string): Tree {
   }
 }
 
-function wholeTable(core: Core, reader: Reader, internalId: string): WholeTable {
-  const record = reader.get<TableRecord>(keys.table(internalId))!
+function wholeTable(core: Core, reader: Reader, { id: internalId, record }: FoundTable): WholeTable {
   return {
     ...knownTable(core, reader, internalId, record),
     tags: Array.from(reader.range<TagRecord>({ prefix: keys.tags(internalId) }), ({ key, value }) => [

@@ -1,7 +1,8 @@
 import type { Identifier } from '../model/identifier.ts'
 import type { Core } from '../operations/support/core.ts'
 import { locationOf, type Place, placeOf } from '../operations/support/places.ts'
-import type { TableRecord, VersionRecord } from '../store/records.ts'
+import { tableById } from '../operations/support/table-record.ts'
+import { keys, type TableRecord, type VersionRecord } from '../store/records.ts'
 import type { Key, Reader } from '../store/store.ts'
 import { idOf } from './record-checks.ts'
 
@@ -31,13 +32,16 @@ export async function* allTables(core: Core): AsyncGenerator<KnownTable> {
   let after: string | undefined
   do {
     const tables = await core.store.read((reader) => {
-      const start = after === undefined ? {} : { start: ['t', after, 0] }
-      return Array.from(
-        reader.range<TableRecord>({ prefix: ['t'], limit: tablesAtATime, ...start }),
-        ({ key, value }) => knownTable(core, reader, String(key[1]), value),
-      )
+      const start = after === undefined ? {} : { start: [...keys.tablePointer(after), 0] }
+      const pointers = reader.range({ prefix: keys.tablePointers, limit: tablesAtATime, ...start })
+      return Array.from(pointers, ({ key }) => {
+        const internalId = String(key[1])
+        // A damaged catalog may hold one that leads nowhere.
+        const found = tableById(reader, internalId)
+        return { internalId, known: found && knownTable(core, reader, found.id, found.record) }
+      })
     })
-    yield* tables
+    for (const { known } of tables) if (known !== undefined) yield known
     after = tables.length === tablesAtATime ? tables.at(-1)!.internalId : undefined
   } while (after !== undefined)
 }

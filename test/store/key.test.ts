@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { codeOf, codeOfCut } from '../../src/backends/memory/code.ts'
+import { codeOf, codeOfCut, keyAfter, keyOf } from '../../src/backends/memory/code.ts'
 import { beginsWith, checkedKey, compareKeys, compareStrings } from '../../src/store/key.ts'
 import { isBelow } from '../../src/store/range.ts'
 import { type Key, maxKeyBytes } from '../../src/store/store.ts'
@@ -43,6 +43,18 @@ describe('the order of keys', () => {
         }
       }),
       { numRuns: 5000 },
+    )
+  })
+
+  test('leaves codes from which the keys follow, also with a part of them known', () => {
+    fc.assert(
+      fc.property(anyKey, fc.nat(4), (given, known) => {
+        const key = checkedKey(given)
+        const prefix = key.slice(0, Math.min(known, key.length - 1))
+        expect(keyOf(codeOf(key))).toEqual(key)
+        expect(keyAfter(prefix, codeOf(prefix).length, codeOf(key))).toEqual(key)
+      }),
+      { numRuns: 2000 },
     )
   })
 

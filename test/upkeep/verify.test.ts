@@ -150,32 +150,32 @@ describe('records that do not fit each other', () => {
     await filled(catalog)
   }
 
-  const idOf = (writer: Writer, parent: string, name: string) =>
-    String(writer.get(keys.name(parent, name))).slice(1)
+  const prodOf = (writer: Writer) => String(writer.get(keys.namespaceName('', 'prod')))
+  const flightsOf = (writer: Writer) => keys.table(prodOf(writer), 'flights')
 
   /** What each record says that was spoilt, and which record is named for it. */
   const spoils: Record<string, (writer: Writer, table: string) => [Key, RegExp]> = {
     'a name that names nothing': (writer, table) => {
-      writer.remove(keys.table(table))
-      return [keys.name(idOf(writer, '', 'prod'), 'flights'), /which is not there/]
+      writer.remove(keys.tablePointer(table))
+      return [flightsOf(writer), /which is not there/]
     },
     'a table that no name names': (writer, table) => {
-      writer.remove(keys.name(idOf(writer, '', 'prod'), 'flights'))
-      return [keys.table(table), /cannot be reached/]
+      writer.remove(flightsOf(writer))
+      return [keys.tablePointer(table), /cannot be reached/]
     },
-    'a name of another': (writer, table) => {
-      writer.put(keys.name('', 'other'), `t${table}`)
-      return [keys.name('', 'other'), /has another name/]
+    'a name of another': (writer) => {
+      writer.put(keys.table('', 'other'), writer.get(flightsOf(writer))!)
+      return [keys.table('', 'other'), /has another name/]
     },
     'a namespace that is its own parent': (writer) => {
-      const own = idOf(writer, '', 'prod')
+      const own = prodOf(writer)
       writer.put(keys.namespace(own), { ...(writer.get<object>(keys.namespace(own)) as object), parent: own })
-      writer.put(keys.name(own, 'prod'), `n${own}`)
+      writer.put(keys.namespaceName(own, 'prod'), own)
       return [keys.namespace(own), /does not lead to the root/]
     },
     'a version that is missing': (writer, table) => {
       writer.remove(keys.version(table, '', 3))
-      return [keys.table(table), /latest version is 3, which is not there/]
+      return [flightsOf(writer), /latest version is 3, which is not there/]
     },
     'a tag of a missing version': (writer, table) => {
       writer.put(keys.tag(table, 'audited'), { v: 1, branch: '', version: 77 })
@@ -222,7 +222,7 @@ describe('records that do not fit each other', () => {
   it.each(Object.keys(spoils))('%s', async (name) => {
     await open()
     const [key, says] = await store.write((writer) =>
-      spoils[name]!(writer, idOf(writer, idOf(writer, '', 'prod'), 'flights')),
+      spoils[name]!(writer, writer.get<{ id: string }>(flightsOf(writer))!.id),
     )
     const { ok, findings } = await catalog.verify()
     expect(ok).toBe(false)

@@ -3,9 +3,10 @@ import { checkedKey } from '../../store/key.ts'
 import { type Cut, type Span, spanOf } from '../../store/range.ts'
 import type { Entry, Key, Range, Reader, Value, Writer } from '../../store/store.ts'
 import { endedError } from '../body.ts'
-import type { Database, Environment } from './environment.ts'
+import { encodeValue } from './encode-value.ts'
+import type { Database } from './environment.ts'
 import { explain } from './failure.ts'
-import { sealed } from './seal.ts'
+import { withPrefix } from './read-key.ts'
 
 /** A range is fetched in pieces of so many entries at most. */
 const largestPiece = 1024
@@ -37,15 +38,15 @@ export class LmdbReader implements Reader {
   range<V extends Value = Value>(range: Range): Iterable<Entry<V>> {
     if (this.ended) throw endedError()
     const span = spanOf(range)
-    return span ? { [Symbol.iterator]: () => this.#walk<V>(span) } : []
+    return span ? { [Symbol.iterator]: () => this.#walk<V>(span, range.keysOnly ?? false) } : []
   }
 
   /** No cursor stays open between two pieces, so a walk may be left anywhere and may change what it walks. */
-  *#walk<V extends Value>(span: Span): Generator<Entry<V>, void, undefined> {
+  *#walk<V extends Value>(span: Span, keysOnly: boolean): Generator<Entry<V>, void, undefined> {
     let { lower, upper, limit } = span
     for (let piece = 0; limit > 0; piece++) {
       const size = Math.min(limit, pieceSize(piece, span.limit))
-      const entries = this.#fetch<V>(lower, upper, span.reverse, size)
+      const entries = this.#fetch<V>({ ...span, lower, upper, limit: size }, keysOnly)
       for (const entry of entries) {
         yield entry
         if (this.ended) throw endedError()
@@ -58,12 +59,7 @@ export class LmdbReader implements Reader {
     }
   }
 
-  #fetch<V extends Value>(
-    lower: Cut | undefined,
-    upper: Cut | undefined,
-    reverse: boolean,
-    limit: number,
-  ): Entry<V>[] {
+  #fetch<V extends Value>({ lower, upper, reverse, limit, prefix }: Span, keysOnly: boolean): Entry<V>[] {
     if (this.ended) throw endedError()
     // What LMDB calls the start is where it begins to walk. A cut is encoded to what lies right at it, so
     // that the lower one belongs to the range and the upper one does not.
@@ -74,9 +70,15 @@ export class LmdbReader implements Reader {
       : { limit, ...optional(from, to) }
     const entries: Entry<V>[] = []
     try {
-      for (const { key, value } of this.db.getRange(options)) {
-        entries.push({ key: (Array.isArray(key) ? key : [key]) as Key, value: value as V })
-      }
+      withPrefix(this.db, prefix, () => {
+        if (keysOnly) {
+          for (const key of this.db.getKeys(options)) entries.push({ key: keyOf(key), value: none as V })
+        } else {
+          for (const { key, value } of this.db.getRange(options)) {
+            entries.push({ key: keyOf(key), value: value as V })
+          }
+        }
+      })
     } catch (error) {
       throw explain(error, this.path)
     }
@@ -89,36 +91,44 @@ export class LmdbWriter extends LmdbReader implements Writer {
   /** Why a change failed. What LMDB holds in memory is of no use after that. */
   failure: Error | undefined
   changed = false
-  readonly #asBinary: Environment['asBinary']
-
-  constructor(db: Database, path: string, asBinary: Environment['asBinary']) {
-    super(db, path)
-    this.#asBinary = asBinary
-  }
 
   put(key: Key, value: Value): void {
     if (this.ended) throw endedError()
     const checked = checkedKey(key)
-    this.#change(() => this.db.put(checked as LmdbKey, this.#asBinary(sealed(checked, value))))
+    if (this.failure) throw this.failure
+    this.changed = true
+    try {
+      this.db.put(checked as LmdbKey, encodeValue(checked, value))
+    } catch (error) {
+      throw this.#failed(error)
+    }
   }
 
   remove(key: Key): void {
     if (this.ended) throw endedError()
     const checked = checkedKey(key)
-    this.#change(() => this.db.remove(checked as LmdbKey))
-  }
-
-  #change(change: () => unknown): void {
     if (this.failure) throw this.failure
     this.changed = true
     try {
-      change()
+      this.db.remove(checked as LmdbKey)
     } catch (error) {
-      this.failure = explain(error, this.path)
-      throw this.failure
+      throw this.#failed(error)
     }
   }
+
+  #failed(error: unknown): Error {
+    this.failure = explain(error, this.path)
+    return this.failure
+  }
 }
+
+/** The driver gives a key of one part as that part. */
+function keyOf(key: LmdbKey): Key {
+  return (Array.isArray(key) ? key : [key]) as Key
+}
+
+/** Stands for the value where only keys are looked at: without values, LMDB walks twice as fast. */
+const none: Value = ''
 
 /** How many entries to fetch next: all that were asked for or, when no limit tells, first few and then more. */
 function pieceSize(piece: number, limit: number): number {

@@ -6,6 +6,7 @@ import { type CatalogError, invalid } from '../../errors.ts'
 import type { Value } from '../../store/store.ts'
 import { explain } from './failure.ts'
 import { checkFiles, reserveLockFile } from './preflight.ts'
+import { readKeysFast } from './read-key.ts'
 
 /** How to open an LMDB store. */
 export interface LmdbStoreOptions {
@@ -26,8 +27,6 @@ export interface Environment {
   readonly path: string
   readonly readOnly: boolean
   readonly db: Database
-  /** The driver's way to say that a value is bytes already. */
-  readonly asBinary: (bytes: Uint8Array) => Value
   /** How many stores use it. */
   users: number
   /** The body of a transaction is running. */
@@ -77,7 +76,6 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
       path,
       readOnly,
       db: openDatabase(lmdb, path, readOnly, options),
-      asBinary: lmdb.asBinary as unknown as Environment['asBinary'],
       users: 1,
       busy: false,
       marked: undefined,
@@ -128,7 +126,7 @@ function openDatabase(
   // Elsewhere a large map would be a large file, or would not fit.
   const largeMaps = process.platform === 'linux' || process.platform === 'darwin'
   // Whenever it opens an environment, the driver clears the readers of processes that died.
-  return lmdb.open<Value, LmdbKey>(path, {
+  const db = lmdb.open<Value, LmdbKey>(path, {
     noSubdir: true,
     readOnly,
     encoding: 'json',
@@ -139,6 +137,8 @@ function openDatabase(
     maxReaders,
     ...(mapSize || largeMaps ? { mapSize: mapSize ?? defaultMapSize } : {}),
   })
+  readKeysFast(db)
+  return db
 }
 
 /** Makes the names of a new data file and of the folders made for it outlast a crash of the machine. */

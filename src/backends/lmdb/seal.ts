@@ -18,9 +18,9 @@ const spelled = Array.from({ length: 256 }, (_, byte) =>
 const sealLength = 16
 
 /** A value as JSON with its checksum. */
-export function sealed(key: Key, value: Value): Buffer {
+export function sealed(key: Key, value: Value): string {
   const text = JSON.stringify(value)
-  return Buffer.from(text + spell(checksum(key, text)))
+  return text + spell(checksum(key, text))
 }
 
 /** What is wrong with the bytes under a key: nothing, that they carry no checksum, or that it is not theirs. */

@@ -2,21 +2,24 @@ import { checkedKey } from '../../store/key.ts'
 import { spanOf } from '../../store/range.ts'
 import type { Entry, Key, Range, Reader, Value, Writer } from '../../store/store.ts'
 import { endedError } from '../body.ts'
+import type { LookUps } from './look-ups.ts'
 import { protect } from './protect.ts'
 import { type OrderedTree, TreeEdit } from './tree.ts'
 
 /** Reads one tree, until it is ended. */
 export class TreeReader implements Reader {
   readonly #tree: OrderedTree
+  readonly #lookUps: LookUps
   ended = false
 
-  constructor(tree: OrderedTree) {
+  constructor(tree: OrderedTree, lookUps: LookUps) {
     this.#tree = tree
+    this.#lookUps = lookUps
   }
 
   get<V extends Value = Value>(key: Key): V | undefined {
     if (this.ended) throw endedError()
-    return this.#tree.get(checkedKey(key)) as V | undefined
+    return this.#tree.lookUp(checkedKey(key), this.#lookUps) as V | undefined
   }
 
   range<V extends Value = Value>(range: Range): Iterable<Entry<V>> {
@@ -59,5 +62,10 @@ export class TreeWriter implements Writer {
   /** The tree with all changes. */
   tree(): OrderedTree {
     return this.#edit.tree()
+  }
+
+  /** The codes of keys that hold another value now, or none. */
+  get changed(): readonly string[] {
+    return this.#edit.changed
   }
 }

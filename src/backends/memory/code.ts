@@ -69,3 +69,55 @@ function codePointOrder(text: string): string {
   }
   return ordered
 }
+
+/** The key that a code is of. */
+export function keyOf(code: string): Key {
+  const key: (string | number)[] = []
+  for (let at = 0; at < code.length; ) {
+    const mark = code.charCodeAt(at)
+    const end = endOfPart(code, at + 1)
+    key.push(mark === 4 ? textOf(code, at + 1, end) : numberOf(mark, code.slice(at + 1, end)))
+    at = end
+  }
+  return key
+}
+
+/** The key of a code that begins with `prefix`, whose own code is so long. Most keys are one string longer. */
+export function keyAfter(prefix: Key, length: number, code: string): Key {
+  const at = length + 1
+  if (code.charCodeAt(length) !== 4 || endOfPart(code, at) !== code.length) return keyOf(code)
+  return [...prefix, textOf(code, at, code.length)]
+}
+
+/** Where the part ends that goes on at `at`: before a mark, or at the end. */
+function endOfPart(code: string, at: number): number {
+  let end = at
+  while (end < code.length && code.charCodeAt(end) > 4) end++
+  return end
+}
+
+function textOf(code: string, from: number, to: number): string {
+  const text = code.slice(from, to)
+  if (!aboveTwoBytes.test(text)) return text
+  let restored = ''
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    restored += String.fromCharCode(unit < 0xd800 ? unit : unit < 0xf800 ? unit + 0x800 : unit - 0x2000)
+  }
+  return restored
+}
+
+function numberOf(mark: number, rest: string): number {
+  if (mark !== 2) return numberOfBits(rest, mark === 1)
+  const digits = rest.charCodeAt(0) - 16
+  return rest.length > 1 + digits ? numberOfBits(rest.slice(1 + digits), false) : Number(rest.slice(1))
+}
+
+function numberOfBits(code: string, isFlipped: boolean): number {
+  for (const half of [0, 1]) {
+    let value = 0
+    for (let i = 0; i < 5; i++) value = (value << 7) | (code.charCodeAt(5 * half + i) - 5)
+    bits.setUint32(4 * half, (isFlipped ? ~value : value) >>> 0)
+  }
+  return bits.getFloat64(0)
+}

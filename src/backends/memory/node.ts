@@ -1,4 +1,4 @@
-import type { Entry } from '../../store/store.ts'
+import type { Value } from '../../store/store.ts'
 
 /** Entries or children of a node at most. */
 export const width = 64
@@ -8,12 +8,12 @@ export const least = 16
 /** Who may change a node in place: the edit that made it. */
 export type Owner = object
 
-/** Entries in order, and the code of each one's key. */
+/** The codes of keys in order, and the value under each. The keys themselves follow from their codes. */
 export interface Leaf {
   readonly leaf: true
   readonly owner: Owner | undefined
   readonly codes: string[]
-  readonly items: Entry[]
+  readonly items: Value[]
 }
 
 /** Children in order. No code in `items[i]` is less than `codes[i]`, except that `codes[0]` bounds nothing. */
@@ -26,7 +26,7 @@ export interface Branch {
 
 export type Node = Leaf | Branch
 
-export function leafOf(owner: Owner | undefined, codes: string[], items: Entry[]): Leaf {
+export function leafOf(owner: Owner | undefined, codes: string[], items: Value[]): Leaf {
   return { leaf: true, owner, codes, items }
 }
 

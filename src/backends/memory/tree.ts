@@ -1,11 +1,13 @@
 import type { Span } from '../../store/range.ts'
 import type { Entry, Key, Value } from '../../store/store.ts'
 import { codeOf } from './code.ts'
+import type { LookUps } from './look-ups.ts'
 import {
   type Branch,
   branchOf,
   childAt,
   countBelow,
+  type Leaf,
   leafOf,
   least,
   type Node,
@@ -18,7 +20,7 @@ import { walk } from './walk.ts'
 
 /**
  * An immutable ordered map from keys to values: a B+tree whose changes copy the path to what they change
- * and share the rest. It is a class, and not plain objects, so that Immer takes it for one value.
+ * and share the rest.
  */
 export class OrderedTree {
   static readonly empty = new OrderedTree(leafOf(undefined, [], []), 0)
@@ -33,7 +35,21 @@ export class OrderedTree {
   }
 
   get(key: Key): Value | undefined {
-    return find(this.root, codeOf(key))?.value
+    return find(this.root, codeOf(key))
+  }
+
+  /** As {@link get}, by what is remembered of this very tree. */
+  lookUp(key: Key, lookUps: LookUps): Value | undefined {
+    const code = codeOf(key)
+    const known = lookUps.get(code)
+    if (known !== undefined) return known
+    const leaf = leafFor(this.root, code)
+    const at = countBelow(leaf, code)
+    if (leaf.codes[at] !== code) return undefined
+    const value = leaf.items[at]!
+    // The tree's own string, so that no second one is kept.
+    lookUps.remember(leaf.codes[at], value)
+    return value
   }
 
   /** The entries of a span, for as long as `access` has not ended. */
@@ -51,6 +67,8 @@ export class TreeEdit {
   #root: Node
   #size: number
   #owner: Owner = {}
+  /** The codes of keys that hold another value now, or none. */
+  readonly changed: string[] = []
 
   constructor(tree: OrderedTree) {
     this.#root = tree.root
@@ -64,40 +82,41 @@ export class TreeEdit {
   }
 
   get(key: Key): Value | undefined {
-    return find(this.#root, codeOf(key))?.value
+    return find(this.#root, codeOf(key))
   }
 
-  /** Puts a value nobody changes any more under a copy of `key`. */
+  /** Puts a value nobody changes any more. */
   put(key: Key, value: Value): void {
-    const entry = Object.freeze({ key: Object.freeze(key.slice()), value })
-    const lower = this.#put(this.#root, codeOf(key), entry)
+    const lower = this.#put(this.#root, codeOf(key), value)
     const upper = overflow(lower, this.#owner)
     this.#root = upper ? branchOf(this.#owner, ['', upper.codes[0]!], [lower, upper]) : lower
   }
 
   remove(key: Key): void {
     const code = codeOf(key)
-    if (!find(this.#root, code)) return
+    if (find(this.#root, code) === undefined) return
+    this.changed.push(code)
     this.#root = this.#remove(this.#root, code)
     this.#size--
     while (!this.#root.leaf && this.#root.items.length === 1) this.#root = this.#root.items[0]!
   }
 
-  #put(shared: Node, code: string, entry: Entry): Node {
+  #put(shared: Node, code: string, value: Value): Node {
     const node = owned(shared, this.#owner)
     if (node.leaf) {
       const at = countBelow(node, code)
       if (node.codes[at] === code) {
-        node.items[at] = entry
+        this.changed.push(code)
+        node.items[at] = value
       } else {
         node.codes.splice(at, 0, code)
-        node.items.splice(at, 0, entry)
+        node.items.splice(at, 0, value)
         this.#size++
       }
       return node
     }
     const at = childAt(node, code)
-    const child = this.#put(node.items[at]!, code, entry)
+    const child = this.#put(node.items[at]!, code, value)
     node.items[at] = child
     const upper = overflow(child, this.#owner)
     if (upper) {
@@ -123,11 +142,17 @@ export class TreeEdit {
   }
 }
 
-function find(root: Node, code: string): Entry | undefined {
+function find(root: Node, code: string): Value | undefined {
+  const leaf = leafFor(root, code)
+  const at = countBelow(leaf, code)
+  return leaf.codes[at] === code ? leaf.items[at] : undefined
+}
+
+/** The leaf that holds `code`, if any does. */
+function leafFor(root: Node, code: string): Leaf {
   let node = root
   while (!node.leaf) node = node.items[childAt(node, code)]!
-  const at = countBelow(node, code)
-  return node.codes[at] === code ? node.items[at] : undefined
+  return node
 }
 
 /** Splits a node that grew too wide and answers with its upper part. */

@@ -1,7 +1,7 @@
 import type { Span } from '../../store/range.ts'
 import type { Entry } from '../../store/store.ts'
 import { endedError } from '../body.ts'
-import { codeOfCut } from './code.ts'
+import { codeOf, codeOfCut, keyAfter } from './code.ts'
 import { type Branch, childAt, countBelow, type Leaf, type Node } from './node.ts'
 
 interface Step {
@@ -18,19 +18,21 @@ export function* walk(
   span: Span,
   access: { readonly ended: boolean },
 ): Generator<Entry, void, undefined> {
-  const { reverse } = span
+  const { reverse, prefix = [] } = span
   const lower = span.lower && codeOfCut(span.lower)
   const upper = span.upper && codeOfCut(span.upper)
   const path: Step[] = []
+  const prefixLength = codeOf(prefix).length
   let left = span.limit
   let leaf: Leaf | undefined = descend(root, reverse ? upper : lower, reverse, path)
   while (leaf) {
-    const { items } = leaf
+    const { codes, items } = leaf
     const from: number = lower === undefined ? 0 : countBelow(leaf, lower)
     const to: number = upper === undefined ? items.length : countBelow(leaf, upper)
     for (let done = 0; done < to - from; done++) {
       if (access.ended) throw endedError()
-      yield items[reverse ? to - 1 - done : from + done]!
+      const at = reverse ? to - 1 - done : from + done
+      yield { key: keyAfter(prefix, prefixLength, codes[at]!), value: items[at]! }
       if (--left === 0) return
     }
     if (reverse ? from > 0 : to < items.length) return

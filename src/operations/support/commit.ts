@@ -49,15 +49,17 @@ export async function commit<T extends object>(
   return response
 }
 
-/** The record of a change that was made at once. */
+/** The record of a change that was made at once; frozen, so that a store that keeps objects need not copy it. */
 export function succeeded(operation: string, subject: Identifier, now: number): TransactionRecord {
-  return {
+  return Object.freeze({
     v: recordFormat,
     status: 'Succeeded',
     operation,
-    subject: [...subject],
+    subject: Object.freeze([...subject]),
     created_at: now,
     finished_at: now,
-    properties: {},
-  }
+    properties: noProperties,
+  })
 }
+
+const noProperties = Object.freeze({})

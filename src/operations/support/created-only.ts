@@ -4,7 +4,7 @@ import type { Core } from './core.ts'
 import type { Sieve } from './paging.ts'
 import type { Place } from './places.ts'
 import { isCreated, isWritten, undecidedPlace } from './presence.ts'
-import { tableRecord } from './resolve.ts'
+import { readTable } from './table-record.ts'
 
 /** How many tables that turn out to be declared only a page looks at before it ends early, with a token. */
 const patience = 1_000
@@ -14,7 +14,8 @@ const looks = 16
 
 /** A sieve of tables that also says, within a read, which of them to bring to it. */
 export interface CreatedOnly extends Sieve<Identifier> {
-  readonly isCandidate: (reader: Reader, path: Identifier, internalId: string) => boolean
+  /** Gets the table's identifier and the internal id of its namespace. */
+  readonly isCandidate: (reader: Reader, path: Identifier, parent: string) => boolean
 }
 
 /** Leaves out the tables that are declared only, for some of which that takes a look at their location. */
@@ -40,10 +41,10 @@ export function createdOnly(core: Core, recursive: boolean): CreatedOnly {
       return kept
     },
   }
-  const isCandidate = (reader: Reader, path: Identifier, internalId: string): boolean => {
-    const record = tableRecord(reader, internalId)
-    if (isCreated(record)) return true
-    const place = undecidedPlace(core, { id: internalId, record })
+  const isCandidate = (reader: Reader, path: Identifier, parent: string): boolean => {
+    const table = readTable(reader, parent, path.at(-1)!)!
+    if (isCreated(table.record)) return true
+    const place = undecidedPlace(core, table)
     if (place) undecided.set(path, place)
     return place !== undefined
   }

@@ -1,10 +1,10 @@
-import { keys, type NameRecord, type TableRecord } from '../../store/records.ts'
+import { keys, type TableRecord } from '../../store/records.ts'
 import type { Key, Writer } from '../../store/store.ts'
 import type { Change } from './commit.ts'
 import { markRemoval } from './content.ts'
 import type { Core } from './core.ts'
 import { locationOf, releaseLocation, segmentsOf } from './places.ts'
-import { tableRecord } from './resolve.ts'
+import { readTable, removeTable } from './table-record.ts'
 
 /**
  * Drops a table within a change. Answers with its location, whose content is removed after the commit and
@@ -22,8 +22,7 @@ export function dropTable(
 
 /** Removes a table's records: its name, versions, tags, branches and claim on a location. */
 export function takeOutTable(core: Core, writer: Writer, internalId: string, record: TableRecord): void {
-  writer.remove(keys.name(record.parent, record.name))
-  writer.remove(keys.table(internalId))
+  removeTable(writer, internalId, record)
   releaseLocation(writer, record)
   for (const family of ['v', 'g', 'b']) removeAll(writer, [family, internalId])
   writer.remove(keys.registration(segmentsOf(locationOf(core.places, internalId, record))))
@@ -35,16 +34,14 @@ export function dropEverythingIn(core: Core, change: Change, namespace: string):
   const locations: string[] = []
   const open = [namespace]
   for (let parent = open.pop(); parent !== undefined; parent = open.pop()) {
-    const children = [...writer.range<NameRecord>({ prefix: keys.names(parent) })]
-    for (const { key, value } of children) {
-      const internalId = value.slice(1)
-      if (value[0] === 'n') {
-        writer.remove(key)
-        writer.remove(keys.namespace(internalId))
-        open.push(internalId)
-      } else {
-        locations.push(dropTable(core, change, internalId, tableRecord(writer, internalId)))
-      }
+    for (const { key, value } of [...writer.range<string>({ prefix: keys.namespaceNames(parent) })]) {
+      writer.remove(key)
+      writer.remove(keys.namespace(value))
+      open.push(value)
+    }
+    for (const { key } of [...writer.range({ prefix: keys.tables(parent), keysOnly: true })]) {
+      const { id, record } = readTable(writer, parent, String(key[3]))!
+      locations.push(dropTable(core, change, id, record))
     }
   }
   return locations
@@ -52,5 +49,6 @@ export function dropEverythingIn(core: Core, change: Change, namespace: string):
 
 function removeAll(writer: Writer, prefix: Key): void {
   // Collected first: what is being walked must not change underneath.
-  for (const key of Array.from(writer.range({ prefix }), (entry) => entry.key)) writer.remove(key)
+  for (const key of Array.from(writer.range({ prefix, keysOnly: true }), (entry) => entry.key))
+    writer.remove(key)
 }

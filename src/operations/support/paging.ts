@@ -8,8 +8,9 @@ import {
   sameNames,
 } from '../../model/identifier.ts'
 import { openPageToken, type Position, sealPageToken } from '../../model/page-token.ts'
-import { keys, type NameRecord } from '../../store/records.ts'
+import { keys } from '../../store/records.ts'
 import type { Entry, Key, Reader, Value } from '../../store/store.ts'
+import { childrenAfter, isTableNext, Names } from './children.ts'
 import type { Core } from './core.ts'
 
 /** What a listing was asked for: all that a page token is bound to, and the page itself. */
@@ -112,27 +113,48 @@ function boundAfter(prefix: Key, last: string | number | undefined, reverse: boo
   return reverse ? { end: [...prefix, last] } : { start: [...prefix, last, 0] }
 }
 
+/** One page of the names that follow `prefix` in keys; `item` says what to list for a name, if anything. */
+export function pageOfNames<T>(
+  reader: Reader,
+  prefix: Key,
+  after: Position | undefined,
+  size: number,
+  item: (name: string) => T | undefined,
+): Page<T> {
+  const items: T[] = []
+  let position: Position = after ?? []
+  const names = new Names(reader, prefix, after?.[0] as string | undefined, Math.max(size + 1, 32))
+  for (let name = names.take(); name !== undefined; name = names.take()) {
+    const made = item(name)
+    if (made === undefined) continue
+    if (items.length === size) return { items, next: position }
+    items.push(made)
+    position = [name]
+  }
+  return { items }
+}
+
 /** How many entries without a table in them a page looks at before it ends early, with a token. */
 const idleLimit = 10_000
 
 /**
  * One page of all tables at and below a namespace that `item` says are listed, in segment order. `item` gets a
- * table's identifier, from the root on, and its internal id. The cost is that of the page: a stretch of empty
- * namespaces makes pages short rather than slow.
+ * table's identifier, from the root on, and the internal id of its namespace. The cost is that of the page: a
+ * stretch of empty namespaces makes pages short rather than slow.
  */
 export function pageOfTables(
   reader: Reader,
   namespace: { readonly id: string; readonly path: Identifier },
   after: Position | undefined,
   size: number,
-  item: (path: Identifier, table: string) => Identifier | undefined,
+  item: (path: Identifier, parent: string) => Identifier | undefined,
 ): Page<Identifier> {
   const items: Identifier[] = []
   let last: Identifier | undefined
   let entered = false
   let idle = 0
-  const visit = (path: Identifier, table: string | undefined): boolean => {
-    const listed = table === undefined ? undefined : item(path, table)
+  const visit: Visit = (path, isTable, parent) => {
+    const listed = isTable ? item(path, parent) : undefined
     if (listed !== undefined) {
       if (items.length === size) return true
       items.push(listed)
@@ -140,7 +162,7 @@ export function pageOfTables(
       return true
     }
     last = path
-    entered = table === undefined
+    entered = !isTable
     return false
   }
   const start = after as Identifier | undefined
@@ -152,10 +174,12 @@ export function pageOfTables(
   return { items, next: entered ? [...relative, ''] : relative }
 }
 
+type Visit = (path: Identifier, isTable: boolean, parent: string) => boolean
+
 /**
  * Visits tables and namespaces, a namespace before what is in it, until `visit` answers true; says whether it
- * did. `visit` gets the identifier and a table's internal id. No generator, since a listing at depth would go
- * through one more of them at each level.
+ * did. `visit` gets the identifier and the internal id of the namespace it is in. No generator, since a listing
+ * at depth would go through one more of them at each level.
  */
 function walk(
   reader: Reader,
@@ -163,44 +187,22 @@ function walk(
   path: Identifier,
   after: Identifier | undefined,
   atOnce: number,
-  visit: (path: Identifier, table: string | undefined) => boolean,
+  visit: Visit,
 ): boolean {
-  const prefix = keys.names(parent)
+  const enter = (name: string, rest: Identifier | undefined): boolean => {
+    const namespace = reader.get<string>(keys.namespaceName(parent, name))
+    return namespace !== undefined && walk(reader, namespace, [...path, name], rest, atOnce, visit)
+  }
   const [first, ...rest] = after ?? []
-  if (first !== undefined && rest.length > 0) {
-    const entered = reader.get<NameRecord>(keys.name(parent, first))
-    if (entered?.[0] === 'n' && walk(reader, entered.slice(1), [...path, first], rest, atOnce, visit))
-      return true
-  }
-  for (const { key, value } of inPieces<NameRecord>(reader, prefix, first, atOnce)) {
-    const child = path.concat(key[2] as string)
-    if (value[0] === 't') {
-      if (visit(child, value.slice(1))) return true
-    } else if (visit(child, undefined) || walk(reader, value.slice(1), child, undefined, atOnce, visit)) {
-      return true
+  if (first !== undefined && rest.length > 0 && enter(first, rest)) return true
+  const children = childrenAfter(reader, parent, first, atOnce)
+  for (;;) {
+    while (isTableNext(children)) {
+      if (visit([...path, children.tables.take()!], true, parent)) return true
     }
-  }
-  return false
-}
-
-/**
- * The entries under `prefix` after one, so many at once: a store that is told how many it is to read reads no
- * more than that, which on disk is a fifth of the time of a page of a hundred.
- */
-function* inPieces<V extends Value>(
-  reader: Reader,
-  prefix: Key,
-  after: string | number | undefined,
-  atOnce: number,
-): Generator<Entry<V>> {
-  let last = after
-  for (let count = atOnce; count === atOnce; ) {
-    count = 0
-    for (const entry of reader.range<V>({ prefix, limit: atOnce, ...boundAfter(prefix, last, false) })) {
-      count++
-      last = entry.key[prefix.length]!
-      yield entry
-    }
+    const namespace = children.namespaces.take()
+    if (namespace === undefined) return false
+    if (visit([...path, namespace], false, parent) || enter(namespace, undefined)) return true
   }
 }
 

@@ -9,6 +9,7 @@ import { keys, type RemovalRecord, type TableRecord } from '../../store/records.
 import type { Reader, Writer } from '../../store/store.ts'
 import { StillThere } from './overtaken.ts'
 import { identifierOf, tableRecord } from './resolve.ts'
+import { tableById } from './table-record.ts'
 
 /** A table's content within reach: what holds it, and the path it lies under (ending in a slash). */
 export interface Place {
@@ -208,8 +209,7 @@ function ownerOfChosen(places: Places, reader: Reader, location: string): string
   const folder = `${places.roots[0]!.url}${tablesFolder}/`
   if (!location.startsWith(folder)) return undefined
   const internalId = location.slice(folder.length).split('/')[0]!
-  const record = reader.get<TableRecord>(keys.table(internalId))
-  return record?.location === null ? internalId : undefined
+  return tableById(reader, internalId)?.record.location === null ? internalId : undefined
 }
 
 /** A location as the parts of a key. */

@@ -1,21 +1,18 @@
 import { CatalogError } from '../../errors.ts'
 import { formatIdentifier, type Identifier } from '../../model/identifier.ts'
-import { keys, type NameRecord, type NamespaceRecord, rootId, type TableRecord } from '../../store/records.ts'
+import { keys, type NamespaceRecord, rootId, type TableRecord } from '../../store/records.ts'
 import type { Reader } from '../../store/store.ts'
+import { type FoundTable, readTable, tableById } from './table-record.ts'
 
-/** A table as names lead to it. */
-export interface FoundTable {
-  readonly id: string
-  readonly record: TableRecord
-}
+export type { FoundTable } from './table-record.ts'
 
 /** The internal id of a namespace, or undefined where the path breaks off or meets a table. */
 export function lookUpNamespace(reader: Reader, id: Identifier): string | undefined {
   let current = rootId
   for (const name of id) {
-    const found = reader.get<NameRecord>(keys.name(current, name))
-    if (found === undefined || found[0] !== 'n') return undefined
-    current = found.slice(1)
+    const found = reader.get<string>(keys.namespaceName(current, name))
+    if (found === undefined) return undefined
+    current = found
   }
   return current
 }
@@ -43,11 +40,7 @@ export function namespaceRecord(reader: Reader, internalId: string): NamespaceRe
 
 export function lookUpTable(reader: Reader, id: Identifier): FoundTable | undefined {
   const parent = lookUpNamespace(reader, id.slice(0, -1))
-  if (parent === undefined) return undefined
-  const found = reader.get<NameRecord>(keys.name(parent, id.at(-1)!))
-  if (found === undefined || found[0] !== 't') return undefined
-  const internalId = found.slice(1)
-  return { id: internalId, record: tableRecord(reader, internalId) }
+  return parent === undefined ? undefined : readTable(reader, parent, id.at(-1)!)
 }
 
 /** A table that must be there. */
@@ -65,7 +58,7 @@ export function tableNotFound(id: Identifier): CatalogError {
 }
 
 export function tableRecord(reader: Reader, internalId: string): TableRecord {
-  return present(reader.get<TableRecord>(keys.table(internalId)), `table ${internalId}`)
+  return present(tableById(reader, internalId), `table ${internalId}`).record
 }
 
 /** The names that lead to a table or namespace, for messages and records. */
@@ -86,9 +79,10 @@ export function requireFreeName(
   id: Identifier,
   code: 'TableAlreadyExists' | 'NamespaceAlreadyExists',
 ): void {
-  const found = reader.get<NameRecord>(keys.name(parent, id.at(-1)!))
-  if (found === undefined) return
-  const kind = found[0] === 't' ? 'table' : 'namespace'
+  const name = id.at(-1)!
+  const isTable = reader.get(keys.table(parent, name)) !== undefined
+  if (!isTable && reader.get(keys.namespaceName(parent, name)) === undefined) return
+  const kind = isTable ? 'table' : 'namespace'
   throw new CatalogError(
     code,
     `A ${kind} ${formatIdentifier(id)} already exists; tables and namespaces share their names. Choose another name, or drop it first.`,

@@ -9,7 +9,7 @@ import type {
 } from '../../data/index.ts'
 import { CatalogError } from '../../errors.ts'
 import { formatIdentifier, type Identifier } from '../../model/identifier.ts'
-import { keys, recordFormat, type TableRecord, type VersionRecord } from '../../store/records.ts'
+import { recordFormat, type VersionRecord } from '../../store/records.ts'
 import type { Reader } from '../../store/store.ts'
 import type { Core } from './core.ts'
 import { type LongTransaction, runLong } from './long-transaction.ts'
@@ -18,6 +18,7 @@ import { Overtaken } from './overtaken.ts'
 import { locationOf, type Place, placeOf } from './places.ts'
 import { holdsForeignRows } from './presence.ts'
 import { type FoundTable, findTable, lookUpTable, tableNotFound } from './resolve.ts'
+import { tableById } from './table-record.ts'
 import { type FoundVersion, findVersion, headOf, nextVersion, onBranch, putVersion } from './versions.ts'
 
 /** A table's content, ready to be read or written. */
@@ -220,7 +221,7 @@ async function attemptVersion(
     if (current && !isSame(current.record, findVersion(writer, id, found, branch).record)) return undefined
     require?.(writer, found)
     if (current && changed.snapshot === base) return { version: current.version }
-    putVersion(writer, table.id, branch, version, versionOf(changed.snapshot, transactionId, now))
+    putVersion(writer, found, branch, version, versionOf(changed.snapshot, transactionId, now))
     return { version }
   })
   return committed && { ...changed, ...committed }
@@ -273,9 +274,9 @@ function readBase(
 
 /** The table as it is now: renamed perhaps, but the same one. */
 function currentTable(reader: Reader, id: Identifier, table: FoundTable): FoundTable {
-  const record = reader.get<TableRecord>(keys.table(table.id))
-  if (record === undefined) throw tableNotFound(id)
-  return { id: table.id, record }
+  const current = tableById(reader, table.id)
+  if (current === undefined) throw tableNotFound(id)
+  return current
 }
 
 function foreign(id: Identifier): CatalogError {

@@ -7,6 +7,7 @@ import { removeContent } from './content.ts'
 import type { Core } from './core.ts'
 import type { AnyOperation, OperationOptions } from './operation.ts'
 import { isOvertaken, StillThere } from './overtaken.ts'
+import { schemaFor } from './request-schema.ts'
 
 /**
  * Asked before every operation. Returning false, or throwing, refuses it with `PermissionDenied`; a
@@ -60,7 +61,10 @@ export function checkRequest(operation: AnyOperation, request: unknown): unknown
   if (typeof request !== 'object' || request === null || Array.isArray(request)) {
     throw invalid(`${operation.name} takes one object as its request, such as { id: ["prod", "flights"] }.`)
   }
-  const result = v.safeParse(operation.request, request, { abortEarly: true, abortPipeEarly: true })
+  const result = v.safeParse(schemaFor(operation.request, request), request, {
+    abortEarly: true,
+    abortPipeEarly: true,
+  })
   if (result.success) return result.output
   throw invalid(`${operation.name}: ${describeIssue(result.issues[0])}.`)
 }

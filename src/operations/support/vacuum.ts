@@ -1,7 +1,13 @@
 import type { Content } from '../../content/content.ts'
 import type { ManifestRef } from '../../data/index.ts'
 import { CatalogError, invalid } from '../../errors.ts'
-import { keys, type TableRecord, type TransactionRecord, type VersionRecord } from '../../store/records.ts'
+import {
+  keys,
+  type TablePointer,
+  type TableRecord,
+  type TransactionRecord,
+  type VersionRecord,
+} from '../../store/records.ts'
 import type { Reader } from '../../store/store.ts'
 import { abandonedRemovals, removeContent } from './content.ts'
 import type { Core } from './core.ts'
@@ -9,6 +15,7 @@ import { isHeld } from './hold.ts'
 import { locationOf, placeOf, tablesFolder } from './places.ts'
 import { registrationFolder } from './registration.ts'
 import { manifestOf } from './rows.ts'
+import { readTable } from './table-record.ts'
 import { statusOf } from './transactions.ts'
 
 export interface VacuumOptions {
@@ -156,13 +163,14 @@ async function* tablesIn(core: Core, content: Content): AsyncGenerator<TableCont
   do {
     const chunk = await core.store.read((reader) => {
       const range = {
-        prefix: ['t'],
+        prefix: keys.tablePointers,
         limit: tablesAtATime,
-        ...(after === undefined ? {} : { start: ['t', after, 0] }),
+        ...(after === undefined ? {} : { start: [...keys.tablePointer(after), 0] }),
       }
-      return Array.from(reader.range<TableRecord>(range), ({ key, value }) => {
+      return Array.from(reader.range<TablePointer>(range), ({ key, value: [parent, name] }) => {
         const internalId = String(key[1])
-        return { internalId, table: contentOf(core, content, reader, internalId, value) }
+        const { record } = readTable(reader, parent, name)!
+        return { internalId, table: contentOf(core, content, reader, internalId, record) }
       })
     })
     for (const { table } of chunk) if (table) yield table

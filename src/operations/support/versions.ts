@@ -5,12 +5,11 @@ import {
   type BranchRecord,
   type Head,
   keys,
-  type TableRecord,
   type TagRecord,
   type VersionRecord,
 } from '../../store/records.ts'
 import type { Reader, Writer } from '../../store/store.ts'
-import type { FoundTable } from './resolve.ts'
+import { changeTable, type FoundTable } from './table-record.ts'
 
 /** A version of a table, on one of its branches (`''` is the main branch). */
 export interface FoundVersion {
@@ -65,20 +64,21 @@ export function findVersion(
 /** Adds a version as the latest of its branch. */
 export function putVersion(
   writer: Writer,
-  internalId: string,
+  table: FoundTable,
   branch: string,
   version: number,
   record: VersionRecord,
 ): void {
-  writer.put(keys.version(internalId, branch, version), record)
-  putHead(writer, internalId, branch, { latest: version, last: version })
+  writer.put(keys.version(table.id, branch, version), record)
+  putHead(writer, table, branch, { latest: version, last: version })
 }
 
-export function putHead(writer: Writer, internalId: string, branch: string, head: Head): void {
+/** Moves a branch on. The table must be as it is in this transaction. */
+export function putHead(writer: Writer, table: FoundTable, branch: string, head: Head): void {
   if (branch === '') {
-    writer.put(keys.table(internalId), { ...writer.get<TableRecord>(keys.table(internalId))!, main: head })
+    changeTable(writer, table.id, { ...table.record, main: head })
   } else {
-    const key = keys.branch(internalId, branch)
+    const key = keys.branch(table.id, branch)
     writer.put(key, { ...writer.get<BranchRecord>(key)!, head })
   }
 }
