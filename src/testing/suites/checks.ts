@@ -36,3 +36,34 @@ export function show(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
   return text.length > 300 ? `${text.slice(0, 300)}…` : text
 }
+
+/**
+ * Looks again and again while some work is under way. The work is waited for even when a look fails, so that
+ * nothing of it happens to the next case.
+ */
+export async function during(work: () => Promise<void>, look: () => Promise<void>): Promise<void> {
+  let going = true
+  const outcome = work()
+    .then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    )
+    .finally(() => {
+      going = false
+    })
+  try {
+    do {
+      await look()
+      await turn()
+    } while (going)
+  } finally {
+    await outcome
+  }
+  const failed = await outcome
+  if (failed) throw failed.error
+}
+
+/** Lets others have their turn. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { refused } from '../checks.ts'
+import { during, refused, turn } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import { type CatalogTrial, numbers, tablesIn, unchanged, versionOf, withVersions } from './trial.ts'
 
@@ -96,23 +96,19 @@ export const batches: Topic<CatalogTrial> = {
       needs,
       async (trial: CatalogTrial) => {
         const { catalog, id } = trial
-        let going = true
-        const committing = (async () => {
+        const commit = async () => {
           for (let i = 0; i < 6; i++) {
             const operations = Array.from({ length: 5 }, (_, n) => ({
               [i % 2 ? 'deregister_table' : 'declare_table']: { id: id(`t${n}`) },
             }))
             await catalog.batchCommitTables({ operations })
-            await new Promise((resolve) => setImmediate(resolve))
+            await turn()
           }
-          going = false
-        })()
-        while (going) {
+        }
+        await during(commit, async () => {
           const { length } = await tablesIn(trial)
           assert.ok(length === 0 || length === 5, `${length} of 5 tables were seen.`)
-          await new Promise((resolve) => setImmediate(resolve))
-        }
-        await committing
+        })
       },
     ),
     rule(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { refused } from '../checks.ts'
+import { during, refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import { bytesOf, type ContentTrial, paths, text } from './trial.ts'
 
@@ -32,12 +32,13 @@ export const lasting: Topic<ContentTrial> = {
       [],
       async ({ content }: ContentTrial) => {
         const parts = Array.from({ length: 40 }, (_, i) => new Uint8Array(50_000).fill(i))
-        let put = false
-        const putting = content.put('t/object', parts).then(() => {
-          put = true
-        })
-        for (;;) {
-          const before = put
+        let done = false
+        const put = async () => {
+          await content.put('t/object', parts)
+          done = true
+        }
+        await during(put, async () => {
+          const before = done
           const bytes = await content.get('t/object')
           if (before) assert.ok(bytes, 'It was put, and is not there.')
           if (bytes) assert.equal(bytes.length, 2_000_000)
@@ -45,10 +46,8 @@ export const lasting: Topic<ContentTrial> = {
           for await (const { path, size } of content.list('t/')) {
             if (path === 't/object') assert.equal(size, 2_000_000)
           }
-          if (before) break
-          await new Promise((resolve) => setImmediate(resolve))
-        }
-        await putting
+        })
+        assert.equal((await content.get('t/object'))?.length, 2_000_000)
       },
     ),
   ],

@@ -173,7 +173,6 @@ export const bodies: Topic<HttpTrial> = {
         await trial.post(tablePath(trial, 't', 'declare'), {
           properties: null,
           context: null,
-          identity: null,
         })
         await trial.post(tablePath(trial, 't', 'describe'), { version: null, context: null })
       },
