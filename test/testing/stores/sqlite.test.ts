@@ -1,9 +1,9 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, test } from 'vitest'
 import { memoryContent } from '../../../src/content/memory.ts'
-import { openCatalog } from '../../../src/index.ts'
+import { type Catalog, openCatalog } from '../../../src/index.ts'
 import { catalogSuite } from '../../../src/testing/suites/catalog-suite.ts'
 import { type StorePlace, storeSuite } from '../../../src/testing/suites/store-suite.ts'
 import { openSqliteStore } from './sqlite.ts'
@@ -27,19 +27,21 @@ storeSuite({ describe, test }, async () => placeIn(await freshFolder()), {
   histories: 6,
 })
 
-catalogSuite(
-  { describe, test },
-  async () => {
-    const folder = await freshFolder()
-    const store = await openSqliteStore(join(folder, 'catalog.sqlite'))
-    const catalog = await openCatalog({ store, content: memoryContent() })
-    const close = async () => {
-      await catalog.close()
-      await rm(folder, { recursive: true })
-    }
-    return new Proxy(catalog, {
-      get: (target, name) => (name === 'close' ? close : Reflect.get(target, name)),
-    })
-  },
-  { name: 'a catalog over SQLite' },
-)
+let folder: string
+let catalog: Catalog
+
+beforeAll(async () => {
+  folder = await freshFolder()
+  // What is judged here is what the catalog makes of the store; each sync would cost more than the case.
+  const store = await openSqliteStore(join(folder, 'catalog.sqlite'), { durable: false })
+  catalog = await openCatalog({ store, content: memoryContent() })
+})
+afterAll(async () => {
+  await catalog.close()
+  await rm(folder, { recursive: true })
+})
+
+/** The same catalog for all cases: it stays open when one is done with it. */
+const shared = (): Catalog => Object.assign(Object.create(catalog), { close: async () => {} })
+
+catalogSuite({ describe, test }, shared, { name: 'a catalog over SQLite' })

@@ -13,15 +13,13 @@ import {
 } from '../../../src/index.ts'
 import { decodeKey, encodeCut, encodeKey } from './key-bytes.ts'
 
-const features = Object.freeze({ durable: true, multiProcess: true, snapshots: false })
-
 /** How long a transaction waits for those of other processes, in milliseconds. */
 const patience = 5_000
 
-/** A store in one SQLite file. A write is synced before it resolves. */
-export async function openSqliteStore(file: string): Promise<Store> {
+/** A store in one SQLite file. A write is synced before it resolves, unless it need not be durable. */
+export async function openSqliteStore(file: string, { durable = true } = {}): Promise<Store> {
   const db = new sqlite.Database(file)
-  db.exec('PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA')
+  db.exec(`PRAGMA journal_mode = DELETE; PRAGMA synchronous = ${durable ? 'EXTRA' : 'OFF'}`)
   await whenFree(() =>
     db.exec('CREATE TABLE IF NOT EXISTS records (key BLOB PRIMARY KEY, value TEXT) WITHOUT ROWID'),
   )
@@ -53,7 +51,7 @@ export async function openSqliteStore(file: string): Promise<Store> {
   }
 
   return {
-    features,
+    features: { durable, multiProcess: true, snapshots: false },
     read: async (body) => whenFree(() => once('BEGIN', body)),
     write: async (body) => whenFree(() => once('BEGIN IMMEDIATE', body)),
     close: async () => {

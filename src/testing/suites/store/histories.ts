@@ -144,7 +144,7 @@ export const histories: Topic<StoreTrial> = {
       'Two writes that read what the other changes do not both act on the old state.',
       [],
       async ({ store }: StoreTrial) => {
-        for (let round = 0; round < 20; round++) {
+        for (let round = 0; round < 8; round++) {
           await store.write((writer) => {
             writer.put(['on call', 1], 1)
             writer.put(['on call', 2], 1)

@@ -82,7 +82,7 @@ export const writes: Topic<StoreTrial> = {
       [],
       async ({ store }: StoreTrial) => {
         const seen = await Promise.all(
-          Array.from({ length: 500 }, () =>
+          Array.from({ length: 150 }, () =>
             store.write((tx) => {
               const next = (tx.get<number>(['counter']) ?? 0) + 1
               tx.put(['counter'], next)
@@ -92,9 +92,9 @@ export const writes: Topic<StoreTrial> = {
         )
         assert.deepEqual(
           seen.toSorted((a, b) => a - b),
-          Array.from({ length: 500 }, (_, i) => i + 1),
+          Array.from({ length: 150 }, (_, i) => i + 1),
         )
-        assert.equal(await store.read((tx) => tx.get(['counter'])), 500)
+        assert.equal(await store.read((tx) => tx.get(['counter'])), 150)
       },
     ),
 
@@ -127,7 +127,7 @@ export const writes: Topic<StoreTrial> = {
       'A read that follows a resolved write sees it.',
       [],
       async ({ store }: StoreTrial) => {
-        for (let i = 0; i < 100; i++) {
+        for (let i = 0; i < 40; i++) {
           const before = await store.read((tx) => tx.get<number>(['n']))
           assert.equal(before, i === 0 ? undefined : i - 1)
           await store.write((tx) => tx.put(['n'], i))
