@@ -111,7 +111,18 @@ const layers: Readonly<Record<string, Layer>> = {
   // For tests: it may know all there is to know of a catalog, and no test runner.
   testing: {
     files: /^testing\//,
-    uses: ['suites', 'catalog', 'local', 'handle', 'operations', 'memory', 'content', 'store', 'model', 'errors'],
+    uses: [
+      'suites',
+      'catalog',
+      'local',
+      'handle',
+      'operations',
+      'memory',
+      'content',
+      'store',
+      'model',
+      'errors',
+    ],
     knows: ['http', 'client', 'data'],
     packages: ['valibot'],
     packageTypes: ['fastify'],

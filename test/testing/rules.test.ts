@@ -46,7 +46,7 @@ test('a failed case shows the rule and what was seen, and its place is disposed 
     'store.absent (Reader.get): A record that was never put is undefined.\n\nno disk',
   )
   expect(disposed).toBe(1)
-  expect(await failureOf(cases, 'store.state')).toContain('no disk')
+  expect(await failureOf(cases, 'store.state-new')).toContain('no disk')
 })
 
 test('a runner without describe or test is told so', () => {

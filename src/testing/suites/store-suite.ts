@@ -6,6 +6,7 @@ import { keys } from './store/keys.ts'
 import { misuse } from './store/misuse.ts'
 import { ranges } from './store/ranges.ts'
 import { records } from './store/records.ts'
+import { states } from './store/states.ts'
 import type { StoreTrial } from './store/trial.ts'
 import { values } from './store/values.ts'
 import { writes } from './store/writes.ts'
@@ -35,6 +36,7 @@ export interface StoreSuiteOptions {
 export const storeTopics = [
   records,
   writes,
+  states,
   ranges,
   keys,
   values,

@@ -17,6 +17,7 @@ interface Breaks {
   readonly read?: (store: Store) => Store['read']
   readonly write?: (store: Store) => Store['write']
   readonly close?: (store: Store) => Store['close']
+  readonly state?: (store: Store) => () => number | undefined
   readonly writer?: (writer: Writer) => Partial<Writer>
   readonly reader?: (reader: Reader) => Partial<Reader>
 }
@@ -43,6 +44,7 @@ function broken(breaks: Breaks, store: Store = memoryStore()): Store {
   }
   return {
     ...inner,
+    ...(breaks.state ? { state: breaks.state(store) } : {}),
     ...(breaks.read ? { read: breaks.read(inner) } : {}),
     ...(breaks.write ? { write: breaks.write(inner) } : {}),
     ...(breaks.close ? { close: breaks.close(inner) } : {}),

@@ -126,23 +126,6 @@ export const features: Topic<StoreTrial> = {
         assert.deepEqual(await all(store), [entry('a', 1)])
       },
     ),
-    rule(
-      'store.state',
-      'Store.state',
-      'Where a store tells its state, equal states mean equal records: it changes with every change.',
-      [],
-      async ({ store }: StoreTrial) => {
-        const telling = store as { readonly state?: unknown }
-        if (telling.state === undefined) return
-        const states = new Set<unknown>()
-        for (let i = 0; i < 20; i++) {
-          await store.write((writer) => writer.put(['n'], i))
-          const { state } = telling
-          assert.ok(!states.has(state), `The state ${String(state)} comes again after another change.`)
-          states.add(state)
-        }
-      },
-    ),
   ],
 }
 
