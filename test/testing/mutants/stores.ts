@@ -270,6 +270,36 @@ export const brokenStores: readonly (readonly [name: string, rule: string, make:
         }),
       }),
   ],
+  ['tells the same state after a change', 'store.state-new', () => broken({ state: () => () => 1 })],
+  [
+    'counts the changes that failed in place of those that did not',
+    'store.state-around',
+    () => {
+      let failed = 0
+      return broken({
+        write: (store) => (body) =>
+          store.write(body).catch((error) => {
+            failed = (failed + 1) % 4
+            throw error
+          }),
+        state: () => () => failed,
+      })
+    },
+  ],
+  [
+    'tells a state that is late',
+    'store.state-kept',
+    () => {
+      let changes = 0
+      return broken({
+        write: (store) => (body) => {
+          changes++
+          return store.write(body)
+        },
+        state: () => () => Math.floor(changes / 10),
+      })
+    },
+  ],
   ['says it has snapshots, and has none', 'store.copied', () => broken({ features: { snapshots: true } })],
 ]
 

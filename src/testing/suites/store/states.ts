@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { during } from '../checks.ts'
+import { during, turn } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import type { StoreTrial } from './trial.ts'
 
@@ -60,7 +60,10 @@ export const states: Topic<StoreTrial> = {
         if (store.state === undefined) return
         const known = new Map<unknown, unknown>()
         const write = async () => {
-          for (let i = 1; i <= 40; i++) await store.write((tx) => tx.put(['n'], i))
+          for (let i = 1; i <= 40; i++) {
+            await store.write((tx) => tx.put(['n'], i))
+            await turn()
+          }
         }
         const look = async () => {
           const before: unknown = store.state?.()
