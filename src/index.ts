@@ -60,6 +60,8 @@ export type { VacuumOptions, VacuumReport } from './operations/support/vacuum.ts
 export { tableExists } from './operations/table-exists.ts'
 export { updateTableSchemaMetadata } from './operations/update-table-schema-metadata.ts'
 export { updateTableTag } from './operations/update-table-tag.ts'
+export { checkedKey, compareKeys } from './store/key.ts'
+export { type Cut, type Span, spanOf } from './store/range.ts'
 export type {
   Entry,
   InspectOptions,

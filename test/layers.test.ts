@@ -103,10 +103,28 @@ const layers: Readonly<Record<string, Layer>> = {
     knows: ['http', 'client', 'testing', 'lmdb', 'memory'],
     packages: ['@uwdata/flechette', 'commander'],
   },
+  // Judges what others made of the contracts; it imports no test runner and no library of assertions.
+  suites: {
+    files: /^testing\/suites\//,
+    uses: ['wire', 'handle', 'operations', 'store', 'model', 'errors'],
+    knows: ['client', 'content'],
+    packages: ['@uwdata/flechette'],
+  },
   // For tests: it may know all there is to know of a catalog, and no test runner.
   testing: {
     files: /^testing\//,
-    uses: ['catalog', 'local', 'handle', 'operations', 'memory', 'content', 'store', 'model', 'errors'],
+    uses: [
+      'suites',
+      'catalog',
+      'local',
+      'handle',
+      'operations',
+      'memory',
+      'content',
+      'store',
+      'model',
+      'errors',
+    ],
     knows: ['http', 'client', 'data'],
     packages: ['valibot'],
     packageTypes: ['fastify'],
@@ -221,6 +239,9 @@ describe('layers', () => {
       "import { runOperation } from '../operations/support/run.ts'",
       'cli may not know operations',
     ],
+    ['testing/suites/a.ts', "import { test } from 'vitest'", 'a package that suites does not know'],
+    ['testing/suites/a.ts', "import fc from 'fast-check'", 'a package that suites does not know'],
+    ['testing/suites/a.ts', "import { connect } from '../../client.ts'", 'types of client only'],
     ['elsewhere/a.ts', "import { x } from '../errors.ts'", 'belongs to no layer'],
   ])('a file that does is named with its line: %s with %j', (file, source, message) => {
     expect(importsOf(file, source).map(violation)).toEqual([expect.stringContaining(message)])

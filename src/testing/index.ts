@@ -1,5 +1,6 @@
 /**
- * For tests: a fake catalog, in memory or behind HTTP, with a clock, a record of calls and faults on demand.
+ * For tests: a fake catalog, in memory or behind HTTP, with a clock, a record of calls and faults on demand;
+ * and suites that judge stores, contents, catalogs and servers of your own.
  *
  * @module
  */
@@ -12,3 +13,10 @@ export { catalogFixture, serverFixture } from './fake/fixture.ts'
 export type { Seed } from './fake/seed.ts'
 export type { SeedChange, SeedNode, SeedRows, SeedTable, SeedVersion } from './fake/seed-tree.ts'
 export { type FakeServer, type FakeServerOptions, fakeServer } from './fake/server.ts'
+export type { CatalogUnderTest } from './suites/catalog/trial.ts'
+export { type CatalogGroup, type CatalogSuiteOptions, catalogSuite } from './suites/catalog-suite.ts'
+export { type ContentPlace, type ContentSuiteOptions, contentSuite } from './suites/content-suite.ts'
+export { type HttpSuiteOptions, httpSuite } from './suites/http-suite.ts'
+export { conformanceRules } from './suites/rules.ts'
+export { type StorePlace, type StoreSuiteOptions, storeSuite } from './suites/store-suite.ts'
+export { BrokenRule, type Rule, type Runner } from './suites/suite.ts'

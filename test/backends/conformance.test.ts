@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest'
-import { testStore } from '../store/store-suite.ts'
+import { storeSuite } from '../../src/testing/suites/store-suite.ts'
 import { lmdbPlace, memoryPlace } from './places.ts'
 
-describe('the memory store', () => testStore({ test, place: memoryPlace }))
-describe('the LMDB store', () => testStore({ test, place: lmdbPlace }))
+storeSuite({ describe, test }, memoryPlace, { name: 'the memory store' })
+storeSuite({ describe, test }, lmdbPlace, { name: 'the LMDB store', histories: 20 })

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Key, Range, Reader, Store, Writer } from '../../src/store/store.ts'
+import type { StorePlace } from '../../src/testing/suites/store-suite.ts'
 import { anyRange, commonKey } from '../store/arbitraries.ts'
 import { Model } from '../store/model.ts'
 import { encodeKey } from '../store/ordered-binary.ts'
-import type { Place } from '../store/store-suite.ts'
 import { lmdbPlace, memoryPlace } from './places.ts'
 
 type Step =
@@ -83,7 +83,7 @@ async function follow(store: Store, groups: readonly (readonly Transaction[])[])
   }
 }
 
-async function histories(place: () => Promise<Place>, numRuns: number): Promise<void> {
+async function histories(place: () => Promise<StorePlace>, numRuns: number): Promise<void> {
   const { open, dispose } = await place()
   const store = await open()
   try {

@@ -1,18 +1,26 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLmdbStore } from '../../src/backends/lmdb.ts'
 import { memoryStore } from '../../src/backends/memory.ts'
-import type { Place } from '../store/store-suite.ts'
+import type { StorePlace } from '../../src/testing/suites/store-suite.ts'
 
-export async function memoryPlace(): Promise<Place> {
+export async function memoryPlace(): Promise<StorePlace> {
   return { open: async () => memoryStore() }
 }
 
-export async function lmdbPlace(): Promise<Place> {
-  const directory = await temporaryDirectory()
+export async function lmdbPlace(): Promise<StorePlace> {
+  return placeOf(await temporaryDirectory())
+}
+
+function placeOf(directory: string): StorePlace {
   return {
     open: () => openLmdbStore(directory),
+    afterCrash: async () => {
+      const copy = await temporaryDirectory()
+      await cp(directory, copy, { recursive: true })
+      return placeOf(copy)
+    },
     dispose: () => rm(directory, { recursive: true }),
   }
 }

@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fileContent } from '../../src/content/files.ts'
-import { bytesOf, paths, refused, testContent, text } from './content-suite.ts'
+import { refused } from '../../src/testing/suites/checks.ts'
+import { bytesOf, paths, text } from '../../src/testing/suites/content/trial.ts'
+import { contentSuite } from '../../src/testing/suites/content-suite.ts'
 import { smallDisk } from './small-disk.ts'
 
 let directory: string
@@ -15,11 +17,10 @@ beforeEach(async () => {
 })
 afterEach(() => rm(directory, { recursive: true }))
 
-describe('the file content', () =>
-  testContent({
-    test,
-    content: async () => ({ content: fileContent(join(directory, 'not', 'made', 'yet')) }),
-  }))
+contentSuite({ describe, test }, () => ({ open: () => fileContent(join(directory, 'not', 'made', 'yet')) }), {
+  name: 'the file content',
+  durable: true,
+})
 
 test('an object is a file that anything can read', async () => {
   await fileContent(directory).put('tables/x/data.arrow', bytesOf('rows'))

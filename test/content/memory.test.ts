@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { memoryContent } from '../../src/content/memory.ts'
 import { Shelves } from '../../src/content/shelf.ts'
-import { bytesOf, paths, testContent, text } from './content-suite.ts'
+import { bytesOf, paths, text } from '../../src/testing/suites/content/trial.ts'
+import { contentSuite } from '../../src/testing/suites/content-suite.ts'
 
-describe('the memory content', () =>
-  testContent({ test, content: async () => ({ content: memoryContent() }) }))
+contentSuite({ describe, test }, () => ({ open: memoryContent }), { name: 'the memory content' })
 
 test('a fork begins with what its origin held, and both go their own ways', async () => {
   const origin = memoryContent()

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import type { ErrorCode } from '../../errors.ts'
+
+/**
+ * Asserts that an attempt fails with this code, and a message that matches. Errors are known by their `code`
+ * rather than their class, so that two copies of the package get along.
+ */
+export async function refused(
+  attempt: Promise<unknown> | (() => Promise<unknown>),
+  code: ErrorCode | readonly ErrorCode[],
+  message = /\S/,
+): Promise<Error> {
+  const codes = typeof code === 'string' ? [code] : code
+  let answer: unknown
+  try {
+    answer = await (typeof attempt === 'function' ? attempt() : attempt)
+  } catch (error) {
+    return checked(error, codes, message)
+  }
+  return assert.fail(`It should have been refused with ${codes.join(' or ')}; it answered ${show(answer)}.`)
+}
+
+function checked(error: unknown, codes: readonly ErrorCode[], message: RegExp): Error {
+  if (error instanceof assert.AssertionError) throw error
+  const { code } = (error ?? {}) as { code?: unknown }
+  if (!(error instanceof Error) || !codes.includes(code as ErrorCode)) {
+    const told = error instanceof Error ? `${code ?? error.name}: ${error.message}` : String(error)
+    assert.fail(`It should have been refused with ${codes.join(' or ')}; it was with ${told}`)
+  }
+  assert.match(error.message, message)
+  return error
+}
+
+/** A value as a short text. */
+export function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text
+}
+
+/**
+ * Looks again and again while some work is under way. The work is waited for even when a look fails, so that
+ * nothing of it happens to the next case.
+ */
+export async function during(work: () => Promise<void>, look: () => Promise<void>): Promise<void> {
+  let going = true
+  const outcome = work()
+    .then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    )
+    .finally(() => {
+      going = false
+    })
+  try {
+    do {
+      await look()
+      await turn()
+    } while (going)
+  } finally {
+    await outcome
+  }
+  const failed = await outcome
+  if (failed) throw failed.error
+}
+
+/** Lets others have their turn. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { rule, type Topic } from '../suite.ts'
+import { good, type HttpTrial, problem, tablePath } from './trial.ts'
+
+const stream = 'application/vnd.apache.arrow.stream'
+
+async function arrow(count: number): Promise<Uint8Array> {
+  const { tableFromArrays, tableToIPC } = await import('@uwdata/flechette')
+  const n = Int32Array.from({ length: count }, (_, i) => i)
+  return tableToIPC(tableFromArrays({ n }), { format: 'stream' })!
+}
+
+async function create(trial: HttpTrial, name: string, count: number): Promise<void> {
+  const asking = { body: await arrow(count), headers: { 'content-type': stream } }
+  good(await trial.ask('POST', tablePath(trial, name, 'create'), asking))
+}
+
+const rowsToo = ['createTable']
+
+export const bodies: Topic<HttpTrial> = {
+  name: 'bodies',
+  cases: [
+    rule(
+      'http.empty-body',
+      'document 4',
+      'A request whose fields are all absent may have an empty body, as well as {}.',
+      [],
+      async (trial: HttpTrial) => {
+        const { ask, post } = trial
+        await post(tablePath(trial, 't', 'declare'), {})
+        good(await ask('POST', tablePath(trial, 't', 'describe')))
+        good(await ask('POST', tablePath(trial, 't', 'describe'), { body: {} }))
+      },
+    ),
+    rule(
+      'http.count',
+      'document 4.4',
+      'Counting answers with a bare JSON integer, not an object.',
+      [...rowsToo, 'countTableRows'],
+      async (trial: HttpTrial) => {
+        await create(trial, 't', 7)
+        const path = tablePath(trial, 't', 'count_rows')
+        assert.equal(good(await trial.ask('POST', path, { body: {} })), 7)
+        assert.equal(good(await trial.ask('POST', path, { body: { predicate: 'n > 4', version: 1 } })), 2)
+        problem(await trial.ask('POST', path, { body: { version: -1 } }), 400)
+        problem(await trial.ask('POST', path, { body: { predicate: 'none = 1' } }), 400)
+      },
+    ),
+    rule(
+      'http.metadata',
+      'document 4.3',
+      'Schema metadata travels as the bare map, both ways.',
+      [...rowsToo, 'updateTableSchemaMetadata'],
+      async (trial: HttpTrial) => {
+        await create(trial, 't', 1)
+        const path = tablePath(trial, 't', 'schema_metadata/update')
+        assert.deepEqual(good(await trial.ask('POST', path, { body: { a: '1', metadata: 'x' } })), {
+          a: '1',
+          metadata: 'x',
+        })
+        assert.deepEqual(good(await trial.ask('POST', path, { body: { b: '2' } })), { b: '2' })
+        problem(await trial.ask('POST', path, { body: { b: 2 } }), 400)
+        problem(await trial.ask('POST', path, { body: [] }), 400)
+      },
+    ),
+    rule(
+      'http.delete',
+      'document 4.1',
+      'Deleting rows answers with the commit version.',
+      [...rowsToo, 'deleteFromTable', 'countTableRows'],
+      async (trial: HttpTrial) => {
+        await create(trial, 't', 9)
+        const { version } = await trial.post(tablePath(trial, 't', 'delete'), { predicate: 'n < 4' })
+        assert.equal(version, 2)
+        assert.equal(good(await trial.ask('POST', tablePath(trial, 't', 'count_rows'), { body: {} })), 5)
+      },
+    ),
+    rule(
+      'http.arrow',
+      'protocol: create, insert and query table',
+      'Rows travel as Arrow IPC, whose content type the answer names; JSON in their place is 400.',
+      [...rowsToo, 'insertIntoTable', 'queryTable'],
+      async (trial: HttpTrial) => {
+        await create(trial, 't', 3)
+        const asking = { body: await arrow(2), headers: { 'content-type': stream } }
+        good(await trial.ask('POST', tablePath(trial, 't', 'insert'), asking))
+        const reply = await trial.ask('POST', tablePath(trial, 't', 'query'), { body: {} })
+        assert.equal(reply.status, 200, reply.text.slice(0, 300))
+        assert.match(
+          reply.headers.get('content-type') ?? '',
+          /^application\/vnd\.apache\.arrow\.(file|stream)/,
+        )
+        const { tableFromIPC } = await import('@uwdata/flechette')
+        assert.equal(tableFromIPC(reply.bytes).numRows, 5)
+        for (const body of [{ n: [1] }, 'not arrow']) {
+          problem(await trial.ask('POST', tablePath(trial, 'u', 'create'), { body }), 400)
+        }
+        const broken = { body: (await arrow(2)).slice(0, -20), headers: { 'content-type': stream } }
+        problem(await trial.ask('POST', tablePath(trial, 'u', 'create'), broken), 400)
+      },
+    ),
+    rule(
+      'http.list',
+      'document 4.9',
+      'Listing takes limit, page_token and include_declared in the query; the last page has no token.',
+      [],
+      async (trial: HttpTrial) => {
+        const { ask, post, home } = trial
+        for (const name of ['a', 'b', 'c']) await post(tablePath(trial, name, 'declare'))
+        await post(tablePath(trial, 'c', 'version/create'), { version: 1, manifest_path: 'm' })
+        const list = async (query: string) =>
+          good(await ask('GET', `/v1/namespace/${home}/table/list?${query}`))
+        const first = await list('limit=2')
+        assert.deepEqual(first.tables, [`${home}$a`, `${home}$b`])
+        assert.ok(typeof first.page_token === 'string' && first.page_token !== '')
+        const last = await list(`limit=2&page_token=${encodeURIComponent(first.page_token)}`)
+        assert.deepEqual(last.tables, [`${home}$c`])
+        assert.ok(!last.page_token)
+        assert.deepEqual((await list('include_declared=false')).tables, [`${home}$c`])
+        for (const query of ['limit=-1', 'limit=1.5', 'limit=x', 'include_declared=maybe', 'page_token=x']) {
+          problem(await ask('GET', `/v1/namespace/${home}/table/list?${query}`), 400)
+        }
+      },
+    ),
+    rule(
+      'http.transaction',
+      'document 4.7 and 2',
+      'A transaction is described by its id in the path; its status is in PascalCase.',
+      ['describeTransaction'],
+      async (trial: HttpTrial) => {
+        const { transaction_id } = await trial.post(tablePath(trial, 't', 'declare'))
+        assert.equal(typeof transaction_id, 'string')
+        const told = await trial.post(`/v1/transaction/${transaction_id}/describe`)
+        assert.equal(told.status, 'Succeeded')
+        assert.equal(typeof told.properties, 'object')
+      },
+    ),
+    rule(
+      'http.batch',
+      'document 4.8',
+      'A batch has no identifier in its path; a failure answers with the status of its reason, and nothing is done.',
+      ['batchCommitTables'],
+      async (trial: HttpTrial) => {
+        const { ask, post, home } = trial
+        const declare_table = { id: [home, 'a'] }
+        const { results } = await post('/v1/table/batch-commit', { operations: [{ declare_table }] })
+        assert.deepEqual(Object.keys((results as object[])[0]!), ['declare_table'])
+        const again = { operations: [{ declare_table: { id: [home, 'b'] } }, { declare_table }] }
+        problem(await ask('POST', '/v1/table/batch-commit', { body: again }), 409, 'TableAlreadyExists')
+        const { tables } = good(await ask('GET', `/v1/namespace/${home}/table/list`))
+        assert.deepEqual(tables, [`${home}$a`])
+        problem(await ask('POST', '/v1/table/batch-commit', { body: { operations: [] } }), 400)
+      },
+    ),
+    rule(
+      'http.context',
+      'document 2, context and identity',
+      'A context of text and an identity are taken with every JSON body; of another shape they are 400.',
+      [],
+      async (trial: HttpTrial) => {
+        const path = tablePath(trial, 't', 'declare')
+        await trial.post(path, { context: { 'header.x-trace': '1', note: 'a' }, identity: { api_key: 'k' } })
+        const bad = [{ context: 'x' }, { context: { a: 1 } }, { identity: 'me' }]
+        for (const body of bad) problem(await trial.ask('POST', path, { body }), 400)
+      },
+    ),
+    rule(
+      'http.nulls',
+      'document 1, requiredness',
+      'A field that is null counts as absent.',
+      [],
+      async (trial: HttpTrial) => {
+        await trial.post(tablePath(trial, 't', 'declare'), {
+          properties: null,
+          context: null,
+        })
+        await trial.post(tablePath(trial, 't', 'describe'), { version: null, context: null })
+      },
+    ),
+  ],
+}

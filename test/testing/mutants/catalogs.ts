@@ -1,0 +1,451 @@
+import { CatalogError, openCatalog } from '../../../src/index.ts'
+import type { CatalogUnderTest } from '../../../src/testing/suites/catalog/trial.ts'
+
+type Request = Record<string, never> & { [field: string]: unknown }
+type Call = (request: Request, options?: object) => Promise<Request>
+type Calls = { readonly [Name in keyof CatalogUnderTest]: Call }
+type Broken = { readonly [Name in keyof CatalogUnderTest]?: Call }
+
+/** A sound catalog with some of its operations replaced; the replacements may use the sound ones. */
+function broken(replace: (real: Calls) => Broken): () => Promise<CatalogUnderTest> {
+  return async () => {
+    const sound = await openCatalog('memory:')
+    const others = replace(sound as unknown as Calls)
+    return new Proxy(sound, {
+      get: (target, name) => Reflect.get(name in others ? others : target, name) as unknown,
+    }) as unknown as CatalogUnderTest
+  }
+}
+
+const namesOf = (id: unknown) => id as string[]
+
+/** Pages by position: a token says how many names came before. */
+function byPosition(real: Calls): Broken {
+  return {
+    listTables: async ({ page_token, limit = 1000, ...request }) => {
+      const { tables } = (await real.listTables(request as Request)) as unknown as { tables: string[] }
+      const start = page_token === undefined ? 0 : Number(String(page_token).slice('position-'.length)) || 0
+      const end = start + Number(limit)
+      const next = end < tables.length ? { page_token: `position-${end}` } : {}
+      return { tables: tables.slice(start, end), ...next } as unknown as Request
+    },
+  }
+}
+
+/** Commits the operations of a batch one after the other. */
+function oneByOne(real: Calls): Broken {
+  return {
+    batchCommitTables: async (request) => {
+      const operations = request.operations as unknown as object[]
+      if (!Array.isArray(operations) || operations.length === 0) return real.batchCommitTables(request)
+      const results: unknown[] = []
+      let last: Request = {} as Request
+      for (const [i, operation] of operations.entries()) {
+        try {
+          last = await real.batchCommitTables({ ...request, operations: [operation] } as unknown as Request)
+        } catch (error) {
+          const { code, message } = error as CatalogError
+          throw new CatalogError(code, message.replace('[0]', `[${i}]`))
+        }
+        results.push(...(last.results as unknown as unknown[]))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      return { ...last, results } as unknown as Request
+    },
+  }
+}
+
+const answered = (call: Call, change: (answer: Request, request: Request) => unknown): Call => {
+  return async (request, options) => change(await call(request, options), request) as Request
+}
+
+const asked = (call: Call, change: (request: Request) => unknown): Call => {
+  return (request, options) => call(change(request) as Request, options)
+}
+
+const withTables = (call: Call, change: (tables: string[], request: Request) => string[]): Call =>
+  answered(call, (answer, request) => ({
+    ...answer,
+    tables: change(answer.tables as unknown as string[], request),
+  }))
+
+/** Answers all the same when it is refused with this code. */
+const despite = (call: Call, code: string, answer: (request: Request) => unknown): Call => {
+  return async (request, options) => {
+    try {
+      return await call(request, options)
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== code) throw error
+      return (await answer(request)) as Request
+    }
+  }
+}
+
+const versionTaken = ({ version, ...rest }: Request) => ({
+  version: { version, timestamp_millis: 0, metadata: {}, ...rest },
+})
+
+type Mutant = readonly [name: string, rule: string, open: () => Promise<CatalogUnderTest>]
+
+/** Catalogs each broken in one way, with the case that must notice. */
+export const brokenCatalogs: readonly Mutant[] = [
+  ['takes names in any case', 'name.as-given', broken((real) => lowerCase(real))],
+  [
+    'takes names with control characters',
+    'name.refused',
+    broken((real) => ({
+      declareTable: asked(real.declareTable, (request) => ({
+        ...request,
+        id: namesOf(request.id).map((name) => name.replace(/[\0\n]/g, '')),
+      })),
+    })),
+  ],
+  [
+    'drops namespaces with all in them unasked',
+    'namespace.drop',
+    broken((real) => ({
+      dropNamespace: asked(real.dropNamespace, (request) => ({ ...request, behavior: 'Cascade' })),
+    })),
+  ],
+  [
+    'overwrites a namespace that may exist',
+    'namespace.taken',
+    broken((real) => ({
+      createNamespace: asked(real.createNamespace, (request) => ({
+        ...request,
+        mode: request.mode ? 'Overwrite' : 'Create',
+      })),
+    })),
+  ],
+  [
+    'lists tables of one level only',
+    'list.recursive',
+    broken((real) => ({
+      listTables: withTables(real.listTables, (tables, { id }) =>
+        tables.filter((name) => name.split('$').length === namesOf(id).length + 1),
+      ),
+    })),
+  ],
+  [
+    'orders names as JavaScript does',
+    'list.order',
+    broken((real) => ({ listTables: withTables(real.listTables, (tables) => tables.sort()) })),
+  ],
+  [
+    'lists declared tables always',
+    'list.declared',
+    broken((real) => ({
+      listTables: asked(real.listTables, (request) => ({ ...request, include_declared: true })),
+    })),
+  ],
+  ['pages by position, so that pages shift', 'list.stable', broken(byPosition)],
+  ['takes a token for any request', 'list.token', broken(byPosition)],
+  [
+    'gives one name more than the limit',
+    'list.paging',
+    broken((real) => ({
+      listTables: asked(real.listTables, (request) => ({ ...request, limit: Number(request.limit) + 1 })),
+    })),
+  ],
+  [
+    'takes limit 0 for none',
+    'list.limit',
+    broken((real) => ({
+      listTables: asked(real.listTables, (request) => ({ ...request, limit: request.limit || undefined })),
+    })),
+  ],
+  [
+    'does not end its listing with a missing token',
+    'list.paging',
+    broken((real) => ({
+      listTables: answered(real.listTables, (answer) => ({ page_token: 'end', ...answer })),
+    })),
+  ],
+  [
+    'joins names by `$` whatever the delimiter',
+    'list.delimiter',
+    broken((real) => ({ listTables: asked(real.listTables, ({ delimiter, ...request }) => request) })),
+  ],
+  [
+    'says TableNotFound of a missing namespace',
+    'list.missing',
+    broken((real) => ({
+      listTables: despite(real.listTables, 'NamespaceNotFound', () =>
+        Promise.reject(new CatalogError('TableNotFound', 'There is no such table.')),
+      ),
+    })),
+  ],
+  [
+    'answers for tables that are not there',
+    'table.missing',
+    broken((real) => ({
+      describeTable: despite(real.describeTable, 'TableNotFound', () => ({ location: 's3://bucket/none' })),
+    })),
+  ],
+  [
+    'declares a table over another',
+    'table.taken',
+    broken((real) => ({
+      declareTable: despite(real.declareTable, 'TableAlreadyExists', () => ({
+        location: 's3://bucket/other',
+      })),
+    })),
+  ],
+  [
+    'gives one location to two tables',
+    'table.one-location',
+    broken((real) => ({
+      declareTable: despite(real.declareTable, 'TableAlreadyExists', ({ id }) =>
+        real.declareTable({ id } as unknown as Request),
+      ),
+    })),
+  ],
+  [
+    'does not look at the signal',
+    'table.aborted',
+    broken((real) => ({ declareTable: (request) => real.declareTable(request) })),
+  ],
+  [
+    'forgets the location of what it deregisters',
+    'table.deregister',
+    broken((real) => ({
+      deregisterTable: answered(real.deregisterTable, ({ location, ...answer }) => answer),
+    })),
+  ],
+  [
+    'loses tags when it renames',
+    'rename.keeps',
+    broken((real) => ({
+      renameTable: async (request, options) => {
+        const { tags } = await real.listTableTags({ id: request.id } as unknown as Request)
+        for (const tag of Object.keys(tags ?? {}))
+          await real.deleteTableTag({ id: request.id, tag } as unknown as Request)
+        return real.renameTable(request, options)
+      },
+    })),
+  ],
+  [
+    'renames over a taken name',
+    'rename.taken',
+    broken((real) => ({
+      renameTable: despite(real.renameTable, 'TableAlreadyExists', async (request) => {
+        const target = [...namesOf(request.id).slice(0, -1), String(request.new_table_name)]
+        await real.dropTable({ id: target } as unknown as Request)
+        return real.renameTable(request)
+      }),
+    })),
+  ],
+  [
+    'does not move to the root',
+    'rename.root',
+    broken((real) => ({
+      renameTable: asked(real.renameTable, ({ new_namespace_id, ...request }) =>
+        namesOf(new_namespace_id ?? []).length ? { ...request, new_namespace_id } : request,
+      ),
+    })),
+  ],
+  [
+    'takes any higher version number',
+    'version.next',
+    broken((real) => ({
+      createTableVersion: despite(real.createTableVersion, 'ConcurrentModification', versionTaken),
+    })),
+  ],
+  [
+    'gives the number of a deleted version again',
+    'version.never-reused',
+    broken((real) => ({
+      createTableVersion: despite(real.createTableVersion, 'ConcurrentModification', versionTaken),
+    })),
+  ],
+  ['refuses the same version again', 'version.again', broken((real) => refusingAgain(real))],
+  [
+    'has the end of a range in it',
+    'version.delete',
+    broken((real) => ({
+      batchDeleteTableVersions: asked(real.batchDeleteTableVersions, (request) => ({
+        ...request,
+        ranges: (request.ranges as unknown as { start_version: number; end_version: number }[]).map(
+          ({ start_version, end_version }) => ({
+            start_version,
+            end_version: end_version < 0 ? -1 : end_version + 1,
+          }),
+        ),
+      })),
+    })),
+  ],
+  [
+    'deletes tagged versions',
+    'tag.protects',
+    broken((real) => ({
+      batchDeleteTableVersions: despite(
+        real.batchDeleteTableVersions,
+        'InvalidTableState',
+        async (request) => {
+          const { tags } = await real.listTableTags({ id: request.id } as unknown as Request)
+          for (const tag of Object.keys(tags ?? {}))
+            await real.deleteTableTag({ id: request.id, tag } as unknown as Request)
+          return real.batchDeleteTableVersions(request)
+        },
+      ),
+    })),
+  ],
+  [
+    'creates the tag it should only move',
+    'tag.update',
+    broken((real) => ({
+      updateTableTag: despite(real.updateTableTag, 'TableTagNotFound', (request) =>
+        real.createTableTag(request),
+      ),
+    })),
+  ],
+  [
+    'takes any branch for the main branch',
+    'branch.numbering',
+    broken((real) => ({
+      createTableVersion: asked(real.createTableVersion, ({ branch, ...request }) => request),
+    })),
+  ],
+  ['commits the parts of a batch alone', 'batch.atomic', broken(oneByOne)],
+  ['lets others see half of a batch', 'batch.seen-whole', broken(oneByOne)],
+  [
+    'does not say which operation of a batch failed',
+    'batch.atomic',
+    broken((real) => ({
+      batchCommitTables: (request) =>
+        real.batchCommitTables(request).catch(({ code, message }) => {
+          throw new CatalogError(code, String(message).replace(/operations\[\d+\]/, 'an operation'))
+        }),
+    })),
+  ],
+  [
+    'answers a batch in another order',
+    'batch.results',
+    broken((real) => ({
+      batchCommitTables: answered(real.batchCommitTables, (answer) => ({
+        ...answer,
+        results: (answer.results as unknown as unknown[]).toReversed(),
+      })),
+    })),
+  ],
+  [
+    'makes a change without a transaction',
+    'transaction.recorded',
+    broken((real) => ({
+      renameTable: answered(real.renameTable, ({ transaction_id, ...answer }) => answer),
+    })),
+  ],
+  [
+    'forgets transactions at once',
+    'transaction.recorded',
+    broken(() => ({
+      describeTransaction: () =>
+        Promise.reject(new CatalogError('TransactionNotFound', 'There is no such transaction.')),
+    })),
+  ],
+  [
+    'tells statuses in small letters',
+    'transaction.status-case',
+    broken((real) => ({
+      alterTransaction: answered(real.alterTransaction, (answer) => ({
+        ...answer,
+        status: String(answer.status).toLowerCase(),
+      })),
+    })),
+  ],
+  [
+    'counts the latest version always',
+    'rows.count',
+    broken((real) => ({ countTableRows: asked(real.countTableRows, ({ version, ...request }) => request) })),
+  ],
+  [
+    'deletes rows of which nothing is known',
+    'rows.null',
+    broken((real) => ({
+      deleteFromTable: asked(real.deleteFromTable, (request) => ({
+        ...request,
+        predicate: `(${request.predicate}) IS NOT FALSE`,
+      })),
+    })),
+  ],
+  [
+    'makes no version of a delete that matches nothing',
+    'rows.versions',
+    broken((real) => ({
+      deleteFromTable: async (request) => {
+        const { count } = await real.countTableRows({
+          id: request.id,
+          predicate: request.predicate,
+        } as unknown as Request)
+        return count ? real.deleteFromTable(request) : ({ version: 3 } as unknown as Request)
+      },
+    })),
+  ],
+  [
+    'keeps some rows of an insert it refuses',
+    'rows.insert-refused',
+    broken((real) => ({
+      insertIntoTable: despite(real.insertIntoTable, 'TableSchemaValidationError', async ({ id }) => {
+        await real.insertIntoTable({ id, data: [{ n: 1, odd: true, text: 'x' }] } as unknown as Request)
+        throw new CatalogError('TableSchemaValidationError', 'A row has another column.')
+      }),
+    })),
+  ],
+  ['adds metadata to what there was', 'rows.metadata', broken((real) => addingMetadata(real))],
+  [
+    'changes the main branch for any',
+    'rows.branch',
+    broken((real) => ({ deleteFromTable: asked(real.deleteFromTable, ({ branch, ...request }) => request) })),
+  ],
+  [
+    'leaves the content of what it drops',
+    'rows.dropped',
+    broken((real) => ({ dropTable: (request) => real.deregisterTable(request) })),
+  ],
+  [
+    'loses an insert',
+    'rows.at-once',
+    broken((real) => {
+      let inserts = 0
+      return {
+        insertIntoTable: (request) =>
+          ++inserts === 3
+            ? real.deleteFromTable({ id: request.id, predicate: 'false' } as unknown as Request)
+            : real.insertIntoTable(request),
+      }
+    }),
+  ],
+  [
+    'does nothing where it should refuse',
+    'lacking.updateTable',
+    broken(() => ({ updateTable: async () => ({}) as Request })),
+  ],
+]
+
+function lowerCase(real: Calls): Broken {
+  const lower = (call: Call) =>
+    asked(call, (request) => ({ ...request, id: namesOf(request.id).map((name) => name.toLowerCase()) }))
+  return { declareTable: lower(real.declareTable), describeTable: lower(real.describeTable) }
+}
+
+function refusingAgain(real: Calls): Broken {
+  const made = new Set<string>()
+  return {
+    createTableVersion: (request) => {
+      const name = JSON.stringify([request.id, request.version])
+      if (made.has(name)) throw new CatalogError('ConcurrentModification', 'This version exists already.')
+      made.add(name)
+      return real.createTableVersion(request)
+    },
+  }
+}
+
+function addingMetadata(real: Calls): Broken {
+  let all: object = {}
+  return {
+    updateTableSchemaMetadata: (request) => {
+      all = { ...all, ...(request.metadata as object | undefined) }
+      return real.updateTableSchemaMetadata({ ...request, metadata: all } as unknown as Request)
+    },
+  }
+}

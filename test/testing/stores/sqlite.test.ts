@@ -1,0 +1,47 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { memoryContent } from '../../../src/content/memory.ts'
+import { type Catalog, openCatalog } from '../../../src/index.ts'
+import { catalogSuite } from '../../../src/testing/suites/catalog-suite.ts'
+import { type StorePlace, storeSuite } from '../../../src/testing/suites/store-suite.ts'
+import { openSqliteStore } from './sqlite.ts'
+
+const freshFolder = () => mkdtemp(join(tmpdir(), 'tabularium-sqlite-'))
+
+function placeIn(folder: string): StorePlace {
+  return {
+    open: () => openSqliteStore(join(folder, 'catalog.sqlite')),
+    afterCrash: async () => {
+      const copy = await freshFolder()
+      await cp(folder, copy, { recursive: true })
+      return placeIn(copy)
+    },
+    dispose: () => rm(folder, { recursive: true }),
+  }
+}
+
+storeSuite({ describe, test }, async () => placeIn(await freshFolder()), {
+  name: 'a store over SQLite',
+  histories: 6,
+})
+
+let folder: string
+let catalog: Catalog
+
+beforeAll(async () => {
+  folder = await freshFolder()
+  // What is judged here is what the catalog makes of the store; each sync would cost more than the case.
+  const store = await openSqliteStore(join(folder, 'catalog.sqlite'), { durable: false })
+  catalog = await openCatalog({ store, content: memoryContent() })
+})
+afterAll(async () => {
+  await catalog.close()
+  await rm(folder, { recursive: true })
+})
+
+/** The same catalog for all cases: it stays open when one is done with it. */
+const shared = (): Catalog => Object.assign(Object.create(catalog), { close: async () => {} })
+
+catalogSuite({ describe, test }, shared, { name: 'a catalog over SQLite' })

@@ -1,0 +1,39 @@
+/*
+ * What both ends of the transport agree on: one JSON document a line, bytes as base64.
+ */
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import type { ErrorCode, OperationName } from '../../../src/index.ts'
+
+/** From the client: an operation to run, or to stop. */
+export interface Asked {
+  readonly call: number
+  readonly operation?: OperationName
+  readonly request?: unknown
+  readonly stop?: true
+}
+
+/** From the server: what a call came to. */
+export interface Answered {
+  readonly call: number
+  readonly answer?: unknown
+  readonly error?: { readonly code: ErrorCode; readonly message: string }
+}
+
+export function send(to: Writable, message: Asked | Answered): void {
+  to.write(`${JSON.stringify(message, encodeBytes)}\n`)
+}
+
+/** Calls `take` for each message, in order. Resolves when there are no more. */
+export async function receive<T>(from: Readable, take: (message: T) => void): Promise<void> {
+  for await (const line of createInterface({ input: from })) take(JSON.parse(line, decodeBytes) as T)
+}
+
+function encodeBytes(_key: string, value: unknown): unknown {
+  return value instanceof Uint8Array ? { $bytes: Buffer.from(value).toString('base64') } : value
+}
+
+function decodeBytes(_key: string, value: unknown): unknown {
+  const bytes = (value as { $bytes?: unknown } | null)?.$bytes
+  return typeof bytes === 'string' ? new Uint8Array(Buffer.from(bytes, 'base64')) : value
+}
