@@ -1,4 +1,5 @@
 import type { Key as LmdbKey } from 'lmdb'
+import { encodeValue } from './encode-value.ts'
 import type { Environment } from './environment.ts'
 
 /** Where the state is kept: ranges pass over a symbol, and no key of a catalog is one. */
@@ -19,6 +20,6 @@ export function markState(environment: Environment): void {
   const { db } = environment
   const id = db.getWriteTxnId()
   if (id === environment.marked) return
-  db.put(stateKey, id)
+  db.put(stateKey, encodeValue([stateKey as unknown as string], id))
   environment.marked = id
 }

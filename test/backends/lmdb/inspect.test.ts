@@ -47,7 +47,8 @@ async function everything(store: LmdbStore): Promise<string> {
 test('finds nothing in a sound file, and counts its records', async () => {
   expect(await inspectFile(join(folder, 'catalog.mdb'))).toEqual({
     damage: [],
-    records: JSON.parse(records).length,
+    // The state of the store is a record too.
+    records: JSON.parse(records).length + 1,
     unsealed: 0,
     moved: false,
   })
