@@ -12,7 +12,7 @@ export async function overHttp(local: LocalCatalog): Promise<LocalCatalog> {
   // No request is put off or sent twice: what a test counts is what the catalog did.
   const handler = await fetchHandler(local, {
     auth: { tokens: ['client-token'] },
-    limits: { inFlight: 100_000, eventLoopDelay: 600_000 },
+    limits: { inFlight: 100_000, eventLoopDelay: 0 },
   })
   const client = connect('http://catalog.test', { token: 'client-token', fetch: handler, retries: 0 })
   const remote = Object.assign(withoutHeaders(client), {

@@ -26,7 +26,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     catalog = local
     if (order.served) {
       // Its own calls go through the server too, as those of strangers would.
-      const server = await serve(local, { port: 0, auth: false })
+      const server = await serve(local, { port: 0, auth: false, limits: { eventLoopDelay: 0 } })
       const remote = await openCatalog(server.url as `http://${string}`, { retries: 0 })
       catalog = remote
       stopServing = async () => {

@@ -70,7 +70,8 @@ export async function fakeServer(options: FakeServerOptions = {}): Promise<FakeS
     catalog,
     {
       ...http,
-      limits: { retryAfter: 0, ...http.limits },
+      // A fake is busy when a fault says so, not when the machine is.
+      limits: { retryAfter: 0, eventLoopDelay: 0, ...http.limits },
       auth: token === undefined ? false : { tokens: [token] },
       host,
       port,
