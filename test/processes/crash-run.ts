@@ -65,6 +65,8 @@ export class CrashRun {
       await catalog.vacuum({ graceMillis: 0 })
       const { removed } = await catalog.vacuum({ graceMillis: 0, dryRun: true })
       assert.equal(removed, 0)
+      const { ok, findings } = await catalog.verify()
+      assert.ok(ok, JSON.stringify(findings))
     }
     await checkAfterCrash(this.directory, this.acknowledged, tables)
     await rm(this.directory, { recursive: true, force: true })
