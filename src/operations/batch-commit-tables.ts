@@ -24,7 +24,7 @@ import type { Core } from './support/core.ts'
 import { vendedOptions } from './support/credentials.ts'
 import { operation } from './support/operation.ts'
 import { commitDeregistering, type Deregister } from './support/registration.ts'
-import { rememberingNamespace } from './support/remembering.ts'
+import { rememberingNamespaces } from './support/remembering.ts'
 
 const members = [
   'declare_table',
@@ -108,7 +108,7 @@ export const batchCommitTables = operation({
     }))
     const response = await commitDeregistering(core, 'BatchCommitTables', [], (given, takeOut) => {
       // No operation of a batch changes a namespace.
-      const change = { ...given, writer: rememberingNamespace(given.writer) }
+      const change = { ...given, writer: rememberingNamespaces(given.writer) }
       return {
         results: steps.map(({ step, declaration }, index) =>
           atIndex('operations', index, () => runStep(core, change, takeOut, step, declaration)),

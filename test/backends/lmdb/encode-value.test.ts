@@ -48,7 +48,7 @@ test('records as catalogs keep them are written by hand', () => {
     { v: 1, id: key[1]!, created_at: 1_795_276_027_000, properties: { owner: 'me', none: undefined } },
     [key[1]!, 'flights'],
     numbers,
-    { main: { latest: 3, last: 12 }, [7]: [], empty: {} },
+    { main: { latest: 3, last: 12 }, 7: [], empty: {} },
   ]) {
     const end = writeSealed(key, value, target)
     expect(target.toString('utf8', 0, end)).toBe(sealed(key, value))
