@@ -24,10 +24,34 @@ export const limits = {
 export const text = v.string('must be a string')
 export const flag = v.boolean('must be true or false')
 
-const segments = v.array(
-  v.string('must be a list of strings'),
-  'must be a list of names, such as ["prod", "flights"]',
+const segments = quickStrings(
+  v.array(v.string('must be a list of strings'), 'must be a list of names, such as ["prod", "flights"]'),
 )
+
+type StringArray = v.ArraySchema<v.StringSchema<string>, string>
+
+/**
+ * The same schema, which takes a list that is right as it is. Every request names something, and looking at each
+ * name by a schema of its own costs more than all that follows, and room for sixteen names.
+ */
+export function quickStrings(schema: StringArray): StringArray {
+  const run: StringArray['~run'] = (dataset, config) => {
+    const copy = copyOfStrings(dataset.value)
+    return copy === undefined ? schema['~run'](dataset, config) : { typed: true, value: copy }
+  }
+  return { ...schema, '~run': run }
+}
+
+function copyOfStrings(value: unknown): string[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  const copy = new Array<string>(value.length)
+  for (let i = 0; i < copy.length; i++) {
+    const item: unknown = value[i]
+    if (typeof item !== 'string') return undefined
+    copy[i] = item
+  }
+  return copy
+}
 
 /** A namespace's or an object's identifier; the empty list is the root. */
 export const identifier = v.pipe(

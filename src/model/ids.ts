@@ -1,10 +1,41 @@
 import { monotonicFactory } from 'ulid'
 
+const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+/** All pairs of digits, in order. */
+const pairs = Array.from(digits, (first) => Array.from(digits, (second) => first + second)).flat()
+
+/** Four digits at the end of an id are counted up. */
+const counted = 4
+const most = pairs.length ** 2 - 1
+
 /**
  * Makes a source of ids that sort in the order they were made (ULIDs: 48 bits of time, 80 of chance), even
- * within a millisecond or when the clock goes back.
+ * within a millisecond or when the clock goes back. Within a millisecond the last digits are counted up here: the
+ * library, which counts characters of a string, takes ten times as long, a microsecond of each item of a batch.
  */
 export function idSource(now: () => number): () => string {
-  const next = monotonicFactory()
-  return () => next(now())
+  const draw = monotonicFactory()
+  let time = 0
+  let beginning: string | undefined
+  let count = 0
+  return () => {
+    const moment = Math.floor(now())
+    if (beginning !== undefined && !(moment > time) && count < most) {
+      count++
+      return beginning + pairs[count >>> 10]! + pairs[count & 1023]!
+    }
+    // Always a later time, so that chance is drawn anew and the library never counts.
+    time = moment > time ? moment : time + 1
+    const id = draw(time)
+    beginning = id.slice(0, -counted)
+    count = countOf(id.slice(-counted))
+    return id
+  }
+}
+
+function countOf(end: string): number {
+  let count = 0
+  for (const digit of end) count = count * digits.length + digits.indexOf(digit)
+  return count
 }

@@ -12,19 +12,20 @@ import {
 } from './create-table-version.ts'
 import {
   type Declaration,
+  type DeclaredTable,
   declare,
   declareTableRequest,
   declareTableResponse,
   prepareDeclaration,
 } from './declare-table.ts'
 import { deregister, deregisterTableRequest, deregisterTableResponse } from './deregister-table.ts'
-import { atIndex } from './support/batch.ts'
+import { doEach } from './support/batch.ts'
 import type { Change } from './support/commit.ts'
 import type { Core } from './support/core.ts'
 import { vendedOptions } from './support/credentials.ts'
 import { operation } from './support/operation.ts'
 import { commitDeregistering, type Deregister } from './support/registration.ts'
-import { rememberingNamespace } from './support/remembering.ts'
+import { rememberingNamespaces } from './support/remembering.ts'
 
 const members = [
   'declare_table',
@@ -43,13 +44,18 @@ const tableOperation = v.pipe(
     },
     `must be an object with exactly one of ${members.join(', ')}`,
   ),
-  v.check(
-    (given) =>
-      Object.keys(given).filter((key) => given[key] != null).length === 1 &&
-      members.some((m) => given[m] != null),
-    `must have exactly one of ${members.join(', ')}`,
-  ),
+  v.check((given) => hasOneMember(given), `must have exactly one of ${members.join(', ')}`),
 )
+
+function hasOneMember(given: Readonly<Record<string, unknown>>): boolean {
+  let found: string | undefined
+  for (const name of Object.keys(given)) {
+    if (given[name] == null) continue
+    if (found !== undefined) return false
+    found = name
+  }
+  return (members as readonly unknown[]).includes(found)
+}
 
 type TableOperation = v.InferOutput<typeof tableOperation>
 
@@ -100,18 +106,17 @@ export const batchCommitTables = operation({
   ],
   changes: true,
   run: async (core, { operations }) => {
-    const steps = operations.map((step, index) => ({
-      step,
-      declaration: step.declare_table
-        ? atIndex('operations', index, () => prepareDeclaration(core, step.declare_table!))
-        : undefined,
-    }))
+    const declarations = doEach(
+      'operations',
+      operations,
+      ({ declare_table }) => declare_table && prepareDeclaration(core, declare_table),
+    )
     const response = await commitDeregistering(core, 'BatchCommitTables', [], (given, takeOut) => {
       // No operation of a batch changes a namespace.
-      const change = { ...given, writer: rememberingNamespace(given.writer) }
+      const change = { ...given, writer: rememberingNamespaces(given.writer) }
       return {
-        results: steps.map(({ step, declaration }, index) =>
-          atIndex('operations', index, () => runStep(core, change, takeOut, step, declaration)),
+        results: doEach('operations', operations, (step, index) =>
+          runStep(core, change, takeOut, step, declarations[index]),
         ),
       }
     })
@@ -124,11 +129,14 @@ function runStep(
   change: Change,
   takeOut: Deregister,
   step: TableOperation,
-  declaration: Declaration | undefined,
+  declaration: Declaration | null | undefined,
 ): TableResult {
   const { transactionId: transaction_id } = change
-  if (declaration)
-    return { declare_table: Object.assign(declare(core, change, declaration), { transaction_id }) }
+  if (declaration) {
+    const declared: DeclaredTable = declare(core, change, declaration)
+    declared.transaction_id = transaction_id
+    return { declare_table: declared }
+  }
   if (step.create_table_version) {
     const { version } = createVersion(change, step.create_table_version)
     return { create_table_version: { version, transaction_id } }

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { changeFields, limits, requestFields, tableVersion } from '../model/fields.ts'
 import { createVersion, versionEntry } from './create-table-version.ts'
-import { atIndex } from './support/batch.ts'
+import { doEach } from './support/batch.ts'
 import { commit, unchanged } from './support/commit.ts'
 import { operation } from './support/operation.ts'
 
@@ -22,9 +22,7 @@ export const batchCreateTableVersions = operation({
   changes: true,
   run: (core, { entries }) =>
     commit(core, 'BatchCreateTableVersions', [], (change) => {
-      const results = entries.map((entry, index) =>
-        atIndex('entries', index, () => createVersion(change, entry)),
-      )
+      const results = doEach('entries', entries, (entry) => createVersion(change, entry))
       const versions = results.map((result) => result.version)
       return results.some((result) => result.created) ? { versions } : unchanged({ versions })
     }),

@@ -52,6 +52,8 @@ export const declareTable = operation({
   },
 })
 
+export type DeclaredTable = v.InferOutput<typeof declareTableResponse>
+
 export interface Declaration {
   readonly id: Identifier
   readonly internalId: string
@@ -86,7 +88,7 @@ export function declare(
   core: Core,
   { writer, now }: Change,
   { id, internalId, location, properties }: Declaration,
-) {
+): DeclaredTable {
   const parent = findNamespace(writer, id.slice(0, -1))
   requireFreeName(writer, parent, id, 'TableAlreadyExists')
   if (location !== null) claimLocation(core.places, writer, location, internalId)
@@ -100,10 +102,8 @@ export function declare(
     registered: false,
   }
   putTable(writer, internalId, record)
-  return { location: locationOf(core.places, internalId, record), properties, ...managedVersioning(core) }
-}
-
-/** Tells clients to keep versions through the catalog, when it is set up so. */
-function managedVersioning(core: Core): { managed_versioning?: boolean } {
-  return core.settings.managedVersioning ? { managed_versioning: true } : {}
+  const declared: DeclaredTable = { location: locationOf(core.places, internalId, record), properties }
+  // Tells clients to keep versions through the catalog, when it is set up so.
+  if (core.settings.managedVersioning) declared.managed_versioning = true
+  return declared
 }

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { idSource } from '../../src/model/ids.ts'
 
@@ -7,4 +8,30 @@ it('ids sort in the order they were made, within a millisecond and when the cloc
   const ids = Array.from({ length: 8 }, next)
   expect(ids).toEqual([...ids].sort())
   expect(new Set(ids).size).toBe(8)
+})
+
+it('ids stay in order through whatever the clock says, and when their last digits are used up', () => {
+  const moments = fc.array(
+    fc.oneof(fc.constantFrom(Number.NaN, -1, 0, 0.5), fc.nat(3), fc.double({ min: 0, max: 4 })),
+    {
+      minLength: 2,
+      maxLength: 40,
+    },
+  )
+  fc.assert(
+    fc.property(moments, (times) => {
+      const left = [...times]
+      const ids = times.map(idSource(() => left.shift()!))
+      expect(ids).toEqual([...new Set(ids)].sort())
+      for (const id of ids) expect(id).toMatch(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
+    }),
+  )
+  const next = idSource(() => 1_000)
+  let last = next()
+  for (let i = 0; i < 2 ** 20 + 10; i++) {
+    const id = next()
+    if (!(id > last)) expect(id, `${id} comes after ${last}`).toBe(last)
+    last = id
+  }
+  expect(last.slice(0, 10)).toBe('00000000Z9')
 })

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { Key, Value } from '../../store/store.ts'
+import { crcOf } from './crc.ts'
 
 /*
  * LMDB has no checksums. So each value carries one, of itself and its key, as white space behind its JSON
@@ -8,6 +9,7 @@ import type { Key, Value } from '../../store/store.ts'
  */
 
 const blanks = [' ', '\t', '\n', '\r']
+const blankBytes = blanks.map((blank) => blank.charCodeAt(0))
 
 /** The four characters that stand for each byte. */
 const spelled = Array.from({ length: 256 }, (_, byte) =>
@@ -15,12 +17,18 @@ const spelled = Array.from({ length: 256 }, (_, byte) =>
 )
 
 /** A checksum takes so many characters, and bytes. */
-const sealLength = 16
+export const sealLength = 16
 
 /** A value as JSON with its checksum. */
 export function sealed(key: Key, value: Value): string {
   const text = JSON.stringify(value)
   return text + spell(checksum(key, text))
+}
+
+/** Writes, at `at`, the checksum of the bytes before `end`. */
+export function writeSeal(bytes: Uint8Array, end: number, at: number): void {
+  const sum = crcOf(bytes, end)
+  for (let i = 0; i < sealLength; i++) bytes[at + i] = blankBytes[(sum >>> (30 - 2 * i)) & 3]!
 }
 
 /** What is wrong with the bytes under a key: nothing, that they carry no checksum, or that it is not theirs. */

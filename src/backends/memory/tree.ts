@@ -102,19 +102,8 @@ export class TreeEdit {
   }
 
   #put(shared: Node, code: string, value: Value): Node {
+    if (shared.leaf) return this.#putInLeaf(shared, code, value)
     const node = owned(shared, this.#owner)
-    if (node.leaf) {
-      const at = countBelow(node, code)
-      if (node.codes[at] === code) {
-        this.changed.push(code)
-        node.items[at] = value
-      } else {
-        node.codes.splice(at, 0, code)
-        node.items.splice(at, 0, value)
-        this.#size++
-      }
-      return node
-    }
     const at = childAt(node, code)
     const child = this.#put(node.items[at]!, code, value)
     node.items[at] = child
@@ -124,6 +113,24 @@ export class TreeEdit {
       node.items.splice(at + 1, 0, upper)
     }
     return node
+  }
+
+  #putInLeaf(shared: Leaf, code: string, value: Value): Leaf {
+    const at = countBelow(shared, code)
+    if (shared.codes[at] === code) {
+      const leaf = owned(shared, this.#owner)
+      this.changed.push(code)
+      leaf.items[at] = value
+      return leaf
+    }
+    this.#size++
+    if (shared.owner === this.#owner) {
+      shared.codes.splice(at, 0, code)
+      shared.items.splice(at, 0, value)
+      return shared
+    }
+    // Copied and inserted in one: a copy that grows is copied again, with room for half as much to come.
+    return leafOf(this.#owner, shared.codes.toSpliced(at, 0, code), shared.items.toSpliced(at, 0, value))
   }
 
   #remove(shared: Node, code: string): Node {
