@@ -54,13 +54,15 @@ function isLeapYear(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 }
 
+/** Integers below are exact as numbers. */
+const safe = 2n ** 53n
 const dayNanoseconds = 86_400_000_000_000n
 
 /** The clock at some nanoseconds from 1970-01-01. */
 export function clockAt(nanoseconds: bigint): Clock {
   const whole = floorDiv(nanoseconds, 1_000_000_000n)
   // Arithmetic of BigInts takes 20 times as long.
-  const isSmall = whole < 2n ** 53n && whole > -(2n ** 53n)
+  const isSmall = whole < safe && whole > -safe
   const days = isSmall ? Math.floor(Number(whole) / 86_400) : Number(floorDiv(whole, 86_400n))
   const seconds = isSmall ? Number(whole) - days * 86_400 : Number(floorMod(whole, 86_400n))
   return {
