@@ -1,7 +1,6 @@
-import { mkdir, open, realpath } from 'node:fs/promises'
+import { mkdir, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { CatalogError } from '../errors.ts'
-import { isInside } from './path.ts'
+import type { RealFolders } from './real-folders.ts'
 
 /** Folders remembered at most. */
 const most = 10_000
@@ -12,22 +11,25 @@ const most = 10_000
  */
 export class DurableFolders {
   readonly #root: string
+  readonly #real: RealFolders
   /** Folders whose names are on disk, or will be when the promise resolves. */
   readonly #made = new Map<string, Promise<void>>()
 
-  constructor(root: string) {
+  constructor(root: string, real: RealFolders) {
     this.#root = root
+    this.#real = real
   }
 
   /** Makes a folder below the root, and the root itself, as far as missing, and answers with its real path. */
   async make(segments: readonly string[]): Promise<string> {
     await this.#make(segments)
-    return this.#realPath(segments)
+    return this.#real.find(segments)
   }
 
   /** Forgets folders, after some of them were found to be gone. */
   forget(): void {
     this.#made.clear()
+    this.#real.forget()
   }
 
   #make(segments: readonly string[]): Promise<void> {
@@ -45,9 +47,9 @@ export class DurableFolders {
     const parents = segments.slice(0, -1)
     await this.#make(parents)
     // Nothing is made before it is known where.
-    const parent = await this.#realPath(parents)
+    const parent = await this.#real.look(parents)
     await mkdir(join(parent, segments.at(-1)!)).catch(ignoreExisting)
-    await this.#realPath(segments)
+    await this.#real.look(segments)
     await syncFolder(parent)
   }
 
@@ -59,20 +61,6 @@ export class DurableFolders {
       if (made === firstMade || made === dirname(made)) return
     }
   }
-
-  async #realPath(segments: readonly string[]): Promise<string> {
-    const [root, folder] = await Promise.all([realpath(this.#root), realpath(join(this.#root, ...segments))])
-    if (!isInside(root, folder)) throw leadsOut(segments.join('/'), root)
-    return folder
-  }
-}
-
-/** The refusal of a path on which a symbolic link leads out of the root. */
-export function leadsOut(path: string, root: string): CatalogError {
-  return new CatalogError(
-    'PermissionDenied',
-    `The content path ${JSON.stringify(path)} leads out of ${root} by a symbolic link: remove the link.`,
-  )
 }
 
 /** Makes the names in a folder outlast a crash of the machine. */

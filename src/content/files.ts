@@ -1,10 +1,12 @@
-import { lstat, open, readdir, realpath, rm, unlink } from 'node:fs/promises'
+import { lstat, readdir, rm, unlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { CatalogError } from '../errors.ts'
 import type { Content } from './content.ts'
-import { DurableFolders, leadsOut } from './durable-folders.ts'
+import { DurableFolders } from './durable-folders.ts'
 import { fileError, isMissing, systemCode } from './file-errors.ts'
-import { clampRange, folderSegmentsOf, isInside, segmentsOf, takenMessage } from './path.ts'
+import { folderSegmentsOf, segmentsOf, takenMessage } from './path.ts'
+import { canRefuseLinks, isLink, readFile } from './read-file.ts'
+import { RealFolders, unlessMissing } from './real-folders.ts'
 import { writeNewFile } from './write-file.ts'
 
 /**
@@ -25,12 +27,14 @@ export function fileContent(root: string): Content {
 class FileContent implements Content {
   readonly directory: string
   readonly #root: string
+  readonly #real: RealFolders
   readonly #folders: DurableFolders
 
   constructor(root: string) {
     this.directory = root
     this.#root = root
-    this.#folders = new DurableFolders(root)
+    this.#real = new RealFolders(root)
+    this.#folders = new DurableFolders(root, this.#real)
   }
 
   async put(path: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<void> {
@@ -49,22 +53,21 @@ class FileContent implements Content {
   }
 
   async get(path: string, range?: { readonly start: number; readonly end: number }) {
-    const file = join(this.#root, ...segmentsOf(path))
+    const segments = segmentsOf(path)
     try {
-      const real = await this.#realPath(file, path)
-      return real === undefined ? undefined : await readFile(real, range)
+      return await unlessMissing(this.#get(segments, range))
     } catch (error) {
-      throw fileError('read', file, error)
+      throw fileError('read', join(this.#root, path), error)
     }
   }
 
   async *list(prefix: string) {
-    const folder = join(this.#root, ...folderSegmentsOf(prefix))
+    const segments = folderSegmentsOf(prefix)
     try {
-      const real = await this.#realPath(folder, prefix)
+      const real = await unlessMissing(this.#real.look(segments))
       if (real !== undefined) yield* walkFiles(real, prefix)
     } catch (error) {
-      throw fileError('list', folder, error)
+      throw fileError('list', join(this.#root, prefix), error)
     }
   }
 
@@ -74,7 +77,7 @@ class FileContent implements Content {
     const name = segments.pop()!
     const file = join(this.#root, ...segments, name)
     try {
-      const parent = await this.#realPath(join(this.#root, ...segments), path)
+      const parent = await unlessMissing(this.#real.look(segments))
       if (parent === undefined) return
       // What is a link itself is removed, not what it leads to.
       if (isFolder) await removeFolder(join(parent, name))
@@ -97,35 +100,22 @@ class FileContent implements Content {
     }
   }
 
-  /** Where a file really is, or undefined when there is none. */
-  async #realPath(file: string, path: string): Promise<string | undefined> {
-    try {
-      const [root, real] = await Promise.all([realpath(this.#root), realpath(file)])
-      if (!isInside(root, real)) throw leadsOut(path, root)
-      return real
-    } catch (error) {
-      if (isMissing(error)) return undefined
-      throw error
+  async #get(
+    segments: readonly string[],
+    range: { readonly start: number; readonly end: number } | undefined,
+  ) {
+    if (canRefuseLinks) {
+      const parents = segments.slice(0, -1)
+      try {
+        const folder = await this.#real.find(parents)
+        return await readFile(join(folder, segments.at(-1)!), range, 'refuse')
+      } catch (error) {
+        // Perhaps a folder is not where it was.
+        if (isMissing(error)) this.#real.forget(parents)
+        else if (!isLink(error)) throw error
+      }
     }
-  }
-}
-
-async function readFile(file: string, range?: { readonly start: number; readonly end: number }) {
-  const handle = await open(file, 'r')
-  try {
-    const stats = await handle.stat()
-    if (!stats.isFile()) return undefined
-    const { start, end } = clampRange(stats.size, range)
-    // Of its own, so that it begins at an aligned address.
-    const bytes = new Uint8Array(Buffer.allocUnsafeSlow(end - start).buffer)
-    for (let at = 0; at < bytes.length; ) {
-      const { bytesRead } = await handle.read(bytes, at, Math.min(bytes.length - at, 1 << 30), start + at)
-      if (bytesRead === 0) return bytes.subarray(0, at)
-      at += bytesRead
-    }
-    return bytes
-  } finally {
-    await handle.close()
+    return readFile(await this.#real.look(segments), range, 'follow')
   }
 }
 

@@ -3,9 +3,9 @@ import { ahead } from './ahead.ts'
 import { schemaDifference } from './arrow/schema.ts'
 import { allRows, type Bitmap, countRows } from './bitmap.ts'
 import { writeManifest, writeSegment } from './commit.ts'
-import { readLive, writeDeletions } from './deletions.ts'
+import { type Deleted, readLive, writeDeletions } from './deletions.ts'
 import { compile, prune } from './evaluate.ts'
-import type { FragmentEntry, SegmentEntry } from './manifest.ts'
+import type { DeletionEntry, FragmentEntry, SegmentEntry } from './manifest.ts'
 import type { Storage } from './objects.ts'
 import { Pace } from './pace.ts'
 import type { Predicate } from './predicate/index.ts'
@@ -31,8 +31,8 @@ type Prepared =
   | { readonly entry: FragmentEntry; readonly outcome: Outcome }
   | { readonly entry: FragmentEntry; readonly live: Bitmap | undefined; readonly matches: Begun<Bitmap> }
 
-/** Deletions of fragments being written at once. */
-const writesAtOnce = 8
+/** What follows from the rows that match: an outcome, or that more rows of the fragment are deleted. */
+type Settled = Outcome | Deleted
 
 /** Deletes the rows a predicate holds for: fragments it does not touch are neither read (if their statistics tell) nor written. */
 export function deleteChange(storage: Storage, text: string): Change {
@@ -64,18 +64,16 @@ class Deletion implements Change {
     let rowsDone = 0
     try {
       for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
-        const writing: Promise<Outcome>[] = []
+        const settled: { readonly entry: FragmentEntry; readonly found: Settled }[] = []
         const prepare = (entry: FragmentEntry) => this.#prepare(snapshot, predicate, entry, scan)
         for await (const prepared of ahead(entries, prepare, scan.depth)) {
-          const { written } = await this.#settle(prefix, prepared)
-          writing.push(written)
-          // While the disk takes one fragment's deletions, the next are evaluated.
-          await writing.at(-writesAtOnce)
-          rowsDone += prepared.entry.rows
+          const { entry } = prepared
+          settled.push({ entry, found: await settle(prepared) })
+          rowsDone += entry.rows
           options.onProgress?.({ rowsDone, rowsTotal })
           if (pace.due) await pace.rest()
         }
-        const outcomes = await Promise.all(writing)
+        const outcomes = await this.#outcomesOf(prefix, settled)
         const kept = outcomes.flatMap(({ entry }) => entry ?? [])
         for (const { deleted } of outcomes) affected += deleted
         if (segment === undefined) tail = kept
@@ -128,36 +126,46 @@ class Deletion implements Change {
     return { entry, live, matches }
   }
 
-  /** Waits for what matches, and not for the deletions to be written. */
-  async #settle(prefix: string, prepared: Prepared): Promise<{ readonly written: Promise<Outcome> }> {
-    if ('outcome' in prepared) return { written: Promise.resolve(prepared.outcome) }
-    const { entry, live } = prepared
-    const matches = await prepared.matches()
-    const written = this.#outcome(prefix, entry, live ?? allRows(entry.rows), matches)
-    written.then(
-      (outcome) => this.#outcomes.set(keyOf(entry), outcome),
-      // Whoever waits for it is told.
-      () => {},
-    )
-    return { written }
+  /** Writes the deletions that a group of fragments needs, and remembers what became of each. */
+  async #outcomesOf(
+    prefix: string,
+    settled: readonly { readonly entry: FragmentEntry; readonly found: Settled }[],
+  ): Promise<Outcome[]> {
+    const fresh = settled.flatMap(({ found }) => ('rows' in found ? found : []))
+    const written = (await writeDeletions(this.#storage, prefix, fresh)).values()
+    return settled.map(({ entry, found }) => {
+      const outcome = 'rows' in found ? deleting(entry, written.next().value!) : found
+      this.#outcomes.set(keyOf(entry), outcome)
+      return outcome
+    })
   }
+}
 
-  async #outcome(prefix: string, entry: FragmentEntry, live: Bitmap, matches: Bitmap): Promise<Outcome> {
-    const deleted = allRows(entry.rows)
-    let fresh = 0
-    let left = 0
-    for (let i = 0; i < live.length; i++) {
-      const before = live[i]!
-      const after = before & ~matches[i]!
-      if (after !== before) fresh = 1
-      left |= after
-      deleted[i]! &= ~after
-    }
-    if (fresh === 0) return { entry, deleted: 0 }
-    if (left === 0) return { entry: undefined, deleted: countRows(live) }
-    const deletions = await writeDeletions(this.#storage, prefix, entry.rows, deleted)
-    return { entry: { ...entry, deletions }, deleted: deletions.count - (entry.deletions?.count ?? 0) }
+/** Waits for what matches. */
+async function settle(prepared: Prepared): Promise<Settled> {
+  if ('outcome' in prepared) return prepared.outcome
+  const { entry, live } = prepared
+  return without(entry, live ?? allRows(entry.rows), await prepared.matches())
+}
+
+function without(entry: FragmentEntry, live: Bitmap, matches: Bitmap): Settled {
+  const deleted = allRows(entry.rows)
+  let fresh = 0
+  let left = 0
+  for (let i = 0; i < live.length; i++) {
+    const before = live[i]!
+    const after = before & ~matches[i]!
+    fresh |= before & matches[i]!
+    left |= after
+    deleted[i]! &= ~after
   }
+  if (fresh === 0) return { entry, deleted: 0 }
+  if (left === 0) return { entry: undefined, deleted: countRows(live) }
+  return { rows: entry.rows, deleted }
+}
+
+function deleting(entry: FragmentEntry, deletions: DeletionEntry): Outcome {
+  return { entry: { ...entry, deletions }, deleted: deletions.count - (entry.deletions?.count ?? 0) }
 }
 
 /** A fragment with the rows that were deleted so far. */

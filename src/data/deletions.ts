@@ -1,10 +1,11 @@
 import { bool, type Schema } from '@uwdata/flechette'
 import { makeBatch } from './arrow/batch.ts'
-import { decodeArrow } from './arrow/decode.ts'
 import { encodeArrow } from './arrow/encode.ts'
-import { allRows, type Bitmap, countRows } from './bitmap.ts'
+import { readFooter } from './arrow/ipc-file.ts'
+import { type Bitmap, clearTrailing, countRows, noRows } from './bitmap.ts'
+import { FileParts } from './file-parts.ts'
 import type { DeletionEntry, FragmentPlace } from './manifest.ts'
-import { brokenObject, checksum, readObject, type Storage } from './objects.ts'
+import { brokenObject, readRange, type Storage } from './objects.ts'
 
 const schema: Schema = {
   fields: [
@@ -12,20 +13,37 @@ const schema: Schema = {
   ],
 }
 
-/** Writes the rows of a fragment that are deleted. */
+/** Which of a fragment's rows are deleted. */
+export interface Deleted {
+  readonly rows: number
+  readonly deleted: Bitmap
+}
+
+/**
+ * Writes which rows of some fragments are deleted, and gives an entry for each of them. It is one object for all,
+ * since to make a file lasts as long as to evaluate a million rows.
+ */
 export async function writeDeletions(
   { content, newName }: Storage,
   prefix: string,
-  rows: number,
-  deleted: Bitmap,
-): Promise<DeletionEntry> {
-  const values = new Uint8Array(deleted.buffer, deleted.byteOffset, Math.ceil(rows / 8))
-  const parts = encodeArrow(schema, [[makeBatch(bool(), { length: rows, values })]])
+  fragments: readonly Deleted[],
+): Promise<DeletionEntry[]> {
+  if (fragments.length === 0) return []
+  const batches = fragments.map(({ rows, deleted }) =>
+    makeBatch(bool(), {
+      length: rows,
+      values: new Uint8Array(deleted.buffer, deleted.byteOffset, (rows + 7) >> 3),
+    }),
+  )
+  const file = new FileParts(encodeArrow(schema, [batches]))
+  const { records } = readFooter(file.tail())
   const path = `deletions/${newName()}.arrow`
-  await content.put(prefix + path, parts)
-  let size = 0
-  for (const part of parts) size += part.length
-  return { path, size, crc: checksum(parts), count: countRows(deleted) }
+  await content.put(prefix + path, file.parts)
+  const whole = { path, size: file.size, crc: file.checksum() }
+  return fragments.map(({ deleted }, i) => {
+    const { offset, metadataLength, bodyLength } = records[i]!
+    return { ...whole, bits: file.range(offset + metadataLength, bodyLength), count: countRows(deleted) }
+  })
 }
 
 /** The rows of a fragment that are not deleted; undefined when none is. */
@@ -38,25 +56,18 @@ export async function readLive(
   if (deletions === undefined) return undefined
   const path = prefix + deletions.path
   return cache.get(
-    path,
+    `${path}#${deletions.bits[0]}`,
     (live) => live.byteLength + 256,
     async () => {
-      const bytes = await readObject(content, path, deletions.size, deletions.crc)
-      const table = await decodeArrow(bytes).catch((cause) => {
-        throw brokenObject(path, 'is no Arrow file', { cause })
-      })
-      const batch = table.children[0]?.data[0]
-      if (batch?.type.typeId !== schema.fields[0]!.type.typeId || batch.length !== rows) {
+      const bytes = await readRange(content, path, deletions.bits)
+      const live = noRows(rows)
+      if (bytes.length < live.byteLength - 3) {
         throw brokenObject(path, `does not say of ${rows} rows which of them are deleted`)
       }
-      const live = allRows(rows)
-      const deleted = batch.values as Uint8Array
-      for (let i = 0; i < rows >> 3; i++) {
-        if (deleted[i] !== 0) live[i >> 2]! &= ~(deleted[i]! << ((i & 3) * 8))
-      }
-      for (let i = rows & ~7; i < rows; i++) {
-        if (((deleted[i >> 3]! >> (i & 7)) & 1) === 1) live[i >> 5]! &= ~(1 << (i & 31))
-      }
+      const flags = new Uint8Array(live.buffer)
+      flags.set(bytes.subarray(0, flags.length))
+      for (let q = 0; q < live.length; q++) live[q] = ~live[q]!
+      clearTrailing(live, rows)
       return live
     },
   )

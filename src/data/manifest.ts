@@ -37,11 +37,17 @@ export function rangesOf({
 /** What reading a fragment needs of its entry. */
 export type FragmentPlace = Omit<FragmentEntry, 'statistics'>
 
-/** The rows of a fragment that were deleted: an Arrow file of one boolean column, true where deleted. */
+/**
+ * The rows of a fragment that were deleted. They lie in an Arrow file of one boolean column, true where deleted,
+ * with a record batch for each fragment that the same change took rows from.
+ */
 export interface DeletionEntry {
   readonly path: string
+  /** The whole file's size and CRC-32. */
   readonly size: number
   readonly crc: number
+  /** The values of this fragment's batch. */
+  readonly bits: Range
   readonly count: number
 }
 

@@ -1,5 +1,14 @@
-import { addRow, allRows, type Bitmap, countRows, forEachRow, hasRow, isEmpty, noRows } from './bitmap.ts'
-import { readLive, writeDeletions } from './deletions.ts'
+import {
+  addRow,
+  allRows,
+  type Bitmap,
+  clearTrailing,
+  countRows,
+  forEachRow,
+  hasRow,
+  noRows,
+} from './bitmap.ts'
+import { type Deleted, readLive, writeDeletions } from './deletions.ts'
 import type { FragmentEntry } from './manifest.ts'
 import type { Merged, Source } from './merge.ts'
 import type { Storage } from './objects.ts'
@@ -77,24 +86,34 @@ export class Replacement {
 
   /** The new fragments without the rows marked. */
   async #deleting(deleted: Bitmap): Promise<FragmentEntry[]> {
-    const entries: FragmentEntry[] = []
+    const touched = new Map<FragmentEntry, Deleted>()
+    const kept: FragmentEntry[] = []
     let start = 0
     for (const entry of this.#merged.written) {
-      const part = partOf(deleted, start, entry.rows)
-      start += entry.rows
-      if (isEmpty(part)) entries.push(entry)
-      else if (countRows(part) < entry.rows) {
-        const deletions = await writeDeletions(this.#storage, this.#prefix, entry.rows, part)
-        entries.push({ ...entry, deletions })
-      }
+      const { rows } = entry
+      const part = partOf(deleted, start, rows)
+      start += rows
+      const count = countRows(part)
+      if (count < rows) kept.push(entry)
+      if (count > 0 && count < rows) touched.set(entry, { rows, deleted: part })
     }
-    return entries
+    const written = await writeDeletions(this.#storage, this.#prefix, [...touched.values()])
+    const entries = new Map(
+      [...touched.keys()].map((entry, i) => [entry, { ...entry, deletions: written[i]! }]),
+    )
+    return kept.map((entry) => entries.get(entry) ?? entry)
   }
 }
 
 /** The bits from `start` on, as many as there are rows. */
 function partOf(bitmap: Bitmap, start: number, rows: number): Bitmap {
   const part = noRows(rows)
-  for (let row = 0; row < rows; row++) if (hasRow(bitmap, start + row)) addRow(part, row)
+  const first = start >>> 5
+  const shift = start & 31
+  for (let q = 0; q < part.length; q++) {
+    const next = shift === 0 ? 0 : (bitmap[first + q + 1] ?? 0) << (32 - shift)
+    part[q] = (bitmap[first + q]! >>> shift) | next
+  }
+  clearTrailing(part, rows)
   return part
 }

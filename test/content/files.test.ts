@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fileContent } from '../../src/content/files.ts'
 import { refused } from '../../src/testing/suites/checks.ts'
 import { bytesOf, paths, text } from '../../src/testing/suites/content/trial.ts'
@@ -81,6 +81,32 @@ describe('symbolic links', () => {
     await content.remove('file')
     expect(await readdir(root)).toEqual([])
     expect(await readdir(outside)).toEqual(['secret'])
+  })
+
+  test('do not lead out where a file or folder was before', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    try {
+      const outside = join(directory, 'outside')
+      const root = join(directory, 'root')
+      const content = fileContent(root)
+      await content.put('folder/x', bytesOf('x'))
+      await content.put('folder/y', bytesOf('y'))
+      expect(await text(content, 'folder/x')).toBe('x')
+      await rename(join(root, 'folder'), outside)
+      expect(await content.get('folder/x')).toBeUndefined()
+      await mkdir(join(root, 'folder'))
+      await symlink(join(outside, 'x'), join(root, 'folder', 'x'))
+      await refused(content.get('folder/x'), 'PermissionDenied')
+      await rename(join(root, 'folder'), join(directory, 'other'))
+      await symlink(outside, join(root, 'folder'))
+      // What was found of a folder is believed for a second.
+      vi.advanceTimersByTime(1_001)
+      await refused(content.get('folder/y'), 'PermissionDenied')
+      await refused(content.put('folder/z', bytesOf('z')), 'PermissionDenied')
+      expect((await readdir(outside)).sort()).toEqual(['x', 'y'])
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('may stand for the root and may lead from one place in it to another', async () => {

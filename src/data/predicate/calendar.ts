@@ -54,19 +54,23 @@ function isLeapYear(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 }
 
+/** Integers below are exact as numbers. */
+const safe = 2n ** 53n
 const dayNanoseconds = 86_400_000_000_000n
 
 /** The clock at some nanoseconds from 1970-01-01. */
 export function clockAt(nanoseconds: bigint): Clock {
-  const rest = floorMod(nanoseconds, dayNanoseconds)
-  const date = dateFromDays(Number((nanoseconds - rest) / dayNanoseconds))
-  const seconds = Number(rest / 1_000_000_000n)
+  const whole = floorDiv(nanoseconds, 1_000_000_000n)
+  // Arithmetic of BigInts takes 20 times as long.
+  const isSmall = whole < safe && whole > -safe
+  const days = isSmall ? Math.floor(Number(whole) / 86_400) : Number(floorDiv(whole, 86_400n))
+  const seconds = isSmall ? Number(whole) - days * 86_400 : Number(floorMod(whole, 86_400n))
   return {
-    ...date,
+    ...dateFromDays(days),
     hour: Math.floor(seconds / 3_600),
     minute: Math.floor(seconds / 60) % 60,
     second: seconds % 60,
-    nanosecond: Number(rest % 1_000_000_000n),
+    nanosecond: Number(nanoseconds - whole * 1_000_000_000n),
   }
 }
 
@@ -83,7 +87,8 @@ function floorMod(a: bigint, b: bigint): bigint {
 }
 
 export function floorDiv(a: bigint, b: bigint): bigint {
-  return (a - floorMod(a, b)) / b
+  const quotient = a / b
+  return a < 0n && quotient * b !== a ? quotient - 1n : quotient
 }
 
 /** Nanoseconds in each unit of Arrow times, by its number: seconds, milli-, micro- and nanoseconds. */

@@ -40,4 +40,13 @@ export interface ValueNode extends Traits {
   readonly validRows?: (frame: Frame, need: Bitmap) => Bitmap
   /** The batch the values lie in, and the rows that are not null, when it is a column. */
   readonly located?: (frame: Frame) => { readonly batch: AnyBatch; readonly valid: Bitmap | null }
+  /** Set when it is the same for all values of another expression that lie within a step. */
+  readonly steps?: Steps
+}
+
+/** An expression by another one: its value where `floor(value of arg / step)` is an index. */
+export interface Steps {
+  readonly arg: ValueNode
+  readonly step: number
+  readonly at: (index: number) => number | bigint
 }

@@ -4,6 +4,7 @@ import type { Scalar } from '../plan.ts'
 import { addValidity, validRowsOf } from './column.ts'
 import { eachNeeded } from './each-needed.ts'
 import { Frame, sliceRows } from './frame.ts'
+import { StepTest } from './functions/step-test.ts'
 import { lookUpCodes } from './kernels/compare.ts'
 import { vectorOf } from './load.ts'
 import { type TestNode, type ValueNode, wantTrue } from './node.ts'
@@ -41,26 +42,36 @@ export function valueTestNode(
   { negated, noIsNull = false }: Answers,
 ): TestNode {
   const tables = new WeakMap<object, Uint8Array>()
+  const { steps } = arg
+  const bySteps = steps && StepTest.suits(steps) ? new StepTest(steps, test.scalar) : undefined
   return {
     cost: arg.cost + (test.texts === undefined ? 0 : 3),
     raises: arg.raises,
     test(frame, need, wanted, yes, no) {
       const mark = frame.mark()
-      const vector = arg.vector(frame, need)
       const found = negated ? no : yes
       const missed = negated ? yes : no
-      let asked = need
-      if (vector.valid !== null) {
-        asked = frame.bitmap()
-        intersect(need, vector.valid, asked, frame.words)
+      const of = bySteps && steps?.arg.vector(frame, need)
+      let asked = of && knownRows(frame, of, need)
+      if (of?.kind !== 'longs' || !bySteps!.ask(of, frame.length, asked!, found)) {
+        const vector = arg.vector(frame, need)
+        asked = knownRows(frame, vector, need)
+        if (vector.kind === 'codes') askEntries(frame, vector, test, tables, asked, found)
+        else askRows(frame, vector, test, asked, found)
       }
-      if (vector.kind === 'codes') askEntries(frame, vector, test, tables, asked, found)
-      else askRows(frame, vector, test, asked, found)
       if (noIsNull) missed.fill(0, 0, frame.words)
-      else if (negated || wanted !== wantTrue) subtract(asked, found, missed, frame.words)
+      else if (negated || wanted !== wantTrue) subtract(asked!, found, missed, frame.words)
       frame.release(mark)
     },
   }
+}
+
+/** The rows of `need` that are not null. */
+function knownRows(frame: Frame, { valid }: Vector, need: Bitmap): Bitmap {
+  if (valid === null) return need
+  const known = frame.bitmap()
+  intersect(need, valid, known, frame.words)
+  return known
 }
 
 function askRows(frame: Frame, vector: Vector, test: ValueTest, need: Bitmap, out: Bitmap): void {

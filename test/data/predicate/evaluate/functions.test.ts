@@ -192,6 +192,9 @@ test('parts of dates and times, and times cut to units', () => {
             column,
             live,
           )
+          expectSame(`date_part('${part}', c) NOT IN (${wanted}, ${wanted + 2}, NULL)`, column, live)
+          expectSame(`date_part('${part}', c) IN (${wanted}, ${wanted + 2}, 2023)`, column, live)
+          expectSame(`date_part('${part}', c) BETWEEN 3 AND ${wanted}`, column, live)
           const cut = part === 'doy' || part === 'dow' ? 'quarter' : part
           expectSame(`date_trunc('${cut}', c) > TIMESTAMP '2023-12-01 00:00:00'`, column, live)
         },
@@ -199,6 +202,38 @@ test('parts of dates and times, and times cut to units', () => {
       { numRuns: 12 },
     )
   }
+})
+
+test('times by parts, slice after slice', () => {
+  const minute = 60_000_000n
+  const at = fc.bigInt({ min: -3_000_000n * minute, max: 30_000_000n * minute })
+  const some = fc.tuple(at, fc.bigInt({ min: -400n, max: 400n }))
+  fc.assert(
+    fc.property(
+      fc.array(some, { minLength: 2, maxLength: 4 }),
+      fc.integer({ min: 1, max: 12 }),
+      (runs, month) => {
+        const values = runs.flatMap(([start, step]) =>
+          Array.from({ length: 96 }, (_, i) => (i % 9 === 5 ? null : start + BigInt(i) * step * minute)),
+        )
+        const type = timestamp(TimeUnit.MICROSECOND)
+        const plan = planPredicate(`date_part('month', c) <= ${month}`, {
+          fields: [field('c', type) as Field],
+          metadata: null,
+        })
+        const { select } = evaluator(plan)
+        const rows = { length: values.length, columns: [batchOf(type, values)] }
+        for (let start = 0; start < values.length; start += 96) {
+          const found = [...rowsIn(select(rows, start, start + 96))].map((row) => row + start)
+          const expected = values.flatMap((value, row) =>
+            row >= start && row < start + 96 && isTrue(plan, () => value) ? [row] : [],
+          )
+          expect(found).toEqual(expected)
+        }
+      },
+    ),
+    { numRuns: 25 },
+  )
 })
 
 test('functions of numbers', () => {

@@ -5,8 +5,10 @@ import type { ValueNode } from '../node.ts'
 import type { Vector } from '../vector.ts'
 import { doubleFunction } from './doubles.ts'
 import { listHas } from './list-has.ts'
-import { stepFunction } from './steps.ts'
+import { stepFunction, stepsOf } from './steps.ts'
 import { textLength } from './text-length.ts'
+
+export { stepsOf } from './steps.ts'
 
 /** The values of a call for a slice; undefined when its arguments do not lie in memory as the loop needs it. */
 export type FastCall = (frame: Frame, need: Bitmap) => Vector | undefined
@@ -20,7 +22,7 @@ export function kernelOf(plan: CallPlan, args: readonly ValueNode[]): FastCall |
     case 'double':
       return doubleFunction(plan.function.name, kernel.apply, plan.type, args[0]!)
     case 'step':
-      return stepFunction(plan, kernel.step, args[0]!)
+      return stepFunction(plan.type, stepsOf(plan, args)!)
     case 'listHas':
       return listHas(plan.type, kernel.item, args[0]!, args[1]!)
     default:

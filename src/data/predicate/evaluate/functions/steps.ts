@@ -1,27 +1,32 @@
-import { Type } from '@uwdata/flechette'
+import { type DataType, Type } from '@uwdata/flechette'
 import { type Bitmap, hasRow } from '../../../bitmap.ts'
 import type { CallPlan } from '../../plan.ts'
 import type { Frame } from '../frame.ts'
 import { halvesOf } from '../kernels/compare.ts'
 import { compile } from '../kernels/compile.ts'
-import type { ValueNode } from '../node.ts'
+import type { Steps, ValueNode } from '../node.ts'
 import { isLong } from '../scalar.ts'
 import type { NumberArray, Numbers, Vector } from '../vector.ts'
 import type { FastCall } from './index.ts'
 import { StepTable } from './step-table.ts'
 
+/** What a call is by steps of its argument, if it is. */
+export function stepsOf(plan: CallPlan, args: readonly ValueNode[]): Steps | undefined {
+  const { kernel, evaluate } = plan.function
+  if (kernel?.kind !== 'step') return undefined
+  const step = Number(kernel.step)
+  const at = isLong(plan.args[0]!.type)
+    ? (index: number) => evaluate(BigInt(index) * kernel.step)
+    : (index: number) => evaluate(index * step)
+  return { arg: args[0]!, step, at: at as Steps['at'] }
+}
+
 /**
  * A function that is the same for all values within a step, such as a day: called once for each step from the
  * least to the greatest, then looked up. 8 ns a row, with the comparison.
  */
-export function stepFunction(plan: CallPlan, wideStep: bigint, arg: ValueNode): FastCall {
-  const { type } = plan
-  const { evaluate } = plan.function
-  const step = Number(wideStep)
-  const takesLong = isLong(plan.args[0]!.type)
-  const table = new StepTable(
-    (index) => evaluate(takesLong ? BigInt(index) * wideStep : index * step) as number | bigint,
-  )
+export function stepFunction(type: DataType, { arg, step, at }: Steps): FastCall {
+  const table = new StepTable(at)
   return (frame, need) => {
     const vector = arg.vector(frame, need)
     if (vector.kind !== 'longs' && vector.kind !== 'numbers') return undefined
