@@ -23,13 +23,14 @@ export const createNamespace = operation({
   request: v.object({
     ...requestFields,
     id: identifier,
-    mode: v.optional(choice('Create', 'ExistOk', 'Overwrite')),
-    properties: v.optional(stringMap),
+    mode: v.nullish(choice('Create', 'ExistOk', 'Overwrite')),
+    properties: v.nullish(stringMap),
   }),
   response: v.object({ ...changeFields, properties: v.optional(stringMap) }),
   errors: ['NamespaceNotFound', 'NamespaceAlreadyExists', 'ConcurrentModification'],
   changes: true,
-  run: async (core, { id, mode = 'Create', properties = {} }) => {
+  run: async (core, { id, mode, properties: given }) => {
+    const properties = given ?? {}
     if (id.length === 0) {
       throw new CatalogError(
         'NamespaceAlreadyExists',

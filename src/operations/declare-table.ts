@@ -14,7 +14,7 @@ export const declareTableRequest = v.object({
   ...requestFields,
   id: tableIdentifier,
   location: v.nullish(text),
-  vend_credentials: v.optional(flag),
+  vend_credentials: v.nullish(flag),
   properties: v.nullish(stringMap),
 })
 

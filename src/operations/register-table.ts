@@ -13,7 +13,7 @@ const request = v.object({
   ...requestFields,
   id: tableIdentifier,
   location: text,
-  mode: v.optional(choice('Create', 'Overwrite')),
+  mode: v.nullish(choice('Create', 'Overwrite')),
   properties: v.nullish(stringMap),
 })
 
@@ -34,7 +34,7 @@ export const registerTable = operation({
 
 async function register(
   core: Core,
-  { id, location: given, mode = 'Create', properties }: v.InferOutput<typeof request>,
+  { id, location: given, mode, properties }: v.InferOutput<typeof request>,
 ) {
   const location = checkLocation(core.places, given)
   const internalId = core.newId()

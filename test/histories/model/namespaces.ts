@@ -3,7 +3,8 @@ import { forget, requireFree } from './tables.ts'
 import type { Request } from './types.ts'
 
 export const namespaces = {
-  createNamespace(state: State, { id, mode, properties = {} }: Request<'createNamespace'>) {
+  createNamespace(state: State, { id, mode, properties: given }: Request<'createNamespace'>) {
+    const properties = given ?? {}
     if (id.length === 0) throw new Refused('NamespaceAlreadyExists')
     const parent = findNamespace(state, id.slice(0, -1))
     const existing = lookUp(state, id)
