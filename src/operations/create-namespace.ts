@@ -40,7 +40,7 @@ export const createNamespace = operation({
     const internalId = core.newId()
     let dropped: string[] = []
     const response = await commit(core, 'CreateNamespace', id, (change) => {
-      const { writer, now } = change
+      const { writer, now, concerns } = change
       dropped = []
       const parent = findNamespace(writer, id.slice(0, -1))
       const name = id.at(-1)!
@@ -54,6 +54,7 @@ export const createNamespace = operation({
       } else {
         requireFreeName(writer, parent, id, 'NamespaceAlreadyExists')
       }
+      concerns(internalId)
       writer.put(keys.namespaceName(parent, name), internalId)
       writer.put(keys.namespace(internalId), {
         v: recordFormat,

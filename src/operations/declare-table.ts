@@ -84,7 +84,7 @@ export function prepareDeclaration(
 /** Declares the table within a change. */
 export function declare(
   core: Core,
-  { writer, now }: Change,
+  { writer, now, concerns }: Change,
   { id, internalId, location, properties }: Declaration,
 ) {
   const parent = findNamespace(writer, id.slice(0, -1))
@@ -99,6 +99,7 @@ export function declare(
     main: { latest: null, last: null },
     registered: false,
   }
+  concerns(internalId)
   putTable(writer, internalId, record)
   return { location: locationOf(core.places, internalId, record), properties, ...managedVersioning(core) }
 }

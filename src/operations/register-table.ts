@@ -39,7 +39,8 @@ async function register(
   const location = checkLocation(core.places, given)
   const internalId = core.newId()
   const remembered = await readRegistration(core, location)
-  return commitDeregistering(core, 'RegisterTable', id, ({ writer, now }, takeOut) => {
+  return commitDeregistering(core, 'RegisterTable', id, ({ writer, now, concerns }, takeOut) => {
+    concerns(internalId)
     const parent = findNamespace(writer, id.slice(0, -1))
     const existing = mode === 'Overwrite' ? lookUpTable(writer, id) : undefined
     const isSame = existing && locationOf(core.places, existing.id, existing.record) === location

@@ -104,6 +104,51 @@ eachCatalog((open) => {
       }
     })
 
+    it('is found by the name its table has now, and not by that of another table', async () => {
+      const catalog = await open()
+      const found = (table: string, transaction: string | undefined) =>
+        catalog.describeTransaction({ id: [table, transaction!] })
+      const declared = (await catalog.declareTable({ id })).transaction_id
+      const inserted = (await catalog.insertIntoTable({ id, data: numbered(1) })).transaction_id
+      const tagged = (await catalog.createTableTag({ id, tag: 'x', version: 1 })).transaction_id
+      await catalog.declareTable({ id: ['other'] })
+      const renamed = (await catalog.renameTable({ id, new_table_name: 'u' })).transaction_id
+      for (const transaction of [declared, inserted, tagged, renamed]) {
+        await found('u', transaction)
+        // Nothing else has the old name yet.
+        await found('t', transaction)
+        await fails(found('other', transaction), 'TransactionNotFound', 'of other')
+      }
+      const created = (await catalog.createTable({ id, data: numbered(1) })).transaction_id
+      await found('t', created)
+      await fails(found('t', renamed), 'TransactionNotFound', 'of t')
+      await fails(found('u', created), 'TransactionNotFound', 'of u')
+      await fails(
+        catalog.alterTransaction({
+          id: ['u', created!],
+          actions: [{ setPropertyAction: { key: 'a', value: 'b' } }],
+        }),
+        'TransactionNotFound',
+        'of u',
+      )
+    })
+
+    it('is found by the name its namespace has; that of a batch by any', async () => {
+      const catalog = await open()
+      const made = (await catalog.createNamespace({ id: ['n'] })).transaction_id!
+      await catalog.createNamespace({ id: ['m'] })
+      await catalog.describeTransaction({ id: ['n', made] })
+      await fails(catalog.describeTransaction({ id: ['m', made] }), 'TransactionNotFound', 'of m')
+      const { transaction_id } = await catalog.batchCommitTables({
+        operations: [{ declare_table: { id: ['n', 't'] } }, { declare_table: { id: ['m', 't'] } }],
+      })
+      for (const name of ['n', 'm']) await catalog.describeTransaction({ id: [name, 't', transaction_id!] })
+      await catalog.dropNamespace({ id: ['n'], behavior: 'Cascade' })
+      await catalog.describeTransaction({ id: ['n', made] })
+      await catalog.createNamespace({ id: ['n'] })
+      await fails(catalog.describeTransaction({ id: ['n', made] }), 'TransactionNotFound', 'of n')
+    })
+
     it('fails for an id it does not know', async () => {
       const catalog = await open()
       for (const unknown of ['x', '__proto__', '01M7WD23HXSQAFYYJM8CKKHQT4', '\u{1F6EB}']) {
