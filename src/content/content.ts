@@ -17,7 +17,11 @@ export interface Content {
   put(path: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<void>
   /** The object's bytes, or those from `start` up to `end`. Undefined when there is no such object. */
   get(path: string, range?: { readonly start: number; readonly end: number }): Promise<Uint8Array | undefined>
-  /** All objects whose path begins with `prefix` (which ends in a slash or is empty), in no given order. */
+  /**
+   * All objects whose path begins with `prefix` (which ends in a slash or is empty), in no given order. What a
+   * `put` under way, or one that was cut off, has written so far may be listed too, under a path of its own
+   * that ends in `.partial`; `remove` takes it away like an object.
+   */
   list(
     prefix: string,
   ): AsyncIterable<{ readonly path: string; readonly size: number; readonly modified: number }>

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { crc32 } from 'node:zlib'
+import * as sealed from '../model/sealed-json.ts'
 import { brokenObject, type Range } from './objects.ts'
 import type { StoredStatistics } from './stored-statistics.ts'
 import type { ManifestRef } from './table-engine.ts'
@@ -81,13 +81,9 @@ export interface ManifestBody extends Totals {
 export type Kind = 'manifest' | 'segment'
 const formatVersion = 1
 
-/**
- * The text of a JSON body with its kind, format and checksum in front:
- * `{"tabularium":"manifest","format":1,"crc32":"…","body":…}`.
- */
+/** The bytes of a JSON object of a table, with its checksum. */
 export function seal(kind: Kind, text: string): Uint8Array {
-  const sum = crc32(text).toString(16).padStart(8, '0')
-  return Buffer.from(`{"tabularium":"${kind}","format":${formatVersion},"crc32":"${sum}","body":${text}}`)
+  return sealed.seal(kind, formatVersion, text)
 }
 
 const texts = new WeakMap<FragmentEntry, string>()
@@ -112,8 +108,6 @@ export function manifestText({ tail, ...rest }: ManifestBody): string {
   return `${JSON.stringify(rest).slice(0, -1)},"tail":${entriesText(tail)}}`
 }
 
-const front = /^\{"tabularium":"([a-z]+)","format":(\d+),"crc32":"([0-9a-f]{8})","body":/
-
 /** The body of what `seal` gave. Anything else is `InvalidTableState`. */
 export function unseal<T>(
   kind: Kind,
@@ -121,22 +115,12 @@ export function unseal<T>(
   bytes: Uint8Array,
   ref: { size: number; etag: string },
 ): T {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const header = front.exec(buffer.toString('latin1', 0, 128))
-  if (header?.[1] !== kind) throw brokenObject(path, `is no ${kind} of a table`)
-  if (Number(header[2]) > formatVersion) {
-    throw brokenObject(
-      path,
-      `has format ${header[2]}, which a newer version of tabularium wrote; this one reads up to ${formatVersion}`,
-    )
-  }
-  const body = buffer.subarray(header[0].length, -1)
-  if (crc32(body) !== Number.parseInt(header[3]!, 16))
-    throw brokenObject(path, 'is damaged: its checksum is wrong')
+  const found = sealed.unseal(kind, formatVersion, bytes)
+  if ('fault' in found) throw brokenObject(path, found.fault)
   if (bytes.length !== ref.size || (ref.etag !== '' && etagOf(bytes) !== ref.etag)) {
     throw brokenObject(path, 'is not the one that was committed')
   }
-  return JSON.parse(body.toString()) as T
+  return found.body as T
 }
 
 /** What tells the bytes from any others: the first half of their SHA-256, in hex. */

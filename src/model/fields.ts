@@ -185,19 +185,32 @@ function fold(word: string): string {
   return word.replaceAll('_', '').toLowerCase()
 }
 
+export interface Identity {
+  readonly api_key?: string
+  readonly auth_token?: string
+}
+
 /** Who asks, as the body says. It is shown to the `authorize` hook and authenticates nobody by itself. */
-export const identity = v.object(
-  { api_key: v.optional(text), auth_token: v.optional(text) },
-  'must be an object with api_key or auth_token',
+export const identity = v.pipe(
+  v.object(
+    { api_key: v.nullish(text), auth_token: v.nullish(text) },
+    'must be an object with api_key or auth_token',
+  ),
+  v.transform(
+    ({ api_key, auth_token }): Identity => ({
+      ...(api_key != null && { api_key }),
+      ...(auth_token != null && { auth_token }),
+    }),
+  ),
 )
 
 /** Whatever caller and implementation want to tell each other. */
 export const context = stringMap
 
-/** What every request may carry. */
+/** What every request may carry. As in all that a request may leave out, null counts as absent. */
 export const requestFields = {
-  identity: v.optional(identity),
-  context: v.optional(context),
+  identity: v.nullish(identity),
+  context: v.nullish(context),
 }
 
 /** What every response may carry. */

@@ -3,9 +3,8 @@ import { CatalogError } from '../errors.ts'
 import { branch, changeFields, requestFields, tableIdentifier, version } from '../model/fields.ts'
 import { formatIdentifier } from '../model/identifier.ts'
 import { keys, type TagRecord, type VersionRecord } from '../store/records.ts'
-import { type Change, commit, unchanged } from './support/commit.ts'
+import { type Change, commit, findTableToChange, unchanged } from './support/commit.ts'
 import { operation } from './support/operation.ts'
-import { findTable } from './support/resolve.ts'
 import { headOf, onBranch, putHead } from './support/versions.ts'
 
 const endVersion = v.pipe(
@@ -50,10 +49,11 @@ export const batchDeleteTableVersions = operation({
 
 /** Deletes the ranges within a change and answers how many versions went. */
 export function deleteVersions(
-  { writer }: Change,
+  change: Change,
   { id, branch, ranges }: Pick<v.InferOutput<typeof deleteVersionsRequest>, 'id' | 'branch' | 'ranges'>,
 ): number {
-  const table = findTable(writer, id)
+  const { writer } = change
+  const table = findTableToChange(change, id)
   const head = headOf(writer, id, table, branch)
   const prefix = keys.versions(table.id, branch)
   const doomed = new Set<number>()

@@ -23,13 +23,14 @@ export const createNamespace = operation({
   request: v.object({
     ...requestFields,
     id: identifier,
-    mode: v.optional(choice('Create', 'ExistOk', 'Overwrite')),
-    properties: v.optional(stringMap),
+    mode: v.nullish(choice('Create', 'ExistOk', 'Overwrite')),
+    properties: v.nullish(stringMap),
   }),
   response: v.object({ ...changeFields, properties: v.optional(stringMap) }),
   errors: ['NamespaceNotFound', 'NamespaceAlreadyExists', 'ConcurrentModification'],
   changes: true,
-  run: async (core, { id, mode = 'Create', properties = {} }) => {
+  run: async (core, { id, mode, properties: given }) => {
+    const properties = given ?? {}
     if (id.length === 0) {
       throw new CatalogError(
         'NamespaceAlreadyExists',
@@ -39,7 +40,7 @@ export const createNamespace = operation({
     const internalId = core.newId()
     let dropped: string[] = []
     const response = await commit(core, 'CreateNamespace', id, (change) => {
-      const { writer, now } = change
+      const { writer, now, concerns } = change
       dropped = []
       const parent = findNamespace(writer, id.slice(0, -1))
       const name = id.at(-1)!
@@ -53,6 +54,7 @@ export const createNamespace = operation({
       } else {
         requireFreeName(writer, parent, id, 'NamespaceAlreadyExists')
       }
+      concerns(internalId)
       writer.put(keys.namespaceName(parent, name), internalId)
       writer.put(keys.namespace(internalId), {
         v: recordFormat,

@@ -3,9 +3,8 @@ import { CatalogError } from '../errors.ts'
 import { branch, changeFields, newBranch, requestFields, tableIdentifier, version } from '../model/fields.ts'
 import { formatIdentifier, quote } from '../model/identifier.ts'
 import { type BranchRecord, keys, recordFormat } from '../store/records.ts'
-import { commit } from './support/commit.ts'
+import { commit, findTableToChange } from './support/commit.ts'
 import { operation } from './support/operation.ts'
-import { findTable } from './support/resolve.ts'
 import { findVersion } from './support/versions.ts'
 
 /**
@@ -27,8 +26,9 @@ export const createTableBranch = operation({
   errors: ['TableNotFound', 'TableBranchAlreadyExists', 'TableBranchNotFound', 'TableVersionNotFound'],
   changes: true,
   run: (core, { id, name, from_branch, from_version }) =>
-    commit(core, 'CreateTableBranch', id, ({ writer, now }) => {
-      const table = findTable(writer, id)
+    commit(core, 'CreateTableBranch', id, (change) => {
+      const { writer, now } = change
+      const table = findTableToChange(change, id)
       if (writer.get(keys.branch(table.id, name))) {
         throw new CatalogError(
           'TableBranchAlreadyExists',

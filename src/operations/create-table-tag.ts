@@ -3,9 +3,8 @@ import { CatalogError } from '../errors.ts'
 import { branch, changeFields, newTag, requestFields, tableIdentifier, version } from '../model/fields.ts'
 import { formatIdentifier, quote } from '../model/identifier.ts'
 import { keys, recordFormat, type TagRecord } from '../store/records.ts'
-import { commit } from './support/commit.ts'
+import { commit, findTableToChange } from './support/commit.ts'
 import { operation } from './support/operation.ts'
-import { findTable } from './support/resolve.ts'
 import { findVersion } from './support/versions.ts'
 
 /** Creates a tag: a name for one version of a table, which then cannot be deleted. */
@@ -17,8 +16,9 @@ export const createTableTag = operation({
   errors: ['TableNotFound', 'TableTagAlreadyExists', 'TableVersionNotFound', 'TableBranchNotFound'],
   changes: true,
   run: (core, { id, tag, version, branch }) =>
-    commit(core, 'CreateTableTag', id, ({ writer }) => {
-      const table = findTable(writer, id)
+    commit(core, 'CreateTableTag', id, (change) => {
+      const { writer } = change
+      const table = findTableToChange(change, id)
       const existing = writer.get<TagRecord>(keys.tag(table.id, tag))
       if (existing) {
         throw new CatalogError(

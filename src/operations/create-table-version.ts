@@ -12,9 +12,8 @@ import {
 } from '../model/fields.ts'
 import { formatIdentifier } from '../model/identifier.ts'
 import { keys, recordFormat, type VersionRecord } from '../store/records.ts'
-import { type Change, commit, unchanged } from './support/commit.ts'
+import { type Change, commit, findTableToChange, unchanged } from './support/commit.ts'
 import { operation } from './support/operation.ts'
-import { findTable } from './support/resolve.ts'
 import { headOf, onBranch, putVersion, toTableVersion } from './support/versions.ts'
 
 /** A version to create, as single requests, batches and mixed batches give it. */
@@ -59,8 +58,9 @@ export const createTableVersion = operation({
 })
 
 /** Creates the version within a change; `created` is false when the same record was there already. */
-export function createVersion({ writer, transactionId, now }: Change, entry: VersionEntry) {
-  const table = findTable(writer, entry.id)
+export function createVersion(change: Change, entry: VersionEntry) {
+  const { writer, transactionId, now } = change
+  const table = findTableToChange(change, entry.id)
   const head = headOf(writer, entry.id, table, entry.branch)
   const wanted = toRecord(entry, transactionId, now)
   const existing = writer.get<VersionRecord>(keys.version(table.id, entry.branch, entry.version))

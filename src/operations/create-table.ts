@@ -144,29 +144,35 @@ async function create(
   let isUnused = true
   let replaced: string[] = []
   try {
-    return await runLong(core, options, 'CreateTable', id, async (transaction, work) => {
-      const snapshot = await engine.create(place.prefix, rows, { ...work, version: 1 })
-      work.signal?.throwIfAborted()
-      const kept = await transaction.commit<{ existing?: FoundTable }>((change) => {
-        const { writer, now, transactionId } = change
-        replaced = []
-        const existing = lookUpTable(writer, id)
-        if (existing && existing.id !== foreign?.id && isDeclared(existing)) throw new Overtaken(id)
-        if (existing && mode === 'ExistOk') return { existing }
-        const parent = findNamespace(writer, id.slice(0, -1))
-        if (existing && mode === 'Overwrite')
-          replaced = [dropRecords(core, change, existing.id, existing.record)]
-        else requireFreeName(writer, parent, id, 'TableAlreadyExists')
-        if (record.location !== null) claimLocation(core.places, writer, record.location, internalId)
-        const table = { id: internalId, record: { ...record, parent, created_at: now } }
-        putTable(writer, internalId, table.record)
-        putVersion(writer, table, '', 1, versionOf(snapshot, transactionId, now))
-        return {}
-      })
-      if (kept?.existing) return describeExisting(core, kept.existing)
-      isUnused = false
-      return { location, version: 1, properties, transaction_id: transaction.id }
-    })
+    return await runLong(
+      core,
+      options,
+      { operation: 'CreateTable', subject: id },
+      async (transaction, work) => {
+        const snapshot = await engine.create(place.prefix, rows, { ...work, version: 1 })
+        work.signal?.throwIfAborted()
+        const kept = await transaction.commit<{ existing?: FoundTable }>((change) => {
+          const { writer, now, transactionId, concerns } = change
+          replaced = []
+          const existing = lookUpTable(writer, id)
+          if (existing && existing.id !== foreign?.id && isDeclared(existing)) throw new Overtaken(id)
+          if (existing && mode === 'ExistOk') return { existing }
+          const parent = findNamespace(writer, id.slice(0, -1))
+          if (existing && mode === 'Overwrite')
+            replaced = [dropRecords(core, change, existing.id, existing.record)]
+          else requireFreeName(writer, parent, id, 'TableAlreadyExists')
+          if (record.location !== null) claimLocation(core.places, writer, record.location, internalId)
+          const table = { id: internalId, record: { ...record, parent, created_at: now } }
+          concerns(internalId)
+          putTable(writer, internalId, table.record)
+          putVersion(writer, table, '', 1, versionOf(snapshot, transactionId, now))
+          return {}
+        })
+        if (kept?.existing) return describeExisting(core, kept.existing)
+        isUnused = false
+        return { location, version: 1, properties, transaction_id: transaction.id }
+      },
+    )
   } finally {
     if (isUnused) await removePlace(place)
     else await removeContent(core, replaced)

@@ -14,7 +14,7 @@ export const declareTableRequest = v.object({
   ...requestFields,
   id: tableIdentifier,
   location: v.nullish(text),
-  vend_credentials: v.optional(flag),
+  vend_credentials: v.nullish(flag),
   properties: v.nullish(stringMap),
 })
 
@@ -86,7 +86,7 @@ export function prepareDeclaration(
 /** Declares the table within a change. */
 export function declare(
   core: Core,
-  { writer, now }: Change,
+  { writer, now, concerns }: Change,
   { id, internalId, location, properties }: Declaration,
 ): DeclaredTable {
   const parent = findNamespace(writer, id.slice(0, -1))
@@ -101,6 +101,7 @@ export function declare(
     main: { latest: null, last: null },
     registered: false,
   }
+  concerns(internalId)
   putTable(writer, internalId, record)
   const declared: DeclaredTable = { location: locationOf(core.places, internalId, record), properties }
   // Tells clients to keep versions through the catalog, when it is set up so.

@@ -3,9 +3,8 @@ import { CatalogError } from '../errors.ts'
 import { branch, changeFields, requestFields, tableIdentifier } from '../model/fields.ts'
 import { formatIdentifier, quote } from '../model/identifier.ts'
 import { keys, type TagRecord } from '../store/records.ts'
-import { commit } from './support/commit.ts'
+import { commit, findTableToChange } from './support/commit.ts'
 import { operation } from './support/operation.ts'
-import { findTable } from './support/resolve.ts'
 import { findBranch } from './support/versions.ts'
 
 /** Deletes a branch with its versions. A branch that a tag points to refuses. */
@@ -27,8 +26,9 @@ export const deleteTableBranch = operation({
   errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState'],
   changes: true,
   run: (core, { id, name }) =>
-    commit(core, 'DeleteTableBranch', id, ({ writer }) => {
-      const table = findTable(writer, id)
+    commit(core, 'DeleteTableBranch', id, (change) => {
+      const { writer } = change
+      const table = findTableToChange(change, id)
       findBranch(writer, id, table.id, name)
       for (const { key, value } of writer.range<TagRecord>({ prefix: keys.tags(table.id) })) {
         if (value.branch !== name) continue

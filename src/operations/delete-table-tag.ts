@@ -1,9 +1,8 @@
 import * as v from 'valibot'
 import { changeFields, requestFields, tableIdentifier, text } from '../model/fields.ts'
 import { keys } from '../store/records.ts'
-import { commit } from './support/commit.ts'
+import { commit, findTableToChange } from './support/commit.ts'
 import { operation } from './support/operation.ts'
-import { findTable } from './support/resolve.ts'
 import { findTag } from './support/versions.ts'
 
 /** Deletes a tag; the version it named stays. */
@@ -15,8 +14,9 @@ export const deleteTableTag = operation({
   errors: ['TableNotFound', 'TableTagNotFound'],
   changes: true,
   run: (core, { id, tag }) =>
-    commit(core, 'DeleteTableTag', id, ({ writer }) => {
-      const table = findTable(writer, id)
+    commit(core, 'DeleteTableTag', id, (change) => {
+      const { writer } = change
+      const table = findTableToChange(change, id)
       findTag(writer, id, table.id, tag)
       writer.remove(keys.tag(table.id, tag))
       return {}

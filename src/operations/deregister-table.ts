@@ -1,12 +1,11 @@
 import * as v from 'valibot'
 import { changeFields, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
-import type { Change } from './support/commit.ts'
+import { type Change, findTableToChange } from './support/commit.ts'
 import type { Core } from './support/core.ts'
 import { operation } from './support/operation.ts'
 import { locationOf } from './support/places.ts'
 import { commitDeregistering, type Deregister } from './support/registration.ts'
-import { findTable } from './support/resolve.ts'
 
 export const deregisterTableRequest = v.object({ ...requestFields, id: tableIdentifier })
 
@@ -40,8 +39,8 @@ export const deregisterTable = operation({
 })
 
 /** Deregisters the table within a change. */
-export function deregister(core: Core, { writer }: Change, takeOut: Deregister, id: Identifier) {
-  const table = findTable(writer, id)
+export function deregister(core: Core, change: Change, takeOut: Deregister, id: Identifier) {
+  const table = findTableToChange(change, id)
   takeOut(table)
   return {
     id: [...id],

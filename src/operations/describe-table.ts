@@ -30,7 +30,7 @@ const request = v.object({
   with_table_uri: v.nullish(flag),
   load_detailed_metadata: v.nullish(flag),
   check_declared: v.nullish(flag),
-  vend_credentials: v.optional(flag),
+  vend_credentials: v.nullish(flag),
 })
 
 /** A field of a table's schema in JSON form, its type by the name Lance gives it. */

@@ -20,8 +20,8 @@ export const dropNamespace = operation({
   request: v.object({
     ...requestFields,
     id: identifier,
-    mode: v.optional(choice('Fail', 'Skip')),
-    behavior: v.optional(choice('Restrict', 'Cascade')),
+    mode: v.nullish(choice('Fail', 'Skip')),
+    behavior: v.nullish(choice('Restrict', 'Cascade')),
   }),
   response: v.object({
     ...responseFields,
@@ -30,14 +30,15 @@ export const dropNamespace = operation({
   }),
   errors: ['NamespaceNotFound', 'NamespaceNotEmpty', 'ConcurrentModification'],
   changes: true,
-  run: async (core, { id, mode = 'Fail', behavior = 'Restrict' }) => {
+  run: async (core, { id, mode, behavior }) => {
     if (id.length === 0) throw invalid('The root namespace cannot be dropped; give the id of one below it.')
     let dropped: string[] = []
     const { transaction_id, ...response } = await commit(core, 'DropNamespace', id, (change) => {
-      const { writer } = change
+      const { writer, concerns } = change
       dropped = []
       if (mode === 'Skip' && lookUpNamespace(writer, id) === undefined) return unchanged({})
       const internalId = findNamespace(writer, id)
+      concerns(internalId)
       const { parent, name, properties } = namespaceRecord(writer, internalId)
       if (behavior === 'Cascade') {
         dropped = dropEverythingIn(core, change, internalId)

@@ -1,10 +1,9 @@
 import * as v from 'valibot'
 import { changeFields, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
-import { commit } from './support/commit.ts'
+import { commit, findTableToChange } from './support/commit.ts'
 import { removeContent } from './support/content.ts'
 import { dropTable as dropRecords } from './support/drop.ts'
 import { operation } from './support/operation.ts'
-import { findTable } from './support/resolve.ts'
 
 /**
  * Drops a table: its name, and its content when that lies within the catalog's reach. To keep the content,
@@ -19,7 +18,7 @@ export const dropTable = operation({
   changes: true,
   run: async (core, { id }) => {
     const response = await commit(core, 'DropTable', id, (change) => {
-      const table = findTable(change.writer, id)
+      const table = findTableToChange(change, id)
       const location = dropRecords(core, change, table.id, table.record)
       return { id: [...id], location, properties: table.record.properties }
     })

@@ -1,17 +1,8 @@
 import * as v from 'valibot'
-import {
-  limit,
-  pageToken,
-  requestFields,
-  responseFields,
-  tableIdentifier,
-  text,
-  version,
-} from '../model/fields.ts'
+import { pageToken, responseFields, text, version } from '../model/fields.ts'
 import { type BranchRecord, keys, type VersionRecord } from '../store/records.ts'
+import { listNamed, listNamedRequest } from './support/named-parts.ts'
 import { always, operation } from './support/operation.ts'
-import { pageOfEntries, readPage } from './support/paging.ts'
-import { findTable } from './support/resolve.ts'
 
 const branchContents = v.object({
   parentBranch: v.optional(text),
@@ -25,45 +16,30 @@ const branchContents = v.object({
 export const listTableBranches = operation({
   name: 'listTableBranches',
   summary: 'List the branches of a table.',
-  request: v.object({
-    ...requestFields,
-    id: tableIdentifier,
-    page_token: pageToken,
-    limit: v.nullish(limit),
-  }),
+  request: listNamedRequest,
   response: v.object({ ...responseFields, branches: v.record(text, branchContents), page_token: pageToken }),
   errors: ['TableNotFound'],
   changes: false,
   isFromStore: always,
-  run: async (core, { id, page_token, limit }) => {
-    const { items, ...more } = await readPage(
+  run: async (core, request) => {
+    const { named, ...more } = await listNamed<BranchRecord, v.InferOutput<typeof branchContents>>(
       core,
-      { listing: ['branches', id], page_token, limit },
-      (reader, after, size) => {
-        const table = findTable(reader, id)
-        return pageOfEntries<BranchRecord, [string, v.InferOutput<typeof branchContents>]>(
-          reader,
-          keys.branches(table.id),
-          after,
-          size,
-          ({ key, value }) => {
-            const name = String(key[2])
-            const latest = value.head.latest
-            const head =
-              latest === null ? undefined : reader.get<VersionRecord>(keys.version(table.id, name, latest))
-            const contents = {
-              parentVersion: value.parent_version,
-              createAt: Math.floor(value.created_at / 1000),
-              manifestSize: head?.manifest_size ?? 0,
-            }
-            return [
-              name,
-              value.parent_branch === '' ? contents : { parentBranch: value.parent_branch, ...contents },
-            ]
-          },
-        )
+      request,
+      {
+        listing: 'branches',
+        prefix: keys.branches,
+        describe: (reader, table, name, { head: { latest }, parent_branch, parent_version, created_at }) => {
+          const head =
+            latest === null ? undefined : reader.get<VersionRecord>(keys.version(table, name, latest))
+          const contents = {
+            parentVersion: parent_version,
+            createAt: Math.floor(created_at / 1000),
+            manifestSize: head?.manifest_size ?? 0,
+          }
+          return parent_branch === '' ? contents : { parentBranch: parent_branch, ...contents }
+        },
       },
     )
-    return { branches: Object.fromEntries(items), ...more }
+    return { branches: named, ...more }
   },
 })

@@ -31,7 +31,7 @@ export const listTablesFields = {
   /** Whether tables that are only declared are listed; true when absent. */
   include_declared: v.nullish(flag),
   /** What joins the names of an identifier: 1 to 8 characters, `$` when absent. */
-  delimiter: v.optional(text),
+  delimiter: v.nullish(text),
 }
 
 const request = v.object({

@@ -1,6 +1,14 @@
 import * as v from 'valibot'
 import { CatalogError, invalid } from '../errors.ts'
-import { branch, requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
+import {
+  branch,
+  flag,
+  requestFields,
+  responseFields,
+  tableIdentifier,
+  text,
+  version,
+} from '../model/fields.ts'
 import { operation } from './support/operation.ts'
 import { openVersion, whileThere } from './support/rows.ts'
 
@@ -49,10 +57,10 @@ export const queryTable = operation({
     offset: v.nullish(rowCount),
     version: v.nullish(version),
     branch,
-    vector: v.optional(v.unknown()),
-    full_text_query: v.optional(v.unknown()),
-    order_by: v.optional(v.unknown()),
-    with_row_id: v.nullish(v.boolean('must be true or false')),
+    vector: v.nullish(v.unknown()),
+    full_text_query: v.nullish(v.unknown()),
+    order_by: v.nullish(v.unknown()),
+    with_row_id: v.nullish(flag),
   }),
   response: v.object({
     ...responseFields,

@@ -13,7 +13,7 @@ const request = v.object({
   ...requestFields,
   id: tableIdentifier,
   location: text,
-  mode: v.optional(choice('Create', 'Overwrite')),
+  mode: v.nullish(choice('Create', 'Overwrite')),
   properties: v.nullish(stringMap),
 })
 
@@ -34,12 +34,13 @@ export const registerTable = operation({
 
 async function register(
   core: Core,
-  { id, location: given, mode = 'Create', properties }: v.InferOutput<typeof request>,
+  { id, location: given, mode, properties }: v.InferOutput<typeof request>,
 ) {
   const location = checkLocation(core.places, given)
   const internalId = core.newId()
   const remembered = await readRegistration(core, location)
-  return commitDeregistering(core, 'RegisterTable', id, ({ writer, now }, takeOut) => {
+  return commitDeregistering(core, 'RegisterTable', id, ({ writer, now, concerns }, takeOut) => {
+    concerns(internalId)
     const parent = findNamespace(writer, id.slice(0, -1))
     const existing = mode === 'Overwrite' ? lookUpTable(writer, id) : undefined
     const isSame = existing && locationOf(core.places, existing.id, existing.record) === location

@@ -2,9 +2,9 @@ import * as v from 'valibot'
 import { invalid } from '../errors.ts'
 import { changeFields, identifier, name, requestFields, tableIdentifier } from '../model/fields.ts'
 import { identifierProblem } from '../model/identifier.ts'
-import { commit } from './support/commit.ts'
+import { commit, findTableToChange } from './support/commit.ts'
 import { operation } from './support/operation.ts'
-import { findNamespace, findTable, requireFreeName } from './support/resolve.ts'
+import { findNamespace, requireFreeName } from './support/resolve.ts'
 import { putTable, removeTable } from './support/table-record.ts'
 
 /**
@@ -32,8 +32,9 @@ export const renameTable = operation({
     const target = [...namespace, new_table_name]
     const problem = identifierProblem(target)
     if (problem) throw invalid(`renameTable: the new identifier ${problem}. Choose another namespace.`)
-    return commit(core, 'RenameTable', id, ({ writer }) => {
-      const { id: internalId, record } = findTable(writer, id)
+    return commit(core, 'RenameTable', id, (change) => {
+      const { writer } = change
+      const { id: internalId, record } = findTableToChange(change, id)
       const parent = findNamespace(writer, namespace)
       requireFreeName(writer, parent, target, 'TableAlreadyExists')
       removeTable(writer, internalId, record)

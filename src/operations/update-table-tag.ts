@@ -1,9 +1,8 @@
 import * as v from 'valibot'
 import { branch, changeFields, requestFields, tableIdentifier, text, version } from '../model/fields.ts'
 import { keys, recordFormat } from '../store/records.ts'
-import { commit } from './support/commit.ts'
+import { commit, findTableToChange } from './support/commit.ts'
 import { operation } from './support/operation.ts'
-import { findTable } from './support/resolve.ts'
 import { findTag, findVersion } from './support/versions.ts'
 
 /**
@@ -21,8 +20,9 @@ export const updateTableTag = operation({
   errors: ['TableNotFound', 'TableTagNotFound', 'TableVersionNotFound', 'TableBranchNotFound'],
   changes: true,
   run: (core, { id, tag, version, branch }) =>
-    commit(core, 'UpdateTableTag', id, ({ writer }) => {
-      const table = findTable(writer, id)
+    commit(core, 'UpdateTableTag', id, (change) => {
+      const { writer } = change
+      const table = findTableToChange(change, id)
       findTag(writer, id, table.id, tag)
       findVersion(writer, id, table, branch, version)
       writer.put(keys.tag(table.id, tag), { v: recordFormat, branch, version })

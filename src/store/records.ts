@@ -116,6 +116,8 @@ export interface TransactionRecord extends Versioned {
   readonly properties: Readonly<Record<string, string>>
   /** The identifier of the table or namespace changed, as it was named then. */
   readonly subject: readonly string[]
+  /** Its internal id, which tells it from others of that name; absent for batches, and before it is created. */
+  readonly subject_id?: string
   readonly finished_at?: number
   /** Until when the process at work keeps it Running; after that it counts as failed. */
   readonly lease_until?: number

@@ -2,10 +2,10 @@
  * What a catalog asks of the place it keeps its records in. A store is an ordered map from keys to plain
  * values with serializable transactions; it knows nothing of tables or namespaces.
  *
- * To write one: implement the members of {@link Store}; `state` may be left out. Look at `backends/memory.ts`
- * for a model. Keys and values reach a store already checked: keys hold at least one part and encode
- * to at most {@link maxKeyBytes} bytes, strings in them are well-formed and hold no character below U+0005, and
- * numbers are finite.
+ * To write one: implement the members of {@link Store}; `state`, `inspect` and `copyTo` may be left out. Look at
+ * `backends/memory.ts` for a model. Keys hold at least one part and encode to at most {@link maxKeyBytes} bytes,
+ * strings in them are well-formed and hold no character below U+0005, and numbers are finite. A catalog asks for
+ * no others; a store refuses them all the same, with `InvalidInput`, as `checkedKey` does.
  */
 export interface Store {
   /** What this store promises. The catalog and its test suites read the same object. */

@@ -53,6 +53,7 @@ export const shapes: Readonly<Record<string, v.GenericSchema>> = {
     created_at: time,
     properties: texts,
     subject: v.array(v.string()),
+    subject_id: v.optional(v.string()),
     finished_at: v.optional(time),
     lease_until: v.optional(time),
     failure: v.optional(v.object({ code: v.string(), message: v.string() })),

@@ -4,6 +4,7 @@ import { findLostFolders } from './leftovers.ts'
 import { Findings, type VerifyOptions, type VerifyReport } from './report.ts'
 import { verifyContent } from './verify-content.ts'
 import { verifyRecords } from './verify-records.ts'
+import { verifyRegistrations } from './verify-registrations.ts'
 
 /** Looks at everything a catalog holds and tells what is wrong, by name and place; see `LocalCatalog.verify`. */
 export async function verify(core: Core, options: VerifyOptions = {}): Promise<VerifyReport> {
@@ -16,6 +17,7 @@ export async function verify(core: Core, options: VerifyOptions = {}): Promise<V
   }
   await verifyRecords(core, findings)
   await verifyContent(core, findings, options)
+  await verifyRegistrations(core, findings)
   await findLostFolders(core, findings)
   return findings.report()
 }

@@ -58,8 +58,8 @@ type Requests = Readonly<Record<ModelOperation, readonly [weight: number, fc.Arb
 /** How often each operation comes, and what it is asked. */
 function requestsFor(table: fc.Arbitrary<string[]>): Requests {
   const transaction = fc.oneof(
-    { weight: 8, arbitrary: fc.nat(20).map((n) => [`#T?${n}`]) },
-    fc.tuple(table, fc.nat(20)).map(([id, n]) => [...id, `#T?${n}`]),
+    { weight: 2, arbitrary: fc.nat(20).map((n) => [`#T?${n}`]) },
+    fc.tuple(fc.oneof(table, namespace), fc.nat(20)).map(([id, n]) => [...id, `#T?${n}`]),
   )
 
   const entry = record(

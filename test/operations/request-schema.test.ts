@@ -59,3 +59,13 @@ test('a schema without the fields that are absent finds what the whole schema fi
     { numRuns: 1500 },
   )
 })
+
+test('null is taken for every field that may be absent', () => {
+  const refused = Object.values(operations).flatMap(({ definition }) => {
+    const { entries = {} } = definition.request as { entries?: Readonly<Record<string, v.GenericSchema>> }
+    return Object.entries(entries)
+      .filter(([, entry]) => v.is(v.object({ entry }), {}) && !v.is(entry, null))
+      .map(([field]) => `${definition.name}.${field}`)
+  })
+  expect(refused).toEqual([])
+})

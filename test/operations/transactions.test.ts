@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { openLmdbStore } from '../../src/backends/lmdb.ts'
 import { memoryStore } from '../../src/backends/memory.ts'
 import { memoryContent } from '../../src/content/memory.ts'
 import { type Content, type LocalCatalog, openCatalog } from '../../src/index.ts'
@@ -14,6 +15,14 @@ const status = async (catalog: LocalCatalog, transaction: string) =>
 const cancel = (transaction: string) => ({
   id: [transaction],
   actions: [{ setStatusAction: { status: 'Canceled' } }],
+})
+
+/** A content's members by themselves, to replace some of them. */
+const bound = (content: Content): Content => ({
+  put: (path, bytes) => content.put(path, bytes),
+  get: (path, range) => content.get(path, range),
+  list: (prefix) => content.list(prefix),
+  remove: (path) => content.remove(path),
 })
 
 eachCatalog((open) => {
@@ -102,6 +111,51 @@ eachCatalog((open) => {
           `of ${before.join('$')}`,
         )
       }
+    })
+
+    it('is found by the name its table has now, and not by that of another table', async () => {
+      const catalog = await open()
+      const found = (table: string, transaction: string | undefined) =>
+        catalog.describeTransaction({ id: [table, transaction!] })
+      const declared = (await catalog.declareTable({ id })).transaction_id
+      const inserted = (await catalog.insertIntoTable({ id, data: numbered(1) })).transaction_id
+      const tagged = (await catalog.createTableTag({ id, tag: 'x', version: 1 })).transaction_id
+      await catalog.declareTable({ id: ['other'] })
+      const renamed = (await catalog.renameTable({ id, new_table_name: 'u' })).transaction_id
+      for (const transaction of [declared, inserted, tagged, renamed]) {
+        await found('u', transaction)
+        // Nothing else has the old name yet.
+        await found('t', transaction)
+        await fails(found('other', transaction), 'TransactionNotFound', 'of other')
+      }
+      const created = (await catalog.createTable({ id, data: numbered(1) })).transaction_id
+      await found('t', created)
+      await fails(found('t', renamed), 'TransactionNotFound', 'of t')
+      await fails(found('u', created), 'TransactionNotFound', 'of u')
+      await fails(
+        catalog.alterTransaction({
+          id: ['u', created!],
+          actions: [{ setPropertyAction: { key: 'a', value: 'b' } }],
+        }),
+        'TransactionNotFound',
+        'of u',
+      )
+    })
+
+    it('is found by the name its namespace has; that of a batch by any', async () => {
+      const catalog = await open()
+      const made = (await catalog.createNamespace({ id: ['n'] })).transaction_id!
+      await catalog.createNamespace({ id: ['m'] })
+      await catalog.describeTransaction({ id: ['n', made] })
+      await fails(catalog.describeTransaction({ id: ['m', made] }), 'TransactionNotFound', 'of m')
+      const { transaction_id } = await catalog.batchCommitTables({
+        operations: [{ declare_table: { id: ['n', 't'] } }, { declare_table: { id: ['m', 't'] } }],
+      })
+      for (const name of ['n', 'm']) await catalog.describeTransaction({ id: [name, 't', transaction_id!] })
+      await catalog.dropNamespace({ id: ['n'], behavior: 'Cascade' })
+      await catalog.describeTransaction({ id: ['n', made] })
+      await catalog.createNamespace({ id: ['n'] })
+      await fails(catalog.describeTransaction({ id: ['n', made] }), 'TransactionNotFound', 'of n')
     })
 
     it('fails for an id it does not know', async () => {
@@ -529,18 +583,13 @@ describe('work beyond what runs at once', () => {
       )
     }
     const withStatus = async (wanted: string) => {
-      await expect.poll(async () => (await statuses()).some(([, found]) => found === wanted)).toBe(true)
+      await expect
+        .poll(async () => (await statuses()).some(([, found]) => found === wanted), { timeout: 20_000 })
+        .toBe(true)
       return (await statuses()).find(([, found]) => found === wanted)![0]
     }
     return { catalog, content, open: () => open(), withStatus }
   }
-
-  const bound = (content: Content): Content => ({
-    put: (path, bytes) => content.put(path, bytes),
-    get: (path, range) => content.get(path, range),
-    list: (prefix) => content.list(prefix),
-    remove: (path) => content.remove(path),
-  })
 
   it('is Queued, then Running, then Succeeded', async () => {
     const { catalog, open, withStatus } = await gated()
@@ -603,23 +652,34 @@ describe('work beyond what runs at once', () => {
 describe('from a second handle on the same directory', () => {
   it('a transaction at work can be seen and canceled, and then commits nothing', async () => {
     const folder = await freshFolder()
-    const one = closedAfterwards(await openCatalog(folder))
-    const two = closedAfterwards(await openCatalog(folder))
-    await one.createTable({ id, data: numbered(1) })
+    const kept = memoryContent()
     let canceled: Promise<unknown> | undefined
+    // What writes waits for who cancels it.
+    const content: Content = {
+      ...bound(kept),
+      put: (...given) => Promise.resolve(canceled).then(() => kept.put(...given)),
+    }
+    const open = async () =>
+      closedAfterwards(
+        await openCatalog({ store: await openLmdbStore(folder), content, root: 's3://bucket' }),
+      )
+    const one = await open()
+    const two = await open()
+    await one.createTable({ id, data: numbered(1) })
+    const cancelOnceSeen = async (transaction: string) => {
+      await expect.poll(() => status(two, transaction), { timeout: 20_000 }).toBe('Running')
+      await two.alterTransaction(cancel(transaction))
+    }
     const done = one.insertIntoTable(
-      { id, data: numbered(50_000) },
+      { id, data: numbered(1_000) },
       {
         onProgress: ({ transaction_id }) => {
-          canceled ??= status(two, transaction_id!).then(async (seen) => {
-            await two.alterTransaction(cancel(transaction_id!))
-            return seen
-          })
+          canceled ??= cancelOnceSeen(transaction_id!)
         },
       },
     )
     await fails(done, 'ConcurrentModification', 'was canceled', 'Start the operation again')
-    expect(await canceled).toBe('Running')
+    await canceled
     expect(await countOf(two, id)).toBe(1)
   })
 })

@@ -97,6 +97,40 @@ eachContent((open) => {
       )
     })
 
+    it('names the registration of a deregistered table that is missing or damaged', async () => {
+      const { catalog, content } = await open()
+      await filled(catalog)
+      const { location } = await catalog.deregisterTable({ id })
+      await catalog.deregisterTable({ id: ['declared'] })
+      const paths = (await pathsOf(content, '')).filter((path) => /^(?!records).*-[^/]*\.json$/.test(path))
+      const written = paths.filter((path) => !path.includes('/_versions/'))
+      expect(written).toHaveLength(2)
+      expect(await catalog.verify()).toMatchObject({ ok: true, findings: [] })
+      for (const path of written) {
+        const bytes = (await content.get(path))!.slice()
+        const spoils: [RegExp, Uint8Array | undefined][] = [
+          [/is missing/, undefined],
+          [/damaged/, bytes.subarray(0, bytes.length - 10)],
+          [/damaged/, flipped(bytes, bytes.length >> 1)],
+          [/is no registration/, flipped(bytes, 5)],
+        ]
+        for (const [says, spoiled] of spoils) {
+          await content.remove(path)
+          if (spoiled) await content.put(path, spoiled)
+          const { problems, findings } = await catalog.verify({ quick: true })
+          expect(problems).toBe(1)
+          expect(findings[0]).toMatchObject({ severity: 'problem', kind: 'content', where: path })
+          expect(findings[0]!.message).toMatch(says)
+          if (spoiled && path.startsWith('tables/'))
+            await fails(catalog.registerTable({ id, location }), 'InvalidTableState', path, 'Restore it')
+        }
+        await content.remove(path)
+        await content.put(path, bytes)
+      }
+      await catalog.registerTable({ id, location })
+      expect(await catalog.verify()).toMatchObject({ ok: true, findings: [] })
+    })
+
     it('tells of what a vacuum removes, and of nothing that is younger than an hour', async () => {
       let hours = 0
       const { catalog, content } = await open({ now: () => Date.now() + hours * 3_600_000 })

@@ -3,6 +3,7 @@ import { keys, recordFormat, type TransactionRecord } from '../../store/records.
 import type { Writer } from '../../store/store.ts'
 import type { Core } from './core.ts'
 import { afterChange } from './housekeeping.ts'
+import { type FoundTable, findTable } from './resolve.ts'
 
 /** One atomic change under way. */
 export interface Change {
@@ -10,6 +11,18 @@ export interface Change {
   /** The id the change is recorded under. */
   readonly transactionId: string
   readonly now: number
+  /** Says by its internal id which table or namespace is changed, so that the record tells it from others. */
+  readonly concerns: (internalId: string) => void
+}
+
+/** What is settled before a change begins. */
+export type ChangeIdentity = Pick<Change, 'transactionId' | 'now'>
+
+/** The table that a change is about; it must be there. */
+export function findTableToChange({ writer, concerns }: Change, id: Identifier): FoundTable {
+  const table = findTable(writer, id)
+  concerns(table.id)
+  return table
 }
 
 const unchangedMark = Symbol('unchanged')
@@ -37,25 +50,46 @@ export async function commit<T extends object>(
   operation: string,
   subject: Identifier,
   body: (change: Change) => T | Unchanged<T>,
-  { transactionId, now }: Omit<Change, 'writer'> = { transactionId: core.newId(), now: core.now() },
+  { transactionId, now }: ChangeIdentity = { transactionId: core.newId(), now: core.now() },
 ): Promise<T & { transaction_id?: string }> {
   const response = await core.store.write((writer) => {
-    const result = body({ writer, transactionId, now })
+    const { result, subjectId } = runChange(writer, { transactionId, now }, body)
     if (isUnchanged(result)) return result.response
-    writer.put(keys.transaction(transactionId), succeeded(operation, subject, now))
+    writer.put(keys.transaction(transactionId), succeeded(operation, subject, subjectId, now))
     return { ...result, transaction_id: transactionId }
   })
   afterChange(core, transactionId)
   return response
 }
 
+/** Runs the body of a change; answers with what it returned and the internal id of what it is about, if it said. */
+export function runChange<T>(
+  writer: Writer,
+  { transactionId, now }: ChangeIdentity,
+  body: (change: Change) => T,
+): { result: T; subjectId: string | undefined } {
+  let subjectId: string | undefined
+  const concerns = (internalId: string) => {
+    subjectId = internalId
+  }
+  const result = body({ writer, transactionId, now, concerns })
+  return { result, subjectId }
+}
+
 /** The record of a change that was made at once; frozen, so that a store that keeps objects need not copy it. */
-export function succeeded(operation: string, subject: Identifier, now: number): TransactionRecord {
+function succeeded(
+  operation: string,
+  subject: Identifier,
+  subjectId: string | undefined,
+  now: number,
+): TransactionRecord {
   return Object.freeze({
     v: recordFormat,
     status: 'Succeeded',
     operation,
     subject: Object.freeze([...subject]),
+    // What changes many is about none of them.
+    ...(subjectId !== undefined && subject.length > 0 && { subject_id: subjectId }),
     created_at: now,
     finished_at: now,
     properties: noProperties,

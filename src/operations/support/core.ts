@@ -1,5 +1,6 @@
 import type { Content } from '../../content/content.ts'
 import type { TableEngine } from '../../data/index.ts'
+import type { Identity } from '../../model/fields.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import type { CatalogRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
@@ -60,9 +61,7 @@ export type StorageOptionsHook = (
   location: string,
   request: {
     readonly id: Identifier
-    readonly identity?:
-      | { readonly api_key?: string | undefined; readonly auth_token?: string | undefined }
-      | undefined
+    readonly identity?: Identity | undefined
     readonly context?: Readonly<Record<string, string>> | undefined
   },
 ) => Promise<Readonly<Record<string, string>> | undefined> | Readonly<Record<string, string>> | undefined

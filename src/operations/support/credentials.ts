@@ -1,3 +1,4 @@
+import type { Identity } from '../../model/fields.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import type { Core } from './core.ts'
 
@@ -7,15 +8,16 @@ export async function vendedOptions(
   location: string,
   request: {
     readonly id: Identifier
-    readonly vend_credentials?: boolean | undefined
-    readonly identity?:
-      | { readonly api_key?: string | undefined; readonly auth_token?: string | undefined }
-      | undefined
-    readonly context?: Readonly<Record<string, string>> | undefined
+    readonly vend_credentials?: boolean | null | undefined
+    readonly identity?: Identity | null | undefined
+    readonly context?: Readonly<Record<string, string>> | null | undefined
   },
 ): Promise<{ storage_options?: Readonly<Record<string, string>> }> {
   if (!request.vend_credentials || core.settings.storageOptions === undefined) return {}
-  const { id, identity, context } = request
-  const options = await core.settings.storageOptions(location, { id, identity, context })
+  const options = await core.settings.storageOptions(location, {
+    id: request.id,
+    identity: request.identity ?? undefined,
+    context: request.context ?? undefined,
+  })
   return options === undefined ? {} : { storage_options: options }
 }

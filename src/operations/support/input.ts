@@ -13,7 +13,7 @@ export const rowsInput = v.custom<ArrowInput>(
 type ArrowOptions = NonNullable<Parameters<typeof import('../../data/index.ts').toArrowTable>[1]>
 
 /** The columns that row objects have: an Arrow schema, or the protocol's JSON form of one. */
-export const schemaInput = v.optional(
+export const schemaInput = v.nullish(
   v.custom<NonNullable<ArrowOptions['schema']>>(
     (given) => typeof given === 'object' && given !== null && 'fields' in given,
     'must be an Arrow schema, or its JSON form with "fields"',
@@ -21,7 +21,11 @@ export const schemaInput = v.optional(
 )
 
 /** Checks and decodes rows; with the columns they are to have, when those are known. */
-export async function toRows(core: Core, data: ArrowInput, schema: ArrowOptions['schema']): Promise<Table> {
+export async function toRows(
+  core: Core,
+  data: ArrowInput,
+  schema: ArrowOptions['schema'] | null,
+): Promise<Table> {
   const bytes = data instanceof Uint8Array || data instanceof ArrayBuffer ? data.byteLength : 0
   if (bytes > core.settings.arrowBytes) {
     throw invalid(
@@ -29,5 +33,5 @@ export async function toRows(core: Core, data: ArrowInput, schema: ArrowOptions[
     )
   }
   const { toArrowTable } = await import('../../data/index.ts')
-  return toArrowTable(data, schema === undefined ? {} : { schema })
+  return toArrowTable(data, schema == null ? {} : { schema })
 }

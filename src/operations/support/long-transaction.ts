@@ -2,7 +2,7 @@ import type { WorkOptions } from '../../data/index.ts'
 import { CatalogError } from '../../errors.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import { keys, recordFormat, type TransactionRecord, type TransactionStatus } from '../../store/records.ts'
-import type { Change } from './commit.ts'
+import { type Change, runChange } from './commit.ts'
 import type { Core } from './core.ts'
 import { afterChange } from './housekeeping.ts'
 import type { OperationOptions } from './operation.ts'
@@ -19,6 +19,14 @@ export interface LongTransaction {
   commit<T>(body: (change: Change) => T | undefined): Promise<T | undefined>
 }
 
+/** What long work does, and to which table. */
+export interface LongWork {
+  readonly operation: string
+  readonly subject: Identifier
+  /** The table's internal id; a table that is to be created has none yet, and its commit tells it. */
+  readonly subjectId?: string
+}
+
 /**
  * Runs long work as a transaction. Its record can be described and canceled from anywhere meanwhile; when
  * the work fails, is stopped or is canceled, the record says so and nothing was committed.
@@ -26,8 +34,7 @@ export interface LongTransaction {
 export async function runLong<T>(
   core: Core,
   options: OperationOptions,
-  operation: string,
-  subject: Identifier,
+  { operation, subject, subjectId }: LongWork,
   work: (transaction: LongTransaction, options: WorkOptions) => Promise<T>,
 ): Promise<T> {
   options.signal?.throwIfAborted()
@@ -40,6 +47,7 @@ export async function runLong<T>(
     status,
     operation,
     subject: [...subject],
+    ...(subjectId !== undefined && { subject_id: subjectId }),
     created_at,
     properties: {},
     lease_until: core.now() + leaseMillis,
@@ -85,10 +93,15 @@ function finish<T>(core: Core, id: string, body: (change: Change) => T | undefin
   return core.store.write((writer) => {
     const current = writer.get<TransactionRecord>(keys.transaction(id))
     if (current === undefined || statusOf(current, now) !== 'Running') throw refused(id, current, now)
-    const result = body({ writer, transactionId: id, now })
-    if (result === undefined) return undefined
     const { lease_until: _, ...rest } = current
-    writer.put(keys.transaction(id), { ...rest, status: 'Succeeded', finished_at: now })
+    const { result, subjectId } = runChange(writer, { transactionId: id, now }, body)
+    if (result === undefined) return undefined
+    writer.put(keys.transaction(id), {
+      ...rest,
+      ...(subjectId !== undefined && { subject_id: subjectId }),
+      status: 'Succeeded',
+      finished_at: now,
+    })
     return result
   })
 }

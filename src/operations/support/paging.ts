@@ -219,8 +219,8 @@ export function joinIdentifier(id: Identifier, delimiter: string): string {
 }
 
 /** The delimiter of a request: `$`, or 1 to 8 characters of the caller's choice. */
-export function checkDelimiter(delimiter: string | undefined): string {
-  if (delimiter === undefined) return defaultDelimiter
+export function checkDelimiter(delimiter: string | null | undefined): string {
+  if (delimiter == null) return defaultDelimiter
   if (delimiter.length < 1 || [...delimiter].length > 8)
     throw invalid('delimiter must be 1 to 8 characters long.')
   return delimiter

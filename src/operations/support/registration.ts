@@ -1,7 +1,5 @@
-import * as v from 'valibot'
 import type { Content } from '../../content/content.ts'
 import { CatalogError } from '../../errors.ts'
-import { stringMap, text, version } from '../../model/fields.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import {
   type BranchRecord,
@@ -14,7 +12,13 @@ import type { Reader, Writer } from '../../store/store.ts'
 import { type Change, commit, type Unchanged } from './commit.ts'
 import type { Core } from './core.ts'
 import { takeOutTable } from './drop.ts'
-import { awayPlaceOf, locationOf, type Place, placeOf, segmentsOf } from './places.ts'
+import { awayPlaceOf, locationOf, type Place, type Places, placeOf, segmentsOf } from './places.ts'
+import {
+  openRegistration,
+  parseRegistration,
+  type Registration,
+  sealRegistration,
+} from './registration-file.ts'
 import type { FoundTable } from './resolve.ts'
 
 /*
@@ -25,43 +29,6 @@ import type { FoundTable } from './resolve.ts'
 
 /** Where, beside a table's content, what was known of it is written. */
 export const registrationFolder = '_registration/'
-
-const head = v.object({ latest: v.nullable(version), last: v.nullable(version) })
-
-const versionRecord = v.object({
-  v: v.literal(recordFormat),
-  manifest_path: text,
-  manifest_size: v.optional(v.number()),
-  e_tag: v.optional(text),
-  timestamp_millis: v.number(),
-  metadata: v.optional(stringMap),
-  naming_scheme: v.optional(text),
-  transaction_id: text,
-  rows: v.optional(version),
-})
-
-const registration = v.object({
-  format: v.literal(recordFormat),
-  properties: stringMap,
-  main: head,
-  versions: v.array(v.tuple([text, version, versionRecord])),
-  tags: v.array(v.tuple([text, v.object({ v: v.literal(recordFormat), branch: text, version })])),
-  branches: v.array(
-    v.tuple([
-      text,
-      v.object({
-        v: v.literal(recordFormat),
-        head,
-        parent_branch: text,
-        parent_version: version,
-        created_at: v.number(),
-      }),
-    ]),
-  ),
-})
-
-/** What a catalog knows of a table besides its name and location. */
-export type Registration = v.InferOutput<typeof registration>
 
 /** Takes a table out of the catalog within a change, its content and what is known of it kept. */
 export type Deregister = (table: FoundTable) => Registration | undefined
@@ -120,7 +87,7 @@ export async function commitDeregistering<T extends object>(
       for (const { table, written } of error.tables) {
         const { content, prefix } = registrationPlace(core, locationOf(core.places, table.id, table.record))
         const path = `${prefix}${core.newId()}${writtenBy(core)}`
-        await content.put(path, Buffer.from(written))
+        await content.put(path, sealRegistration(written))
         done.set(table.id, { written, path })
       }
     }
@@ -169,18 +136,6 @@ async function newestIn(content: Content, prefix: string, own: string | undefine
   return newest
 }
 
-function parseRegistration(bytes: Uint8Array, where: string): Registration {
-  try {
-    return v.parse(registration, JSON.parse(Buffer.from(bytes).toString('utf8')))
-  } catch (cause) {
-    throw new CatalogError(
-      'InvalidTableState',
-      `The registration ${where} is damaged or was written by a newer release. Restore it, or remove it to register the location without its history.`,
-      { cause },
-    )
-  }
-}
-
 /** Puts back what was known of a table. */
 export function putRegistration(writer: Writer, internalId: string, known: Registration): void {
   for (const [branch, version, record] of known.versions) {
@@ -216,6 +171,26 @@ function registrationOf(reader: Reader, { id, record }: FoundTable): Registratio
     tags,
     branches,
   } as Registration
+}
+
+/**
+ * What is wrong with the registration that the store names for a location, as the end of a sentence. Undefined
+ * when nothing is.
+ */
+export async function registrationFault(
+  core: Core,
+  segments: readonly string[],
+  path: string,
+): Promise<string | undefined> {
+  const bytes = await rootOf(core.places, segments).content.get(path)
+  if (bytes === undefined) return 'is missing'
+  const found = openRegistration(bytes)
+  return 'fault' in found ? found.fault : undefined
+}
+
+/** The root that a location lies below; the catalog's own for those that are out of reach. */
+function rootOf({ roots }: Places, segments: readonly string[]): Places['roots'][number] {
+  return roots.find(({ url }) => segmentsOf(url).every((segment, i) => segment === segments[i])) ?? roots[0]!
 }
 
 /** Beside the content or, when that is out of reach, in the catalog's own root under the location's name. */

@@ -169,7 +169,8 @@ export async function changeRows(
     if (current === undefined && (await holdsForeignRows(core, table))) throw foreign(change.id)
     const base = current && (await openManifest(engine, place, current.record))
     const prepare = await check({ ...opened, base })
-    return runLong(core, options, change.operation, change.id, async (transaction, work) => {
+    const about = { operation: change.operation, subject: change.id, subjectId: table.id }
+    return runLong(core, options, about, async (transaction, work) => {
       const make = await prepare(work)
       return core.inTurn(`${table.id}/${change.branch}`, () =>
         commitVersion(core, change, opened, transaction, make, work),

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
 import { CatalogError, invalid } from '../../errors.ts'
+import type { Identity } from '../../model/fields.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import type { RemovalRecord } from '../../store/records.ts'
 import { removeContent } from './content.ts'
@@ -17,7 +18,7 @@ export type AuthorizeHook = (asked: {
   readonly operation: string
   readonly changes: boolean
   readonly id: Identifier | undefined
-  readonly identity: { readonly api_key?: string; readonly auth_token?: string } | undefined
+  readonly identity: Identity | undefined
   readonly context: Readonly<Record<string, string>> | undefined
   readonly request: unknown
 }) => unknown
@@ -80,14 +81,14 @@ function describeIssue(issue: v.BaseIssue<unknown>): string {
 }
 
 async function authorize(hook: AuthorizeHook, operation: AnyOperation, request: unknown): Promise<void> {
-  const { id, identity, context } = request as Parameters<AuthorizeHook>[0]
+  const { id, identity, context } = request as Partial<Parameters<AuthorizeHook>[0]>
   try {
     const allowed = await hook({
       operation: operation.name,
       changes: operation.changes,
       id,
-      identity,
-      context,
+      identity: identity ?? undefined,
+      context: context ?? undefined,
       request,
     })
     if (allowed !== false) return

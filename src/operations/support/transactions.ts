@@ -2,7 +2,7 @@ import { CatalogError } from '../../errors.ts'
 import { formatIdentifier, type Identifier, quote, sameNames } from '../../model/identifier.ts'
 import { keys, type TransactionRecord, type TransactionStatus } from '../../store/records.ts'
 import type { Reader } from '../../store/store.ts'
-import { lookUpTable } from './resolve.ts'
+import { lookUpNamespace, lookUpTable } from './resolve.ts'
 
 /** How long a process may be silent before what it ran counts as failed, in milliseconds. */
 export const leaseMillis = 60_000
@@ -34,10 +34,15 @@ export function findTransaction(reader: Reader, id: Identifier): { id: string; r
   return { id: own, record }
 }
 
-/** Whether a transaction may be asked for under a table's identifier: as it was then, or as it is now. */
+/**
+ * Whether a transaction may be asked for under an identifier: that of its table or namespace as it is now or,
+ * while nothing else has that name, as it was then. What changed many tables is found under any.
+ */
 function concerns(reader: Reader, subject: Identifier, record: TransactionRecord): boolean {
   if (subject.length === 0 || record.subject.length === 0) return true
-  return sameNames(subject, record.subject) || lookUpTable(reader, subject) !== undefined
+  const now = lookUpTable(reader, subject)?.id ?? lookUpNamespace(reader, subject)
+  if (now === undefined || record.subject_id === undefined) return sameNames(subject, record.subject)
+  return now === record.subject_id
 }
 
 /** The status to tell: what a process left Running when it died counts as failed. */

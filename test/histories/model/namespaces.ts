@@ -1,9 +1,19 @@
-import { findNamespace, lookUp, type ModelNamespace, Refused, recorded, type State, walk } from './state.ts'
+import {
+  findNamespace,
+  lookUp,
+  type ModelNamespace,
+  newKey,
+  Refused,
+  recorded,
+  type State,
+  walk,
+} from './state.ts'
 import { forget, requireFree } from './tables.ts'
 import type { Request } from './types.ts'
 
 export const namespaces = {
-  createNamespace(state: State, { id, mode, properties = {} }: Request<'createNamespace'>) {
+  createNamespace(state: State, { id, mode, properties: given }: Request<'createNamespace'>) {
+    const properties = given ?? {}
     if (id.length === 0) throw new Refused('NamespaceAlreadyExists')
     const parent = findNamespace(state, id.slice(0, -1))
     const existing = lookUp(state, id)
@@ -12,7 +22,12 @@ export const namespaces = {
     }
     if (existing?.kind === 'namespace' && mode === 'Overwrite') dropAll(state, existing)
     else requireFree(state, id, 'NamespaceAlreadyExists')
-    parent.children.set(id.at(-1)!, { kind: 'namespace', properties, children: new Map() })
+    parent.children.set(id.at(-1)!, {
+      kind: 'namespace',
+      key: newKey(state),
+      properties,
+      children: new Map(),
+    })
     return { properties, ...recorded(state, 'CreateNamespace', id) }
   },
 
@@ -31,11 +46,12 @@ export const namespaces = {
   ): object {
     if (id.length === 0) throw new Refused('InvalidInput')
     if (mode === 'Skip' && lookUp(state, id)?.kind !== 'namespace') return {}
-    const { properties, children } = findNamespace(state, id)
+    const namespace = findNamespace(state, id)
+    const { properties, children } = namespace
     if (children.size > 0 && behavior === 'Restrict') throw new Refused('NamespaceNotEmpty')
-    dropAll(state, findNamespace(state, id))
+    dropAll(state, namespace)
     findNamespace(state, id.slice(0, -1)).children.delete(id.at(-1)!)
-    return { properties, transaction_id: [recorded(state, 'DropNamespace', id).transaction_id] }
+    return { properties, transaction_id: [recorded(state, 'DropNamespace', id, namespace).transaction_id] }
   },
 
   listNamespaces: (state: State, { id }: Request<'listNamespaces'>) => ({

@@ -39,12 +39,15 @@ export interface Registration {
 
 export interface ModelTable extends Registration {
   readonly kind: 'table'
+  /** Tells it from others that come to have its name. */
+  readonly key: number
   readonly location: string
   readonly registered: boolean
 }
 
 export interface ModelNamespace {
   readonly kind: 'namespace'
+  readonly key: number
   readonly properties: Readonly<Record<string, string>>
   readonly children: Map<string, ModelNamespace | ModelTable>
 }
@@ -52,6 +55,8 @@ export interface ModelNamespace {
 export interface ModelTransaction {
   readonly operation: string
   readonly subject: Identifier
+  /** The key of the table or namespace changed. */
+  readonly subjectKey?: number | undefined
   properties: Readonly<Record<string, string>>
 }
 
@@ -62,6 +67,8 @@ export interface State {
   readonly transactions: Map<string, ModelTransaction>
   /** How many symbols were given out. */
   symbols: number
+  /** How many tables and namespaces there ever were. */
+  keys: number
 }
 
 /** How the model says that an operation fails. */
@@ -75,10 +82,11 @@ export class Refused extends Error {
 
 export function emptyState(): State {
   return {
-    root: { kind: 'namespace', properties: {}, children: new Map() },
+    root: { kind: 'namespace', key: 0, properties: {}, children: new Map() },
     deregistered: new Map(),
     transactions: new Map(),
     symbols: 0,
+    keys: 0,
   }
 }
 
@@ -86,10 +94,22 @@ export function symbol(state: State, kind: 'L' | 'T'): string {
   return `#${kind}${state.symbols++}`
 }
 
-/** Records a change as the catalog does, and answers with its id as responses hold it. */
-export function recorded(state: State, operation: string, subject: Identifier) {
+export function newKey(state: State): number {
+  return ++state.keys
+}
+
+/**
+ * Records a change as the catalog does, and answers with its id as responses hold it. What was changed is what
+ * has the subject's name now, unless it is given because it has left.
+ */
+export function recorded(
+  state: State,
+  operation: string,
+  subject: Identifier,
+  changed: { readonly key: number } | undefined = lookUp(state, subject),
+) {
   const transaction_id = symbol(state, 'T')
-  state.transactions.set(transaction_id, { operation, subject, properties: {} })
+  state.transactions.set(transaction_id, { operation, subject, subjectKey: changed?.key, properties: {} })
   return { transaction_id }
 }
 

@@ -11,6 +11,7 @@ import {
   lookUp,
   type ModelTable,
   newBranch,
+  newKey,
   putVersion,
   Refused,
   type Registration,
@@ -43,7 +44,7 @@ export const tables = {
     }
     if (existing && mode !== 'Overwrite') throw new Refused('TableAlreadyExists')
     if (existing) forget(state, existing)
-    const table = emptyTable(symbol(state, 'L'), properties ?? {}, false)
+    const table = emptyTable(state, symbol(state, 'L'), properties ?? {}, false)
     putVersion(table.branches.get('')!, 1, {
       manifest: '#any',
       metadata: {},
@@ -68,7 +69,7 @@ export const tables = {
     claim(state, location)
     const known = state.deregistered.get(location)
     const table: ModelTable = {
-      ...emptyTable(location, properties ?? known?.properties ?? {}, true),
+      ...emptyTable(state, location, properties ?? known?.properties ?? {}, true),
       ...(known && structuredClone({ branches: known.branches, tags: known.tags })),
     }
     parent.children.set(id.at(-1)!, table)
@@ -76,8 +77,9 @@ export const tables = {
   },
 
   deregisterTable(state: State, { id }: Request<'deregisterTable'>) {
-    const { location, properties } = deregister(state, id)
-    return { id, location, properties, ...recorded(state, 'DeregisterTable', id) }
+    const table = deregister(state, id)
+    const { location, properties } = table
+    return { id, location, properties, ...recorded(state, 'DeregisterTable', id, table) }
   },
 
   dropTable(state: State, { id }: Request<'dropTable'>) {
@@ -88,7 +90,7 @@ export const tables = {
       id,
       location: table.location,
       properties: table.properties,
-      ...recorded(state, 'DropTable', id),
+      ...recorded(state, 'DropTable', id, table),
     }
   },
 
@@ -99,7 +101,7 @@ export const tables = {
     requireFree(state, [...namespace, new_table_name], 'TableAlreadyExists')
     findNamespace(state, id.slice(0, -1)).children.delete(id.at(-1)!)
     target.children.set(new_table_name, table)
-    return recorded(state, 'RenameTable', id)
+    return recorded(state, 'RenameTable', id, table)
   },
 
   tableExists(state: State, { id, version }: Request<'tableExists'>) {
@@ -148,7 +150,7 @@ export function declare(
   requireFree(state, id, 'TableAlreadyExists')
   if (given !== undefined) claim(state, given)
   const at = given ?? symbol(state, 'L')
-  const table = emptyTable(at, properties ?? {}, false)
+  const table = emptyTable(state, at, properties ?? {}, false)
   parent.children.set(id.at(-1)!, table)
   return table
 }
@@ -192,12 +194,14 @@ function claim(state: State, location: string): void {
 }
 
 function emptyTable(
+  state: State,
   location: string,
   properties: Readonly<Record<string, string>>,
   registered: boolean,
 ): ModelTable {
   return {
     kind: 'table',
+    key: newKey(state),
     location,
     registered,
     properties,

@@ -1,4 +1,4 @@
-import type { Identifier } from '../../../src/model/identifier.ts'
+import { type Identifier, sameNames } from '../../../src/model/identifier.ts'
 import { lookUp, type ModelTransaction, Refused, recorded, type State } from './state.ts'
 import { checkLocation, declare, deregister } from './tables.ts'
 import type { Request } from './types.ts'
@@ -82,10 +82,12 @@ function find(state: State, id: readonly string[]): { own: string; record: Model
   return { own, record }
 }
 
-/** A transaction may be asked for by the name its table had, or by that of any table there is now. */
+/** A transaction is found by the name of what it changed, or by the name that had if nothing else has it now. */
 function concerns(state: State, subject: Identifier, record: ModelTransaction): boolean {
   if (subject.length === 0 || record.subject.length === 0) return true
-  return subject.join('$') === record.subject.join('$') || lookUp(state, subject)?.kind === 'table'
+  const now = lookUp(state, subject)
+  if (now === undefined || record.subjectKey === undefined) return sameNames(subject, record.subject)
+  return now.key === record.subjectKey
 }
 
 function describe(id: string, { operation, subject, properties }: ModelTransaction) {

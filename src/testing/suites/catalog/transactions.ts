@@ -44,6 +44,22 @@ export const transactions: Topic<CatalogTrial> = {
       },
     ),
     rule(
+      'transaction.other-table',
+      'decision: transactions',
+      "A transaction is not found under another table's identifier, and found under its own after a rename.",
+      ['describeTransaction', 'renameTable'],
+      async ({ catalog, id }: CatalogTrial) => {
+        const { transaction_id } = await catalog.declareTable({ id: id('t') })
+        await catalog.declareTable({ id: id('other') })
+        await refused(
+          catalog.describeTransaction({ id: id('other', transaction_id!) }),
+          'TransactionNotFound',
+        )
+        await catalog.renameTable({ id: id('t'), new_table_name: 'u' })
+        await catalog.describeTransaction({ id: id('u', transaction_id!) })
+      },
+    ),
+    rule(
       'transaction.missing',
       'document 4.7, status 404',
       'A transaction nobody knows is TransactionNotFound.',

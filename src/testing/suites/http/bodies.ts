@@ -170,11 +170,20 @@ export const bodies: Topic<HttpTrial> = {
       'A field that is null counts as absent.',
       [],
       async (trial: HttpTrial) => {
+        const nulls = { identity: null, context: null, properties: null }
+        const namespace = `/v1/namespace/${trial.home}$n`
+        await trial.post(`${namespace}/create`, { ...nulls, mode: null })
+        await trial.post(`${namespace}/drop`, { mode: null, behavior: null })
         await trial.post(tablePath(trial, 't', 'declare'), {
-          properties: null,
-          context: null,
+          ...nulls,
+          location: null,
+          vend_credentials: null,
         })
-        await trial.post(tablePath(trial, 't', 'describe'), { version: null, context: null })
+        await trial.post(tablePath(trial, 't', 'describe'), {
+          identity: { api_key: null, auth_token: null },
+          version: null,
+          vend_credentials: null,
+        })
       },
     ),
   ],

@@ -1,0 +1,33 @@
+import { crc32 } from 'node:zlib'
+
+/*
+ * How JSON is written into objects that must tell when they were damaged: with its kind, format and checksum in
+ * front, `{"tabularium":"manifest","format":1,"crc32":"…","body":…}`.
+ */
+
+/** The bytes of an object with the text of a JSON body. */
+export function seal(kind: string, format: number, text: string): Uint8Array {
+  const sum = crc32(text).toString(16).padStart(8, '0')
+  return Buffer.from(`{"tabularium":"${kind}","format":${format},"crc32":"${sum}","body":${text}}`)
+}
+
+const front = /^\{"tabularium":"([a-z]+)","format":(\d+),"crc32":"([0-9a-f]{8})","body":/
+
+/** The body of what `seal` gave, or what is wrong with it, as the end of a sentence. */
+export function unseal(
+  kind: string,
+  newest: number,
+  bytes: Uint8Array,
+): { readonly body: unknown } | { readonly fault: string } {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const header = front.exec(buffer.toString('latin1', 0, 128))
+  if (header?.[1] !== kind) return { fault: `is no ${kind} of a table` }
+  if (Number(header[2]) > newest) {
+    return {
+      fault: `has format ${header[2]}, which a newer version of tabularium wrote; this one reads up to ${newest}`,
+    }
+  }
+  const text = buffer.subarray(header[0].length, -1)
+  if (crc32(text) !== Number.parseInt(header[3]!, 16)) return { fault: 'is damaged: its checksum is wrong' }
+  return { body: JSON.parse(text.toString()) }
+}
