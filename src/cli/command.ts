@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import { type CommandNotes, commandNotes } from './commands.ts'
+import { type CommandNotes, commandNotes, fieldNotes } from './commands.ts'
 import { type Field, fieldsOf } from './fields.ts'
 import type { Io } from './io.ts'
 import { optionsOf } from './options.ts'
@@ -39,7 +39,7 @@ export function operationCommand(operation: AnyOperation, io: Io, signal: AbortS
 }
 
 function argumentOf(name: string, notes: CommandNotes): [string, string] {
-  if (name !== 'id') return [`[${kebab(name)}]`, '']
+  if (name !== 'id') return [`[${kebab(name)}]`, fieldNotes[name] ?? '']
   const what = notes.id ?? 'table'
   if (what === 'transaction') return ['<transaction>', 'its id']
   if (what === 'table') return ['<table>', 'such as prod.flights']

@@ -254,7 +254,9 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   filter: 'SQL predicate',
   properties: 'pairs',
   ranges: 'ranges of versions: [{"start_version":1,"end_version":5}], the end not included',
+  recursive: 'leave out what lies in the namespaces below',
   schema: 'columns: {"fields":[{"name":"a","type":{"type":"int64"},"nullable":true}]}',
+  start_after: 'with --no-recursive: begin after this name',
   storage_options: 'pairs',
   tag: 'name of the tag',
   target_bytes: 'bytes of a merged fragment, about (default: 128 MiB)',
@@ -265,10 +267,10 @@ export const fieldNotes: Readonly<Record<string, string>> = {
 }
 
 /** Fields that are part of the protocol and of no use here: taken, not shown. */
-export const hiddenFields = new Set(['vector', 'full_text_query', 'with_row_id', 'k', 'identity'])
+export const hiddenFields = new Set(['vector', 'full_text_query', 'with_row_id', 'k', 'order_by', 'identity'])
 
 /** Flags that hold unless they are turned off. */
-export const onByDefault = new Set(['include_declared'])
+export const onByDefault = new Set(['include_declared', 'recursive'])
 
 /** Fields that are better known under another name. */
 export const otherNames: Readonly<Record<string, string>> = { predicate: 'where', filter: 'where' }

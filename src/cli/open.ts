@@ -30,6 +30,11 @@ export async function openLocal(location: string, mayBegin: boolean) {
   if (isUrl(location)) {
     throw new UsageError('this works on the directory of a catalog; run it where the catalog lies')
   }
+  if (/^(?!file:)[a-z][a-z\d+.-]*:\/\//i.test(location)) {
+    throw new UsageError(
+      `${location} cannot be opened: give a directory, or a URL that begins with http:// or https://`,
+    )
+  }
   if (!mayBegin && location !== 'memory:') await requireCatalog(location)
   return openCatalog(location)
 }

@@ -36,7 +36,7 @@ function valueOption({ name, kind }: Field, long: string, help: string, placehol
 }
 
 function helpOf({ name, kind, required, hint }: Field): string {
-  const note = fieldNotes[name] ?? hint ?? ''
+  const note = fieldNotes[name] ?? hint?.replace(/^must be /, '') ?? ''
   const how =
     kind === 'map' ? ' (repeat it, or give a JSON object)' : kind === 'json' ? ' (@FILE reads a file)' : ''
   return `${note}${how}${required ? '; required' : ''}`

@@ -21,7 +21,9 @@ export async function readRows(source: string, io: Io): Promise<Rows> {
             throw new UsageError(`--data cannot be read from ${source}: ${(cause as Error).message}`)
           }),
         )
-  return isArrow(bytes) ? bytes : fromText(textOf(bytes, source), source)
+  if (isArrow(bytes)) return bytes
+  if (/\.arrows?$/i.test(source)) throw new UsageError(`--data ${source} is no Arrow IPC file or stream`)
+  return fromText(textOf(bytes, source), source)
 }
 
 /** An Arrow IPC file, or a stream (since format 0.15, and before). */

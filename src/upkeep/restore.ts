@@ -31,9 +31,14 @@ export async function inPlaceOf(
   fill: () => Promise<BackupReport>,
 ): Promise<RestoreReport> {
   const found = await readdir(target).catch(() => [])
-  if (found.length === 0 || !replace) {
+  if (found.length === 0) {
     await requireFree(target)
     return fill()
+  }
+  if (!replace) {
+    throw invalid(
+      `${target} is not empty. Give a folder that is not there yet, or replace the catalog in it (--force, or \`replace\`).`,
+    )
   }
   const { storeFiles } = await import('../backends/lmdb.ts')
   await access(join(target, storeFiles[0]!)).catch((cause) => {

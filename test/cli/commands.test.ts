@@ -2,6 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { tableFromIPC } from '@uwdata/flechette'
 import { describe, expect, it } from 'vitest'
+import { hiddenFields } from '../../src/cli/commands.ts'
+import { fieldsOf } from '../../src/cli/fields.ts'
+import { optionsOf } from '../../src/cli/options.ts'
 import { operations } from '../../src/index.ts'
 import { freshFolder } from '../operations/support/catalogs.ts'
 import { lines, run } from './run.ts'
@@ -42,13 +45,25 @@ describe('help', () => {
       expect(out).toContain(summary.split('.')[0])
       if (errors.join() === 'Unsupported') return
       expect(out).toMatch(/Examples:\n {2}\$ tabularium [\w-]+ /)
-      const hidden = ['id', 'identity', 'vector', 'full_text_query', 'with_row_id', 'k', 'delimiter']
       for (const field of Object.keys(request.entries)) {
-        if (!hidden.includes(field))
+        if (field !== 'id' && !hiddenFields.has(field))
           expect(out).toMatch(new RegExp(`--(no-)?${field.replaceAll('_', '-')}\\b`))
       }
     },
   )
+
+  it('says of each option what it is for', () => {
+    for (const { definition } of Object.values(operations)) {
+      if (definition.errors.join() === 'Unsupported') continue
+      for (const field of fieldsOf(definition)) {
+        if (field.name === 'id' || field.name === 'delimiter') continue
+        for (const { hidden, description, long } of optionsOf(field).options) {
+          if (!hidden)
+            expect(description, `${definition.name} ${long}`).toMatch(/^(?!a string|true or false)\w/)
+        }
+      }
+    }
+  })
 
   it.each(['serve', 'vacuum'])('tells all about %s', async (name) => {
     expect(await run([name, '--help'])).toMatchObject({ code: 0, out: expect.stringContaining('Examples:') })
@@ -278,6 +293,7 @@ describe('what goes wrong', () => {
     ['an identifier with a hole', ['count', './c', 'a..b'], /"a\.\.b" is no identifier/],
     ['a file that is not there', ['create', './c', 't', '--data', '/no/such.csv'], /cannot be read from/],
     ['too much', ['count', './c', 't', 'u'], /too many arguments/],
+    ['a URL of another kind', ['list', 'ftp://x'], /cannot be opened: give a directory, or a URL/],
     ['serving without a say who may call', ['serve', 'memory:'], /nobody could call this server/],
     [
       'tokens and nobody asked for one',
@@ -316,6 +332,13 @@ describe('what goes wrong', () => {
       expect({ code, out }).toEqual({ code: 1, out: '' })
       expect(err).toMatch(line)
     }
+  })
+
+  it('a file named as Arrow must be Arrow', async () => {
+    const file = join(await freshFolder(), 'no.arrow')
+    await writeFile(file, 'a\n')
+    const { code, err } = await run(['create', './c', 't', '--data', file])
+    expect([code, err]).toEqual([2, expect.stringContaining('no.arrow is no Arrow IPC')])
   })
 
   it('a path that holds no catalog stays as it is, unless the command begins one', async () => {

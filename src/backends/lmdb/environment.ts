@@ -90,7 +90,7 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
 }
 
 export function noCatalog(directory: string): CatalogError {
-  return invalid(`There is no catalog in ${directory}: check the path, or open it with \`create\`.`)
+  return invalid(`There is no catalog in ${directory}. Check the path.`)
 }
 
 /** Gives up one use of an environment, and closes it after the last. */
