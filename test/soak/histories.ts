@@ -23,7 +23,7 @@ export async function histories(seed: number): Promise<Scenario> {
   return {
     counts,
     async round() {
-      const numRuns = 10
+      const numRuns = 3
       await fc.assert(check, { numRuns, seed: seed + counts.histories })
       counts.histories += numRuns
     },

@@ -16,7 +16,7 @@ export async function linear(seed: number): Promise<Scenario> {
       const check = fc.asyncProperty(concurrentHistory(processCount), async (history) => {
         counts.calls += await processes.check(history)
       })
-      const numRuns = 20
+      const numRuns = 5
       await fc.assert(check, { numRuns, seed: seed + counts.histories })
       counts.histories += numRuns
     },
