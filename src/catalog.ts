@@ -247,10 +247,13 @@ async function furtherRoots({ locationRoots = [] }: CatalogOptions): Promise<Con
 /** The handle of an open catalog. `run` stands between it and the operations, where something has to. */
 export function localHandle(
   core: Core,
-  run: Backing['run'] = (operation, request, options) => runKeeping(core, operation, request, options),
+  { run, callsDone }: Pick<Backing, 'run' | 'callsDone'> = {
+    run: (operation, request, options) => runKeeping(core, operation, request, options),
+  },
 ): LocalCatalog {
   const handle = createHandle({
     run,
+    callsDone: callsDone ?? false,
     close: async () => {
       await core.background?.stop()
       await core.closeEngines()

@@ -26,7 +26,14 @@ export interface Catalog extends OperationMethods, Invocable, AsyncDisposable {
 
 /** What a handle is made of: how to run an operation, and how to let go. */
 export interface Backing {
-  run(operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown>
+  run(
+    operation: AnyOperation,
+    request: unknown,
+    options: OperationOptions,
+    done: () => void,
+  ): Promise<unknown>
+  /** It calls `done` itself when an operation is answered: for those who listen to the answers anyway. */
+  readonly callsDone?: boolean
   close(): Promise<void>
 }
 
@@ -44,8 +51,8 @@ export function createHandle(backing: Backing): Catalog {
     [invoke](operation, request, options) {
       if (closing) return Promise.reject(closed(operation.name))
       running++
-      const result = backing.run(operation, request, options)
-      result.then(done, done)
+      const result = backing.run(operation, request, options, done)
+      if (!backing.callsDone) result.then(done, done)
       return result
     },
     close() {

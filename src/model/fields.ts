@@ -31,8 +31,8 @@ const segments = quickStrings(
 type StringArray = v.ArraySchema<v.StringSchema<string>, string>
 
 /**
- * The same schema, which takes a list that is right as it is. Every request names something, and looking at each
- * name by a schema of its own costs more than all that follows, and room for sixteen names.
+ * The same schema, which copies a list that is right in one go. A list that grows name by name has room for a dozen
+ * more: of each request in a batch, which are all kept until it ends, that was 400 bytes, and is 150 so.
  */
 export function quickStrings(schema: StringArray): StringArray {
   const run: StringArray['~run'] = (dataset, config) => {

