@@ -24,6 +24,18 @@ export interface ScanRequest {
   readonly wanted: Wanted
 }
 
+/** Bytes of fragments to have begun with at once. */
+const aheadBytes = 8 << 20
+
+/**
+ * How many fragments of a size to have begun with at once: two, so that one is read while another is evaluated, and
+ * more of small ones, for each of which to open a file takes longest. Of 10,000 of ten rows, sixteen at once take
+ * half the time of two.
+ */
+export function fragmentsAhead(bytes: number): number {
+  return Math.max(2, Math.min(16, Math.floor(aheadBytes / Math.max(1, bytes))))
+}
+
 /** Nobody waits for a request any more. */
 export interface Cancel {
   readonly cancel: number

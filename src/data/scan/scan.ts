@@ -5,7 +5,7 @@ import type { Pace } from '../pace.ts'
 import type { Predicate } from '../predicate/index.ts'
 import type { LoadedSnapshot } from '../snapshot.ts'
 import { evaluateFragment, readFragment } from './fragment.ts'
-import type { Wanted } from './message.ts'
+import { fragmentsAhead, type Wanted } from './message.ts'
 import { type ScanWorker, WorkerLost } from './pool.ts'
 
 /** What became of a fragment that was begun: awaited in the order of the fragments, so that errors are, too. */
@@ -37,13 +37,14 @@ export async function startScan(
 }
 
 class LocalScan implements Scan {
-  readonly depth = 2
+  readonly depth: number
   readonly #storage: Storage
   readonly #snapshot: LoadedSnapshot
   readonly #predicate: Predicate
   readonly #pace: Pace
 
   constructor(storage: Storage, snapshot: LoadedSnapshot, predicate: Predicate, pace: Pace) {
+    this.depth = fragmentsAhead(snapshot.bytes / Math.max(1, snapshot.fragments))
     this.#storage = storage
     this.#snapshot = snapshot
     this.#predicate = predicate
@@ -58,9 +59,6 @@ class LocalScan implements Scan {
 
   end(): void {}
 }
-
-/** Fragments in flight for each worker: what it works on, what it reads meanwhile, and what comes next. */
-const perWorker = 4
 
 /** Which worker has read a fragment before, and thus keeps it. */
 const owners = new WeakMap<readonly ScanWorker[], Map<string, number>>()
@@ -94,7 +92,8 @@ class ThreadedScan implements Scan {
     this.#predicate = predicate
     this.#signal = pace.signal ? AbortSignal.any([pace.signal, this.#abort.signal]) : this.#abort.signal
     this.#given = workers.map(() => 0)
-    this.depth = workers.length * perWorker
+    // As many again are on their way to each worker.
+    this.depth = workers.length * here.depth * 2
     const owner = owners.get(workers) ?? new Map<string, number>()
     owners.set(workers, owner)
     this.#owner = owner

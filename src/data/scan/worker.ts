@@ -7,15 +7,20 @@ import { Pace } from '../pace.ts'
 import { compilePredicate, type Predicate } from '../predicate/index.ts'
 import { decodeTableSchema } from '../snapshot.ts'
 import { evaluateFragment, readFragment } from './fragment.ts'
-import { type Cancel, type Reply, type ScanRequest, toFailure, type WorkerSettings } from './message.ts'
+import {
+  type Cancel,
+  fragmentsAhead,
+  type Reply,
+  type ScanRequest,
+  toFailure,
+  type WorkerSettings,
+} from './message.ts'
 
 /*
  * A worker thread of a pool: asks fragments, which it reads from the disk itself, and keeps what it read. So the
  * main thread neither reads nor decodes nor checks sums, and what comes back is small.
  */
 
-/** Fragments under way at once: one is read while another is evaluated. */
-const atOnce = 2
 /** Predicates that stay compiled. */
 const mostCompiled = 64
 
@@ -41,7 +46,7 @@ port.on('message', (message: ScanRequest | Cancel) => {
 say('ready')
 
 function next(): void {
-  while (running.size < atOnce && waiting.length > 0) {
+  while (waiting.length > 0 && running.size < fragmentsAhead(waiting[0]!.entry.size)) {
     const request = waiting.shift()!
     const abort = new AbortController()
     running.set(request.id, abort)
