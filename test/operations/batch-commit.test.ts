@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { eachCatalog } from './support/catalogs.ts'
+import { eachLocalCatalog } from './support/catalogs.ts'
 import { tablesOf } from './support/inspect.ts'
 import { refuses } from './support/refusals.ts'
 
-eachCatalog((open) => {
+eachLocalCatalog((open) => {
   describe('batchCommitTables', () => {
     it('answers in the order of the operations, each under its member (4.8)', async () => {
       const catalog = await open({ now: () => 1_700_000_000_000 })

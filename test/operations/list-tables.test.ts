@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { eachCatalog, eachLocalCatalog } from './support/catalogs.ts'
+import { eachLocalCatalog } from './support/catalogs.ts'
 import { fails } from './support/refusals.ts'
 
-eachCatalog((open) => {
+eachLocalCatalog((open) => {
   describe('listTables', () => {
     it('lists the tables below a namespace recursively, as full identifiers in string form (4.9)', async () => {
       const catalog = await open()

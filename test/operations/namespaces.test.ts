@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { eachCatalog } from './support/catalogs.ts'
+import { eachLocalCatalog } from './support/catalogs.ts'
 import { inspect, tablesOf } from './support/inspect.ts'
 import { fails, refuses } from './support/refusals.ts'
 
-eachCatalog((open) => {
+eachLocalCatalog((open) => {
   describe('createNamespace', () => {
     it('answers with the properties and the transaction', async () => {
       const catalog = await open()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Catalog } from '../../src/index.ts'
-import { eachCatalog } from './support/catalogs.ts'
+import { eachLocalCatalog } from './support/catalogs.ts'
 import { fails, refuses } from './support/refusals.ts'
 
 const id = ['t']
@@ -19,7 +19,7 @@ async function withVersions(catalog: Catalog, ...versions: number[]) {
 
 const done = { transaction_id: expect.any(String) }
 
-eachCatalog((open) => {
+eachLocalCatalog((open) => {
   describe('tags', () => {
     it('are created on a version, got, listed with its manifest size, and deleted', async () => {
       const catalog = await open()

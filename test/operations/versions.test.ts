@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Catalog } from '../../src/index.ts'
-import { eachCatalog } from './support/catalogs.ts'
+import { eachLocalCatalog } from './support/catalogs.ts'
 import { fails, refuses } from './support/refusals.ts'
 
 const id = ['t']
@@ -14,7 +14,7 @@ async function withVersions(catalog: Catalog, ...versions: number[]) {
 const numbers = async (catalog: Catalog, branch?: string) =>
   (await catalog.listTableVersions({ id, branch })).versions.map(({ version }) => version)
 
-eachCatalog((open) => {
+eachLocalCatalog((open) => {
   describe('createTableVersion', () => {
     it('answers with the record (section 2) and the transaction', async () => {
       const catalog = await open({ now: () => 1_700_000_000_000 })

@@ -28,7 +28,10 @@ export function eachCatalog(tests: (open: Open) => void): void {
   for (const { name, kind, remote } of matrix) run(name, kind, remote, tests)
 }
 
-/** As {@link eachCatalog}, for what only a catalog in this process has: hooks, progress, or too many calls. */
+/**
+ * As {@link eachCatalog}, for what only a catalog in this process has (hooks, progress, or too many calls), and
+ * for rules that the exported suite of catalogs judges over HTTP.
+ */
 export function eachLocalCatalog(tests: (open: Open) => void): void {
   for (const { name, kind, remote } of matrix) if (!remote) run(name, kind, remote, tests)
 }
