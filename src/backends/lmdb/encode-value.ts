@@ -17,7 +17,8 @@ const encoded: { [binary]: Piece } = { [binary]: pieceOf(1 << 14) }
  */
 export function encodeValue(key: Key, value: Value): Value {
   const end = writeSealed(key, value, encoded[binary])
-  encoded[binary].end = end >= 0 ? end : writeLong(sealed(key, value))
+  if (end >= 0) encoded[binary].end = end
+  else writeLong(sealed(key, value))
   return encoded
 }
 
@@ -35,10 +36,10 @@ export function writeSealed(key: Key, value: Value, target: Uint8Array): number 
   return end + sealLength
 }
 
-function writeLong(text: string): number {
+function writeLong(text: string): void {
   // No character of a string takes more than three bytes.
   if (encoded[binary].length < text.length * 3) encoded[binary] = pieceOf(text.length * 3)
-  return encoded[binary].write(text, 0, 'utf8')
+  encoded[binary].end = encoded[binary].write(text, 0, 'utf8')
 }
 
 function pieceOf(bytes: number): Piece {

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { crcOf } from '../../../src/backends/lmdb/crc.ts'
-import { writeSealed } from '../../../src/backends/lmdb/encode-value.ts'
+import { encodeValue, writeSealed } from '../../../src/backends/lmdb/encode-value.ts'
 import { writePlainJson } from '../../../src/backends/lmdb/plain-json.ts'
 import { sealed } from '../../../src/backends/lmdb/seal.ts'
 import type { Key, Value } from '../../../src/store/store.ts'
@@ -79,6 +79,15 @@ test('what has a form of its own, or is too deep or too large, is left to the en
   expect(writePlainJson('abc', target, target.length - 5)).toBe(target.length)
   expect(writeSealed(['k'], 'x'.repeat(12), Buffer.alloc(29))).toBe(-1)
   expect(writeSealed(['k'], 'x'.repeat(12), Buffer.alloc(30))).toBe(30)
+})
+
+test('values of every length reach the driver whole', () => {
+  for (const length of [0, 100, 257, 5_000, 60_000, 10, 200_000, 300]) {
+    for (const value of ['x'.repeat(length), { text: 'ü'.repeat(length) }, Array(length).fill('name')]) {
+      const [piece] = Object.values(encodeValue(['k'], value)) as [Buffer & { start: number; end: number }]
+      expect(piece.toString('utf8', piece.start, piece.end) === sealed(['k'], value)).toBe(true)
+    }
+  }
 })
 
 test('a checksum is the one of zlib', () => {
