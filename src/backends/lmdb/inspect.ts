@@ -263,15 +263,13 @@ class Walk {
   }
 
   #record({ key }: Node, value: Buffer): void {
+    this.records++
     let decoded: unknown
     try {
       decoded = this.#decodeKey(Buffer.from(key))
     } catch {
       decoded = undefined
     }
-    // The store's own mark of its state is no record of the catalog, and carries no checksum.
-    if (typeof decoded === 'symbol') return
-    this.records++
     const parts = Array.isArray(decoded) ? decoded : [decoded]
     const fault = sealFault(parts, value)
     if (fault === 'unsealed') this.unsealed++
