@@ -1,7 +1,7 @@
 import type { Schema } from '@uwdata/flechette'
 import { ahead } from './ahead.ts'
 import { schemaDifference } from './arrow/schema.ts'
-import { allRows, type Bitmap, countRows } from './bitmap.ts'
+import { allRows, type Bitmap, clearTrailing, countRows, noRows } from './bitmap.ts'
 import { writeManifest, writeSegment } from './commit.ts'
 import { type Deleted, readLive, writeDeletions } from './deletions.ts'
 import { compile, prune } from './evaluate.ts'
@@ -145,23 +145,26 @@ class Deletion implements Change {
 async function settle(prepared: Prepared): Promise<Settled> {
   if ('outcome' in prepared) return prepared.outcome
   const { entry, live } = prepared
-  return without(entry, live ?? allRows(entry.rows), await prepared.matches())
+  return without(entry, live, await prepared.matches())
 }
 
-function without(entry: FragmentEntry, live: Bitmap, matches: Bitmap): Settled {
-  const deleted = allRows(entry.rows)
-  let fresh = 0
-  let left = 0
-  for (let i = 0; i < live.length; i++) {
-    const before = live[i]!
-    const after = before & ~matches[i]!
-    fresh |= before & matches[i]!
-    left |= after
-    deleted[i]! &= ~after
-  }
-  if (fresh === 0) return { entry, deleted: 0 }
-  if (left === 0) return { entry: undefined, deleted: countRows(live) }
-  return { rows: entry.rows, deleted }
+function without(entry: FragmentEntry, live: Bitmap | undefined, matches: Bitmap): Settled {
+  const { rows } = entry
+  const before = entry.deletions?.count ?? 0
+  // Where nothing was deleted before, what matches is what is deleted now: there is nothing to put together.
+  const deleted = live ? eitherGone(live, matches, rows) : matches
+  const count = countRows(deleted)
+  if (count === before) return { entry, deleted: 0 }
+  if (count === rows) return { entry: undefined, deleted: rows - before }
+  return { rows, deleted, count }
+}
+
+/** Rows that are not live or match. */
+function eitherGone(live: Bitmap, matches: Bitmap, rows: number): Bitmap {
+  const deleted = noRows(rows)
+  for (let q = 0; q < deleted.length; q++) deleted[q] = ~live[q]! | matches[q]!
+  clearTrailing(deleted, rows)
+  return deleted
 }
 
 function deleting(entry: FragmentEntry, deletions: DeletionEntry): Outcome {

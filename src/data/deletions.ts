@@ -2,7 +2,7 @@ import { bool, type Schema } from '@uwdata/flechette'
 import { makeBatch } from './arrow/batch.ts'
 import { encodeArrow } from './arrow/encode.ts'
 import { readFooter } from './arrow/ipc-file.ts'
-import { type Bitmap, clearTrailing, countRows, noRows } from './bitmap.ts'
+import { type Bitmap, clearTrailing, noRows } from './bitmap.ts'
 import { FileParts } from './file-parts.ts'
 import type { DeletionEntry, FragmentPlace } from './manifest.ts'
 import { brokenObject, readRange, type Storage } from './objects.ts'
@@ -17,6 +17,8 @@ const schema: Schema = {
 export interface Deleted {
   readonly rows: number
   readonly deleted: Bitmap
+  /** How many they are. */
+  readonly count: number
 }
 
 /**
@@ -40,9 +42,9 @@ export async function writeDeletions(
   const path = `deletions/${newName()}.arrow`
   await content.put(prefix + path, file.parts)
   const whole = { path, size: file.size, crc: file.checksum() }
-  return fragments.map(({ deleted }, i) => {
+  return fragments.map(({ count }, i) => {
     const { offset, metadataLength, bodyLength } = records[i]!
-    return { ...whole, bits: file.range(offset + metadataLength, bodyLength), count: countRows(deleted) }
+    return { ...whole, bits: file.range(offset + metadataLength, bodyLength), count }
   })
 }
 

@@ -95,7 +95,7 @@ export class Replacement {
       start += rows
       const count = countRows(part)
       if (count < rows) kept.push(entry)
-      if (count > 0 && count < rows) touched.set(entry, { rows, deleted: part })
+      if (count > 0 && count < rows) touched.set(entry, { rows, deleted: part, count })
     }
     const written = await writeDeletions(this.#storage, this.#prefix, [...touched.values()])
     const entries = new Map(

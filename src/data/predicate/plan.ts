@@ -151,6 +151,6 @@ export type Kernel =
    * A function of a date or time which is the same for all values within a step: those for which
    * `floor(value / step)` is the same. It neither fails nor is null.
    */
-  | { readonly kind: 'step'; readonly step: bigint }
+  | { readonly kind: 'step'; readonly step: bigint; readonly key?: string }
 
 export type Letters = 'small' | 'capital'

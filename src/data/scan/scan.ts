@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Bitmap } from '../bitmap.ts'
 import type { FragmentEntry } from '../manifest.ts'
 import type { Storage } from '../objects.ts'
@@ -94,6 +95,8 @@ class ThreadedScan implements Scan {
     this.#given = workers.map(() => 0)
     // As many again are on their way to each worker.
     this.depth = workers.length * here.depth * 2
+    // Each of them listens.
+    setMaxListeners(0, this.#signal)
     const owner = owners.get(workers) ?? new Map<string, number>()
     owners.set(workers, owner)
     this.#owner = owner

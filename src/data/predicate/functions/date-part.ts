@@ -107,7 +107,7 @@ export const datePart: FunctionPlanner = (call) => {
     integer,
     [plan],
     (value: number | bigint) => toInt32(pick(clock(value))),
-    step === undefined ? undefined : { kind: 'step', step },
+    step === undefined ? undefined : { kind: 'step', step, key: `${part} ${step} ${type.typeId}` },
   )
 }
 

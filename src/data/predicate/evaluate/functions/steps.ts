@@ -18,7 +18,25 @@ export function stepsOf(plan: CallPlan, args: readonly ValueNode[]): Steps | und
   const at = isLong(plan.args[0]!.type)
     ? (index: number) => evaluate(BigInt(index) * kernel.step)
     : (index: number) => evaluate(index * step)
-  return { arg: args[0]!, step, at: at as Steps['at'] }
+  return { arg: args[0]!, step, at: remembered(kernel.key, at as Steps['at']) }
+}
+
+/** Results by step, for each key: thousands of dates take longer to compute than to look up millions of rows. */
+const results = new Map<string, Map<number, number | bigint>>()
+
+function remembered(key: string | undefined, at: Steps['at']): Steps['at'] {
+  if (key === undefined) return at
+  const known = results.get(key) ?? new Map<number, number | bigint>()
+  results.set(key, known)
+  return (index) => {
+    let result = known.get(index)
+    if (result === undefined) {
+      result = at(index)
+      if (known.size >= 1 << 14) known.clear()
+      known.set(index, result)
+    }
+    return result
+  }
 }
 
 /**
