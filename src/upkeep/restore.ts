@@ -54,7 +54,16 @@ export async function inPlaceOf(
   try {
     return { ...(await fill()), replaced }
   } catch (error) {
-    await rename(replaced, target)
-    throw error
+    // Somebody who still has the catalog open may have made a folder there again.
+    const isBack = await rename(replaced, target).then(
+      () => true,
+      () => false,
+    )
+    if (isBack) throw error
+    throw new CatalogError(
+      'Internal',
+      `${target} could not be restored, nor put back: what was there lies in ${replaced}. Close the catalog everywhere, and give that folder its name again.`,
+      { cause: error },
+    )
   }
 }

@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { LocalCatalog } from '../../src/index.ts'
+import { memoryStore } from '../../src/backends/memory.ts'
+import type { Content } from '../../src/content/content.ts'
+import { memoryContent } from '../../src/content/memory.ts'
+import { type LocalCatalog, openCatalog } from '../../src/index.ts'
 import { eachContent, moment, pathOf, pathsOf } from './support/contents.ts'
 import { tablesOf } from './support/inspect.ts'
 import { fails } from './support/refusals.ts'
@@ -203,6 +206,43 @@ eachContent((open) => {
       }
     }
   })
+})
+
+describe('a vacuum that a drop overtakes', () => {
+  it('leaves what is being given up to whoever gives it up', async () => {
+    const store = memoryStore()
+    const content = memoryContent()
+    const catalog = await openCatalog({ store, content })
+    for (const name of ['gone', 'kept']) await catalog.createTable({ id: [name], data: numbered(3) })
+    let drop = async () => {
+      drop = async () => {}
+      await catalog.dropTable({ id: ['gone'] })
+    }
+    const other = await openCatalog({
+      store,
+      content: {
+        ...methodsOf(content),
+        async get(path, range) {
+          // When the vacuum comes to look which objects the manifest needs.
+          await drop()
+          return content.get(path, range)
+        },
+      },
+    })
+    await moment()
+    expect(await other.vacuum(now)).toMatchObject({ removed: 0 })
+    expect(await tablesOf(catalog)).toEqual(['kept'])
+    expect(await rowsOf(catalog, ['kept'])).toEqual(numbered(3))
+  })
+
+  function methodsOf(content: Content): Content {
+    return {
+      get: (...given) => content.get(...given),
+      put: (...given) => content.put(...given),
+      list: (...given) => content.list(...given),
+      remove: (...given) => content.remove(...given),
+    }
+  }
 })
 
 function expectRefusal(error: unknown): void {

@@ -15,7 +15,7 @@ import { isHeld } from './hold.ts'
 import { locationOf, placeOf, tablesFolder } from './places.ts'
 import { registrationFolder } from './registration.ts'
 import { manifestOf } from './rows.ts'
-import { readTable } from './table-record.ts'
+import { readTable, tableById } from './table-record.ts'
 import { statusOf } from './transactions.ts'
 
 export interface VacuumOptions {
@@ -116,7 +116,7 @@ async function reached(
   const live = new Set<string>()
   const paths = new Set<string>()
   const whole: string[] = []
-  for await (const { prefix, versions } of tablesIn(core, content)) {
+  for await (const { internalId, prefix, versions } of tablesIn(core, content)) {
     signal?.throwIfAborted()
     live.add(prefix)
     if (versions === undefined) {
@@ -124,7 +124,13 @@ async function reached(
       continue
     }
     const engine = await core.engine(content)
-    for await (const path of engine.reachable(prefix, versions)) paths.add(path)
+    try {
+      for await (const path of engine.reachable(prefix, versions)) paths.add(path)
+    } catch (error) {
+      // What was given up meanwhile may be gone meanwhile. What is left there is for the next vacuum.
+      if (await isAsItWas(core, internalId, versions)) throw error
+      whole.push(prefix)
+    }
   }
   for await (const { path } of content.list(`${tablesFolder}/`)) {
     const at = path.indexOf(`/${registrationFolder}`)
@@ -149,7 +155,20 @@ function nameIn(folders: ReadonlySet<string>, path: string): string | undefined 
   return undefined
 }
 
+/** Whether a table still has all the versions it had. */
+function isAsItWas(core: Core, internalId: string, versions: readonly ManifestRef[]): Promise<boolean> {
+  return core.store.read((reader) => {
+    const now = new Set(Array.from(versionsOf(reader, internalId), ({ manifest_path }) => manifest_path))
+    return tableById(reader, internalId) !== undefined && versions.every(({ path }) => now.has(path))
+  })
+}
+
+function versionsOf(reader: Reader, internalId: string): VersionRecord[] {
+  return Array.from(reader.range<VersionRecord>({ prefix: ['v', internalId] }), ({ value }) => value)
+}
+
 interface TableContent {
+  readonly internalId: string
   readonly prefix: string
   /** The manifests of all versions; undefined when they are, or may come to be, another engine's. */
   readonly versions: readonly ManifestRef[] | undefined
@@ -187,10 +206,7 @@ function contentOf(
 ): TableContent | undefined {
   const place = placeOf(core.places, locationOf(core.places, internalId, record))
   if (place === undefined || place.content !== content) return undefined
-  const versions = Array.from(
-    reader.range<VersionRecord>({ prefix: ['v', internalId] }),
-    ({ value }) => value,
-  )
+  const versions = versionsOf(reader, internalId)
   const ours = versions.length > 0 && versions.every((version) => version.rows !== undefined)
-  return { prefix: place.prefix, versions: ours ? versions.map(manifestOf) : undefined }
+  return { internalId, prefix: place.prefix, versions: ours ? versions.map(manifestOf) : undefined }
 }
