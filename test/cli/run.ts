@@ -1,9 +1,9 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Output } from '../../src/cli/io.ts'
 import { main } from '../../src/cli/main.ts'
+import { scriptPath } from '../support/scripts.ts'
 
 /** What a command printed, and its exit code. */
 export interface Ran {
@@ -48,14 +48,11 @@ export function lines({ out }: Ran): unknown[] {
     .map((line) => JSON.parse(line))
 }
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const loader = pathToFileURL(`${root}node_modules/tsx/dist/esm/index.mjs`).href
-
 export type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
 /** Starts the real command as a process of its own. */
 export function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Child {
-  return spawn(process.execPath, ['--import', loader, `${root}src/cli.ts`, ...args], {
+  return spawn(process.execPath, [scriptPath('src/cli.ts'), ...args], {
     env: { ...process.env, TABULARIUM_TOKEN: '', ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })

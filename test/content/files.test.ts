@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fileContent } from '../../src/content/files.ts'
 import { refused } from '../../src/testing/suites/checks.ts'
 import { bytesOf, paths, text } from '../../src/testing/suites/content/trial.ts'
 import { contentSuite } from '../../src/testing/suites/content-suite.ts'
+import { scriptPath } from '../support/scripts.ts'
 import { smallDisk } from './small-disk.ts'
 
 let directory: string
@@ -141,11 +141,11 @@ test('a full disk refuses the object, keeps no part of it and goes on', async (c
 })
 
 test('a process that is killed while it puts leaves whole objects, and the rest can be found', async () => {
-  const child = fileURLToPath(new URL('children/put-objects.ts', import.meta.url))
+  const child = scriptPath('test/content/children/put-objects.ts')
   const size = 3_000_000
   const acknowledged: string[] = []
   for (let round = 0; round < 3; round++) {
-    const process_ = spawn(process.execPath, ['--import', 'tsx', child, directory, `r${round}`, `${size}`], {
+    const process_ = spawn(process.execPath, [child, directory, `r${round}`, `${size}`], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     let output = ''

@@ -9,8 +9,8 @@ import { stages } from './stages.ts'
 const factor = Number(process.env.HISTORY_RUNS ?? 1)
 
 const kinds = [
-  { rows: false, runs: { memory: 200, lmdb: 60, http: 30 } },
-  { rows: true, runs: { memory: 150, lmdb: 40, http: 20 } },
+  { rows: false, runs: { memory: 100, lmdb: 25, http: 15 } },
+  { rows: true, runs: { memory: 70, lmdb: 20, http: 10 } },
 ] as const
 
 describe.each(['memory', 'lmdb', 'http'] as const)('random histories on %s', (store) => {

@@ -135,7 +135,7 @@ describe('answers that are kept', () => {
   it('are what the catalog answers while another process changes it', async () => {
     const directory = await temporaryDirectory()
     const catalog = await openCatalog(directory)
-    const child = startChild('../../http/children/changes.ts', directory)
+    const child = startChild('test/http/children/changes.ts', directory)
     onTestFinished(async () => {
       child.process.kill('SIGKILL')
       await child.ended

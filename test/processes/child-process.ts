@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { type Script, scriptPath } from '../support/scripts.ts'
 
 /** A process that runs a script; its lines come in as it writes them. */
 export class Child {
@@ -11,8 +12,8 @@ export class Child {
   #answered = 0
   #wake: () => void = () => {}
 
-  constructor(script: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    this.#process = spawn(process.execPath, [script, ...args], {
+  constructor(script: Script, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    this.#process = spawn(process.execPath, [scriptPath(script), ...args], {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
     })

@@ -22,21 +22,19 @@ const perTable = 6
 export class CrashRun {
   readonly directory: string
   readonly acknowledged = new Acknowledged()
-  readonly #script: string
   readonly #env: Readonly<Record<string, string>>
   #kills = 0
 
-  private constructor(directory: string, script: string, env: Readonly<Record<string, string>>) {
+  private constructor(directory: string, env: Readonly<Record<string, string>>) {
     this.directory = directory
-    this.#script = script
     this.#env = env
   }
 
   /** Makes the catalog. `faults` is the share of writes to its content that fail. */
-  static async begin(script: string, faults = 0): Promise<CrashRun> {
+  static async begin(faults = 0): Promise<CrashRun> {
     const directory = await temporaryDirectory()
     await prepare(directory)
-    return new CrashRun(directory, script, { FAULTS: String(faults) })
+    return new CrashRun(directory, { FAULTS: String(faults) })
   }
 
   /** Lets a process work for up to half a second, kills it, and checks what it leaves. */
@@ -44,7 +42,7 @@ export class CrashRun {
     const run = this.#kills++
     const table = this.#table(run)
     if (run % perTable === 0) await createRows(this.directory, table)
-    const child = new Child(this.#script, [this.directory, String(run), table], this.#env)
+    const child = new Child('test/processes/crash-child.ts', [this.directory, String(run), table], this.#env)
     // Now and then it is killed while it opens the catalog.
     if (run % 8 === 7) await sleep(50 + Math.random() * 200)
     else {

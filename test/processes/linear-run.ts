@@ -37,8 +37,8 @@ export function concurrentHistory(processes: number): fc.Arbitrary<ConcurrentHis
 export class LinearProcesses implements Disposable {
   readonly #children: readonly Child[]
 
-  constructor(script: string, count: number) {
-    this.#children = Array.from({ length: count }, () => new Child(script, []))
+  constructor(count: number) {
+    this.#children = Array.from({ length: count }, () => new Child('test/processes/linear-child.ts', []))
   }
 
   /** Runs a history on a catalog of its own; fails, telling all of it, when no order of the calls explains it. */

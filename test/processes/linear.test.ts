@@ -3,23 +3,19 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Binding } from '../histories/binding.ts'
 import { type Call, linearize } from '../histories/linearize.ts'
 import { emptyState } from '../histories/model/state.ts'
-import { type Compiled, compiled } from './compiled.ts'
 import { concurrentHistory, LinearProcesses } from './linear-run.ts'
 
 const factor = Number(process.env.HISTORY_RUNS ?? 1)
 const count = 3
 
-let script: Compiled
 let processes: LinearProcesses
 
-beforeAll(async () => {
-  script = await compiled('linear-child.ts')
-  processes = new LinearProcesses(script.path, count)
+beforeAll(() => {
+  processes = new LinearProcesses(count)
 })
 
-afterAll(async () => {
+afterAll(() => {
   processes?.[Symbol.dispose]()
-  await script?.[Symbol.asyncDispose]()
 })
 
 test('what processes do at the same time, some over HTTP, comes to what some order of it does', {
@@ -29,7 +25,7 @@ test('what processes do at the same time, some over HTTP, comes to what some ord
     fc.asyncProperty(concurrentHistory(count), async (history) => {
       await processes.check(history)
     }),
-    { numRuns: 25 * factor },
+    { numRuns: 15 * factor },
   )
 })
 

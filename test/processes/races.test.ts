@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LocalCatalog, openCatalog } from '../../src/index.ts'
 import { temporaryDirectory } from '../histories/stages.ts'
 import { Child } from './child-process.ts'
-import { type Compiled, compiled } from './compiled.ts'
 import { columns } from './crash-work.ts'
 import { balls, type Report, seats, sizes } from './race-work.ts'
 
@@ -12,7 +11,6 @@ const processes = ['p0', 'p1', 'p2', 'p3']
 const initialSeats = seats.slice(0, 3)
 
 describe('several processes on one catalog', () => {
-  let script: Compiled
   let directory: string
   let catalog: LocalCatalog
   let children: Child[] = []
@@ -26,8 +24,7 @@ describe('several processes on one catalog', () => {
     for (const id of [['left'], ['right']]) await catalog.declareTable({ id })
     await catalog.createTable({ id: ['rows'], data: [], schema: columns })
 
-    script = await compiled('race-child.ts')
-    children = processes.map((me) => new Child(script.path, [directory, me]))
+    children = processes.map((me) => new Child('test/processes/race-child.ts', [directory, me]))
     for (const child of children) await child.said('ready')
     for (const child of children) child.write('go\n')
     for (const child of children) await child.ended()
@@ -36,7 +33,6 @@ describe('several processes on one catalog', () => {
 
   afterAll(async () => {
     for (const child of children) child.stop()
-    await script?.[Symbol.asyncDispose]()
     await catalog?.close()
     await rm(directory, { recursive: true, force: true })
   })

@@ -11,13 +11,11 @@ import {
 import { temporaryDirectory } from '../histories/stages.ts'
 import { inspect } from '../operations/support/inspect.ts'
 import { Child } from './child-process.ts'
-import { type Compiled, compiled } from './compiled.ts'
 
 /** How often each kind of upkeep is done while the others write; more in long runs. */
 const rounds = Number(process.env.TABULARIUM_UPKEEP_ROUNDS ?? 2)
 
 describe('upkeep while other processes write', () => {
-  let script: Compiled
   let folder: string
   let directory: string
   let catalog: LocalCatalog
@@ -29,15 +27,13 @@ describe('upkeep while other processes write', () => {
     catalog = await openCatalog(directory)
     for (const name of ['left', 'right']) await catalog.declareTable({ id: [name] })
     await catalog.createTable({ id: ['rows'], data: [{ n: -1, by: 'nobody' }] })
-    script = await compiled('upkeep-child.ts')
-    children = ['p0', 'p1'].map((me) => new Child(script.path, [directory, me]))
+    children = ['p0', 'p1'].map((me) => new Child('test/processes/upkeep-child.ts', [directory, me]))
     for (const child of children) await child.said('ready')
     for (const child of children) child.write('go\n')
   }, 120_000)
 
   afterAll(async () => {
     for (const child of children) child.stop()
-    await script?.[Symbol.asyncDispose]()
     await catalog?.close()
     await rm(folder, { recursive: true, force: true })
   })

@@ -1,4 +1,3 @@
-import { compiled } from '../processes/compiled.ts'
 import { CrashRun } from '../processes/crash-run.ts'
 import type { Scenario } from './scenario.ts'
 
@@ -8,8 +7,7 @@ const killsEach = 60
 /** Kills processes at work; `faults` is the share of writes to the content that fail. */
 export function crashes(faults: number): () => Promise<Scenario> {
   return async () => {
-    const script = await compiled('crash-child.ts')
-    const runs = [await CrashRun.begin(script.path, faults)]
+    const runs = [await CrashRun.begin(faults)]
     const sum = (what: 'total' | 'refused' | 'faults') =>
       runs.reduce((all, { acknowledged }) => all + acknowledged[what], 0)
     let kills = 0
@@ -22,11 +20,10 @@ export function crashes(faults: number): () => Promise<Scenario> {
         await runs.at(-1)!.kill()
         if (++kills % killsEach !== 0) return
         await runs.at(-1)!.end()
-        runs.push(await CrashRun.begin(script.path, faults))
+        runs.push(await CrashRun.begin(faults))
       },
       async end() {
         await runs.at(-1)!.end()
-        await script[Symbol.asyncDispose]()
       },
     }
   }

@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-import { compiled } from '../processes/compiled.ts'
 import { concurrentHistory, LinearProcesses } from '../processes/linear-run.ts'
 import type { Scenario } from './scenario.ts'
 
@@ -7,8 +6,7 @@ const processCount = 3
 
 /** Histories of several processes at once, some over HTTP, against the model. */
 export async function linear(seed: number): Promise<Scenario> {
-  const script = await compiled('linear-child.ts')
-  const processes = new LinearProcesses(script.path, processCount)
+  const processes = new LinearProcesses(processCount)
   const counts = { histories: 0, calls: 0 }
   return {
     counts,
@@ -22,7 +20,6 @@ export async function linear(seed: number): Promise<Scenario> {
     },
     async end() {
       processes[Symbol.dispose]()
-      await script[Symbol.asyncDispose]()
     },
   }
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import bundleScripts from '../support/scripts.ts'
 import { crashes } from './crash.ts'
 import { histories } from './histories.ts'
 import { linear } from './linear.ts'
@@ -60,6 +61,7 @@ function readArguments(): Asked | undefined {
 }
 
 async function soak({ minutes, names, seed }: Asked): Promise<boolean> {
+  await bundleScripts()
   const until = Date.now() + minutes * 60_000
   let isOver = false
   process.once('SIGINT', () => {

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { type Script, scriptPath } from '../../support/scripts.ts'
 
-/** A process that runs one of the scripts beside this file. */
+/** A process that runs a script. */
 export interface Child {
   readonly process: ChildProcess
   /** What it has printed so far, in whole lines. */
@@ -13,9 +13,8 @@ export interface Child {
   readonly ended: Promise<number | undefined>
 }
 
-export function startChild(script: string, ...args: (string | number)[]): Child {
-  const file = fileURLToPath(new URL(script, import.meta.url))
-  const process_ = spawn(process.execPath, ['--import', 'tsx', file, ...args.map(String)], {
+export function startChild(script: Script, ...args: (string | number)[]): Child {
+  const process_ = spawn(process.execPath, [scriptPath(script), ...args.map(String)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   let output = ''

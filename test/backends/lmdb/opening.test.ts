@@ -138,7 +138,7 @@ test('readers of processes that died do not fill the reader table', async () => 
   const store = await openLmdbStore(directory, { maxReaders: 4 })
   await store.write((tx) => tx.put(['a'], 1))
   for (let i = 0; i < 6; i++) {
-    const child = startChild('put-on-demand.ts', directory)
+    const child = startChild('test/backends/children/put-on-demand.ts', directory)
     await child.printed(1)
     child.process.stdin!.write('1\n')
     await child.printed(2)

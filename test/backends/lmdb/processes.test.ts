@@ -1,12 +1,13 @@
 import { rm } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openLmdbStore } from '../../../src/backends/lmdb.ts'
+import type { Script } from '../../support/scripts.ts'
 import { type Child, startChild } from '../children/child.ts'
 import { temporaryDirectory } from '../places.ts'
 
 let directory: string
 const children: Child[] = []
-const start = (script: string, ...args: (string | number)[]) => {
+const start = (script: Script, ...args: (string | number)[]) => {
   const child = startChild(script, ...args)
   children.push(child)
   return child
@@ -25,7 +26,9 @@ afterEach(async () => {
 
 test('several processes count together and lose nothing, and no read sees half of a write', async () => {
   const [processes, times] = [3, 3000]
-  const counting = Array.from({ length: processes }, () => start('increment.ts', directory, times, 32))
+  const counting = Array.from({ length: processes }, () =>
+    start('test/backends/children/increment.ts', directory, times, 32),
+  )
   expect(await Promise.all(counting.map(({ ended }) => ended))).toEqual([0, 0, 0])
 
   const store = await openLmdbStore(directory)
@@ -44,7 +47,7 @@ test('several processes count together and lose nothing, and no read sees half o
 
 test('a read sees what another process said it wrote', async () => {
   const store = await openLmdbStore(directory)
-  const child = start('put-on-demand.ts', directory)
+  const child = start('test/backends/children/put-on-demand.ts', directory)
   await child.printed(1)
   for (let i = 1; i <= 200; i++) {
     // A look just before, so that there is a snapshot that could be too old.
@@ -62,7 +65,9 @@ test('a read sees what another process said it wrote', async () => {
 
 test('a state stands for one content while other processes write', async () => {
   const store = await openLmdbStore(directory)
-  const children = Array.from({ length: 2 }, () => start('increment.ts', directory, 400, 4))
+  const children = Array.from({ length: 2 }, () =>
+    start('test/backends/children/increment.ts', directory, 400, 4),
+  )
   let going = true
   const ended = Promise.all(children.map(({ ended }) => ended)).finally(() => {
     going = false
@@ -87,7 +92,7 @@ test('a process that is killed leaves every batch it acknowledged, and none in p
   const rounds = 12
   let acknowledgedInAll = 0
   for (let round = 0; round < rounds; round++) {
-    const child = start('commit-batches.ts', directory, round)
+    const child = start('test/backends/children/commit-batches.ts', directory, round)
     await child.printed(1 + Math.floor(Math.random() * 2000))
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 20))
     child.process.kill('SIGKILL')

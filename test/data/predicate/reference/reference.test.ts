@@ -9,7 +9,7 @@ import { type Answer, openReference } from './reference.ts'
 import { randomTable } from './rows.ts'
 
 /** How many predicates each table is asked; more, or others, when run by hand. */
-const runs = Number(process.env.PREDICATE_RUNS ?? 2_500)
+const runs = Number(process.env.PREDICATE_RUNS ?? 1_200)
 const seed = Number(process.env.PREDICATE_SEED ?? 20_240_229)
 
 it.each([1, 2])(

@@ -1,0 +1,48 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+/*
+ * Scripts that tests start as processes of their own. They are bundled once for a run: hundreds of sources take
+ * a process seconds to load, and many processes are started.
+ */
+
+const scripts = [
+  'src/cli.ts',
+  'test/backends/children/commit-batches.ts',
+  'test/backends/children/increment.ts',
+  'test/backends/children/put-on-demand.ts',
+  'test/content/children/put-objects.ts',
+  'test/http/children/changes.ts',
+  'test/processes/crash-child.ts',
+  'test/processes/linear-child.ts',
+  'test/processes/race-child.ts',
+  'test/processes/upkeep-child.ts',
+] as const
+
+export type Script = (typeof scripts)[number]
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+// Within the package, so that its own package.json and the packages it depends on are found.
+const folder = join(root, 'test/.scripts')
+
+/** Where a script lies that Node can run, once {@link bundleScripts} has made it. */
+export function scriptPath(script: Script): string {
+  return join(folder, script.replace(/\.ts$/, '.mjs'))
+}
+
+export default async function bundleScripts(): Promise<void> {
+  await build({
+    absWorkingDir: root,
+    entryPoints: [...scripts],
+    outbase: '.',
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    packages: 'external',
+  })
+}
