@@ -33,5 +33,6 @@ it('ids stay in order through whatever the clock says, and when their last digit
     if (!(id > last)) expect(id, `${id} comes after ${last}`).toBe(last)
     last = id
   }
-  expect(last.slice(0, 10)).toBe('00000000Z9')
+  // The digits begin anywhere, so that they are used up once or twice.
+  expect(last.slice(0, 10)).toMatch(/^00000000Z[9A]$/)
 })
