@@ -8,6 +8,8 @@ export default defineConfig({
     // Processes rather than threads: LMDB and killed children are part of what is tested.
     pool: 'forks',
     maxWorkers: 2,
+    // A process runs many files: loading and warming up the same code anew for each takes as long as the tests.
+    isolate: false,
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },
