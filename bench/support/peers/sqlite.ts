@@ -23,7 +23,8 @@ export interface SqliteCatalog {
 
 export async function openSqlite(path: string, durability: Durability): Promise<SqliteCatalog> {
   const { default: Database } = await import('better-sqlite3')
-  const db = new Database(path)
+  // Its writers wait for each other in no order, some for long.
+  const db = new Database(path, { timeout: 60_000 })
   if (durability !== 'none') db.pragma('journal_mode = WAL')
   db.pragma(`synchronous = ${{ full: 'FULL', normal: 'NORMAL', none: 'OFF' }[durability]}`)
   db.exec(`
