@@ -16,7 +16,7 @@ const most = pairs.length ** 2 - 1
  * batch.
  */
 export function idSource(now: () => number): () => string {
-  const draw = monotonicFactory()
+  const draw = monotonicFactory(chance)
   let time = 0
   let beginning: string | undefined
   let count = 0
@@ -33,6 +33,18 @@ export function idSource(now: () => number): () => string {
     count = countOf(id.slice(-counted))
     return id
   }
+}
+
+const drawn = new Uint8Array(1024)
+let used = drawn.length
+
+/** A fraction by chance; drawn from the system many at once, as one at a time makes the first id of a millisecond cost 80 µs instead of 2. */
+function chance(): number {
+  if (used === drawn.length) {
+    crypto.getRandomValues(drawn)
+    used = 0
+  }
+  return drawn[used++]! / 256
 }
 
 function countOf(end: string): number {
