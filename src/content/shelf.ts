@@ -40,22 +40,23 @@ export class Shelves<T> {
 
   /** Without the items whose path is `path` or, if it ends in a slash, begins with it. */
   without(path: string): Shelves<T> {
-    const gone = path.endsWith('/')
-      ? (candidate: string) => candidate.startsWith(path)
-      : (candidate: string) => candidate === path
+    const goes: (candidate: string) => boolean = path.endsWith('/')
+      ? (candidate) => candidate.startsWith(path)
+      : (candidate) => candidate === path
     const first = this.#shelfOf(path)
-    const shelves = this.#shelves.slice(0, first)
-    for (let i = first; i < this.#shelves.length; i++) {
-      const shelf = this.#shelves[i]!
-      if (i > first && !gone(shelf.paths[0]!)) {
-        shelves.push(...this.#shelves.slice(i))
-        break
-      }
-      const kept = shelf.paths.flatMap((candidate, at) => (gone(candidate) ? [] : [at]))
-      if (kept.length === 0) continue
-      shelves.push({ paths: kept.map((at) => shelf.paths[at]!), items: kept.map((at) => shelf.items[at]!) })
+    const left: Shelf<T>[] = []
+    let next = first
+    // What goes lies together, in one shelf or several.
+    for (let more = true; more && next < this.#shelves.length; next++) {
+      const { paths, items } = this.#shelves[next]!
+      const from = firstFrom(paths, path)
+      let to = from
+      while (to < paths.length && goes(paths[to]!)) to++
+      more = to === paths.length
+      if (to - from === paths.length) continue
+      left.push({ paths: paths.toSpliced(from, to - from), items: items.toSpliced(from, to - from) })
     }
-    return new Shelves(shelves)
+    return new Shelves(this.#shelves.toSpliced(first, next - first, ...left))
   }
 
   /** All items whose path begins with `prefix`, in order. */
