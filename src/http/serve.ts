@@ -1,3 +1,5 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
 import { CatalogError, invalid } from '../errors.ts'
 import type { Catalog } from '../handle.ts'
 import { isLoopback } from './loopback.ts'
@@ -87,6 +89,7 @@ export async function serveWith(
     ...(options.trustProxy === undefined ? {} : { trustProxy: options.trustProxy as boolean }),
   })
   app.server.maxConnections = connections
+  const open = connectionsOf(app.server)
   try {
     await app.listen({ host, port })
   } catch (cause) {
@@ -95,13 +98,29 @@ export async function serveWith(
   }
   let closing: Promise<void> | undefined
   const close = () => {
-    closing ??= closeWithin(app, timeouts.shutdown ?? 30_000)
+    closing ??= closeWithin(app, open, timeouts.shutdown ?? 30_000)
     return closing
   }
   return { url: urlOf(app.server.address(), host), close, [Symbol.asyncDispose]: close }
 }
 
-async function closeWithin(app: Awaited<ReturnType<typeof buildServer>>, millis: number): Promise<void> {
+/** The open connections of a server. */
+function connectionsOf(server: Server): ReadonlySet<Socket> {
+  const open = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  return open
+}
+
+async function closeWithin(
+  app: Awaited<ReturnType<typeof buildServer>>,
+  open: ReadonlySet<Socket>,
+  millis: number,
+): Promise<void> {
+  // Of a connection that never said anything, Node would wait for the headers until they are late.
+  for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
   const timer = setTimeout(() => app.server.closeAllConnections(), millis)
   try {
     await app.close()

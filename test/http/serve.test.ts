@@ -197,6 +197,13 @@ describe('closing', () => {
     await server.close()
   })
 
+  it('does not wait for connections that never said anything', async () => {
+    const { server, port } = await running({ timeouts: { headers: 60_000, shutdown: 60_000 } })
+    const { closed } = await dial(port)
+    await server.close()
+    await closed
+  })
+
   it('breaks off what takes longer than it waits', async () => {
     const { catalog, server, ask } = await running({ timeouts: { shutdown: 100 } })
     const held = holding(catalog)
