@@ -26,6 +26,7 @@ describe.each(pages)(
   'every example of $name runs as it stands and prints what its comments say',
   ({ text }) => {
     const examples = blocks(text, 'ts')
+    const printed: string[][] = []
     let folder: string
 
     beforeAll(async () => {
@@ -34,26 +35,55 @@ describe.each(pages)(
       await mkdir(cache, { recursive: true })
       folder = await mkdtemp(join(cache, 'readme-'))
       await bundle(examples, folder)
-    })
+      for (const group of processesFor(examples)) {
+        const script = [join(folder, 'run.js'), ...group.map(String)]
+        const { stdout } = await promisify(execFile)(process.execPath, script, { timeout: 30_000 })
+        const parts = stdout.split(`${mark}\n`).slice(1)
+        for (const [i, part] of parts.entries()) printed[group[i]!] = part.trim().split('\n')
+      }
+    }, 60_000)
     afterAll(() => rm(folder, { recursive: true, force: true }))
 
-    test.for(examples.map((code, n) => [n, code] as const))(
-      'example %i',
-      { timeout: 30_000 },
-      async ([n, code]) => {
-        const cwd = await mkdtemp(join(folder, `${n}-`))
-        const { stdout } = await promisify(execFile)(process.execPath, [join(folder, `${n}.js`)], { cwd })
-        const told = [...code.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map((match) => match[1]!)
-        const printed = stdout.trim().split('\n')
-        if (told.length > 0) expect(printed.map(plain)).toEqual(told.map(plain))
-      },
-    )
+    test.for(examples.map((code, n) => [n, code] as const))('example %i', ([n, code]) => {
+      const told = [...code.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map((match) => match[1]!)
+      if (told.length > 0) expect(printed[n]!.map(plain)).toEqual(told.map(plain))
+    })
   },
 )
 
-/** Examples as scripts `0.js`, `1.js` …: bundled, because loading hundreds of sources takes seconds each. */
+/**
+ * The examples that run in one process, one after the other: to start one takes longer than to run an example.
+ * A runner of tests prints its report at the end of the process, so what uses it runs alone.
+ */
+function processesFor(examples: readonly string[]): number[][] {
+  const all = [...examples.keys()]
+  const isAlone = (n: number) => examples[n]!.includes("'node:test'")
+  return [all.filter((n) => !isAlone(n)), ...all.filter(isAlone).map((n) => [n])]
+}
+
+/** Stands before what an example prints. */
+const mark = '--- example ---'
+
+/** Runs the examples whose numbers it is given, each in a folder of its own. */
+const runner = `
+import { mkdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+for (const n of process.argv.slice(2)) {
+  const folder = fileURLToPath(new URL(n, import.meta.url))
+  mkdirSync(folder)
+  process.chdir(folder)
+  console.log('${mark}')
+  await import('./' + n + '.js')
+}
+`
+
+/**
+ * Examples as scripts `0.js`, `1.js` …, and `run.js` that runs them: bundled, because loading hundreds of sources
+ * takes seconds.
+ */
 async function bundle(examples: readonly string[], folder: string): Promise<void> {
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  await writeFile(join(folder, 'run.js'), runner)
   const entryPoints = examples.map((_, n) => join(folder, `${n}.ts`))
   for (const [n, code] of examples.entries()) await writeFile(entryPoints[n]!, withSources(code))
   await build({
