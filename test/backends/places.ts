@@ -25,6 +25,7 @@ function placeOf(directory: string): StorePlace {
   }
 }
 
+/** A folder on the disk: what lies in it is written as it is for a user. */
 export function temporaryDirectory(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'tabularium-'))
 }

@@ -8,7 +8,7 @@ import { predicates } from './model/rows.ts'
  */
 
 /** The columns of every table in the histories. */
-export const columns = {
+const columns = {
   fields: [
     { name: 'id', type: { type: 'int32' }, nullable: false },
     { name: 'note', type: { type: 'string' }, nullable: true },

@@ -1,11 +1,9 @@
-import { existsSync } from 'node:fs'
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 import type { CatalogOptions, LocalCatalog } from '../../src/index.ts'
 import { openCatalog } from '../../src/index.ts'
 import { overHttp } from '../client/over-http.ts'
+import { temporaryDirectory } from '../support/folders.ts'
 
 /** An empty catalog to run a history on. */
 export interface Stage extends AsyncDisposable {
@@ -43,10 +41,4 @@ export const stages: Readonly<Record<string, (options?: CatalogOptions) => Promi
     const catalog = await overHttp(local)
     return { name: 'memory, over HTTP', catalog, root, [Symbol.asyncDispose]: () => catalog.close() }
   },
-}
-
-/** A new folder, in memory where the system offers that: durability is not what these tests look at. */
-export async function temporaryDirectory(): Promise<string> {
-  const folder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
-  return realpath(await mkdtemp(join(folder, 'tabularium-')))
 }

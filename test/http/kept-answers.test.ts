@@ -10,7 +10,7 @@ import { type Catalog, openCatalog } from '../../src/index.ts'
 import { operations } from '../../src/operations/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import { startChild } from '../backends/children/child.ts'
-import { temporaryDirectory } from '../backends/places.ts'
+import { temporaryDirectory } from '../support/folders.ts'
 import { type Ask, asking, type Reply, serveInMemory } from './support/ask.ts'
 
 const lancedb = { 'x-lancedb-version': '0.39' }

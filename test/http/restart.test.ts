@@ -40,7 +40,7 @@ it('a server that is killed and started again has all it acknowledged, and its c
       workers = Promise.all(tasks.map((task) => work(catalog, task, heard, () => hasEnded)))
     }
     await progress(heard, workers)
-    await sleep(Math.random() * 1_500)
+    await sleep(Math.random() * 800)
     expect(await server.end('SIGKILL')).toEqual({ by: 'SIGKILL', errors: '' })
   }
 

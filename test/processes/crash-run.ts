@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openCatalog } from '../../src/index.ts'
-import { temporaryDirectory } from '../histories/stages.ts'
+import { temporaryDirectory } from '../support/folders.ts'
 import { Child } from './child-process.ts'
 import { Acknowledged, checkAfterCrash } from './crash-check.ts'
 import {
@@ -37,7 +37,7 @@ export class CrashRun {
     return new CrashRun(directory, { FAULTS: String(faults) })
   }
 
-  /** Lets a process work for up to half a second, kills it, and checks what it leaves. */
+  /** Lets a process work for up to a third of a second, kills it, and checks what it leaves. */
   async kill(): Promise<void> {
     const run = this.#kills++
     const table = this.#table(run)
@@ -47,7 +47,7 @@ export class CrashRun {
     if (run % 8 === 7) await sleep(50 + Math.random() * 200)
     else {
       await child.said('ready')
-      await sleep(Math.random() * 500)
+      await sleep(Math.random() * 330)
     }
     await child.kill()
     this.acknowledged.add(child.lines, table)

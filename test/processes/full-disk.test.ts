@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CatalogError, type LocalCatalog, openCatalog } from '../../src/index.ts'
-import { temporaryDirectory } from '../histories/stages.ts'
+import { temporaryDirectory } from '../support/folders.ts'
 import { columns } from './crash-work.ts'
 
 const megabytes = 24

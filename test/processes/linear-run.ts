@@ -10,7 +10,7 @@ import type { Command } from '../histories/model/index.ts'
 import { emptyState } from '../histories/model/state.ts'
 import { call, resolve } from '../histories/run-history.ts'
 import { type Seen, seenIn } from '../histories/script.ts'
-import { temporaryDirectory } from '../histories/stages.ts'
+import { temporaryDirectory } from '../support/folders.ts'
 import { Child } from './child-process.ts'
 import type { Order } from './linear-child.ts'
 

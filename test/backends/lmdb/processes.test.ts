@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openLmdbStore } from '../../../src/backends/lmdb.ts'
+import { temporaryDirectory } from '../../support/folders.ts'
 import type { Script } from '../../support/scripts.ts'
 import { type Child, startChild } from '../children/child.ts'
-import { temporaryDirectory } from '../places.ts'
 
 let directory: string
 const children: Child[] = []

@@ -187,6 +187,6 @@ export function* walk(
   }
 }
 
-export function byBytes(a: string, b: string): number {
+function byBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }

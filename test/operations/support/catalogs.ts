@@ -1,9 +1,8 @@
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { describe, onTestFinished } from 'vitest'
 import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../../src/index.ts'
 import { overHttp } from '../../client/over-http.ts'
+import { temporaryDirectory } from '../../support/folders.ts'
 
 /** Opens a fresh, empty catalog that is closed when the test ends. */
 export interface Open {
@@ -49,9 +48,9 @@ function run(name: string, kind: Open['kind'], remote: boolean, tests: (open: Op
   })
 }
 
-/** A folder of its own for the running test, removed when the test ends. Its path holds no symbolic link. */
+/** A folder of its own for the running test, removed when the test ends. */
 export async function freshFolder(): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'tabularium-')))
+  const folder = await temporaryDirectory()
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
