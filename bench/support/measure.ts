@@ -12,12 +12,12 @@ export function spread(samples: readonly number[]): Spread {
 }
 
 /** The middle one of some numbers. */
-export function median(numbers: readonly number[]): number {
+function median(numbers: readonly number[]): number {
   return quantile(numbers, 0.5)
 }
 
 /** The value below which such a part of the numbers lies, between two of them in proportion. */
-export function quantile(numbers: readonly number[], part: number): number {
+function quantile(numbers: readonly number[], part: number): number {
   if (numbers.length === 0) throw new Error('Nothing was measured.')
   const sorted = numbers.toSorted((a, b) => a - b)
   const at = (sorted.length - 1) * part
@@ -35,20 +35,6 @@ export async function milliseconds(body: () => unknown): Promise<number> {
   const start = performance.now()
   await body()
   return performance.now() - start
-}
-
-/** The median of several rounds of {@link microseconds}, after one that does not count. */
-export async function medianMicroseconds(
-  rounds: number,
-  times: number,
-  body: (round: number) => void | Promise<void>,
-): Promise<number> {
-  const measured: number[] = []
-  for (let round = 0; round <= rounds; round++) {
-    const each = await microseconds(times, () => body(round))
-    if (round > 0) measured.push(each)
-  }
-  return median(measured)
 }
 
 /**

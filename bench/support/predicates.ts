@@ -64,10 +64,10 @@ export const further: readonly MeasuredPredicate[] = [
   { name: 'integers', predicate: '(a + n) % 7 = 3' },
 ]
 
-export const cities = ['Oslo', 'OSLO', 'oslo', 'Bergen', 'Lagos', 'Lima', 'Quito', 'Sucre'] as const
+const cities = ['Oslo', 'OSLO', 'oslo', 'Bergen', 'Lagos', 'Lima', 'Quito', 'Sucre'] as const
 
 /** The types of the columns, in their order. */
-export const types: Readonly<Record<string, DataType>> = {
+const types: Readonly<Record<string, DataType>> = {
   a: int32(),
   wide: int64(),
   category: utf8(),
@@ -83,7 +83,7 @@ export const types: Readonly<Record<string, DataType>> = {
   time: timestamp(TimeUnit.MICROSECOND),
 }
 
-export const schema: Schema = {
+const schema: Schema = {
   fields: Object.entries(types).map(([name, type]) => field(name, type)) as Field[],
   metadata: null,
 }

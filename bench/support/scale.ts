@@ -1,7 +1,7 @@
 /** How much is asked: a few seconds a question, a few minutes in all, or the big ones too. */
 export type Scale = 'quick' | 'usual' | 'full'
 
-export const scale = (process.env.BENCH_SCALE ?? 'usual') as Scale
+const scale = (process.env.BENCH_SCALE ?? 'usual') as Scale
 
 /** One value for each scale; what is not given for `full` is as usual. */
 export function pick<T>(quick: T, usual: T, full: T = usual): T {

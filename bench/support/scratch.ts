@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** A folder that lives as long as the run, or as this process when it runs alone. */
-export const scratch: string = process.env.BENCH_SCRATCH ?? ownScratch()
+const scratch: string = process.env.BENCH_SCRATCH ?? ownScratch()
 
 let folders = 0
 

@@ -6,7 +6,7 @@ import { UsageError } from './usage.ts'
 import { visible } from './values.ts'
 
 /** Exit codes: what a script can tell apart. */
-export const exitCodes = { done: 0, refused: 1, usage: 2, interrupted: 130 } as const
+const exitCodes = { done: 0, refused: 1, usage: 2, interrupted: 130 } as const
 
 /**
  * Runs the command that `args` say and answers with the exit code. An error is one line on the error stream:

@@ -22,7 +22,7 @@ export function printerOf({ stdout }: Io, json: boolean | undefined): Printer {
 const delay = 500
 
 /** A line on the error stream that says how far long work is; nothing at all when nobody watches. */
-export function progressLine(out: Output): { show: (text: () => string) => void; clear: () => void } {
+function progressLine(out: Output): { show: (text: () => string) => void; clear: () => void } {
   const started = Date.now()
   let last = 0
   return {

@@ -8,7 +8,7 @@ import { systemCode } from './file-errors.ts'
 const block = 1 << 20
 
 /** How names end under which objects are being written. One that stays behind was left by a crash. */
-export const partialSuffix = '.partial'
+const partialSuffix = '.partial'
 
 /**
  * Writes a file that appears whole or not at all and never replaces another. Once this resolves the file and

@@ -59,7 +59,7 @@ export class TooMuch extends CatalogError {
 const patience = 30_000
 
 /** Bytes that may be held at once; whoever asks first is served first. */
-export class ByteBudget {
+class ByteBudget {
   readonly #total: number
   #used = 0
   readonly #waiting: { readonly bytes: number; readonly grant: () => void }[] = []

@@ -191,7 +191,7 @@ export interface Identity {
 }
 
 /** Who asks, as the body says. It is shown to the `authorize` hook and authenticates nobody by itself. */
-export const identity = v.pipe(
+const identity = v.pipe(
   v.object(
     { api_key: v.nullish(text), auth_token: v.nullish(text) },
     'must be an object with api_key or auth_token',
@@ -205,7 +205,7 @@ export const identity = v.pipe(
 )
 
 /** Whatever caller and implementation want to tell each other. */
-export const context = stringMap
+const context = stringMap
 
 /** What every request may carry. As in all that a request may leave out, null counts as absent. */
 export const requestFields = {

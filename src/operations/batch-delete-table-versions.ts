@@ -13,7 +13,7 @@ const endVersion = v.pipe(
   v.minValue(-1, 'must be a whole number, or -1 for all through the latest'),
 )
 
-export const deleteVersionsFields = {
+const deleteVersionsFields = {
   id: tableIdentifier,
   branch,
   ranges: v.pipe(

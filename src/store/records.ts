@@ -142,6 +142,7 @@ export const keys = {
   tablePointers: ['t'] as Key,
   version: (table: string, branch: string, version: number): Key => ['v', table, branch, version],
   versions: (table: string, branch: string): Key => ['v', table, branch],
+  allVersions: (table: string): Key => ['v', table],
   tag: (table: string, tag: string): Key => ['g', table, tag],
   tags: (table: string): Key => ['g', table],
   branch: (table: string, branch: string): Key => ['b', table, branch],

@@ -51,7 +51,7 @@ async function syncTree(folder: string): Promise<void> {
 }
 
 /** Makes a file, or the names in a folder, outlast a crash of the machine. */
-export async function sync(path: string): Promise<void> {
+async function sync(path: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(path, 'r')
   try {

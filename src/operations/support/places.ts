@@ -128,6 +128,11 @@ function rootOf(places: Places, url: string): ContentRoot | undefined {
   return places.roots.find((candidate) => url.startsWith(candidate.url) && url.length > candidate.url.length)
 }
 
+/** The root that a location lies below, from the parts of its key; the catalog's own when it is out of reach. */
+export function rootBySegments({ roots }: Places, segments: readonly string[]): ContentRoot {
+  return roots.find(({ url }) => segmentsOf(url).every((segment, i) => segment === segments[i])) ?? roots[0]!
+}
+
 function withoutAlias(places: Places, url: string): string {
   const root = places.roots.find(({ alias }) => alias !== undefined && `${url}/`.startsWith(alias))
   return root === undefined ? url : (root.url + `${url}/`.slice(root.alias!.length)).replace(/\/+$/, '')

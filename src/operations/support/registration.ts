@@ -12,7 +12,7 @@ import type { Reader, Writer } from '../../store/store.ts'
 import { type Change, commit, type Unchanged } from './commit.ts'
 import type { Core } from './core.ts'
 import { takeOutTable } from './drop.ts'
-import { awayPlaceOf, locationOf, type Place, type Places, placeOf, segmentsOf } from './places.ts'
+import { awayPlaceOf, locationOf, type Place, placeOf, rootBySegments, segmentsOf } from './places.ts'
 import {
   openRegistration,
   parseRegistration,
@@ -147,11 +147,10 @@ export function putRegistration(writer: Writer, internalId: string, known: Regis
 
 /** What the catalog knows of a table, or undefined when there is nothing to tell. */
 function registrationOf(reader: Reader, { id, record }: FoundTable): Registration | undefined {
-  const versions = Array.from(reader.range<VersionRecord>({ prefix: ['v', id] }), ({ key, value }) => [
-    String(key[2]),
-    Number(key[3]),
-    value,
-  ])
+  const versions = Array.from(
+    reader.range<VersionRecord>({ prefix: keys.allVersions(id) }),
+    ({ key, value }) => [String(key[2]), Number(key[3]), value],
+  )
   const tags = Array.from(reader.range<TagRecord>({ prefix: keys.tags(id) }), ({ key, value }) => [
     key[2],
     value,
@@ -182,15 +181,10 @@ export async function registrationFault(
   segments: readonly string[],
   path: string,
 ): Promise<string | undefined> {
-  const bytes = await rootOf(core.places, segments).content.get(path)
+  const bytes = await rootBySegments(core.places, segments).content.get(path)
   if (bytes === undefined) return 'is missing'
   const found = openRegistration(bytes)
   return 'fault' in found ? found.fault : undefined
-}
-
-/** The root that a location lies below; the catalog's own for those that are out of reach. */
-function rootOf({ roots }: Places, segments: readonly string[]): Places['roots'][number] {
-  return roots.find(({ url }) => segmentsOf(url).every((segment, i) => segment === segments[i])) ?? roots[0]!
 }
 
 /** Beside the content or, when that is out of reach, in the catalog's own root under the location's name. */

@@ -164,7 +164,10 @@ function isAsItWas(core: Core, internalId: string, versions: readonly ManifestRe
 }
 
 function versionsOf(reader: Reader, internalId: string): VersionRecord[] {
-  return Array.from(reader.range<VersionRecord>({ prefix: ['v', internalId] }), ({ value }) => value)
+  return Array.from(
+    reader.range<VersionRecord>({ prefix: keys.allVersions(internalId) }),
+    ({ value }) => value,
+  )
 }
 
 interface TableContent {

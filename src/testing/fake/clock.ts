@@ -16,7 +16,7 @@ interface Waiting {
 }
 
 /** When the clock of a fake begins, unless it is told otherwise: a round date that nobody takes for today. */
-export const clockStart = Date.UTC(2026, 0, 1)
+const clockStart = Date.UTC(2026, 0, 1)
 
 export class ManualClock implements FakeClock {
   #now: number

@@ -26,7 +26,7 @@ export interface CatalogSuiteOptions {
 }
 
 /** Operations that are rarely there alone. */
-export const catalogGroups = {
+const catalogGroups = {
   rows: [
     'createTable',
     'insertIntoTable',
@@ -72,7 +72,7 @@ export const catalogTopics = [
 ] as const
 
 /** The cases for a catalog: without those that need what it lacks, with one for each thing it lacks. */
-export function catalogCases(lacks: ReadonlySet<OperationName>): readonly Topic<CatalogTrial>[] {
+function catalogCases(lacks: ReadonlySet<OperationName>): readonly Topic<CatalogTrial>[] {
   const judged = (needs: readonly string[]) => needs.every((name) => !lacks.has(name as OperationName))
   const left = catalogTopics.flatMap(({ cases }) => cases).filter(({ needs }) => !judged(needs))
   return [

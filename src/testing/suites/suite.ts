@@ -62,7 +62,7 @@ export class BrokenRule extends Error {
 }
 
 /** What a case is called in a report. */
-export function titleOf({ id, source, text }: Rule): string {
+function titleOf({ id, source, text }: Rule): string {
   return `${id} (${source}): ${text}`
 }
 

@@ -19,7 +19,7 @@ export const columns = {
 }
 
 /** The rows of one label; all of them are there or none. */
-export function rowsOf(label: string): { i: number; label: string }[] {
+function rowsOf(label: string): { i: number; label: string }[] {
   return [1, 2, 3].map((i) => ({ i, label }))
 }
 

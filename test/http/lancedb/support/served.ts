@@ -8,7 +8,7 @@ import { type HttpOptions, serve } from '../../../../src/http/index.ts'
 import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../../../src/index.ts'
 import { describeSeen, type RecordingProxy, recordingProxy, type Seen } from './recording-proxy.ts'
 
-export const token = 'a-token-for-tests'
+const token = 'a-token-for-tests'
 
 export type Kind = 'memory' | 'lmdb'
 
