@@ -37,7 +37,7 @@ export class CrashRun {
     return new CrashRun(directory, { FAULTS: String(faults) })
   }
 
-  /** Lets a process work for up to a third of a second, kills it, and checks what it leaves. */
+  /** Lets a process work for up to half a second, kills it, and checks what it leaves. */
   async kill(): Promise<void> {
     const run = this.#kills++
     const table = this.#table(run)
@@ -47,7 +47,7 @@ export class CrashRun {
     if (run % 8 === 7) await sleep(50 + Math.random() * 200)
     else {
       await child.said('ready')
-      await sleep(Math.random() * 330)
+      await sleep(Math.random() * 500)
     }
     await child.kill()
     this.acknowledged.add(child.lines, table)
