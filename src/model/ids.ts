@@ -38,7 +38,10 @@ export function idSource(now: () => number): () => string {
 const drawn = new Uint8Array(1024)
 let used = drawn.length
 
-/** A fraction by chance; drawn from the system many at once, as one at a time makes the first id of a millisecond cost 80 µs instead of 2. */
+/**
+ * A fraction by chance, drawn from the system many at once: one at a time, the first id of a millisecond costs
+ * 80 µs instead of 2.
+ */
 function chance(): number {
   if (used === drawn.length) {
     crypto.getRandomValues(drawn)
