@@ -40,7 +40,7 @@ async function ask(store: (typeof stores)[number]): Promise<void> {
       sizes.map(async (size) => arenas.set(size, await openArena('operations', store, String(size), folder))),
     )
     const curves = new Map<string, Map<number, Spread>>()
-    for (const [name, one] of Object.entries(operationCases(most, ''))) {
+    for (const [name, one] of Object.entries(operationCases(most))) {
       for (const atOnce of [1, 64]) {
         const key = `${name}/${atOnce}`
         try {

@@ -19,7 +19,7 @@ const rowTable = (i: number) => ['rows', `r${i % kept}`]
 const manifest = (i: number) => ({ version: 1, manifest_path: `v${i}.manifest` })
 
 /** Makes what all cases share, in a catalog with `ns` in it. */
-export async function prepareCases(catalog: Catalog): Promise<string> {
+export async function prepareCases(catalog: Catalog): Promise<void> {
   await catalog.createNamespace({ id: ['rows'] })
   await catalog.createNamespace({ id: ['spare'] })
   const data = Array.from({ length: 1_000 }, (_, a) => ({ a, name: `user_${a}` }))
@@ -27,8 +27,6 @@ export async function prepareCases(catalog: Catalog): Promise<string> {
     await catalog.createTable({ id: rowTable(i), data })
     await catalog.createTableTag({ id: rowTable(i), tag: 'first', version: 1 })
   }
-  const { transaction_id } = await catalog.declareTable({ id: ['rows', 'declared'] })
-  return transaction_id!
 }
 
 /** Declares the tables `spare$NAME…` that calls are about to change. */
@@ -65,11 +63,17 @@ const each =
   (catalog, from, times) =>
     Promise.all(Array.from({ length: times }, (_, i) => make(catalog, from + i)))
 
-/** Every operation of a catalog with so many tables; `change` is the id of a transaction in it. */
-export function operationCases(size: number, change: string): Partial<Record<OperationName, OperationCase>> {
+/** Every operation of a catalog with so many tables. */
+export function operationCases(size: number): Partial<Record<OperationName, OperationCase>> {
   const any = (i: number) => ['ns', tableName(scattered(i, size))]
   const spare = (name: string) => (i: number) => ['spare', `${name}${i}`]
   const locations = new Map<number, string>()
+  let change = ''
+  // A new one each time: what is measured makes so many changes that the records of early ones are cleared.
+  const changed: OperationCase['prepare'] = async (catalog, from) => {
+    const { transaction_id } = await catalog.declareTable({ id: spare('s')(from) })
+    change = transaction_id!
+  }
   return {
     describeTable: { reads: true, call: (catalog, i) => catalog.describeTable({ id: any(i) }) },
     tableExists: { reads: true, call: (catalog, i) => catalog.tableExists({ id: any(i) }) },
@@ -95,6 +99,7 @@ export function operationCases(size: number, change: string): Partial<Record<Ope
     listTableBranches: { reads: true, call: (catalog, i) => catalog.listTableBranches({ id: rowTable(i) }) },
     describeTransaction: {
       reads: true,
+      prepare: changed,
       call: (catalog) => catalog.describeTransaction({ id: [change] }),
     },
     countTableRows: {
@@ -185,6 +190,7 @@ export function operationCases(size: number, change: string): Partial<Record<Ope
       call: (catalog, i) => catalog.deleteTableBranch({ id: spare('z')(i), name: 'side' }),
     },
     alterTransaction: {
+      prepare: changed,
       call: (catalog, i) =>
         catalog.alterTransaction({
           id: [change],

@@ -40,8 +40,8 @@ function add(
 async function addOurs(): Promise<void> {
   const catalog = await openCatalog(store === 'memory' ? 'memory:' : await seededDirectory(size))
   if (store === 'memory') await seedTables(catalog, size)
-  const change = await prepareCases(catalog)
-  for (const [name, { prepare, call }] of Object.entries(operationCases(size, change))) {
+  await prepareCases(catalog)
+  for (const [name, { prepare, call }] of Object.entries(operationCases(size))) {
     add(`ours/${name}`, {
       ...(prepare && { prepare: (_, from, times) => prepare(catalog, from, times) }),
       call: (i) => call(catalog, i),
