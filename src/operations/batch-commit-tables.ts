@@ -91,7 +91,7 @@ export const batchCommitTables = operation({
     operations: v.pipe(
       v.array(v.unknown(), 'must be a list of operations'),
       v.nonEmpty('is empty; give at least one operation'),
-      v.maxLength(limits.batch, `must hold at most ${limits.batch.toLocaleString('en')} operations`),
+      v.maxLength(limits.batch, () => `must hold at most ${limits.batch.toLocaleString('en')} operations`),
       v.array(tableOperation),
     ),
   }),
