@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Key as LmdbKey, RootDatabase } from 'lmdb'
 import { type CatalogError, invalid } from '../../errors.ts'
 import type { Value } from '../../store/store.ts'
+import { loadDriver } from './driver.ts'
 import { explain } from './failure.ts'
 import { checkFiles, reserveLockFile } from './preflight.ts'
 import { readKeysFast } from './read-key.ts'
@@ -61,7 +62,7 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
   const given = join(resolve(directory), dataFile)
   const { readOnly = false, create = !readOnly } = options
   try {
-    const lmdb = await import('lmdb')
+    const lmdb = loadDriver()
     const isNew = !existsSync(given)
     if (isNew && !create) {
       throw noCatalog(directory)

@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { InspectOptions, StoreInspection } from '../../store/store.ts'
+import { loadDriver } from './driver.ts'
 import {
   freeRuns,
   headerBytes,
@@ -38,7 +39,7 @@ export async function inspectFile(
   path: string,
   { signal, onProgress }: InspectOptions = {},
 ): Promise<StoreInspection & { moved: boolean }> {
-  const { bufferToKeyValue } = (await import('lmdb')) as unknown as { bufferToKeyValue: DecodeKey }
+  const { bufferToKeyValue } = loadDriver() as unknown as { bufferToKeyValue: DecodeKey }
   const file = await open(path, 'r')
   try {
     const metas = await stableMetas(file)
