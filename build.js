@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
 
 /*
@@ -9,16 +9,23 @@ import { build } from 'esbuild'
  * small modules takes Node longer than running them; what an entry point loads lazily stays a file of its own.
  */
 
-const { exports, bin } = JSON.parse(readFileSync('package.json', 'utf8'))
+const { exports, bin, dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 const outputs = [...Object.values(exports), ...Object.values(bin)]
   .map((entry) => entry.default ?? entry)
   .filter((path) => path.endsWith('.js'))
-const entryPoints = outputs.map((path) => path.replace(/^(\.\/)?dist\//, 'src/').replace(/\.js$/, '.ts'))
+// Worker threads are started from a file of their own.
+const worker = 'src/data/scan/worker.ts'
+const entryPoints = new Set([
+  ...outputs.map((path) => path.replace(/^(\.\/)?dist\//, 'src/').replace(/\.js$/, '.ts')),
+  worker,
+  'src/tour.ts',
+])
 
-rmSync('dist', { recursive: true, force: true })
-await build({
-  // Worker threads are started from a file of their own.
-  entryPoints: [...new Set([...entryPoints, 'src/data/scan/worker.ts', 'src/tour.ts'])],
+/** Small packages that every catalog needs. Finding and reading them takes as long as a fifth of the import. */
+const bundled = ['immer', 'ulid', 'valibot']
+
+const options = {
+  entryPoints: [...entryPoints],
   outdir: 'dist',
   outbase: 'src',
   bundle: true,
@@ -26,8 +33,57 @@ await build({
   format: 'esm',
   platform: 'node',
   target: 'node20',
-  packages: 'external',
+  external: Object.keys(dependencies).filter((name) => !bundled.includes(name)),
   sourcemap: true,
+}
+
+rmSync('dist', { recursive: true, force: true })
+const { metafile } = await build({ ...options, write: false, metafile: true })
+await build({
+  ...options,
+  plugins: [loadTogether('src/index.ts', metafile.inputs)],
+  // That the import it adds brings nothing but files is what it is for.
+  logOverride: { 'ignored-bare-import': 'silent' },
 })
+writeFileSync('dist/licenses.txt', bundled.map(licenseOf).join('\n'))
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
 execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { stdio: 'inherit' })
+
+/**
+ * Keeps in one file what `main` loads at once. The bundler makes a file of all modules that the same entry points
+ * need, which were seventeen, at a millisecond each. So whatever needs some of them, and is not needed by them,
+ * needs them all; but for worker threads, which begin faster with what little they need.
+ */
+function loadTogether(main, inputs) {
+  const loadedWith = (file, found = new Set()) => {
+    if (found.has(file)) return found
+    found.add(file)
+    for (const { path, kind } of inputs[file]?.imports ?? []) {
+      if (kind === 'import-statement') loadedWith(path, found)
+    }
+    return found
+  }
+  const lazy = Object.values(inputs).flatMap(({ imports }) =>
+    imports.filter(({ kind }) => kind === 'dynamic-import'),
+  )
+  const needing = new Set([...entryPoints, ...lazy.map(({ path }) => path)])
+  for (const file of [...loadedWith(main), ...loadedWith(worker)]) needing.delete(file)
+  return {
+    name: 'load together',
+    setup: ({ onLoad }) =>
+      onLoad({ filter: /\.ts$/ }, ({ path }) => {
+        if (!needing.has(relative('', path))) return undefined
+        return {
+          contents: `${readFileSync(path, 'utf8')}\nimport ${JSON.stringify(resolve(main))}\n`,
+          loader: 'ts',
+        }
+      }),
+  }
+}
+
+function licenseOf(name) {
+  const folder = join('node_modules', name)
+  const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const [file] = ['LICENSE', 'LICENSE.md'].filter((file) => existsSync(join(folder, file)))
+  return `${name} ${version}, ${license}\n\n${readFileSync(join(folder, file), 'utf8')}`
+}
