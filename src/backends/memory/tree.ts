@@ -3,12 +3,10 @@ import type { Entry, Key, Value } from '../../store/store.ts'
 import { codeOf } from './code.ts'
 import type { LookUps } from './look-ups.ts'
 import {
-  type Branch,
-  branchOf,
+  Branch,
   childAt,
   countBelow,
-  type Leaf,
-  leafOf,
+  Leaf,
   least,
   type Node,
   type Owner,
@@ -23,7 +21,7 @@ import { walk } from './walk.ts'
  * and share the rest.
  */
 export class OrderedTree {
-  static readonly empty = new OrderedTree(leafOf(undefined, [], []), 0)
+  static readonly empty = new OrderedTree(new Leaf(undefined, [], []), 0)
 
   readonly root: Node
   /** How many entries there are. */
@@ -89,7 +87,7 @@ export class TreeEdit {
   put(key: Key, value: Value): void {
     const lower = this.#put(this.#root, codeOf(key), value)
     const upper = overflow(lower, this.#owner)
-    this.#root = upper ? branchOf(this.#owner, ['', upper.codes[0]!], [lower, upper]) : lower
+    this.#root = upper ? new Branch(this.#owner, ['', upper.codes[0]!], [lower, upper]) : lower
   }
 
   remove(key: Key): void {
@@ -130,7 +128,7 @@ export class TreeEdit {
       return shared
     }
     // Copied and inserted in one: a copy that grows is copied again, with room for half as much to come.
-    return leafOf(this.#owner, shared.codes.toSpliced(at, 0, code), shared.items.toSpliced(at, 0, value))
+    return new Leaf(this.#owner, shared.codes.toSpliced(at, 0, code), shared.items.toSpliced(at, 0, value))
   }
 
   #remove(shared: Node, code: string): Node {
