@@ -2,24 +2,25 @@ import { checkedKey } from '../../store/key.ts'
 import { spanOf } from '../../store/range.ts'
 import type { Entry, Key, Range, Reader, Value, Writer } from '../../store/store.ts'
 import { endedError } from '../body.ts'
-import type { LookUps } from './look-ups.ts'
+import { codeOf } from './code.ts'
+import type { HashIndex } from './hash-index.ts'
 import { protect } from './protect.ts'
 import { type OrderedTree, TreeEdit } from './tree.ts'
 
 /** Reads one tree, until it is ended. */
 export class TreeReader implements Reader {
   readonly #tree: OrderedTree
-  readonly #lookUps: LookUps
+  readonly #index: HashIndex
   ended = false
 
-  constructor(tree: OrderedTree, lookUps: LookUps) {
+  constructor(tree: OrderedTree, index: HashIndex) {
     this.#tree = tree
-    this.#lookUps = lookUps
+    this.#index = index
   }
 
   get<V extends Value = Value>(key: Key): V | undefined {
     if (this.ended) throw endedError()
-    return this.#tree.lookUp(checkedKey(key), this.#lookUps) as V | undefined
+    return this.#index.get(codeOf(checkedKey(key)), this.#tree) as V | undefined
   }
 
   range<V extends Value = Value>(range: Range): Iterable<Entry<V>> {
@@ -29,18 +30,27 @@ export class TreeReader implements Reader {
   }
 }
 
-/** Changes a tree, until it is ended. A range shows the entries there were when it was asked for. */
+/**
+ * Changes a tree, and the index of it, until it is ended. A range shows the entries there were when it was asked
+ * for.
+ */
 export class TreeWriter implements Writer {
+  readonly #tree: OrderedTree
   readonly #edit: TreeEdit
+  readonly #index: HashIndex
+  /** The codes of keys that were put or removed. */
+  readonly #touched: string[] = []
   ended = false
 
-  constructor(tree: OrderedTree) {
+  constructor(tree: OrderedTree, index: HashIndex) {
+    this.#tree = tree
     this.#edit = new TreeEdit(tree)
+    this.#index = index
   }
 
   get<V extends Value = Value>(key: Key): V | undefined {
     if (this.ended) throw endedError()
-    return this.#edit.get(checkedKey(key)) as V | undefined
+    return this.#index.get(codeOf(checkedKey(key)), this.#edit) as V | undefined
   }
 
   range<V extends Value = Value>(range: Range): Iterable<Entry<V>> {
@@ -51,12 +61,19 @@ export class TreeWriter implements Writer {
 
   put(key: Key, value: Value): void {
     if (this.ended) throw endedError()
-    this.#edit.put(checkedKey(key), protect(value))
+    const code = codeOf(checkedKey(key))
+    const kept = protect(value)
+    this.#touched.push(code)
+    this.#edit.put(code, kept)
+    this.#index.put(code, kept)
   }
 
   remove(key: Key): void {
     if (this.ended) throw endedError()
-    this.#edit.remove(checkedKey(key))
+    const code = codeOf(checkedKey(key))
+    this.#touched.push(code)
+    this.#edit.remove(code)
+    this.#index.remove(code)
   }
 
   /** The tree with all changes. */
@@ -64,8 +81,12 @@ export class TreeWriter implements Writer {
     return this.#edit.tree()
   }
 
-  /** The codes of keys that hold another value now, or none. */
-  get changed(): readonly string[] {
-    return this.#edit.changed
+  /** Brings the index back to what the tree held before. */
+  undo(): void {
+    for (const code of this.#touched) {
+      const before = this.#tree.find(code)
+      if (before === undefined) this.#index.remove(code)
+      else this.#index.put(code, before.value)
+    }
   }
 }
