@@ -65,9 +65,7 @@ class ImmerStore implements MemoryStore {
         draft.entries = castDraft(writer.tree())
       })
       this.#changes++
-    } catch (error) {
-      writer.undo()
-      throw error
+      writer.updateIndex()
     } finally {
       writer.ended = true
       this.#busy = false

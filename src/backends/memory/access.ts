@@ -30,27 +30,25 @@ export class TreeReader implements Reader {
   }
 }
 
-/**
- * Changes a tree, and the index of it, until it is ended. A range shows the entries there were when it was asked
- * for.
- */
+/** Changes a tree, until it is ended. A range shows the entries there were when it was asked for. */
 export class TreeWriter implements Writer {
-  readonly #tree: OrderedTree
   readonly #edit: TreeEdit
   readonly #index: HashIndex
-  /** The codes of keys that were put or removed. */
-  readonly #touched: string[] = []
+  readonly #codes: string[] = []
+  readonly #values: (Value | undefined)[] = []
   ended = false
 
   constructor(tree: OrderedTree, index: HashIndex) {
-    this.#tree = tree
     this.#edit = new TreeEdit(tree)
     this.#index = index
   }
 
+  /** From the tree alone: the index knows nothing of changes that may come to nothing. */
   get<V extends Value = Value>(key: Key): V | undefined {
     if (this.ended) throw endedError()
-    return this.#index.get(codeOf(checkedKey(key)), this.#edit) as V | undefined
+    const code = codeOf(checkedKey(key))
+    this.#index.expect(code)
+    return this.#edit.find(code)?.value as V | undefined
   }
 
   range<V extends Value = Value>(range: Range): Iterable<Entry<V>> {
@@ -63,17 +61,20 @@ export class TreeWriter implements Writer {
     if (this.ended) throw endedError()
     const code = codeOf(checkedKey(key))
     const kept = protect(value)
-    this.#touched.push(code)
     this.#edit.put(code, kept)
-    this.#index.put(code, kept)
+    this.#note(code, kept)
   }
 
   remove(key: Key): void {
     if (this.ended) throw endedError()
     const code = codeOf(checkedKey(key))
-    this.#touched.push(code)
     this.#edit.remove(code)
-    this.#index.remove(code)
+    this.#note(code, undefined)
+  }
+
+  #note(code: string, value: Value | undefined): void {
+    this.#codes.push(code)
+    this.#values.push(value)
   }
 
   /** The tree with all changes. */
@@ -81,12 +82,8 @@ export class TreeWriter implements Writer {
     return this.#edit.tree()
   }
 
-  /** Brings the index back to what the tree held before. */
-  undo(): void {
-    for (const code of this.#touched) {
-      const before = this.#tree.find(code)
-      if (before === undefined) this.#index.remove(code)
-      else this.#index.put(code, before.value)
-    }
+  /** Tells the index of all changes, once they are made. */
+  updateIndex(): void {
+    for (let i = 0; i < this.#codes.length; i++) this.#index.set(this.#codes[i]!, this.#values[i])
   }
 }

@@ -1,45 +1,46 @@
 import type { Value } from '../../store/store.ts'
-import type { Found } from './tree.ts'
+import type { OrderedTree } from './tree.ts'
 
 /** A map that grows is copied whole, which takes seconds for millions of entries: of many maps, each is soon done. */
 const maps = 64
 
-/** An ordered tree of entries, or a change of one under way. */
-interface Entries {
-  find(code: string): Found | undefined
-}
-
 /**
- * Remembers what the newest entries of one store hold, by the codes of their keys. Finding one in a tree of a million
+ * Remembers what the newest tree of one store holds, by the codes of keys. Finding an entry in a tree of a million
  * takes twenty comparisons with strings that lie all over the memory, each a cache miss; here it takes four or five.
- * What is put is remembered at once, what a copy of a store began with when it is read: so copies go on costing
- * nothing. Kinds of keys that nobody asks for, by the character they begin with, are left out: half of what a catalog
- * puts is there to be walked.
+ * Every commit tells what it changed, and what a copy of a store began with is remembered when it is read: so copies
+ * go on costing nothing. Kinds of keys that nobody looks for, by the character they begin with, are left out: half of
+ * what a catalog puts is there to be walked.
  */
 export class HashIndex {
   readonly #maps: (Map<string, Value> | undefined)[] = new Array(maps)
-  readonly #asked = new Set<number>()
+  readonly #kinds = new Set<number>()
 
-  /** What `entries`, those this index is kept of, hold under `code`. */
-  get(code: string, entries: Entries): Value | undefined {
+  /** What `tree`, the one this index is of, holds under `code`. */
+  get(code: string, tree: OrderedTree): Value | undefined {
     const known = this.#maps[mapOf(code)]?.get(code)
     if (known !== undefined) return known
-    this.#asked.add(kindOf(code))
-    const found = entries.find(code)
+    this.expect(code)
+    const found = tree.find(code)
     // The tree's own string, so that no second one is kept.
-    if (found !== undefined) this.put(found.code, found.value)
+    if (found !== undefined) this.set(found.code, found.value)
     return found?.value
   }
 
-  put(code: string, value: Value): void {
-    if (!this.#asked.has(kindOf(code))) return
-    const at = mapOf(code)
-    this.#maps[at] ??= new Map()
-    this.#maps[at].set(code, value)
+  /** Says that keys of this kind are looked for. */
+  expect(code: string): void {
+    this.#kinds.add(kindOf(code))
   }
 
-  remove(code: string): void {
-    this.#maps[mapOf(code)]?.delete(code)
+  /** Takes in that the tree holds another value under `code`, or none. */
+  set(code: string, value: Value | undefined): void {
+    if (!this.#kinds.has(kindOf(code))) return
+    const at = mapOf(code)
+    if (value === undefined) {
+      this.#maps[at]?.delete(code)
+    } else {
+      this.#maps[at] ??= new Map()
+      this.#maps[at].set(code, value)
+    }
   }
 }
 
