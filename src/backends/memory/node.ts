@@ -37,9 +37,9 @@ export class Branch {
 }
 
 /*
- * Nodes are made by constructors, not as literals. Of a literal the engine learns, while a large store is filled,
- * that what it makes lasts, and from then on makes it among the old objects: each path that a write copies, soon
- * replaced, stays there with all it holds until everything is collected, which is 3 KB a write and half of its time.
+ * Nodes are made by constructors, not as literals. Of a literal the engine learns, while a large store is filled, that
+ * what it makes lasts, and from then on makes it among the old objects. There each path that a write copies, though
+ * soon replaced, keeps what it holds until everything is collected: 3 KB a write, and up to half of its time.
  */
 export type Node = Leaf | Branch
 
