@@ -2,7 +2,7 @@ import { castDraft, produce } from 'immer'
 import type { Reader, Store, StoreFeatures, Writer } from '../store/store.ts'
 import { closedError, nestedError, runBody } from './body.ts'
 import { TreeReader, TreeWriter } from './memory/access.ts'
-import { LookUps } from './memory/look-ups.ts'
+import { HashIndex } from './memory/hash-index.ts'
 import { OrderedTree } from './memory/tree.ts'
 
 /** All a memory store held at one moment. Costs nothing to keep but the memory of what changed since. */
@@ -36,7 +36,7 @@ class ImmerStore implements MemoryStore {
   #state: MemorySnapshot
   /** How often the state was replaced. A snapshot put back is told from itself before. */
   #changes = 0
-  #lookUps = new LookUps()
+  #index = new HashIndex()
   #closed = false
   #busy = false
 
@@ -46,7 +46,7 @@ class ImmerStore implements MemoryStore {
 
   async read<T>(body: (reader: Reader) => T): Promise<T> {
     this.#begin()
-    const reader = new TreeReader(this.#state.entries, this.#lookUps)
+    const reader = new TreeReader(this.#state.entries, this.#index)
     try {
       return runBody(body, reader)
     } finally {
@@ -57,7 +57,7 @@ class ImmerStore implements MemoryStore {
 
   async write<T>(body: (writer: Writer) => T): Promise<T> {
     this.#begin()
-    const writer = new TreeWriter(this.#state.entries)
+    const writer = new TreeWriter(this.#state.entries, this.#index)
     let result: T
     try {
       this.#state = produce(this.#state, (draft) => {
@@ -65,7 +65,7 @@ class ImmerStore implements MemoryStore {
         draft.entries = castDraft(writer.tree())
       })
       this.#changes++
-      this.#lookUps.forget(writer.changed)
+      writer.updateIndex()
     } finally {
       writer.ended = true
       this.#busy = false
@@ -81,7 +81,7 @@ class ImmerStore implements MemoryStore {
   async close(): Promise<void> {
     this.#closed = true
     this.#state = { entries: OrderedTree.empty }
-    this.#lookUps = new LookUps()
+    this.#index = new HashIndex()
   }
 
   snapshot(): MemorySnapshot {
@@ -94,7 +94,7 @@ class ImmerStore implements MemoryStore {
     if (this.#busy) throw nestedError()
     this.#state = snapshot
     this.#changes++
-    this.#lookUps = new LookUps()
+    this.#index = new HashIndex()
   }
 
   fork(): MemoryStore {

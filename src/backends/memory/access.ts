@@ -2,24 +2,25 @@ import { checkedKey } from '../../store/key.ts'
 import { spanOf } from '../../store/range.ts'
 import type { Entry, Key, Range, Reader, Value, Writer } from '../../store/store.ts'
 import { endedError } from '../body.ts'
-import type { LookUps } from './look-ups.ts'
+import { codeOf } from './code.ts'
+import type { HashIndex } from './hash-index.ts'
 import { protect } from './protect.ts'
 import { type OrderedTree, TreeEdit } from './tree.ts'
 
 /** Reads one tree, until it is ended. */
 export class TreeReader implements Reader {
   readonly #tree: OrderedTree
-  readonly #lookUps: LookUps
+  readonly #index: HashIndex
   ended = false
 
-  constructor(tree: OrderedTree, lookUps: LookUps) {
+  constructor(tree: OrderedTree, index: HashIndex) {
     this.#tree = tree
-    this.#lookUps = lookUps
+    this.#index = index
   }
 
   get<V extends Value = Value>(key: Key): V | undefined {
     if (this.ended) throw endedError()
-    return this.#tree.lookUp(checkedKey(key), this.#lookUps) as V | undefined
+    return this.#index.get(codeOf(checkedKey(key)), this.#tree) as V | undefined
   }
 
   range<V extends Value = Value>(range: Range): Iterable<Entry<V>> {
@@ -32,15 +33,22 @@ export class TreeReader implements Reader {
 /** Changes a tree, until it is ended. A range shows the entries there were when it was asked for. */
 export class TreeWriter implements Writer {
   readonly #edit: TreeEdit
+  readonly #index: HashIndex
+  readonly #codes: string[] = []
+  readonly #values: (Value | undefined)[] = []
   ended = false
 
-  constructor(tree: OrderedTree) {
+  constructor(tree: OrderedTree, index: HashIndex) {
     this.#edit = new TreeEdit(tree)
+    this.#index = index
   }
 
+  /** From the tree alone: the index knows nothing of changes that may come to nothing. */
   get<V extends Value = Value>(key: Key): V | undefined {
     if (this.ended) throw endedError()
-    return this.#edit.get(checkedKey(key)) as V | undefined
+    const code = codeOf(checkedKey(key))
+    this.#index.expect(code)
+    return this.#edit.find(code)?.value as V | undefined
   }
 
   range<V extends Value = Value>(range: Range): Iterable<Entry<V>> {
@@ -51,12 +59,22 @@ export class TreeWriter implements Writer {
 
   put(key: Key, value: Value): void {
     if (this.ended) throw endedError()
-    this.#edit.put(checkedKey(key), protect(value))
+    const code = codeOf(checkedKey(key))
+    const kept = protect(value)
+    this.#edit.put(code, kept)
+    this.#note(code, kept)
   }
 
   remove(key: Key): void {
     if (this.ended) throw endedError()
-    this.#edit.remove(checkedKey(key))
+    const code = codeOf(checkedKey(key))
+    this.#edit.remove(code)
+    this.#note(code, undefined)
+  }
+
+  #note(code: string, value: Value | undefined): void {
+    this.#codes.push(code)
+    this.#values.push(value)
   }
 
   /** The tree with all changes. */
@@ -64,8 +82,8 @@ export class TreeWriter implements Writer {
     return this.#edit.tree()
   }
 
-  /** The codes of keys that hold another value now, or none. */
-  get changed(): readonly string[] {
-    return this.#edit.changed
+  /** Tells the index of all changes, once they are made. */
+  updateIndex(): void {
+    for (let i = 0; i < this.#codes.length; i++) this.#index.set(this.#codes[i]!, this.#values[i])
   }
 }

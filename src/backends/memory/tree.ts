@@ -1,14 +1,10 @@
 import type { Span } from '../../store/range.ts'
-import type { Entry, Key, Value } from '../../store/store.ts'
-import { codeOf } from './code.ts'
-import type { LookUps } from './look-ups.ts'
+import type { Entry, Value } from '../../store/store.ts'
 import {
-  type Branch,
-  branchOf,
+  Branch,
   childAt,
   countBelow,
-  type Leaf,
-  leafOf,
+  Leaf,
   least,
   type Node,
   type Owner,
@@ -18,12 +14,18 @@ import {
 } from './node.ts'
 import { walk } from './walk.ts'
 
+/** What a tree holds under a code. */
+export interface Found {
+  readonly code: string
+  readonly value: Value
+}
+
 /**
  * An immutable ordered map from keys to values: a B+tree whose changes copy the path to what they change
  * and share the rest.
  */
 export class OrderedTree {
-  static readonly empty = new OrderedTree(leafOf(undefined, [], []), 0)
+  static readonly empty = new OrderedTree(new Leaf(undefined, [], []), 0)
 
   readonly root: Node
   /** How many entries there are. */
@@ -34,22 +36,9 @@ export class OrderedTree {
     this.size = size
   }
 
-  get(key: Key): Value | undefined {
-    return find(this.root, codeOf(key))
-  }
-
-  /** As {@link get}, by what is remembered of this very tree. */
-  lookUp(key: Key, lookUps: LookUps): Value | undefined {
-    const code = codeOf(key)
-    const known = lookUps.get(code)
-    if (known !== undefined) return known
-    const leaf = leafFor(this.root, code)
-    const at = countBelow(leaf, code)
-    if (leaf.codes[at] !== code) return undefined
-    const value = leaf.items[at]!
-    // The tree's own string, so that no second one is kept.
-    lookUps.remember(leaf.codes[at], value)
-    return value
+  /** The entry of a key's code: the tree's own string, and the value. */
+  find(code: string): Found | undefined {
+    return find(this.root, code)
   }
 
   /** The entries of a span, for as long as `access` has not ended. */
@@ -67,8 +56,6 @@ export class TreeEdit {
   #root: Node
   #size: number
   #owner: Owner = {}
-  /** The codes of keys that hold another value now, or none. */
-  readonly changed: string[] = []
 
   constructor(tree: OrderedTree) {
     this.#root = tree.root
@@ -81,21 +68,19 @@ export class TreeEdit {
     return new OrderedTree(this.#root, this.#size)
   }
 
-  get(key: Key): Value | undefined {
-    return find(this.#root, codeOf(key))
+  find(code: string): Found | undefined {
+    return find(this.#root, code)
   }
 
   /** Puts a value nobody changes any more. */
-  put(key: Key, value: Value): void {
-    const lower = this.#put(this.#root, codeOf(key), value)
+  put(code: string, value: Value): void {
+    const lower = this.#put(this.#root, code, value)
     const upper = overflow(lower, this.#owner)
-    this.#root = upper ? branchOf(this.#owner, ['', upper.codes[0]!], [lower, upper]) : lower
+    this.#root = upper ? new Branch(this.#owner, ['', upper.codes[0]!], [lower, upper]) : lower
   }
 
-  remove(key: Key): void {
-    const code = codeOf(key)
+  remove(code: string): void {
     if (find(this.#root, code) === undefined) return
-    this.changed.push(code)
     this.#root = this.#remove(this.#root, code)
     this.#size--
     while (!this.#root.leaf && this.#root.items.length === 1) this.#root = this.#root.items[0]!
@@ -119,7 +104,6 @@ export class TreeEdit {
     const at = countBelow(shared, code)
     if (shared.codes[at] === code) {
       const leaf = owned(shared, this.#owner)
-      this.changed.push(code)
       leaf.items[at] = value
       return leaf
     }
@@ -130,7 +114,7 @@ export class TreeEdit {
       return shared
     }
     // Copied and inserted in one: a copy that grows is copied again, with room for half as much to come.
-    return leafOf(this.#owner, shared.codes.toSpliced(at, 0, code), shared.items.toSpliced(at, 0, value))
+    return new Leaf(this.#owner, shared.codes.toSpliced(at, 0, code), shared.items.toSpliced(at, 0, value))
   }
 
   #remove(shared: Node, code: string): Node {
@@ -149,17 +133,12 @@ export class TreeEdit {
   }
 }
 
-function find(root: Node, code: string): Value | undefined {
-  const leaf = leafFor(root, code)
-  const at = countBelow(leaf, code)
-  return leaf.codes[at] === code ? leaf.items[at] : undefined
-}
-
-/** The leaf that holds `code`, if any does. */
-function leafFor(root: Node, code: string): Leaf {
+function find(root: Node, code: string): Found | undefined {
   let node = root
   while (!node.leaf) node = node.items[childAt(node, code)]!
-  return node
+  const at = countBelow(node, code)
+  const own = node.codes[at]
+  return own === code ? { code: own, value: node.items[at]! } : undefined
 }
 
 /** Splits a node that grew too wide and answers with its upper part. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { codeOf } from '../../../src/backends/memory/code.ts'
 import { least, type Node, width } from '../../../src/backends/memory/node.ts'
 import { OrderedTree, TreeEdit } from '../../../src/backends/memory/tree.ts'
 import type { Span } from '../../../src/store/range.ts'
@@ -29,10 +30,10 @@ function applyRuns(
     for (let i = 0; i < count; i++) {
       const n = from + i * stride
       if (remove) {
-        edit.remove(['n', n])
+        edit.remove(codeOf(['n', n]))
         model.delete(n)
       } else {
-        edit.put(['n', n], i)
+        edit.put(codeOf(['n', n]), i)
         model.set(n, i)
       }
     }
@@ -89,16 +90,16 @@ test('any series of changes gives what a map gives, in a balanced tree', () => {
 
 test('two edits of one tree know nothing of each other', () => {
   const first = new TreeEdit(OrderedTree.empty)
-  for (let n = 0; n < 1000; n++) first.put(['n', n], n)
+  for (let n = 0; n < 1000; n++) first.put(codeOf(['n', n]), n)
   const base = first.tree()
   const [left, right] = [new TreeEdit(base), new TreeEdit(base)]
-  for (let n = 0; n < 1000; n += 2) left.remove(['n', n])
-  for (let n = 0; n < 1000; n++) right.put(['n', n], -n)
+  for (let n = 0; n < 1000; n += 2) left.remove(codeOf(['n', n]))
+  for (let n = 0; n < 1000; n++) right.put(codeOf(['n', n]), -n)
   // An edit whose tree was taken goes on without changing that tree.
-  first.put(['n', 5], 'changed')
+  first.put(codeOf(['n', 5]), 'changed')
   expect(contentOf(left.tree())).toEqual(Array.from({ length: 500 }, (_, i) => [2 * i + 1, 2 * i + 1]))
-  expect(right.tree().get(['n', 7])).toBe(-7)
-  expect(base.get(['n', 5])).toBe(5)
-  expect(base.get(['n', 6])).toBe(6)
-  expect(first.tree().get(['n', 5])).toBe('changed')
+  expect(right.tree().find(codeOf(['n', 7]))?.value).toBe(-7)
+  expect(base.find(codeOf(['n', 5]))?.value).toBe(5)
+  expect(base.find(codeOf(['n', 6]))?.value).toBe(6)
+  expect(first.tree().find(codeOf(['n', 5]))?.value).toBe('changed')
 })
