@@ -164,7 +164,7 @@ function engines(
       if (engine === undefined) {
         engine = import('./data/index.ts').then(({ tableEngine, namesFrom }) =>
           // Whoever gives the ids wants answers to be the same again, and versions tell the names of objects.
-          tableEngine({ content, cacheBytes, threads, newName: newId && namesFrom(now, newId) }),
+          tableEngine({ content, cacheBytes, threads, now, newName: newId && namesFrom(now, newId) }),
         )
         made.set(content, engine)
       }

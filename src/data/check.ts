@@ -20,7 +20,7 @@ export async function* checkObjects(
   refs: Iterable<ManifestRef>,
   options: CheckOptions,
 ): AsyncGenerator<CheckedObject> {
-  const storage: Storage = { content, cache: new ByteCache(0), newName: uniqueName }
+  const storage: Storage = { content, cache: new ByteCache(0), newName: uniqueName, now: Date.now }
   const seen = new Set<string>()
   for (const manifest of refs) {
     options.signal?.throwIfAborted()

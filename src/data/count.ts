@@ -17,7 +17,7 @@ export async function countRows(
   const pace = new Pace(signal)
   if (text === undefined) return snapshot.rows
   const { schema } = snapshot
-  const predicate = await compile(text, schema)
+  const predicate = await compile(text, schema, storage.now())
   const scan = await startScan(storage, snapshot, predicate, pace)
   const begin = async (entry: FragmentEntry) => {
     const verdict = prune(predicate, schema, entry)

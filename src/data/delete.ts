@@ -42,6 +42,8 @@ export function deleteChange(storage: Storage, text: string): Change {
 class Deletion implements Change {
   readonly #storage: Storage
   readonly #text: string
+  /** One time for all bases it is applied to. */
+  readonly #now: number
   #compiled: { readonly schema: Schema; readonly predicate: Predicate } | undefined
   readonly #memories = new Map<string, Memory>()
   readonly #outcomes = new Map<string, Outcome>()
@@ -49,6 +51,7 @@ class Deletion implements Change {
   constructor(storage: Storage, text: string) {
     this.#storage = storage
     this.#text = text
+    this.#now = storage.now()
   }
 
   async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
@@ -93,7 +96,7 @@ class Deletion implements Change {
   async #predicate(schema: Schema): Promise<Predicate> {
     const known = this.#compiled
     if (known && !schemaDifference(known.schema, schema)) return known.predicate
-    const predicate = await compile(this.#text, schema)
+    const predicate = await compile(this.#text, schema, this.#now)
     this.#compiled = { schema, predicate }
     return predicate
   }

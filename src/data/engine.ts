@@ -23,8 +23,8 @@ export function tableEngine(options: EngineOptions): TableEngine {
   const threads = options.threads ?? 0
   const pool =
     threads > 0 ? new ScanPool(threads, cache, options.threadedRows ?? defaultThreadedRows) : undefined
-  const newName = options.newName ?? uniqueName
-  const storage: Storage = { content: options.content, cache, newName, pool }
+  const { content, newName = uniqueName, now = Date.now } = options
+  const storage: Storage = { content, cache, newName, now, pool }
   const most = Math.max(64, (options.fragmentRows ?? defaultFragmentRows) & ~63)
   const loaded = (snapshot: Snapshot) => snapshot as LoadedSnapshot
 
@@ -48,7 +48,7 @@ export function tableEngine(options: EngineOptions): TableEngine {
     countRows: (snapshot, work = {}) => countRows(storage, loaded(snapshot), work),
     queryRows: (snapshot, query = {}) => queryRows(storage, loaded(snapshot), query),
     reachable: (prefix, refs) => reachable(storage, normalPrefix(prefix), refs),
-    check: (prefix, refs, work = {}) => checkObjects(options.content, normalPrefix(prefix), refs, work),
+    check: (prefix, refs, work = {}) => checkObjects(content, normalPrefix(prefix), refs, work),
     close: async () => pool?.close(),
   }
 

@@ -3,10 +3,10 @@ import type { FragmentEntry } from './manifest.ts'
 import type { Predicate } from './predicate/index.ts'
 import { statisticsAt } from './stored-statistics.ts'
 
-/** Compiles a predicate. The language is loaded when the first one is used. */
-export async function compile(text: string, schema: Schema): Promise<Predicate> {
+/** Compiles a predicate for the time it is. The language is loaded when the first one is used. */
+export async function compile(text: string, schema: Schema, now: number): Promise<Predicate> {
   const { compilePredicate } = await import('./predicate/index.ts')
-  return compilePredicate(text, schema)
+  return compilePredicate(text, schema, now)
 }
 
 /** What the statistics of a fragment say of a predicate. */

@@ -14,6 +14,8 @@ export interface Storage {
   readonly cache: ByteCache
   /** Makes the name of a new object. */
   readonly newName: () => string
+  /** The time, in milliseconds since the epoch. */
+  readonly now: () => number
   /** Worker threads that scan large tables, if there are to be any. */
   readonly pool?: ScanPool | undefined
 }

@@ -35,7 +35,8 @@ export async function queryRows(
   let left = bound('limit', options.limit) ?? Number.POSITIVE_INFINITY
   const pace = new Pace(signal)
   const picks = projection(schema, options.columns)
-  const predicate = options.filter === undefined ? undefined : await compile(options.filter, schema)
+  const predicate =
+    options.filter === undefined ? undefined : await compile(options.filter, schema, storage.now())
   const answer = new Answer(picks.map(({ field }) => field))
   // With a limit the first fragments may do, and part of the last one.
   const scan =

@@ -109,6 +109,8 @@ export interface EngineOptions {
   readonly cacheBytes?: number | undefined
   /** Makes names of objects that no other attempt at a change gets. Default: of the time, and chance. */
   readonly newName?: (() => string) | undefined
+  /** The time in milliseconds since the epoch, which `now()` in predicates stands for. Default: the system's. */
+  readonly now?: (() => number) | undefined
   /**
    * Worker threads that scan large tables whose content is files. They share in `cacheBytes`.
    * Started when first needed. Default 0: rows are scanned here, in slices.

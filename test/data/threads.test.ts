@@ -17,8 +17,10 @@ let threaded: TableEngine
 let single: TableEngine
 let table: Snapshot
 
+let now = 0
+
 const engine = (threads: number) =>
-  tableEngine({ content: fileContent(folder), fragmentRows: 128, threads, threadedRows: 0 })
+  tableEngine({ content: fileContent(folder), fragmentRows: 128, threads, threadedRows: 0, now: () => now })
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'threads-'))
@@ -78,6 +80,20 @@ test('threads count, read and delete what one thread does', { timeout: 60_000 },
     }),
     { numRuns: 12 },
   )
+})
+
+test('the time in a predicate is that of the count, in every thread', async () => {
+  const rows = Array.from({ length: 1000 }, (_, i) => ({ at: new Date(i * 1000) }))
+  const timed = await single.create('timed', await toArrowTable(rows))
+  for (const [time, count] of [
+    [5_000, 5],
+    [500_000, 500],
+    [777, 1],
+  ] as const) {
+    now = time
+    expect(await threaded.countRows(timed, { predicate: 'at < now()' })).toBe(count)
+    expect(await single.countRows(timed, { predicate: 'at < now()' })).toBe(count)
+  }
 })
 
 test('a row that makes a predicate fail gives the same error, also if it is in a later fragment', async () => {

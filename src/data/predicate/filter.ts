@@ -13,9 +13,9 @@ import { isBoolean, typeName } from './types.ts'
  * Reads a predicate and binds it to a schema. What is not in the language, names no column or mixes types is
  * refused as `InvalidInput` with the place, what is wrong there and what to write instead.
  */
-export function planPredicate(text: string, schema: Schema): Plan {
+export function planPredicate(text: string, schema: Schema, now: () => number = Date.now): Plan {
   const expression = parsePredicate(text)
-  const scope = { text, schema }
+  const scope = { text, schema, now }
   const plan = matched(bindFilter(scope, expression))
   if (isBoolean(plan.type)) return plan
   const problem = `a predicate of type ${plan.type.typeId === Type.Null ? 'null' : typeName(plan.type)}`

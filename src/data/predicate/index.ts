@@ -8,6 +8,8 @@ import { prune, type StatisticsOf } from './prune.ts'
 export interface Predicate {
   /** The text it was compiled from. */
   readonly text: string
+  /** The time it was compiled for, in milliseconds since the epoch; undefined when it does not ask for it. */
+  readonly now: number | undefined
   /** The indices of the top-level columns it reads, in order. */
   readonly columns: readonly number[]
   /**
@@ -24,10 +26,22 @@ export interface Predicate {
 
 /**
  * Compiles a predicate for tables of a schema. What is not in the language, names no column, mixes types or
- * is too large is refused as `InvalidInput`, with the place and what to write instead.
+ * is too large is refused as `InvalidInput`, with the place and what to write instead. `now` is the time that
+ * its `now()` stands for.
  */
-export function compilePredicate(text: string, schema: Schema): Predicate {
-  const plan = planPredicate(text, schema)
+export function compilePredicate(text: string, schema: Schema, now: number = Date.now()): Predicate {
+  let asksTime = false
+  const plan = planPredicate(text, schema, () => {
+    asksTime = true
+    return now
+  })
   const { columns, select, count } = evaluator(plan)
-  return { text, columns, select, count, prune: (statistics, rows) => prune(plan, statistics, rows) }
+  return {
+    text,
+    now: asksTime ? now : undefined,
+    columns,
+    select,
+    count,
+    prune: (statistics, rows) => prune(plan, statistics, rows),
+  }
 }

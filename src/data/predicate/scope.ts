@@ -11,6 +11,8 @@ import { isNull, sameType, typeName } from './types.ts'
 export interface Scope {
   readonly text: string
   readonly schema: Schema
+  /** The time that `now()` stands for, in milliseconds since the epoch: the same for all rows. */
+  readonly now: () => number
 }
 
 /** The error that something in the text cannot be. */

@@ -20,6 +20,8 @@ export interface ScanRequest {
   /** The table's schema as its manifest has it. */
   readonly schema: string
   readonly predicate: string
+  /** The time that the predicate is compiled for; undefined when it does not ask for it. */
+  readonly now: number | undefined
   readonly entry: FragmentPlace
   readonly wanted: Wanted
 }

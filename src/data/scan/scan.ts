@@ -112,6 +112,7 @@ class ThreadedScan implements Scan {
         prefix,
         schema: body.schema,
         predicate: this.#predicate.text,
+        now: this.#predicate.now,
         entry: place,
         wanted,
       },

@@ -83,18 +83,18 @@ function say(reply: Reply, transfer: ArrayBuffer[] = []): void {
 function storageOf(directory: string): Storage {
   let storage = storages.get(directory)
   if (storage === undefined) {
-    storage = { content: fileContent(directory), cache, newName: uniqueName }
+    storage = { content: fileContent(directory), cache, newName: uniqueName, now: Date.now }
     storages.set(directory, storage)
   }
   return storage
 }
 
-function predicateOf({ schema: text, predicate }: ScanRequest): Compiled {
-  const key = `${text} ${predicate}`
+function predicateOf({ schema: text, predicate, now }: ScanRequest): Compiled {
+  const key = `${text} ${now} ${predicate}`
   let found = compiled.get(key)
   if (found === undefined) {
     const schema = decodeTableSchema(text)
-    found = { schema, predicate: compilePredicate(predicate, schema) }
+    found = { schema, predicate: compilePredicate(predicate, schema, now) }
     if (compiled.size >= mostCompiled) compiled.delete(compiled.keys().next().value!)
     compiled.set(key, found)
   }

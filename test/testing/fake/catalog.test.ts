@@ -127,6 +127,17 @@ describe('the clock', () => {
     await expect(fakeCatalog({ now: time })).rejects.toThrow(/is no time/)
   })
 
+  it('is what predicates go by', async () => {
+    const fake = await fakeCatalog({ seed: { t: [{ at: new Date('2026-01-02') }] } })
+    const past = async () => (await fake.countTableRows({ id: ['t'], predicate: 'at < now()' })).count
+    expect(await past()).toBe(0)
+    fake.clock.set('2026-01-03')
+    expect([await past(), await fake.fork().countTableRows({ id: ['t'], predicate: 'at < now()' })]).toEqual([
+      1,
+      { count: 1 },
+    ])
+  })
+
   it('decides what vacuum may take', async () => {
     const fake = await fakeCatalog({ seed })
     const options = { graceMillis: 3_600_000 }

@@ -92,15 +92,14 @@ const makeDate: FunctionPlanner = (call) => {
   })
 }
 
-/** The time at which the predicate is compiled: the same for all rows. */
 const now: FunctionPlanner = (call) => {
   expectArguments(call, 0)
-  return literal(timestamp(TimeUnit.NANOSECOND), BigInt(Date.now()) * 1_000_000n)
+  return literal(timestamp(TimeUnit.NANOSECOND), BigInt(Math.floor(call.scope.now())) * 1_000_000n)
 }
 
 const today: FunctionPlanner = (call) => {
   expectArguments(call, 0)
-  return literal(dateDay(), Math.floor(Date.now() / 86_400_000))
+  return literal(dateDay(), Math.floor(call.scope.now() / 86_400_000))
 }
 
 export const timeFunctions: Record<string, FunctionPlanner> = {
