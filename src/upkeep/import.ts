@@ -1,9 +1,10 @@
 import type { Snapshot, TableEngine } from '../data/index.ts'
 import { CatalogError } from '../errors.ts'
 import type { Identifier } from '../model/identifier.ts'
-import { type Change, commit } from '../operations/support/commit.ts'
+import type { Change } from '../operations/support/commit.ts'
 import { removePlace } from '../operations/support/content.ts'
 import type { Core } from '../operations/support/core.ts'
+import { type LongTransaction, runLong } from '../operations/support/long-transaction.ts'
 import {
   checkLocation,
   claimLocation,
@@ -59,10 +60,23 @@ interface Prepared {
 const mostListed = 1_000
 
 /** Brings an export into a catalog, all of it or nothing; see `LocalCatalog.importFrom`. */
-export async function importFrom(
+export function importFrom(
   core: Core,
   source: string,
-  options: ImportOptions = {},
+  { signal, onProgress }: ImportOptions = {},
+): Promise<ImportReport> {
+  // A transaction that is under way keeps a vacuum from what is written until it is committed.
+  const about = { operation: 'ImportCatalog', subject: [] }
+  return runLong(core, signal ? { signal } : {}, about, (transaction, work) =>
+    importAll(core, source, transaction, { signal: work.signal, onProgress }),
+  )
+}
+
+async function importAll(
+  core: Core,
+  source: string,
+  transaction: LongTransaction,
+  { signal, onProgress }: ImportOptions,
 ): Promise<ImportReport> {
   const namespaces: { id: Identifier; json: NamespaceJson }[] = []
   const tables: Prepared[] = []
@@ -71,7 +85,7 @@ export async function importFrom(
   let isCommitted = false
   try {
     for await (const item of plainTree(source)) {
-      options.signal?.throwIfAborted()
+      signal?.throwIfAborted()
       if (item.kind === 'namespace') {
         namespaces.push(item)
         continue
@@ -80,7 +94,7 @@ export async function importFrom(
         if (lookUpTable(reader, item.id))
           requireFreeName(reader, findNamespace(reader, item.id.slice(0, -1)), item.id, 'TableAlreadyExists')
       })
-      const prepared = await prepare(core, item.id, item.folder, item.json, options.signal, (table) =>
+      const prepared = await prepare(core, item.id, item.folder, item.json, signal, (table) =>
         tables.push(table),
       )
       report.tables++
@@ -89,10 +103,10 @@ export async function importFrom(
       if (prepared.snapshots.size === 0 && item.json.versions.length > 0 && withoutRows.length < mostListed) {
         withoutRows.push(item.id)
       }
-      options.onProgress?.({ ...report })
+      onProgress?.({ ...report })
     }
-    options.signal?.throwIfAborted()
-    await commit(core, 'ImportCatalog', [], (change) => {
+    signal?.throwIfAborted()
+    await transaction.commit((change) => {
       report.namespaces = 0
       for (const { id, json } of namespaces) report.namespaces += putNamespace(core, change, id, json)
       for (const table of tables) putImported(core, change, table)

@@ -127,6 +127,18 @@ test('an import is all or nothing', async () => {
   await fails(other.importFrom(directory), 'InvalidInput', 'There is no export')
 })
 
+test('a vacuum leaves alone what is being imported', async () => {
+  const files = join(await freshFolder(), 'files')
+  const source = await filled()
+  await source.exportTo(files, { history: true })
+  const target = closedAfterwards(await openCatalog('memory:'))
+  const vacuums: Promise<unknown>[] = []
+  await target.importFrom(files, { onProgress: () => vacuums.push(target.vacuum({ graceMillis: 0 })) })
+  await Promise.all(vacuums)
+  expect(await told(target)).toEqual(await told(source))
+  expect(await target.verify()).toMatchObject({ ok: true })
+})
+
 test('what an export names is never looked for elsewhere', async () => {
   const catalog = closedAfterwards(await openCatalog('memory:'))
   const folder = await freshFolder()
