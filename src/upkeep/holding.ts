@@ -4,10 +4,12 @@ import { abandonedRemovals, removeContent } from '../operations/support/content.
 import type { Core } from '../operations/support/core.ts'
 import { leaseMillis } from '../operations/support/transactions.ts'
 import { type HoldRecord, keys, recordFormat } from '../store/records.ts'
+import type { Key, Reader, Writer } from '../store/store.ts'
 
 /**
  * Does work while no content is removed, from any process. Should this process be silent for so long that the
- * hold counts as given up, the signal is aborted. What was dropped meanwhile is removed at the end.
+ * hold counts as given up, the signal is aborted, and the work has failed. What was dropped meanwhile is removed
+ * at the end.
  */
 export async function holding<T>(
   core: Core,
@@ -16,23 +18,23 @@ export async function holding<T>(
 ): Promise<T> {
   const key = keys.hold(core.newId())
   const lost = new AbortController()
-  const record = (): HoldRecord => ({ v: recordFormat, until: core.now() + leaseMillis })
-  await core.store.write((writer) => writer.put(key, record()))
+  await core.store.write((writer) => {
+    removeLapsed(writer, core.now())
+    writer.put(key, recordUntil(core.now() + leaseMillis))
+  })
   const renewing = new AbortController()
   const renewal = (async () => {
     for (;;) {
       await sleep(leaseMillis / 3, undefined, { signal: renewing.signal, ref: false })
-      const isKept = await core.store.write((writer) => {
-        const held = writer.get<HoldRecord>(key)
-        if (held === undefined || held.until < core.now()) return false
-        writer.put(key, record())
-        return true
-      })
-      if (!isKept) return lost.abort(lostError())
+      // A write that fails, as on a full disk, is tried again for as long as the hold lasts.
+      const isKept = await renew(core, key).catch(() => isHolding(core, key))
+      if (!isKept) throw lostError()
     }
-  })().catch(() => {})
+  })().catch((error) => lost.abort(error))
   try {
-    return await work(signal ? AbortSignal.any([signal, lost.signal]) : lost.signal)
+    const result = await work(signal ? AbortSignal.any([signal, lost.signal]) : lost.signal)
+    if (!(await isHolding(core, key))) throw lostError()
+    return result
   } finally {
     renewing.abort()
     await renewal
@@ -42,6 +44,36 @@ export async function holding<T>(
       () => {},
     )
   }
+}
+
+function recordUntil(until: number): HoldRecord {
+  return { v: recordFormat, until }
+}
+
+/** Removes the holds of processes that died. */
+function removeLapsed(writer: Writer, now: number): void {
+  for (const { key, value } of Array.from(writer.range<HoldRecord>({ prefix: keys.holds }))) {
+    if (value.until < now) writer.remove(key)
+  }
+}
+
+/** Makes a hold last longer; answers whether it had lasted until now. */
+function renew(core: Core, key: Key): Promise<boolean> {
+  return core.store.write((writer) => {
+    const now = core.now()
+    if (!lasts(writer, key, now)) return false
+    writer.put(key, recordUntil(now + leaseMillis))
+    return true
+  })
+}
+
+function isHolding(core: Core, key: Key): Promise<boolean> {
+  return core.store.read((reader) => lasts(reader, key, core.now()))
+}
+
+function lasts(reader: Reader, key: Key, now: number): boolean {
+  const held = reader.get<HoldRecord>(key)
+  return held !== undefined && held.until >= now
 }
 
 function lostError(): CatalogError {

@@ -12,11 +12,14 @@ export async function relocate(store: Store, from: string, to: string): Promise<
     for (const { key } of all(writer, keys.holds)) writer.remove(key)
     const old = segmentsOf(from)
     const replaced = (key: Key): Key => [key[0]!, ...segmentsOf(to), ...key.slice(1 + old.length)]
+    // To be emptied is what lies there, which was not copied, or elsewhere, which is the other catalog's to do.
+    for (const { key, value } of all<string | RemovalRecord>(writer, keys.locations)) {
+      if (typeof value === 'object') writer.remove(key)
+    }
     for (const family of [keys.locations, keys.registrations]) {
-      for (const { key, value } of all<string | RemovalRecord>(writer, [...family, ...old])) {
+      for (const { key, value } of all<string>(writer, [...family, ...old])) {
         writer.remove(key)
-        // What is to be emptied there was not copied.
-        if (typeof value !== 'object') writer.put(replaced(key), value)
+        writer.put(replaced(key), value)
       }
     }
     for (const { key } of all(writer, keys.tablePointers)) {

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { openLmdbStore } from '../../src/backends/lmdb.ts'
 import { memoryStore } from '../../src/backends/memory.ts'
 import { memoryContent } from '../../src/content/memory.ts'
 import { type LocalCatalog, openCatalog, restoreCatalog, verifyCatalog } from '../../src/index.ts'
@@ -93,6 +94,50 @@ test('while a hold lasts, nothing is removed that was given up', async () => {
   time += 2_000
   await catalog.vacuum({ graceMillis: 0 })
   expect(await pathsOf(content)).toEqual([])
+})
+
+test('a copy has nothing more to remove, also outside of the directory', async () => {
+  const { folder, directory, catalog } = await opened()
+  await catalog.close()
+  const outside = join(folder, 'outside')
+  await mkdir(outside)
+  const options = { locationRoots: [outside] }
+  const own = closedAfterwards(await openCatalog(directory, options))
+  const location = join(outside, 'place')
+  await own.declareTable({ id: ['t'], location })
+  await own.createTable({ id: ['t'], data: numbered(3) })
+  const store = await openLmdbStore(directory)
+  await store.write((writer) => writer.put(keys.hold('another'), { v: 1, until: Date.now() + 60_000 }))
+  await own.dropTable({ id: ['t'] })
+  await own.backup(join(folder, 'copy'))
+  await store.write((writer) => writer.remove(keys.hold('another')))
+  await store.close()
+  await own.declareTable({ id: ['new'], location })
+  await own.createTable({ id: ['new'], data: numbered(5) })
+
+  const copy = closedAfterwards(await openCatalog(join(folder, 'copy'), options))
+  await copy.vacuum({ graceMillis: 0 })
+  expect(await rowsOf(own, ['new'])).toEqual(numbered(5))
+})
+
+test('who was silent for longer than a hold lasts makes no copy, and holds of the dead go', async () => {
+  const store = memoryStore()
+  let time = Date.now()
+  const catalog = closedAfterwards(await openCatalog({ store, content: memoryContent(), now: () => time }))
+  await catalog.createTable({ id: ['t'], data: numbered(3) })
+  const folder = await freshFolder()
+  await store.write((writer) => writer.put(keys.hold('of the dead'), { v: 1, until: time - 1 }))
+  await fails(
+    catalog.exportTo(join(folder, 'files'), {
+      onProgress: () => {
+        time += 120_000
+      },
+    }),
+    'ServiceUnavailable',
+    'a pause of more than a minute',
+  )
+  expect(readdirSync(folder)).toEqual([])
+  expect(await store.read((reader) => [...reader.range({ prefix: keys.holds })])).toEqual([])
 })
 
 test('a place that is taken, or no place for a copy, is refused; what fails leaves nothing', async () => {
