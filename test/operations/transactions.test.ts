@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { openLmdbStore } from '../../src/backends/lmdb.ts'
 import { memoryStore } from '../../src/backends/memory.ts'
 import { memoryContent } from '../../src/content/memory.ts'
 import { type Content, type LocalCatalog, openCatalog } from '../../src/index.ts'
 import { idSource } from '../../src/model/ids.ts'
+import type { Store } from '../../src/store/store.ts'
 import { closedAfterwards, eachCatalog, freshFolder, stoppedClock } from './support/catalogs.ts'
 import { moment, pathsOf } from './support/contents.ts'
 import { fails, refuses } from './support/refusals.ts'
@@ -681,5 +683,22 @@ describe('from a second handle on the same directory', () => {
     await fails(done, 'ConcurrentModification', 'was canceled', 'Start the operation again')
     await canceled
     expect(await countOf(two, id)).toBe(1)
+  })
+
+  it('can be found as soon as it is told of', async () => {
+    const store = memoryStore()
+    const late: Store = {
+      features: store.features,
+      read: (body) => store.read(body),
+      write: (body) => sleep(20).then(() => store.write(body)),
+      close: () => store.close(),
+    }
+    const catalog = closedAfterwards(await openCatalog({ store: late, content: memoryContent() }))
+    const seen: Promise<string>[] = []
+    await catalog.createTable(
+      { id, data: numbered(3) },
+      { onProgress: ({ transaction_id }) => seen.push(status(catalog, transaction_id!)) },
+    )
+    expect(new Set(await Promise.all(seen))).toEqual(new Set(['Running']))
   })
 })

@@ -4,6 +4,7 @@ import { memoryStore } from '../../src/backends/memory.ts'
 import type { Content } from '../../src/content/content.ts'
 import { memoryContent } from '../../src/content/memory.ts'
 import { type LocalCatalog, openCatalog } from '../../src/index.ts'
+import type { Store } from '../../src/store/store.ts'
 import { eachContent, moment, pathOf, pathsOf } from './support/contents.ts'
 import { tablesOf } from './support/inspect.ts'
 import { fails } from './support/refusals.ts'
@@ -234,16 +235,80 @@ describe('a vacuum that a drop overtakes', () => {
     expect(await tablesOf(catalog)).toEqual(['kept'])
     expect(await rowsOf(catalog, ['kept'])).toEqual(numbered(3))
   })
-
-  function methodsOf(content: Content): Content {
-    return {
-      get: (...given) => content.get(...given),
-      put: (...given) => content.put(...given),
-      list: (...given) => content.list(...given),
-      remove: (...given) => content.remove(...given),
-    }
-  }
 })
+
+describe('a vacuum without a grace period, beside others', () => {
+  it('spares what is being deregistered', async () => {
+    const store = memoryStore()
+    const content = memoryContent()
+    const other = await openCatalog({ store, content })
+    const catalog = await openCatalog({
+      store,
+      content: {
+        ...methodsOf(content),
+        async put(path, bytes) {
+          await content.put(path, bytes)
+          await moment()
+          if (path.includes('_registration/')) await other.vacuum(now)
+        },
+      },
+    })
+    await catalog.createTable({ id, data: numbered(3) })
+    const { location } = await catalog.deregisterTable({ id })
+    await catalog.registerTable({ id, location })
+    expect(await rowsOf(catalog, id)).toEqual(numbered(3))
+  })
+
+  it('spares what was written before its transaction was recorded', async () => {
+    const store = memoryStore()
+    const content = memoryContent()
+    let turn: Promise<unknown> = Promise.resolve()
+    const late: Store = {
+      features: store.features,
+      read: (body) => store.read(body),
+      write: (body) => turn.then(() => store.write(body)),
+      close: () => store.close(),
+    }
+    const catalog = await openCatalog({ store: late, content })
+    await catalog.createTable({ id, data: numbered(3) })
+    const before = (await pathsOf(content)).length
+
+    let go = () => {}
+    turn = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    const inserted = catalog.insertIntoTable({ id, data: numbered(2, 3) })
+    while ((await pathsOf(content)).length < before + 2) await moment()
+    await moment()
+    let listings = 0
+    const other = await openCatalog({
+      store,
+      content: {
+        ...methodsOf(content),
+        async *list(prefix) {
+          // The second is for what is registered, after the tables were looked at.
+          if (++listings === 2) {
+            go()
+            await inserted
+          }
+          yield* content.list(prefix)
+        },
+      },
+    })
+    await other.vacuum(now)
+    expect(listings).toBe(2)
+    expect(await rowsOf(catalog, id)).toEqual(numbered(5))
+  })
+})
+
+function methodsOf(content: Content): Content {
+  return {
+    get: (...given) => content.get(...given),
+    put: (...given) => content.put(...given),
+    list: (...given) => content.list(...given),
+    remove: (...given) => content.remove(...given),
+  }
+}
 
 function expectRefusal(error: unknown): void {
   expect(error).toMatchObject({

@@ -68,6 +68,8 @@ export async function runLong<T>(
       entered = true
       recorded = recorded.then(() => update(core, id, (current) => ({ ...current, status: 'Running' })))
     }
+    // Whoever is told of the transaction may describe or cancel it at once.
+    if (options.onProgress) await recorded
     const result = await work(
       { id, commit: (body) => recorded.then(() => finish(core, id, body)) },
       {

@@ -20,6 +20,7 @@ import {
   sealRegistration,
 } from './registration-file.ts'
 import type { FoundTable } from './resolve.ts'
+import { leaseMillis } from './transactions.ts'
 
 /*
  * A table's content outlives its name. When a table is deregistered, what the catalog knew of it (versions,
@@ -54,7 +55,7 @@ export async function commitDeregistering<T extends object>(
   body: (change: Change, deregister: Deregister) => T | Unchanged<T>,
 ): Promise<T & { transaction_id?: string }> {
   const identity = { transactionId: core.newId(), now: core.now() }
-  const done = new Map<string, { written: string; path: string }>()
+  const done = new Map<string, { written: string; path: string; at: number }>()
   for (let attempt = 0; attempt < attempts; attempt++) {
     try {
       return await commit(
@@ -69,7 +70,8 @@ export async function commitDeregistering<T extends object>(
             takeOutTable(core, change.writer, table.id, table.record)
             if (known === undefined) return undefined
             const before = done.get(table.id)
-            if (before?.written === written) {
+            // What was written too long ago may be gone: a vacuum cannot know that it is about to be named.
+            if (before?.written === written && core.now() - before.at < leaseMillis / 2) {
               const location = locationOf(core.places, table.id, table.record)
               change.writer.put(keys.registration(segmentsOf(location)), before.path)
             } else {
@@ -87,8 +89,9 @@ export async function commitDeregistering<T extends object>(
       for (const { table, written } of error.tables) {
         const { content, prefix } = registrationPlace(core, locationOf(core.places, table.id, table.record))
         const path = `${prefix}${core.newId()}${writtenBy(core)}`
+        const at = core.now()
         await content.put(path, sealRegistration(written))
-        done.set(table.id, { written, path })
+        done.set(table.id, { written, path, at })
       }
     }
   }

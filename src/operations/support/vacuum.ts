@@ -16,7 +16,7 @@ import { locationOf, placeOf, tablesFolder } from './places.ts'
 import { registrationFolder } from './registration.ts'
 import { manifestOf } from './rows.ts'
 import { readTable, tableById } from './table-record.ts'
-import { statusOf } from './transactions.ts'
+import { isFinished, leaseMillis, statusOf } from './transactions.ts'
 
 export interface VacuumOptions {
   /** Leaves alone what was written within so many milliseconds. Default: one hour. */
@@ -51,14 +51,18 @@ export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<V
   }
   const { content } = core.places.roots[0]!
   const report = { examined: 0, removed: 0, bytes: 0 }
+  const began = core.now()
   // Listed before the store is read: what was committed by then is known to be reached.
-  const before = Math.min(core.now() - graceMillis, await oldestWork(core))
-  const candidates = await list(content, before, report, signal)
+  const work = await workSince(core, began)
+  const before = Math.min(began - graceMillis, oldestOf(work.underWay, began))
+  const candidates = await list(content, before, began - leaseMillis, report, signal)
   const reachable = await reached(core, content, signal)
+  // Work may write before its transaction is recorded, and be done by now. That takes no minute.
+  const since = graceMillis < leaseMillis ? await newWork(core, began, work) : Number.POSITIVE_INFINITY
   if (!dryRun) await requireNoHold(core)
-  for (const [path, size] of candidates) {
+  for (const { path, size, modified } of candidates) {
     signal?.throwIfAborted()
-    if (reachable(path)) continue
+    if (modified >= since || reachable(path)) continue
     if (!dryRun) await content.remove(path)
     report.removed++
     report.bytes += size
@@ -77,17 +81,26 @@ async function requireNoHold(core: Core): Promise<void> {
   )
 }
 
+type Listed = ReturnType<Content['list']> extends AsyncIterable<infer Item> ? Item : never
+
+/**
+ * What was written before a moment. Registrations are written ahead of the change that names them, which is no
+ * transaction that could be seen: of them, what was written before another.
+ */
 async function list(
   content: Content,
   before: number,
+  registeredBefore: number,
   report: { examined: number },
   signal: AbortSignal | undefined,
-): Promise<[path: string, size: number][]> {
-  const candidates: [string, number][] = []
-  for await (const { path, size, modified } of content.list(`${tablesFolder}/`)) {
+): Promise<Listed[]> {
+  const candidates: Listed[] = []
+  for await (const found of content.list(`${tablesFolder}/`)) {
     signal?.throwIfAborted()
     report.examined++
-    if (modified < before) candidates.push([path, size])
+    const isRegistration = found.path.includes(`/${registrationFolder}`)
+    if (found.modified < (isRegistration ? Math.min(before, registeredBefore) : before))
+      candidates.push(found)
   }
   return candidates
 }
@@ -95,16 +108,38 @@ async function list(
 /** How far, in milliseconds, the clock that dates objects may be behind the catalog's. */
 const clockSlack = 10_000
 
-/** When the oldest work on rows that is still under way began, with some slack. */
-function oldestWork(core: Core): Promise<number> {
+/** When transactions began, by their ids. */
+interface Work {
+  readonly underWay: ReadonlyMap<string, number>
+  readonly finished: ReadonlyMap<string, number>
+}
+
+/** The work on rows that is under way, and that which has ended since a moment. */
+function workSince(core: Core, moment: number): Promise<Work> {
   const now = core.now()
   return core.store.read((reader) => {
-    for (const { value } of reader.range<TransactionRecord>({ prefix: keys.transactions })) {
-      const status = statusOf(value, now)
-      if (status === 'Queued' || status === 'Running') return value.created_at - clockSlack
+    const underWay = new Map<string, number>()
+    const finished = new Map<string, number>()
+    for (const { key, value } of reader.range<TransactionRecord>({ prefix: keys.transactions })) {
+      const { created_at, finished_at = 0 } = value
+      if (!isFinished(statusOf(value, now))) underWay.set(String(key[1]), created_at)
+      else if (finished_at >= moment) finished.set(String(key[1]), created_at)
     }
-    return now
+    return { underWay, finished }
   })
+}
+
+/** When the oldest work began that was not known before, whether it has ended or not. */
+async function newWork(core: Core, moment: number, before: Work): Promise<number> {
+  const { underWay, finished } = await workSince(core, moment)
+  const found = new Map([...underWay, ...finished])
+  for (const id of before.finished.keys()) found.delete(id)
+  return oldestOf(found, Number.POSITIVE_INFINITY)
+}
+
+/** When the oldest work began, with some slack. */
+function oldestOf(work: ReadonlyMap<string, number>, none: number): number {
+  return Math.min(none, ...Array.from(work.values(), (began) => began - clockSlack))
 }
 
 /** Tells of a path whether a table needs it. */
