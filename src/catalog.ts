@@ -7,7 +7,8 @@ import type { Content } from './content/content.ts'
 import type { MemoryContent } from './content/memory.ts'
 import { CatalogError, invalid } from './errors.ts'
 import { type Backing, type Catalog, createHandle } from './handle.ts'
-import { type CatalogOptions, makeCore, openCore } from './local.ts'
+import { type CatalogOptions, catalogOptionNames, makeCore, openCore } from './local.ts'
+import { requireKnown } from './model/options.ts'
 import type { Core } from './operations/support/core.ts'
 import { runKeeping } from './operations/support/keeping.ts'
 import { type ContentRoot, folderUrl } from './operations/support/places.ts'
@@ -118,6 +119,7 @@ export async function openCatalog(
   if (location instanceof URL) return openCatalog(location.href, options)
   if (typeof location === 'string' && /^https?:/i.test(location)) return openRemote(location, options)
   if (typeof location === 'object' && location !== null) return openCustom(location)
+  requireKnown('openCatalog', options, catalogOptionNames)
   if (location === 'memory:') return openMemory(options)
   if (typeof location !== 'string' || location === '' || /^(?!file:)[a-z][a-z0-9+.-]+:/i.test(location)) {
     throw invalid(
@@ -212,6 +214,7 @@ async function openDirectory(directory: string, options: CatalogOptions): Promis
 }
 
 async function openCustom(options: CustomCatalogOptions): Promise<LocalCatalog> {
+  requireKnown('openCatalog', options, { store: true, content: true, root: true, ...catalogOptionNames })
   const { store, content, root } = options
   if (typeof store?.read !== 'function' || typeof content?.get !== 'function') {
     throw invalid('openCatalog needs both a store and a content; see the Store and Content interfaces.')

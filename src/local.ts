@@ -4,6 +4,7 @@ import type { Content } from './content/content.ts'
 import type { TableEngine } from './data/index.ts'
 import { CatalogError, invalid } from './errors.ts'
 import { idSource } from './model/ids.ts'
+import type { OptionNames } from './model/options.ts'
 import { type BackgroundOptimize, background } from './operations/support/background.ts'
 import type { Core, Settings, StorageOptionsHook } from './operations/support/core.ts'
 import { markInterval } from './operations/support/housekeeping.ts'
@@ -60,6 +61,24 @@ export interface CatalogOptions {
   readonly now?: () => number
   /** Makes internal ids and transaction ids, later ones sorting after earlier ones. Default: ULIDs. */
   readonly newId?: () => string
+}
+
+export const catalogOptionNames: OptionNames<CatalogOptions> = {
+  authorize: true,
+  storageOptions: true,
+  managedVersioning: true,
+  locationRoots: true,
+  tableRoot: true,
+  transactionAge: true,
+  transactionCount: true,
+  arrowBytes: true,
+  cacheBytes: true,
+  threads: true,
+  concurrency: true,
+  optimize: true,
+  onError: true,
+  now: true,
+  newId: true,
 }
 
 const day = 24 * 60 * 60 * 1000

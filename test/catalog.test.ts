@@ -4,8 +4,10 @@ import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { memoryStore } from '../src/backends/memory.ts'
 import { memoryContent } from '../src/content/memory.ts'
+import { fetchHandler, serve } from '../src/http/index.ts'
 import { CatalogError, errorNumbers, openCatalog, operations, renameTable, type Store } from '../src/index.ts'
 import { keys, recordFormat } from '../src/store/records.ts'
+import { fakeCatalog, fakeServer } from '../src/testing/index.ts'
 import {
   closedAfterwards,
   eachCatalog,
@@ -98,6 +100,30 @@ describe('openCatalog', () => {
 })
 
 describe('a catalog over a store and content of one’s own', () => {
+  it('refuses options that do not exist, as whatever serves and fakes a catalog does', async () => {
+    const wrong = { authorise: () => false } as object
+    const own = { store: memoryStore(), content: memoryContent() }
+    const catalog = closedAfterwards(await openCatalog('memory:'))
+    const limits = { inflight: 5 } as object
+    const folder = await freshFolder()
+    const attempts: (() => Promise<unknown>)[] = [
+      () => openCatalog('memory:', wrong),
+      () => openCatalog(join(folder, 'c'), wrong),
+      () => openCatalog({ ...own, ...wrong }),
+      () => openCatalog('http://localhost:1', wrong),
+      () => serve(catalog, { port: 0, auth: false, ...wrong }),
+      () => fetchHandler(catalog, { auth: false, ...wrong }),
+      () => fakeCatalog(wrong),
+      () => fakeServer(wrong),
+    ]
+    for (const attempt of attempts)
+      await fails(attempt, 'InvalidInput', 'has no option authorise', 'Those it has are ')
+    expect(await readdir(folder)).toEqual([])
+    const withLimits = () => fetchHandler(catalog, { auth: false, limits })
+    await fails(withLimits, 'InvalidInput', 'limits has no option inflight')
+    await openCatalog('memory:', { authorize: undefined, nothing: undefined } as object)
+  })
+
   it('works like any other, its locations below the root that was given', async () => {
     const catalog = await openCatalog({
       store: memoryStore(),

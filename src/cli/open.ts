@@ -20,7 +20,8 @@ export function isUrl(location: string): boolean {
 export async function openLocation(location: string, mayBegin: boolean, access: Access): Promise<Catalog> {
   if (isUrl(location)) {
     const { connect } = await import('../client.ts')
-    return connect(location, access)
+    const { token, apiKey } = access
+    return connect(location, { token, apiKey })
   }
   return openLocal(location, mayBegin)
 }

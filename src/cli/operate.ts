@@ -52,6 +52,11 @@ export async function queryToFile(
   io: Io,
 ): Promise<void> {
   const format = formatOf(path)
+  if (path === '-' && io.stdout.isTTY) {
+    throw new UsageError(
+      '--output - writes Arrow, which is no text, and standard output is a terminal: send it to a file or a program, or leave --output out to see the rows',
+    )
+  }
   const { data } = await catalog.queryTable(request as Parameters<Catalog['queryTable']>[0], options)
   const content = format === 'arrow' ? data : await textOf(data, format)
   if (path === '-') {

@@ -1,4 +1,5 @@
 import { invalid } from '../errors.ts'
+import { type OptionNames, requireKnown } from '../model/options.ts'
 import { isHeaderValue } from './credentials.ts'
 
 /** A token, or what gets one: it is asked before the first request, and again when the server refuses a token. */
@@ -39,6 +40,17 @@ export interface ClientOptions {
   readonly fetch?: Fetch | undefined
 }
 
+const names: OptionNames<ClientOptions> = {
+  token: true,
+  apiKey: true,
+  headers: true,
+  timeout: true,
+  rowTimeout: true,
+  retries: true,
+  maxWait: true,
+  fetch: true,
+}
+
 /** Options with their defaults. */
 export interface Settings {
   /** The server's URL without a slash at its end. */
@@ -54,6 +66,7 @@ export interface Settings {
 
 /** Checks the options. `InvalidInput` for a URL that is none, and for numbers below zero. */
 export function settingsOf(url: string | URL, options: ClientOptions): Settings {
+  requireKnown('A catalog behind a URL', options, names)
   const { token, apiKey, headers = {} } = options
   if (typeof token === 'string') requireHeaderValue('token', token)
   if (apiKey !== undefined) requireHeaderValue('apiKey', apiKey)

@@ -2,7 +2,8 @@ import { Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
 import type { InjectOptions } from 'fastify'
 import type { Catalog } from '../handle.ts'
-import type { HttpOptions } from './options.ts'
+import { requireKnown } from '../model/options.ts'
+import { type HttpOptions, httpOptionNames } from './options.ts'
 import { buildServer } from './server.ts'
 
 /** Answers requests as the server does, with no socket between. */
@@ -22,6 +23,7 @@ export interface FetchHandler {
  * ```
  */
 export async function fetchHandler(catalog: Catalog, options: HttpOptions): Promise<FetchHandler> {
+  requireKnown('fetchHandler', options, httpOptionNames)
   const app = await buildServer(catalog, options)
   await app.ready()
   const handle = async (request: Request): Promise<Response> => {

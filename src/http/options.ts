@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Catalog } from '../handle.ts'
 import type { Identifier } from '../model/identifier.ts'
+import { type OptionNames, requireKnown } from '../model/options.ts'
 import type { OperationName } from '../operations/index.ts'
 import type { AuthOptions, Principal } from './auth.ts'
 
@@ -57,6 +58,17 @@ export interface HttpOptions {
   readonly metrics?: boolean | 'public' | undefined
 }
 
+export const httpOptionNames: OptionNames<HttpOptions> = {
+  auth: true,
+  authorize: true,
+  listing: true,
+  limits: true,
+  rateLimit: true,
+  docs: true,
+  health: true,
+  metrics: true,
+}
+
 export interface LimitOptions {
   /** Most bytes of a JSON body. Default: 16 MiB. */
   readonly jsonBytes?: number | undefined
@@ -95,6 +107,7 @@ export function limitsOf(given: LimitOptions = {}): Limits {
     eventLoopDelay: given.eventLoopDelay ?? 1_000,
     retryAfter: given.retryAfter ?? 1,
   }
+  requireKnown('limits', given, limits)
   // A body that is allowed must fit when it is alone.
   return { ...limits, bodyBytes: Math.max(limits.bodyBytes, limits.arrowBytes, limits.jsonBytes) }
 }

@@ -2,8 +2,9 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { CatalogError, invalid } from '../errors.ts'
 import type { Catalog } from '../handle.ts'
+import { type OptionNames, requireKnown } from '../model/options.ts'
 import { isLoopback } from './loopback.ts'
-import type { HttpOptions } from './options.ts'
+import { type HttpOptions, httpOptionNames } from './options.ts'
 import { buildServer, type Extend } from './server.ts'
 
 /** How a catalog is served; everything but `auth` has a default. */
@@ -21,6 +22,17 @@ export interface ServeOptions extends HttpOptions {
   readonly headerBytes?: number | undefined
   /** Least level that goes into the log, on standard error; false for none. Default: `warn`. */
   readonly log?: 'debug' | 'info' | 'warn' | 'error' | false | undefined
+}
+
+const names: OptionNames<ServeOptions> = {
+  ...httpOptionNames,
+  host: true,
+  port: true,
+  trustProxy: true,
+  timeouts: true,
+  connections: true,
+  headerBytes: true,
+  log: true,
 }
 
 /** Times in milliseconds. */
@@ -69,6 +81,7 @@ export async function serveWith(
   options: ServeOptions,
   extend?: Extend,
 ): Promise<RunningServer> {
+  requireKnown('serve', options, names)
   const { host = '127.0.0.1', port = 2333, timeouts = {}, connections = 10_000, log = 'warn' } = options
   if (options.auth === false && !isLoopback(host)) {
     throw invalid(

@@ -110,6 +110,18 @@ describe('commands on a directory', () => {
     expect(lines(await run(['count', ...table]))).toEqual([{ count: 2 }])
   })
 
+  it('write no Arrow to a terminal', async () => {
+    const { location } = await catalog()
+    const asked = ['query', location, 'prod.flights', '--output', '-']
+    const ran = await run(asked, { terminal: true })
+    expect(ran).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining('standard output is a terminal'),
+    })
+    expect((await run(asked)).out).toMatch(/^ARROW1/)
+  })
+
   it('write queries to files, from which tables can be made', async () => {
     const { folder, location } = await catalog()
     for (const name of ['out.arrow', 'out.jsonl', 'out.csv']) {

@@ -1,7 +1,8 @@
 import { type LocalCatalog, localHandle, type MemoryCatalog, type MemorySnapshot } from '../../catalog.ts'
 import { invalid } from '../../errors.ts'
 import type { Catalog } from '../../handle.ts'
-import type { CatalogOptions } from '../../local.ts'
+import { type CatalogOptions, catalogOptionNames } from '../../local.ts'
+import { type OptionNames, requireKnown } from '../../model/options.ts'
 import type { OperationName } from '../../operations/index.ts'
 import type { AnyOperation, OperationOptions } from '../../operations/support/operation.ts'
 import { runOperation } from '../../operations/support/run.ts'
@@ -28,6 +29,18 @@ export interface FakeOptions extends Omit<CatalogOptions, 'now' | 'newId' | 'loc
   readonly randomSeed?: number | undefined
   /** How many calls are kept in the record. Default: 1,000. */
   readonly keepCalls?: number | undefined
+}
+
+const { now: _now, newId: _newId, locationRoots: _roots, ...ownNames } = catalogOptionNames
+
+const names: OptionNames<FakeOptions> = {
+  ...ownNames,
+  seed: true,
+  now: true,
+  id: true,
+  faults: true,
+  randomSeed: true,
+  keepCalls: true,
 }
 
 /**
@@ -73,6 +86,7 @@ export interface FakeSnapshot extends MemorySnapshot {
  * Fails with the error of the first thing in the seed that cannot be, saying where it is.
  */
 export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalog> {
+  requireKnown('fakeCatalog', options, names)
   const { seed, now, id = 'fake', faults = [], randomSeed = 1, keepCalls = 1_000, ...rest } = options
   if (!/^[\w.-]{1,64}$/.test(id)) throw invalid('id must be 1 to 64 letters, digits, ".", "-" or "_".')
   if (!(Number.isSafeInteger(keepCalls) && keepCalls >= 1))

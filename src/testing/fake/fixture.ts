@@ -26,8 +26,8 @@ export function serverFixture(options: FakeServerOptions = {}): Fixture<FakeServ
   let seeded: Promise<FakeCatalog> | undefined
   // biome-ignore lint/correctness/noEmptyPattern: runners read from the pattern which fixtures it needs
   return async ({}, use) => {
-    seeded ??= options.catalog ? Promise.resolve(options.catalog) : fakeCatalog(options)
-    const { host, port, token, control, http } = options
+    const { catalog: given, host, port, token, control, http, ...own } = options
+    seeded ??= given ? Promise.resolve(given) : fakeCatalog(own)
     const catalog = (await seeded).fork()
     await using server = await fakeServer({ catalog, host, port, token, control, http })
     await use(server)
