@@ -16,7 +16,9 @@ import type { RestoreOptions, RestoreReport } from './upkeep/restore.ts'
  * const { ok, findings } = await verifyCatalog('./catalog')
  * ```
  */
-export async function verifyCatalog(directory: string, options: VerifyOptions = {}): Promise<VerifyReport> {
+export async function verifyCatalog(given: string, options: VerifyOptions = {}): Promise<VerifyReport> {
+  const { folderPath } = await import('./upkeep/folders.ts')
+  const directory = folderPath(given)
   const { inspectLmdbStore } = await import('./backends/lmdb.ts')
   const { damagedStore } = await import('./upkeep/verify.ts')
   options.onProgress?.({ step: 'store', records: 0, objects: 0, bytes: 0 })
@@ -46,10 +48,12 @@ export async function restoreCatalog(
   options: RestoreOptions = {},
 ): Promise<RestoreReport> {
   const { inPlaceOf, requireSound } = await import('./upkeep/restore.ts')
+  const { folderPath } = await import('./upkeep/folders.ts')
   const { signal, links, onProgress } = options
+  const directory = folderPath(target)
   requireSound(copy, await verifyCatalog(copy, { signal }))
   await using source = await openCatalog(copy)
-  return await inPlaceOf(target, options, () => source.backup(target, { signal, links, onProgress }))
+  return await inPlaceOf(directory, options, () => source.backup(directory, { signal, links, onProgress }))
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Core } from '../operations/support/core.ts'
 import { folderUrl } from '../operations/support/places.ts'
 import { copiedPaths } from './copied-paths.ts'
 import { copyFiles } from './copy-files.ts'
-import { appearing, requireFree } from './folders.ts'
+import { appearing, folderPath, requireFree } from './folders.ts'
 import { holding } from './holding.ts'
 import { relocate } from './relocate.ts'
 
@@ -35,7 +35,8 @@ export interface BackupReport {
 const mostOutside = 1_000
 
 /** Copies a catalog of a directory into another; see `LocalCatalog.backup`. */
-export async function backup(core: Core, target: string, options: BackupOptions = {}): Promise<BackupReport> {
+export async function backup(core: Core, given: string, options: BackupOptions = {}): Promise<BackupReport> {
+  const target = folderPath(given)
   const root = core.places.roots[0]!
   if (core.store.copyTo === undefined || !root.url.startsWith('file:')) {
     throw new CatalogError(

@@ -4,7 +4,7 @@ import type { Snapshot, TableEngine } from '../data/index.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { Core } from '../operations/support/core.ts'
 import { manifestOf } from '../operations/support/rows.ts'
-import { appearing } from './folders.ts'
+import { appearing, folderPath } from './folders.ts'
 import { holding } from './holding.ts'
 import { catalogFile, type NamespaceJson, namespaceFile, type TableJson, tableFile } from './plain-format.ts'
 import { folderName, makeFolder } from './plain-names.ts'
@@ -34,8 +34,12 @@ const pieceBytes = 128 << 20
 const mostListed = 1_000
 
 /** Writes a catalog as plain files; see `LocalCatalog.exportTo`. */
-export function exportTo(core: Core, target: string, options: ExportOptions = {}): Promise<ExportReport> {
-  return appearing(target, (folder) =>
+export async function exportTo(
+  core: Core,
+  target: string,
+  options: ExportOptions = {},
+): Promise<ExportReport> {
+  return appearing(folderPath(target), (folder) =>
     holding(core, (signal) => new Export(core, { ...options, signal }).write(folder), options.signal),
   )
 }

@@ -1,7 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { CatalogError, invalid } from '../errors.ts'
+
+/**
+ * The path of a folder that may be given as a `file:` URL. Any other URL is refused: it would be taken for a path,
+ * and what is believed to be elsewhere would lie here.
+ */
+export function folderPath(given: string): string {
+  if (/^file:/i.test(given)) return fileURLToPath(given)
+  if (!/^[a-z][a-z\d+.-]+:\/\//i.test(given)) return given
+  throw invalid(`${given} is no folder of this machine. Give a path, or a file: URL.`)
+}
 
 /**
  * Makes a folder appear whole or not at all: `fill` writes into one beside it, which gets the name when all is

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type * as v from 'valibot'
 import { invalid } from '../errors.ts'
 import { type Identifier, maxDepth } from '../model/identifier.ts'
+import { folderPath } from './folders.ts'
 import {
   catalogFile,
   catalogJson,
@@ -21,7 +22,8 @@ export type PlainItem =
   | { readonly kind: 'table'; readonly id: Identifier; readonly folder: string; readonly json: TableJson }
 
 /** Walks the folders of an export. */
-export async function* plainTree(directory: string): AsyncGenerator<PlainItem> {
+export async function* plainTree(source: string): AsyncGenerator<PlainItem> {
+  const directory = folderPath(source)
   await readJson(
     catalogJson,
     join(directory, catalogFile),

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { openLmdbStore } from '../../src/backends/lmdb.ts'
 import { memoryStore } from '../../src/backends/memory.ts'
@@ -164,6 +165,33 @@ test('a place that is taken, or no place for a copy, is refused; what fails leav
   expect(existsSync(join(folder, 'new'))).toBe(false)
   const fake = await openCatalog('memory:')
   await fails(fake.backup(copy), 'Unsupported', 'Export this one')
+})
+
+test('folders may be file URLs, and no others', async () => {
+  const { folder, catalog } = await opened()
+  await catalog.createTable({ id: ['t'], data: numbered(3) })
+  const url = (name: string) => pathToFileURL(join(folder, name)).href
+  await catalog.backup(url('copy'))
+  await catalog.exportTo(url('files'))
+  await restoreCatalog(url('copy'), url('restored'))
+  expect(await verifyCatalog(url('restored'))).toMatchObject({ ok: true })
+  const restored = closedAfterwards(await openCatalog(url('restored')))
+  await restored.dropTable({ id: ['t'] })
+  await restored.importFrom(url('files'))
+  expect(await rowsOf(restored, ['t'])).toEqual(numbered(3))
+  expect(readdirSync(folder).sort()).toEqual(['catalog', 'copy', 'files', 'restored'])
+
+  const elsewhere = 's3://bucket/folder'
+  for (const attempt of [
+    () => catalog.backup(elsewhere),
+    () => catalog.exportTo(elsewhere),
+    () => catalog.importFrom(elsewhere),
+    () => verifyCatalog(elsewhere),
+    () => restoreCatalog(join(folder, 'copy'), elsewhere),
+    () => restoreCatalog(elsewhere, join(folder, 'new')),
+  ]) {
+    await fails(attempt, 'InvalidInput', elsewhere, 'is no folder of this machine')
+  }
 })
 
 test('a store file that is damaged is told of, not opened', async () => {

@@ -94,8 +94,9 @@ export async function storeFailure(error: unknown, path: string): Promise<Catalo
 export function explain(error: unknown, path: string): CatalogError {
   if (error instanceof CatalogError) return error
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
-  // LMDB reports an input or output error when only part of a change fits.
-  const known = code === ioError && isFull(path) ? diskFull : explanations[String(code)]
+  // LMDB reports an input or output error when only part of a change fits, and of a copy just what the system says.
+  const mayBeFull = code === ioError || (code === undefined && /no space|quota/i.test(String(message)))
+  const known = mayBeFull && isFull(path) ? diskFull : explanations[String(code)]
   if (known) return new CatalogError(known.code, `Cannot use ${path}: ${known.says}`, { cause: error })
   return new CatalogError(
     'Internal',

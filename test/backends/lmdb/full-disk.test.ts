@@ -95,6 +95,21 @@ test('a catalog that does not fit on the disk is not opened', async (ctx) => {
   })
 })
 
+test('a copy that does not fit on the disk says so', async (ctx) => {
+  const mounted = smallDisk(64 << 10)
+  if ('reason' in mounted) return ctx.skip(mounted.reason)
+  disk = mounted
+  const directory = await temporaryDirectory()
+  const store = await openLmdbStore(directory)
+  await pair(store, 0, 200_000)
+  await expect(store.copyTo!(disk.path)).rejects.toMatchObject({
+    code: 'ServiceUnavailable',
+    message: expect.stringContaining('the disk is full'),
+  })
+  await store.close()
+  await rm(directory, { recursive: true })
+})
+
 test('a store outgrows the map it began with', async () => {
   const directory = await temporaryDirectory()
   const store = await openLmdbStore(directory, { mapSize: 1 << 16 })
