@@ -72,11 +72,11 @@ export class LmdbReader implements Reader {
     try {
       withPrefix(this.db, prefix, () => {
         if (keysOnly) {
-          for (const key of this.db.getKeys(options)) entries.push({ key: keyOf(key), value: none as V })
+          walkOff(this.db.getKeys(options), (key) => entries.push({ key: keyOf(key), value: none as V }))
         } else {
-          for (const { key, value } of this.db.getRange(options)) {
-            entries.push({ key: keyOf(key), value: value as V })
-          }
+          walkOff(this.db.getRange(options), ({ key, value }) =>
+            entries.push({ key: keyOf(key), value: value as V }),
+          )
         }
       })
     } catch (error) {
@@ -119,6 +119,20 @@ export class LmdbWriter extends LmdbReader implements Writer {
   #failed(error: unknown): Error {
     this.failure = explain(error, this.path)
     return this.failure
+  }
+}
+
+/**
+ * Walks to the end. A step that fails, since a value is damaged, ends the walk too: else the driver would keep its
+ * snapshot, and a reader's place in the lock file, for ever.
+ */
+function walkOff<T>(range: Iterable<T>, take: (item: T) => void): void {
+  const steps = range[Symbol.iterator]()
+  try {
+    for (let step = steps.next(); !step.done; step = steps.next()) take(step.value)
+  } catch (error) {
+    steps.return?.()
+    throw error
   }
 }
 

@@ -93,16 +93,22 @@ export async function storeFailure(error: unknown, path: string): Promise<Catalo
 /** As {@link storeFailure}, for errors that carry their reason themselves. */
 export function explain(error: unknown, path: string): CatalogError {
   if (error instanceof CatalogError) return error
+  // A value that is no JSON.
+  if (error instanceof SyntaxError) return failure(damaged, path, error)
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
   // LMDB reports an input or output error when only part of a change fits, and of a copy just what the system says.
   const mayBeFull = code === ioError || (code === undefined && /no space|quota/i.test(String(message)))
   const known = mayBeFull && isFull(path) ? diskFull : explanations[String(code)]
-  if (known) return new CatalogError(known.code, `Cannot use ${path}: ${known.says}`, { cause: error })
+  if (known) return failure(known, path, error)
   return new CatalogError(
     'Internal',
     `Cannot use ${path}: ${String(message ?? error)}. See the cause of this error.`,
     { cause: error },
   )
+}
+
+function failure({ code, says }: Explanation, path: string, cause: unknown): CatalogError {
+  return new CatalogError(code, `Cannot use ${path}: ${says}`, { cause })
 }
 
 function isFull(path: string): boolean {

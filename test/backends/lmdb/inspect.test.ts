@@ -3,9 +3,10 @@ import { mkdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { acquire, release } from '../../../src/backends/lmdb/environment.ts'
 import { inspectFile } from '../../../src/backends/lmdb/inspect.ts'
 import { type LmdbStore, openLmdbStore } from '../../../src/backends/lmdb.ts'
-import type { Writer } from '../../../src/store/store.ts'
+import type { Reader, Writer } from '../../../src/store/store.ts'
 
 /** How many bits are flipped; more of them in long runs. */
 const flips = Number(process.env.TABULARIUM_FLIPS ?? 90)
@@ -135,4 +136,33 @@ test('a copy holds a snapshot, and is sound', async () => {
     expect((await copy.inspect!()).damage).toEqual([])
   }
   await copy.close()
+})
+
+test('reads of a damaged value fail, and keep no snapshot', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tabularium-'))
+  const store = await openLmdbStore(directory)
+  await store.write((tx) => {
+    for (const name of ['a', 'b', 'c']) tx.put(['t', name], { name })
+  })
+  const environment = await acquire(directory, {})
+  const { db } = environment
+  const bad = { '\x10binary-data\x02': Buffer.from('{"name":') } as object
+  await db.childTransaction(() => db.put(['t', 'b'], bad))
+  for (let attempt = 0; attempt < 20; attempt++) {
+    for (const read of [
+      (tx: Reader) => Array.from(tx.range({ prefix: ['t'] })),
+      (tx: Reader) => tx.get(['t', 'b']),
+    ]) {
+      await expect(store.read(read)).rejects.toMatchObject({
+        code: 'Internal',
+        message: expect.stringContaining('is damaged'),
+      })
+    }
+    await store.write((tx) => tx.put(['other'], attempt))
+  }
+  expect((db.getStats() as { numReaders: number }).numReaders).toBeLessThan(5)
+  expect(await store.read((tx) => tx.get(['t', 'c']))).toEqual({ name: 'c' })
+  await release(environment)
+  await store.close()
+  await rm(directory, { recursive: true })
 })
