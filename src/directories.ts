@@ -47,13 +47,17 @@ export async function restoreCatalog(
   target: string,
   options: RestoreOptions = {},
 ): Promise<RestoreReport> {
-  const { inPlaceOf, requireSound } = await import('./upkeep/restore.ts')
+  const { asideOf, requireSound } = await import('./upkeep/restore.ts')
   const { folderPath } = await import('./upkeep/folders.ts')
   const { signal, links, onProgress } = options
   const directory = folderPath(target)
   requireSound(copy, await verifyCatalog(copy, { signal }))
   await using source = await openCatalog(copy)
-  return await inPlaceOf(directory, options, () => source.backup(directory, { signal, links, onProgress }))
+  // What is there stays until the copy is whole: whoever is killed meanwhile leaves it as it was.
+  const aside = await asideOf(directory, options)
+  const work = { signal, links, onProgress, aside }
+  const report = await source.backup(directory, work)
+  return aside === undefined ? report : { ...report, replaced: aside }
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Core } from '../operations/support/core.ts'
 import { folderUrl } from '../operations/support/places.ts'
 import { copiedPaths } from './copied-paths.ts'
 import { copyFiles } from './copy-files.ts'
-import { appearing, folderPath, requireFree } from './folders.ts'
+import { appearing, folderPath } from './folders.ts'
 import { holding } from './holding.ts'
 import { relocate } from './relocate.ts'
 
@@ -19,6 +19,11 @@ export interface BackupOptions {
   readonly links?: boolean | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((report: BackupReport) => void) | undefined
+}
+
+/** What only restoring asks for: by which name the folder goes on that is in the place of the copy. */
+interface Replacing {
+  readonly aside?: string | undefined
 }
 
 export interface BackupReport {
@@ -35,7 +40,11 @@ export interface BackupReport {
 const mostOutside = 1_000
 
 /** Copies a catalog of a directory into another; see `LocalCatalog.backup`. */
-export async function backup(core: Core, given: string, options: BackupOptions = {}): Promise<BackupReport> {
+export async function backup(
+  core: Core,
+  given: string,
+  { aside, ...options }: BackupOptions & Replacing = {},
+): Promise<BackupReport> {
   const target = folderPath(given)
   const root = core.places.roots[0]!
   if (core.store.copyTo === undefined || !root.url.startsWith('file:')) {
@@ -48,10 +57,9 @@ export async function backup(core: Core, given: string, options: BackupOptions =
   if (isWithin(source, target) || isWithin(resolve(target), source)) {
     throw invalid(`${target} lies within the catalog, or around it. Give a folder elsewhere.`)
   }
-  await requireFree(target)
-  return appearing(target, (folder, final) =>
-    holding(core, (signal) => copy(core, source, folder, final, { ...options, signal }), options.signal),
-  )
+  const fill = (folder: string, final: string) =>
+    holding(core, (signal) => copy(core, source, folder, final, { ...options, signal }), options.signal)
+  return appearing(target, fill, aside)
 }
 
 function isWithin(folder: string, path: string): boolean {

@@ -16,13 +16,15 @@ export function folderPath(given: string): string {
 
 /**
  * Makes a folder appear whole or not at all: `fill` writes into one beside it, which gets the name when all is
- * done and on disk. A name that is taken by anything but an empty folder is refused, before and after.
+ * done and on disk. A name that is taken by anything but an empty folder is refused, before and after; unless
+ * `aside` says by which name that folder goes on, which it gets in the last moment.
  */
 export async function appearing<T>(
   target: string,
   fill: (folder: string, final: string) => Promise<T>,
+  aside?: string,
 ): Promise<T> {
-  await requireFree(target)
+  if (aside === undefined) await requireFree(target)
   await mkdir(dirname(resolve(target)), { recursive: true }).catch(explain(target))
   const parent = await realpath(dirname(resolve(target)))
   const final = join(parent, basename(resolve(target)))
@@ -31,15 +33,38 @@ export async function appearing<T>(
     await mkdir(temporary)
     const result = await fill(temporary, final)
     await syncTree(temporary)
-    await rmdir(final).catch(() => {})
-    await requireFree(final)
-    await rename(temporary, final)
+    if (aside === undefined) await takeName(temporary, final)
+    else await takePlace(temporary, final, aside)
     await sync(parent)
     return result
   } catch (error) {
     throw explained(error, target)
   } finally {
     await rm(temporary, { recursive: true, force: true })
+  }
+}
+
+async function takeName(folder: string, final: string): Promise<void> {
+  await rmdir(final).catch(() => {})
+  await requireFree(final)
+  await rename(folder, final)
+}
+
+/** Gives a folder the name of another, which gets it back should that fail. */
+async function takePlace(folder: string, final: string, aside: string): Promise<void> {
+  await rename(final, aside)
+  try {
+    await takeName(folder, final)
+  } catch (cause) {
+    // Somebody who still has it open may have made a folder there again.
+    await rename(aside, final).catch(() => {
+      throw new CatalogError(
+        'Internal',
+        `${final} could not be replaced, nor put back: what was there lies in ${aside}. Close the catalog everywhere, and give that folder its name again.`,
+        { cause },
+      )
+    })
+    throw cause
   }
 }
 

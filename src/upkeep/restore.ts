@@ -1,8 +1,7 @@
-import { access, readdir, rename } from 'node:fs/promises'
+import { access, readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { CatalogError, invalid } from '../errors.ts'
 import type { BackupOptions, BackupReport } from './backup.ts'
-import { requireFree } from './folders.ts'
 import type { VerifyReport } from './report.ts'
 
 export interface RestoreOptions extends BackupOptions {
@@ -24,17 +23,13 @@ export function requireSound(copy: string, report: VerifyReport): void {
   )
 }
 
-/** Makes room at `target`, runs `fill`, and puts back what was there should that fail. */
-export async function inPlaceOf(
+/** Where what is at `target` goes when it is replaced; undefined when there is nothing. */
+export async function asideOf(
   target: string,
   { replace = false }: RestoreOptions,
-  fill: () => Promise<BackupReport>,
-): Promise<RestoreReport> {
+): Promise<string | undefined> {
   const found = await readdir(target).catch(() => [])
-  if (found.length === 0) {
-    await requireFree(target)
-    return fill()
-  }
+  if (found.length === 0) return undefined
   if (!replace) {
     throw invalid(
       `${target} is not empty. Give a folder that is not there yet, or replace the catalog in it (--force, or \`replace\`).`,
@@ -49,21 +44,5 @@ export async function inPlaceOf(
       },
     )
   })
-  const replaced = `${resolve(target)}.replaced-${new Date().toISOString().replace(/[-:.]/g, '')}`
-  await rename(target, replaced)
-  try {
-    return { ...(await fill()), replaced }
-  } catch (error) {
-    // Somebody who still has the catalog open may have made a folder there again.
-    const isBack = await rename(replaced, target).then(
-      () => true,
-      () => false,
-    )
-    if (isBack) throw error
-    throw new CatalogError(
-      'Internal',
-      `${target} could not be restored, nor put back: what was there lies in ${replaced}. Close the catalog everywhere, and give that folder its name again.`,
-      { cause: error },
-    )
-  }
+  return `${resolve(target)}.replaced-${new Date().toISOString().replace(/[-:.]/g, '')}`
 }

@@ -167,6 +167,30 @@ test('a place that is taken, or no place for a copy, is refused; what fails leav
   await fails(fake.backup(copy), 'Unsupported', 'Export this one')
 })
 
+test('what a copy replaces stays where it is until the copy is whole', async () => {
+  const { folder, directory, catalog } = await opened()
+  await catalog.createTable({ id: ['t'], data: numbered(3) })
+  const copy = join(folder, 'copy')
+  await catalog.backup(copy)
+  await catalog.dropTable({ id: ['t'] })
+  await catalog.close()
+  const isThere: boolean[] = []
+  const onProgress = () => isThere.push(existsSync(join(directory, 'catalog.mdb')))
+  const stopped = new Error('stopped')
+  const stop = () => {
+    throw stopped
+  }
+  await expect(restoreCatalog(copy, directory, { replace: true, onProgress: stop })).rejects.toBe(stopped)
+  expect(readdirSync(folder).sort()).toEqual(['catalog', 'copy'])
+  const { replaced } = await restoreCatalog(copy, directory, { replace: true, onProgress })
+  expect(new Set(isThere)).toEqual(new Set([true]))
+
+  const restored = closedAfterwards(await openCatalog(directory))
+  expect(await rowsOf(restored, ['t'])).toEqual(numbered(3))
+  const before = closedAfterwards(await openCatalog(replaced!))
+  expect((await before.listAllTables({})).tables).toEqual([])
+})
+
 test('folders may be file URLs, and no others', async () => {
   const { folder, catalog } = await opened()
   await catalog.createTable({ id: ['t'], data: numbered(3) })
