@@ -121,6 +121,9 @@ describe('a catalog over a store and content of one’s own', () => {
     expect(await readdir(folder)).toEqual([])
     const withLimits = () => fetchHandler(catalog, { auth: false, limits })
     await fails(withLimits, 'InvalidInput', 'limits has no option inflight')
+    await fails(openCatalog('memory:', { optimize: 'on' as 'off' }), 'InvalidInput', "'background'")
+    const optimize = { evry: 5 } as object
+    await fails(openCatalog('memory:', { optimize }), 'InvalidInput', 'optimize has no option evry')
     await openCatalog('memory:', { authorize: undefined, nothing: undefined } as object)
   })
 

@@ -1,6 +1,7 @@
 import type { OptimizeGoals } from '../../data/index.ts'
 import { CatalogError, type ErrorCode, invalid } from '../../errors.ts'
 import type { Identifier } from '../../model/identifier.ts'
+import { type OptionNames, requireKnown } from '../../model/options.ts'
 import type { Core } from './core.ts'
 import { optimize } from './optimize.ts'
 import { slots } from './turns.ts'
@@ -28,12 +29,24 @@ export interface Background {
 /** What may well happen to work that nobody asked for: somebody else was first, or the table is gone. */
 const harmless = new Set<ErrorCode>(['ConcurrentModification', 'TableNotFound', 'TableBranchNotFound'])
 
+const names: OptionNames<BackgroundOptimize> = {
+  every: true,
+  targetRows: true,
+  targetBytes: true,
+  minDeletedShare: true,
+}
+
 /** Optimizes one table at a time; `onError` hears of what went wrong. */
 export function background(
   core: Core,
-  { every = 64, ...goals }: BackgroundOptimize,
+  options: BackgroundOptimize,
   onError: (error: unknown) => void,
 ): Background {
+  if (typeof options !== 'object' || options === null) {
+    throw invalid("The option optimize must be 'off', 'background', or an object such as { every: 64 }.")
+  }
+  requireKnown('optimize', options, names)
+  const { every = 64, ...goals } = options
   if (!(Number.isSafeInteger(every) && every > 1)) {
     throw invalid('optimize.every must be a whole number of versions from 2.')
   }
