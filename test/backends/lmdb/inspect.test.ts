@@ -111,10 +111,10 @@ test('a snapshot is inspected while others write', async () => {
   const writing = (async () => {
     while (!isDone) await busy.write((writer) => change(writer, round++))
   })()
-  for (let n = 0; n < 5; n++) expect((await busy.inspect!()).damage).toEqual([])
+  // A busy disk may take longer for a write than an inspection does.
+  for (let n = 0; n < 5 || round <= 14; n++) expect((await busy.inspect!()).damage).toEqual([])
   isDone = true
   await writing
-  expect(round).toBeGreaterThan(14)
   await busy.close()
 })
 
