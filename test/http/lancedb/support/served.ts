@@ -26,11 +26,11 @@ export interface Served extends AsyncDisposable {
 
 export async function served(
   kind: Kind,
-  options: CatalogOptions & Pick<HttpOptions, 'listing'> = {},
+  { listing, ...options }: CatalogOptions & Pick<HttpOptions, 'listing'> = {},
 ): Promise<Served> {
   const folder = await mkdtemp(join(tmpdir(), 'tabularium-lancedb-'))
   const catalog = await openCatalog(kind === 'memory' ? 'memory:' : folder, options)
-  const server = await serve(catalog, { auth: { tokens: [token] }, listing: options.listing, port: 0 })
+  const server = await serve(catalog, { auth: { tokens: [token] }, listing, port: 0 })
   const proxy = await recordingProxy(server.url)
   return {
     catalog,
