@@ -66,7 +66,7 @@ class Deletion implements Change {
       for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
         const settled: { readonly entry: FragmentEntry; readonly found: Settled }[] = []
         const prepare = (entry: FragmentEntry) => this.#prepare(snapshot, predicate, entry, scan)
-        for await (const prepared of ahead(entries, prepare, scan.depth)) {
+        for await (const prepared of ahead(entries, prepare, scan)) {
           const { entry } = prepared
           settled.push({ entry, found: await settle(prepared) })
           rowsDone += entry.rows
