@@ -6,7 +6,7 @@ import type { Pace } from '../pace.ts'
 import type { Predicate } from '../predicate/index.ts'
 import type { LoadedSnapshot } from '../snapshot.ts'
 import { evaluateFragment, readFragment } from './fragment.ts'
-import { fragmentsAhead, type Wanted } from './message.ts'
+import { bytesOf, fewestAhead, fragmentsAhead, type Wanted } from './message.ts'
 import { type ScanPool, WorkerLost } from './pool.ts'
 
 /** What became of a fragment that was begun: awaited in the order of the fragments, so that errors are, too. */
@@ -38,14 +38,13 @@ export async function startScan(
 }
 
 class LocalScan implements Scan {
-  readonly depth: number
+  depth = fewestAhead
   readonly #storage: Storage
   readonly #snapshot: LoadedSnapshot
   readonly #predicate: Predicate
   readonly #pace: Pace
 
   constructor(storage: Storage, snapshot: LoadedSnapshot, predicate: Predicate, pace: Pace) {
-    this.depth = fragmentsAhead(snapshot.bytes / Math.max(1, snapshot.fragments))
     this.#storage = storage
     this.#snapshot = snapshot
     this.#predicate = predicate
@@ -54,6 +53,7 @@ class LocalScan implements Scan {
 
   async begin<T extends number | Bitmap>(entry: FragmentEntry, wanted: Wanted): Promise<Begun<T>> {
     const { prefix, schema } = this.#snapshot
+    this.depth = fragmentsAhead(bytesOf(entry, this.#predicate.columns))
     const fragment = await readFragment(this.#storage, prefix, schema, this.#predicate, entry)
     return () => evaluateFragment(this.#predicate, fragment, wanted, this.#pace) as Promise<T>
   }
