@@ -17,8 +17,8 @@ const mostOperations = 8
 const mostLoops = 64
 
 /**
- * A comparison of doubles that are calculated, such as `abs(x - 0.5) * 2 < 0.01`, by one loop for all of it: 1.3 ns a
- * row, where an array for each step took 7. `slow` is the same step by step, for values that lie in memory
+ * A comparison of doubles that are calculated, such as `abs(x - 0.5) * 2 < 0.01`, by one loop for all of it,
+ * which takes less than a quarter of what an array for each step takes (3.1 ns of 14.3 a row). `slow` is the same step by step, for values that lie in memory
  * otherwise. Undefined when there is nothing to calculate, or too much.
  */
 export function formulaTest(
