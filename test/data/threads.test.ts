@@ -50,7 +50,9 @@ const predicate = fc
   .tuple(atom, fc.constantFrom('AND', 'OR', 'AND NOT'), atom)
   .map(([a, operator, b]) => `${a} ${operator} ${b}`)
 
-test('threads can be started, and share in the bytes of the cache', async () => {
+test('threads are started once that is worth it, and share in the bytes of the cache', {
+  timeout: 90_000,
+}, async () => {
   const cache = new ByteCache(1000)
   const pool = new ScanPool({ threads: 1, fewestRows: 0, startAfter: 10 }, cache)
   await pool.enter()
@@ -58,11 +60,17 @@ test('threads can be started, and share in the bytes of the cache', async () => 
   expect(pool.ready).toHaveLength(0)
   expect(cache.limit).toBe(1000)
   pool.spend(1)
-  await vi.waitUntil(() => pool.ready.length > 0, { timeout: 20_000 })
+  await vi.waitUntil(() => pool.ready.length > 0, { timeout: 80_000, interval: 5 })
   expect(pool.ready).toHaveLength(1)
   expect(cache.limit).toBe(250)
   await pool.close()
   expect(pool.ready).toHaveLength(0)
+
+  const early = new ScanPool({ threads: 1, fewestRows: 0, startAfter: 10 }, cache)
+  early.spend(10)
+  await early.close()
+  expect(early.ready).toHaveLength(0)
+  expect(cache.limit).toBe(250)
 })
 
 test('threads count, read and delete what one thread does', { timeout: 60_000 }, async () => {

@@ -36,6 +36,7 @@ export class ScanPool {
   readonly #startAfter: number
   readonly #cache: ByteCache
   #started: Promise<void> | undefined
+  #workers: readonly ScanWorker[] = []
   #ready: readonly ScanWorker[] = []
   #spent = 0
   #isClosed = false
@@ -66,16 +67,16 @@ export class ScanPool {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#started
-    const workers = this.#ready
     this.#ready = []
-    await Promise.all(workers.map((worker) => worker.close()))
+    // Those that are only being started, too: nobody has to wait until they are there.
+    await Promise.all(this.#workers.map((worker) => worker.close()))
+    await this.#started
   }
 
   #start(): Promise<void> {
     this.#started ??= this.#startWorkers().then(
       (workers) => {
-        this.#ready = workers
+        if (!this.#isClosed) this.#ready = workers
       },
       () => {},
     )
@@ -87,6 +88,7 @@ export class ScanPool {
     const share = this.#cache.limit * workersShare
     const settings = { cacheBytes: Math.floor(share / this.#threads) }
     const workers = Array.from({ length: this.#threads }, () => new ScanWorker(settings))
+    this.#workers = workers
     const ready = await Promise.all(workers.map((worker) => worker.ready))
     if (ready.every((is) => is)) {
       this.#cache.limit -= share
