@@ -113,7 +113,8 @@ function conclude({ name, predicate }: MeasuredPredicate, took: Record<string, n
 
 async function ours(seeds: Seeds): Promise<Record<string, Count>> {
   const content = fileContent(join(folder, 'ours'))
-  const engineOf = (threads: number) => tableEngine({ content, cacheBytes: 3 * 1024 ** 3, threads })
+  const engineOf = (threads: number) =>
+    tableEngine({ content, cacheBytes: 3 * 1024 ** 3, threads, threadedAfter: 0 })
   const single = engineOf(0)
   let all: Snapshot | undefined
   for (let start = 0; start < rows; start += chunk) {

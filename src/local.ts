@@ -43,8 +43,8 @@ export interface CatalogOptions {
   readonly cacheBytes?: number
   /**
    * Worker threads that scan tables of several million rows on disk, so that other work goes on meanwhile. They
-   * are started when first needed and share in `cacheBytes`; 0 scans in slices on the main thread. Default: one
-   * for each processor, 4 at most, and none on a machine with only one.
+   * are started once scans have taken as long as that takes, and share in `cacheBytes`; 0 scans in slices on the
+   * main thread. Default: one for each processor, 4 at most, and none on a machine with only one.
    */
   readonly threads?: number
   /** How many operations change rows at the same time; others are Queued. Default: 16. */

@@ -27,7 +27,7 @@ export async function countRows(
   let rowsDone = 0
   let sum = 0
   try {
-    for await (const { entry, verdict, count } of ahead(fragmentsOf(storage, snapshot), begin, scan.depth)) {
+    for await (const { entry, verdict, count } of ahead(fragmentsOf(storage, snapshot), begin, scan)) {
       if (count) sum += await count()
       else if (verdict === 'all') sum += entry.rows - (entry.deletions?.count ?? 0)
       rowsDone += entry.rows

@@ -63,33 +63,40 @@ class Deletion implements Change {
     const scan = await startScan(this.#storage, snapshot, predicate, pace)
     const segments: SegmentEntry[] = []
     let tail: readonly FragmentEntry[] = []
+    // What these refer to is written while the rest goes on, and is there before anybody is told of it.
+    const writes: Promise<void>[] = []
+    const keep = (write: Promise<void>) => {
+      write.catch(() => {})
+      writes.push(write)
+    }
     let affected = 0
     let rowsDone = 0
     try {
       for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
         const settled: { readonly entry: FragmentEntry; readonly found: Settled }[] = []
         const prepare = (entry: FragmentEntry) => this.#prepare(snapshot, predicate, entry, scan)
-        for await (const prepared of ahead(entries, prepare, scan.depth)) {
+        for await (const prepared of ahead(entries, prepare, scan)) {
           const { entry } = prepared
           settled.push({ entry, found: await settle(prepared) })
           rowsDone += entry.rows
           options.onProgress?.({ rowsDone, rowsTotal })
           if (pace.due) await pace.rest()
         }
-        const outcomes = await this.#outcomesOf(prefix, settled)
+        const outcomes = this.#outcomesOf(prefix, settled, keep)
         const kept = outcomes.flatMap(({ entry }) => entry ?? [])
         for (const { deleted } of outcomes) affected += deleted
         if (segment === undefined) tail = kept
         else if (outcomes.every(({ entry }, i) => entry === entries[i])) segments.push(segment)
         else if (kept.length > 0) segments.push(await writeSegment(this.#storage, prefix, kept))
       }
+      options.signal?.throwIfAborted()
+      const parts = { ...body, segments, tail }
+      const written = await writeManifest(this.#storage, prefix, parts, options.version)
+      await Promise.all(writes)
+      return { snapshot: written, affected }
     } finally {
       scan.end()
-    }
-    options.signal?.throwIfAborted()
-    return {
-      snapshot: await writeManifest(this.#storage, prefix, { ...body, segments, tail }, options.version),
-      affected,
+      await Promise.allSettled(writes)
     }
   }
 
@@ -129,18 +136,23 @@ class Deletion implements Change {
     return { entry, live, matches }
   }
 
-  /** Writes the deletions that a group of fragments needs, and remembers what became of each. */
-  async #outcomesOf(
+  /** Begins to write the deletions that a group of fragments needs; once written, what became of each is remembered. */
+  #outcomesOf(
     prefix: string,
     settled: readonly { readonly entry: FragmentEntry; readonly found: Settled }[],
-  ): Promise<Outcome[]> {
+    keep: (write: Promise<void>) => void,
+  ): Outcome[] {
     const fresh = settled.flatMap(({ found }) => ('rows' in found ? found : []))
-    const written = (await writeDeletions(this.#storage, prefix, fresh)).values()
-    return settled.map(({ entry, found }) => {
-      const outcome = 'rows' in found ? deleting(entry, written.next().value!) : found
-      this.#outcomes.set(keyOf(entry), outcome)
-      return outcome
-    })
+    const { entries, written } = writeDeletions(this.#storage, prefix, fresh)
+    const next = entries.values()
+    const outcomes = settled.map(({ entry, found }) =>
+      'rows' in found ? deleting(entry, next.next().value!) : found,
+    )
+    const remember = () => {
+      for (const [i, { entry }] of settled.entries()) this.#outcomes.set(keyOf(entry), outcomes[i]!)
+    }
+    keep(written.then(remember))
+    return outcomes
   }
 }
 

@@ -21,16 +21,22 @@ export interface Deleted {
   readonly count: number
 }
 
+/** Entries of deletions that are being written; they may be used once `written` has resolved. */
+export interface Deletions {
+  readonly entries: readonly DeletionEntry[]
+  readonly written: Promise<void>
+}
+
 /**
  * Writes which rows of some fragments are deleted, and gives an entry for each of them. It is one object for all,
  * since to make a file lasts as long as to evaluate a million rows.
  */
-export async function writeDeletions(
+export function writeDeletions(
   { content, newName }: Storage,
   prefix: string,
   fragments: readonly Deleted[],
-): Promise<DeletionEntry[]> {
-  if (fragments.length === 0) return []
+): Deletions {
+  if (fragments.length === 0) return { entries: [], written: Promise.resolve() }
   const batches = fragments.map(({ rows, deleted }) =>
     makeBatch(bool(), {
       length: rows,
@@ -40,12 +46,13 @@ export async function writeDeletions(
   const file = new FileParts(encodeArrow(schema, [batches]))
   const { records } = readFooter(file.tail())
   const path = `deletions/${newName()}.arrow`
-  await content.put(prefix + path, file.parts)
+  const written = content.put(prefix + path, file.parts)
   const whole = { path, size: file.size, crc: file.checksum() }
-  return fragments.map(({ count }, i) => {
+  const entries = fragments.map(({ count }, i) => {
     const { offset, metadataLength, bodyLength } = records[i]!
     return { ...whole, bits: file.range(offset + metadataLength, bodyLength), count }
   })
+  return { entries, written }
 }
 
 /** The rows of a fragment that are not deleted; undefined when none is. */

@@ -16,13 +16,17 @@ import { writeRows } from './write-rows.ts'
 const defaultCacheBytes = 256 * 1024 * 1024
 const defaultFragmentRows = 1_048_576
 const defaultThreadedRows = 4_000_000
+const defaultThreadedAfter = 250
 
 /** An engine over a content. Engines over one content may work at once, in one process or several. */
 export function tableEngine(options: EngineOptions): TableEngine {
   const cache = new ByteCache(options.cacheBytes ?? defaultCacheBytes)
-  const threads = options.threads ?? 0
-  const pool =
-    threads > 0 ? new ScanPool(threads, cache, options.threadedRows ?? defaultThreadedRows) : undefined
+  const {
+    threads = 0,
+    threadedRows: fewestRows = defaultThreadedRows,
+    threadedAfter: startAfter = defaultThreadedAfter,
+  } = options
+  const pool = threads > 0 ? new ScanPool({ threads, fewestRows, startAfter }, cache) : undefined
   const { content, newName = uniqueName, now = Date.now } = options
   const storage: Storage = { content, cache, newName, now, pool }
   const most = Math.max(64, (options.fragmentRows ?? defaultFragmentRows) & ~63)

@@ -4,7 +4,7 @@ import { ByteCache } from './cache.ts'
 import { readColumns } from './fragment-read.ts'
 import type { FragmentEntry } from './manifest.ts'
 import type { Storage } from './objects.ts'
-import { wholeObject } from './whole-object.ts'
+import { oneRead } from './one-read.ts'
 
 /**
  * All columns of a fragment, read in one go, and past the cache, where rows that are read once would only
@@ -16,7 +16,7 @@ export async function readWhole(
   schema: Schema,
   entry: FragmentEntry,
 ): Promise<readonly AnyBatch[]> {
-  const content = wholeObject(storage.content, prefix + entry.path)
+  const content = oneRead(storage.content, prefix + entry.path)
   const past = { ...storage, content, cache: new ByteCache(0) }
   const { columns } = await readColumns(past, prefix, schema, entry, schema.fields.keys())
   return columns as readonly AnyBatch[]

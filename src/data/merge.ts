@@ -49,7 +49,7 @@ export async function merge(
     live: await readLive(storage, prefix, entry),
   })
   const areSmall = entries.every(({ size }) => size <= smallBytes)
-  for await (const { entry, columns, live } of ahead(entries, read, areSmall ? depth : 0)) {
+  for await (const { entry, columns, live } of ahead(entries, read, { depth: areSmall ? depth : 0 })) {
     const { path, rows, deletions } = entry
     const left = live && runsOf(live, rows, 0, rows)
     gathered.add(columns, left?.runs)

@@ -63,9 +63,9 @@ export async function queryRows(
   let rowsDone = 0
   const rowsTotal = snapshot.rows + snapshot.deletedRows
   // Without a filter the manifest knows how many rows a fragment has, so it is only read when one is needed.
-  const depth = predicate ? (scan?.depth ?? 2) : 0
+  const plan = scan ?? { depth: predicate ? 2 : 0 }
   try {
-    for await (const { entry, verdict, matches } of ahead(fragmentsOf(storage, snapshot), begin, depth)) {
+    for await (const { entry, verdict, matches } of ahead(fragmentsOf(storage, snapshot), begin, plan)) {
       if (left <= 0) break
       rowsDone += entry.rows
       const known = verdict === 'all' ? entry.rows - (entry.deletions?.count ?? 0) : undefined

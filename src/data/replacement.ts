@@ -97,9 +97,10 @@ export class Replacement {
       if (count < rows) kept.push(entry)
       if (count > 0 && count < rows) touched.set(entry, { rows, deleted: part, count })
     }
-    const written = await writeDeletions(this.#storage, this.#prefix, [...touched.values()])
+    const { entries: deletions, written } = writeDeletions(this.#storage, this.#prefix, [...touched.values()])
+    await written
     const entries = new Map(
-      [...touched.keys()].map((entry, i) => [entry, { ...entry, deletions: written[i]! }]),
+      [...touched.keys()].map((entry, i) => [entry, { ...entry, deletions: deletions[i]! }]),
     )
     return kept.map((entry) => entries.get(entry) ?? entry)
   }

@@ -113,7 +113,7 @@ export interface EngineOptions {
   readonly now?: (() => number) | undefined
   /**
    * Worker threads that scan large tables whose content is files. They share in `cacheBytes`.
-   * Started when first needed. Default 0: rows are scanned here, in slices.
+   * Default 0: rows are scanned here, in slices.
    */
   readonly threads?: number | undefined
   /**
@@ -121,6 +121,11 @@ export interface EngineOptions {
    * few tens of milliseconds, which is what starting workers does.
    */
   readonly threadedRows?: number | undefined
+  /**
+   * Milliseconds that scans of such tables take on this thread before the workers are started. Default 250, about what
+   * that costs; with 0 the first scan waits for them.
+   */
+  readonly threadedAfter?: number | undefined
   /** Most rows a fragment gets. Default 1,048,576; rounded down to a multiple of 64. */
   readonly fragmentRows?: number | undefined
 }

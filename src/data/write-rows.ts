@@ -38,7 +38,7 @@ export async function writeRows(
   const entries: FragmentEntry[] = []
   let rowsDone = 0
   const write = (one: readonly AnyBatch[]) => writeFragment(storage, prefix, schema, one, pace)
-  for await (const entry of ahead(cut(schema, batches, rowsTotal, most), write, writesAhead)) {
+  for await (const entry of ahead(cut(schema, batches, rowsTotal, most), write, { depth: writesAhead })) {
     entries.push(entry)
     rowsDone += entry.rows
     onProgress?.({ rowsDone, rowsTotal })

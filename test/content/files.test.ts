@@ -27,6 +27,27 @@ test('an object is a file that anything can read', async () => {
   expect(await readFile(join(directory, 'tables/x/data.arrow'), 'utf8')).toBe('rows')
 })
 
+test('any part of a large object is what lies there', async () => {
+  const content = fileContent(directory)
+  const bytes = Uint8Array.from({ length: 300_000 }, (_, i) => (i * 7 + (i >> 8)) & 255)
+  await content.put('large', bytes)
+  for (const start of [0, 1, 8, 4095, 4096, 4097, 150_000, 299_999, 300_000]) {
+    for (const end of [
+      start,
+      start + 1,
+      start + 131_072,
+      start + 131_073,
+      start + 200_000,
+      299_999,
+      400_000,
+    ]) {
+      const part = await content.get('large', { start, end })
+      expect(Buffer.compare(part!, bytes.subarray(start, Math.max(start, end)))).toBe(0)
+    }
+  }
+  expect(Buffer.compare((await content.get('large'))!, bytes)).toBe(0)
+})
+
 test('reading makes nothing', async () => {
   const content = fileContent(join(directory, 'none'))
   await content.get('a/b')

@@ -16,7 +16,7 @@ async function collect(depth: number, failing?: number) {
   const items = Array.from({ length: 20 }, (_, i) => i)
   let failure: unknown
   try {
-    for await (const item of ahead(items, work, depth)) done.push(item)
+    for await (const item of ahead(items, work, { depth })) done.push(item)
   } catch (error) {
     failure = error
   }

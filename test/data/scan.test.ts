@@ -278,3 +278,34 @@ describe('long work', () => {
     }
   })
 })
+
+test('of a large fragment any columns are read, the first one together with what comes before it', async () => {
+  const rows = rowsFrom(0, 30_000)
+  const content = memoryContent()
+  const table = await tableEngine({ content }).create('t', await tableOf(rows))
+  const model: readonly (readonly [string, (row: Row) => boolean])[] = [
+    ['n % 7 = 3', ({ n }) => n !== null && n % 7 === 3],
+    ["s LIKE 's12%'", ({ s }) => s.startsWith('s12')],
+    ["n > 20000 AND s LIKE '%5'", ({ n, s }) => n !== null && n > 20_000 && s.endsWith('5')],
+  ]
+  for (const first of [0, 1, 2]) {
+    const asked: string[] = []
+    const watched: Content = {
+      ...content,
+      get: (path, range) => {
+        asked.push(`${path} ${range?.start} ${range?.end}`)
+        return content.get(path, range)
+      },
+      put: content.put.bind(content),
+      list: content.list.bind(content),
+      remove: content.remove.bind(content),
+    }
+    const engine = tableEngine({ content: watched })
+    for (let i = 0; i < model.length; i++) {
+      const [predicate, holds] = model[(first + i) % model.length]!
+      expect(await engine.countRows(table, { predicate })).toBe(rows.filter(holds).length)
+    }
+    // No part is read twice.
+    expect(new Set(asked).size).toBe(asked.length)
+  }
+})

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { fileContent } from '../../src/content/files.ts'
 import { ByteCache } from '../../src/data/cache.ts'
 import { type Snapshot, type TableEngine, tableEngine, toArrowTable } from '../../src/data/index.ts'
@@ -20,7 +20,14 @@ let table: Snapshot
 let now = 0
 
 const engine = (threads: number) =>
-  tableEngine({ content: fileContent(folder), fragmentRows: 128, threads, threadedRows: 0, now: () => now })
+  tableEngine({
+    content: fileContent(folder),
+    fragmentRows: 128,
+    threads,
+    threadedRows: 0,
+    threadedAfter: 0,
+    now: () => now,
+  })
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'threads-'))
@@ -52,13 +59,27 @@ const predicate = fc
   .tuple(atom, fc.constantFrom('AND', 'OR', 'AND NOT'), atom)
   .map(([a, operator, b]) => `${a} ${operator} ${b}`)
 
-test('threads can be started, and share in the bytes of the cache', async () => {
+test('threads are started once that is worth it, and share in the bytes of the cache', {
+  timeout: 90_000,
+}, async () => {
   const cache = new ByteCache(1000)
-  const pool = new ScanPool(1, cache, 0)
-  expect(await pool.workers()).toHaveLength(1)
+  const pool = new ScanPool({ threads: 1, fewestRows: 0, startAfter: 10 }, cache)
+  await pool.enter()
+  pool.spend(9)
+  expect(pool.ready).toHaveLength(0)
+  expect(cache.limit).toBe(1000)
+  pool.spend(1)
+  await vi.waitUntil(() => pool.ready.length > 0, { timeout: 80_000, interval: 5 })
+  expect(pool.ready).toHaveLength(1)
   expect(cache.limit).toBe(250)
   await pool.close()
-  expect(await pool.workers()).toHaveLength(0)
+  expect(pool.ready).toHaveLength(0)
+
+  const early = new ScanPool({ threads: 1, fewestRows: 0, startAfter: 10 }, cache)
+  early.spend(10)
+  await early.close()
+  expect(early.ready).toHaveLength(0)
+  expect(cache.limit).toBe(250)
 })
 
 test('threads count, read and delete what one thread does', { timeout: 60_000 }, async () => {

@@ -4,6 +4,7 @@ import { arithmeticNode, negateNode } from './arithmetic.ts'
 import { callNode, castNode } from './call.ts'
 import { columnNode } from './column.ts'
 import { compareNodes, compareWithLiteral } from './compare.ts'
+import { formulaTest } from './formula.ts'
 import {
   constantTest,
   isBoolNode,
@@ -48,11 +49,17 @@ export function buildTest(plan: Plan): TestNode {
 }
 
 function buildCompare(plan: Extract<Plan, { kind: 'compare' }>): TestNode {
-  const { operator, left, right } = plan
+  const { operator, left } = plan
   const ofLetters = lettersTest(plan)
   if (ofLetters && left.kind === 'call') {
     return valueTestNode(buildValue(left.args[0]!), ofLetters, { negated: operator === '<>' })
   }
+  const slow = compareSteps(plan)
+  return formulaTest(plan, slow, buildValue) ?? slow
+}
+
+/** A comparison for which each step of its sides is calculated by itself. */
+function compareSteps({ operator, left, right }: Extract<Plan, { kind: 'compare' }>): TestNode {
   if (right.kind === 'literal')
     return compareWithLiteral(operator, buildValue(left), right.type, right.value!)
   if (left.kind === 'literal') {

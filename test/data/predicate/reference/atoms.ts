@@ -26,7 +26,7 @@ export function atom(m: Maker): string {
       compared(m, m.pick(...integerColumns), () =>
         m.pick(...smallIntegers, ...smallIntegers, ...integers, ...longs),
       ),
-    () => compared(m, 'z', () => m.pick(...zeroLiterals)),
+    () => `z ${m.pick('<', '<=', '>', '>=')} ${m.pick(...zeroLiterals)}`,
     () => compared(m, m.pick(...floatColumns), () => m.pick(...floats, ...smallIntegers)),
     () => compared(m, m.pick(...textColumns), () => quote(m.pick(...texts))),
     () => compared(m, m.pick('d', 'e'), () => date(m)),

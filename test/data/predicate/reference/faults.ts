@@ -13,7 +13,9 @@ export function risky(m: Maker): string {
     () => `NOT (s ${m.pick('=', '<')} ${m.pick('10', '1.5')})`,
     () => `(${m.pick('i', 'd', 'f')} = ${quote(m.pick('1', '1.5', 'x', '2024-01-01'))}) IS TRUE`,
     () => `abs(${m.pick('i', 'i8', 'big')}) > 1`,
-    // Of several lists about one column the reference makes one, and forgets NULL: so one of them.
+    // Of several lists about one column the reference makes one, and forgets NULL: so one of them. Whether a float is
+    // zero is such a list to it: `(z = 0 AND z <> 0) IS FALSE` is true there of a null.
+    () => `z ${m.pick('=', '==', '<>', '!=')} ${m.pick(...zeroLiterals)}`,
     () => `z ${m.pick('IN', 'NOT IN')} (${m.many(1, 3, () => m.pick(...zeroLiterals))})`,
     () => `${m.pick('s', 'i', 'f', 'd')} ${m.pick(...comparisons)} ${m.pick('j', 't', 'h', 'e', 'u8')}`,
     () =>

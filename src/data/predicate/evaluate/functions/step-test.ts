@@ -27,7 +27,7 @@ type Loop = (
  * A question asked of a function that is the same within a step, such as `date_part('month', time) = 12`. The
  * values that a step is cut from go to buckets of a power of two, an eighth to a quarter of a step each; a bucket
  * knows the answer, unless the answer changes within it. So a row takes a shift and a look into a table of bytes:
- * 1.5 ns, where the function's result and then the comparison took 8.
+ * 6.9 ns of a processor where the function's result and then the comparison took 12.5, and comparing a number 2.7.
  */
 export class StepTest {
   readonly #steps: Steps

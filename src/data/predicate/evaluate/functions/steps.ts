@@ -41,7 +41,7 @@ function remembered(key: string | undefined, at: Steps['at']): Steps['at'] {
 
 /**
  * A function that is the same for all values within a step, such as a day: called once for each step from the
- * least to the greatest, then looked up. 8 ns a row, with the comparison.
+ * least to the greatest, then looked up: with the comparison, 4.7 times what comparing a number takes.
  */
 export function stepFunction(type: DataType, { arg, step, at }: Steps): FastCall {
   const table = new StepTable(at)

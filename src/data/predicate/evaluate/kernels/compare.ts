@@ -30,6 +30,11 @@ const nanBoth = {
   '>=': '1^(+(x<y)|+(x===x)&+(y!==y))',
 } as const
 
+/** The text that is 1 where the double `x` is so related to `y`, which `isNumber` says is no NaN. */
+export function orderOfDoubles(operator: CompareOperator, isNumber: boolean): string {
+  return (isNumber ? nanLeft : nanBoth)[operator]
+}
+
 type WithLiteral<A, T> = (values: A, y: T, n: number, need: Bitmap, out: Bitmap) => void
 type WithOther<A> = (values: A, other: A, n: number, need: Bitmap, out: Bitmap) => void
 
