@@ -40,6 +40,8 @@ async function memory(): Promise<void> {
   const store = memoryStore()
   const map = new Map<number, object>()
   let filled = 0
+  // A catalog looks for its records before it puts them, which is how the store knows what is looked for.
+  await store.read((tx) => tx.get(['table', 0]))
   for (const size of sizes) {
     await fill(store, filled, size)
     for (let i = filled; i < size; i++) map.set(i, record(i))
