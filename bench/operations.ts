@@ -59,12 +59,12 @@ async function ask(store: (typeof stores)[number]): Promise<void> {
   }
 }
 
-/** How often in a round: about ten milliseconds of work. */
+/** How often in a round: some tens of milliseconds of work. V8 takes thousands of calls to make reads fast. */
 function timesOf(store: string, { reads, rows, page }: OperationCase, atOnce: number): number {
   if (rows && reads) return pick(20, 64)
-  if (page) return pick(20, 100)
+  if (page) return pick(20, 300)
   if (rows) return store === 'disk' ? (atOnce === 1 ? 4 : 64) : pick(20, 64)
-  if (reads) return pick(300, 1_000)
+  if (reads) return pick(300, 5_000)
   return store === 'disk' ? (atOnce === 1 ? pick(5, 25) : pick(128, 640)) : pick(100, 500)
 }
 

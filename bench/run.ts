@@ -10,7 +10,7 @@ import { fail, readOptions } from './support/run/options.ts'
 import { drawAll } from './support/run/plots.ts'
 import { questions } from './support/run/questions.ts'
 import { writeReadme } from './support/run/readme.ts'
-import { benchFolder, emptyReport, merged, type Report, readReport } from './support/run/report.ts'
+import { alike, benchFolder, emptyReport, merged, type Report, readReport } from './support/run/report.ts'
 import { verdicts } from './support/run/targets.ts'
 
 /*
@@ -40,7 +40,11 @@ async function runAll(): Promise<Report> {
   const stopping = new AbortController()
   setMaxListeners(0, stopping.signal)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort())
-  const begun = emptyReport(scale)
+  const begun = emptyReport()
+  if (out !== undefined && saved && !alike(saved, begun)) {
+    output.write('The report that is there is of another machine or other versions. This run replaces it;\n')
+    output.write('--out FOLDER keeps it.\n')
+  }
   const answers = []
   try {
     for (const [i, question] of asked.entries()) {

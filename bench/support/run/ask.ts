@@ -41,7 +41,7 @@ export async function ask(question: string, { scale, scratch, output, signal }: 
   const failed = await ending(child, patience[scale], signal)
   endGroup(child)
   const seconds = Math.round((performance.now() - start) / 1_000)
-  return { question, title: titleOf(question), about, date, seconds, failed, figures, charts }
+  return { question, title: titleOf(question), about, date, scale, seconds, failed, figures, charts }
 }
 
 /** Waits for the end, and tells what was wrong with it. */

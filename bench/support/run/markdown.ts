@@ -9,9 +9,9 @@ import { type Verdict, verdicts } from './targets.ts'
 const notes: Record<string, string> = JSON.parse(readFileSync(join(benchFolder, 'notes.json'), 'utf8'))
 
 const scales = {
-  quick: 'quick: small sizes and few rounds; only to see that it runs',
-  usual: 'as usual',
-  full: 'full: the big ones too',
+  quick: ', small sizes and few rounds, only to see that it runs',
+  usual: '',
+  full: ', with the big sizes',
 }
 
 /** The whole report, with its pictures beside it in `report/`. */
@@ -19,7 +19,7 @@ export function toMarkdown(report: Report): string {
   const versions = Object.entries(report.versions).map(([name, version]) => `${name} ${version}`)
   return `${[
     '# How fast it is',
-    `Made by \`npm run bench\` on ${report.date.slice(0, 16).replace('T', ' ')} UTC (${scales[report.scale]}) on ${report.machine}. Versions: ${versions.join(', ')}.`,
+    `Made by \`npm run bench\` on ${report.date.slice(0, 16).replace('T', ' ')} UTC on ${report.machine}. Versions: ${versions.join(', ')}.`,
     reading,
     '![Speed against the peers](report/headline.svg)',
     '## Targets',
@@ -48,10 +48,10 @@ function noteOf(question: string, what: string): string {
   return key === undefined ? '' : notes[key]!
 }
 
-function section({ question, title, about, date, seconds, failed, figures, charts }: Answer): string {
+function section({ question, title, about, date, scale, seconds, failed, figures, charts }: Answer): string {
   return [
     `## ${question}`,
-    `**${title}** (${date.slice(0, 16).replace('T', ' ')} UTC, ${seconds} s)`,
+    `**${title}** (${date.slice(0, 16).replace('T', ' ')} UTC, ${seconds} s${scales[scale]})`,
     about.replace(/\s+/g, ' '),
     failed ? `**This question failed.** ${failed}` : '',
     ...charts.map(({ id, title }) => `![${title}](report/${id}.svg)`),

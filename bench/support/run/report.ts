@@ -15,6 +15,7 @@ export interface Answer {
   readonly title: string
   readonly about: string
   readonly date: string
+  readonly scale: Scale
   readonly seconds: number
   /** Why it ended early; what it found before is there. */
   readonly failed?: string | undefined
@@ -25,18 +26,16 @@ export interface Answer {
 /** A run, whole. */
 export interface Report {
   readonly date: string
-  readonly scale: Scale
   readonly machine: string
   readonly versions: Readonly<Record<string, string>>
   readonly answers: readonly Answer[]
 }
 
-export function emptyReport(scale: Scale): Report {
+export function emptyReport(): Report {
   const gibibytes = Math.round(totalmem() / 2 ** 30)
   const [cpu] = cpus()
   return {
     date: new Date().toISOString(),
-    scale,
     machine: `${cpus().length} × ${cpu?.model.trim() || 'unknown processor'}, ${gibibytes} GiB, ${type()} ${release()}`,
     versions: versions(),
     answers: [],
@@ -66,14 +65,15 @@ function versionOf(name: string): string | undefined {
   return undefined
 }
 
-/** An earlier report with the new answers in place of its own, if it was made on the same machine. */
+/** Whether two reports are of one machine and of the same versions, so that answers of both may stand together. */
+export function alike(a: Report, b: Report): boolean {
+  return a.machine === b.machine && JSON.stringify(a.versions) === JSON.stringify(b.versions)
+}
+
+/** An earlier report with the new answers in place of its own, if both are alike. */
 export function merged(earlier: Report | undefined, now: Report, order: readonly string[]): Report {
-  const same =
-    earlier &&
-    earlier.machine === now.machine &&
-    earlier.scale === now.scale &&
-    JSON.stringify(earlier.versions) === JSON.stringify(now.versions)
-  const answers = new Map((same ? earlier.answers : []).map((answer) => [answer.question, answer]))
+  const kept = earlier && alike(earlier, now) ? earlier.answers : []
+  const answers = new Map(kept.map((answer) => [answer.question, answer]))
   for (const answer of now.answers) answers.set(answer.question, answer)
   return {
     ...now,
