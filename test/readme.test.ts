@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { forNode } from './support/bundle.ts'
 import { operationTable } from './support/operation-table.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -86,16 +87,7 @@ async function bundle(examples: readonly string[], folder: string): Promise<void
   await writeFile(join(folder, 'run.js'), runner)
   const entryPoints = examples.map((_, n) => join(folder, `${n}.ts`))
   for (const [n, code] of examples.entries()) await writeFile(entryPoints[n]!, withSources(code))
-  await build({
-    entryPoints,
-    outdir: folder,
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    packages: 'external',
-  })
+  await build({ entryPoints, outdir: folder, ...forNode })
 }
 
 describe.each(pages)('every test that $name shows passes', async ({ text }) => {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { forNode } from './bundle.ts'
 
 /*
  * Scripts that tests start as processes of their own. They are bundled once for a run: hundreds of sources take
@@ -38,12 +39,7 @@ export default async function bundleScripts(): Promise<void> {
     outbase: '.',
     outdir: folder,
     outExtension: { '.js': '.mjs' },
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    packages: 'external',
+    ...forNode,
     // The package says that importing it does nothing by itself, which is not true of scripts.
     ignoreAnnotations: true,
   })
