@@ -139,7 +139,9 @@ async function newWork(core: Core, moment: number, before: Work): Promise<number
 
 /** When the oldest work began, with some slack. */
 function oldestOf(work: ReadonlyMap<string, number>, none: number): number {
-  return Math.min(none, ...Array.from(work.values(), (began) => began - clockSlack))
+  let oldest = none
+  for (const began of work.values()) oldest = Math.min(oldest, began - clockSlack)
+  return oldest
 }
 
 /** Tells of a path whether a table needs it. */
