@@ -1,7 +1,6 @@
 /**
  * Works on the next items while the caller looks at the one before; results come in order. However it ends,
- * nothing is under way any more when it has. `plan.depth` says how
- * many may be under way; it may change meanwhile.
+ * nothing is under way any more when it has. `plan.depth` says how many may be under way; it may change meanwhile.
  */
 export async function* ahead<T, R>(
   items: AsyncIterable<T> | Iterable<T>,

@@ -45,16 +45,6 @@ export async function readRange(
   return checked(await content.get(path, { start, end: start + length }), path, length, crc)
 }
 
-/** Reads a whole object and checks it. */
-export async function readObject(
-  content: Content,
-  path: string,
-  size: number,
-  crc: number,
-): Promise<Uint8Array> {
-  return checked(await content.get(path), path, size, crc)
-}
-
 async function checked(
   bytes: Uint8Array | undefined,
   path: string,

@@ -5,8 +5,9 @@ import type { Storage } from '../objects.ts'
 import type { Pace } from '../pace.ts'
 import type { Predicate } from '../predicate/index.ts'
 import type { LoadedSnapshot } from '../snapshot.ts'
+import { bytesOf, fewestAhead, fragmentsAhead } from './depth.ts'
 import { evaluateFragment, readFragment } from './fragment.ts'
-import { bytesOf, fewestAhead, fragmentsAhead, type Wanted } from './message.ts'
+import type { Wanted } from './message.ts'
 import { type ScanPool, WorkerLost } from './pool.ts'
 
 /** What became of a fragment that was begun: awaited in the order of the fragments, so that errors are, too. */

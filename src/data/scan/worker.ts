@@ -6,15 +6,9 @@ import type { Storage } from '../objects.ts'
 import { Pace } from '../pace.ts'
 import { compilePredicate, type Predicate } from '../predicate/index.ts'
 import { decodeTableSchema } from '../snapshot.ts'
+import { fragmentsAhead } from './depth.ts'
 import { evaluateFragment, readFragment } from './fragment.ts'
-import {
-  type Cancel,
-  fragmentsAhead,
-  type Reply,
-  type ScanRequest,
-  toFailure,
-  type WorkerSettings,
-} from './message.ts'
+import { type Cancel, type Reply, type ScanRequest, toFailure, type WorkerSettings } from './message.ts'
 
 /*
  * A worker thread of a pool: asks fragments, which it reads from the disk itself, and keeps what it read. So the

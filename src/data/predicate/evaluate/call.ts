@@ -3,7 +3,7 @@ import { type Bitmap, intersect } from '../../bitmap.ts'
 import type { CallPlan, CastPlan, NonNullScalar, Scalar } from '../plan.ts'
 import { arrayTypeOf } from './arithmetic.ts'
 import type { Frame } from './frame.ts'
-import { kernelOf, stepsOf } from './functions/index.ts'
+import { kernelOf, stepFunction, stepsOf } from './functions/index.ts'
 import type { ValueNode } from './node.ts'
 import { readerOf, scalarsFrom } from './read.ts'
 import { isLong } from './scalar.ts'
@@ -17,8 +17,8 @@ export function callNode(plan: CallPlan, args: readonly ValueNode[]): ValueNode 
   const varying = args.filter((arg) => arg.constant === undefined)
   const only = varying.length === 1 ? args.indexOf(varying[0]!) : -1
   const results = new WeakMap<object, Map<number, Scalar>>()
-  const fast = kernelOf(plan, args)
   const steps = stepsOf(plan, args)
+  const fast = steps ? stepFunction(plan.type, steps) : kernelOf(plan, args)
   return {
     ...(steps && { steps }),
     cost: args.reduce((sum, arg) => sum + arg.cost, fast ? 5 : 20),

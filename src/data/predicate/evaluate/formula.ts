@@ -18,8 +18,8 @@ const mostLoops = 64
 
 /**
  * A comparison of doubles that are calculated, such as `abs(x - 0.5) * 2 < 0.01`, by one loop for all of it,
- * which takes less than a quarter of what an array for each step takes (3.1 ns of 14.3 a row). `slow` is the same step by step, for values that lie in memory
- * otherwise. Undefined when there is nothing to calculate, or too much.
+ * which takes less than a quarter of what an array for each step takes (3.1 ns of 14.3 a row). `slow` is the same
+ * step by step, for values that lie in memory otherwise. Undefined when there is nothing to calculate, or too much.
  */
 export function formulaTest(
   comparison: Comparison,

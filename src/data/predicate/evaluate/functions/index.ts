@@ -5,15 +5,14 @@ import type { ValueNode } from '../node.ts'
 import type { Vector } from '../vector.ts'
 import { doubleFunction } from './doubles.ts'
 import { listHas } from './list-has.ts'
-import { stepFunction, stepsOf } from './steps.ts'
 import { textLength } from './text-length.ts'
 
-export { stepsOf } from './steps.ts'
+export { stepFunction, stepsOf } from './steps.ts'
 
 /** The values of a call for a slice; undefined when its arguments do not lie in memory as the loop needs it. */
 export type FastCall = (frame: Frame, need: Bitmap) => Vector | undefined
 
-/** A loop over whole arrays for a call, where there is one. */
+/** A loop over whole arrays for a call, where there is one; for one by steps, `stepFunction` makes it. */
 export function kernelOf(plan: CallPlan, args: readonly ValueNode[]): FastCall | undefined {
   const { kernel } = plan.function
   switch (kernel?.kind) {
@@ -21,8 +20,6 @@ export function kernelOf(plan: CallPlan, args: readonly ValueNode[]): FastCall |
       return textLength(plan.type, kernel.of, args[0]!)
     case 'double':
       return doubleFunction(plan.function.name, kernel.apply, plan.type, args[0]!)
-    case 'step':
-      return stepFunction(plan.type, stepsOf(plan, args)!)
     case 'listHas':
       return listHas(plan.type, kernel.item, args[0]!, args[1]!)
     default:

@@ -1,4 +1,5 @@
 import { type Bitmap, hasRow } from '../../../bitmap.ts'
+import { floorDiv } from '../../calendar.ts'
 import type { Scalar } from '../../plan.ts'
 import { compile, eachWord } from '../kernels/compile.ts'
 import type { Steps } from '../node.ts'
@@ -152,10 +153,7 @@ function bucketOf(halves: Int32Array, row: number, bits: number): number {
 function stepOf(value: number | bigint, step: number): number {
   const double = Number(value)
   if (Number.isSafeInteger(double)) return Math.floor(double / step)
-  const wide = BigInt(value)
-  const size = BigInt(step)
-  const quotient = wide / size
-  return Number(wide < 0n && quotient * size !== wide ? quotient - 1n : quotient)
+  return Number(floorDiv(BigInt(value), BigInt(step)))
 }
 
 function loopFor(bits: number): Loop {

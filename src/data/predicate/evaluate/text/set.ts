@@ -52,7 +52,8 @@ interface Heads {
 
 /**
  * A hash table in which no two beginnings share a slot, so that one look, without a branch, tells whether a
- * text begins like one of the list: 2.4 times what comparing a number takes, whatever the list. Undefined for lists that are too long.
+ * text begins like one of the list: 2.4 times what comparing a number takes, whatever the list. Undefined for
+ * lists that are too long.
  */
 function perfectHeads(list: readonly Uint8Array[]): Heads | undefined {
   const heads = new Map<string, readonly [key: number, length: number]>()
