@@ -11,7 +11,7 @@ import { markInterval } from './operations/support/housekeeping.ts'
 import type { ContentRoot } from './operations/support/places.ts'
 import type { AuthorizeHook } from './operations/support/run.ts'
 import { slots, turns } from './operations/support/turns.ts'
-import { type CatalogRecord, keys, recordFormat } from './store/records.ts'
+import { type CatalogRecord, catalogFormat, keys } from './store/records.ts'
 import type { Store } from './store/store.ts'
 
 /** How a catalog behaves; everything has a default. */
@@ -143,10 +143,14 @@ async function openRecord(store: Store, now: () => number): Promise<CatalogRecor
   const found =
     (await store.read((reader) => reader.get<CatalogRecord>(keys.catalog))) ??
     (await createRecord(store, now))
-  if (found.v > recordFormat) {
+  if (found.v !== catalogFormat) {
+    const [which, way] =
+      found.v > catalogFormat
+        ? ['a newer', 'Open it with that release.']
+        : ['an older', 'Export it with that release, and import it with this one.']
     throw new CatalogError(
       'Unsupported',
-      `This catalog has format ${found.v}, written by a newer release; this one knows formats up to ${recordFormat}. Open it with the newer release.`,
+      `This catalog has format ${found.v}, written by ${which} release; this one knows format ${catalogFormat}. ${way}`,
     )
   }
   return found
@@ -154,7 +158,7 @@ async function openRecord(store: Store, now: () => number): Promise<CatalogRecor
 
 function createRecord(store: Store, now: () => number): Promise<CatalogRecord> {
   const record: CatalogRecord = {
-    v: recordFormat,
+    v: catalogFormat,
     id: randomBytes(8).toString('hex'),
     secret: randomBytes(16).toString('hex'),
     created_at: now(),

@@ -6,7 +6,7 @@ import { memoryStore } from '../src/backends/memory.ts'
 import { memoryContent } from '../src/content/memory.ts'
 import { fetchHandler, serve } from '../src/http/index.ts'
 import { CatalogError, errorNumbers, openCatalog, operations, renameTable, type Store } from '../src/index.ts'
-import { keys, recordFormat } from '../src/store/records.ts'
+import { catalogFormat, keys } from '../src/store/records.ts'
 import { fakeCatalog, fakeServer } from '../src/testing/index.ts'
 import {
   closedAfterwards,
@@ -89,12 +89,16 @@ describe('openCatalog', () => {
     await closedAfterwards(await openCatalog(join(folder, 'c'))).declareTable({ id: ['t'] })
   })
 
-  it('refuses a catalog that a newer release wrote, and changes nothing in it', async () => {
+  it.each([
+    [catalogFormat + 1, 'a newer release'],
+    [catalogFormat - 1, 'an older release'],
+  ])('refuses a catalog of format %d, which %s wrote, and changes nothing in it', async (format, release) => {
     const store = memoryStore()
-    const newer = { v: recordFormat + 1, id: 'x', secret: 'y', created_at: 0 }
-    await store.write((writer) => writer.put(keys.catalog, newer))
+    await store.write((writer) =>
+      writer.put(keys.catalog, { v: format, id: 'x', secret: 'y', created_at: 0 }),
+    )
     const content = memoryContent()
-    await fails(openCatalog({ store, content }), 'Unsupported', `format ${recordFormat + 1}`, 'newer release')
+    await fails(openCatalog({ store, content }), 'Unsupported', `format ${format}`, release)
     expect(await store.read((reader) => [...reader.range({})].length)).toBe(1)
   })
 })
@@ -330,7 +334,7 @@ describe('a directory', () => {
     const folder = await freshFolder()
     const catalog = closedAfterwards(await openCatalog(folder))
     await catalog.declareTable({ id: ['t'] })
-    expect((await readdir(folder)).sort()).toEqual(['catalog.mdb', 'catalog.mdb-lock'])
+    expect((await readdir(folder)).sort()).toEqual(['catalog.lock', 'catalog.mdb', 'catalog.mdb-lock'])
     await catalog.insertIntoTable({ id: ['t'], data: [{ n: 1 }] })
     expect(await readdir(folder)).toContain('tables')
   })

@@ -10,6 +10,7 @@ import {
   type Environment,
   type LmdbStoreOptions,
   noCatalog,
+  readBetweenWriters,
   release,
   storeFiles,
 } from './lmdb/environment.ts'
@@ -84,6 +85,8 @@ class LmdbDirectoryStore implements LmdbStore {
     const reader = new LmdbReader(environment.db, this.path)
     environment.busy = true
     try {
+      const { lock, isOnReadOnlyMedium } = environment
+      if (isOnReadOnlyMedium && lock) return readBetweenWriters(this.path, lock, () => runBody(body, reader))
       return runBody(body, reader)
     } finally {
       environment.busy = false
@@ -155,9 +158,15 @@ class LmdbDirectoryStore implements LmdbStore {
     const environment = this.#environment
     let result: T | undefined
     let thrown: { readonly error: unknown } | undefined
+    let hasRun = false
+    const turn = environment.writes!.enter()
+    if (turn) await turn
+    environment.bodiesToRun++
     try {
       // Only child transactions undo what a throw leaves behind; many share one commit and one sync.
       await environment.db.childTransaction(() => {
+        hasRun = true
+        environment.bodiesToRun--
         const writer = new LmdbWriter(environment.db, this.path)
         environment.busy = true
         try {
@@ -177,6 +186,9 @@ class LmdbDirectoryStore implements LmdbStore {
       environment.marked = undefined
       if (thrown) throw thrown.error
       throw await storeFailure(error, this.path)
+    } finally {
+      if (!hasRun) environment.bodiesToRun--
+      environment.writes!.leave()
     }
     return result as T
   }

@@ -8,8 +8,14 @@ import type { Key } from './store.ts'
  * and a key alone tells what it names.
  */
 
-/** The format these records are written in. A catalog with a higher one is refused. */
+/** The format these records are written in. */
 export const recordFormat = 1
+
+/**
+ * The format of a catalog as a whole, which its own record carries; a release opens no other. Since 2, all
+ * processes that use a directory take turns by `catalog.lock`: one of a release that does not could lose changes.
+ */
+export const catalogFormat = 2
 
 /** Carried by every record, so that a later format can be told apart. */
 interface Versioned {

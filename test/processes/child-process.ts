@@ -55,6 +55,11 @@ export class Child {
     this.#process.stdin!.write(text)
   }
 
+  /** Ends its input. */
+  end(): void {
+    this.#process.stdin!.end()
+  }
+
   /** Ends the process as a power cut would, and waits until it is gone. */
   async kill(): Promise<void> {
     this.#process.kill('SIGKILL')

@@ -17,6 +17,8 @@ export type Order =
   | { readonly close: true }
 
 let catalog: Catalog | undefined
+/** Opens the catalog anew, where it is not served. */
+let reopen: (() => Promise<void>) | undefined
 let stopServing = async () => {}
 
 for await (const line of createInterface({ input: process.stdin })) {
@@ -24,7 +26,12 @@ for await (const line of createInterface({ input: process.stdin })) {
   if ('open' in order) {
     const local = await openCatalog(order.open)
     catalog = local
+    reopen = async () => {
+      await catalog!.close()
+      catalog = await openCatalog(order.open)
+    }
     if (order.served) {
+      reopen = undefined
       // Its own calls go through the server too, as those of strangers would.
       const server = await serve(local, { port: 0, auth: false, limits: { eventLoopDelay: 0 } })
       // A machine that sleeps meanwhile must not look like a call whose end nobody knows.
@@ -40,6 +47,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   } else if ('run' in order) {
     const told = []
     for (const command of order.run) {
+      if (Math.random() < 0.5) await reopen?.()
       const start = clock()
       const outcome = await call(catalog!, command)
       const end = clock()

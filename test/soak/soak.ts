@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util'
 import bundleScripts from '../support/scripts.ts'
+import { commands } from './commands.ts'
 import { crashes } from './crash.ts'
 import { histories } from './histories.ts'
 import { linear } from './linear.ts'
+import { opening } from './opening.ts'
 import type { Begin, Scenario } from './scenario.ts'
 
 /*
@@ -18,6 +20,8 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
     about: 'the same on a disk that fails, or writes less than it should, now and then',
     begin: crashes(0.05),
   },
+  opening: { about: 'processes open, write, close, leave and are killed, all on one store', begin: opening },
+  commands: { about: 'commands of four shells on the catalog of a server that writes', begin: commands },
   linear: { about: 'calls of several processes at once, some over HTTP, against a model', begin: linear },
   histories: { about: 'random histories on each store and over HTTP, against a model', begin: histories },
 }

@@ -11,12 +11,16 @@ import { forNode } from './bundle.ts'
 const scripts = [
   'src/cli.ts',
   'test/backends/children/commit-batches.ts',
+  'test/backends/children/end-early.ts',
+  'test/backends/children/hold-store.ts',
+  'test/backends/children/hold-unlocked.ts',
   'test/backends/children/increment.ts',
   'test/backends/children/put-on-demand.ts',
   'test/content/children/put-objects.ts',
   'test/http/children/changes.ts',
   'test/processes/crash-child.ts',
   'test/processes/linear-child.ts',
+  'test/processes/opening-child.ts',
   'test/processes/race-child.ts',
   'test/processes/upkeep-child.ts',
 ] as const

@@ -6,6 +6,7 @@ import {
   fstatSync,
   linkSync,
   openSync,
+  readdirSync,
   readSync,
   rmSync,
   statfsSync,
@@ -13,6 +14,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { CatalogError } from '../../errors.ts'
+import { FileLock } from './file-lock.ts'
 
 /*
  * The driver brings the process down when LMDB cannot open a file. So whatever could stop LMDB is looked for
@@ -23,6 +26,9 @@ import { dirname } from 'node:path'
 const notLmdb = -30793
 const otherVersion = -30794
 const corrupted = -30796
+
+/** What each of the first two pages of a data file has at 24. */
+const magic = 0xbeefc0de
 
 /** What LMDB needs to begin a data file, with room to spare. */
 const leastSpace = 1 << 16
@@ -67,6 +73,41 @@ export function reserveLockFile(lockFile: string, readers: number): void {
   }
 }
 
+/**
+ * Refuses to go on while a process has the data file open that takes no turns, one of an older release. LMDB has a
+ * lock on the first byte of its lock file for as long as it is open; a system that locks whole files does not tell.
+ */
+export function requireNoOlderRelease(lockFile: string): void {
+  if (!existsSync(lockFile)) return
+  const lock = new FileLock(lockFile)
+  const isUsed = lock.hasRanges && lock.isLocked({ name: '', start: 0 }, 0, 1, { shared: false })
+  lock.close()
+  if (isUsed) {
+    throw new CatalogError(
+      'Unsupported',
+      `A process of an older release of Tabularium, or another program, has ${dirname(lockFile)} open, and could lose changes. Close it first.`,
+    )
+  }
+}
+
+/**
+ * Removes a data file whose maker was stopped between the two pages it begins with: nothing was ever written to
+ * it, and LMDB would not open it. One beside which there is anything else but `own` files is damaged, and stays.
+ */
+export function removeUnfinished(dataFile: string, own: readonly string[]): void {
+  if (!existsSync(dataFile)) return
+  const file = openSync(dataFile, 'r')
+  try {
+    const meta = Buffer.alloc(160)
+    const { size } = fstatSync(file)
+    if (readSync(file, meta, 0, meta.length, 0) < meta.length || meta.readUInt32LE(24) !== magic) return
+    if (size >= 2 * meta.readUInt32LE(48) || meta.readBigUInt64LE(152) !== 0n) return
+  } finally {
+    closeSync(file)
+  }
+  if (readdirSync(dirname(dataFile)).every((name) => own.includes(name))) rmSync(dataFile)
+}
+
 /** The space a user has left on the disk that holds `path`. */
 export function freeBytes(path: string): number {
   const { bavail, bsize } = statfsSync(path)
@@ -101,7 +142,7 @@ function checkHeader(dataFile: string): void {
 }
 
 function checkMeta(meta: Buffer, read: number, dataFile: string): void {
-  if (read < meta.length || meta.readUInt32LE(24) !== 0xbeefc0de) {
+  if (read < meta.length || meta.readUInt32LE(24) !== magic) {
     throw failure(notLmdb, `${dataFile} is no LMDB file`)
   }
   if (meta.readUInt16LE(28) !== 2) throw failure(otherVersion, `${dataFile} has another version`)

@@ -3,7 +3,7 @@ import { memoryRoot } from '../../catalog.ts'
 import { type MemoryContent, memoryContent } from '../../content/memory.ts'
 import { type CatalogOptions, makeCore } from '../../local.ts'
 import type { Core } from '../../operations/support/core.ts'
-import { type CatalogRecord, keys, recordFormat } from '../../store/records.ts'
+import { type CatalogRecord, catalogFormat, keys } from '../../store/records.ts'
 
 /** A memory catalog, opened up. */
 export interface Insides {
@@ -20,7 +20,7 @@ export type InsideOptions = CatalogOptions & Required<Pick<CatalogOptions, 'now'
 /** An empty catalog, the same every time. */
 export function emptyInsides(id: string, options: InsideOptions): Insides {
   const store = memoryStore()
-  const record: CatalogRecord = { v: recordFormat, id, secret: `secret of ${id}`, created_at: options.now() }
+  const record: CatalogRecord = { v: catalogFormat, id, secret: `secret of ${id}`, created_at: options.now() }
   // A memory store writes before it answers.
   store.write((writer) => writer.put(keys.catalog, record))
   return insidesOf(store, memoryContent(options.now), record, options)

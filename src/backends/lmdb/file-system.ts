@@ -1,0 +1,69 @@
+import { accessSync, constants, readFileSync, statfsSync } from 'node:fs'
+import { resolve } from 'node:path'
+
+/** The file systems of Linux whose locks and memory maps do not reach other machines. Source: statfs(2). */
+const networkTypes: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0xff534d42, 'SMB'],
+  [0xfe534d42, 'SMB'],
+  [0x517b, 'SMB'],
+  [0x5346414f, 'AFS'],
+  [0x6b414653, 'AFS'],
+  [0x73757245, 'Coda'],
+  [0x564c, 'NCP'],
+  [0x00c36400, 'Ceph'],
+  [0x0bd00bd0, 'Lustre'],
+  [0x01161970, 'GFS2'],
+  [0x7461636f, 'OCFS2'],
+  [0x47504653, 'GPFS'],
+])
+
+/** File systems behind which may be anything. */
+const opaqueTypes: ReadonlyMap<number, string> = new Map([
+  [0x65735546, 'FUSE'],
+  [0x01021997, '9P'],
+])
+
+/** What is known of the file system a folder lies on. */
+export interface FileSystem {
+  /** Its name, when it is one that several machines share. */
+  readonly network: string | undefined
+  /** Its name, when it may be one that several machines share. */
+  readonly opaque: string | undefined
+}
+
+/** Looks at the type of a folder's file system: on Linux by its number, on Windows by the path of a share. */
+export function fileSystemOf(folder: string): FileSystem {
+  if (process.platform === 'win32') {
+    return { network: /^\\\\(?![?.]\\)/.test(resolve(folder)) ? 'SMB' : undefined, opaque: undefined }
+  }
+  if (process.platform !== 'linux') return { network: undefined, opaque: undefined }
+  return fileSystemNamed(statfsSync(folder).type)
+}
+
+/** What Linux's number of a type says. */
+export function fileSystemNamed(type: number): FileSystem {
+  // The number is signed on some machines.
+  return { network: networkTypes.get(type >>> 0), opaque: opaqueTypes.get(type >>> 0) }
+}
+
+/** Whether a folder lies on a file system that is mounted for reading only. */
+export function isMountedReadOnly(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EROFS'
+  }
+}
+
+/** Whether a process may have as much address space as it likes (`ulimit -v`). */
+export function hasFreeAddressSpace(): boolean {
+  if (process.platform === 'darwin') return true
+  if (process.platform !== 'linux') return false
+  try {
+    return /^Max address space\s+unlimited/m.test(readFileSync('/proc/self/limits', 'utf8'))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,15 @@
+import { rm } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../support/folders.ts'
+import { runCommands } from './commands-run.ts'
+
+test('commands of several shells beside a server that writes are neither refused nor lost', async () => {
+  const directory = await temporaryDirectory()
+  try {
+    const { commands, served } = await runCommands(directory, { shells: 4, each: 2 })
+    expect(commands).toBe(16)
+    expect(served).toBeGreaterThan(2)
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+}, 120_000)

@@ -1,0 +1,92 @@
+import { writeSync } from 'node:fs'
+import { openLmdbStore } from '../../src/backends/lmdb.ts'
+import type { Writer } from '../../src/store/store.ts'
+
+/*
+ * Opens a store over and over, or writes to one that stays open, until its input ends. Each addition to the counter
+ * that was acknowledged is told in a line of its own, which the kernel has before anything else happens; so are
+ * the waits.
+ */
+
+/** Adds one to the counter that all processes share, and logs which number it became. */
+export function count(writer: Writer): number {
+  const next = (writer.get<number>(['counter']) ?? 0) + 1
+  writer.put(['counter'], next)
+  writer.put(['log', next], process.pid)
+  return next
+}
+
+const [directory, role, amount] = process.argv.slice(2) as [string, string, string]
+let isOver = false
+process.stdin.on('end', () => {
+  isOver = true
+})
+process.stdin.resume()
+
+const worst = { open: 0, write: 0, close: 0 }
+const totals = { opens: 0, writes: 0 }
+
+async function timed<T>(what: keyof typeof worst, work: () => Promise<T>): Promise<T> {
+  const begun = performance.now()
+  const result = await work()
+  worst[what] = Math.max(worst[what], performance.now() - begun)
+  return result
+}
+
+const open = (readOnly: boolean) => {
+  totals.opens++
+  return timed('open', () => openLmdbStore(directory, { readOnly }))
+}
+
+async function add(store: { write(body: (writer: Writer) => number): Promise<number> }): Promise<void> {
+  const added = await timed('write', () => store.write(count))
+  totals.writes++
+  writeSync(1, `${added}\n`)
+}
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 3))
+
+const roles: Readonly<Record<string, () => Promise<void>>> = {
+  /** Stays open and keeps as many writes under way as told. */
+  async write() {
+    const store = await open(false)
+    const inFlight = Array.from({ length: Number(amount) }, async () => {
+      while (!isOver) await add(store)
+    })
+    await Promise.all(inFlight)
+    await timed('close', () => store.close())
+  },
+  /** Opens, looks, and closes. */
+  async look() {
+    for (let i = 0; !isOver; i++) {
+      const store = await open(i % 2 === 0)
+      await store.read((reader) => reader.get(['counter']))
+      await timed('close', () => store.close())
+      await pause()
+    }
+  },
+  /** Opens, adds once, and closes. */
+  async visit() {
+    while (!isOver) {
+      const store = await open(false)
+      await add(store)
+      await timed('close', () => store.close())
+      await pause()
+    }
+  },
+  /** Opens, adds as often as told, and ends without closing. */
+  async leave() {
+    const store = await open(false)
+    for (let i = 0; i < Number(amount); i++) await add(store)
+    tell()
+    process.exit(0)
+  },
+}
+
+function tell(): void {
+  writeSync(1, `${JSON.stringify({ worst, totals })}\n`)
+}
+
+await roles[role]!()
+tell()
+process.exit(0)

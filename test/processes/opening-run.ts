@@ -1,0 +1,123 @@
+import { rm } from 'node:fs/promises'
+import { expect } from 'vitest'
+import { openLmdbStore } from '../../src/backends/lmdb.ts'
+import { temporaryDirectory } from '../support/folders.ts'
+import { Child } from './child-process.ts'
+
+/** What processes do to one store at the same time. */
+export interface OpeningLoad {
+  /** Processes that stay open, and how many writes each keeps under way. */
+  readonly writers: readonly number[]
+  /** How many processes open, look and close over and over. */
+  readonly lookers: number
+  /** How many open, add once and close over and over. */
+  readonly visitors: number
+  /** Whether processes are killed now and then, and others end without closing. */
+  readonly kills: boolean
+}
+
+interface Told {
+  readonly worst: { readonly open: number; readonly write: number; readonly close: number }
+  readonly totals: { readonly opens: number; readonly writes: number }
+}
+
+/** Processes that open, write and close one store, and the count of what they were told is there. */
+export class OpeningRun {
+  readonly worst = { open: 0, write: 0, close: 0 }
+  readonly totals = { opens: 0, writes: 0, kills: 0 }
+  readonly #directory: string
+  readonly #load: OpeningLoad
+  readonly #staying: Child[] = []
+  readonly #acknowledged = new Set<number>()
+
+  private constructor(directory: string, load: OpeningLoad) {
+    this.#directory = directory
+    this.#load = load
+  }
+
+  static async begin(load: OpeningLoad): Promise<OpeningRun> {
+    const directory = await temporaryDirectory()
+    // Those that only read find a store.
+    await (await openLmdbStore(directory)).close()
+    const run = new OpeningRun(directory, load)
+    const { writers, lookers, visitors } = load
+    for (const inFlight of writers) run.#staying.push(run.#start('write', inFlight))
+    for (let i = 0; i < lookers; i++) run.#staying.push(run.#start('look'))
+    for (let i = 0; i < visitors; i++) run.#staying.push(run.#start('visit'))
+    return run
+  }
+
+  /** Lets them work for a while. */
+  async round(millis: number): Promise<void> {
+    const end = Date.now() + millis
+    while (Date.now() < end) {
+      if (this.#load.kills) {
+        const leaving = this.#start('leave', 3)
+        const killed = this.#start(Math.random() < 0.5 ? 'visit' : 'look')
+        await new Promise((resolve) => setTimeout(resolve, 60 + Math.random() * 120))
+        await killed.kill()
+        this.totals.kills++
+        this.#take(killed)
+        await this.#finish(leaving)
+      } else {
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+      for (const child of this.#staying) this.#take(child)
+    }
+  }
+
+  /** Ends all processes, and compares what is there with what was acknowledged. */
+  async end(): Promise<void> {
+    try {
+      for (const child of this.#staying) child.end()
+      for (const child of this.#staying) await this.#finish(child)
+      await this.#check()
+    } finally {
+      for (const child of this.#staying) child.stop()
+      await rm(this.#directory, { recursive: true })
+    }
+  }
+
+  async #check(): Promise<void> {
+    const store = await openLmdbStore(this.#directory)
+    try {
+      const [counter, logged] = await store.read((reader) => [
+        reader.get<number>(['counter']) ?? 0,
+        new Set(Array.from(reader.range({ prefix: ['log'] }), ({ key }) => key[1] as number)),
+      ])
+      // A process that was killed may have written once more than it was told.
+      expect(Array.from(this.#acknowledged).filter((number) => !logged.has(number))).toEqual([])
+      expect(logged.size).toBe(counter)
+    } finally {
+      await store.close()
+    }
+  }
+
+  #start(role: string, amount = 0): Child {
+    return new Child('test/processes/opening-child.ts', [this.#directory, role, String(amount)])
+  }
+
+  async #finish(child: Child): Promise<void> {
+    await child.ended()
+    this.#take(child)
+  }
+
+  /** Takes in what a process has told since the last time. */
+  #take(child: Child): void {
+    for (const line of child.lines.splice(0)) {
+      if (!line.startsWith('{')) {
+        const number = Number(line)
+        // Two processes that are told the same number did not see each other.
+        if (this.#acknowledged.has(number)) throw new Error(`Number ${number} was given twice.`)
+        this.#acknowledged.add(number)
+        continue
+      }
+      const { worst, totals } = JSON.parse(line) as Told
+      for (const what of ['open', 'write', 'close'] as const) {
+        this.worst[what] = Math.max(this.worst[what], worst[what])
+      }
+      this.totals.opens += totals.opens
+      this.totals.writes += totals.writes
+    }
+  }
+}

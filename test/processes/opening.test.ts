@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { type OpeningLoad, OpeningRun } from './opening-run.ts'
+
+const seconds = Number(process.env.OPENING_SECONDS ?? 10)
+
+/** Both with a process that opens beside, and with a crowd. */
+const loads: Readonly<Record<string, OpeningLoad>> = {
+  'one writer of 4 in flight, one opener': { writers: [4], lookers: 1, visitors: 0, kills: false },
+  'writers of 4 and 64 in flight, 4 openers, some killed': {
+    writers: [4, 64],
+    lookers: 2,
+    visitors: 2,
+    kills: true,
+  },
+  '16 openers': { writers: [4], lookers: 12, visitors: 4, kills: false },
+}
+
+test.each(Object.entries(loads))(
+  'nothing acknowledged is lost while others open and close: %s',
+  async (_, load) => {
+    const run = await OpeningRun.begin(load)
+    await run.round((seconds * 1000) / Object.keys(loads).length)
+    await run.end()
+    if (process.env.OPENING_SECONDS) console.log(run.totals, run.worst)
+    expect(run.totals.opens).toBeGreaterThan(load.lookers)
+    expect(run.totals.writes).toBeGreaterThan(0)
+  },
+  60_000 + seconds * 1000,
+)
