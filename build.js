@@ -14,7 +14,7 @@ const outputs = [...Object.values(exports), ...Object.values(bin)]
   .map((entry) => entry.default ?? entry)
   .filter((path) => path.endsWith('.js'))
 // Worker threads are started from a file of their own.
-const worker = 'src/data/scan/worker.ts'
+const worker = 'src/table/scan/worker.ts'
 const entryPoints = new Set([
   ...outputs.map((path) => path.replace(/^(\.\/)?dist\//, 'src/').replace(/\.js$/, '.ts')),
   worker,

@@ -1,8 +1,8 @@
 /** What do the stores cost by themselves, and what does the LMDB store add to LMDB? */
 import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
-import { openLmdbStore } from '../src/backends/lmdb.ts'
-import { memoryStore } from '../src/backends/memory.ts'
+import { openLmdbStore } from '../src/store/lmdb/index.ts'
+import { memoryStore } from '../src/store/memory/index.ts'
 import type { Store, Writer } from '../src/store/store.ts'
 import { about, figure } from './support/figures.ts'
 import { inFlight, inTurn, microseconds, race } from './support/measure.ts'

@@ -4,20 +4,21 @@
  *
  * @module
  */
+
+import { type Catalog, createHandle } from './catalog/handle.ts'
 import { answerOf } from './client/answer.ts'
 import { credentials } from './client/credentials.ts'
 import { exchange } from './client/exchange.ts'
 import { rejoin } from './client/listing.ts'
 import { type ClientOptions, settingsOf } from './client/options.ts'
 import { requestOf } from './client/request.ts'
-import { type Catalog, createHandle } from './handle.ts'
+import { checkDelimiter } from './listing/paging.ts'
+import { checkRequest } from './operations/framework/run.ts'
 import type { OperationName } from './operations/index.ts'
-import { checkDelimiter } from './operations/support/paging.ts'
-import { checkRequest } from './operations/support/run.ts'
 
+export type { Catalog } from './catalog/handle.ts'
 export type { ClientOptions, Fetch, TokenSource } from './client/options.ts'
 export { CatalogError, type ErrorCode } from './errors.ts'
-export type { Catalog } from './handle.ts'
 
 /**
  * Connects to the catalog that a server offers at `url`. Nothing is sent before the first operation.

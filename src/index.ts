@@ -3,18 +3,26 @@
  *
  * @module
  */
+
+export { importTables, restoreCatalog, verifyCatalog } from './catalog/closed-directory.ts'
+export type { StorageOptionsHook } from './catalog/core.ts'
+export type { Catalog, OperationMethods } from './catalog/handle.ts'
 export {
   type CustomCatalogOptions,
   type LocalCatalog,
   type MemoryCatalog,
   type MemorySnapshot,
   openCatalog,
-} from './catalog.ts'
+} from './catalog/open.ts'
+export type { CatalogOptions } from './catalog/open-core.ts'
 export type { Content } from './content/content.ts'
-export { importTables, restoreCatalog, verifyCatalog } from './directories.ts'
 export { CatalogError, type ErrorCode, errorNumbers } from './errors.ts'
-export type { Catalog, OperationMethods } from './handle.ts'
-export type { CatalogOptions } from './local.ts'
+export type { BackupOptions, BackupReport } from './maintenance/backup/backup.ts'
+export type { RestoreOptions, RestoreReport } from './maintenance/backup/restore.ts'
+export type { ExportOptions, ExportReport } from './maintenance/plain-files/export.ts'
+export type { ImportOptions, ImportReport } from './maintenance/plain-files/import.ts'
+export type { VacuumOptions, VacuumReport } from './maintenance/vacuum.ts'
+export type { Finding, VerifyOptions, VerifyProgress, VerifyReport } from './maintenance/verify/report.ts'
 export { formatIdentifier, type Identifier, parseIdentifier } from './model/identifier.ts'
 export { alterTransaction } from './operations/alter-transaction.ts'
 export { batchCommitTables } from './operations/batch-commit-tables.ts'
@@ -37,6 +45,8 @@ export { describeTableVersion } from './operations/describe-table-version.ts'
 export { describeTransaction } from './operations/describe-transaction.ts'
 export { dropNamespace } from './operations/drop-namespace.ts'
 export { dropTable } from './operations/drop-table.ts'
+export type { Operation, OperationOptions, Progress } from './operations/framework/operation.ts'
+export type { AuthorizeHook } from './operations/framework/run.ts'
 export { getTableTagVersion } from './operations/get-table-tag-version.ts'
 export { type OperationName, operations } from './operations/index.ts'
 export { insertIntoTable } from './operations/insert-into-table.ts'
@@ -52,14 +62,10 @@ export { queryTable } from './operations/query-table.ts'
 export { registerTable } from './operations/register-table.ts'
 export { renameTable } from './operations/rename-table.ts'
 export { restoreTable } from './operations/restore-table.ts'
-export type { BackgroundOptimize } from './operations/support/background.ts'
-export type { StorageOptionsHook } from './operations/support/core.ts'
-export type { Operation, OperationOptions, Progress } from './operations/support/operation.ts'
-export type { AuthorizeHook } from './operations/support/run.ts'
-export type { VacuumOptions, VacuumReport } from './operations/support/vacuum.ts'
 export { tableExists } from './operations/table-exists.ts'
 export { updateTableSchemaMetadata } from './operations/update-table-schema-metadata.ts'
 export { updateTableTag } from './operations/update-table-tag.ts'
+export type { BackgroundOptimize } from './rows/background.ts'
 export { checkedKey, compareKeys } from './store/key.ts'
 export { type Cut, type Span, spanOf } from './store/range.ts'
 export type {
@@ -74,8 +80,3 @@ export type {
   Value,
   Writer,
 } from './store/store.ts'
-export type { BackupOptions, BackupReport } from './upkeep/backup.ts'
-export type { ExportOptions, ExportReport } from './upkeep/export.ts'
-export type { ImportOptions, ImportReport } from './upkeep/import.ts'
-export type { Finding, VerifyOptions, VerifyProgress, VerifyReport } from './upkeep/report.ts'
-export type { RestoreOptions, RestoreReport } from './upkeep/restore.ts'

@@ -27,60 +27,111 @@ const layers: Readonly<Record<string, Layer>> = {
   errors: { files: /^errors\.ts$/ },
   version: { files: /^version\.ts$/ },
   model: { files: /^model\//, uses: ['errors'], packages: ['valibot', 'ulid'] },
+  // When work is done: queues, reading ahead, making room for others. It knows nothing of what the work is.
+  scheduling: { files: /^scheduling\// },
+  memory: { files: /^store\/memory\//, uses: ['store', 'errors'], packages: ['immer'] },
+  lmdb: { files: /^store\/lmdb\//, uses: ['store', 'errors'], packages: ['lmdb'] },
   store: { files: /^store\//, uses: ['model', 'errors'] },
   content: { files: /^content\//, uses: ['errors'] },
-  // The other end of a worker thread: nobody imports it.
-  scanWorker: { files: /^data\/scan\/worker\.ts$/, uses: ['data', 'content', 'errors'] },
-  data: {
-    files: /^data\//,
-    uses: ['model', 'errors'],
-    knows: ['content'],
-    packages: ['@uwdata/flechette', 're2js', 'fzstd', 'lz4js'],
+  arrow: {
+    files: /^arrow\//,
+    uses: ['scheduling', 'errors'],
+    packages: ['@uwdata/flechette', 'fzstd', 'lz4js'],
   },
-  memory: { files: /^backends\/memory/, uses: ['backends', 'store', 'errors'], packages: ['immer'] },
-  lmdb: { files: /^backends\/lmdb/, uses: ['backends', 'store', 'errors'], packages: ['lmdb'] },
-  backends: { files: /^backends\//, uses: ['store', 'errors'] },
+  predicate: { files: /^predicate\//, uses: ['arrow', 'errors'], packages: ['@uwdata/flechette', 're2js'] },
+  // The other end of a worker thread: nobody imports it.
+  scanWorker: {
+    files: /^table\/scan\/worker\.ts$/,
+    uses: ['table', 'predicate', 'content', 'scheduling', 'errors'],
+  },
+  table: {
+    files: /^table\//,
+    uses: ['arrow', 'scheduling', 'model', 'errors'],
+    knows: ['predicate', 'content'],
+    packages: ['@uwdata/flechette'],
+  },
+  // Types of what an open catalog consists of, for all who work on one.
+  core: {
+    files: /^catalog\/core\.ts$/,
+    knows: ['framework', 'rows', 'locations', 'table', 'scheduling', 'content', 'store', 'model'],
+  },
+  lookup: { files: /^lookup\//, uses: ['store', 'model', 'errors'] },
+  transactions: {
+    files: /^transactions\//,
+    uses: ['lookup', 'store', 'model', 'errors'],
+    knows: ['core', 'framework', 'table'],
+  },
+  locations: {
+    files: /^locations\//,
+    uses: ['transactions', 'lookup', 'store', 'model', 'errors'],
+    knows: ['core', 'table', 'content'],
+    packages: ['valibot'],
+  },
+  listing: {
+    files: /^listing\//,
+    uses: ['locations', 'lookup', 'store', 'model', 'errors'],
+    knows: ['core'],
+    packages: ['valibot'],
+  },
+  rows: {
+    files: /^rows\//,
+    uses: ['transactions', 'locations', 'lookup', 'scheduling', 'store', 'model', 'errors'],
+    knows: ['core', 'framework', 'table'],
+    packages: ['valibot'],
+    packageTypes: ['@uwdata/flechette'],
+  },
+  // What makes an operation of its definition, and runs it. It knows none of them.
+  framework: {
+    files: /^operations\/framework\//,
+    uses: ['locations', 'transactions', 'store', 'model', 'errors'],
+    knows: ['core'],
+    packages: ['valibot'],
+  },
   operations: {
     files: /^operations\//,
-    uses: ['store', 'model', 'errors'],
-    knows: ['data', 'content'],
+    uses: ['framework', 'rows', 'listing', 'locations', 'transactions', 'lookup', 'store', 'model', 'errors'],
+    knows: ['core', 'table'],
     packages: ['valibot'],
-    packageTypes: ['@uwdata/flechette'],
+  },
+  // The part of maintenance that is there as soon as a catalog is open; the rest is loaded when needed.
+  vacuum: {
+    files: /^maintenance\/vacuum\.ts$/,
+    uses: ['rows', 'locations', 'transactions', 'lookup', 'store', 'errors'],
+    knows: ['core', 'table', 'content'],
   },
   // What keeps a catalog sound: beside the operations, and like them in what it may know.
-  upkeep: {
-    files: /^upkeep\//,
-    uses: ['operations', 'store', 'model', 'errors'],
-    knows: ['data', 'content', 'lmdb'],
+  maintenance: {
+    files: /^maintenance\//,
+    uses: ['operations', 'rows', 'locations', 'transactions', 'lookup', 'store', 'model', 'errors'],
+    knows: ['core', 'framework', 'table', 'content', 'lmdb'],
     packages: ['valibot'],
-    packageTypes: ['@uwdata/flechette'],
   },
-  handle: { files: /^handle\.ts$/, uses: ['operations', 'errors'] },
-  local: {
-    files: /^local\.ts$/,
-    uses: ['operations', 'store', 'model', 'errors'],
-    knows: ['data', 'content'],
+  handle: { files: /^catalog\/handle\.ts$/, uses: ['operations', 'framework', 'errors'] },
+  openCore: {
+    files: /^catalog\/open-core\.ts$/,
+    uses: ['rows', 'transactions', 'scheduling', 'store', 'model', 'errors'],
+    knows: ['core', 'framework', 'locations', 'table', 'content'],
   },
-  catalog: {
-    files: /^catalog\.ts$/,
-    uses: ['local', 'handle', 'operations', 'store', 'model', 'errors'],
-    knows: ['memory', 'lmdb', 'content', 'data', 'client', 'upkeep'],
+  open: {
+    files: /^catalog\/open\.ts$/,
+    uses: ['openCore', 'handle', 'vacuum', 'framework', 'locations', 'store', 'model', 'errors'],
+    knows: ['core', 'memory', 'lmdb', 'content', 'client', 'maintenance'],
   },
-  directories: {
-    files: /^directories\.ts$/,
-    uses: ['catalog', 'handle', 'errors'],
-    knows: ['lmdb', 'upkeep'],
+  closedDirectory: {
+    files: /^catalog\/closed-directory\.ts$/,
+    uses: ['open', 'handle', 'errors'],
+    knows: ['lmdb', 'maintenance'],
   },
   index: {
     files: /^index\.ts$/,
-    uses: ['catalog', 'directories', 'local', 'handle', 'operations', 'store', 'model', 'errors'],
-    knows: ['memory', 'lmdb', 'content', 'data', 'client', 'upkeep'],
+    uses: ['open', 'closedDirectory', 'handle', 'openCore', 'operations', 'store', 'model', 'errors'],
+    knows: ['core', 'framework', 'rows', 'content', 'vacuum', 'maintenance'],
   },
   // What server and client have in common.
-  wire: { files: /^http\/(wire|status)\b/, uses: ['model', 'errors'], knows: ['operations'] },
+  protocol: { files: /^http\/protocol\//, uses: ['model', 'errors'], knows: ['operations'] },
   http: {
     files: /^http\//,
-    uses: ['wire', 'handle', 'operations', 'model', 'errors', 'version'],
+    uses: ['protocol', 'handle', 'operations', 'framework', 'model', 'errors', 'version'],
     packages: [
       '@fastify/rate-limit',
       '@fastify/under-pressure',
@@ -93,8 +144,8 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   client: {
     files: /^client(\.ts|\/)/,
-    uses: ['wire', 'handle', 'operations', 'model', 'errors'],
-    knows: ['data'],
+    uses: ['protocol', 'handle', 'operations', 'framework', 'listing', 'model', 'errors'],
+    knows: ['table', 'arrow'],
   },
   // Users like any other: they know the public surface only.
   cli: {
@@ -106,7 +157,7 @@ const layers: Readonly<Record<string, Layer>> = {
   // Judges what others made of the contracts; it imports no test runner and no library of assertions.
   suites: {
     files: /^testing\/suites\//,
-    uses: ['wire', 'handle', 'operations', 'store', 'model', 'errors'],
+    uses: ['protocol', 'handle', 'operations', 'store', 'model', 'errors'],
     knows: ['client', 'content'],
     packages: ['@uwdata/flechette'],
   },
@@ -115,17 +166,18 @@ const layers: Readonly<Record<string, Layer>> = {
     files: /^testing\//,
     uses: [
       'suites',
-      'catalog',
-      'local',
+      'open',
+      'openCore',
       'handle',
       'operations',
+      'framework',
       'memory',
       'content',
       'store',
       'model',
       'errors',
     ],
-    knows: ['http', 'client', 'data'],
+    knows: ['core', 'http', 'client', 'table'],
     packages: ['valibot'],
     packageTypes: ['fastify'],
   },
@@ -215,29 +267,49 @@ describe('layers', () => {
   it.each([
     ['errors.ts', "import { x } from './model/ids.ts'", 'errors may not know model'],
     ['model/a.ts', "import { x } from '../store/key.ts'", 'model may not know store'],
-    ['data/a.ts', "\nimport type { Store } from '../store/store.ts'", 'src/data/a.ts:2'],
-    ['data/a.ts', "import { memoryContent } from '../content/memory.ts'", 'types of content only'],
-    ['data/predicate/a.ts', "export * from '../../operations/index.ts'", 'data may not know operations'],
+    ['table/a.ts', "\nimport type { Store } from '../store/store.ts'", 'src/table/a.ts:2'],
+    ['table/a.ts', "import { memoryContent } from '../content/memory/index.ts'", 'types of content only'],
+    [
+      'predicate/plan/a.ts',
+      "import type { Snapshot } from '../../table/index.ts'",
+      'predicate may not know table',
+    ],
+    ['table/read/a.ts', "export * from '../../operations/index.ts'", 'table may not know operations'],
+    ['lookup/a.ts', "import { commit } from '../transactions/commit.ts'", 'lookup may not know transactions'],
+    ['rows/a.ts', "import { changeRows } from '../catalog/core.ts'", 'types of core only'],
+    [
+      'operations/framework/a.ts',
+      "import { operations } from '../index.ts'",
+      'framework may not know operations',
+    ],
     ['operations/a.ts', "import {\n  tableFromIPC,\n} from '@uwdata/flechette'", 'a package that operations'],
     ['operations/a.ts', "import { type Table } from '@uwdata/flechette'", 'a package that operations'],
-    ['operations/a.ts', "import { tableEngine } from '../data/index.ts'", 'types of data only'],
+    ['operations/a.ts', "import { tableEngine } from '../table/index.ts'", 'types of table only'],
     [
       'operations/a.ts',
-      "import { openLmdbStore } from '../backends/lmdb.ts'",
+      "import { openLmdbStore } from '../store/lmdb/index.ts'",
       'operations may not know lmdb',
     ],
-    ['backends/memory.ts', "import { open } from 'lmdb'", 'a package that memory'],
-    ['backends/lmdb.ts', "const immer = await import('immer')", 'a package that lmdb'],
-    ['backends/lmdb/a.ts', "import { memoryStore } from '../memory.ts'", 'lmdb may not know memory'],
+    ['store/memory/index.ts', "import { open } from 'lmdb'", 'a package that memory'],
+    ['store/lmdb/index.ts', "const immer = await import('immer')", 'a package that lmdb'],
+    ['store/lmdb/a.ts', "import { memoryStore } from '../memory/index.ts'", 'lmdb may not know memory'],
     ['store/a.ts', "import 'lmdb'", 'a package that store'],
     ['content/a.ts', "import type { Key } from '../store/store.ts'", 'content may not know store'],
     ['client/a.ts', "import { serve } from '../http/serve.ts'", 'client may not know http'],
-    ['http/wire.ts', "import { operations } from '../operations/index.ts'", 'types of operations only'],
-    ['operations/a.ts', "import type { Problem } from '../http/problem.ts'", 'operations may not know http'],
+    [
+      'http/protocol/wire.ts',
+      "import { operations } from '../../operations/index.ts'",
+      'types of operations only',
+    ],
+    [
+      'operations/a.ts',
+      "import type { Problem } from '../http/core/problem.ts'",
+      'operations may not know http',
+    ],
     [
       'cli/a.ts',
-      "import { runOperation } from '../operations/support/run.ts'",
-      'cli may not know operations',
+      "import { runOperation } from '../operations/framework/run.ts'",
+      'cli may not know framework',
     ],
     ['testing/suites/a.ts', "import { test } from 'vitest'", 'a package that suites does not know'],
     ['testing/suites/a.ts', "import fc from 'fast-check'", 'a package that suites does not know'],
@@ -248,10 +320,10 @@ describe('layers', () => {
   })
 
   it.each([
-    ['operations/a.ts', "import type { Table } from '@uwdata/flechette'"],
-    ['operations/a.ts', "type T = typeof import('../data/index.ts')"],
-    ['operations/a.ts', "const { toArrowTable } = await import('../data/index.ts')"],
-    ['data/a.ts', "import type { Content } from '../content/content.ts'"],
+    ['rows/a.ts', "import type { Table } from '@uwdata/flechette'"],
+    ['operations/a.ts', "type T = typeof import('../table/index.ts')"],
+    ['operations/a.ts', "const { toArrowTable } = await import('../table/index.ts')"],
+    ['table/a.ts', "import type { Content } from '../content/content.ts'"],
     [
       'model/a.ts',
       "/**\n * import { x } from '../store/key.ts'\n */\nimport { invalid } from '../errors.ts'",
@@ -273,7 +345,7 @@ describe('layers', () => {
     }
     expect(reached.size).toBeGreaterThan(40)
     const paths = [...reached]
-      .filter(([file]) => /^(data|backends|content)\//.test(file))
+      .filter(([file]) => /^(arrow|predicate|table|content|store\/(memory|lmdb))\//.test(file))
       .map(([, path]) => path)
     expect(paths).toEqual([])
     expect([...packages.keys()].sort()).toEqual(['ulid', 'valibot'])

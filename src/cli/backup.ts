@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { restoreCatalog } from '../index.ts'
 import type { Io } from './io.ts'
+import { copiedText, printerOf, upkeepCommand, withProgress } from './maintenance.ts'
 import { isUrl, openLocal } from './open.ts'
-import { copiedText, printerOf, upkeepCommand, withProgress } from './upkeep.ts'
 import { UsageError } from './usage.ts'
 
 interface Typed {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { importTables } from '../index.ts'
 import type { Io } from './io.ts'
+import { printerOf, upkeepCommand, withProgress } from './maintenance.ts'
 import { isUrl, openLocal, openLocation } from './open.ts'
-import { printerOf, upkeepCommand, withProgress } from './upkeep.ts'
 
 interface Typed {
   readonly history?: boolean

@@ -42,7 +42,7 @@ export async function openLocal(location: string, mayBegin: boolean) {
 
 async function requireCatalog(location: string): Promise<void> {
   const directory = /^file:/i.test(location) ? fileURLToPath(location) : location
-  const { storeFiles } = await import('../backends/lmdb.ts')
+  const { storeFiles } = await import('../store/lmdb/index.ts')
   try {
     await access(join(directory, storeFiles[0]!))
   } catch (cause) {

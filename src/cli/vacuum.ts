@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import type { Io } from './io.ts'
+import { printerOf, upkeepCommand } from './maintenance.ts'
 import { openLocal } from './open.ts'
 import { toNumber } from './options.ts'
-import { printerOf, upkeepCommand } from './upkeep.ts'
 
 interface VacuumOptions {
   readonly dryRun?: boolean

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { CatalogError, type Finding, verifyCatalog } from '../index.ts'
 import type { Io } from './io.ts'
+import { printerOf, upkeepCommand, withProgress } from './maintenance.ts'
 import { isUrl } from './open.ts'
-import { printerOf, upkeepCommand, withProgress } from './upkeep.ts'
 import { UsageError } from './usage.ts'
 
 interface Typed {

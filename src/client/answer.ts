@@ -1,5 +1,5 @@
 import { CatalogError } from '../errors.ts'
-import { contextOfHeaders, type Route, transactionHeader } from '../http/wire.ts'
+import { contextOfHeaders, type Route, transactionHeader } from '../http/protocol/wire.ts'
 import type { Received } from './send.ts'
 
 /**

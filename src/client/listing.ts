@@ -1,5 +1,5 @@
+import { joinIdentifier } from '../listing/paging.ts'
 import { defaultDelimiter } from '../model/identifier.ts'
-import { joinIdentifier } from '../operations/support/paging.ts'
 
 /**
  * Gives the identifiers of a listing the delimiter that was asked for. They travel joined by `$`, which no name

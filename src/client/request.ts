@@ -1,5 +1,5 @@
+import type { Catalog } from '../catalog/handle.ts'
 import { invalid } from '../errors.ts'
-import type { Catalog } from '../handle.ts'
 import {
   encodePathId,
   encodeQuery,
@@ -8,10 +8,10 @@ import {
   jsonType,
   type Route,
   wire,
-} from '../http/wire.ts'
+} from '../http/protocol/wire.ts'
 import { type Identifier, quote } from '../model/identifier.ts'
+import type { OperationOptions } from '../operations/framework/operation.ts'
 import type { OperationName } from '../operations/index.ts'
-import type { OperationOptions } from '../operations/support/operation.ts'
 import { arrowBody } from './rows.ts'
 
 /** A request to be sent, but for the server's address and credentials. */

@@ -1,12 +1,12 @@
-import type { ArrowInput } from '../data/index.ts'
+import type { Catalog } from '../catalog/handle.ts'
 import { CatalogError } from '../errors.ts'
-import type { Catalog } from '../handle.ts'
-import { arrowFileType, arrowStreamType } from '../http/wire.ts'
+import { arrowFileType, arrowStreamType } from '../http/protocol/wire.ts'
+import type { OperationOptions } from '../operations/framework/operation.ts'
 import type { OperationName } from '../operations/index.ts'
-import type { OperationOptions } from '../operations/support/operation.ts'
+import type { ArrowInput } from '../table/index.ts'
 
 type ArrowSchema = NonNullable<
-  NonNullable<Parameters<typeof import('../data/index.ts').toArrowTable>[1]>['schema']
+  NonNullable<Parameters<typeof import('../table/index.ts').toArrowTable>[1]>['schema']
 >
 
 export interface ArrowBody {
@@ -28,8 +28,8 @@ export async function arrowBody(
     return arrowBody(catalog, operation, { data: new Uint8Array(data) }, options)
   const schema = Array.isArray(data) ? await schemaFor(catalog, operation, request, options) : undefined
   const [{ toArrowTable }, { encodeArrow, joinParts }] = await Promise.all([
-    import('../data/index.ts'),
-    import('../data/arrow/encode.ts'),
+    import('../table/index.ts'),
+    import('../arrow/ipc/encode.ts'),
   ])
   const table = await toArrowTable(data, { schema })
   const columns = table.children.map((column) => column.data as never)

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
 import type { InjectOptions } from 'fastify'
-import type { Catalog } from '../handle.ts'
+import type { Catalog } from '../catalog/handle.ts'
 import { requireKnown } from '../model/options.ts'
 import { type HttpOptions, httpOptionNames } from './options.ts'
 import { buildServer } from './server.ts'

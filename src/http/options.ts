@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Catalog } from '../handle.ts'
+import type { Catalog } from '../catalog/handle.ts'
 import type { Identifier } from '../model/identifier.ts'
 import { type OptionNames, requireKnown } from '../model/options.ts'
 import type { OperationName } from '../operations/index.ts'
-import type { AuthOptions, Principal } from './auth.ts'
+import type { AuthOptions, Principal } from './auth/auth.ts'
 
 /** What hooks get to know of an HTTP request. */
 export interface RequestInfo {

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import type { Answer } from './answer.ts'
-import { Exchange } from './exchange.ts'
+import type { Answer } from './core/answer.ts'
+import { openServing, type Serving } from './core/context.ts'
+import { Exchange } from './core/exchange.ts'
+import { failure, headersOf, responder } from './core/responder.ts'
 import type { PluginOptions } from './options.ts'
-import { addPages } from './pages.ts'
-import { failure, headersOf, responder } from './responder.ts'
-import { openServing, type Serving } from './serving.ts'
+import { addPages } from './pages/pages.ts'
 
 /** All of them, so that a method that a path does not take is told so. */
 const everyMethod: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']

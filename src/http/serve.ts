@@ -1,9 +1,9 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Catalog } from '../catalog/handle.ts'
 import { CatalogError, invalid } from '../errors.ts'
-import type { Catalog } from '../handle.ts'
 import { type OptionNames, requireKnown } from '../model/options.ts'
-import { isLoopback } from './loopback.ts'
+import { isLoopback } from './auth/loopback.ts'
 import { type HttpOptions, httpOptionNames } from './options.ts'
 import { buildServer, type Extend } from './server.ts'
 

@@ -11,16 +11,16 @@ import fastify, {
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify'
-import type { Catalog } from '../handle.ts'
-import type { Answer } from './answer.ts'
-import { Exchange } from './exchange.ts'
+import type { Catalog } from '../catalog/handle.ts'
+import type { Answer } from './core/answer.ts'
+import { openServing, type Serving } from './core/context.ts'
+import { Exchange } from './core/exchange.ts'
+import { failure, headersOf, type Responder, responder } from './core/responder.ts'
+import { unknownRoute } from './core/routing.ts'
 import type { HttpOptions } from './options.ts'
 import { exchangeOf, mountCatalog, send } from './plugin.ts'
-import { failure, headersOf, type Responder, responder } from './responder.ts'
-import { unknownRoute } from './routing.ts'
-import { openServing, type Serving } from './serving.ts'
-import { errorBody } from './status.ts'
-import { jsonType } from './wire.ts'
+import { errorBody } from './protocol/status.ts'
+import { jsonType } from './protocol/wire.ts'
 
 /** What a server that listens is set up with, besides what it offers. */
 export interface ServerOptions {

@@ -3,15 +3,15 @@ import { CatalogError, invalid } from '../errors.ts'
 import { choice, requestFields, text } from '../model/fields.ts'
 import { quote } from '../model/identifier.ts'
 import { keys, type TransactionRecord } from '../store/records.ts'
-import { transactionIdentifier, transactionResponse } from './describe-transaction.ts'
-import { operation } from './support/operation.ts'
 import {
   findTransaction,
   isFinished,
   propertiesOf,
   reservedProperties,
   statusOf,
-} from './support/transactions.ts'
+} from '../transactions/transaction-record.ts'
+import { transactionIdentifier, transactionResponse } from './describe-transaction.ts'
+import { operation } from './framework/operation.ts'
 
 const action = v.pipe(
   v.object({

@@ -1,5 +1,10 @@
 import * as v from 'valibot'
+import type { Core } from '../catalog/core.ts'
+import { vendedOptions } from '../locations/credentials.ts'
+import { commitDeregistering, type Deregister } from '../locations/registration.ts'
+import { rememberingNamespaces } from '../lookup/namespace-cache.ts'
 import { changeFields, limits, requestFields } from '../model/fields.ts'
+import type { Change } from '../transactions/commit.ts'
 import {
   deleteVersions,
   deleteVersionsRequest,
@@ -19,13 +24,8 @@ import {
   prepareDeclaration,
 } from './declare-table.ts'
 import { deregister, deregisterTableRequest, deregisterTableResponse } from './deregister-table.ts'
-import { doEach } from './support/batch.ts'
-import type { Change } from './support/commit.ts'
-import type { Core } from './support/core.ts'
-import { vendedOptions } from './support/credentials.ts'
-import { operation } from './support/operation.ts'
-import { commitDeregistering, type Deregister } from './support/registration.ts'
-import { rememberingNamespaces } from './support/remembering.ts'
+import { doEach } from './framework/batch.ts'
+import { operation } from './framework/operation.ts'
 
 const members = [
   'declare_table',

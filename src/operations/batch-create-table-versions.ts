@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { changeFields, limits, requestFields, tableVersion } from '../model/fields.ts'
+import { commit, unchanged } from '../transactions/commit.ts'
 import { createVersion, versionEntry } from './create-table-version.ts'
-import { doEach } from './support/batch.ts'
-import { commit, unchanged } from './support/commit.ts'
-import { operation } from './support/operation.ts'
+import { doEach } from './framework/batch.ts'
+import { operation } from './framework/operation.ts'
 
 /** Creates versions of one or many tables in one atomic step: all of them, or none. */
 export const batchCreateTableVersions = operation({

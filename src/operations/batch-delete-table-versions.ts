@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import { CatalogError } from '../errors.ts'
+import { headOf, onBranch, putHead } from '../lookup/versions.ts'
 import { branch, changeFields, requestFields, tableIdentifier, version } from '../model/fields.ts'
 import { formatIdentifier } from '../model/identifier.ts'
 import { keys, type TagRecord, type VersionRecord } from '../store/records.ts'
-import { type Change, commit, findTableToChange, unchanged } from './support/commit.ts'
-import { operation } from './support/operation.ts'
-import { headOf, onBranch, putHead } from './support/versions.ts'
+import { type Change, commit, findTableToChange, unchanged } from '../transactions/commit.ts'
+import { operation } from './framework/operation.ts'
 
 const endVersion = v.pipe(
   v.number('must be a whole number, or -1 for all through the latest'),

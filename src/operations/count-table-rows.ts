@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { branch, requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
-import { operation } from './support/operation.ts'
-import { openVersion, readRows, whileThere } from './support/rows.ts'
+import { openVersion, readRows, whileThere } from '../rows/rows.ts'
+import { operation } from './framework/operation.ts'
 
 /**
  * Counts the rows of a table: of its latest version or the one named, all rows or those a predicate holds

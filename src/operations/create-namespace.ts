@@ -1,12 +1,12 @@
 import * as v from 'valibot'
 import { CatalogError } from '../errors.ts'
+import { dropEverythingIn } from '../locations/drop.ts'
+import { removeContent } from '../locations/removal.ts'
+import { findNamespace, namespaceRecord, requireFreeName } from '../lookup/names.ts'
 import { changeFields, choice, identifier, requestFields, stringMap } from '../model/fields.ts'
 import { keys, recordFormat } from '../store/records.ts'
-import { commit, unchanged } from './support/commit.ts'
-import { removeContent } from './support/content.ts'
-import { dropEverythingIn } from './support/drop.ts'
-import { operation } from './support/operation.ts'
-import { findNamespace, namespaceRecord, requireFreeName } from './support/resolve.ts'
+import { commit, unchanged } from '../transactions/commit.ts'
+import { operation } from './framework/operation.ts'
 
 /**
  * Creates a namespace in one that exists, and answers with its properties. `mode` says what happens when it

@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import { CatalogError } from '../errors.ts'
+import { findVersion } from '../lookup/versions.ts'
 import { branch, changeFields, newBranch, requestFields, tableIdentifier, version } from '../model/fields.ts'
 import { formatIdentifier, quote } from '../model/identifier.ts'
 import { type BranchRecord, keys, recordFormat } from '../store/records.ts'
-import { commit, findTableToChange } from './support/commit.ts'
-import { operation } from './support/operation.ts'
-import { findVersion } from './support/versions.ts'
+import { commit, findTableToChange } from '../transactions/commit.ts'
+import { operation } from './framework/operation.ts'
 
 /**
  * Creates a branch from a version of another (by default the latest of the main branch). The branch starts

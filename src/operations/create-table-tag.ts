@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import { CatalogError } from '../errors.ts'
+import { findVersion } from '../lookup/versions.ts'
 import { branch, changeFields, newTag, requestFields, tableIdentifier, version } from '../model/fields.ts'
 import { formatIdentifier, quote } from '../model/identifier.ts'
 import { keys, recordFormat, type TagRecord } from '../store/records.ts'
-import { commit, findTableToChange } from './support/commit.ts'
-import { operation } from './support/operation.ts'
-import { findVersion } from './support/versions.ts'
+import { commit, findTableToChange } from '../transactions/commit.ts'
+import { operation } from './framework/operation.ts'
 
 /** Creates a tag: a name for one version of a table, which then cannot be deleted. */
 export const createTableTag = operation({

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { CatalogError } from '../errors.ts'
+import { headOf, onBranch, putVersion, toTableVersion } from '../lookup/versions.ts'
 import {
   branch,
   changeFields,
@@ -12,9 +13,8 @@ import {
 } from '../model/fields.ts'
 import { formatIdentifier } from '../model/identifier.ts'
 import { keys, recordFormat, type VersionRecord } from '../store/records.ts'
-import { type Change, commit, findTableToChange, unchanged } from './support/commit.ts'
-import { operation } from './support/operation.ts'
-import { headOf, onBranch, putVersion, toTableVersion } from './support/versions.ts'
+import { type Change, commit, findTableToChange, unchanged } from '../transactions/commit.ts'
+import { operation } from './framework/operation.ts'
 
 /** A version to create, as single requests, batches and mixed batches give it. */
 export const versionEntry = {

@@ -1,5 +1,13 @@
 import * as v from 'valibot'
+import type { Core } from '../catalog/core.ts'
 import { CatalogError, invalid } from '../errors.ts'
+import { holdsForeignRows } from '../locations/declared-only.ts'
+import { dropTable as dropRecords } from '../locations/drop.ts'
+import { claimLocation, locationOf, newLocation, placeOf } from '../locations/locations.ts'
+import { removeContent, removePlace } from '../locations/removal.ts'
+import { type FoundTable, findNamespace, lookUpTable, requireFreeName } from '../lookup/names.ts'
+import { putTable } from '../lookup/table-record.ts'
+import { putVersion } from '../lookup/versions.ts'
 import {
   changeFields,
   choice,
@@ -10,20 +18,12 @@ import {
   version,
 } from '../model/fields.ts'
 import { formatIdentifier, type Identifier } from '../model/identifier.ts'
+import { rowsInput, schemaInput, toRows } from '../rows/input.ts'
+import { changeRows, versionOf, whileThere } from '../rows/rows.ts'
 import type { TableRecord } from '../store/records.ts'
-import { removeContent, removePlace } from './support/content.ts'
-import type { Core } from './support/core.ts'
-import { dropTable as dropRecords } from './support/drop.ts'
-import { rowsInput, schemaInput, toRows } from './support/input.ts'
-import { runLong } from './support/long-transaction.ts'
-import { type OperationOptions, operation } from './support/operation.ts'
-import { Overtaken } from './support/overtaken.ts'
-import { claimLocation, locationOf, newLocation, placeOf } from './support/places.ts'
-import { holdsForeignRows } from './support/presence.ts'
-import { type FoundTable, findNamespace, lookUpTable, requireFreeName } from './support/resolve.ts'
-import { changeRows, versionOf, whileThere } from './support/rows.ts'
-import { putTable } from './support/table-record.ts'
-import { putVersion } from './support/versions.ts'
+import { runLong } from '../transactions/long-transaction.ts'
+import { Overtaken } from '../transactions/retry.ts'
+import { type OperationOptions, operation } from './framework/operation.ts'
 
 const request = v.object({
   ...requestFields,

@@ -1,14 +1,14 @@
 import * as v from 'valibot'
+import type { Core } from '../catalog/core.ts'
+import { vendedOptions } from '../locations/credentials.ts'
+import { checkLocation, claimLocation, locationOf, newLocation } from '../locations/locations.ts'
+import { findNamespace, requireFreeName } from '../lookup/names.ts'
+import { putTable } from '../lookup/table-record.ts'
 import { changeFields, flag, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { TableRecord } from '../store/records.ts'
-import { type Change, commit } from './support/commit.ts'
-import type { Core } from './support/core.ts'
-import { vendedOptions } from './support/credentials.ts'
-import { operation } from './support/operation.ts'
-import { checkLocation, claimLocation, locationOf, newLocation } from './support/places.ts'
-import { findNamespace, requireFreeName } from './support/resolve.ts'
-import { putTable } from './support/table-record.ts'
+import { type Change, commit } from '../transactions/commit.ts'
+import { operation } from './framework/operation.ts'
 
 export const declareTableRequest = v.object({
   ...requestFields,

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { branch, changeFields, requestFields, tableIdentifier, text, version } from '../model/fields.ts'
-import { operation } from './support/operation.ts'
-import { applying, changeRows } from './support/rows.ts'
+import { applying, changeRows } from '../rows/rows.ts'
+import { operation } from './framework/operation.ts'
 
 /**
  * Deletes the rows a predicate holds for, and answers with how many they were and with the version that no

@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import { CatalogError } from '../errors.ts'
+import { findBranch } from '../lookup/versions.ts'
 import { branch, changeFields, requestFields, tableIdentifier } from '../model/fields.ts'
 import { formatIdentifier, quote } from '../model/identifier.ts'
 import { keys, type TagRecord } from '../store/records.ts'
-import { commit, findTableToChange } from './support/commit.ts'
-import { operation } from './support/operation.ts'
-import { findBranch } from './support/versions.ts'
+import { commit, findTableToChange } from '../transactions/commit.ts'
+import { operation } from './framework/operation.ts'
 
 /** Deletes a branch with its versions. A branch that a tag points to refuses. */
 export const deleteTableBranch = operation({

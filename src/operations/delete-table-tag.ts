@@ -1,9 +1,9 @@
 import * as v from 'valibot'
+import { findTag } from '../lookup/versions.ts'
 import { changeFields, requestFields, tableIdentifier, text } from '../model/fields.ts'
 import { keys } from '../store/records.ts'
-import { commit, findTableToChange } from './support/commit.ts'
-import { operation } from './support/operation.ts'
-import { findTag } from './support/versions.ts'
+import { commit, findTableToChange } from '../transactions/commit.ts'
+import { operation } from './framework/operation.ts'
 
 /** Deletes a tag; the version it named stays. */
 export const deleteTableTag = operation({

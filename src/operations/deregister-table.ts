@@ -1,11 +1,11 @@
 import * as v from 'valibot'
+import type { Core } from '../catalog/core.ts'
+import { locationOf } from '../locations/locations.ts'
+import { commitDeregistering, type Deregister } from '../locations/registration.ts'
 import { changeFields, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
-import { type Change, findTableToChange } from './support/commit.ts'
-import type { Core } from './support/core.ts'
-import { operation } from './support/operation.ts'
-import { locationOf } from './support/places.ts'
-import { commitDeregistering, type Deregister } from './support/registration.ts'
+import { type Change, findTableToChange } from '../transactions/commit.ts'
+import { operation } from './framework/operation.ts'
 
 export const deregisterTableRequest = v.object({ ...requestFields, id: tableIdentifier })
 

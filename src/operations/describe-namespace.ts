@@ -1,8 +1,8 @@
 import * as v from 'valibot'
+import { findNamespace, namespaceRecord } from '../lookup/names.ts'
 import { identifier, requestFields, responseFields, stringMap } from '../model/fields.ts'
 import { rootId } from '../store/records.ts'
-import { always, operation } from './support/operation.ts'
-import { findNamespace, namespaceRecord } from './support/resolve.ts'
+import { always, operation } from './framework/operation.ts'
 
 /** Answers with a namespace's properties; those of the root are always empty. */
 export const describeNamespace = operation({

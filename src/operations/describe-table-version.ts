@@ -1,4 +1,6 @@
 import * as v from 'valibot'
+import { findTable } from '../lookup/names.ts'
+import { findVersion, toTableVersion } from '../lookup/versions.ts'
 import {
   branch,
   requestFields,
@@ -7,9 +9,7 @@ import {
   tableVersion,
   version,
 } from '../model/fields.ts'
-import { always, operation } from './support/operation.ts'
-import { findTable } from './support/resolve.ts'
-import { findVersion, toTableVersion } from './support/versions.ts'
+import { always, operation } from './framework/operation.ts'
 
 /** Answers with the record of one version of a table. */
 export const describeTableVersion = operation({

@@ -1,6 +1,11 @@
 import * as v from 'valibot'
-import type { Snapshot } from '../data/index.ts'
+import type { Core } from '../catalog/core.ts'
 import { invalid } from '../errors.ts'
+import { vendedOptions } from '../locations/credentials.ts'
+import { isCreated, isWritten, undecidedPlace } from '../locations/declared-only.ts'
+import { locationOf, placeOf } from '../locations/locations.ts'
+import { type FoundTable, findTable } from '../lookup/names.ts'
+import { type FoundVersion, findTag, findVersion, headOf } from '../lookup/versions.ts'
 import {
   flag,
   branch as mainOrBranch,
@@ -11,15 +16,10 @@ import {
   text,
   version,
 } from '../model/fields.ts'
+import { openManifest, whileThere } from '../rows/rows.ts'
 import type { Reader } from '../store/store.ts'
-import type { Core } from './support/core.ts'
-import { vendedOptions } from './support/credentials.ts'
-import { operation } from './support/operation.ts'
-import { locationOf, placeOf } from './support/places.ts'
-import { isCreated, isWritten, undecidedPlace } from './support/presence.ts'
-import { type FoundTable, findTable } from './support/resolve.ts'
-import { openManifest, whileThere } from './support/rows.ts'
-import { type FoundVersion, findTag, findVersion, headOf } from './support/versions.ts'
+import type { Snapshot } from '../table/index.ts'
+import { operation } from './framework/operation.ts'
 
 const request = v.object({
   ...requestFields,
@@ -155,7 +155,7 @@ async function details(core: Core, id: readonly string[], location: string, foun
 }
 
 async function describeSnapshot(snapshot: Snapshot) {
-  const { toJsonSchema } = await import('../data/index.ts')
+  const { toJsonSchema } = await import('../table/index.ts')
   return {
     schema: toJsonSchema(snapshot.schema),
     metadata: Object.fromEntries(snapshot.metadata),

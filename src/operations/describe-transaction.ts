@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { requestFields, responseFields, stringMap, text } from '../model/fields.ts'
-import { operation } from './support/operation.ts'
-import { findTransaction, propertiesOf, statusOf } from './support/transactions.ts'
+import { findTransaction, propertiesOf, statusOf } from '../transactions/transaction-record.ts'
+import { operation } from './framework/operation.ts'
 
 /** A transaction's id: the id alone, or the identifier of its table followed by the id. */
 export const transactionIdentifier = v.pipe(

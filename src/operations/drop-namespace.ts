@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 import { CatalogError, invalid } from '../errors.ts'
+import { dropEverythingIn } from '../locations/drop.ts'
+import { removeContent } from '../locations/removal.ts'
+import { findNamespace, lookUpNamespace, namespaceRecord } from '../lookup/names.ts'
 import { choice, identifier, requestFields, responseFields, stringMap, text } from '../model/fields.ts'
 import { formatIdentifier } from '../model/identifier.ts'
 import { keys } from '../store/records.ts'
-import { commit, unchanged } from './support/commit.ts'
-import { removeContent } from './support/content.ts'
-import { dropEverythingIn } from './support/drop.ts'
-import { operation } from './support/operation.ts'
-import { findNamespace, lookUpNamespace, namespaceRecord } from './support/resolve.ts'
+import { commit, unchanged } from '../transactions/commit.ts'
+import { operation } from './framework/operation.ts'
 
 /**
  * Drops a namespace and answers with the properties it had. `behavior` says what happens when it is not

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
+import { dropTable as dropRecords } from '../locations/drop.ts'
+import { removeContent } from '../locations/removal.ts'
 import { changeFields, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
-import { commit, findTableToChange } from './support/commit.ts'
-import { removeContent } from './support/content.ts'
-import { dropTable as dropRecords } from './support/drop.ts'
-import { operation } from './support/operation.ts'
+import { commit, findTableToChange } from '../transactions/commit.ts'
+import { operation } from './framework/operation.ts'
 
 /**
  * Drops a table: its name, and its content when that lies within the catalog's reach. To keep the content,

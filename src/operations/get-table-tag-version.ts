@@ -1,8 +1,8 @@
 import * as v from 'valibot'
+import { findTable } from '../lookup/names.ts'
+import { findTag } from '../lookup/versions.ts'
 import { requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
-import { always, operation } from './support/operation.ts'
-import { findTable } from './support/resolve.ts'
-import { findTag } from './support/versions.ts'
+import { always, operation } from './framework/operation.ts'
 
 /** Answers with the version a tag points to, and its branch unless that is the main one. */
 export const getTableTagVersion = operation({

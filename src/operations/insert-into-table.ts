@@ -1,9 +1,9 @@
 import * as v from 'valibot'
-import type { Snapshot, WorkOptions } from '../data/index.ts'
 import { branch, changeFields, choice, requestFields, tableIdentifier, version } from '../model/fields.ts'
-import { rowsInput, schemaInput, toRows } from './support/input.ts'
-import { operation } from './support/operation.ts'
-import { changeRows } from './support/rows.ts'
+import { rowsInput, schemaInput, toRows } from '../rows/input.ts'
+import { changeRows } from '../rows/rows.ts'
+import type { Snapshot, WorkOptions } from '../table/index.ts'
+import { operation } from './framework/operation.ts'
 
 /**
  * Inserts rows into a table and answers with the version that has them. `data` is an Arrow IPC stream or

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { requestFields } from '../model/fields.ts'
+import { operation } from './framework/operation.ts'
 import { listTables, listTablesFields, listTablesResponse } from './list-tables.ts'
-import { operation } from './support/operation.ts'
 
 /** Lists all tables of the catalog: `listTables` on the root. */
 export const listAllTables = operation({

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
+import { pageOfNames, readPage } from '../listing/paging.ts'
+import { findNamespace } from '../lookup/names.ts'
 import { identifier, limit, name, pageToken, requestFields, responseFields, text } from '../model/fields.ts'
 import { keys } from '../store/records.ts'
-import { always, operation } from './support/operation.ts'
-import { pageOfNames, readPage } from './support/paging.ts'
-import { findNamespace } from './support/resolve.ts'
+import { always, operation } from './framework/operation.ts'
 
 /**
  * Lists the names of the namespaces directly in a namespace, in order of their UTF-8 bytes, a page at a

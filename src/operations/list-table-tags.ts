@@ -1,8 +1,8 @@
 import * as v from 'valibot'
+import { listNamed, listNamedRequest } from '../listing/named-parts.ts'
 import { pageToken, responseFields, text, version } from '../model/fields.ts'
 import { keys, type TagRecord, type VersionRecord } from '../store/records.ts'
-import { listNamed, listNamedRequest } from './support/named-parts.ts'
-import { always, operation } from './support/operation.ts'
+import { always, operation } from './framework/operation.ts'
 
 const tagContents = v.object({ branch: v.optional(text), version, manifestSize: version })
 

@@ -1,4 +1,7 @@
 import * as v from 'valibot'
+import { pageOfEntries, readPage } from '../listing/paging.ts'
+import { findTable } from '../lookup/names.ts'
+import { headOf, toTableVersion } from '../lookup/versions.ts'
 import {
   branch,
   flag,
@@ -10,10 +13,7 @@ import {
   tableVersion,
 } from '../model/fields.ts'
 import { keys, type VersionRecord } from '../store/records.ts'
-import { always, operation } from './support/operation.ts'
-import { pageOfEntries, readPage } from './support/paging.ts'
-import { findTable } from './support/resolve.ts'
-import { headOf, toTableVersion } from './support/versions.ts'
+import { always, operation } from './framework/operation.ts'
 
 /** Lists the versions of a table's branch, oldest first or, with `descending`, latest first, a page at a time. */
 export const listTableVersions = operation({

@@ -1,5 +1,8 @@
 import * as v from 'valibot'
 import { invalid } from '../errors.ts'
+import { createdOnly } from '../listing/declared-filter.ts'
+import { checkDelimiter, joinIdentifier, pageOfNames, pageOfTables, readPage } from '../listing/paging.ts'
+import { findNamespace } from '../lookup/names.ts'
 import {
   flag,
   identifier,
@@ -12,10 +15,7 @@ import {
 } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
 import { keys } from '../store/records.ts'
-import { createdOnly } from './support/created-only.ts'
-import { operation } from './support/operation.ts'
-import { checkDelimiter, joinIdentifier, pageOfNames, pageOfTables, readPage } from './support/paging.ts'
-import { findNamespace } from './support/resolve.ts'
+import { operation } from './framework/operation.ts'
 
 export const listTablesResponse = v.object({
   ...responseFields,

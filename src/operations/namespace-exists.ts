@@ -1,7 +1,7 @@
 import * as v from 'valibot'
+import { findNamespace } from '../lookup/names.ts'
 import { identifier, requestFields, responseFields } from '../model/fields.ts'
-import { always, operation } from './support/operation.ts'
-import { findNamespace } from './support/resolve.ts'
+import { always, operation } from './framework/operation.ts'
 
 /** Resolves when the namespace exists, and fails with `NamespaceNotFound` when it does not. */
 export const namespaceExists = operation({

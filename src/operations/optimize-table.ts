@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { branch, changeFields, flag, requestFields, tableIdentifier, version } from '../model/fields.ts'
-import { operation } from './support/operation.ts'
-import { optimize } from './support/optimize.ts'
+import { optimize } from '../rows/optimize.ts'
+import { operation } from './framework/operation.ts'
 
 /** A whole number within bounds. */
 function between(least: number, most: number) {

@@ -9,8 +9,8 @@ import {
   text,
   version,
 } from '../model/fields.ts'
-import { operation } from './support/operation.ts'
-import { openVersion, whileThere } from './support/rows.ts'
+import { openVersion, whileThere } from '../rows/rows.ts'
+import { operation } from './framework/operation.ts'
 
 const columnNames = v.pipe(
   v.array(v.pipe(text, v.nonEmpty('must not be empty'))),

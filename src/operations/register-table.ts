@@ -1,13 +1,13 @@
 import * as v from 'valibot'
+import type { Core } from '../catalog/core.ts'
+import { checkLocation, claimLocation, locationOf, segmentsOf } from '../locations/locations.ts'
+import { commitDeregistering, putRegistration, readRegistration } from '../locations/registration.ts'
+import { findNamespace, lookUpTable, requireFreeName } from '../lookup/names.ts'
+import { putTable } from '../lookup/table-record.ts'
 import { changeFields, choice, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
 import { keys, type TableRecord } from '../store/records.ts'
-import type { Core } from './support/core.ts'
-import { operation } from './support/operation.ts'
-import { Overtaken } from './support/overtaken.ts'
-import { checkLocation, claimLocation, locationOf, segmentsOf } from './support/places.ts'
-import { commitDeregistering, putRegistration, readRegistration } from './support/registration.ts'
-import { findNamespace, lookUpTable, requireFreeName } from './support/resolve.ts'
-import { putTable } from './support/table-record.ts'
+import { Overtaken } from '../transactions/retry.ts'
+import { operation } from './framework/operation.ts'
 
 const request = v.object({
   ...requestFields,

@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import { invalid } from '../errors.ts'
+import { findNamespace, requireFreeName } from '../lookup/names.ts'
+import { putTable, removeTable } from '../lookup/table-record.ts'
 import { changeFields, identifier, name, requestFields, tableIdentifier } from '../model/fields.ts'
 import { identifierProblem } from '../model/identifier.ts'
-import { commit, findTableToChange } from './support/commit.ts'
-import { operation } from './support/operation.ts'
-import { findNamespace, requireFreeName } from './support/resolve.ts'
-import { putTable, removeTable } from './support/table-record.ts'
+import { commit, findTableToChange } from '../transactions/commit.ts'
+import { operation } from './framework/operation.ts'
 
 /**
  * Renames a table, and moves it when `new_namespace_id` is given (`[]` is the root; absent or null, the table

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
+import { findVersion } from '../lookup/versions.ts'
 import { branch, changeFields, requestFields, tableIdentifier, version } from '../model/fields.ts'
-import { operation } from './support/operation.ts'
-import { Overtaken } from './support/overtaken.ts'
-import { applying, changeRows, openVersion } from './support/rows.ts'
-import { findVersion } from './support/versions.ts'
+import { applying, changeRows, openVersion } from '../rows/rows.ts'
+import { Overtaken } from '../transactions/retry.ts'
+import { operation } from './framework/operation.ts'
 
 /** Makes a table what it was at an earlier version, as a new version; all versions between stay. */
 export const restoreTable = operation({

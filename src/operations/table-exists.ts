@@ -1,8 +1,8 @@
 import * as v from 'valibot'
+import { findTable } from '../lookup/names.ts'
+import { findVersion } from '../lookup/versions.ts'
 import { requestFields, responseFields, tableIdentifier, version } from '../model/fields.ts'
-import { always, operation } from './support/operation.ts'
-import { findTable } from './support/resolve.ts'
-import { findVersion } from './support/versions.ts'
+import { always, operation } from './framework/operation.ts'
 
 /** Resolves when the table (and the version, if one is named) exists, and fails when it does not. */
 export const tableExists = operation({

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { CatalogError } from '../errors.ts'
 import { requestFields, responseFields } from '../model/fields.ts'
-import { operation } from './support/operation.ts'
+import { operation } from './framework/operation.ts'
 
 /*
  * The operations of the protocol that this catalog does not have. They are here so that whoever calls one is

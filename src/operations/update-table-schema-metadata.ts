@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { branch, changeFields, requestFields, stringMap, tableIdentifier } from '../model/fields.ts'
-import { operation } from './support/operation.ts'
-import { applying, changeRows } from './support/rows.ts'
+import { applying, changeRows } from '../rows/rows.ts'
+import { operation } from './framework/operation.ts'
 
 /**
  * Replaces a table's schema metadata as a whole with the given pairs, in a new version, and answers with

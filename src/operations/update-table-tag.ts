@@ -1,9 +1,9 @@
 import * as v from 'valibot'
+import { findTag, findVersion } from '../lookup/versions.ts'
 import { branch, changeFields, requestFields, tableIdentifier, text, version } from '../model/fields.ts'
 import { keys, recordFormat } from '../store/records.ts'
-import { commit, findTableToChange } from './support/commit.ts'
-import { operation } from './support/operation.ts'
-import { findTag, findVersion } from './support/versions.ts'
+import { commit, findTableToChange } from '../transactions/commit.ts'
+import { operation } from './framework/operation.ts'
 
 /**
  * Moves an existing tag to another version, and to another branch when one is named.

@@ -6,7 +6,7 @@ import { hiddenFields } from '../../src/cli/commands.ts'
 import { fieldsOf } from '../../src/cli/fields.ts'
 import { optionsOf } from '../../src/cli/options.ts'
 import { operations } from '../../src/index.ts'
-import { freshFolder } from '../operations/support/catalogs.ts'
+import { freshFolder } from '../support/catalogs.ts'
 import { lines, run } from './run.ts'
 
 const flights = 'origin,delay,late\nSFO,75,true\nOAK,12,false\nSFO,,false\n'

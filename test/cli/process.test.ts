@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client.ts'
-import { freshFolder } from '../operations/support/catalogs.ts'
+import { freshFolder } from '../support/catalogs.ts'
 import { type Child, lines, run, runProcess, start } from './run.ts'
 
 /** Starts a server and waits for the line that says where it listens; it is killed when the test ends. */

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { main } from '../../src/cli/main.ts'
 import { connect } from '../../src/client.ts'
-import { freshFolder } from '../operations/support/catalogs.ts'
+import { freshFolder } from '../support/catalogs.ts'
 import { lines, run } from './run.ts'
 
 /** Serves in this process until the test ends, and answers with the URL that was printed. */

@@ -3,8 +3,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { type ClientOptions, connect } from '../../src/client.ts'
 import { fetchHandler } from '../../src/http/index.ts'
 import { type CatalogOptions, openCatalog, operations } from '../../src/index.ts'
-import { closedAfterwards, freshFolder } from '../operations/support/catalogs.ts'
-import { fails } from '../operations/support/refusals.ts'
+import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
+import { fails } from '../support/refusals.ts'
 
 /** A client of a server over a fresh catalog in memory, and every request it sent. */
 async function client(options: ClientOptions = {}, catalogOptions?: CatalogOptions) {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { waitBefore } from '../../src/client/retry.ts'
 import { type ClientOptions, connect } from '../../src/client.ts'
-import { errorBody } from '../../src/http/status.ts'
+import { errorBody } from '../../src/http/protocol/status.ts'
 import { type ErrorCode, errorNumbers } from '../../src/index.ts'
-import { fails } from '../operations/support/refusals.ts'
+import { fails } from '../support/refusals.ts'
 
 type Answer = Response | Error | (() => Promise<Response>)
 

@@ -4,9 +4,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client.ts'
 import { serve } from '../../src/http/index.ts'
 import { openCatalog } from '../../src/index.ts'
-import { closedAfterwards, freshFolder } from '../operations/support/catalogs.ts'
-import { fails } from '../operations/support/refusals.ts'
-import { numbered } from '../operations/support/rows.ts'
+import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
+import { fails } from '../support/refusals.ts'
+import { numbered } from '../support/rows.ts'
 
 describe('over a real socket', () => {
   it('works from the first namespace to the last drop', async () => {

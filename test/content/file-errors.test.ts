@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fileError } from '../../src/content/file-errors.ts'
+import { fileError } from '../../src/content/files/file-errors.ts'
 import { CatalogError } from '../../src/errors.ts'
 
 test.each([

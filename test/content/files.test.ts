@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } fro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { fileContent } from '../../src/content/files.ts'
+import { fileContent } from '../../src/content/files/index.ts'
 import { refused } from '../../src/testing/suites/checks.ts'
 import { bytesOf, paths, text } from '../../src/testing/suites/content/trial.ts'
 import { contentSuite } from '../../src/testing/suites/content-suite.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { memoryContent } from '../../src/content/memory.ts'
-import { Shelves } from '../../src/content/shelf.ts'
+import { memoryContent } from '../../src/content/memory/index.ts'
+import { Shelves } from '../../src/content/memory/path-map.ts'
 import { bytesOf, paths, text } from '../../src/testing/suites/content/trial.ts'
 import { contentSuite } from '../../src/testing/suites/content-suite.ts'
 

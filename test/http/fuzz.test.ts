@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { wire } from '../../src/http/wire.ts'
+import { wire } from '../../src/http/protocol/wire.ts'
 import { arrowRows, documented, type Reply, serveInMemory } from './support/ask.ts'
 
 /** What a fuzzed answer may be: a success, or an error body whose status is not 500. */

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
 import { serve } from '../../src/http/index.ts'
-import { arrowFileType, arrowStreamType, bytesType, jsonType, wire } from '../../src/http/wire.ts'
+import { arrowFileType, arrowStreamType, bytesType, jsonType, wire } from '../../src/http/protocol/wire.ts'
 import { type Catalog, openCatalog } from '../../src/index.ts'
 import { type Ask, arrowRows, asking } from './support/ask.ts'
 

@@ -1,11 +1,11 @@
 import { tableFromArrays, tableToIPC } from '@uwdata/flechette'
 import { describe, expect, it } from 'vitest'
 import { CatalogError } from '../../src/index.ts'
-import { eachCatalog, eachLocalCatalog } from './support/catalogs.ts'
-import { eachContent, pathsOf } from './support/contents.ts'
-import { inspect } from './support/inspect.ts'
-import { fails, refuses, refusesEach } from './support/refusals.ts'
-import { countOf, numbered, rowsOf } from './support/rows.ts'
+import { eachCatalog, eachLocalCatalog } from '../support/catalogs.ts'
+import { eachContent, pathsOf } from '../support/contents.ts'
+import { inspect } from '../support/inspect.ts'
+import { fails, refuses, refusesEach } from '../support/refusals.ts'
+import { countOf, numbered, rowsOf } from '../support/rows.ts'
 
 const id = ['t']
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { eachLocalCatalog } from './support/catalogs.ts'
-import { tablesOf } from './support/inspect.ts'
-import { refuses } from './support/refusals.ts'
+import { eachLocalCatalog } from '../support/catalogs.ts'
+import { tablesOf } from '../support/inspect.ts'
+import { refuses } from '../support/refusals.ts'
 
 eachLocalCatalog((open) => {
   describe('batchCommitTables', () => {

@@ -1,8 +1,7 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { memoryStore } from '../../src/backends/memory.ts'
-import { memoryContent } from '../../src/content/memory.ts'
+import { memoryContent } from '../../src/content/memory/index.ts'
 import {
   type Catalog,
   CatalogError,
@@ -12,9 +11,10 @@ import {
   operations,
   type Store,
 } from '../../src/index.ts'
-import { eachCatalog, freshFolder } from './support/catalogs.ts'
-import { fails, refuses } from './support/refusals.ts'
-import { numbered } from './support/rows.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { eachCatalog, freshFolder } from '../support/catalogs.ts'
+import { fails, refuses } from '../support/refusals.ts'
+import { numbered } from '../support/rows.ts'
 
 /*
  * Every error that an operation lists, made to happen. Each catalog holds:

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { eachLocalCatalog } from './support/catalogs.ts'
-import { fails } from './support/refusals.ts'
+import { eachLocalCatalog } from '../support/catalogs.ts'
+import { fails } from '../support/refusals.ts'
 
 eachLocalCatalog((open) => {
   describe('listTables', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { eachCatalog } from './support/catalogs.ts'
-import { inspect, tablesOf } from './support/inspect.ts'
-import { fails, refuses, refusesEach } from './support/refusals.ts'
-import { countOf, numbered } from './support/rows.ts'
+import { eachCatalog } from '../support/catalogs.ts'
+import { inspect, tablesOf } from '../support/inspect.ts'
+import { fails, refuses, refusesEach } from '../support/refusals.ts'
+import { countOf, numbered } from '../support/rows.ts'
 
 const odd = [
   '__proto__',

@@ -1,10 +1,10 @@
 import { tableFromArrays, tableFromIPC, tableToIPC } from '@uwdata/flechette'
 import { describe, expect, it } from 'vitest'
 import type { Catalog } from '../../src/index.ts'
-import { eachCatalog } from './support/catalogs.ts'
-import { tablesOf } from './support/inspect.ts'
-import { fails, refuses } from './support/refusals.ts'
-import { countOf, numbered, rowsOf } from './support/rows.ts'
+import { eachCatalog } from '../support/catalogs.ts'
+import { tablesOf } from '../support/inspect.ts'
+import { fails, refuses } from '../support/refusals.ts'
+import { countOf, numbered, rowsOf } from '../support/rows.ts'
 
 const id = ['t']
 const versionsOf = async (catalog: Catalog, branch?: string) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { eachCatalog } from './support/catalogs.ts'
-import { tablesOf } from './support/inspect.ts'
-import { fails, refuses } from './support/refusals.ts'
+import { eachCatalog } from '../support/catalogs.ts'
+import { tablesOf } from '../support/inspect.ts'
+import { fails, refuses } from '../support/refusals.ts'
 
 eachCatalog((open) => {
   describe('declareTable', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Catalog } from '../../src/index.ts'
-import { eachLocalCatalog } from './support/catalogs.ts'
-import { fails, refuses } from './support/refusals.ts'
+import { eachLocalCatalog } from '../support/catalogs.ts'
+import { fails, refuses } from '../support/refusals.ts'
 
 const id = ['t']
 const manifest = (version: number) => ({ id, version, manifest_path: `_versions/${version}.manifest` })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { tableFromIPC } from '@uwdata/flechette'
-import { openLmdbStore } from '../../src/backends/lmdb.ts'
 import { type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { openLmdbStore } from '../../src/store/lmdb/index.ts'
 import { keys } from '../../src/store/records.ts'
 import {
   batchTables,

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { openLmdbStore } from '../../src/backends/lmdb.ts'
+import { openLmdbStore } from '../../src/store/lmdb/index.ts'
 import type { Writer } from '../../src/store/store.ts'
 
 /*

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { expect } from 'vitest'
-import { openLmdbStore } from '../../src/backends/lmdb.ts'
+import { openLmdbStore } from '../../src/store/lmdb/index.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import { Child } from './child-process.ts'
 

@@ -8,8 +8,8 @@ import {
   restoreCatalog,
   verifyCatalog,
 } from '../../src/index.ts'
-import { inspect } from '../operations/support/inspect.ts'
 import { temporaryDirectory } from '../support/folders.ts'
+import { inspect } from '../support/inspect.ts'
 import { Child } from './child-process.ts'
 
 /** How often each kind of upkeep is done while the others write; more in long runs. */

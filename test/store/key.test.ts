@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { codeOf, codeOfCut, keyAfter, keyOf } from '../../src/backends/memory/code.ts'
 import { beginsWith, checkedKey, compareKeys, compareStrings } from '../../src/store/key.ts'
+import { codeOf, codeOfCut, keyAfter, keyOf } from '../../src/store/memory/code.ts'
 import { isBelow } from '../../src/store/range.ts'
 import { type Key, maxKeyBytes } from '../../src/store/store.ts'
 import { anyKey, anyPart, commonKey } from './arbitraries.ts'

@@ -10,12 +10,12 @@ import { forNode } from './bundle.ts'
 
 const scripts = [
   'src/cli.ts',
-  'test/backends/children/commit-batches.ts',
-  'test/backends/children/end-early.ts',
-  'test/backends/children/hold-store.ts',
-  'test/backends/children/hold-unlocked.ts',
-  'test/backends/children/increment.ts',
-  'test/backends/children/put-on-demand.ts',
+  'test/store/children/commit-batches.ts',
+  'test/store/children/end-early.ts',
+  'test/store/children/hold-store.ts',
+  'test/store/children/hold-unlocked.ts',
+  'test/store/children/increment.ts',
+  'test/store/children/put-on-demand.ts',
   'test/content/children/put-objects.ts',
   'test/http/children/changes.ts',
   'test/processes/crash-child.ts',

@@ -1,17 +1,22 @@
-import { type LocalCatalog, localHandle, type MemoryCatalog, type MemorySnapshot } from '../../catalog.ts'
+import type { Catalog } from '../../catalog/handle.ts'
+import {
+  type LocalCatalog,
+  localHandle,
+  type MemoryCatalog,
+  type MemorySnapshot,
+} from '../../catalog/open.ts'
+import { type CatalogOptions, catalogOptionNames } from '../../catalog/open-core.ts'
 import { invalid } from '../../errors.ts'
-import type { Catalog } from '../../handle.ts'
-import { type CatalogOptions, catalogOptionNames } from '../../local.ts'
 import { type OptionNames, requireKnown } from '../../model/options.ts'
+import type { AnyOperation, OperationOptions } from '../../operations/framework/operation.ts'
+import { runOperation } from '../../operations/framework/run.ts'
 import type { OperationName } from '../../operations/index.ts'
-import type { AnyOperation, OperationOptions } from '../../operations/support/operation.ts'
-import { runOperation } from '../../operations/support/run.ts'
 import { CallLog, type Calls } from './calls.ts'
 import { type FakeClock, ManualClock } from './clock.ts'
 import type { Fault, Matched } from './fault.ts'
 import { FaultSet, type Faults } from './faults.ts'
 import { CountedIds } from './ids.ts'
-import { emptyInsides, forkInsides, type InsideOptions, type Insides } from './insides.ts'
+import { emptyInsides, forkInsides, type InsideOptions, type Insides } from './internals.ts'
 import { Acknowledged, runWithFaults } from './run.ts'
 import { plantSeed, type Seed } from './seed.ts'
 
@@ -93,7 +98,7 @@ export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalo
     throw invalid('keepCalls must be a whole number from 1.')
   if (!Number.isSafeInteger(randomSeed)) throw invalid('randomSeed must be a whole number.')
   // Loaded now, since work that waits for it would be done in another order than where it is there.
-  await import('../../data/index.ts')
+  await import('../../table/index.ts')
   const clock = new ManualClock(now)
   const ids = new CountedIds()
   const common: Common = { rest, randomSeed, keepCalls }

@@ -1,8 +1,8 @@
-import type { AnyOperation, OperationOptions } from '../../operations/support/operation.ts'
-import { runOperation } from '../../operations/support/run.ts'
+import type { AnyOperation, OperationOptions } from '../../operations/framework/operation.ts'
+import { runOperation } from '../../operations/framework/run.ts'
 import type { ManualClock } from './clock.ts'
 import type { ActiveFault } from './faults.ts'
-import type { InsideOptions, Insides } from './insides.ts'
+import type { InsideOptions, Insides } from './internals.ts'
 import { acknowledge, type RunningChange } from './running.ts'
 import { after } from './wait.ts'
 

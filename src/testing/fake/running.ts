@@ -1,8 +1,8 @@
 import { CatalogError } from '../../errors.ts'
-import type { AnyOperation, OperationOptions } from '../../operations/support/operation.ts'
-import { runOperation } from '../../operations/support/run.ts'
+import type { AnyOperation, OperationOptions } from '../../operations/framework/operation.ts'
+import { runOperation } from '../../operations/framework/run.ts'
 import { keys, type TransactionRecord } from '../../store/records.ts'
-import { forkInsides, type InsideOptions, type Insides } from './insides.ts'
+import { forkInsides, type InsideOptions, type Insides } from './internals.ts'
 
 /** A change whose transaction stays Running. */
 export interface RunningChange {

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { fileContent } from '../../../src/content/files.ts'
+import { fileContent } from '../../../src/content/files/index.ts'
 
 /** Puts objects into a folder until it is killed, and tells the path of each one that was put. */
 async function main([directory, name, size]: string[]): Promise<void> {

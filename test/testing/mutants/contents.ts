@@ -1,4 +1,4 @@
-import { memoryContent } from '../../../src/content/memory.ts'
+import { memoryContent } from '../../../src/content/memory/index.ts'
 import type { Content } from '../../../src/index.ts'
 import type { ContentPlace } from '../../../src/testing/suites/content-suite.ts'
 

@@ -1,4 +1,4 @@
-import { memoryStore } from '../../../src/backends/memory.ts'
+import { memoryStore } from '../../../src/store/memory/index.ts'
 import type {
   Entry,
   Key,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import type { OperationMethods } from '../../../catalog/handle.ts'
 import type { ErrorCode } from '../../../errors.ts'
-import type { OperationMethods } from '../../../handle.ts'
 import type { OperationName } from '../../../operations/index.ts'
 import { refused } from '../checks.ts'
 

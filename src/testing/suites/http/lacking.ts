@@ -1,4 +1,4 @@
-import { wire } from '../../../http/wire.ts'
+import { wire } from '../../../http/protocol/wire.ts'
 import type { OperationName } from '../../../operations/index.ts'
 import { type Case, rule, type Topic } from '../suite.ts'
 import { type HttpTrial, problem } from './trial.ts'

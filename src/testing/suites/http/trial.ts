@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ErrorCode, errorNumbers } from '../../../errors.ts'
-import type { ErrorStatus } from '../../../http/status.ts'
-import { problems } from '../../../http/status.ts'
+import type { ErrorStatus } from '../../../http/protocol/status.ts'
+import { problems } from '../../../http/protocol/status.ts'
 import { show } from '../checks.ts'
 
 /** What an answer said. */

@@ -1,0 +1,119 @@
+import { bitsOf } from './bits.ts'
+
+/**
+ * A set of rows, one bit each: bit `i % 32` of word `i / 32` stands for row `i`, least significant bit first,
+ * which is the order of Arrow's validity buffers. Bits past the last row are always 0.
+ *
+ * A bitmap may be longer than the rows it is about, so functions that write one take the number of words.
+ */
+export type Bitmap = Uint32Array
+
+/** How many words hold `length` bits. */
+export function wordsFor(length: number): number {
+  return (length + 31) >>> 5
+}
+
+/** A bitmap with no row in it. */
+export function noRows(length: number): Bitmap {
+  return new Uint32Array(wordsFor(length))
+}
+
+/** A bitmap of all `length` rows. */
+export function allRows(length: number): Bitmap {
+  const bitmap = noRows(length)
+  setFirst(bitmap, length)
+  return bitmap
+}
+
+/** Sets the first `length` bits, and clears the rest of the last word they reach. */
+export function setFirst(bitmap: Bitmap, length: number): void {
+  bitmap.fill(0xffffffff, 0, wordsFor(length))
+  clearTrailing(bitmap, length)
+}
+
+/** Clears the bits past `length` in the last of its words. */
+export function clearTrailing(bitmap: Bitmap, length: number): void {
+  if ((length & 31) !== 0) bitmap[length >>> 5]! &= (1 << (length & 31)) - 1
+}
+
+/**
+ * Reads `length` bits of Arrow's bit-packed bytes (a validity buffer, boolean values) from bit `start` on,
+ * a multiple of 8. Bytes that are missing count as 0.
+ */
+export function readBits(
+  bytes: Uint8Array,
+  start: number,
+  length: number,
+  into: Bitmap = noRows(length),
+): Bitmap {
+  const words = wordsFor(length)
+  const source = bytes.subarray(start >>> 3, (start + length + 7) >>> 3)
+  // Bytes in memory order are words in little-endian order, as in everything else that views Arrow's buffers.
+  const target = new Uint8Array(into.buffer, into.byteOffset, words * 4)
+  target.set(source)
+  target.fill(0, source.length)
+  clearTrailing(into, length)
+  return into
+}
+
+export function hasRow(bitmap: Bitmap, row: number): boolean {
+  return ((bitmap[row >>> 5]! >>> (row & 31)) & 1) === 1
+}
+
+export function addRow(bitmap: Bitmap, row: number): void {
+  bitmap[row >>> 5]! |= 1 << (row & 31)
+}
+
+/** Rows in both, into `out`, which may be one of them. */
+export function intersect(a: Bitmap, b: Bitmap, out: Bitmap, words: number): void {
+  for (let q = 0; q < words; q++) out[q] = a[q]! & b[q]!
+}
+
+/** Rows in either, into `out`, which may be one of them. */
+export function union(a: Bitmap, b: Bitmap, out: Bitmap, words: number): void {
+  for (let q = 0; q < words; q++) out[q] = a[q]! | b[q]!
+}
+
+/** Rows in `a` and not in `b`, into `out`, which may be one of them. */
+export function subtract(a: Bitmap, b: Bitmap, out: Bitmap, words: number): void {
+  for (let q = 0; q < words; q++) out[q] = a[q]! & ~b[q]!
+}
+
+/** Copies the first `words` words. */
+export function copyRows(from: Bitmap, to: Bitmap, words: number): void {
+  for (let q = 0; q < words; q++) to[q] = from[q]!
+}
+
+export function isEmpty(bitmap: Bitmap, words: number = bitmap.length): boolean {
+  for (let q = 0; q < words; q++) if (bitmap[q] !== 0) return false
+  return true
+}
+
+/** How many rows a bitmap holds in its first `words` words. */
+export function countRows(bitmap: Bitmap, words: number = bitmap.length): number {
+  let sum = 0
+  for (let q = 0; q < words; q++) sum += bitsOf(bitmap[q]!)
+  return sum
+}
+
+/** Calls `visit` with each row in order. */
+export function forEachRow(
+  bitmap: Bitmap,
+  visit: (row: number) => void,
+  words: number = bitmap.length,
+): void {
+  for (let q = 0; q < words; q++) {
+    for (let word = bitmap[q]!; word !== 0; word &= word - 1) {
+      visit((q << 5) + 31 - Math.clz32(word & -word))
+    }
+  }
+}
+
+/** Each row in order. In hot loops `forEachRow` is faster. */
+export function* rowsIn(bitmap: Bitmap): Generator<number> {
+  for (let q = 0; q < bitmap.length; q++) {
+    for (let word = bitmap[q]!; word !== 0; word &= word - 1) {
+      yield (q << 5) + 31 - Math.clz32(word & -word)
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import type { Field, Schema, Table } from '@uwdata/flechette'
+import { CatalogError, invalid } from '../../errors.ts'
+import type { AnyBatch } from '../batch.ts'
+import { decodeArrow } from '../ipc/decode.ts'
+import { encodeArrow, joinParts } from '../ipc/encode.ts'
+import { fromJsonSchema, type JsonArrowSchema } from '../json-schema.ts'
+import { type ApacheTable, fromApacheTable, isApacheTable } from './apache.ts'
+import { describe } from './infer.ts'
+import { tableFromRows } from './rows.ts'
+
+/** What is taken as a table: Arrow IPC bytes (stream or file), an Arrow table, or row objects. */
+export type ArrowInput =
+  | Uint8Array
+  | ArrayBuffer
+  | Table
+  | ApacheTable
+  | readonly Readonly<Record<string, unknown>>[]
+
+export interface ArrowInputOptions {
+  /**
+   * The schema row objects are read with: each value is checked against its column, and a name that is
+   * missing is null. Arrow data brings its own schema, and this one is then not looked at.
+   */
+  readonly schema?: Schema | readonly Field[] | JsonArrowSchema | undefined
+}
+
+/**
+ * A checked Arrow table of whatever the caller has.
+ *
+ * Without a schema the types of row objects are inferred from all of them: numbers are float64, bigints
+ * int64, Dates timestamps in milliseconds, Uint8Arrays binary, other typed arrays vectors of their type (of
+ * fixed size if all have the same), arrays lists, objects structs; every column may be null. A column with
+ * values of several kinds is refused.
+ *
+ * `InvalidInput` for what is no table, is damaged, or cannot be inferred; `TableSchemaValidationError`,
+ * naming row and column, for values that do not fit the schema.
+ */
+export async function toArrowTable(data: ArrowInput, options: ArrowInputOptions = {}): Promise<Table> {
+  if (data instanceof Uint8Array) return decodeArrow(data)
+  if (data instanceof ArrayBuffer) return decodeArrow(new Uint8Array(data))
+  if (Array.isArray(data)) return tableFromRows(data, options.schema && toSchema(options.schema))
+  if (isFlechetteTable(data)) return fromFlechetteTable(data)
+  if (isApacheTable(data)) return fromFlechetteTable(apacheTable(data))
+  throw invalid(
+    `The data is a ${describe(data)}. Give Arrow IPC bytes, an Arrow table or an array of row objects.`,
+  )
+}
+
+function apacheTable(data: ApacheTable): Table {
+  try {
+    return fromApacheTable(data)
+  } catch (cause) {
+    if (cause instanceof CatalogError) throw cause
+    throw invalid('The apache-arrow table cannot be read. Send the result of its tableToIPC.', { cause })
+  }
+}
+
+function isFlechetteTable(data: unknown): data is Table {
+  const table = data as Partial<Table> | null | undefined
+  const type = table?.schema?.fields?.[0]?.type as { typeId?: unknown } | undefined
+  return (
+    Array.isArray(table?.children) && Array.isArray(table.names) && (!type || typeof type.typeId === 'number')
+  )
+}
+
+/** Tables made by hand are checked like bytes from outside; buffers are copied once. */
+async function fromFlechetteTable(table: Table): Promise<Table> {
+  let bytes: Uint8Array
+  try {
+    const columns = table.children.map(({ data }) => data as readonly AnyBatch[])
+    bytes = joinParts(encodeArrow(table.schema, columns, 'stream'))
+  } catch (cause) {
+    if (cause instanceof CatalogError) throw cause
+    throw invalid(
+      'The Arrow table cannot be written: its columns or batches do not fit together. Build it again.',
+      {
+        cause,
+      },
+    )
+  }
+  return decodeArrow(bytes)
+}
+
+/** The Arrow schema given in any of its forms. */
+export function toSchema(schema: Schema | readonly Field[] | JsonArrowSchema): Schema {
+  if (isFields(schema)) return { version: 4, endianness: 0, fields: [...schema], metadata: null }
+  if (!Array.isArray((schema as Schema | undefined)?.fields)) {
+    throw invalid(
+      'The schema has no list of fields. Give an Arrow schema, or { fields: [{ name, type, nullable }] }.',
+    )
+  }
+  const type = schema.fields[0]?.type as { typeId?: unknown } | undefined
+  return type && typeof type.typeId === 'number'
+    ? (schema as Schema)
+    : fromJsonSchema(schema as JsonArrowSchema)
+}
+
+function isFields(schema: unknown): schema is readonly Field[] {
+  return Array.isArray(schema)
+}

@@ -1,0 +1,167 @@
+import { type DataType, type Field, type Schema, Table, Type } from '@uwdata/flechette'
+import { CatalogError, invalid } from '../../errors.ts'
+import { Pace } from '../../scheduling/time-slice.ts'
+import { type AnyBatch, type AnyColumn, makeColumn } from '../batch.ts'
+import { checkColumns } from '../schema.ts'
+import { typeName } from '../type-name.ts'
+import { validateBatch } from '../validate.ts'
+import { type BodyContext, BodyReader, damaged } from './body.ts'
+import { loadDecompress } from './compression.ts'
+import { isArrowFile, readBlock, readFooter } from './file.ts'
+import { type PlacedMessage, readPlacedMessage } from './message.ts'
+
+export interface DecodeOptions {
+  /** Most bytes compressed buffers may take when decompressed. Default 2 GiB. */
+  readonly maxDecompressedBytes?: number
+}
+
+/**
+ * The table in the bytes of an Arrow IPC stream or file, its buffers viewed where they lie whenever they
+ * are aligned and not compressed: do not change the bytes afterwards.
+ *
+ * All of it is checked first. Bytes that are cut off or damaged are an `InvalidInput` error that says what
+ * is wrong and in which column; a schema without columns, or with a name twice, is a
+ * `TableSchemaValidationError`.
+ */
+export async function decodeArrow(bytes: Uint8Array, options: DecodeOptions = {}): Promise<Table> {
+  try {
+    return await decode(bytes, options.maxDecompressedBytes ?? 2 ** 31)
+  } catch (error) {
+    if (error instanceof CatalogError) throw error
+    throw invalid('The Arrow data is damaged and cannot be read. Write and send it again.', { cause: error })
+  }
+}
+
+async function decode(bytes: Uint8Array, limit: number): Promise<Table> {
+  if (bytes.length === 0) {
+    throw invalid(
+      'There are no Arrow bytes. Send an Arrow IPC stream or file; one with a schema alone will do.',
+    )
+  }
+  const { schema, messages } = isArrowFile(bytes) ? fileMessages(bytes) : streamMessages(bytes)
+  checkColumns(schema)
+  const codecs = new Set<'lz4' | 'zstd'>()
+  for (const { message } of messages) {
+    if (message.kind !== 'schema' && message.header.compression) codecs.add(message.header.compression)
+  }
+  const decompress = await loadDecompress(codecs, limit)
+  const dictionaries = new Map<number, AnyColumn>()
+  const context: BodyContext = { decompress, dictionary: (id) => dictionaries.get(id) }
+  const encoded = dictionaryTypes(schema.fields)
+  const columns: AnyBatch[][] = schema.fields.map(() => [])
+  const pace = new Pace(undefined)
+  for (const placed of messages) {
+    if (pace.due) await pace.rest()
+    if (placed.message.kind === 'records') readRecords(placed, schema.fields, context, columns)
+    if (placed.message.kind === 'dictionary') readDictionary(placed, encoded, context, dictionaries)
+  }
+  return new Table(
+    schema,
+    schema.fields.map((field, i) => makeColumn(field.type, columns[i]!)),
+  )
+}
+
+interface Messages {
+  readonly schema: Schema
+  readonly messages: readonly PlacedMessage[]
+}
+
+function streamMessages(bytes: Uint8Array): Messages {
+  const first = readPlacedMessage(bytes, 0)
+  if (first?.message.kind !== 'schema') {
+    throw invalid(
+      'These are no Arrow bytes: they do not begin with a schema. Send an Arrow IPC stream or file.',
+    )
+  }
+  const messages: PlacedMessage[] = []
+  for (let at = first.end; ; ) {
+    const next = readPlacedMessage(bytes, at)
+    if (next === undefined) return { schema: first.message.schema, messages }
+    if (next.message.kind !== 'schema') messages.push(next)
+    at = next.end
+  }
+}
+
+function fileMessages(bytes: Uint8Array): Messages {
+  const { schema, dictionaries, records } = readFooter(bytes)
+  // In the order they lie in, each record batch comes after the dictionaries it was written with.
+  const blocks = [...dictionaries, ...records].sort((a, b) => a.offset - b.offset)
+  return { schema, messages: blocks.map((block) => readBlock(bytes, block)) }
+}
+
+function readRecords(
+  { message, body }: PlacedMessage,
+  fields: readonly Field[],
+  context: BodyContext,
+  columns: AnyBatch[][],
+): void {
+  if (message.kind !== 'records') return
+  const { header } = message
+  checkBulk(header.length, body.length)
+  const reader = new BodyReader(header, body, context)
+  fields.forEach((field, i) => {
+    const batch = reader.read(field.type, field.name)
+    if (batch.length !== header.length) {
+      throw invalid(
+        `The Arrow data is damaged: column ${JSON.stringify(field.name)} has ${batch.length} rows in a batch of ` +
+          `${header.length}. Write and send it again.`,
+      )
+    }
+    validateBatch(batch, field.name)
+    columns[i]!.push(batch)
+  })
+}
+
+/** Columns of nulls or of runs cost no bytes, so a few of them may claim any number of rows. */
+function checkBulk(rows: number, bytes: number): void {
+  if (rows > 2 ** 26 && rows > bytes * 8) {
+    throw invalid(
+      `An Arrow record batch claims ${rows} rows in ${bytes} bytes. Send them in smaller batches.`,
+    )
+  }
+}
+
+function readDictionary(
+  { message, body }: PlacedMessage,
+  types: ReadonlyMap<number, { type: DataType; column: string }>,
+  context: BodyContext,
+  dictionaries: Map<number, AnyColumn>,
+): void {
+  if (message.kind !== 'dictionary') return
+  const { id, header, isDelta } = message
+  const known = types.get(id)
+  if (known === undefined) {
+    throw invalid(`The Arrow data holds dictionary ${id}, which no column has. Write and send it again.`)
+  }
+  checkBulk(header.length, body.length)
+  const { type, column } = known
+  const batch = new BodyReader(header, body, context).read(type, column)
+  validateBatch(batch, column)
+  const earlier = dictionaries.get(id)
+  if (isDelta && earlier === undefined) {
+    throw invalid(`Column ${JSON.stringify(column)} extends a dictionary that was never sent. Send it whole.`)
+  }
+  dictionaries.set(id, makeColumn(type, isDelta ? [...earlier!.data, batch] : [batch]))
+}
+
+/** The type of every dictionary's values, by id. */
+function dictionaryTypes(fields: readonly Field[]): Map<number, { type: DataType; column: string }> {
+  const types = new Map<number, { type: DataType; column: string }>()
+  const visit = (type: DataType, column: string): void => {
+    if (type.typeId === Type.Dictionary) {
+      const shared = types.get(type.id)
+      if (shared && typeName(shared.type) !== typeName(type.dictionary)) {
+        throw damaged(
+          column,
+          `shares a dictionary with column ${JSON.stringify(shared.column)} of another type`,
+        )
+      }
+      types.set(type.id, { type: type.dictionary, column })
+      visit(type.dictionary, column)
+    } else if ('children' in type) {
+      for (const field of type.children) visit(field.type, `${column}.${field.name}`)
+    }
+  }
+  for (const field of fields) visit(field.type, field.name)
+  return types
+}

@@ -1,0 +1,66 @@
+import { type Schema, Table, tableToIPC } from '@uwdata/flechette'
+import type { AnyBatch } from '../batch.ts'
+import { makeColumn } from '../batch.ts'
+import { nullBatch } from '../null-batch.ts'
+import { counter, prepareBatches } from './prepare.ts'
+
+/**
+ * The table as an Arrow IPC file or stream, in parts to be written one after the other: the buffers
+ * themselves are not copied. `columns` holds the batches of each column, cut at the same rows. Buffers
+ * begin at multiples of 8 bytes.
+ */
+export function encodeArrow(
+  schema: Schema,
+  columns: readonly (readonly AnyBatch[])[],
+  format: 'file' | 'stream' = 'file',
+): Uint8Array[] {
+  const nextId = counter()
+  const prepared = columns.map((batches, i) => {
+    const { type } = schema.fields[i]!
+    // The footer of a file names at least one batch, or arrow-rs does not read it.
+    return prepareBatches(
+      type,
+      batches.length > 0 || format !== 'file' ? batches : [nullBatch(type, 0)],
+      nextId,
+    )
+  })
+  const fields = schema.fields.map((field, i) => ({ ...field, type: prepared[i]!.type }))
+  const table = new Table(
+    { ...schema, fields },
+    prepared.map(({ type, batches }) => makeColumn(type, batches)),
+  )
+  const sink = new PartSink()
+  tableToIPC(table, { format, sink } as Parameters<typeof tableToIPC>[1])
+  return sink.parts
+}
+
+/** Collects what flechette's encoder writes. */
+class PartSink {
+  readonly parts: Uint8Array[] = []
+
+  write(bytes: Uint8Array): void {
+    if (bytes.length > 0) this.parts.push(bytes)
+  }
+
+  pad(count: number): void {
+    this.write(new Uint8Array(count))
+  }
+
+  finish(): null {
+    return null
+  }
+}
+
+/** The parts as one. */
+export function joinParts(parts: readonly Uint8Array[]): Uint8Array {
+  if (parts.length === 1) return parts[0]!
+  let size = 0
+  for (const part of parts) size += part.length
+  const bytes = new Uint8Array(size)
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}

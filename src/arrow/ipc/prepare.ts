@@ -1,0 +1,95 @@
+import { type DataType, type Field, Type } from '@uwdata/flechette'
+import { type AnyBatch, dictionaryOf, makeBatch, makeColumn, partsOf } from '../batch.ts'
+import { childFields, hasDictionary, type ValuesConstructor } from '../layout.ts'
+import { mergeDictionaries } from '../take/dictionary.ts'
+import { assemble, remap, wholeOf } from '../take/take.ts'
+
+/**
+ * The type with objects of its own for everything below a dictionary, as flechette's encoder needs: it tells
+ * dictionaries apart by the identity of their types, and looks for the children of a dictionary's values
+ * on the dictionary itself. `nextId` numbers dictionaries of a table without rows.
+ */
+export function prepareType(type: DataType, nextId: () => number = counter()): DataType {
+  if (!hasDictionary(type)) return type
+  if (type.typeId === Type.Dictionary) {
+    const dictionary = { ...prepareType(type.dictionary, nextId) }
+    const prepared = { ...type, id: nextId(), dictionary }
+    return (
+      childFields(dictionary).length > 0 ? { ...prepared, children: childFields(dictionary) } : prepared
+    ) as DataType
+  }
+  const children = childFields(type).map(
+    (field): Field => ({ ...field, type: prepareType(field.type, nextId) }),
+  )
+  return { ...type, children } as DataType
+}
+
+export function counter(): () => number {
+  let last = -1
+  return () => ++last
+}
+
+export interface Prepared {
+  readonly type: DataType
+  readonly batches: readonly AnyBatch[]
+}
+
+/**
+ * Batches that share one dictionary wherever a dictionary is, as an Arrow file has it. Where the merged
+ * dictionary has more entries than the indices can count, the indices are widened.
+ */
+export function prepareBatches(type: DataType, batches: readonly AnyBatch[], nextId = counter()): Prepared {
+  if (!hasDictionary(type)) return { type, batches }
+  return share(prepareType(type, nextId), batches)
+}
+
+function share(type: DataType, batches: readonly AnyBatch[]): Prepared {
+  if (!hasDictionary(type) || batches.length === 0) return { type, batches }
+  if (type.typeId === Type.Dictionary) return shareDictionary(type, batches)
+  const fields = childFields(type)
+  const children = fields.map((field, i) =>
+    share(
+      field.type,
+      batches.map((batch) => batch.children[i]!),
+    ),
+  )
+  const shared = {
+    ...type,
+    children: fields.map((field, i) => ({ ...field, type: children[i]!.type })),
+  } as DataType
+  return {
+    type: shared,
+    batches: batches.map((batch, b) =>
+      makeBatch(shared, { ...partsOf(batch), children: children.map(({ batches }) => batches[b]!) }),
+    ),
+  }
+}
+
+function shareDictionary(type: DataType & { typeId: -1 }, batches: readonly AnyBatch[]): Prepared {
+  const merged = mergeDictionaries(type.dictionary, batches.map(dictionaryOf))
+  // One batch: a file may hold more of them only as deltas, which not every reader takes.
+  const whole = assemble(type.dictionary, merged.dictionary.data.map(wholeOf))
+  const values = share(type.dictionary, [whole])
+  const { bitWidth, signed } = type.indices
+  const bits = bitWidth - (signed ? 1 : 0)
+  const wide = merged.moved.some(Boolean) && merged.dictionary.length > 2 ** bits
+  const indices = wide
+    ? { ...type.indices, bitWidth: 32 as const, signed: true, values: Int32Array }
+    : type.indices
+  const dictionaryType = { ...values.type }
+  const nested = childFields(dictionaryType)
+  const shared = {
+    ...type,
+    indices,
+    dictionary: dictionaryType,
+    ...(nested.length > 0 ? { children: nested } : {}),
+  } as DataType
+  const dictionary = makeColumn(dictionaryType, values.batches)
+  return {
+    type: shared,
+    batches: batches.map((batch, b) => {
+      const moved = remap(batch, merged.moved[b], wide ? (Int32Array as ValuesConstructor) : undefined)
+      return makeBatch(shared, { ...partsOf(moved), dictionary })
+    }),
+  }
+}

@@ -1,0 +1,40 @@
+import { Type } from '@uwdata/flechette'
+import { type AnyBatch, dictionaryOf, makeBatch, makeColumn, partsOf, type Values } from '../batch.ts'
+import { RunBuilder } from './runs.ts'
+import { assemble } from './take.ts'
+
+/**
+ * The batch with a dictionary of just the entries it uses, when it has far more: a few rows cut out of many
+ * would otherwise carry all of them along. Other batches come back as they are.
+ */
+export function compactDictionary(batch: AnyBatch): AnyBatch {
+  const { type } = batch
+  if (type.typeId !== Type.Dictionary) return batch
+  const dictionary = dictionaryOf(batch)
+  if (dictionary.length <= 2 * batch.length + 64) return batch
+  const indices = batch.values as Int32Array
+  const used = new Uint8Array(dictionary.length)
+  for (let i = 0; i < batch.length; i++) {
+    if (batch.nullCount === 0 || batch.isValid(i)) used[Number(indices[i])] = 1
+  }
+  const places = new Int32Array(dictionary.length)
+  let next = 0
+  let at = 0
+  const pieces = dictionary.data.map((entries) => {
+    const runs = new RunBuilder()
+    for (let i = 0; i < entries.length; i++, at++) {
+      if (used[at] === 0) continue
+      places[at] = next++
+      runs.add(i, i + 1)
+    }
+    return { batch: entries as AnyBatch, runs: runs.done() }
+  })
+  const values = new (type.indices.values as new (length: number) => Values)(batch.length)
+  const big = values instanceof BigInt64Array || values instanceof BigUint64Array
+  for (let i = 0; i < batch.length; i++) {
+    const place = places[Number(indices[i])] ?? 0
+    values[i] = (big ? BigInt(place) : place) as never
+  }
+  const entries = makeColumn(type.dictionary, [assemble(type.dictionary, pieces)])
+  return makeBatch(type, { ...partsOf(batch), values, dictionary: entries })
+}

@@ -1,0 +1,75 @@
+import type { DataType } from '@uwdata/flechette'
+import { type AnyBatch, type AnyColumn, makeColumn } from '../batch.ts'
+import { layoutOf } from '../layout.ts'
+import { assemble, type Piece } from './take.ts'
+
+/** One dictionary for several, and where each entry of the old ones lies in it (absent: where it did). */
+export interface MergedDictionary {
+  readonly dictionary: AnyColumn
+  readonly moved: readonly (Int32Array | undefined)[]
+}
+
+/**
+ * Merges dictionaries of one type. Entries keep their order, and equal ones of plain types become one. A
+ * dictionary that goes on where another one ends (an Arrow delta) is taken as it is.
+ */
+export function mergeDictionaries(type: DataType, dictionaries: readonly AnyColumn[]): MergedDictionary {
+  let longest = dictionaries[0]!
+  for (const one of dictionaries) if (one.data.length > longest.data.length) longest = one
+  if (dictionaries.every((one) => one.data.every((batch, i) => batch === longest.data[i]))) {
+    return { dictionary: longest, moved: dictionaries.map(() => undefined) }
+  }
+  const places = new Map<unknown, number>()
+  const pieces: Piece[] = []
+  const done = new Map<AnyColumn, Int32Array>()
+  let length = 0
+  const moved = dictionaries.map((one) => {
+    const known = done.get(one)
+    if (known) return known
+    const target = new Int32Array(one.length)
+    let at = 0
+    for (const batch of one.data) {
+      const fresh: number[] = []
+      for (let i = 0; i < batch.length; i++, at++) {
+        const key = keyAt(batch, i)
+        const place = key === undefined ? undefined : places.get(key)
+        if (place !== undefined) {
+          target[at] = place
+          continue
+        }
+        if (key !== undefined) places.set(key, length)
+        target[at] = length++
+        if (fresh.at(-1) === i) fresh[fresh.length - 1] = i + 1
+        else fresh.push(i, i + 1)
+      }
+      if (fresh.length > 0) pieces.push({ batch, runs: fresh })
+    }
+    done.set(one, target)
+    return target
+  })
+  return { dictionary: makeColumn(type, [assemble(type, pieces)]), moved }
+}
+
+/** What an entry is recognised by in a Map; undefined for nested values, which are not compared. */
+function keyAt(batch: AnyBatch, row: number): unknown {
+  if (batch.nullCount > 0 && !batch.isValid(row)) return null
+  const layout = layoutOf(batch.type)
+  if (layout.kind === 'fixed' && layout.bytes === layout.array.BYTES_PER_ELEMENT) {
+    const value = batch.values[row]
+    // A Map takes -0 for 0.
+    return Object.is(value, -0) ? minusZero : value
+  }
+  const value = batch.at(row)
+  if (value instanceof Uint8Array) {
+    return `b${Buffer.from(value.buffer, value.byteOffset, value.length).toString('latin1')}`
+  }
+  if (typeof value === 'string') return `s${value}`
+  return value === null || typeof value === 'boolean' || typeof value === 'bigint' ? value : undefined
+}
+
+const minusZero = Symbol('-0')
+
+/** Thrown when a merged dictionary has more entries than its type of index can count. */
+export class DictionaryFull extends RangeError {
+  override readonly name = 'DictionaryFull'
+}

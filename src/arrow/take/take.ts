@@ -1,0 +1,289 @@
+import { type DataType, Type } from '@uwdata/flechette'
+import {
+  type AnyBatch,
+  type BatchParts,
+  dictionaryOf,
+  emptyBytes,
+  makeBatch,
+  makeColumn,
+  type Offsets,
+  type Values,
+} from '../batch.ts'
+import { copyBits, countBits, fillBits } from '../bits.ts'
+import { type Layout, layoutOf } from '../layout.ts'
+import { DictionaryFull, mergeDictionaries } from './dictionary.ts'
+import { takeListViews } from './list-views.ts'
+import { RunBuilder } from './runs.ts'
+import { takeRunEnds, takeUnion } from './special.ts'
+import { takeViews } from './views.ts'
+
+/** Rows of one batch: runs of them, each from `runs[2i]` up to but not including `runs[2i + 1]`. */
+export interface Piece {
+  readonly batch: AnyBatch
+  readonly runs: ArrayLike<number>
+}
+
+/** All rows of a batch. */
+export function wholeOf(batch: AnyBatch): Piece {
+  return { batch, runs: [0, batch.length] }
+}
+
+/** Rows of a batch from `start` up to `end`. */
+export function sliceBatch(batch: AnyBatch, start: number, end: number): AnyBatch {
+  return assemble(batch.type, [{ batch, runs: [start, end] }])
+}
+
+/**
+ * One batch of the pieces' rows, in the order given, of any Arrow type. Buffers are shared with the pieces
+ * where that costs nothing, so a whole batch comes back as it is and a slice of a fixed-width one copies
+ * nothing. Throws `DictionaryFull` when the pieces' dictionaries do not fit into one.
+ */
+export function assemble(type: DataType, pieces: readonly Piece[]): AnyBatch {
+  const only = pieces.length === 1 ? pieces[0] : undefined
+  if (only?.runs.length === 2 && only.runs[0] === 0 && only.runs[1] === only.batch.length) {
+    return only.batch
+  }
+  let length = 0
+  for (const { runs } of pieces) for (let i = 0; i < runs.length; i += 2) length += runs[i + 1]! - runs[i]!
+  const layout = layoutOf(type)
+  const parts = takeParts(type, layout, pieces, length)
+  const hasValidity = layout.kind !== 'null' && layout.kind !== 'union' && layout.kind !== 'runEnds'
+  const nulls = hasValidity ? takeValidity(pieces, length) : undefined
+  return makeBatch(type, { length, ...nulls, ...parts })
+}
+
+function takeParts(
+  type: DataType,
+  layout: Layout,
+  pieces: readonly Piece[],
+  length: number,
+): Partial<BatchParts> {
+  switch (layout.kind) {
+    case 'null':
+      return { nullCount: length }
+    case 'bits':
+      return { values: takeBits(pieces, (batch) => batch.values as Uint8Array, length) }
+    case 'fixed': {
+      const values = (batch: AnyBatch) => batch.values as Values
+      return {
+        values: takeFixed(
+          pieces,
+          layout.bytes / layout.array.BYTES_PER_ELEMENT,
+          layout.array,
+          length,
+          values,
+        ),
+      }
+    }
+    case 'bytes':
+      return takeBytes(pieces, length, layout.offsets)
+    case 'views':
+      return takeViews(pieces, length)
+    case 'list': {
+      const { offsets, runs } = takeOffsets(pieces, length, layout.offsets)
+      return { offsets, children: [takeChild(type, 0, pieces, runs)] }
+    }
+    case 'listView':
+      return takeListViews(type, pieces, length, layout.offsets)
+    case 'fixedList': {
+      const runs = pieces.map((piece) => Array.from(piece.runs, (row) => row * layout.stride))
+      return { children: [takeChild(type, 0, pieces, runs)] }
+    }
+    case 'struct': {
+      const runs = pieces.map((piece) => piece.runs)
+      const children = type.typeId === Type.Struct ? type.children : []
+      return { children: children.map((_, i) => takeChild(type, i, pieces, runs)) }
+    }
+    case 'dictionary':
+      return takeDictionary(type, pieces, layout, length)
+    case 'union':
+      return takeUnion(type, pieces, length, layout.dense)
+    case 'runEnds':
+      return takeRunEnds(type, pieces, length)
+  }
+}
+
+/** The child `index` of the pieces' batches, gathered by the runs given for each piece. */
+export function takeChild(
+  type: DataType,
+  index: number,
+  pieces: readonly Piece[],
+  runs: readonly ArrayLike<number>[],
+): AnyBatch {
+  const fields = 'children' in type ? type.children : []
+  return assemble(
+    fields[index]!.type,
+    pieces.map(({ batch }, i) => ({ batch: batch.children[index]!, runs: runs[i]! })),
+  )
+}
+
+function takeValidity(pieces: readonly Piece[], length: number): { validity: Uint8Array; nullCount: number } {
+  if (pieces.every(({ batch }) => batch.nullCount === 0)) return { validity: emptyBytes, nullCount: 0 }
+  const validity = takeBits(
+    pieces,
+    ({ validity, nullCount }) => (nullCount > 0 ? validity : undefined),
+    length,
+  )
+  const nullCount = length - countBits(validity, length)
+  return nullCount === 0 ? { validity: emptyBytes, nullCount } : { validity, nullCount }
+}
+
+/** Gathers bits; where a batch has no buffer its bits are all set. */
+function takeBits(
+  pieces: readonly Piece[],
+  bits: (batch: AnyBatch) => Uint8Array | undefined,
+  length: number,
+): Uint8Array {
+  const only = pieces.length === 1 && pieces[0]!.runs.length === 2 ? pieces[0]! : undefined
+  const shared = only && (only.runs[0]! & 7) === 0 ? bits(only.batch) : undefined
+  if (only && shared) return shared.subarray(only.runs[0]! >> 3, Math.ceil(only.runs[1]! / 8))
+  const target = new Uint8Array(Math.ceil(length / 8))
+  let to = 0
+  for (const { batch, runs } of pieces) {
+    const source = bits(batch)
+    for (let i = 0; i < runs.length; i += 2) {
+      const from = runs[i]!
+      const count = runs[i + 1]! - from
+      if (source) copyBits(source, from, target, to, count)
+      else fillBits(target, to, count)
+      to += count
+    }
+  }
+  return target
+}
+
+/** Gathers values of `width` elements each. */
+export function takeFixed<T extends Values>(
+  pieces: readonly Piece[],
+  width: number,
+  array: new (length: number) => Values,
+  length: number,
+  valuesOf: (batch: AnyBatch) => T,
+): T {
+  if (pieces.length === 1 && pieces[0]!.runs.length === 2) {
+    const { batch, runs } = pieces[0]!
+    return valuesOf(batch).subarray(runs[0]! * width, runs[1]! * width) as T
+  }
+  const target = new array(length * width) as Int32Array
+  let to = 0
+  for (const { batch, runs } of pieces) {
+    const source = valuesOf(batch) as Int32Array
+    for (let i = 0; i < runs.length; i += 2) {
+      const end = runs[i + 1]! * width
+      let from = runs[i]! * width
+      if (end - from > 32) {
+        target.set(source.subarray(from, end), to)
+        to += end - from
+      } else {
+        while (from < end) target[to++] = source[from++]!
+      }
+    }
+  }
+  return target as unknown as T
+}
+
+/** Offsets that begin at 0, and the runs of values they stood for in each piece. */
+function takeOffsets(
+  pieces: readonly Piece[],
+  length: number,
+  array: typeof Int32Array | typeof BigInt64Array,
+): { offsets: Offsets; runs: ArrayLike<number>[] } {
+  const offsets = new array(length + 1)
+  let at = 0
+  let row = 0
+  const all = pieces.map(({ batch, runs }) => {
+    const source = batch.offsets
+    const values = new RunBuilder()
+    for (let i = 0; i < runs.length; i += 2) {
+      const start = runs[i]!
+      const end = runs[i + 1]!
+      if (end <= start) continue
+      shiftOffsets(source, start, end, offsets, row, at)
+      row += end - start
+      const first = Number(source[start])
+      const last = Number(source[end])
+      at += last - first
+      values.add(first, last)
+    }
+    return values.done()
+  })
+  if (array === Int32Array && at > 2 ** 31 - 1) throw new RangeError(`${at} values do not fit 32-bit offsets`)
+  return { offsets, runs: all }
+}
+
+/** Writes the ends of rows `start` to `end`, so that the first of them begins at `at`. */
+function shiftOffsets(
+  source: Offsets,
+  start: number,
+  end: number,
+  target: Offsets,
+  row: number,
+  at: number,
+): void {
+  let to = row
+  if (source instanceof Int32Array && target instanceof Int32Array) {
+    const shift = at - source[start]!
+    for (let r = start; r < end; r++) target[++to] = source[r + 1]! + shift
+  } else if (source instanceof BigInt64Array && target instanceof BigInt64Array) {
+    const shift = BigInt(at) - source[start]!
+    for (let r = start; r < end; r++) target[++to] = source[r + 1]! + shift
+  }
+}
+
+function takeBytes(
+  pieces: readonly Piece[],
+  length: number,
+  array: typeof Int32Array | typeof BigInt64Array,
+) {
+  const { offsets, runs } = takeOffsets(pieces, length, array)
+  const byteRuns = pieces.map(({ batch }, i) => ({ batch, runs: runs[i]! }))
+  const size = Number(offsets[length])
+  return { offsets, values: takeFixed(byteRuns, 1, Uint8Array, size, (batch) => batch.values as Uint8Array) }
+}
+
+function takeDictionary(
+  type: DataType,
+  pieces: readonly Piece[],
+  layout: Layout & { kind: 'dictionary' },
+  length: number,
+): Partial<BatchParts> {
+  if (type.typeId !== Type.Dictionary) throw new TypeError('no dictionary type')
+  const { dictionary, moved } =
+    pieces.length > 0
+      ? mergeDictionaries(
+          type.dictionary,
+          pieces.map(({ batch }) => dictionaryOf(batch)),
+        )
+      : { dictionary: makeColumn(type.dictionary, [assemble(type.dictionary, [])]), moved: [] }
+  const bits = type.indices.bitWidth - (type.indices.signed ? 1 : 0)
+  if (moved.some(Boolean) && dictionary.length > 2 ** bits)
+    throw new DictionaryFull(`${dictionary.length} entries, ${bits} bits`)
+  const remapped = pieces.map((piece, i) => ({ ...piece, batch: remap(piece.batch, moved[i]) }))
+  const values = takeFixed(remapped, 1, layout.array, length, (batch) => batch.values as Values)
+  return { values, dictionary }
+}
+
+/** The batch with its indices changed to where the entries were moved to. */
+export function remap(
+  batch: AnyBatch,
+  moved: Int32Array | undefined,
+  array?: new (length: number) => Values,
+): AnyBatch {
+  if (moved === undefined && array === undefined) return batch
+  const source = batch.values as Int32Array
+  const values = new (array ?? (source.constructor as new (length: number) => Values))(batch.length)
+  const big = values instanceof BigInt64Array || values instanceof BigUint64Array
+  for (let i = 0; i < batch.length; i++) {
+    const index = Number(source[i])
+    // A null row may hold any index.
+    const place = moved === undefined ? index : (moved[index] ?? 0)
+    values[i] = big ? (BigInt(place) as never) : place
+  }
+  return makeBatch(batch.type, {
+    length: batch.length,
+    nullCount: batch.nullCount,
+    validity: batch.validity,
+    values,
+    dictionary: dictionaryOf(batch),
+  })
+}

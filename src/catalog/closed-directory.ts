@@ -1,0 +1,75 @@
+import type { RestoreOptions, RestoreReport } from '../maintenance/backup/restore.ts'
+import type { ImportOptions, ImportReport } from '../maintenance/plain-files/import.ts'
+import type { VerifyOptions, VerifyReport } from '../maintenance/verify/report.ts'
+import type { Catalog } from './handle.ts'
+import { openCatalog } from './open.ts'
+
+/*
+ * Upkeep of catalogs that are not open, because nobody dares to open them or they are to be replaced.
+ */
+
+/**
+ * As `verify` of an open catalog, for the directory of one. Its store file is looked at before it is opened:
+ * where that is damaged, the report says so and nothing is opened, so that it cannot bring the process down.
+ *
+ * ```ts
+ * const { ok, findings } = await verifyCatalog('./catalog')
+ * ```
+ */
+export async function verifyCatalog(given: string, options: VerifyOptions = {}): Promise<VerifyReport> {
+  const { folderPath } = await import('../maintenance/folders.ts')
+  const directory = folderPath(given)
+  const { inspectLmdbStore } = await import('../store/lmdb/index.ts')
+  const { damagedStore } = await import('../maintenance/verify/verify.ts')
+  options.onProgress?.({ step: 'store', records: 0, objects: 0, bytes: 0 })
+  const inspection = await inspectLmdbStore(directory, { signal: options.signal })
+  const { moved, records } = inspection
+  const isBare = records === 0
+  if (!moved && (inspection.damage.length > 0 || isBare)) {
+    const damage = isBare && inspection.damage.length === 0 ? ['it holds no records'] : inspection.damage
+    return damagedStore(directory, { ...inspection, damage }, options)
+  }
+  await using catalog = await openCatalog(directory)
+  return await catalog.verify({ ...options, store: moved })
+}
+
+/**
+ * Brings a backup back as the catalog of a directory: verifies it, and copies it as a whole or not at all. The
+ * directory must not be there yet, or `replace` must be given; what was there is kept beside it then. Close the
+ * catalog that is replaced wherever it is open. `InvalidTableState` when the backup has problems.
+ *
+ * ```ts
+ * await restoreCatalog('./copy', './catalog', { replace: true })
+ * ```
+ */
+export async function restoreCatalog(
+  copy: string,
+  target: string,
+  options: RestoreOptions = {},
+): Promise<RestoreReport> {
+  const { asideOf, requireSound } = await import('../maintenance/backup/restore.ts')
+  const { folderPath } = await import('../maintenance/folders.ts')
+  const { signal, links, onProgress } = options
+  const directory = folderPath(target)
+  requireSound(copy, await verifyCatalog(copy, { signal }))
+  await using source = await openCatalog(copy)
+  // What is there stays until the copy is whole: whoever is killed meanwhile leaves it as it was.
+  const aside = await asideOf(directory, options)
+  const work = { signal, links, onProgress, aside }
+  const report = await source.backup(directory, work)
+  return aside === undefined ? report : { ...report, replaced: aside }
+}
+
+/**
+ * Brings the latest rows of an export into any catalog, also one behind a server: namespaces as far as they are
+ * missing, and each table with its properties as a new one. Versions, tags and branches stay behind; `importFrom`
+ * of a catalog that is here brings those, too. An error tells how many tables were imported before.
+ */
+export async function importTables(
+  catalog: Catalog,
+  folder: string,
+  options: ImportOptions = {},
+): Promise<ImportReport> {
+  const tables = await import('../maintenance/plain-files/import-tables.ts')
+  return tables.importTables(catalog, folder, options)
+}

@@ -1,0 +1,67 @@
+import type { Content } from '../content/content.ts'
+import type { Places } from '../locations/locations.ts'
+import type { Identity } from '../model/fields.ts'
+import type { Identifier } from '../model/identifier.ts'
+import type { AuthorizeHook } from '../operations/framework/run.ts'
+import type { Background } from '../rows/background.ts'
+import type { Slots } from '../scheduling/queues.ts'
+import type { CatalogRecord } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
+import type { TableEngine } from '../table/index.ts'
+
+/** Everything an operation works with: the insides of an open catalog. */
+export interface Core {
+  readonly store: Store
+  readonly catalog: CatalogRecord
+  /** Where the content of tables lies. */
+  readonly places: Places
+  /** The engine that reads and writes rows in a content; loaded when first asked for. */
+  readonly engine: (content: Content) => Promise<TableEngine>
+  /** Ends what engines keep running: their worker threads. */
+  readonly closeEngines: () => Promise<void>
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** A new internal id, later ones sorting after earlier ones. */
+  readonly newId: () => string
+  readonly settings: Settings
+  /** Work on rows under way in this process, by transaction id: calling it stops the work. */
+  readonly running: Map<string, () => void>
+  /** Runs work under one key one after the other. */
+  readonly inTurn: <T>(key: string, work: () => Promise<T>) => Promise<T>
+  /** How much work on rows runs at once. */
+  readonly slots: Slots
+  /** Optimizes tables by itself, if the catalog is to. */
+  readonly background?: Background
+  /** Counts changes, so that old transaction records are cleared now and then. */
+  readonly changes: { count: number }
+}
+
+export interface Settings {
+  /** Tells clients to keep table versions through the catalog. */
+  readonly managedVersioning: boolean
+  /** Asked for what a client needs to reach a table's location. */
+  readonly storageOptions: StorageOptionsHook | undefined
+  /** Asked whether an operation may run. */
+  readonly authorize: AuthorizeHook | undefined
+  /** The URL, without a slash at its end, below which locations of new tables are chosen; else the own root. */
+  readonly tableRoot: string | undefined
+  /** Most bytes of rows in one request. */
+  readonly arrowBytes: number
+  /** How long the record of a finished transaction is kept, in milliseconds. */
+  readonly transactionAge: number
+  /** How many transaction records are kept. */
+  readonly transactionCount: number
+}
+
+/**
+ * Answers with the options and credentials that let a client read or write at `location`, such as a
+ * short-lived token; undefined when there are none.
+ */
+export type StorageOptionsHook = (
+  location: string,
+  request: {
+    readonly id: Identifier
+    readonly identity?: Identity | undefined
+    readonly context?: Readonly<Record<string, string>> | undefined
+  },
+) => Promise<Readonly<Record<string, string>> | undefined> | Readonly<Record<string, string>> | undefined

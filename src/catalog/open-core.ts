@@ -1,0 +1,207 @@
+import { randomBytes } from 'node:crypto'
+import { availableParallelism } from 'node:os'
+import type { Content } from '../content/content.ts'
+import { CatalogError, invalid } from '../errors.ts'
+import type { ContentRoot } from '../locations/locations.ts'
+import { idSource } from '../model/ids.ts'
+import type { OptionNames } from '../model/options.ts'
+import type { AuthorizeHook } from '../operations/framework/run.ts'
+import { type BackgroundOptimize, background } from '../rows/background.ts'
+import { slots, turns } from '../scheduling/queues.ts'
+import { type CatalogRecord, catalogFormat, keys } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
+import type { TableEngine } from '../table/index.ts'
+import { markInterval } from '../transactions/retention.ts'
+import type { Core, Settings, StorageOptionsHook } from './core.ts'
+
+/** How a catalog behaves; everything has a default. */
+export interface CatalogOptions {
+  /** Asked before every operation whether it may run. Default: everything may. */
+  readonly authorize?: AuthorizeHook
+  /** Gives clients what they need to reach a table's location, when they ask for it. Default: nothing. */
+  readonly storageOptions?: StorageOptionsHook
+  /** Tells clients to keep table versions through the catalog. Default: false. */
+  readonly managedVersioning?: boolean
+  /**
+   * Folders, besides the catalog's own, in which `file:` locations are read, written and removed. A `file:`
+   * location elsewhere is kept as a name only. Default: none.
+   */
+  readonly locationRoots?: readonly string[]
+  /**
+   * The URL below which the catalog chooses locations for new tables; those there are stay where they are.
+   * Default: its own root. Below a URL that is neither within the catalog's root nor within `locationRoots`,
+   * tables can be declared, for clients that write there, and not created with rows.
+   */
+  readonly tableRoot?: string
+  /** How long the record of a transaction is kept, in milliseconds. Default: 7 days. */
+  readonly transactionAge?: number
+  /** About how many records of transactions are kept. Default: 100,000. */
+  readonly transactionCount?: number
+  /** Most bytes of rows in one request. Default: 256 MiB. */
+  readonly arrowBytes?: number
+  /** Bytes of table content kept decoded in memory. Default: 256 MiB. */
+  readonly cacheBytes?: number
+  /**
+   * Worker threads that scan tables of several million rows on disk, so that other work goes on meanwhile. They
+   * are started once scans have taken as long as that takes, and share in `cacheBytes`; 0 scans in slices on the
+   * main thread. Default: one for each processor, 4 at most, and none on a machine with only one.
+   */
+  readonly threads?: number
+  /** How many operations change rows at the same time; others are Queued. Default: 16. */
+  readonly concurrency?: number
+  /**
+   * Whether tables that change much are optimized by themselves, as `optimizeTable` does: `'background'` looks
+   * at a table every 64 versions and merges its small fragments while others go on reading and writing. It
+   * leaves alone large fragments that little would be added to. Default: `'off'`.
+   */
+  readonly optimize?: 'off' | 'background' | BackgroundOptimize
+  /** Told of errors in work that nobody waits for. Default: a process warning. */
+  readonly onError?: (error: unknown) => void
+  /** Tells the time in milliseconds since the epoch. Default: the system's clock. */
+  readonly now?: () => number
+  /** Makes internal ids and transaction ids, later ones sorting after earlier ones. Default: ULIDs. */
+  readonly newId?: () => string
+}
+
+export const catalogOptionNames: OptionNames<CatalogOptions> = {
+  authorize: true,
+  storageOptions: true,
+  managedVersioning: true,
+  locationRoots: true,
+  tableRoot: true,
+  transactionAge: true,
+  transactionCount: true,
+  arrowBytes: true,
+  cacheBytes: true,
+  threads: true,
+  concurrency: true,
+  optimize: true,
+  onError: true,
+  now: true,
+  newId: true,
+}
+
+const day = 24 * 60 * 60 * 1000
+
+/** Opens the insides of a catalog over a store and its content roots, the catalog's own root first. */
+export async function openCore(
+  store: Store,
+  roots: (catalog: CatalogRecord) => readonly ContentRoot[] | Promise<readonly ContentRoot[]>,
+  options: CatalogOptions,
+): Promise<Core> {
+  const now = options.now ?? Date.now
+  const catalog = await openRecord(store, now)
+  return makeCore(store, catalog, await roots(catalog), options)
+}
+
+/** Joins the parts of an open catalog. */
+export function makeCore(
+  store: Store,
+  catalog: CatalogRecord,
+  roots: readonly ContentRoot[],
+  options: CatalogOptions,
+): Core {
+  const now = options.now ?? Date.now
+  const settings = settingsOf(options)
+  const core: Core = {
+    store,
+    catalog,
+    places: { roots },
+    ...engines(options, now),
+    now,
+    newId: options.newId ?? idSource(now),
+    settings,
+    running: new Map(),
+    inTurn: turns(),
+    slots: slots(options.concurrency ?? 16),
+    // Begins anywhere, so that many short-lived processes leave as many marks as they should.
+    changes: { count: Math.floor(Math.random() * markInterval(settings.transactionCount)) },
+  }
+  const { optimize = 'off', onError = warn } = options
+  if (optimize === 'off') return core
+  return { ...core, background: background(core, optimize === 'background' ? {} : optimize, onError) }
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error))
+}
+
+function settingsOf(options: CatalogOptions): Settings {
+  return {
+    managedVersioning: options.managedVersioning ?? false,
+    storageOptions: options.storageOptions,
+    authorize: options.authorize,
+    tableRoot: options.tableRoot?.replace(/\/+$/, ''),
+    arrowBytes: options.arrowBytes ?? 256 * 1024 * 1024,
+    transactionAge: options.transactionAge ?? 7 * day,
+    transactionCount: options.transactionCount ?? 100_000,
+  }
+}
+
+/** Reads the catalog's own record, or writes it when the store is new. */
+async function openRecord(store: Store, now: () => number): Promise<CatalogRecord> {
+  const found =
+    (await store.read((reader) => reader.get<CatalogRecord>(keys.catalog))) ??
+    (await createRecord(store, now))
+  if (found.v !== catalogFormat) {
+    const [which, way] =
+      found.v > catalogFormat
+        ? ['a newer', 'Open it with that release.']
+        : ['an older', 'Export it with that release, and import it with this one.']
+    throw new CatalogError(
+      'Unsupported',
+      `This catalog has format ${found.v}, written by ${which} release; this one knows format ${catalogFormat}. ${way}`,
+    )
+  }
+  return found
+}
+
+function createRecord(store: Store, now: () => number): Promise<CatalogRecord> {
+  const record: CatalogRecord = {
+    v: catalogFormat,
+    id: randomBytes(8).toString('hex'),
+    secret: randomBytes(16).toString('hex'),
+    created_at: now(),
+  }
+  return store.write((writer) => {
+    // Another process may have created the catalog since.
+    const existing = writer.get<CatalogRecord>(keys.catalog)
+    if (existing) return existing
+    writer.put(keys.catalog, record)
+    return record
+  })
+}
+
+/** Makes the engine of a content when it is first asked for: catalogs that read no rows load none. */
+function engines(
+  { cacheBytes, newId, threads = defaultThreads() }: CatalogOptions,
+  now: () => number,
+): Pick<Core, 'engine' | 'closeEngines'> {
+  if (!Number.isInteger(threads) || threads < 0 || threads > mostThreads) {
+    throw invalid(`The option threads is ${threads}. Give a whole number from 0 to ${mostThreads}.`)
+  }
+  const made = new Map<Content, Promise<TableEngine>>()
+  return {
+    engine(content) {
+      let engine = made.get(content)
+      if (engine === undefined) {
+        engine = import('../table/index.ts').then(({ tableEngine, namesFrom }) =>
+          // Whoever gives the ids wants answers to be the same again, and versions tell the names of objects.
+          tableEngine({ content, cacheBytes, threads, now, newName: newId && namesFrom(now, newId) }),
+        )
+        made.set(content, engine)
+      }
+      return engine
+    },
+    async closeEngines() {
+      await Promise.all(Array.from(made.values(), async (engine) => (await engine).close()))
+    },
+  }
+}
+
+const mostThreads = 64
+
+function defaultThreads(): number {
+  const processors = availableParallelism()
+  return processors > 1 ? Math.min(processors, 4) : 0
+}

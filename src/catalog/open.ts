@@ -1,0 +1,277 @@
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ClientOptions } from '../client.ts'
+import type { Content } from '../content/content.ts'
+import type { MemoryContent } from '../content/memory/index.ts'
+import { CatalogError, invalid } from '../errors.ts'
+import { type ContentRoot, folderUrl } from '../locations/locations.ts'
+import type { BackupOptions, BackupReport } from '../maintenance/backup/backup.ts'
+import type { ExportOptions, ExportReport } from '../maintenance/plain-files/export.ts'
+import type { ImportOptions, ImportReport } from '../maintenance/plain-files/import.ts'
+import { type VacuumOptions, type VacuumReport, vacuum } from '../maintenance/vacuum.ts'
+import type { VerifyOptions, VerifyReport } from '../maintenance/verify/report.ts'
+import { requireKnown } from '../model/options.ts'
+import { runKeeping } from '../operations/framework/run-cached.ts'
+import type { MemoryStore, MemorySnapshot as StoreSnapshot } from '../store/memory/index.ts'
+import type { CatalogRecord } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
+import type { Core } from './core.ts'
+import { type Backing, type Catalog, createHandle } from './handle.ts'
+import { type CatalogOptions, catalogOptionNames, makeCore, openCore } from './open-core.ts'
+
+/** A catalog that is in this process, or on this machine's disk. */
+export interface LocalCatalog extends Catalog {
+  /**
+   * Removes content that nothing reaches any more: what a crash, a lost race or a deleted version left
+   * behind. Safe while others read and write.
+   */
+  vacuum(options?: VacuumOptions): Promise<VacuumReport>
+
+  /**
+   * Looks at everything the catalog holds (the file of the store, every record, every object that a version
+   * needs, down to the last bit) and reports what is wrong, by name and place. Writes nothing, takes as much
+   * memory as the largest table has objects, and may run while others read and write: what they give up
+   * meanwhile is no problem. What is damaged is reported, not thrown.
+   *
+   * ```ts
+   * const { ok, findings } = await catalog.verify()
+   * ```
+   */
+  verify(options?: VerifyOptions): Promise<VerifyReport>
+
+  /**
+   * Copies the catalog into a folder that is not there yet, while others read and write: the copy is the
+   * catalog as it was at one moment, and every batch is in it whole or not at all. The folder appears when all
+   * is on disk. `openCatalog` opens it, and `restoreCatalog` brings it back.
+   *
+   * Content outside of the catalog's directory (`locationRoots`, other schemes) is not copied but told of as
+   * `outside`; its records are. Catalogs in a directory only, `Unsupported` for others. `InvalidTableState`
+   * names a file that is missing.
+   */
+  backup(target: string, options?: BackupOptions): Promise<BackupReport>
+
+  /**
+   * Writes the catalog, as it is at one moment, as plain files into a folder that is not there yet: a folder for
+   * each namespace and table, JSON that tells what they are, and the latest rows of each table as Arrow IPC files
+   * that other tools read. With `history`, the rows of every version of every branch, so that `importFrom` brings
+   * those back, with tags and branches. Folders are named as safely as any file system asks; the JSON has the
+   * true names. Rows that lie out of reach or are another engine's are not exported: `withoutRows` names them.
+   */
+  exportTo(folder: string, options?: ExportOptions): Promise<ExportReport>
+
+  /**
+   * Brings an export into this catalog, all of it in one change or nothing: namespaces as far as they are
+   * missing, and tables with their properties and those versions, tags and branches that have rows in the export.
+   * `TableAlreadyExists` names a table that is in the way.
+   */
+  importFrom(folder: string, options?: ImportOptions): Promise<ImportReport>
+}
+
+/** A catalog that lives in memory. Copying one costs the same however much it holds. */
+export interface MemoryCatalog extends LocalCatalog {
+  /** A catalog of its own that begins with what this one holds now. */
+  fork(): MemoryCatalog
+  /** What the catalog holds now, to be put back later. */
+  snapshot(): MemorySnapshot
+  /** Puts back what the catalog held when the snapshot was taken. */
+  restore(snapshot: MemorySnapshot): void
+}
+
+/** What a memory catalog held at one moment. */
+export interface MemorySnapshot {
+  readonly store: StoreSnapshot
+  readonly content: MemoryContent
+}
+
+/** A catalog over a store and a content of your own. */
+export interface CustomCatalogOptions extends CatalogOptions {
+  readonly store: Store
+  readonly content: Content
+  /** The URL that tables' locations begin with. Default: `catalog://` and the catalog's id. */
+  readonly root?: string
+}
+
+/**
+ * Opens a catalog: `'memory:'` for one in memory, a directory (a path or a `file:` URL) for one on disk, which
+ * is created when it is missing, the URL of a server (as `connect` of `tabularium/client` does), or your own
+ * store and content.
+ *
+ * A catalog on disk may be open in several processes at once. What an operation acknowledged survives the end
+ * of the process and of the machine.
+ *
+ * ```ts
+ * await using catalog = await openCatalog('./catalog')
+ * await catalog.createNamespace({ id: ['prod'] })
+ * ```
+ */
+export async function openCatalog(location: 'memory:', options?: CatalogOptions): Promise<MemoryCatalog>
+export async function openCatalog(
+  location: `http://${string}` | `https://${string}`,
+  options?: ClientOptions,
+): Promise<Catalog>
+export async function openCatalog(location: string | URL, options?: CatalogOptions): Promise<LocalCatalog>
+export async function openCatalog(options: CustomCatalogOptions): Promise<LocalCatalog>
+export async function openCatalog(
+  location: string | URL | CustomCatalogOptions,
+  options: CatalogOptions & ClientOptions = {},
+): Promise<Catalog> {
+  if (location instanceof URL) return openCatalog(location.href, options)
+  if (typeof location === 'string' && /^https?:/i.test(location)) return openRemote(location, options)
+  if (typeof location === 'object' && location !== null) return openCustom(location)
+  requireKnown('openCatalog', options, catalogOptionNames)
+  if (location === 'memory:') return openMemory(options)
+  if (typeof location !== 'string' || location === '' || /^(?!file:)[a-z][a-z0-9+.-]+:/i.test(location)) {
+    throw invalid(
+      `openCatalog cannot open ${JSON.stringify(location)}. Give 'memory:', the path of a directory, the URL of a server, or { store, content }.`,
+    )
+  }
+  return openDirectory(/^file:/i.test(location) ? fileURLToPath(location) : location, options)
+}
+
+/** A catalog behind a server; there, its upkeep is the server's affair. */
+async function openRemote(url: string, options: ClientOptions): Promise<LocalCatalog> {
+  const { connect } = await import('../client.ts')
+  const elsewhere = (name: string) => async () => {
+    throw new CatalogError(
+      'Unsupported',
+      `${name} works on the disk of a catalog; run it where the catalog lies.`,
+    )
+  }
+  return Object.assign(connect(url, options), {
+    vacuum: elsewhere('vacuum'),
+    verify: elsewhere('verify'),
+    backup: elsewhere('backup'),
+    exportTo: elsewhere('exportTo'),
+    importFrom: elsewhere('importFrom'),
+  })
+}
+
+async function openMemory(options: CatalogOptions): Promise<MemoryCatalog> {
+  const [{ memoryStore }, { memoryContent }] = await Promise.all([
+    import('../store/memory/index.ts'),
+    import('../content/memory/index.ts'),
+  ])
+  const further = await furtherRoots(options)
+  const store = memoryStore()
+  const content = memoryContent()
+  const core = await openCore(store, (catalog) => [memoryRoot(catalog, content), ...further], options)
+  return memoryHandle(core, store, content, further, options)
+}
+
+function memoryHandle(
+  core: Core,
+  store: MemoryStore,
+  content: MemoryContent,
+  further: readonly ContentRoot[],
+  options: CatalogOptions,
+): MemoryCatalog {
+  return Object.assign(localHandle(core), {
+    fork: () => {
+      const forked = { store: store.fork(), content: content.fork() }
+      const roots = [memoryRoot(core.catalog, forked.content), ...further]
+      return memoryHandle(
+        makeCore(forked.store, core.catalog, roots, options),
+        forked.store,
+        forked.content,
+        further,
+        options,
+      )
+    },
+    snapshot: () => ({ store: store.snapshot(), content: content.fork() }),
+    restore: (snapshot: MemorySnapshot) => {
+      store.restore(snapshot.store)
+      content.restore(snapshot.content)
+    },
+  })
+}
+
+/** Where a catalog in memory keeps its tables. */
+export function memoryRoot(catalog: CatalogRecord, content: MemoryContent): ContentRoot {
+  return { url: `memory://${catalog.id}/`, content, reserved: new Set() }
+}
+
+async function openDirectory(directory: string, options: CatalogOptions): Promise<LocalCatalog> {
+  const [{ openLmdbStore, storeFiles }, { fileContent }] = await Promise.all([
+    import('../store/lmdb/index.ts'),
+    import('../content/files/index.ts'),
+  ])
+  const store = await openLmdbStore(directory)
+  try {
+    const root = await realpath(directory)
+    const own: ContentRoot = {
+      url: folderUrl(root),
+      alias: folderUrl(resolve(directory)),
+      content: fileContent(root),
+      reserved: new Set(storeFiles),
+    }
+    const further = await furtherRoots(options)
+    return localHandle(await openCore(store, () => [own, ...further], options))
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+async function openCustom(options: CustomCatalogOptions): Promise<LocalCatalog> {
+  requireKnown('openCatalog', options, { store: true, content: true, root: true, ...catalogOptionNames })
+  const { store, content, root } = options
+  if (typeof store?.read !== 'function' || typeof content?.get !== 'function') {
+    throw invalid('openCatalog needs both a store and a content; see the Store and Content interfaces.')
+  }
+  const url = (catalog: CatalogRecord) =>
+    root === undefined ? `catalog://${catalog.id}/` : `${root.replace(/\/+$/, '')}/`
+  const further = await furtherRoots(options)
+  const own = (catalog: CatalogRecord): ContentRoot => ({ url: url(catalog), content, reserved: new Set() })
+  return localHandle(await openCore(store, (catalog) => [own(catalog), ...further], options))
+}
+
+async function furtherRoots({ locationRoots = [] }: CatalogOptions): Promise<ContentRoot[]> {
+  if (locationRoots.length === 0) return []
+  const { fileContent } = await import('../content/files/index.ts')
+  return Promise.all(
+    locationRoots.map(async (folder) => {
+      const root = await realpath(folder).catch((cause) => {
+        throw invalid(
+          `locationRoots: the folder ${JSON.stringify(folder)} cannot be reached. Create it, or leave it out.`,
+          { cause },
+        )
+      })
+      return {
+        url: folderUrl(root),
+        alias: folderUrl(resolve(folder)),
+        content: fileContent(root),
+        reserved: new Set<string>(),
+      }
+    }),
+  )
+}
+
+/** The handle of an open catalog. `run` stands between it and the operations, where something has to. */
+export function localHandle(
+  core: Core,
+  { run, callsDone }: Pick<Backing, 'run' | 'callsDone'> = {
+    run: (operation, request, options) => runKeeping(core, operation, request, options),
+  },
+): LocalCatalog {
+  const handle = createHandle({
+    run,
+    callsDone: callsDone ?? false,
+    close: async () => {
+      await core.background?.stop()
+      await core.closeEngines()
+      await core.store.close()
+    },
+  })
+  return Object.assign(handle, {
+    vacuum: (options?: VacuumOptions) => vacuum(core, options),
+    verify: async (options?: VerifyOptions) =>
+      (await import('../maintenance/verify/verify.ts')).verify(core, options),
+    backup: async (target: string, options?: BackupOptions) =>
+      (await import('../maintenance/backup/backup.ts')).backup(core, target, options),
+    exportTo: async (folder: string, options?: ExportOptions) =>
+      (await import('../maintenance/plain-files/export.ts')).exportTo(core, folder, options),
+    importFrom: async (folder: string, options?: ImportOptions) =>
+      (await import('../maintenance/plain-files/import.ts')).importFrom(core, folder, options),
+  })
+}

@@ -1,0 +1,157 @@
+import { lstat, readdir, rm, unlink } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { CatalogError } from '../../errors.ts'
+import type { Content } from '../content.ts'
+import { folderSegmentsOf, segmentsOf, takenMessage } from '../path.ts'
+import { DurableFolders } from './durable-folders.ts'
+import { fileError, isMissing, systemCode } from './file-errors.ts'
+import { canRefuseLinks, isLink, readFile } from './read-file.ts'
+import { RealFolders, unlessMissing } from './real-folders.ts'
+import { writeNewFile } from './write-file.ts'
+
+/**
+ * Content as files below a folder, which is made when the first object is put. An object's path is the file's
+ * path from there. Symbolic links are followed only as long as they do not lead out.
+ *
+ * A `put` that has resolved is on disk, with the names of the folders it made. One that a crash interrupted
+ * leaves at most a file whose name ends in `.partial`; `list` reports those like any object, so that whoever
+ * clears what nothing refers to clears them as well.
+ *
+ * Errors: `InvalidInput` for a path that is none, `PermissionDenied` where the user or a link does not allow
+ * it, `ServiceUnavailable` when the disk is full.
+ */
+export function fileContent(root: string): Content {
+  return new FileContent(resolve(root))
+}
+
+class FileContent implements Content {
+  readonly directory: string
+  readonly #root: string
+  readonly #real: RealFolders
+  readonly #folders: DurableFolders
+
+  constructor(root: string) {
+    this.directory = root
+    this.#root = root
+    this.#real = new RealFolders(root)
+    this.#folders = new DurableFolders(root, this.#real)
+  }
+
+  async put(path: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<void> {
+    const segments = segmentsOf(path)
+    const parts = bytes instanceof Uint8Array ? [bytes] : bytes
+    try {
+      await this.#put(segments, parts).catch((error: unknown) => {
+        if (!isMissing(error)) throw error
+        // A folder we knew was removed by somebody else.
+        this.#folders.forget()
+        return this.#put(segments, parts)
+      })
+    } catch (error) {
+      throw fileError('write', join(this.#root, path), error)
+    }
+  }
+
+  async get(path: string, range?: { readonly start: number; readonly end: number }) {
+    const segments = segmentsOf(path)
+    try {
+      return await unlessMissing(this.#get(segments, range))
+    } catch (error) {
+      throw fileError('read', join(this.#root, path), error)
+    }
+  }
+
+  async *list(prefix: string) {
+    const segments = folderSegmentsOf(prefix)
+    try {
+      const real = await unlessMissing(this.#real.look(segments))
+      if (real !== undefined) yield* walkFiles(real, prefix)
+    } catch (error) {
+      throw fileError('list', join(this.#root, prefix), error)
+    }
+  }
+
+  async remove(path: string): Promise<void> {
+    const isFolder = path.endsWith('/')
+    const segments = isFolder ? segmentsOf(path.slice(0, -1)) : segmentsOf(path)
+    const name = segments.pop()!
+    const file = join(this.#root, ...segments, name)
+    try {
+      const parent = await unlessMissing(this.#real.look(segments))
+      if (parent === undefined) return
+      // What is a link itself is removed, not what it leads to.
+      if (isFolder) await removeFolder(join(parent, name))
+      else await unlink(join(parent, name))
+    } catch (error) {
+      if (isMissing(error) || (!isFolder && (await isDirectory(file)))) return
+      throw fileError('remove', file, error)
+    } finally {
+      if (isFolder) this.#folders.forget()
+    }
+  }
+
+  async #put(segments: readonly string[], parts: readonly Uint8Array[]): Promise<void> {
+    const folder = await this.#folders.make(segments.slice(0, -1))
+    try {
+      await writeNewFile(folder, segments.at(-1)!, parts)
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST') throw error
+      throw new CatalogError('ConcurrentModification', takenMessage(segments.join('/')), { cause: error })
+    }
+  }
+
+  async #get(
+    segments: readonly string[],
+    range: { readonly start: number; readonly end: number } | undefined,
+  ) {
+    if (canRefuseLinks) {
+      const parents = segments.slice(0, -1)
+      try {
+        const folder = await this.#real.find(parents)
+        return await readFile(join(folder, segments.at(-1)!), range, 'refuse')
+      } catch (error) {
+        // Perhaps a folder is not where it was.
+        if (isMissing(error)) this.#real.forget(parents)
+        else if (!isLink(error)) throw error
+      }
+    }
+    return readFile(await this.#real.look(segments), range, 'follow')
+  }
+}
+
+interface FoundObject {
+  readonly path: string
+  readonly size: number
+  readonly modified: number
+}
+
+/** All files below a folder. What comes or goes meanwhile may or may not be among them. */
+async function* walkFiles(folder: string, prefix: string): AsyncGenerator<FoundObject, void, undefined> {
+  const found = await readdir(folder, { withFileTypes: true }).catch(ignoreMissing)
+  for (const item of found ?? []) {
+    const file = join(folder, item.name)
+    if (item.isDirectory()) {
+      yield* walkFiles(file, `${prefix}${item.name}/`)
+    } else if (item.isFile()) {
+      const stats = await lstat(file).catch(ignoreMissing)
+      if (stats) yield { path: prefix + item.name, size: stats.size, modified: stats.mtimeMs }
+    }
+  }
+}
+
+async function removeFolder(folder: string): Promise<void> {
+  // An object of that name is not below it.
+  if ((await lstat(folder)).isFile()) return
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+}
+
+async function isDirectory(file: string): Promise<boolean> {
+  return lstat(file).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  )
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error
+}

@@ -1,0 +1,54 @@
+import { CatalogError } from '../../errors.ts'
+import type { Identifier } from '../../model/identifier.ts'
+import type { OperationName } from '../../operations/index.ts'
+import type { Fields } from '../dialects/dialect.ts'
+import type { AuthorizeRequest, RequestInfo } from '../options.ts'
+import type { Principal } from './auth.ts'
+import { membersOf } from './members.ts'
+
+/** Asks the hook; answers nothing at once when there is none. */
+export interface Authorizer {
+  (
+    principal: Principal | undefined,
+    operation: OperationName,
+    id: Identifier | undefined,
+    info: () => RequestInfo,
+  ): Promise<void> | undefined
+  /** Asks for every table that the request names in its body only. */
+  members(
+    principal: Principal | undefined,
+    operation: OperationName,
+    request: Fields,
+    info: () => RequestInfo,
+  ): Promise<void> | undefined
+}
+
+export function authorizer(hook: AuthorizeRequest | undefined): Authorizer {
+  if (hook === undefined) return Object.assign(() => undefined, { members: () => undefined })
+  const ask: Authorizer = Object.assign(
+    async (...[principal, operation, id, info]: Parameters<Authorizer>) => {
+      try {
+        if ((await hook(principal, operation, id, info())) !== false) return
+      } catch (cause) {
+        if (cause instanceof CatalogError) throw cause
+        throw denied(operation, { cause })
+      }
+      throw denied(operation)
+    },
+    {
+      members: async (...[principal, operation, request, info]: Parameters<Authorizer['members']>) => {
+        for (const { operation: single, id } of membersOf(operation, request))
+          await ask(principal, single, id, info)
+      },
+    },
+  )
+  return ask
+}
+
+function denied(operation: OperationName, options?: { cause: unknown }): CatalogError {
+  return new CatalogError(
+    'PermissionDenied',
+    `You are not allowed to run ${operation} here. Ask whoever runs the catalog for access.`,
+    options,
+  )
+}

@@ -1,0 +1,41 @@
+import type { Fields } from '../dialects/dialect.ts'
+import { arrowFileType, headersOfContext, jsonType, type Route, transactionHeader } from '../protocol/wire.ts'
+
+/** A response before it is written. */
+export interface Answer {
+  readonly status: number
+  /** Its content type; absent when there is no body. */
+  readonly type?: string
+  readonly body: string | Buffer
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+export const jsonUtf8 = `${jsonType}; charset=utf-8`
+
+/**
+ * How a response of the operation travels: bare where the protocol wants it so, its context as headers.
+ * `rewritten` is the response as the client's dialect has it.
+ */
+export function answerOf(route: Route, response: Fields, rewritten: unknown): Answer {
+  const headers = headersOf(route, response)
+  switch (route.answer) {
+    case 'json':
+      return { status: 200, type: jsonUtf8, body: JSON.stringify(rewritten), headers }
+    case 'count':
+      return { status: 200, type: jsonUtf8, body: String(response.count), headers }
+    case 'metadata':
+      return { status: 200, type: jsonUtf8, body: JSON.stringify(response.metadata), headers }
+    case 'arrow': {
+      const { buffer, byteOffset, byteLength } = response.data as Uint8Array
+      return { status: 200, type: arrowFileType, body: Buffer.from(buffer, byteOffset, byteLength), headers }
+    }
+  }
+}
+
+function headersOf({ answer }: Route, { context, transaction_id }: Fields): Answer['headers'] {
+  const bare = answer === 'metadata' && typeof transaction_id === 'string'
+  if (context === undefined && !bare) return undefined
+  const headers = headersOfContext(context as Record<string, string> | undefined)
+  if (bare) headers[transactionHeader] = transaction_id
+  return headers
+}

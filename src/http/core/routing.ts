@@ -1,0 +1,86 @@
+import { CatalogError, invalid } from '../../errors.ts'
+import type { OperationName } from '../../operations/index.ts'
+import { type Method, type Route, wire } from '../protocol/wire.ts'
+
+/** A path's operation, and what the path says for the names in braces. */
+export interface Match {
+  readonly operation: OperationName
+  readonly route: Route
+  /** The segment of `{id}` as it was sent; absent where the path has none. */
+  readonly id: string | undefined
+  /** The segment of `{index_name}` as it was sent. */
+  readonly indexName: string | undefined
+}
+
+type Named = { readonly operation: OperationName; readonly route: Route }
+
+const prefix = '/v1/'
+
+/** Operations by what comes before the identifier (`table`), and by what comes after it (`tags/list`). */
+const byKind = new Map<string, Map<string, Named>>()
+/** Operations whose path has no identifier, by all of it. */
+const byPath = new Map<string, Named>()
+
+for (const [operation, route] of Object.entries(wire)) {
+  const named = { operation: operation as OperationName, route }
+  const [, kind, verb] = /^\/v1\/(\w+)\/\{id\}\/(.+)$/.exec(route.path) ?? []
+  if (kind === undefined || verb === undefined) byPath.set(route.path.slice(prefix.length), named)
+  else byKind.set(kind, (byKind.get(kind) ?? new Map()).set(verb, named))
+}
+
+/**
+ * The operation that a path names. `path` is as it was sent, without the query string; `mounted` says how many
+ * segments come before the operations' own. Slashes doubled before the first segment, and one at the end, make
+ * no difference.
+ */
+export function matchPath(path: string, mounted = 0): Match | undefined {
+  let start = 0
+  for (let i = 0; i < mounted; i++) {
+    start = path.indexOf('/', start + 1)
+    if (start < 0) return undefined
+  }
+  while (path.startsWith('//', start)) start++
+  if (!path.startsWith(prefix, start)) return undefined
+  const end = path.endsWith('/') ? path.length - 1 : path.length
+  const afterKind = path.indexOf('/', start + prefix.length)
+  const afterId = afterKind < 0 ? -1 : path.indexOf('/', afterKind + 1)
+  if (afterId > 0 && afterId < end) {
+    const verbs = byKind.get(path.slice(start + prefix.length, afterKind))
+    const verb = path.slice(afterId + 1, end)
+    const id = path.slice(afterKind + 1, afterId)
+    const named = verbs?.get(verb)
+    if (named) return { operation: named.operation, route: named.route, id, indexName: undefined }
+    const indexed = verbs && matchIndex(verbs, verb)
+    if (indexed) return { ...indexed, id }
+  }
+  const named = byPath.get(path.slice(start + prefix.length, end))
+  return named && { ...named, id: undefined, indexName: undefined }
+}
+
+function matchIndex(verbs: Map<string, Named>, verb: string): Omit<Match, 'id'> | undefined {
+  const [, indexName, rest] = /^index\/([^/]+)\/([^/]+)$/.exec(verb) ?? []
+  const named = indexName === undefined ? undefined : verbs.get(`index/{index_name}/${rest}`)
+  return named && { ...named, indexName }
+}
+
+/** The error for a path that names no operation. It answers 404, though its code is that of what is missing. */
+export function unknownRoute(method: string, path: string): CatalogError {
+  return new CatalogError(
+    'Unsupported',
+    `There is no ${method} ${path.slice(0, 200)} here. See /openapi.json for what there is.`,
+  )
+}
+
+/** The methods a route takes, as an `Allow` header lists them. */
+export function allowedMethods({ methods }: Route): string {
+  return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
+}
+
+export function takesMethod({ methods }: Route, method: string): boolean {
+  return methods.includes((method === 'HEAD' ? 'GET' : method) as Method)
+}
+
+/** The error for a method that the route does not take. */
+export function wrongMethod({ methods }: Route, method: string): CatalogError {
+  return invalid(`${method} is not a method of this path. Use ${methods.join(' or ')}.`)
+}

@@ -1,0 +1,64 @@
+import { toJsonSchema } from '@valibot/to-json-schema'
+import type { GenericSchema } from 'valibot'
+import { stringMap } from '../../model/fields.ts'
+
+/** A JSON schema, as OpenAPI 3.1 takes it. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/**
+ * The JSON schemas, by name, of what a schema takes or gives: its own under `name`, and those of its parts that
+ * refer to themselves. Checks that JSON schema has no word for are left out: what it describes is a little
+ * wider than what is accepted.
+ */
+export function schemasOf(
+  schema: GenericSchema,
+  name: string,
+  side: 'input' | 'output',
+): Record<string, JsonSchema> {
+  const made = toJsonSchema(schema, {
+    // The input side of a pipe ends at its first transformation, though what is checked before it may be vague.
+    typeMode: side === 'input' ? 'ignore' : 'output',
+    target: 'draft-2020-12',
+    errorMode: 'ignore',
+    // All that is made by hand in requests and responses of JSON is the map of strings.
+    overrideSchema: ({ valibotSchema }) =>
+      valibotSchema === (stringMap.pipe[0] as unknown)
+        ? { type: 'object', additionalProperties: { type: 'string' } }
+        : undefined,
+  })
+  const { $schema: _, $defs, ...own } = placed(made as JsonSchema, name)
+  const parts = Object.entries(($defs ?? {}) as Readonly<Record<string, JsonSchema>>)
+  return { [name]: own, ...Object.fromEntries(parts.map(([part, made]) => [partName(name, part), made])) }
+}
+
+/** The schema with references to where the parts will be. */
+function placed(schema: JsonSchema, name: string): JsonSchema {
+  const text = JSON.stringify(schema).replace(
+    /"#\/\$defs\/(\w+)"/g,
+    (_, part) => `"#/components/schemas/${partName(name, part)}"`,
+  )
+  return JSON.parse(text)
+}
+
+function partName(name: string, part: string): string {
+  return `${name}Part${part}`
+}
+
+/** An object's schema without some of its properties. */
+export function withoutFields(schema: JsonSchema, fields: readonly string[]): JsonSchema {
+  const gone = new Set(fields)
+  const {
+    properties = {},
+    required = [],
+    ...rest
+  } = schema as {
+    properties?: Readonly<Record<string, JsonSchema>>
+    required?: readonly string[]
+  }
+  return {
+    ...rest,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !gone.has(name))),
+    // The path says it, so the body need not.
+    required: required.filter((name) => !gone.has(name) && name !== 'id'),
+  }
+}

@@ -1,0 +1,109 @@
+import { CatalogError, type ErrorCode, errorNumbers } from '../../errors.ts'
+
+/** What an HTTP status is called in an error body. Source: the service document, section 7. */
+export const problems = {
+  400: { type: '/errors/bad-request', title: 'Malformed request' },
+  401: {
+    type: '/errors/unauthorized-request',
+    title: 'No valid authentication credentials for the operation',
+  },
+  403: { type: '/errors/forbidden-request', title: 'Not authorized to make this request' },
+  404: { type: '/errors/not-found-error', title: 'Not found Error' },
+  406: { type: '/errors/unsupported-operation', title: 'The server does not support this operation' },
+  409: { type: '/errors/conflict', title: 'The namespace has been concurrently modified' },
+  500: { type: '/errors/server-error', title: 'Internal Server Error' },
+  503: { type: '/errors/service-unavailable', title: 'Slow down' },
+} as const
+
+export type ErrorStatus = keyof typeof problems
+
+/** The HTTP status of every error code. */
+export const statusOfCode: { readonly [Code in ErrorCode]: ErrorStatus } = {
+  Unsupported: 406,
+  NamespaceNotFound: 404,
+  NamespaceAlreadyExists: 409,
+  NamespaceNotEmpty: 409,
+  TableNotFound: 404,
+  TableAlreadyExists: 409,
+  TableIndexNotFound: 404,
+  TableIndexAlreadyExists: 409,
+  TableTagNotFound: 404,
+  TableTagAlreadyExists: 409,
+  TransactionNotFound: 404,
+  TableVersionNotFound: 404,
+  TableColumnNotFound: 404,
+  InvalidInput: 400,
+  ConcurrentModification: 409,
+  PermissionDenied: 403,
+  Unauthenticated: 401,
+  ServiceUnavailable: 503,
+  Internal: 500,
+  InvalidTableState: 409,
+  TableSchemaValidationError: 400,
+  Throttling: 503,
+  TableBranchNotFound: 404,
+  TableBranchAlreadyExists: 409,
+}
+
+/** The body of every error response. */
+export interface ErrorBody {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  /** What was wrong, and what to do next. */
+  readonly detail: string
+  /** The path of the request. */
+  readonly instance: string
+  /** The protocol's number of the error. */
+  readonly code: number
+  /** The same as `detail`, for clients of the public protocol. */
+  readonly error: string
+}
+
+/** The error body of a code. `status` is given where the code's own does not fit, as for an unknown route. */
+export function errorBody(
+  code: ErrorCode,
+  detail: string,
+  instance: string,
+  status: ErrorStatus = statusOfCode[code],
+): ErrorBody {
+  return { ...problems[status], status, detail, instance, code: errorNumbers[code], error: detail }
+}
+
+const codesByNumber = new Map<number, ErrorCode>(
+  Object.entries(errorNumbers).map(([code, number]) => [number, code as ErrorCode]),
+)
+
+const codesByStatus: Readonly<Record<number, ErrorCode>> = {
+  400: 'InvalidInput',
+  401: 'Unauthenticated',
+  403: 'PermissionDenied',
+  404: 'Unsupported',
+  405: 'Unsupported',
+  406: 'Unsupported',
+  408: 'ServiceUnavailable',
+  409: 'ConcurrentModification',
+  413: 'InvalidInput',
+  429: 'Throttling',
+  502: 'ServiceUnavailable',
+  503: 'ServiceUnavailable',
+  504: 'ServiceUnavailable',
+}
+
+/**
+ * The error that an error response means: by its `code`, or by its status when the body has none, as when
+ * something between client and server answered. Never fails, whatever the body is.
+ */
+export function errorOfResponse(status: number, body: unknown): CatalogError {
+  const { code, error, detail } = (typeof body === 'object' && body !== null ? body : {}) as Record<
+    string,
+    unknown
+  >
+  const known = typeof code === 'number' ? codesByNumber.get(code) : undefined
+  const said = [detail, error].find((text) => typeof text === 'string' && text !== '') as string | undefined
+  return new CatalogError(
+    known ?? codesByStatus[status] ?? 'Internal',
+    said ??
+      `The server answered with status ${status} and no message. Check that the URL is that of a catalog.`,
+  )
+}

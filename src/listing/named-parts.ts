@@ -1,0 +1,40 @@
+import * as v from 'valibot'
+import type { Core } from '../catalog/core.ts'
+import { findTable } from '../lookup/names.ts'
+import { limit, pageToken, requestFields, tableIdentifier } from '../model/fields.ts'
+import type { Key, Reader, Value } from '../store/store.ts'
+import { pageOfEntries, readPage } from './paging.ts'
+
+/** A request for what a table has by name: its tags, its branches. */
+export const listNamedRequest = v.object({
+  ...requestFields,
+  id: tableIdentifier,
+  page_token: pageToken,
+  limit: v.nullish(limit),
+})
+
+/** What a table has by name, and where it is kept. */
+export interface Named<R extends Value, T> {
+  /** What it is called in page tokens. */
+  readonly listing: string
+  readonly prefix: (table: string) => Key
+  /** What to tell of one. */
+  readonly describe: (reader: Reader, table: string, name: string, record: R) => T
+}
+
+/** One page of what a table has by name, as a map. */
+export async function listNamed<R extends Value, T>(
+  core: Core,
+  { id, page_token, limit }: v.InferOutput<typeof listNamedRequest>,
+  { listing, prefix, describe }: Named<R, T>,
+): Promise<{ named: Record<string, T>; page_token?: string }> {
+  const asked = { listing: [listing, id], page_token, limit }
+  const { items, ...more } = await readPage(core, asked, (reader, after, size) => {
+    const table = findTable(reader, id).id
+    return pageOfEntries<R, [string, T]>(reader, prefix(table), after, size, ({ key, value }) => {
+      const name = String(key[2])
+      return [name, describe(reader, table, name, value)]
+    })
+  })
+  return { named: Object.fromEntries(items), ...more }
+}

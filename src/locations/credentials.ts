@@ -1,0 +1,23 @@
+import type { Core } from '../catalog/core.ts'
+import type { Identity } from '../model/fields.ts'
+import type { Identifier } from '../model/identifier.ts'
+
+/** The `storage_options` of a response, when credentials were asked for and the catalog has any to give. */
+export async function vendedOptions(
+  core: Core,
+  location: string,
+  request: {
+    readonly id: Identifier
+    readonly vend_credentials?: boolean | null | undefined
+    readonly identity?: Identity | null | undefined
+    readonly context?: Readonly<Record<string, string>> | null | undefined
+  },
+): Promise<{ storage_options?: Readonly<Record<string, string>> }> {
+  if (!request.vend_credentials || core.settings.storageOptions === undefined) return {}
+  const options = await core.settings.storageOptions(location, {
+    id: request.id,
+    identity: request.identity ?? undefined,
+    context: request.context ?? undefined,
+  })
+  return options === undefined ? {} : { storage_options: options }
+}

@@ -1,0 +1,228 @@
+import { createHash } from 'node:crypto'
+import { sep } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { Content } from '../content/content.ts'
+import { CatalogError, invalid } from '../errors.ts'
+import { identifierOf, tableRecord } from '../lookup/names.ts'
+import { tableById } from '../lookup/table-record.ts'
+import { limits } from '../model/fields.ts'
+import { formatIdentifier, quote } from '../model/identifier.ts'
+import { keys, type RemovalRecord, type TableRecord } from '../store/records.ts'
+import type { Reader, Writer } from '../store/store.ts'
+import { StillThere } from '../transactions/retry.ts'
+
+/** A table's content within reach: what holds it, and the path it lies under (ending in a slash). */
+export interface Place {
+  readonly content: Content
+  readonly prefix: string
+}
+
+/** A root under which content may be read, written and removed. */
+export interface ContentRoot {
+  /** The URL of the root, ending in a slash. */
+  readonly url: string
+  /** Another spelling of it, by way of symbolic links, that callers may use. */
+  readonly alias?: string
+  readonly content: Content
+  /** Names directly below the root that are no content, such as the store's own files. */
+  readonly reserved: ReadonlySet<string>
+}
+
+/** Knows where tables lie: in the catalog's own root, under further roots, or out of reach. */
+export interface Places {
+  /** The catalog's own root first. */
+  readonly roots: readonly ContentRoot[]
+}
+
+/** The folder of the own root in which the catalog chooses locations. */
+export const tablesFolder = 'tables'
+
+/** The folder of the own root for what belongs to locations out of reach. */
+export const awayFolder = 'registrations'
+
+const schemePattern = /^[a-z][a-z0-9+.-]+:/i
+const schemeOnlyPattern = /^[a-z][a-z0-9+.-]+:$/i
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const controlPattern = /[\u0000-\u001f\u007f]/
+
+/** The location of a table, as a URL. */
+export function locationOf(places: Places, internalId: string, record: TableRecord): string {
+  return record.location ?? `${places.roots[0]!.url}${tablesFolder}/${internalId}`
+}
+
+/** The location to record for a new table whose caller gave none; null is the catalog's own choice by its id. */
+export function newLocation(
+  places: Places,
+  tableRoot: string | undefined,
+  internalId: string,
+): string | null {
+  return tableRoot === undefined ? null : checkLocation(places, `${tableRoot}/${internalId}`)
+}
+
+/** Where to find a table's content, or undefined when it lies out of reach. */
+export function placeOf(places: Places, location: string): Place | undefined {
+  const url = normalize(location)
+  const root = rootOf(places, url)
+  if (root === undefined) return undefined
+  const path = decodeURIComponent(url.slice(root.url.length)).replace(/\/+$/, '')
+  return path === '' ? undefined : { content: root.content, prefix: `${path}/` }
+}
+
+/** Where the catalog keeps what belongs to a location out of reach: in its own root, under the location's name. */
+export function awayPlaceOf(places: Places, location: string): Place {
+  const name = createHash('sha256').update(location).digest('hex')
+  return { content: places.roots[0]!.content, prefix: `${awayFolder}/${name}/` }
+}
+
+/**
+ * Checks a location that a caller gives and brings it to one spelling: an absolute path becomes a `file:`
+ * URL, `.` and `..` are resolved, a slash at the end goes.
+ */
+export function checkLocation(places: Places, location: string): string {
+  if (location.length === 0 || location.length > limits.locationCharacters) {
+    throw invalid(`location is ${location.length} characters long; give 1 to ${limits.locationCharacters}.`)
+  }
+  if (!location.isWellFormed() || controlPattern.test(location)) {
+    throw invalid('location holds a control character or half of a surrogate pair; give a plain URL.')
+  }
+  if (!schemePattern.test(location) && !location.startsWith('/')) {
+    throw invalid(
+      `location ${quote(location)} is neither a URL nor an absolute path; write, for example, s3://bucket/table or file:///data/table.`,
+    )
+  }
+  const url = withoutAlias(places, normalize(location))
+  if (schemeOnlyPattern.test(url)) {
+    throw invalid(`location ${quote(location)} names no folder; write, for example, s3://bucket/table.`)
+  }
+  if (places.roots.some((root) => root.url.startsWith(`${url}/`))) {
+    throw invalid(
+      `location ${quote(location)} is, or lies around, a root that the catalog reads and writes below; name a folder below it.`,
+    )
+  }
+  const root = rootOf(places, url)
+  return root === undefined ? url : checkPath(places, root, url, location)
+}
+
+/** Checks a location below a root, where one path must have one spelling only. */
+function checkPath(places: Places, root: ContentRoot, url: string, location: string): string {
+  const path = decodePath(url.slice(root.url.length))
+  const names = path?.split('/') ?? []
+  if (
+    names.length === 0 ||
+    controlPattern.test(path!) ||
+    names.some((n) => n === '' || n === '.' || n === '..')
+  ) {
+    throw invalid(`location ${quote(location)} is no plain path; write the names of folders between slashes.`)
+  }
+  const first = names[0]!
+  const ownFolder = first === awayFolder || (first === tablesFolder && names.length === 1)
+  if (root.reserved.has(first) || (ownFolder && root === places.roots[0])) {
+    throw invalid(
+      `location ${quote(location)} is where the catalog keeps its own records; name another folder.`,
+    )
+  }
+  return isFileUrl(url) ? url : root.url + names.map(encodeURIComponent).join('/')
+}
+
+function rootOf(places: Places, url: string): ContentRoot | undefined {
+  return places.roots.find((candidate) => url.startsWith(candidate.url) && url.length > candidate.url.length)
+}
+
+/** The root that a location lies below, from the parts of its key; the catalog's own when it is out of reach. */
+export function rootBySegments({ roots }: Places, segments: readonly string[]): ContentRoot {
+  return roots.find(({ url }) => segmentsOf(url).every((segment, i) => segment === segments[i])) ?? roots[0]!
+}
+
+function withoutAlias(places: Places, url: string): string {
+  const root = places.roots.find(({ alias }) => alias !== undefined && `${url}/`.startsWith(alias))
+  return root === undefined ? url : (root.url + `${url}/`.slice(root.alias!.length)).replace(/\/+$/, '')
+}
+
+function decodePath(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return undefined
+  }
+}
+
+function isFileUrl(location: string): boolean {
+  return /^file:/i.test(location)
+}
+
+function normalize(location: string): string {
+  let url: string
+  if (location.startsWith('/')) url = pathToFileURL(location).href
+  else if (isFileUrl(location)) url = pathToFileURL(filePath(location)).href
+  else url = location
+  return url.length > 1 ? url.replace(/\/+$/, '') : url
+}
+
+function filePath(location: string): string {
+  try {
+    return fileURLToPath(location)
+  } catch (cause) {
+    throw invalid(`location ${quote(location)} is no file URL of this machine; write file:///folder/table.`, {
+      cause,
+    })
+  }
+}
+
+/**
+ * Makes a table the owner of a location it was given. A location that another table owns, or that lies
+ * within or around another's, is refused: dropping one table must never take another's content.
+ */
+export function claimLocation(places: Places, writer: Writer, location: string, internalId: string): void {
+  const owner = ownerOf(places, writer, location)
+  if (owner !== undefined) {
+    const record = tableRecord(writer, owner)
+    throw new CatalogError(
+      'TableAlreadyExists',
+      `The location ${location} belongs to, or overlaps that of, table ${formatIdentifier(identifierOf(writer, record))} (${locationOf(places, owner, record)}). Give a location of its own, or deregister that table first.`,
+    )
+  }
+  writer.put(keys.location(segmentsOf(location)), internalId)
+}
+
+/** Gives up the location of a table that is being dropped or deregistered. */
+export function releaseLocation(writer: Writer, record: TableRecord): void {
+  if (record.location !== null) writer.remove(keys.location(segmentsOf(record.location)))
+}
+
+function ownerOf(places: Places, reader: Reader, location: string): string | undefined {
+  const segments = segmentsOf(location)
+  for (let depth = 1; depth <= segments.length; depth++) {
+    const owner = reader.get<string | RemovalRecord>(keys.location(segments.slice(0, depth)))
+    if (owner !== undefined) return ownerIn(owner)
+  }
+  for (const { value } of reader.range<string | RemovalRecord>({
+    prefix: keys.location(segments),
+    limit: 1,
+  })) {
+    return ownerIn(value)
+  }
+  return ownerOfChosen(places, reader, location)
+}
+
+function ownerIn(record: string | RemovalRecord): string {
+  if (typeof record === 'object') throw new StillThere(record)
+  return record
+}
+
+/** The owner of a location that the catalog chose: it follows from the path, so no record names it. */
+function ownerOfChosen(places: Places, reader: Reader, location: string): string | undefined {
+  const folder = `${places.roots[0]!.url}${tablesFolder}/`
+  if (!location.startsWith(folder)) return undefined
+  const internalId = location.slice(folder.length).split('/')[0]!
+  return tableById(reader, internalId)?.record.location === null ? internalId : undefined
+}
+
+/** A location as the parts of a key. */
+export function segmentsOf(location: string): string[] {
+  return location.split('/').filter((segment) => segment !== '')
+}
+
+/** The URL of a folder on disk, ending in a slash. */
+export function folderUrl(path: string): string {
+  return pathToFileURL(path.endsWith(sep) ? path : path + sep).href
+}

@@ -1,0 +1,73 @@
+import * as v from 'valibot'
+import { CatalogError } from '../errors.ts'
+import { stringMap, text, version } from '../model/fields.ts'
+import { seal, unseal } from '../model/sealed-json.ts'
+import { recordFormat } from '../store/records.ts'
+
+/* The object that keeps what a catalog knew of a table after it was deregistered. */
+
+const head = v.object({ latest: v.nullable(version), last: v.nullable(version) })
+
+const versionRecord = v.object({
+  v: v.literal(recordFormat),
+  manifest_path: text,
+  manifest_size: v.optional(v.number()),
+  e_tag: v.optional(text),
+  timestamp_millis: v.number(),
+  metadata: v.optional(stringMap),
+  naming_scheme: v.optional(text),
+  transaction_id: text,
+  rows: v.optional(version),
+})
+
+const registration = v.object({
+  format: v.literal(recordFormat),
+  properties: stringMap,
+  main: head,
+  versions: v.array(v.tuple([text, version, versionRecord])),
+  tags: v.array(v.tuple([text, v.object({ v: v.literal(recordFormat), branch: text, version })])),
+  branches: v.array(
+    v.tuple([
+      text,
+      v.object({
+        v: v.literal(recordFormat),
+        head,
+        parent_branch: text,
+        parent_version: version,
+        created_at: v.number(),
+      }),
+    ]),
+  ),
+})
+
+/** What a catalog knows of a table besides its name and location. */
+export type Registration = v.InferOutput<typeof registration>
+
+const kind = 'registration'
+
+/** The bytes of a registration that was written as JSON. */
+export function sealRegistration(json: string): Uint8Array {
+  return seal(kind, recordFormat, json)
+}
+
+/** A registration, or what is wrong with its bytes, as the end of a sentence. */
+export function openRegistration(
+  bytes: Uint8Array,
+): { readonly known: Registration } | { readonly fault: string; readonly cause?: unknown } {
+  const found = unseal(kind, recordFormat, bytes)
+  if ('fault' in found) return found
+  const result = v.safeParse(registration, found.body)
+  if (result.success) return { known: result.output }
+  return { fault: 'makes no sense', cause: new v.ValiError(result.issues) }
+}
+
+/** Reads a registration; `where` says which it is. One that is damaged is `InvalidTableState`. */
+export function parseRegistration(bytes: Uint8Array, where: string): Registration {
+  const found = openRegistration(bytes)
+  if ('known' in found) return found.known
+  throw new CatalogError(
+    'InvalidTableState',
+    `The registration ${where} ${found.fault}. Restore it, or remove it to register the location without its history.`,
+    { cause: found.cause },
+  )
+}

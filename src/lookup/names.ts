@@ -1,0 +1,96 @@
+import { CatalogError } from '../errors.ts'
+import { formatIdentifier, type Identifier } from '../model/identifier.ts'
+import { keys, type NamespaceRecord, rootId, type TableRecord } from '../store/records.ts'
+import type { Reader } from '../store/store.ts'
+import { type FoundTable, readTable, tableById } from './table-record.ts'
+
+export type { FoundTable } from './table-record.ts'
+
+/** The internal id of a namespace, or undefined where the path breaks off or meets a table. */
+export function lookUpNamespace(reader: Reader, id: Identifier): string | undefined {
+  let current = rootId
+  for (const name of id) {
+    const found = reader.get<string>(keys.namespaceName(current, name))
+    if (found === undefined) return undefined
+    current = found
+  }
+  return current
+}
+
+/** The internal id of a namespace that must be there. */
+export function findNamespace(reader: Reader, id: Identifier): string {
+  const found = lookUpNamespace(reader, id)
+  if (found !== undefined) return found
+  for (let depth = 1; depth <= id.length; depth++) {
+    const part = id.slice(0, depth)
+    if (lookUpNamespace(reader, part) === undefined) {
+      throw new CatalogError(
+        'NamespaceNotFound',
+        `There is no namespace ${formatIdentifier(part)}. Create it first, or list the namespaces of ${formatIdentifier(part.slice(0, -1))} to see which there are.`,
+      )
+    }
+  }
+  throw new CatalogError('NamespaceNotFound', `There is no namespace ${formatIdentifier(id)}.`)
+}
+
+/** The record of a namespace other than the root. */
+export function namespaceRecord(reader: Reader, internalId: string): NamespaceRecord {
+  return present(reader.get<NamespaceRecord>(keys.namespace(internalId)), `namespace ${internalId}`)
+}
+
+export function lookUpTable(reader: Reader, id: Identifier): FoundTable | undefined {
+  const parent = lookUpNamespace(reader, id.slice(0, -1))
+  return parent === undefined ? undefined : readTable(reader, parent, id.at(-1)!)
+}
+
+/** A table that must be there. */
+export function findTable(reader: Reader, id: Identifier): FoundTable {
+  const found = lookUpTable(reader, id)
+  if (found === undefined) throw tableNotFound(id)
+  return found
+}
+
+export function tableNotFound(id: Identifier): CatalogError {
+  return new CatalogError(
+    'TableNotFound',
+    `There is no table ${formatIdentifier(id)}. List the tables of ${formatIdentifier(id.slice(0, -1))} to see which there are.`,
+  )
+}
+
+export function tableRecord(reader: Reader, internalId: string): TableRecord {
+  return present(tableById(reader, internalId), `table ${internalId}`).record
+}
+
+/** The names that lead to a table or namespace, for messages and records. */
+export function identifierOf(reader: Reader, record: { parent: string; name: string }): Identifier {
+  const names = [record.name]
+  for (let id = record.parent; id !== rootId; ) {
+    const parent = namespaceRecord(reader, id)
+    names.push(parent.name)
+    id = parent.parent
+  }
+  return names.reverse()
+}
+
+/** Refuses a name that is taken, whether by a table or by a namespace. */
+export function requireFreeName(
+  reader: Reader,
+  parent: string,
+  id: Identifier,
+  code: 'TableAlreadyExists' | 'NamespaceAlreadyExists',
+): void {
+  const name = id.at(-1)!
+  const isTable = reader.get(keys.table(parent, name)) !== undefined
+  if (!isTable && reader.get(keys.namespaceName(parent, name)) === undefined) return
+  const kind = isTable ? 'table' : 'namespace'
+  throw new CatalogError(
+    code,
+    `A ${kind} ${formatIdentifier(id)} already exists; tables and namespaces share their names. Choose another name, or drop it first.`,
+  )
+}
+
+function present<T>(record: T | undefined, what: string): T {
+  if (record === undefined)
+    throw new CatalogError('Internal', `The record of ${what} is missing from the store.`)
+  return record
+}

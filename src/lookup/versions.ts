@@ -1,0 +1,99 @@
+import { CatalogError } from '../errors.ts'
+import type { TableVersion } from '../model/fields.ts'
+import { formatIdentifier, type Identifier, quote } from '../model/identifier.ts'
+import { type BranchRecord, type Head, keys, type TagRecord, type VersionRecord } from '../store/records.ts'
+import type { Reader, Writer } from '../store/store.ts'
+import { changeTable, type FoundTable } from './table-record.ts'
+
+/** A version of a table, on one of its branches (`''` is the main branch). */
+export interface FoundVersion {
+  readonly branch: string
+  readonly version: number
+  readonly record: VersionRecord
+}
+
+export function headOf(reader: Reader, id: Identifier, table: FoundTable, branch: string): Head {
+  return branch === '' ? table.record.main : findBranch(reader, id, table.id, branch).head
+}
+
+export function findBranch(reader: Reader, id: Identifier, internalId: string, branch: string): BranchRecord {
+  const record = reader.get<BranchRecord>(keys.branch(internalId, branch))
+  if (record !== undefined) return record
+  throw new CatalogError(
+    'TableBranchNotFound',
+    `The table ${formatIdentifier(id)} has no branch ${quote(branch)}. List its branches to see which there are, or leave branch out for the main branch.`,
+  )
+}
+
+export function findTag(reader: Reader, id: Identifier, internalId: string, tag: string): TagRecord {
+  const record = reader.get<TagRecord>(keys.tag(internalId, tag))
+  if (record !== undefined) return record
+  throw new CatalogError(
+    'TableTagNotFound',
+    `The table ${formatIdentifier(id)} has no tag ${quote(tag)}. List its tags to see which there are, or create this one first.`,
+  )
+}
+
+/** One version, or the latest when none is named. */
+export function findVersion(
+  reader: Reader,
+  id: Identifier,
+  table: FoundTable,
+  branch: string,
+  version?: number,
+): FoundVersion {
+  const { latest } = headOf(reader, id, table, branch)
+  const wanted = version ?? latest
+  const record =
+    wanted === null ? undefined : reader.get<VersionRecord>(keys.version(table.id, branch, wanted))
+  if (wanted !== null && record !== undefined) return { branch, version: wanted, record }
+  throw new CatalogError(
+    'TableVersionNotFound',
+    latest === null
+      ? `The table ${formatIdentifier(id)} is declared and has no version yet. Insert rows or create a version first.`
+      : `The table ${formatIdentifier(id)}${onBranch(branch)} has no version ${wanted}; its latest is ${latest}. List its versions to see which there are.`,
+  )
+}
+
+/** Adds a version as the latest of its branch. */
+export function putVersion(
+  writer: Writer,
+  table: FoundTable,
+  branch: string,
+  version: number,
+  record: VersionRecord,
+): void {
+  writer.put(keys.version(table.id, branch, version), record)
+  putHead(writer, table, branch, { latest: version, last: version })
+}
+
+/** Moves a branch on. The table must be as it is in this transaction. */
+export function putHead(writer: Writer, table: FoundTable, branch: string, head: Head): void {
+  if (branch === '') {
+    changeTable(writer, table.id, { ...table.record, main: head })
+  } else {
+    const key = keys.branch(table.id, branch)
+    writer.put(key, { ...writer.get<BranchRecord>(key)!, head })
+  }
+}
+
+/** The number the next version of a branch has. */
+export function nextVersion(head: Head): number {
+  return head.last === null ? 1 : head.last + 1
+}
+
+/** A version as responses give it. */
+export function toTableVersion(version: number, record: VersionRecord): TableVersion {
+  return {
+    version,
+    manifest_path: record.manifest_path,
+    ...(record.manifest_size === undefined ? {} : { manifest_size: record.manifest_size }),
+    ...(record.e_tag === undefined ? {} : { e_tag: record.e_tag }),
+    timestamp_millis: record.timestamp_millis,
+    metadata: record.metadata ?? {},
+  }
+}
+
+export function onBranch(branch: string): string {
+  return branch === '' ? '' : ` on branch ${quote(branch)}`
+}

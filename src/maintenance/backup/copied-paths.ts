@@ -1,0 +1,67 @@
+import type { Core } from '../../catalog/core.ts'
+import { awayFolder, type Place } from '../../locations/locations.ts'
+import { registrationFolder } from '../../locations/registration.ts'
+import { manifestOf } from '../../rows/rows.ts'
+import { keys } from '../../store/records.ts'
+import { allTables, type KnownTable } from '../tables.ts'
+import type { FileToCopy } from './copy-files.ts'
+
+/**
+ * All files below the catalog's own root that belong to what the store knows: what versions need, what other
+ * engines wrote where tables lie, and the content of what was deregistered and may be registered again.
+ * `onTable` is told of every table, those that lie elsewhere too.
+ */
+export async function* copiedPaths(
+  core: Core,
+  onTable: (table: KnownTable, isInside: boolean) => void,
+): AsyncGenerator<FileToCopy> {
+  const { content } = core.places.roots[0]!
+  for await (const table of allTables(core)) {
+    const isInside = table.place?.content === content
+    onTable(table, isInside)
+    if (isInside) yield* pathsOfTable(core, table, table.place!)
+  }
+  for (const prefix of await deregisteredPlaces(core)) yield* everythingBelow(core, prefix)
+  yield* everythingBelow(core, `${awayFolder}/`)
+}
+
+async function* pathsOfTable(
+  core: Core,
+  table: KnownTable,
+  { content, prefix }: Place,
+): AsyncGenerator<FileToCopy> {
+  const { isEngineObject } = await import('../../table/storage/object-names.ts')
+  const seen = new Set<string>()
+  if (table.ours) {
+    const engine = await core.engine(content)
+    const refs = table.versions.map(({ record }) => manifestOf(record))
+    for await (const path of engine.reachable(prefix, refs)) {
+      if (seen.has(path)) continue
+      seen.add(path)
+      yield { path, needed: true, linkable: true }
+    }
+  }
+  for await (const { path } of content.list(prefix)) {
+    if (seen.has(path) || (table.ours && isEngineObject(path.slice(prefix.length)))) continue
+    yield { path, needed: false, linkable: false }
+  }
+}
+
+/** Where, below the own root, content lies that was deregistered here. */
+async function deregisteredPlaces(core: Core): Promise<Set<string>> {
+  const own = core.places.roots[0]!.url.split('/').filter((segment) => segment !== '')
+  const paths = await core.store.read((reader) =>
+    Array.from(reader.range<string>({ prefix: [...keys.registrations, ...own] }), ({ value }) => value),
+  )
+  return new Set(paths.filter((path) => path.includes(registrationFolder)).map(folderOf))
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf(registrationFolder))
+}
+
+async function* everythingBelow(core: Core, prefix: string): AsyncGenerator<FileToCopy> {
+  for await (const { path } of core.places.roots[0]!.content.list(prefix)) {
+    yield { path, needed: false, linkable: false }
+  }
+}

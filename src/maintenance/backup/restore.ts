@@ -1,0 +1,48 @@
+import { access, readdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { CatalogError, invalid } from '../../errors.ts'
+import type { VerifyReport } from '../verify/report.ts'
+import type { BackupOptions, BackupReport } from './backup.ts'
+
+export interface RestoreOptions extends BackupOptions {
+  /** Puts the copy in the place of a catalog that is there. That one is kept beside it, under another name. */
+  readonly replace?: boolean | undefined
+}
+
+export interface RestoreReport extends BackupReport {
+  /** Where the catalog is now that was there before. */
+  readonly replaced?: string
+}
+
+/** Refuses a copy in which problems were found. */
+export function requireSound(copy: string, report: VerifyReport): void {
+  if (report.ok) return
+  throw new CatalogError(
+    'InvalidTableState',
+    `The copy in ${copy} has ${report.problems} problems and is not restored. The first: ${report.findings.find(({ severity }) => severity === 'problem')?.message}`,
+  )
+}
+
+/** Where what is at `target` goes when it is replaced; undefined when there is nothing. */
+export async function asideOf(
+  target: string,
+  { replace = false }: RestoreOptions,
+): Promise<string | undefined> {
+  const found = await readdir(target).catch(() => [])
+  if (found.length === 0) return undefined
+  if (!replace) {
+    throw invalid(
+      `${target} is not empty. Give a folder that is not there yet, or replace the catalog in it (--force, or \`replace\`).`,
+    )
+  }
+  const { storeFiles } = await import('../../store/lmdb/index.ts')
+  await access(join(target, storeFiles[0]!)).catch((cause) => {
+    throw invalid(
+      `${target} holds something else than a catalog, which is not replaced. Give another folder.`,
+      {
+        cause,
+      },
+    )
+  })
+  return `${resolve(target)}.replaced-${new Date().toISOString().replace(/[-:.]/g, '')}`
+}

@@ -1,0 +1,81 @@
+import * as v from 'valibot'
+import { invalid } from '../../errors.ts'
+import { newBranch, newTag, stringMap } from '../../model/fields.ts'
+import { nameProblem } from '../../model/identifier.ts'
+
+/*
+ * What the JSON files of an export hold. Whoever reads them may have got them from anywhere.
+ */
+
+export const catalogFile = 'catalog.json'
+export const namespaceFile = 'namespace.json'
+export const tableFile = 'table.json'
+
+const name = v.pipe(
+  v.string(),
+  v.check((text) => nameProblem(text) === undefined, 'is no name'),
+)
+const whole = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
+const head = v.object({ latest: v.nullable(whole), last: v.nullable(whole) })
+
+/** A file of rows beside the table's JSON; nothing that leads elsewhere. */
+const rowsFile = v.pipe(
+  v.string(),
+  v.regex(/^(?:versions\/)?[\w%~-][\w%~. -]*\.arrow$/, 'is no name of an Arrow file'),
+)
+
+export const catalogJson = v.object({ tabularium: v.literal('export'), format: v.literal(1) })
+
+export const namespaceJson = v.object({ name, properties: stringMap, created_at: v.number() })
+
+export const tableJson = v.object({
+  name,
+  properties: stringMap,
+  created_at: v.number(),
+  /** Given when the content lies elsewhere: it was not exported. */
+  location: v.optional(v.string()),
+  main: head,
+  branches: v.array(
+    v.object({
+      name: newBranch,
+      head,
+      parent_branch: v.string(),
+      parent_version: whole,
+      created_at: v.number(),
+    }),
+  ),
+  tags: v.array(v.object({ name: newTag, branch: v.string(), version: whole })),
+  versions: v.array(
+    v.object({
+      branch: v.string(),
+      version: whole,
+      timestamp_millis: v.number(),
+      metadata: v.optional(stringMap),
+      rows: v.optional(whole),
+      /** The files of its rows, in their order; absent when they were not exported. */
+      files: v.optional(v.pipe(v.array(rowsFile), v.minLength(1))),
+    }),
+  ),
+})
+
+export type NamespaceJson = v.InferOutput<typeof namespaceJson>
+export type TableJson = v.InferOutput<typeof tableJson>
+
+/** The contents of a JSON file, checked. */
+export function parseJson<T extends v.GenericSchema>(
+  schema: T,
+  text: string,
+  path: string,
+): v.InferOutput<T> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw invalid(`${path} is no JSON. Export the catalog again, or mend the file.`, { cause })
+  }
+  const result = v.safeParse(schema, value, { abortEarly: true })
+  if (result.success) return result.output
+  const [issue] = result.issues
+  const where = issue.path?.map(({ key }) => String(key)).join('.') ?? 'what it holds'
+  throw invalid(`${path}: ${where}: ${issue.message}. Export the catalog again, or mend the file.`)
+}

@@ -1,0 +1,83 @@
+import { CatalogError } from '../../errors.ts'
+import { formatIdentifier, type Identifier } from '../../model/identifier.ts'
+import { createNamespace } from '../../operations/create-namespace.ts'
+import { createTable } from '../../operations/create-table.ts'
+import { declareTable } from '../../operations/declare-table.ts'
+import type { Invocable } from '../../operations/framework/operation.ts'
+import { insertIntoTable } from '../../operations/insert-into-table.ts'
+import type { TableJson } from './format.ts'
+import type { ImportOptions, ImportReport } from './import.ts'
+import { plainTree, readRowsFile } from './read-tree.ts'
+
+/**
+ * Brings the latest rows of an export into any catalog, also one behind a server, by its operations: namespaces
+ * as far as they are missing, and each table with its properties as a new one. Versions, tags and branches stay
+ * behind; `importFrom` of a catalog that is here brings those, too. An error tells how many tables were imported
+ * before, and whether one was in part.
+ */
+export async function importTables(
+  catalog: Invocable,
+  source: string,
+  options: ImportOptions = {},
+): Promise<ImportReport> {
+  const withoutRows: Identifier[] = []
+  const report = { namespaces: 0, tables: 0, versions: 0, rows: 0, withoutRows }
+  try {
+    for await (const item of plainTree(source)) {
+      options.signal?.throwIfAborted()
+      if (item.kind === 'namespace') {
+        const { id, json } = item
+        const request = { id: [...id], properties: json.properties, mode: 'ExistOk' as const }
+        await createNamespace(catalog, request, options.signal && { signal: options.signal })
+        report.namespaces++
+      } else {
+        const rows = await importTable(catalog, item.id, item.folder, item.json, options.signal)
+        report.tables++
+        if (rows === undefined) withoutRows.push(item.id)
+        else report.versions++
+        report.rows += rows ?? 0
+        options.onProgress?.({ ...report })
+      }
+    }
+    return report
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error
+    throw new CatalogError(
+      error.code,
+      `${error.message} Of the export, ${report.tables} tables were imported before.`,
+      {
+        cause: error,
+      },
+    )
+  }
+}
+
+/** Answers with the number of rows, or undefined when the export has none of this table. */
+async function importTable(
+  catalog: Invocable,
+  id: Identifier,
+  folder: string,
+  { versions, main, properties, location }: TableJson,
+  signal: AbortSignal | undefined,
+): Promise<number | undefined> {
+  const own = { id: [...id], properties, ...(location === undefined ? {} : { location }) }
+  const latest = versions.find(({ branch, version }) => branch === '' && version === main.latest)
+  const [first, ...further] = latest?.files ?? []
+  const options = signal && { signal }
+  if (first === undefined) {
+    await declareTable(catalog, own, options)
+    return undefined
+  }
+  await createTable(catalog, { id: own.id, properties, data: await readRowsFile(folder, first) }, options)
+  for (const name of further) {
+    try {
+      await insertIntoTable(catalog, { id: own.id, data: await readRowsFile(folder, name) }, options)
+    } catch (cause) {
+      if (!(cause instanceof CatalogError)) throw cause
+      throw new CatalogError(cause.code, `${formatIdentifier(id)} is imported in part: ${cause.message}`, {
+        cause,
+      })
+    }
+  }
+  return latest?.rows ?? 0
+}

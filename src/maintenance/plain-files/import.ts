@@ -1,0 +1,249 @@
+import type { Core } from '../../catalog/core.ts'
+import { CatalogError } from '../../errors.ts'
+import { checkLocation, claimLocation, locationOf, type Place, placeOf } from '../../locations/locations.ts'
+import { removePlace } from '../../locations/removal.ts'
+import { findNamespace, lookUpNamespace, lookUpTable, requireFreeName } from '../../lookup/names.ts'
+import { putTable } from '../../lookup/table-record.ts'
+import type { Identifier } from '../../model/identifier.ts'
+import { versionOf } from '../../rows/rows.ts'
+import {
+  type BranchRecord,
+  type Head,
+  keys,
+  recordFormat,
+  type TableRecord,
+  type TagRecord,
+} from '../../store/records.ts'
+import type { Writer } from '../../store/store.ts'
+import type { Snapshot, TableEngine } from '../../table/index.ts'
+import type { Change } from '../../transactions/commit.ts'
+import { type LongTransaction, runLong } from '../../transactions/long-transaction.ts'
+import type { NamespaceJson, TableJson } from './format.ts'
+import { plainTree, readRowsFile } from './read-tree.ts'
+
+export interface ImportOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((report: ImportReport) => void) | undefined
+}
+
+export interface ImportReport {
+  /** Namespaces that were not there before. */
+  readonly namespaces: number
+  readonly tables: number
+  readonly versions: number
+  readonly rows: number
+  /** Tables that have no rows in the export though they had some, the first 1,000: they are declared. */
+  readonly withoutRows: readonly Identifier[]
+}
+
+/** A table whose rows are written and which nobody knows yet. */
+interface Prepared {
+  readonly id: Identifier
+  readonly internalId: string
+  readonly json: TableJson
+  readonly place: Place
+  /** The rows of each version that has some, by branch and number. */
+  readonly snapshots: ReadonlyMap<string, Snapshot>
+}
+
+const mostListed = 1_000
+
+/** Brings an export into a catalog, all of it or nothing; see `LocalCatalog.importFrom`. */
+export function importFrom(
+  core: Core,
+  source: string,
+  { signal, onProgress }: ImportOptions = {},
+): Promise<ImportReport> {
+  // A transaction that is under way keeps a vacuum from what is written until it is committed.
+  const about = { operation: 'ImportCatalog', subject: [] }
+  return runLong(core, signal ? { signal } : {}, about, (transaction, work) =>
+    importAll(core, source, transaction, { signal: work.signal, onProgress }),
+  )
+}
+
+async function importAll(
+  core: Core,
+  source: string,
+  transaction: LongTransaction,
+  { signal, onProgress }: ImportOptions,
+): Promise<ImportReport> {
+  const namespaces: { id: Identifier; json: NamespaceJson }[] = []
+  const tables: Prepared[] = []
+  const withoutRows: Identifier[] = []
+  const report = { namespaces: 0, tables: 0, versions: 0, rows: 0, withoutRows }
+  let isCommitted = false
+  try {
+    for await (const item of plainTree(source)) {
+      signal?.throwIfAborted()
+      if (item.kind === 'namespace') {
+        namespaces.push(item)
+        continue
+      }
+      await core.store.read((reader) => {
+        if (lookUpTable(reader, item.id))
+          requireFreeName(reader, findNamespace(reader, item.id.slice(0, -1)), item.id, 'TableAlreadyExists')
+      })
+      const prepared = await prepare(core, item.id, item.folder, item.json, signal, (table) =>
+        tables.push(table),
+      )
+      report.tables++
+      report.versions += prepared.snapshots.size
+      for (const { rows } of new Set(prepared.snapshots.values())) report.rows += rows
+      if (prepared.snapshots.size === 0 && item.json.versions.length > 0 && withoutRows.length < mostListed) {
+        withoutRows.push(item.id)
+      }
+      onProgress?.({ ...report })
+    }
+    signal?.throwIfAborted()
+    await transaction.commit((change) => {
+      report.namespaces = 0
+      for (const { id, json } of namespaces) report.namespaces += putNamespace(core, change, id, json)
+      for (const table of tables) putImported(core, change, table)
+      return {}
+    })
+    isCommitted = true
+    return report
+  } finally {
+    if (!isCommitted) for (const { place } of tables) await removePlace(place)
+  }
+}
+
+/** Writes the rows of a table where it will lie. */
+async function prepare(
+  core: Core,
+  id: Identifier,
+  folder: string,
+  json: TableJson,
+  signal: AbortSignal | undefined,
+  began: (table: Prepared) => void,
+): Promise<Prepared> {
+  const internalId = core.newId()
+  const place = placeOf(core.places, locationOf(core.places, internalId, { location: null } as TableRecord))!
+  const snapshots = new Map<string, Snapshot>()
+  const table: Prepared = { id, internalId, json, place, snapshots }
+  began(table)
+  const engine = await core.engine(place.content)
+  const byFiles = new Map<string, Snapshot>()
+  for (const { branch, version, files } of json.versions) {
+    if (files === undefined) continue
+    if (branch !== '' && !json.branches.some(({ name }) => name === branch)) {
+      throw new CatalogError(
+        'InvalidInput',
+        `${folder} has a version of the branch ${branch}, which it does not list. Export again.`,
+      )
+    }
+    const key = files.join('\n')
+    const known = byFiles.get(key) ?? (await writeVersion(engine, place, folder, files, version, signal))
+    byFiles.set(key, known)
+    snapshots.set(versionKey(branch, version), known)
+  }
+  return table
+}
+
+async function writeVersion(
+  engine: TableEngine,
+  { prefix }: Place,
+  folder: string,
+  files: readonly string[],
+  version: number,
+  signal: AbortSignal | undefined,
+): Promise<Snapshot> {
+  const { toArrowTable } = await import('../../table/index.ts')
+  let snapshot: Snapshot | undefined
+  for (const name of files) {
+    const rows = await toArrowTable(await readRowsFile(folder, name))
+    if (snapshot === undefined) {
+      snapshot = await engine.create(prefix, rows, { version, signal })
+    } else {
+      const change = await engine.insertRows(snapshot, rows, { signal })
+      snapshot = (await change.apply(snapshot, { version, signal })).snapshot
+    }
+  }
+  return snapshot!
+}
+
+function versionKey(branch: string, version: number): string {
+  return `${version} ${branch}`
+}
+
+/** Puts a namespace; one that is there already stays as it is. Answers how many are new. */
+function putNamespace(core: Core, { writer }: Change, id: Identifier, json: NamespaceJson): number {
+  if (lookUpNamespace(writer, id) !== undefined) return 0
+  const parent = findNamespace(writer, id.slice(0, -1))
+  requireFreeName(writer, parent, id, 'NamespaceAlreadyExists')
+  const internalId = core.newId()
+  const { name, properties, created_at } = json
+  writer.put(keys.namespaceName(parent, name), internalId)
+  writer.put(keys.namespace(internalId), { v: recordFormat, parent, name, properties, created_at })
+  return 1
+}
+
+function putImported(
+  core: Core,
+  { writer, transactionId }: Change,
+  { id, internalId, json, snapshots }: Prepared,
+): void {
+  const parent = findNamespace(writer, id.slice(0, -1))
+  requireFreeName(writer, parent, id, 'TableAlreadyExists')
+  const location = json.location === undefined ? null : checkLocation(core.places, json.location)
+  if (location !== null) claimLocation(core.places, writer, location, internalId)
+  putTable(writer, internalId, {
+    parent,
+    name: json.name,
+    location,
+    properties: json.properties,
+    created_at: json.created_at,
+    main: headOf(json, snapshots, '', json.main),
+    registered: false,
+  })
+  for (const { branch, version, timestamp_millis, metadata } of json.versions) {
+    const snapshot = snapshots.get(versionKey(branch, version))
+    if (snapshot === undefined) continue
+    writer.put(keys.version(internalId, branch, version), {
+      ...versionOf(snapshot, transactionId, timestamp_millis),
+      ...(metadata === undefined ? {} : { metadata }),
+    })
+  }
+  putNames(writer, internalId, json, snapshots)
+}
+
+/** Puts the branches and tags whose versions have rows. */
+function putNames(
+  writer: Writer,
+  internalId: string,
+  json: TableJson,
+  snapshots: Prepared['snapshots'],
+): void {
+  for (const { name, head, ...rest } of json.branches) {
+    const kept = headOf(json, snapshots, name, head)
+    if (kept.latest === null) continue
+    const record: BranchRecord = { v: recordFormat, head: kept, ...rest }
+    writer.put(keys.branch(internalId, name), record)
+  }
+  for (const { name, branch, version } of json.tags) {
+    if (!snapshots.has(versionKey(branch, version))) continue
+    const record: TagRecord = { v: recordFormat, branch, version }
+    writer.put(keys.tag(internalId, name), record)
+  }
+}
+
+/** The head of a branch as far as its versions have rows. */
+function headOf(
+  { versions }: TableJson,
+  snapshots: Prepared['snapshots'],
+  branch: string,
+  { last }: Head,
+): Head {
+  const numbers = versions
+    .filter((entry) => entry.branch === branch && snapshots.has(versionKey(branch, entry.version)))
+    .map(({ version }) => version)
+  if (numbers.length === 0) return { latest: null, last: null }
+  const latest = Math.max(...numbers)
+  if (last === null || last < latest) {
+    throw new CatalogError(
+      'InvalidInput',
+      `The export gives version ${latest} after the last, ${last}. Export again.`,
+    )
+  }
+  return { latest, last }
+}

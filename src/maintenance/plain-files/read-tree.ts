@@ -1,0 +1,73 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type * as v from 'valibot'
+import { invalid } from '../../errors.ts'
+import { type Identifier, maxDepth } from '../../model/identifier.ts'
+import { folderPath } from '../folders.ts'
+import {
+  catalogFile,
+  catalogJson,
+  type NamespaceJson,
+  namespaceFile,
+  namespaceJson,
+  parseJson,
+  type TableJson,
+  tableFile,
+  tableJson,
+} from './format.ts'
+
+/** What an export holds, a namespace before what lies in it. */
+export type PlainItem =
+  | { readonly kind: 'namespace'; readonly id: Identifier; readonly json: NamespaceJson }
+  | { readonly kind: 'table'; readonly id: Identifier; readonly folder: string; readonly json: TableJson }
+
+/** Walks the folders of an export. */
+export async function* plainTree(source: string): AsyncGenerator<PlainItem> {
+  const directory = folderPath(source)
+  await readJson(
+    catalogJson,
+    join(directory, catalogFile),
+    `There is no export in ${directory}: check the path.`,
+  )
+  yield* below(directory, [])
+}
+
+async function* below(folder: string, parent: Identifier): AsyncGenerator<PlainItem> {
+  if (parent.length > maxDepth) throw invalid(`${folder} lies deeper than namespaces can. Check the export.`)
+  const items = await readdir(folder, { withFileTypes: true })
+  for (const item of items
+    .filter((found) => found.isDirectory())
+    .sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(folder, item.name)
+    const names = await readdir(path)
+    if (names.includes(tableFile)) {
+      const json = await readJson(tableJson, join(path, tableFile))
+      yield { kind: 'table', id: [...parent, json.name], folder: path, json }
+    } else if (names.includes(namespaceFile)) {
+      const json = await readJson(namespaceJson, join(path, namespaceFile))
+      const id = [...parent, json.name]
+      yield { kind: 'namespace', id, json }
+      yield* below(path, id)
+    } else {
+      throw invalid(`${path} holds neither ${tableFile} nor ${namespaceFile}. Remove it, or export again.`)
+    }
+  }
+}
+
+async function readJson<T extends v.GenericSchema>(
+  schema: T,
+  path: string,
+  missing?: string,
+): Promise<v.InferOutput<T>> {
+  const text = await readFile(path, 'utf8').catch((cause) => {
+    throw invalid(missing ?? `${path} cannot be read. Check the export.`, { cause })
+  })
+  return parseJson(schema, text, path)
+}
+
+/** The bytes of a file of rows. */
+export async function readRowsFile(folder: string, name: string): Promise<Uint8Array> {
+  return readFile(join(folder, name)).catch((cause) => {
+    throw invalid(`${join(folder, name)} cannot be read. Check the export.`, { cause })
+  })
+}

@@ -1,0 +1,52 @@
+import type { Core } from '../../catalog/core.ts'
+import { type FoundTable, readTable } from '../../lookup/table-record.ts'
+import { type BranchRecord, keys, type NamespaceRecord, rootId, type TagRecord } from '../../store/records.ts'
+import type { Reader } from '../../store/store.ts'
+import { type KnownTable, knownTable } from '../tables.ts'
+
+/** A table with its tags and branches. */
+export interface WholeTable extends KnownTable {
+  readonly tags: readonly (readonly [name: string, TagRecord])[]
+  readonly branches: readonly (readonly [name: string, BranchRecord])[]
+}
+
+/** A namespace and all below it. */
+export interface Tree {
+  /** Undefined at the root. */
+  readonly record: NamespaceRecord | undefined
+  readonly namespaces: readonly Tree[]
+  readonly tables: readonly WholeTable[]
+}
+
+/** Everything the catalog knows, as it is at one moment. */
+export function snapshotTree(core: Core): Promise<Tree> {
+  return core.store.read((reader) => treeOf(core, reader, rootId))
+}
+
+function treeOf(core: Core, reader: Reader, id: string): Tree {
+  const namespaces = Array.from(reader.range<string>({ prefix: keys.namespaceNames(id) }), ({ value }) =>
+    treeOf(core, reader, value),
+  )
+  const tables = Array.from(reader.range({ prefix: keys.tables(id), keysOnly: true }), ({ key }) =>
+    wholeTable(core, reader, readTable(reader, id, String(key[3]))!),
+  )
+  return {
+    record: id === rootId ? undefined : reader.get<NamespaceRecord>(keys.namespace(id)),
+    namespaces,
+    tables,
+  }
+}
+
+function wholeTable(core: Core, reader: Reader, { id: internalId, record }: FoundTable): WholeTable {
+  return {
+    ...knownTable(core, reader, internalId, record),
+    tags: Array.from(reader.range<TagRecord>({ prefix: keys.tags(internalId) }), ({ key, value }) => [
+      String(key[2]),
+      value,
+    ]),
+    branches: Array.from(
+      reader.range<BranchRecord>({ prefix: keys.branches(internalId) }),
+      ({ key, value }) => [String(key[2]), value],
+    ),
+  }
+}

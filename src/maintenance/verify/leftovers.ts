@@ -1,0 +1,84 @@
+import type { Core } from '../../catalog/core.ts'
+import { type Place, tablesFolder } from '../../locations/locations.ts'
+import { registrationFolder } from '../../locations/registration.ts'
+import type { Identifier } from '../../model/identifier.ts'
+import { keys } from '../../store/records.ts'
+import type { Findings } from './report.ts'
+
+/** What is younger may be on its way into a version. */
+const graceMillis = 3_600_000
+
+/** Tells of objects of our engine in a table's place that no version needs. */
+export async function findLeftovers(
+  core: Core,
+  { content, prefix }: Place,
+  reached: ReadonlySet<string>,
+  findings: Findings,
+  id: Identifier | undefined,
+): Promise<void> {
+  const { isEngineObject } = await import('../../table/storage/object-names.ts')
+  const before = core.now() - graceMillis
+  const sum = { objects: 0, bytes: 0 }
+  for await (const { path, size, modified } of content.list(prefix)) {
+    if (modified >= before || reached.has(path) || !isEngineObject(path.slice(prefix.length))) continue
+    sum.objects++
+    sum.bytes += size
+  }
+  tell(findings, prefix, sum, id)
+}
+
+/** Tells of folders below the catalog's own root that belong to no table. */
+export async function findLostFolders(core: Core, findings: Findings): Promise<void> {
+  const { content } = core.places.roots[0]!
+  const before = core.now() - graceMillis
+  let current: { folder: string; objects: number; bytes: number } | undefined
+  const finish = async () => {
+    if (current && (await isLost(core, current.folder))) tell(findings, current.folder, current, undefined)
+  }
+  for await (const { path, size, modified } of content.list(`${tablesFolder}/`)) {
+    findings.progress('leftovers')
+    const folder = path.slice(0, path.indexOf('/', tablesFolder.length + 1) + 1)
+    if (folder !== current?.folder) {
+      await finish()
+      current = { folder, objects: 0, bytes: 0 }
+    }
+    if (modified >= before) continue
+    current.objects++
+    current.bytes += size
+  }
+  await finish()
+}
+
+/** Whether no table lies in a folder that the catalog chose, and none waits there to be registered again. */
+async function isLost(core: Core, folder: string): Promise<boolean> {
+  const { content, url } = core.places.roots[0]!
+  const internalId = folder.slice(tablesFolder.length + 1, -1)
+  const location = `${url}${folder.slice(0, -1)}`
+  const isKnown = await core.store.read((reader) => {
+    if (reader.get(keys.tablePointer(internalId))) return true
+    const segments = location.split('/').filter((segment) => segment !== '')
+    if (reader.get(keys.location(segments))) return true
+    return Array.from(reader.range({ prefix: keys.location(segments), limit: 1 })).length > 0
+  })
+  if (isKnown) return false
+  for await (const { path } of content.list(folder)) {
+    if (path.slice(folder.length).startsWith(registrationFolder)) return false
+  }
+  return true
+}
+
+function tell(
+  findings: Findings,
+  where: string,
+  { objects, bytes }: { objects: number; bytes: number },
+  id: Identifier | undefined,
+): void {
+  if (objects === 0) return
+  findings.add({
+    severity: 'harmless',
+    kind: 'leftover',
+    where,
+    ...(id && { id }),
+    message: `${objects} objects of ${bytes} bytes below ${where} belong to no version; a vacuum removes them.`,
+  })
+}

@@ -1,0 +1,171 @@
+import { segmentsOf } from '../../locations/locations.ts'
+import { readTable, tableById } from '../../lookup/table-record.ts'
+import type { Identifier } from '../../model/identifier.ts'
+import {
+  type BranchRecord,
+  type Head,
+  keys,
+  type NamespaceRecord,
+  type RemovalRecord,
+  rootId,
+  type StoredTable,
+  type TablePointer,
+  type TagRecord,
+  type TransactionRecord,
+  type VersionRecord,
+} from '../../store/records.ts'
+import type { Key, Reader } from '../../store/store.ts'
+import { statusOf } from '../../transactions/transaction-record.ts'
+
+/** What is wrong with a record; harmless things end in what takes them away. */
+export interface Fault {
+  readonly harmless?: boolean
+  readonly says: string
+}
+
+type Check = (reader: Reader, key: Key, value: never, now: number) => Fault | undefined
+
+const fault = (says: string): Fault => ({ says })
+
+/** A chain of parents longer than this leads nowhere. */
+const deepest = 64
+
+/**
+ * How the records of each family must fit the others. All that a check looks at belongs to one moment, so what
+ * others write meanwhile is never taken for a fault.
+ */
+export const checks: Readonly<Record<string, Check>> = {
+  n(reader, [, parent, kind, name], value: string | StoredTable) {
+    if (typeof value === 'string') {
+      if (kind !== 'n') return fault('is a name of a table with no record of one')
+      return targetFault(
+        `namespace ${value}`,
+        reader.get<NamespaceRecord>(keys.namespace(value)),
+        parent,
+        name,
+      )
+    }
+    if (kind !== 't') return fault('is a name of a namespace with the record of a table')
+    const pointer = reader.get<TablePointer>(keys.tablePointer(value.id))
+    const found = pointer && { parent: pointer[0], name: pointer[1] }
+    return (
+      targetFault(`table ${value.id}`, found, parent, name) ??
+      tableFault(reader, String(parent), String(name))
+    )
+  },
+
+  s(reader, [, id], value: NamespaceRecord) {
+    if (reader.get(keys.namespaceName(value.parent, value.name)) !== id) return unnamed(value.name)
+    return parentFault(reader, value)
+  },
+
+  t(reader, [, id], [parent, name]: TablePointer) {
+    return reader.get<StoredTable>(keys.table(parent, name))?.id === id ? undefined : unnamed(name)
+  },
+
+  v(reader, [, table, branch, version], _value: VersionRecord) {
+    const head = headOf(reader, String(table), String(branch))
+    if (head === undefined) return fault('belongs to a table or branch that is not there')
+    if (head.latest !== null && Number(version) <= head.latest) return undefined
+    return fault(`comes after the latest version, which is ${head.latest}`)
+  },
+
+  g(reader, [, table], { branch, version }: TagRecord) {
+    if (!reader.get(keys.tablePointer(String(table)))) return fault('belongs to a table that is not there')
+    if (reader.get(keys.version(String(table), branch, version))) return undefined
+    return fault(`tags version ${version}${branch && ` of branch ${branch}`}, which is not there`)
+  },
+
+  b(reader, [, table, branch], { head }: BranchRecord) {
+    if (!reader.get(keys.tablePointer(String(table)))) return fault('belongs to a table that is not there')
+    return headFault(reader, String(table), String(branch), head)
+  },
+
+  x(_reader, _key, value: TransactionRecord, now) {
+    if (statusOf(value, now) === value.status) return undefined
+    return {
+      harmless: true,
+      says: `was left ${value.status} by a process that is gone; it counts as failed and goes with old records`,
+    }
+  },
+
+  l(reader, key, value: string | RemovalRecord, now) {
+    const segments = key.slice(1).map(String)
+    if (typeof value === 'object') {
+      if (value.until >= now) return undefined
+      return { harmless: true, says: 'is still to be emptied of a dropped table; a vacuum does that' }
+    }
+    const table = tableById(reader, value)?.record
+    if (table === undefined) return fault(`is owned by the table ${value}, which is not there`)
+    if (table.location === null || segmentsOf(table.location).join('/') !== segments.join('/')) {
+      return fault(`is owned by the table ${value}, which lies elsewhere`)
+    }
+    for (let depth = 1; depth < segments.length; depth++) {
+      const around = reader.get(keys.location(segments.slice(0, depth)))
+      if (typeof around === 'string') return fault(`lies within a location of the table ${around}`)
+    }
+    return undefined
+  },
+}
+
+/** What a name stands for must be there, under that name. */
+function targetFault(
+  what: string,
+  target: { parent: string; name: string } | undefined,
+  parent: unknown,
+  name: unknown,
+): Fault | undefined {
+  if (target === undefined) return fault(`names the ${what}, which is not there`)
+  if (target.parent === parent && target.name === name) return undefined
+  return fault(`names the ${what}, which has another name`)
+}
+
+function tableFault(reader: Reader, parent: string, name: string): Fault | undefined {
+  const { id, record } = readTable(reader, parent, name)!
+  const named = parentFault(reader, record) ?? headFault(reader, id, '', record.main)
+  if (named || record.location === null) return named
+  if (reader.get(keys.location(segmentsOf(record.location))) === id) return undefined
+  return fault(`does not own its location ${record.location}`)
+}
+
+function unnamed(name: string): Fault {
+  return fault(`has the name ${JSON.stringify(name)}, which does not name it: it cannot be reached`)
+}
+
+/** A table or namespace must lie below a namespace that leads to the root. */
+function parentFault(reader: Reader, record: { parent: string; name: string }): Fault | undefined {
+  return idOf(reader, record) ? undefined : fault('lies in a namespace that does not lead to the root')
+}
+
+function headFault(reader: Reader, table: string, branch: string, { latest }: Head): Fault | undefined {
+  if (latest === null || reader.get(keys.version(table, branch, latest))) return undefined
+  return fault(`says that its latest version is ${latest}, which is not there`)
+}
+
+function headOf(reader: Reader, table: string, branch: string): Head | undefined {
+  if (branch === '') return tableById(reader, table)?.record.main
+  if (reader.get(keys.tablePointer(table)) === undefined) return undefined
+  return reader.get<BranchRecord>(keys.branch(table, branch))?.head
+}
+
+/** The names that lead to a record, or undefined when they do not lead there from the root. */
+export function idOf(reader: Reader, record: { parent: string; name: string }): Identifier | undefined {
+  const names = [record.name]
+  for (let id = record.parent; id !== rootId; ) {
+    const parent = reader.get<NamespaceRecord>(keys.namespace(id))
+    if (parent === undefined || names.length > deepest) return undefined
+    names.push(parent.name)
+    id = parent.parent
+  }
+  return names.reverse()
+}
+
+/** The identifier of what a record belongs to, where it can be told. */
+export function ownerId(reader: Reader, key: Key, value: unknown): Identifier | undefined {
+  const [family, first] = key
+  if (family === 'n' && key.length === 4) return idOf(reader, { parent: String(first), name: String(key[3]) })
+  if (family === 's') return idOf(reader, value as NamespaceRecord)
+  if (!['t', 'v', 'g', 'b', 'l'].includes(String(family))) return undefined
+  const table = tableById(reader, String(family === 'l' ? value : first))
+  return table && idOf(reader, table.record)
+}

@@ -1,0 +1,95 @@
+import type * as v from 'valibot'
+import type { Core } from '../../catalog/core.ts'
+import type { ErrorCode } from '../../errors.ts'
+import type { Keeper, keeping } from './run-cached.ts'
+
+/** What every operation takes besides its request. */
+export interface OperationOptions {
+  /** Stops the operation; it then rejects with the signal's reason and nothing has changed. */
+  readonly signal?: AbortSignal | undefined
+  /** Called now and then while rows are read or written. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** For those who carry operations elsewhere: keeps answers that may be given again. */
+  readonly [keeping]?: Keeper | undefined
+}
+
+export interface Progress {
+  /** The transaction at work, when the operation changes rows: describe or cancel it by this id. */
+  readonly transaction_id?: string
+  /** Rows done so far. */
+  readonly rows: number
+  /** Rows to be done in all. */
+  readonly total: number
+}
+
+/** A request that nobody has looked at. */
+export type RawRequest = Readonly<Record<string, unknown>>
+
+/** For operations whose answer always follows from the store alone. */
+export const always = () => true
+
+/** Says all about an operation that its routes, clients, commands and tests derive from. */
+export interface OperationDefinition<
+  Name extends string,
+  Request extends v.GenericSchema,
+  Response extends v.GenericSchema,
+> {
+  /** The protocol's name in camelCase. */
+  readonly name: Name
+  /** One sentence: what the caller gets. */
+  readonly summary: string
+  readonly request: Request
+  readonly response: Response
+  /** The codes it may fail with, besides those every operation shares. */
+  readonly errors: readonly ErrorCode[]
+  /** Whether it changes the catalog or a table's rows. */
+  readonly changes: boolean
+  /**
+   * Whether the answer follows from the request and the records in the store alone, not from the clock, from
+   * content, from a hook, or from who asks. Asked of requests as they come, before they are checked.
+   */
+  readonly isFromStore?: (request: RawRequest) => boolean
+  readonly run: (
+    core: Core,
+    request: v.InferOutput<Request>,
+    options: OperationOptions,
+  ) => Promise<v.InferOutput<Response>>
+}
+
+/** Any operation, its types forgotten. */
+export type AnyOperation = OperationDefinition<string, v.GenericSchema, v.GenericSchema>
+
+/** The member by which operations reach a handle's insides, here or at the far end of a wire. */
+export const invoke = Symbol('invoke')
+
+/** What an operation runs on: a catalog's handle, wherever the catalog is. */
+export interface Invocable {
+  [invoke](operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown>
+}
+
+/** An operation: a plain async function that also carries its own description. */
+export interface Operation<
+  Name extends string = string,
+  Request extends v.GenericSchema = v.GenericSchema,
+  Response extends v.GenericSchema = v.GenericSchema,
+> {
+  (
+    catalog: Invocable,
+    request: v.InferInput<Request>,
+    options?: OperationOptions,
+  ): Promise<v.InferOutput<Response>>
+  readonly definition: OperationDefinition<Name, Request, Response>
+}
+
+/** Makes an operation of its definition. */
+export function operation<
+  const Name extends string,
+  Request extends v.GenericSchema,
+  Response extends v.GenericSchema,
+>(definition: OperationDefinition<Name, Request, Response>): Operation<Name, Request, Response> {
+  const call = (catalog: Invocable, request: v.InferInput<Request>, options: OperationOptions = {}) =>
+    catalog[invoke](definition as unknown as AnyOperation, request, options) as Promise<
+      v.InferOutput<Response>
+    >
+  return Object.assign(call, { definition })
+}

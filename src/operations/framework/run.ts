@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as v from 'valibot'
+import type { Core } from '../../catalog/core.ts'
+import { CatalogError, invalid } from '../../errors.ts'
+import { removeContent } from '../../locations/removal.ts'
+import type { Identity } from '../../model/fields.ts'
+import type { Identifier } from '../../model/identifier.ts'
+import type { RemovalRecord } from '../../store/records.ts'
+import { isOvertaken, StillThere } from '../../transactions/retry.ts'
+import type { AnyOperation, OperationOptions } from './operation.ts'
+import { schemaFor } from './request-schema.ts'
+
+/**
+ * Asked before every operation. Returning false, or throwing, refuses it with `PermissionDenied`; a
+ * `CatalogError` it throws is passed on as it is.
+ */
+export type AuthorizeHook = (asked: {
+  readonly operation: string
+  readonly changes: boolean
+  readonly id: Identifier | undefined
+  readonly identity: Identity | undefined
+  readonly context: Readonly<Record<string, string>> | undefined
+  readonly request: unknown
+}) => unknown
+
+/** Runs an operation on a catalog that is here: checks the request, asks whether it may, does it. */
+export async function runOperation(
+  core: Core,
+  operation: AnyOperation,
+  request: unknown,
+  options: OperationOptions,
+): Promise<unknown> {
+  options.signal?.throwIfAborted()
+  const checked = checkRequest(operation, request)
+  try {
+    if (core.settings.authorize) await authorize(core.settings.authorize, operation, checked)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await operation.run(core, checked, options)
+      } catch (error) {
+        if (!isOvertaken(error) || attempt === attempts) throw error
+        if (error instanceof StillThere) await settle(core, error.removal)
+      }
+    }
+  } catch (error) {
+    if (error instanceof CatalogError || (options.signal?.aborted && error === options.signal.reason))
+      throw error
+    throw new CatalogError('Internal', `${operation.name} failed unexpectedly; see the cause.`, {
+      cause: error,
+    })
+  }
+}
+
+/** How often an operation begins again when it was overtaken. */
+const attempts = 100
+
+/**
+ * The request as its operation takes it, defaults filled in and words spelled as listed. Fails with
+ * `InvalidInput`, naming the field, for anything else.
+ */
+export function checkRequest(operation: AnyOperation, request: unknown): unknown {
+  if (typeof request !== 'object' || request === null || Array.isArray(request)) {
+    throw invalid(`${operation.name} takes one object as its request, such as { id: ["prod", "flights"] }.`)
+  }
+  const result = v.safeParse(schemaFor(operation.request, request), request, {
+    abortEarly: true,
+    abortPipeEarly: true,
+  })
+  if (result.success) return result.output
+  throw invalid(`${operation.name}: ${describeIssue(result.issues[0])}.`)
+}
+
+function describeIssue(issue: v.BaseIssue<unknown>): string {
+  const path = (issue.path ?? []).reduce(
+    (text, { key }) =>
+      typeof key === 'number' ? `${text}[${key}]` : text === '' ? String(key) : `${text}.${String(key)}`,
+    '',
+  )
+  const missing = issue.received === 'undefined' && issue.kind === 'schema'
+  return `${path || 'the request'} ${missing ? 'is missing' : issue.message}`
+}
+
+async function authorize(hook: AuthorizeHook, operation: AnyOperation, request: unknown): Promise<void> {
+  const { id, identity, context } = request as Partial<Parameters<AuthorizeHook>[0]>
+  try {
+    const allowed = await hook({
+      operation: operation.name,
+      changes: operation.changes,
+      id,
+      identity: identity ?? undefined,
+      context: context ?? undefined,
+      request,
+    })
+    if (allowed !== false) return
+  } catch (cause) {
+    if (cause instanceof CatalogError) throw cause
+    throw denied(operation, { cause })
+  }
+  throw denied(operation)
+}
+
+function denied(operation: AnyOperation, options?: { cause: unknown }): CatalogError {
+  return new CatalogError(
+    'PermissionDenied',
+    `You are not allowed to run ${operation.name} here. Ask whoever runs the catalog for access.`,
+    options,
+  )
+}
+
+/** Waits for who is emptying a location or, when that process is gone, does it in its stead. */
+async function settle(core: Core, { removing, until }: RemovalRecord): Promise<void> {
+  if (until < core.now()) await removeContent(core, [removing])
+  // It may still be there for a while: because it is large, or because it is being copied.
+  await sleep(10)
+}

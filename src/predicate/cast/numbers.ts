@@ -1,0 +1,70 @@
+import { type DataType, type DecimalType, Type } from '@uwdata/flechette'
+import { roundToHalf } from '../../arrow/half.ts'
+import type { NonNullScalar } from '../plan/plan.ts'
+import { integerRange } from '../plan/types.ts'
+
+/** Converts one value; undefined when it cannot be done. */
+export type Convert = (value: NonNullScalar) => NonNullScalar | undefined
+
+/** Whether values of an integer type are bigints. */
+export function isLong(type: DataType): boolean {
+  return type.typeId === Type.Int && type.bitWidth === 64
+}
+
+/** Fits a whole number into an integer type; undefined when it does not fit. */
+export function toInteger(type: DataType): (value: bigint) => number | bigint | undefined {
+  const [low, high] = integerRange(type)
+  const long = isLong(type)
+  return (value) => (value < low || value > high ? undefined : long ? value : Number(value))
+}
+
+/** Cuts a number's fraction and fits it into an integer type. */
+export function floatToInteger(type: DataType): Convert {
+  const fit = toInteger(type)
+  return (value) => (Number.isFinite(value as number) ? fit(BigInt(Math.trunc(value as number))) : undefined)
+}
+
+/** Rounds a number to the width of a float type. */
+export function roundTo(type: DataType): (value: number) => number {
+  if (type.typeId !== Type.Float || type.precision === 2) return (value) => value
+  return type.precision === 1 ? Math.fround : roundToHalf
+}
+
+/** An unscaled value that fits a decimal's precision; undefined for one that does not. */
+export function checkDigits(type: DecimalType): (value: bigint) => bigint | undefined {
+  const limit = 10n ** BigInt(type.precision)
+  return (value) => (value < limit && value > -limit ? value : undefined)
+}
+
+/** Moves an unscaled value from one scale to another, rounding half away from zero. */
+export function rescale(from: number, to: number): (value: bigint) => bigint {
+  if (to >= from) {
+    const factor = 10n ** BigInt(to - from)
+    return (value) => value * factor
+  }
+  const factor = 10n ** BigInt(from - to)
+  return (value) => {
+    const rest = value % factor
+    const cut = value / factor
+    const twice = (rest < 0n ? -rest : rest) * 2n
+    return twice < factor ? cut : value < 0n ? cut - 1n : cut + 1n
+  }
+}
+
+/** A decimal of a float, rounded half away from zero. */
+export function floatToDecimal(type: DecimalType): Convert {
+  const fit = checkDigits(type)
+  const factor = 10 ** type.scale
+  return (value) => {
+    const scaled = (value as number) * factor
+    if (!Number.isFinite(scaled)) return undefined
+    const cut = Math.trunc(scaled)
+    return fit(BigInt(Math.abs(scaled - cut) >= 0.5 ? cut + Math.sign(scaled) : cut))
+  }
+}
+
+/** The number an unscaled value stands for. */
+export function decimalToFloat(scale: number): (value: bigint) => number {
+  const factor = 10 ** scale
+  return (value) => Number(value) / factor
+}

@@ -1,0 +1,41 @@
+import { type CatalogError, invalid } from '../errors.ts'
+
+/** How many characters of the text an error shows. */
+const excerptLength = 40
+
+/** A piece of a predicate or of a value, quoted, cut to a length one can read. */
+export function excerpt(text: string, at = 0): string {
+  const piece = text.slice(at, at + excerptLength)
+  return JSON.stringify(
+    at + excerptLength < text.length ? `${piece.replace(/[\ud800-\udbff]$/, '')}…` : piece,
+  )
+}
+
+/** Where an offset of the text is, in words: line and column for people, the offset for programs. */
+export function position(text: string, at: number): string {
+  const before = text.slice(0, at)
+  const line = before.split('\n').length
+  const column = at - (before.lastIndexOf('\n') + 1) + 1
+  return `at line ${line}, column ${column} (offset ${at})`
+}
+
+/** A predicate refused before any row was looked at. `problem` names what is wrong, `remedy` what to write. */
+export function predicateError(
+  text: string,
+  at: number,
+  problem: string,
+  remedy: string,
+  options?: { cause?: unknown },
+): CatalogError {
+  return invalid(`Invalid predicate: ${problem} ${position(text, at)}. ${remedy}`, options)
+}
+
+/** A row's value the predicate cannot work with, such as a zero divisor; `at` is an offset of the text. */
+export function rowError(
+  at: number,
+  problem: string,
+  remedy: string,
+  options?: { cause?: unknown },
+): CatalogError {
+  return invalid(`The predicate failed on a row: ${problem} at offset ${at}. ${remedy}`, options)
+}

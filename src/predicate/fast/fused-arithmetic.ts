@@ -1,0 +1,162 @@
+import { type DataType, Type } from '@uwdata/flechette'
+import { type Bitmap, intersect, subtract } from '../../arrow/bitmap.ts'
+import { isWidening } from '../evaluate/call.ts'
+import type { Frame } from '../evaluate/frame.ts'
+import { type TestNode, type ValueNode, wantTrue } from '../evaluate/node.ts'
+import { flipped } from '../evaluate/operators.ts'
+import type { Plan } from '../plan/plan.ts'
+import { orderOfDoubles } from './kernels/compare.ts'
+import { eachWord } from './kernels/compile.ts'
+
+type Comparison = Extract<Plan, { kind: 'compare' }>
+type Loop = (n: number, need: Bitmap, out: Bitmap, ...parameters: unknown[]) => void
+
+/** Operations of a formula at most: each is there 32 times in its loop. */
+const mostOperations = 8
+/** Loops that are kept. */
+const mostLoops = 64
+
+/**
+ * A comparison of doubles that are calculated, such as `abs(x - 0.5) * 2 < 0.01`, by one loop for all of it,
+ * which takes less than a quarter of what an array for each step takes (3.1 ns of 14.3 a row). `slow` is the same
+ * step by step, for values that lie in memory otherwise. Undefined when there is nothing to calculate, or too much.
+ */
+export function formulaTest(
+  comparison: Comparison,
+  slow: TestNode,
+  buildValue: (plan: Plan) => ValueNode,
+): TestNode | undefined {
+  if (!isDouble(comparison.left.type) || !isDouble(comparison.right.type)) return undefined
+  const isTurned = comparison.left.kind === 'literal'
+  const { left, right, operator } = isTurned
+    ? { left: comparison.right, right: comparison.left, operator: flipped[comparison.operator] }
+    : comparison
+  const formula = new Formula(buildValue)
+  const values = `const x=${formula.write(left)},y=${formula.write(right)};`
+  const { leaves, constants, functions, operations, isPossible } = formula
+  if (!isPossible || operations === 0 || operations > mostOperations) return undefined
+  const isOrdered = right.kind === 'literal' && !Number.isNaN(right.value)
+  const row = `/*${functions}*/{${values}w|=(${orderOfDoubles(operator, isOrdered)})<<$b}`
+  return {
+    cost: leaves.reduce((sum, leaf) => sum + leaf.cost, operations),
+    raises: slow.raises,
+    test(frame, need, wanted, yes, no) {
+      const mark = frame.mark()
+      const found = valuesOf(frame, need, leaves)
+      if (found === undefined) slow.test(frame, need, wanted, yes, no)
+      else {
+        const { asked, arrays } = found
+        loopOf(row, leaves.length, constants.length)(frame.length, asked, yes, ...arrays, ...constants)
+        if (wanted !== wantTrue) subtract(asked, yes, no, frame.words)
+      }
+      frame.release(mark)
+    },
+  }
+}
+
+/** Writes plans as expressions of JavaScript, which name what they need: arrays `v…`, numbers and functions `k…`. */
+class Formula {
+  readonly leaves: ValueNode[] = []
+  readonly constants: (number | ((value: number) => number))[] = []
+  readonly functions: number[] = []
+  operations = 0
+  isPossible = true
+  readonly #buildValue: (plan: Plan) => ValueNode
+
+  constructor(buildValue: (plan: Plan) => ValueNode) {
+    this.#buildValue = buildValue
+  }
+
+  write(plan: Plan): string {
+    // Past the limit nobody reads it.
+    if (this.operations > mostOperations) return ''
+    if (plan.kind === 'literal') return this.#constant(plan.value as number)
+    if (isDouble(plan.type)) {
+      if (plan.kind === 'arithmetic') {
+        this.operations++
+        return `(${this.write(plan.left)}${operators[plan.operator]}${this.write(plan.right)})`
+      }
+      if (plan.kind === 'negate') {
+        this.operations++
+        return `(-${this.write(plan.arg)})`
+      }
+      const kernel = plan.kind === 'call' ? plan.function.kernel : undefined
+      if (plan.kind === 'call' && kernel?.kind === 'double') {
+        this.operations++
+        this.functions.push(numberOf(kernel.apply))
+        return `${this.#constant(kernel.apply)}(${this.write(plan.args[0]!)})`
+      }
+    }
+    if (!isArray(plan)) this.isPossible = false
+    this.leaves.push(this.#buildValue(plan))
+    return `v${this.leaves.length - 1}[$i]`
+  }
+
+  #constant(value: number | ((value: number) => number)): string {
+    this.constants.push(value)
+    return `k${this.constants.length - 1}`
+  }
+}
+
+/** So that no text but that of this file is in a loop. */
+const operators = { '+': '+', '-': '-', '*': '*', '/': '/', '%': '%' } as const
+
+/** Whether the values of a double lie in an array, or are written into one. */
+function isArray(plan: Plan): boolean {
+  if (plan.kind === 'column') return isDouble(plan.type)
+  return plan.kind === 'cast' && plan.arg.kind === 'column' && isWidening(plan.arg.type, plan.type)
+}
+
+const numbers = new WeakMap<object, number>()
+let lastNumber = 0
+
+/** A number for a function: the loop for one has its code in the place of the call, as long as it sees no other. */
+function numberOf(apply: object): number {
+  const number = numbers.get(apply) ?? ++lastNumber
+  numbers.set(apply, number)
+  return number
+}
+
+function isDouble(type: DataType): boolean {
+  return type.typeId === Type.Float && type.precision === 2
+}
+
+/** The values of leaves, and the rows of `need` where none is null; undefined when some lie in no array of doubles. */
+function valuesOf(
+  frame: Frame,
+  need: Bitmap,
+  leaves: readonly ValueNode[],
+): { readonly asked: Bitmap; readonly arrays: readonly Float64Array[] } | undefined {
+  const arrays: Float64Array[] = []
+  let asked = need
+  for (const leaf of leaves) {
+    const vector = leaf.vector(frame, need)
+    if (vector.kind !== 'numbers' || !(vector.values instanceof Float64Array)) return undefined
+    arrays.push(vector.values)
+    if (vector.valid === null) continue
+    const both = frame.bitmap()
+    intersect(asked, vector.valid, both, frame.words)
+    asked = both
+  }
+  return { asked, arrays }
+}
+
+const loops = new Map<string, Loop>()
+
+function loopOf(row: string, leaves: number, constants: number): Loop {
+  let loop = loops.get(row)
+  if (loop === undefined) {
+    const names = (name: string, count: number) => Array.from({ length: count }, (_, i) => name + i)
+    loop = new Function(
+      'n',
+      'need',
+      'out',
+      ...names('v', leaves),
+      ...names('k', constants),
+      eachWord(row),
+    ) as Loop
+    if (loops.size >= mostLoops) loops.delete(loops.keys().next().value!)
+    loops.set(row, loop)
+  }
+  return loop
+}

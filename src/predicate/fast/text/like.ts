@@ -1,0 +1,149 @@
+import type { Bitmap } from '../../../arrow/bitmap.ts'
+import type { Letters, LikePlan } from '../../plan/plan.ts'
+import { compile, eachWord } from '../kernels/compile.ts'
+import { foldingMatcher, foldPattern } from './fold.ts'
+import { anyOne, type Matches, matcherOf, type Segments, segmentsOf } from './pattern.ts'
+import { eachText, finish, readable, type TextTest, verify } from './text-test.ts'
+import { withinTest } from './within.ts'
+
+/** `LIKE` and `ILIKE` with a pattern. */
+export function likeTest(pattern: NonNullable<LikePlan['pattern']>, insensitive: boolean): TextTest {
+  const folded = insensitive ? foldPattern(pattern) : pattern
+  const segments = segmentsOf(folded)
+  const matches = insensitive ? foldingMatcher(segments) : matcherOf(segments)
+  if (segments[0]!.length > 0 || segments.length === 1) {
+    return headTest(segments, matches, insensitive ? 'small' : undefined)
+  }
+  const [, middle, last] = segments
+  const within =
+    segments.length === 3 && last!.length === 0 ? withinTest(middle!, matches, insensitive) : undefined
+  return within ?? eachText(matches)
+}
+
+/** Equality with bytes: like a pattern that has no wildcards. */
+export function equalTest(bytes: Uint8Array): TextTest {
+  const segments = [Array.from(bytes)]
+  return headTest(segments, matcherOf(segments))
+}
+
+/** Equality with bytes of what a text is in small or capital letters; `matches` tells of any text. */
+export function lettersEqualTest(bytes: Uint8Array, letters: Letters, matches: Matches): TextTest {
+  return headTest([Array.from(bytes)], matches, letters)
+}
+
+type HeadLoop = (
+  offsets: Int32Array,
+  view: DataView,
+  n: number,
+  need: Bitmap,
+  out: Bitmap,
+  length: number,
+  key0: number,
+  mask0: number,
+  key1: number,
+  mask1: number,
+  any0: number,
+  any1: number,
+  matchWord: (firstRow: number) => number,
+) => void
+
+/**
+ * Four bytes below 0x80 in small or capital letters: to each byte is added what makes its highest bit tell
+ * whether it is at or above the first letter, and whether it is above the last.
+ */
+const foldWord = {
+  small: (w: string) => `${w}|((${w}+0x3f3f3f3f)&~(${w}+0x25252525)&0x80808080)>>>2`,
+  capital: (w: string) => `${w}&~(((${w}+0x1f1f1f1f)&~(${w}+0x05050505)&0x80808080)>>>2)`,
+} as const
+
+/**
+ * Patterns that say how a text begins. The first 8 bytes and the length of each text are compared as words,
+ * without a branch: 2 to 3 ns for each row, needed or not, where going to each needed row takes 5 to 10.
+ * Where this does not decide, what is left is asked of `matches`.
+ *
+ * A `_` is taken for one byte below 0x80. Texts with another one there are rare, and settled by `matches`.
+ *
+ * With `letters` the pattern is one of what texts are in small or capital letters. That is known of bytes below
+ * 0x80 only; texts with another one among their first bytes are settled by `matches`. If one comes after the
+ * pattern's end, the text has more characters than the pattern, whatever its letters become.
+ */
+function headTest(segments: Segments, matches: Matches, letters?: Letters): TextTest {
+  const head = segments[0]!.slice(0, 8)
+  const key = new Int32Array(2)
+  const mask = new Int32Array(2)
+  const any = new Int32Array(2)
+  head.forEach((token, i) => {
+    const shift = (i & 3) * 8
+    if (token === anyOne) any[i >> 2]! |= 0x80 << shift
+    else {
+      key[i >> 2]! |= token << shift
+      mask[i >> 2]! |= 0xff << shift
+    }
+  })
+  const isWhole = segments.length === 1
+  const hasAny = head.includes(anyOne)
+  // Each code point takes at least a byte, so there is a least length; and just one if all bytes are known.
+  // Other letters may take other lengths.
+  const known = letters === undefined ? segments : [head]
+  const length = known.reduce((sum, segment) => sum + segment.length, 0)
+  const isLengthKnown = isWhole && letters === undefined && !segments[0]!.includes(anyOne)
+  const isDecided =
+    segments[0]!.length <= 8 && (isWhole || (segments.length === 2 && segments[1]!.length === 0))
+  const words = head.length <= 4 ? 1 : 2
+  const exactLength = isLengthKnown || (isWhole && isDecided)
+  const looks = hasAny || letters !== undefined
+  const fold = letters === undefined ? undefined : foldWord[letters]
+
+  const text =
+    (words === 2 ? `${fold ? 'let' : 'const'} b=dv.getUint32(o+4,true);` : '') +
+    (fold
+      ? `seen|=(a${words === 2 ? '|b' : ''})&0x80808080;a=${fold('a')};${words === 2 ? `b=${fold('b')};` : ''}`
+      : hasAny
+        ? `seen|=a&any0${words === 2 ? '|b&any1' : ''};`
+        : '') +
+    'w|=+((' +
+    `((a&(mask0${hasAny ? '|any0' : ''}))^key0)` +
+    (words === 2 ? `|((b&(mask1${hasAny ? '|any1' : ''}))^key1)` : '') +
+    (exactLength ? '|(e-o^length)' : '|(e-o-length)>>31') +
+    ')===0)<<$b;'
+  const loop = compile<HeadLoop>(
+    `head ${words} ${hasAny} ${exactLength} ${letters ?? ''}`,
+    'offs,dv,n,need,out,length,key0,mask0,key1,mask1,any0,any1,matchWord',
+    () =>
+      eachWord(
+        `{e=offs[$i+1];${fold ? 'let' : 'const'} a=dv.getUint32(o,true);${text}o=e}`,
+        `let o=offs[i],e=0${looks ? ',seen=0' : ''};`,
+        looks ? 'if(seen!==0)w=matchWord(i);' : '',
+      ),
+  )
+
+  return (texts, n, need, out) => {
+    const { bytes, offsets } = texts
+    const { view, safe } = readable(texts, n)
+    const matchWord = (firstRow: number) => {
+      let word = 0
+      for (let row = firstRow; row < Math.min(firstRow + 32, safe); row++) {
+        if (((need[row >>> 5]! >>> (row & 31)) & 1) === 0) continue
+        if (matches(bytes, offsets[row]!, offsets[row + 1]!)) word |= 1 << (row & 31)
+      }
+      return word
+    }
+    loop(
+      offsets,
+      view,
+      safe,
+      need,
+      out,
+      length,
+      key[0]!,
+      mask[0]!,
+      key[1]!,
+      mask[1]!,
+      any[0]!,
+      any[1]!,
+      matchWord,
+    )
+    if (!isDecided) verify(matches, texts, safe, out)
+    if (safe < n) finish(matches, texts, safe, n, need, out)
+  }
+}

@@ -1,0 +1,108 @@
+import type { Bitmap } from '../../../arrow/bitmap.ts'
+import { compile, eachWord } from '../kernels/compile.ts'
+import type { Matches } from './pattern.ts'
+import { eachText, finish, readable, type TextTest, verify } from './text-test.ts'
+
+const mostHeads = 64
+
+/** Whether a text is one of a list. */
+export function textSetTest(list: readonly Uint8Array[]): TextTest {
+  const contains = hashSet(list)
+  const heads = perfectHeads(list)
+  if (heads === undefined) return eachText(contains)
+  // Four bytes and the length tell short texts apart; of longer ones they pick those worth a closer look.
+  const isDecided = list.every((bytes) => bytes.length <= 4)
+  const loop = compile<HeadsLoop>('heads', 'offs,dv,n,need,out,masks,keys,lengths,factor,shift', () =>
+    eachWord(
+      '{e=offs[$i+1];const l=e-o,x=dv.getUint32(o,true)&masks[Math.min(l,4)],' +
+        'h=Math.imul(x^Math.imul(l,-1640531535),factor)>>>shift;w|=+((keys[h]^x|lengths[h]^l)===0)<<$b;o=e}',
+      'let o=offs[i],e=0;',
+    ),
+  )
+  return (texts, n, need, out) => {
+    const { view, safe } = readable(texts, n)
+    loop(texts.offsets, view, safe, need, out, masks, heads.keys, heads.lengths, heads.factor, heads.shift)
+    if (!isDecided) verify(contains, texts, safe, out)
+    if (safe < n) finish(contains, texts, safe, n, need, out)
+  }
+}
+
+type HeadsLoop = (
+  offsets: Int32Array,
+  view: DataView,
+  n: number,
+  need: Bitmap,
+  out: Bitmap,
+  masks: Int32Array,
+  keys: Int32Array,
+  lengths: Int32Array,
+  factor: number,
+  shift: number,
+) => void
+
+/** The bits of a word of 4 bytes that belong to a text of so many bytes. */
+const masks = Int32Array.of(0, 0xff, 0xffff, 0xffffff, -1)
+
+interface Heads {
+  readonly keys: Int32Array
+  readonly lengths: Int32Array
+  readonly factor: number
+  readonly shift: number
+}
+
+/**
+ * A hash table in which no two beginnings share a slot, so that one look, without a branch, tells whether a
+ * text begins like one of the list: 2.4 times what comparing a number takes, whatever the list. Undefined for
+ * lists that are too long.
+ */
+function perfectHeads(list: readonly Uint8Array[]): Heads | undefined {
+  const heads = new Map<string, readonly [key: number, length: number]>()
+  for (const bytes of list) {
+    let key = 0
+    for (let i = 0; i < Math.min(bytes.length, 4); i++) key |= bytes[i]! << (8 * i)
+    heads.set(`${key} ${bytes.length}`, [key, bytes.length])
+    if (heads.size > mostHeads) return undefined
+  }
+  const bits = Math.max(3, 2 * Math.ceil(Math.log2(heads.size)))
+  const shift = 32 - bits
+  attempts: for (let attempt = 1; attempt <= 64; attempt++) {
+    const factor = Math.imul(0x9e3779b1, 2 * attempt + 1)
+    const keys = new Int32Array(2 ** bits)
+    const lengths = new Int32Array(2 ** bits).fill(-1)
+    for (const [key, length] of heads.values()) {
+      const slot = Math.imul(key ^ Math.imul(length, -1640531535), factor) >>> shift
+      if (lengths[slot] !== -1) continue attempts
+      keys[slot] = key
+      lengths[slot] = length
+    }
+    return { keys, lengths, factor, shift }
+  }
+  return undefined
+}
+
+/** Membership by a hash of all bytes. Its factor is chosen at random, so that no list can be made to collide. */
+function hashSet(list: readonly Uint8Array[]): Matches {
+  const bits = Math.max(4, 32 - Math.clz32(list.length * 2))
+  const factor = (Math.random() * 0x100000000) | 1
+  const hash = (bytes: Uint8Array, from: number, to: number) => {
+    let h = to - from
+    for (let i = from; i < to; i++) h = Math.imul(h ^ bytes[i]!, factor) ^ (h >>> 15)
+    return Math.imul(h, 0x9e3779b1) >>> (32 - bits)
+  }
+  const slots: Uint8Array[][] = Array.from({ length: 2 ** bits }, () => [])
+  for (const bytes of list) {
+    const slot = slots[hash(bytes, 0, bytes.length)]!
+    if (!slot.some((other) => Buffer.compare(other, bytes) === 0)) slot.push(bytes)
+  }
+  const isEqual = (a: Uint8Array, bytes: Uint8Array, from: number) => {
+    for (let i = 0; i < a.length; i++) if (a[i] !== bytes[from + i]) return false
+    return true
+  }
+  return (bytes, from, to) => {
+    const slot = slots[hash(bytes, from, to)]!
+    for (let i = 0; i < slot.length; i++) {
+      if (slot[i]!.length === to - from && isEqual(slot[i]!, bytes, from)) return true
+    }
+    return false
+  }
+}

@@ -1,0 +1,63 @@
+import type { Bitmap } from '../../../arrow/bitmap.ts'
+import { compile } from '../kernels/compile.ts'
+import { anyOne, type Matches, type Token } from './pattern.ts'
+import type { TextTest } from './text-test.ts'
+
+/** The bits of a set of beginnings, one of which is kept free. */
+const mostTokens = 31
+
+/**
+ * `LIKE '%stretch%'`: the set of all beginnings of the stretch that end here is kept as bits and moves on with
+ * each byte. `_` and `ILIKE` cost no more. Bytes from 0x80 on are as good as others where all is compared as it is; with `_` or folding,
+ * texts that have some are settled by `matches`. Undefined for stretches that are too long.
+ * Source: Baeza-Yates and Gonnet, "A new approach to text searching", 1992.
+ */
+export function withinTest(
+  tokens: readonly Token[],
+  matches: Matches,
+  insensitive: boolean,
+): TextTest | undefined {
+  if (tokens.length > mostTokens) return undefined
+  const masks = new Int32Array(256)
+  tokens.forEach((token, i) => {
+    const bit = 1 << i
+    if (token === anyOne) for (let byte = 0; byte < 256; byte++) masks[byte]! |= bit
+    else masks[token]! |= bit
+    if (insensitive && token >= 0x61 && token <= 0x7a) masks[token - 32]! |= bit
+  })
+  const final = 1 << (tokens.length - 1)
+  const needsAscii = insensitive || tokens.includes(anyOne)
+  const loop = compile<Loop>(
+    `within ${needsAscii}`,
+    'offs,b,n,need,out,masks,final,matches',
+    () => `
+      for (let q = 0; q << 5 < n; q++) {
+        let w = 0
+        for (let rest = need[q]; rest !== 0; rest &= rest - 1) {
+          const bit = rest & -rest
+          const i = (q << 5) + 31 - Math.clz32(bit)
+          const e = offs[i+1]
+          let s = 0
+          for (let j = offs[i]; j < e; j++) {
+            const x = b[j]
+            ${needsAscii ? 'if (x > 127) { if (matches(b, offs[i], e)) w |= bit; break }' : ''}
+            s = (s << 1 | 1) & masks[x]
+            if ((s & final) !== 0) { w |= bit; break }
+          }
+        }
+        out[q] = w
+      }`,
+  )
+  return ({ bytes, offsets }, n, need, out) => loop(offsets, bytes, n, need, out, masks, final, matches)
+}
+
+type Loop = (
+  offsets: Int32Array,
+  bytes: Uint8Array,
+  n: number,
+  need: Bitmap,
+  out: Bitmap,
+  masks: Int32Array,
+  final: number,
+  matches: Matches,
+) => void

@@ -1,0 +1,112 @@
+import type { DataType } from '@uwdata/flechette'
+import { comparisonType } from '../plan/coerce.ts'
+import { compare, fold, isLiteral } from '../plan/fold.ts'
+import { resolveField } from '../plan/names.ts'
+import { lookInto } from '../plan/operators.ts'
+import type { Plan, Scalar } from '../plan/plan.ts'
+import { cast, refuse } from '../plan/scope.ts'
+import { boolean, isNull, isNumeric, isReadable, none, sameType, text, typeName } from '../plan/types.ts'
+import { type Call, expectArguments, type FunctionPlanner, looseCall, wrongType } from './signature.ts'
+
+/** The type all arguments from `first` on are brought to. */
+function commonType(call: Call, first = 0): DataType {
+  let type: DataType = none
+  for (const [i, arg] of call.args.entries()) {
+    if (i < first) continue
+    if (!isReadable(arg.type)) throw lookInto(call.scope, arg.type, call.at)
+    const common = comparisonType(type, arg.type)
+    if (!common) throw wrongType(call, i, typeName(type))
+    type = common
+  }
+  return type
+}
+
+function castAll(call: Call, type: DataType, first = 0): Plan[] {
+  return call.args.slice(first).map((arg) => cast(call.scope, arg, type, call.at))
+}
+
+const coalesce: FunctionPlanner = (call) => {
+  expectArguments(call, 1, Infinity)
+  const type = commonType(call)
+  return looseCall(call, type, castAll(call, type), firstValue)
+}
+
+function firstValue(...values: Scalar[]): Scalar {
+  return values.find((value) => value !== null) ?? null
+}
+
+/** Like coalesce, of two; values of different kinds become text. */
+const nvl: FunctionPlanner = (call) => {
+  expectArguments(call, 2)
+  const [a, b] = call.args.map((arg) => arg.type) as [DataType, DataType]
+  const alike = sameType(a, b) || isNull(a) || isNull(b) || (isNumeric(a) && isNumeric(b))
+  const type = alike ? commonType(call) : text
+  return looseCall(call, type, castAll(call, type), firstValue)
+}
+
+const nvl2: FunctionPlanner = (call) => {
+  expectArguments(call, 3)
+  const type = commonType(call, 1)
+  const [tested] = call.args
+  const present: Plan = fold({ kind: 'isNull', type: boolean, arg: tested!, negated: true })
+  return looseCall(
+    call,
+    type,
+    [present, ...castAll(call, type, 1)],
+    (given, then = null, otherwise = null) => (given === true ? then : otherwise),
+  )
+}
+
+const nullif: FunctionPlanner = (call) => {
+  expectArguments(call, 2)
+  const type = commonType(call)
+  const [first, second] = castAll(call, type)
+  return looseCall(call, type, [first!, second!], (a = null, b = null) =>
+    a !== null && b !== null && compare('=', a, b) ? null : a,
+  )
+}
+
+/** The greatest or least argument that is not null. */
+function extreme(operator: '>' | '<'): FunctionPlanner {
+  return (call) => {
+    expectArguments(call, 1, Infinity)
+    const type = commonType(call)
+    return looseCall(call, type, castAll(call, type), (...values) => {
+      let best: Scalar = null
+      for (const value of values) {
+        if (value !== null && (best === null || compare(operator, value, best))) best = value
+      }
+      return best
+    })
+  }
+}
+
+const isValid: FunctionPlanner = (call) => {
+  expectArguments(call, 1)
+  return fold({ kind: 'isNull', type: boolean, arg: call.args[0]!, negated: true })
+}
+
+const getField: FunctionPlanner = (call) => {
+  expectArguments(call, 2, Infinity)
+  let [plan] = call.args
+  for (const [i, name] of call.args.slice(1).entries()) {
+    if (!isLiteral(name) || typeof name.value !== 'string') throw wrongType(call, i + 1, "a field's name")
+    if (plan?.kind !== 'column') {
+      throw refuse(call.scope, call.at, 'get_field of something else than a column', 'Name a column.')
+    }
+    plan = resolveField(call.scope.text, plan, name.value, call.at)
+  }
+  return plan!
+}
+
+export const choiceFunctions: Record<string, FunctionPlanner> = {
+  coalesce,
+  nvl,
+  ifnull: nvl,
+  nvl2,
+  nullif,
+  greatest: extreme('>'),
+  least: extreme('<'),
+  is_valid: isValid,
+  get_field: getField,
+}

@@ -1,0 +1,271 @@
+import type { DataType } from '@uwdata/flechette'
+import { textOf } from '../cast/to-text.ts'
+import { comparisonType } from '../plan/coerce.ts'
+import { compare, isLiteral } from '../plan/fold.ts'
+import { literal } from '../plan/literals.ts'
+import type { LiteralPlan, NonNullScalar, Plan, Scalar } from '../plan/plan.ts'
+import { cast, refuse, type Scope } from '../plan/scope.ts'
+import {
+  boolean,
+  integerRange,
+  integerType,
+  isInteger,
+  isNull,
+  isNumeric,
+  isReadable,
+  isText,
+  itemType,
+  listOf,
+  long,
+  none,
+  sameType,
+  Type,
+  text,
+  typeName,
+} from '../plan/types.ts'
+import {
+  asText,
+  badValue,
+  type Call,
+  checkLength,
+  expectArguments,
+  type FunctionPlanner,
+  integerArgument,
+  looseCall,
+  strictCall,
+  wrongType,
+} from './signature.ts'
+
+type List = readonly Scalar[]
+
+const unsignedLong = integerType(false, 64)
+
+/** The list an argument holds; NULL stands for a list of nothing. */
+function listArgument(call: Call, index: number): { plan: Plan; item: DataType } {
+  const plan = call.args[index]!
+  if (isNull(plan.type)) return { plan: cast(call.scope, plan, listOf(none), call.at), item: none }
+  const item = itemType(plan.type)
+  if (!item || !isReadable(item)) throw wrongType(call, index, 'a list')
+  return { plan, item }
+}
+
+/** Whether two items are the same; unlike in comparisons, -0 is not 0 here. */
+function sameValue(a: Scalar, b: Scalar): boolean {
+  if (typeof a === 'number') return Object.is(a, b)
+  return a === null || b === null ? a === b : compare('=', a, b)
+}
+
+/** A list and a value, both of the type their items are compared in. */
+function listAndItem(call: Call): [Plan, Plan] {
+  const { plan, item } = listArgument(call, 0)
+  const value = call.args[1]!
+  const type = isNumeric(item) && isText(value.type) ? undefined : comparisonType(item, value.type)
+  if (!type || !isReadable(value.type)) throw wrongType(call, 1, typeName(item))
+  return [cast(call.scope, plan, listOf(type), call.at), cast(call.scope, value, type, call.at)]
+}
+
+/** Two lists of one type. */
+function twoLists(call: Call): [Plan, Plan] {
+  const a = listArgument(call, 0)
+  const b = listArgument(call, 1)
+  const type = comparisonType(a.item, b.item)
+  if (!type) throw wrongType(call, 1, `a list of ${typeName(a.item)}`)
+  return [cast(call.scope, a.plan, listOf(type), call.at), cast(call.scope, b.plan, listOf(type), call.at)]
+}
+
+const has: FunctionPlanner = (call) => {
+  expectArguments(call, 2)
+  const [list, value] = listAndItem(call)
+  const narrow = narrowed(call, value)
+  const args = narrow ? [call.args[0]!, narrow] : [list, value]
+  return strictCall(
+    call,
+    boolean,
+    args,
+    (list: List, value: NonNullScalar) => list.some((item) => sameValue(item, value)),
+    narrow && { kind: 'listHas', item: narrow.type },
+  )
+}
+
+/**
+ * A literal as a value of the list's own items, when it is one: then the list need not be cast. Not for zero
+ * among floats, where -0 is another value here and the same in comparisons.
+ */
+function narrowed(call: Call, value: Plan): LiteralPlan | undefined {
+  const item = itemType(call.args[0]!.type)
+  if (item === undefined || !isLiteral(value) || value.value === null) return undefined
+  if (isInteger(item) && isInteger(value.type)) {
+    const [low, high] = integerRange(item)
+    const wanted = BigInt(value.value as number | bigint)
+    if (wanted < low || wanted > high) return undefined
+    return literal(item, item.typeId === Type.Int && item.bitWidth === 64 ? wanted : Number(wanted))
+  }
+  return sameType(item, value.type) && value.value !== 0 && !itemType(item) ? value : undefined
+}
+
+const hasAny: FunctionPlanner = (call) => {
+  expectArguments(call, 2)
+  return strictCall(call, boolean, twoLists(call), (list: List, wanted: List) =>
+    wanted.some((value) => list.some((item) => sameValue(item, value))),
+  )
+}
+
+const hasAll: FunctionPlanner = (call) => {
+  expectArguments(call, 2)
+  return strictCall(call, boolean, twoLists(call), (list: List, wanted: List) =>
+    wanted.every((value) => list.some((item) => sameValue(item, value))),
+  )
+}
+
+const length: FunctionPlanner = (call) => {
+  expectArguments(call, 1, 2)
+  const { plan } = listArgument(call, 0)
+  if (call.args.length === 1) return strictCall(call, unsignedLong, [plan], count)
+  const args = [plan, integerArgument(call, 1)]
+  return strictCall(call, unsignedLong, args, (list: List, dimension: bigint) => {
+    let level: Scalar = list
+    for (let i = 1n; i < dimension && Array.isArray(level); i++) level = level[0] ?? null
+    return dimension >= 1n && Array.isArray(level) ? BigInt(level.length) : null
+  })
+}
+
+function count(list: List): bigint {
+  return list.reduce((sum: bigint, item) => sum + (Array.isArray(item) ? count(item) : 1n), 0n)
+}
+
+const cardinality: FunctionPlanner = (call) => {
+  expectArguments(call, 1)
+  return strictCall(call, unsignedLong, [listArgument(call, 0).plan], count)
+}
+
+const empty: FunctionPlanner = (call) => {
+  expectArguments(call, 1)
+  return strictCall(call, boolean, [listArgument(call, 0).plan], (list: List) => list.length === 0)
+}
+
+const place: FunctionPlanner = (call) => {
+  expectArguments(call, 2, 3)
+  const args = listAndItem(call)
+  if (call.args.length === 3) args.push(integerArgument(call, 2))
+  return looseCall(call, unsignedLong, args, (list = null, value = null, start = 1n) => {
+    if (list === null || start === null) return null
+    const items = list as List
+    const from = Number(start) - 1
+    if (from < 0 || (from >= items.length && from > 0)) {
+      throw badValue(call, `the start ${start} in a list of ${items.length}`, 'Start at an item of the list.')
+    }
+    const index = items.findIndex((item, i) => i >= from && sameValue(item, value))
+    return index < 0 ? null : BigInt(index + 1)
+  })
+}
+
+const element: FunctionPlanner = (call) => {
+  expectArguments(call, 2)
+  return elementFunction(call.scope, call.args, call.at, call)
+}
+
+/** The element of a list at an index, counted from 1, or from the end when negative. */
+export function elementFunction(
+  scope: Scope,
+  args: readonly Plan[],
+  at: number,
+  call: Call = { scope, name: 'array_element', args, at },
+): Plan {
+  const { plan, item } = listArgument(call, 0)
+  const index = args[1]!
+  if (!isNull(index.type) && !(isInteger(index.type) && isSmall(index.type))) {
+    throw wrongType(call, 1, 'an integer')
+  }
+  return strictCall(call, item, [plan, cast(scope, index, long, at)], (list: List, position: bigint) => {
+    const place = Number(position)
+    return (place > 0 ? list[place - 1] : place < 0 ? list.at(place) : null) ?? null
+  })
+}
+
+function isSmall(type: DataType): boolean {
+  return typeName(type) !== 'uint64'
+}
+
+const make: FunctionPlanner = (call) => {
+  let type: DataType = none
+  for (const [i, arg] of call.args.entries()) {
+    const common: DataType | undefined = isReadable(arg.type) ? comparisonType(type, arg.type) : undefined
+    if (!common) throw wrongType(call, i, typeName(type))
+    type = common
+  }
+  const items = call.args.map((arg) => cast(call.scope, arg, type, call.at))
+  return looseCall(call, listOf(type), items, (...values) => values)
+}
+
+/** The greatest or least item that is not null. */
+function extreme(operator: '>' | '<'): FunctionPlanner {
+  return (call) => {
+    expectArguments(call, 1)
+    const { plan, item } = listArgument(call, 0)
+    if (isNull(item)) throw refuse(call.scope, call.at, `${call.name} of nothing`, 'Give it a list column.')
+    return strictCall(call, item, [plan], (list: List) => {
+      let best: Scalar = null
+      for (const value of list) {
+        if (value !== null && (best === null || compare(operator, value, best))) best = value
+      }
+      return best
+    })
+  }
+}
+
+const join: FunctionPlanner = (call) => {
+  expectArguments(call, 2, 3)
+  const { plan, item } = listArgument(call, 0)
+  const show = isNull(item) ? () => undefined : textOf(item)
+  if (!show) throw wrongType(call, 0, 'a list of values that can be written as strings')
+  const write = (value: NonNullScalar) => show(value)?.replace(/\.0$/, typeof value === 'number' ? '' : '$&')
+  const args = [plan, asText(call, 1)]
+  if (call.args.length === 3) args.push(asText(call, 2))
+  return looseCall(call, text, args, (list = null, delimiter = null, missing = null) => {
+    if (list === null || delimiter === null) return null
+    const parts: string[] = []
+    for (const value of list as List) {
+      if (value !== null) parts.push(write(value) ?? '')
+      else if (missing !== null) parts.push(missing as string)
+    }
+    const joined = parts.join(delimiter as string)
+    checkLength(call, joined.length)
+    return joined
+  })
+}
+
+export const listFunctions: Record<string, FunctionPlanner> = {
+  array_has: has,
+  list_has: has,
+  array_contains: has,
+  list_contains: has,
+  array_has_any: hasAny,
+  list_has_any: hasAny,
+  arrays_overlap: hasAny,
+  array_has_all: hasAll,
+  list_has_all: hasAll,
+  array_length: length,
+  list_length: length,
+  cardinality,
+  empty,
+  array_empty: empty,
+  list_empty: empty,
+  array_position: place,
+  list_position: place,
+  array_indexof: place,
+  list_indexof: place,
+  array_element: element,
+  list_element: element,
+  array_extract: element,
+  list_extract: element,
+  element_at: element,
+  make_array: make,
+  make_list: make,
+  array_max: extreme('>'),
+  list_max: extreme('>'),
+  array_min: extreme('<'),
+  array_to_string: join,
+  list_to_string: join,
+  array_join: join,
+  list_join: join,
+}

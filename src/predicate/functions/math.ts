@@ -1,0 +1,214 @@
+import type { DataType } from '@uwdata/flechette'
+import { roundTo } from '../cast/numbers.ts'
+import type { Plan, Scalar } from '../plan/plan.ts'
+import { cast } from '../plan/scope.ts'
+import {
+  boolean,
+  double,
+  floatType,
+  integerRange,
+  isFloat,
+  isInteger,
+  isNull,
+  isNumeric,
+  long,
+  typeName,
+} from '../plan/types.ts'
+import {
+  badValue,
+  type Call,
+  expectArguments,
+  type FunctionPlanner,
+  integerArgument,
+  strictCall,
+  wrongType,
+} from './signature.ts'
+
+/** The float type a function of numbers gives: single when all it gets is single. */
+function floatOf(call: Call, count = call.args.length): DataType {
+  for (let i = 0; i < count; i++) {
+    const { type } = call.args[i]!
+    if (!isNumeric(type) && !isNull(type)) throw wrongType(call, i, 'a number')
+  }
+  const narrow = call.args.slice(0, count).every(({ type }) => isFloat(type) && typeName(type) !== 'double')
+  return narrow ? floatType(1) : double
+}
+
+function floats(call: Call, type: DataType, count = call.args.length): Plan[] {
+  return call.args.slice(0, count).map((arg) => cast(call.scope, arg, type, call.at))
+}
+
+/** A function of floats. */
+function ofFloats(evaluate: (...values: number[]) => number, count = 1): FunctionPlanner {
+  return (call) => {
+    expectArguments(call, count)
+    const type = floatOf(call)
+    const round = roundTo(type)
+    const apply = (...values: number[]) => round(evaluate(...values))
+    const kernel = count === 1 && type === double ? ({ kind: 'double', apply: evaluate } as const) : undefined
+    return strictCall(call, type, floats(call, type), apply as (...values: never[]) => Scalar, kernel)
+  }
+}
+
+/** Whether something holds of a float. */
+function testFloat(test: (value: number) => boolean): FunctionPlanner {
+  return (call) => {
+    expectArguments(call, 1)
+    const type = floatOf(call)
+    return strictCall(call, boolean, floats(call, type), test as (value: never) => boolean)
+  }
+}
+
+const abs: FunctionPlanner = (call) => {
+  expectArguments(call, 1)
+  const arg = call.args[0]!
+  const { type } = arg
+  if (!isNumeric(type) && !isNull(type)) throw wrongType(call, 0, 'a number')
+  if (isFloat(type)) return strictCall(call, type, [arg], Math.abs, { kind: 'double', apply: Math.abs })
+  const low = isInteger(type) ? integerRange(type)[0] : undefined
+  return strictCall(call, isNull(type) ? long : type, [arg], (value: number | bigint) => {
+    if (BigInt(value) === low && low < 0n) {
+      throw badValue(call, `${value}, whose opposite exceeds its type,`, 'CAST it to a wider type.')
+    }
+    return value < 0 ? -value : value
+  })
+}
+
+/** Rounds half away from zero, or cuts, to some decimals (or tens, when negative). */
+function toDecimals(round: (value: number) => number): FunctionPlanner {
+  return (call) => {
+    expectArguments(call, 1, 2)
+    const type = floatOf(call, 1)
+    const args = floats(call, type, 1)
+    const fit = roundTo(type)
+    if (call.args.length === 1) return strictCall(call, type, args, round as (value: never) => number)
+    args.push(integerArgument(call, 1))
+    return strictCall(call, type, args, (value: number, decimals: bigint) => {
+      const factor = fit(10 ** Number(decimals))
+      const result = fit(round(fit(value * factor)) / factor)
+      return Number.isFinite(result) ? result : value
+    })
+  }
+}
+
+function roundHalfAway(value: number): number {
+  const cut = Math.trunc(value)
+  return Math.abs(value - cut) >= 0.5 ? cut + Math.sign(value) : cut
+}
+
+/** A logarithm: to base 10 of one argument; of two, the first is the base. */
+const log: FunctionPlanner = (call) => {
+  expectArguments(call, 1, 2)
+  const type = floatOf(call)
+  const round = roundTo(type)
+  const evaluate = call.args.length === 1 ? Math.log10 : (base: number, value: number) => logTo(base, value)
+  return strictCall(call, type, floats(call, type), ((...values: [number, number]) =>
+    round(evaluate(...values))) as (...values: never[]) => Scalar)
+}
+
+function logTo(base: number, value: number): number {
+  if (base === 2) return Math.log2(value)
+  return base === 10 ? Math.log10(value) : Math.log(value) / Math.log(base)
+}
+
+const power: FunctionPlanner = (call) => {
+  expectArguments(call, 2)
+  floatOf(call)
+  return strictCall(call, double, floats(call, double), (base: number, exponent: number) =>
+    // Unlike in JavaScript, 1 to any power is 1 in IEEE 754.
+    base === 1 || (base === -1 && !Number.isFinite(exponent) && !Number.isNaN(exponent))
+      ? 1
+      : base ** exponent,
+  )
+}
+
+/** The second number where the first is NaN. */
+const nanvl: FunctionPlanner = (call) => {
+  expectArguments(call, 2)
+  const type = floatOf(call)
+  return strictCall(call, type, floats(call, type), (value: number, instead: number) =>
+    Number.isNaN(value) ? instead : value,
+  )
+}
+
+function ofIntegers(count: number, make: (call: Call) => (...values: bigint[]) => bigint): FunctionPlanner {
+  return (call) => {
+    expectArguments(call, count)
+    const args = call.args.map((_, i) => integerArgument(call, i))
+    return strictCall(call, long, args, make(call) as (...values: never[]) => Scalar)
+  }
+}
+
+function greatestCommonDivisor(a: bigint, b: bigint): bigint {
+  let [x, y] = [a < 0n ? -a : a, b < 0n ? -b : b]
+  while (y !== 0n) [x, y] = [y, x % y]
+  return x
+}
+
+function checked(call: Call, value: bigint): bigint {
+  if (BigInt.asIntN(64, value) === value) return value
+  throw badValue(call, 'a result that exceeds 64 bits', 'Leave such rows out.')
+}
+
+const factorial = ofIntegers(1, (call) => (value = 0n) => {
+  if (value < 0n || value > 20n) throw badValue(call, `${value}`, 'It takes 0 to 20.')
+  let result = 1n
+  for (let i = 2n; i <= value; i++) result *= i
+  return result
+})
+
+const lcm = ofIntegers(2, (call) => (a = 0n, b = 0n) => {
+  if (a === 0n || b === 0n) return 0n
+  const product = (a / greatestCommonDivisor(a, b)) * b
+  return checked(call, product < 0n ? -product : product)
+})
+
+const pi: FunctionPlanner = (call) => {
+  expectArguments(call, 0)
+  return strictCall(call, double, [], () => Math.PI)
+}
+
+const powerOf = { power, pow: power }
+
+export const mathFunctions: Record<string, FunctionPlanner> = {
+  abs,
+  round: toDecimals(roundHalfAway),
+  trunc: toDecimals(Math.trunc),
+  sqrt: ofFloats(Math.sqrt),
+  cbrt: ofFloats(Math.cbrt),
+  exp: ofFloats(Math.exp),
+  ln: ofFloats(Math.log),
+  log,
+  log10: ofFloats(Math.log10),
+  log2: ofFloats(Math.log2),
+  ...powerOf,
+  signum: ofFloats((value) => (value === 0 ? 0 : Math.sign(value))),
+  isnan: testFloat(Number.isNaN),
+  iszero: testFloat((value) => value === 0),
+  degrees: ofFloats((value) => value * (180 / Math.PI)),
+  radians: ofFloats((value) => value * (Math.PI / 180)),
+  sin: ofFloats(Math.sin),
+  cos: ofFloats(Math.cos),
+  tan: ofFloats(Math.tan),
+  cot: ofFloats((value) => 1 / Math.tan(value)),
+  asin: ofFloats(Math.asin),
+  acos: ofFloats(Math.acos),
+  atan: ofFloats(Math.atan),
+  atan2: ofFloats(Math.atan2, 2),
+  sinh: ofFloats(Math.sinh),
+  cosh: ofFloats(Math.cosh),
+  tanh: ofFloats(Math.tanh),
+  asinh: ofFloats(Math.asinh),
+  acosh: ofFloats(Math.acosh),
+  atanh: ofFloats(Math.atanh),
+  pi,
+  nanvl,
+  factorial,
+  gcd: ofIntegers(
+    2,
+    (call) =>
+      (a = 0n, b = 0n) =>
+        checked(call, greatestCommonDivisor(a, b)),
+  ),
+  lcm,
+}

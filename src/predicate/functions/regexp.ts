@@ -1,0 +1,189 @@
+import { RE2JS } from 're2js'
+import type { CatalogError } from '../../errors.ts'
+import { excerpt } from '../errors.ts'
+import { isLiteral } from '../plan/fold.ts'
+import type { Plan } from '../plan/plan.ts'
+import { refuse } from '../plan/scope.ts'
+import { boolean, listOf, long, text } from '../plan/types.ts'
+import { translatePattern } from './regexp-syntax.ts'
+import {
+  asText,
+  badValue,
+  type Call,
+  checkLength,
+  constantArgument,
+  expectArguments,
+  type FunctionPlanner,
+  integerArgument,
+  looseCall,
+  strictCall,
+  textArgument,
+} from './signature.ts'
+
+/** How many patterns are kept compiled for a call whose pattern differs from row to row. */
+const keptPatterns = 256
+
+/**
+ * How large a compiled pattern can be. Matching takes time in proportion to the text and to this, so that no
+ * pattern, however it is made, holds up more than a constant factor.
+ */
+const maxInstructions = 5_000
+
+const flagBits: Record<string, number> = { i: RE2JS.CASE_INSENSITIVE, m: RE2JS.MULTILINE, s: RE2JS.DOTALL }
+
+/** Compiles patterns of a call; `flags` is the index of the argument with the flags. */
+function compiler(call: Call, pattern: Plan, flags: number, allowed: string): (source: string) => RE2JS {
+  const letters = constantArgument(call, flags) ?? ''
+  if (typeof letters !== 'string')
+    throw refuse(call.scope, call.at, `flags of ${call.name} that are no string`, "Write for example 'i'.")
+  let bits = 0
+  for (const letter of letters) {
+    if (!allowed.includes(letter)) {
+      const problem = `the flag ${excerpt(letter)} of ${call.name}`
+      throw refuse(call.scope, call.at, problem, `It takes the flags ${Array.from(allowed).join(', ')}.`)
+    }
+    bits |= flagBits[letter] ?? 0
+  }
+  const known = new Map<string, RE2JS>()
+  const compile = (source: string, fail: Fail): RE2JS => {
+    let expression = known.get(source)
+    if (!expression) {
+      expression = compileOne(source, bits, fail)
+      if (known.size >= keptPatterns) known.clear()
+      known.set(source, expression)
+    }
+    return expression
+  }
+  if (isLiteral(pattern) && pattern.value !== null) {
+    compile(pattern.value as string, (...what) => refuse(call.scope, call.at, ...what))
+  }
+  return (source) => compile(source, (...what) => badValue(call, ...what))
+}
+
+/** Makes the error of a pattern, which is the predicate's or a row's. */
+type Fail = (problem: string, remedy: string, options?: { cause?: unknown }) => CatalogError
+
+function compileOne(source: string, bits: number, fail: Fail): RE2JS {
+  let expression: RE2JS
+  try {
+    expression = RE2JS.compile(translatePattern(source), bits)
+  } catch (cause) {
+    const reason = (cause as Error).message.slice(0, 200)
+    const problem = `the pattern ${excerpt(source)}, which is no regular expression (${reason}),`
+    throw fail(problem, 'Use the syntax of RE2.', { cause })
+  }
+  if (expression.programSize() <= maxInstructions) return expression
+  const problem = `the pattern ${excerpt(source)}, which is too large`
+  throw fail(problem, 'Repeat less, or test for several smaller patterns.')
+}
+
+const like: FunctionPlanner = (call) => {
+  expectArguments(call, 2, 3)
+  const args = [textArgument(call, 0), textArgument(call, 1)]
+  const compile = compiler(call, args[1]!, 2, 'ims')
+  return strictCall(call, boolean, args, (value: string, pattern: string) =>
+    compile(pattern).matcher(value).find(),
+  )
+}
+
+/** The first match's groups or, without groups, the match; null when there is none. */
+const match: FunctionPlanner = (call) => {
+  expectArguments(call, 2, 3)
+  const args = [asText(call, 0), asText(call, 1)]
+  const compile = compiler(call, args[1]!, 2, 'ims')
+  return strictCall(call, listOf(text), args, (value: string, pattern: string) => {
+    const matcher = compile(pattern).matcher(value)
+    if (!matcher.find()) return null
+    const groups = matcher.groupCount()
+    if (groups === 0) return [matcher.group()]
+    return Array.from({ length: groups }, (_, i) => matcher.group(i + 1) ?? null)
+  })
+}
+
+/** The rest of a text from a character on, counted from 1. */
+function from(call: Call, value: string, start: bigint): string {
+  if (start < 1n) throw badValue(call, `the start ${start}`, 'Characters are counted from 1.')
+  return start === 1n
+    ? value
+    : Array.from(value)
+        .slice(Number(start) - 1)
+        .join('')
+}
+
+const count: FunctionPlanner = (call) => {
+  expectArguments(call, 2, 4)
+  const args = [asText(call, 0), asText(call, 1)]
+  const compile = compiler(call, args[1]!, 3, 'ims')
+  if (call.args.length > 2) args.push(integerArgument(call, 2))
+  return looseCall(call, long, args, (value = null, pattern = null, start = 1n) => {
+    if (value === null || pattern === null) return 0n
+    const matcher = compile(pattern as string).matcher(from(call, value as string, (start ?? 1n) as bigint))
+    let found = 0n
+    while (matcher.find()) found++
+    return found
+  })
+}
+
+/** Where the nth match starts, counted in characters from 1; 0 without one. */
+const place: FunctionPlanner = (call) => {
+  expectArguments(call, 2, 5)
+  const args = [asText(call, 0), asText(call, 1)]
+  const compile = compiler(call, args[1]!, 4, 'ims')
+  for (let i = 2; i < Math.min(call.args.length, 4); i++) args.push(integerArgument(call, i))
+  return strictCall(call, long, args, (value: string, pattern: string, start = 1n, nth = 1n) => {
+    if (nth < 1n) throw badValue(call, `the match ${nth}`, 'Matches are counted from 1.')
+    const rest = from(call, value, start)
+    const matcher = compile(pattern).matcher(rest)
+    for (let left = nth; matcher.find(); left--) {
+      if (left === 1n) return start + BigInt(Array.from(rest.slice(0, matcher.start())).length)
+    }
+    return 0n
+  })
+}
+
+const replace: FunctionPlanner = (call) => {
+  expectArguments(call, 3, 4)
+  const args = [textArgument(call, 0), textArgument(call, 1), textArgument(call, 2)]
+  const compile = compiler(call, args[1]!, 3, 'gims')
+  const all = String(constantArgument(call, 3) ?? '').includes('g')
+  return strictCall(call, text, args, (value: string, pattern: string, replacement: string) => {
+    const matcher = compile(pattern).matcher(value)
+    let result = ''
+    let end = 0
+    while (matcher.find()) {
+      result += value.slice(end, matcher.start()) + expand(replacement, (group) => groupOf(matcher, group))
+      checkLength(call, result.length)
+      end = matcher.end()
+      if (!all) break
+    }
+    return result + value.slice(end)
+  })
+}
+
+type Matcher = ReturnType<RE2JS['matcher']>
+
+function groupOf(matcher: Matcher, group: string): string {
+  const index = Number(group)
+  if (Number.isInteger(index)) return index <= matcher.groupCount() ? (matcher.group(index) ?? '') : ''
+  try {
+    return matcher.group(group) ?? ''
+  } catch {
+    return ''
+  }
+}
+
+/** A replacement with its references put in: `\1`, `$1`, `$name`, `${name}`; `$$` is a dollar. */
+function expand(replacement: string, group: (name: string) => string): string {
+  return replacement.replace(/\\(\d+)|\$(\$|[0-9A-Za-z_]+|\{[^}]*\})/g, (_, digits?: string, name = '') => {
+    if (digits !== undefined) return group(digits)
+    return name === '$' ? '$' : group(name.replace(/^\{|\}$/g, ''))
+  })
+}
+
+export const regexpFunctions: Record<string, FunctionPlanner> = {
+  regexp_like: like,
+  regexp_match: match,
+  regexp_count: count,
+  regexp_instr: place,
+  regexp_replace: replace,
+}

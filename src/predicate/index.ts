@@ -1,0 +1,47 @@
+import type { Schema } from '@uwdata/flechette'
+import type { Bitmap } from '../arrow/bitmap.ts'
+import { evaluator, type Rows } from './evaluate/index.ts'
+import { planPredicate } from './plan/filter.ts'
+import { prune, type StatisticsOf } from './prune/prune.ts'
+
+/** A condition on a table's rows, ready to be asked any number of times. */
+export interface Predicate {
+  /** The text it was compiled from. */
+  readonly text: string
+  /** The time it was compiled for, in milliseconds since the epoch; undefined when it does not ask for it. */
+  readonly now: number | undefined
+  /** The indices of the top-level columns it reads, in order. */
+  readonly columns: readonly number[]
+  /**
+   * The rows from `start` (a multiple of 32) to `end` for which it is true, not false and not null; bit 0 is
+   * row `start`. Only rows in `live` count. Throws `InvalidInput` when a row makes it fail, as a division by
+   * zero does.
+   */
+  select(rows: Rows, start: number, end: number, live?: Bitmap): Bitmap
+  /** How many rows `select` would give. */
+  count(rows: Rows, start: number, end: number, live?: Bitmap): number
+  /** What statistics say of `rows` rows: that it holds for none of them, for some perhaps, or for all. */
+  prune(statistics: StatisticsOf, rows: number): 'none' | 'some' | 'all'
+}
+
+/**
+ * Compiles a predicate for tables of a schema. What is not in the language, names no column, mixes types or
+ * is too large is refused as `InvalidInput`, with the place and what to write instead. `now` is the time that
+ * its `now()` stands for.
+ */
+export function compilePredicate(text: string, schema: Schema, now: number = Date.now()): Predicate {
+  let asksTime = false
+  const plan = planPredicate(text, schema, () => {
+    asksTime = true
+    return now
+  })
+  const { columns, select, count } = evaluator(plan)
+  return {
+    text,
+    now: asksTime ? now : undefined,
+    columns,
+    select,
+    count,
+    prune: (statistics, rows) => prune(plan, statistics, rows),
+  }
+}

@@ -1,0 +1,105 @@
+import { type DecimalType, Type } from '@uwdata/flechette'
+import { rescale } from '../cast/numbers.ts'
+import { rowError } from '../errors.ts'
+import type { ArithmeticOperator } from '../syntax/syntax.ts'
+import { asDecimal } from './coerce.ts'
+import type { Plan } from './plan.ts'
+import { cast, refuse, type Scope } from './scope.ts'
+import { decimalType } from './types.ts'
+
+/**
+ * Arithmetic on decimals, or on a decimal and an integer.
+ * Source of the result's digits: `arrow_arith::numeric::decimal_op`.
+ */
+export function decimalArithmetic(
+  scope: Scope,
+  operator: ArithmeticOperator,
+  left: Plan,
+  right: Plan,
+  at: number,
+): Plan {
+  const a = toDecimal(scope, left, at)
+  const b = toDecimal(scope, right, at)
+  const x = a.type as DecimalType
+  const y = b.type as DecimalType
+  const type = resultType(operator, x, y)
+  if (type.scale > 38 && type.bitWidth === 128) {
+    throw refuse(scope, at, 'decimals with too many digits to multiply', 'CAST them to DOUBLE.')
+  }
+  const evaluate = calculator(operator, x, y, type, at)
+  return {
+    kind: 'call',
+    type,
+    function: {
+      name: `decimal ${operator}`,
+      strict: true,
+      evaluate: (m, n) => evaluate(m as bigint, n as bigint),
+    },
+    args: [a, b],
+    at,
+  }
+}
+
+function toDecimal(scope: Scope, plan: Plan, at: number): Plan {
+  if (plan.type.typeId === Type.Decimal) return plan
+  const { precision, scale } = asDecimal(plan.type)!
+  return cast(scope, plan, decimalType(precision, scale, 128), at)
+}
+
+function resultType(operator: ArithmeticOperator, x: DecimalType, y: DecimalType): DecimalType {
+  const bitWidth = Math.max(x.bitWidth, y.bitWidth, 128) as 128 | 256
+  const make = (precision: number, scale: number) =>
+    ({ ...decimalType(precision, 0, bitWidth), scale }) as DecimalType
+  const scale = Math.max(x.scale, y.scale)
+  switch (operator) {
+    case '+':
+    case '-':
+      return make(scale + Math.max(x.precision - x.scale, y.precision - y.scale) + 1, scale)
+    case '*':
+      return make(x.precision + y.precision + 1, x.scale + y.scale)
+    case '/': {
+      const more = Math.min(x.scale + 4, bitWidth === 128 ? 38 : 76)
+      return make(more - x.scale + y.scale + x.precision, more)
+    }
+    default:
+      return make(Math.min(x.precision - x.scale, y.precision - y.scale) + scale, scale)
+  }
+}
+
+function calculator(
+  operator: ArithmeticOperator,
+  x: DecimalType,
+  y: DecimalType,
+  type: DecimalType,
+  at: number,
+): (a: bigint, b: bigint) => bigint {
+  const scale = Math.max(x.scale, y.scale)
+  const left = rescale(x.scale, scale)
+  const right = rescale(y.scale, scale)
+  const dividend = rescale(x.scale, type.scale + y.scale)
+  switch (operator) {
+    case '+':
+      return (a, b) => left(a) + right(b)
+    case '-':
+      return (a, b) => left(a) - right(b)
+    case '*':
+      return (a, b) => a * b
+    default:
+      return (a, b) => {
+        if (b === 0n)
+          throw rowError(at, 'division by zero', 'Leave out such rows: nullif(divisor, 0) makes them NULL.')
+        return operator === '/' ? dividend(a) / b : left(a) % right(b)
+      }
+  }
+}
+
+export function negateDecimal(arg: Plan, at: number): Plan {
+  const evaluate = (value: unknown) => -(value as bigint)
+  return {
+    kind: 'call',
+    type: arg.type,
+    function: { name: 'decimal -', strict: true, evaluate },
+    args: [arg],
+    at,
+  }
+}

@@ -1,0 +1,78 @@
+import { type DataType, duration, type TimestampType, TimeUnit, Type, timestamp } from '@uwdata/flechette'
+import type { ArithmeticOperator } from '../syntax/syntax.ts'
+import { isLiteral } from './fold.ts'
+import type { Plan, Scalar } from './plan.ts'
+import { cast, type Scope } from './scope.ts'
+import { isDate, isDuration, isInteger, isTimestamp, long, sameType } from './types.ts'
+
+/** Arithmetic on dates, timestamps and durations; undefined where it has no meaning. */
+export function timeArithmetic(
+  scope: Scope,
+  operator: ArithmeticOperator,
+  left: Plan,
+  right: Plan,
+  at: number,
+): Plan | undefined {
+  if (operator !== '+' && operator !== '-') return undefined
+  const a = left.type
+  const b = right.type
+  if (operator === '-' && isDate(a) && sameType(a, b)) return dateDifference(left, right, at)
+  if (isDate(a) && isInteger(b) && isLiteral(right))
+    return moveDate(left, cast(scope, right, long, at), operator, at)
+  if (isInteger(a) && isDate(b) && operator === '+' && isLiteral(left)) {
+    return moveDate(right, cast(scope, left, long, at), '+', at)
+  }
+  if (a.typeId === Type.Timestamp && isDuration(b)) {
+    return longPlan(operator, a, left, cast(scope, right, duration(a.unit), at), at)
+  }
+  if (isDuration(a) && b.typeId === Type.Timestamp && operator === '+') {
+    return longPlan('+', b, right, cast(scope, left, duration(b.unit), at), at)
+  }
+  if (isDuration(a) && sameType(a, b)) return longPlan(operator, a, left, right, at)
+  if (operator !== '-') return undefined
+  const type = pointInTime(a, b)
+  if (!type) return undefined
+  return longPlan('-', duration(type.unit), cast(scope, left, type, at), cast(scope, right, type, at), at)
+}
+
+/** The timestamp two points in time are brought to, to be subtracted; undefined when they cannot be. */
+function pointInTime(a: DataType, b: DataType): TimestampType | undefined {
+  if (a.typeId === Type.Timestamp && b.typeId === Type.Timestamp) {
+    if (a.timezone !== null && b.timezone !== null && a.timezone !== b.timezone) return undefined
+    return timestamp(Math.min(a.unit, b.unit) as typeof a.unit, a.timezone ?? b.timezone)
+  }
+  if ((isDate(a) && isTimestamp(b)) || (isTimestamp(a) && isDate(b))) return timestamp(TimeUnit.NANOSECOND)
+  if (isDate(a) && isDate(b)) return timestamp(TimeUnit.MILLISECOND)
+  return undefined
+}
+
+function longPlan(operator: '+' | '-', type: DataType, left: Plan, right: Plan, at: number): Plan {
+  const sign = operator === '+' ? 1n : -1n
+  const evaluate = (a: Scalar, b: Scalar) => BigInt.asIntN(64, (a as bigint) + sign * (b as bigint))
+  return call(`time ${operator}`, type, [left, right], evaluate, at)
+}
+
+function dateDifference(left: Plan, right: Plan, at: number): Plan {
+  const days = (value: Scalar) => (typeof value === 'bigint' ? value / 86_400_000n : BigInt(value as number))
+  return call('date -', long, [left, right], (a, b) => days(a) - days(b), at)
+}
+
+function moveDate(date: Plan, days: Plan, operator: '+' | '-', at: number): Plan {
+  const sign = operator === '+' ? 1n : -1n
+  const evaluate = (value: Scalar, count: Scalar): Scalar => {
+    const step = sign * (count as bigint)
+    return typeof value === 'bigint' ? value + step * 86_400_000n : (value as number) + Number(step)
+  }
+  return call(`date ${operator}`, date.type, [date, days], evaluate, at)
+}
+
+function call(
+  name: string,
+  type: DataType,
+  args: readonly Plan[],
+  evaluate: (a: Scalar, b: Scalar) => Scalar,
+  at: number,
+): Plan {
+  const strict = (a: Scalar = null, b: Scalar = null) => evaluate(a, b)
+  return { kind: 'call', type, function: { name, strict: true, evaluate: strict }, args, at }
+}

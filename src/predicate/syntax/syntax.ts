@@ -1,0 +1,72 @@
+import type { DataType } from '@uwdata/flechette'
+import type { CompareOperator } from '../plan/plan.ts'
+
+export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%'
+
+export type BinaryOperator = CompareOperator | ArithmeticOperator | '||'
+
+/** Where a node starts and ends in the text, and how many levels of nodes lie below it. */
+interface Node {
+  readonly at: number
+  readonly end: number
+  readonly depth: number
+  /** Whether it stands in parentheses of its own: then a literal is no plain literal any more. */
+  readonly parenthesized?: boolean
+}
+
+/** One part of a column's path: `quoted` parts are matched exactly. */
+export interface NamePart {
+  readonly text: string
+  readonly quoted: boolean
+}
+
+/** A predicate as it was written: names not yet resolved, types not yet known. */
+export type Expression = Node & ExpressionKind
+
+type ExpressionKind =
+  | { readonly kind: 'name'; readonly parts: readonly NamePart[] }
+  | { readonly kind: 'null' }
+  | { readonly kind: 'boolean'; readonly value: boolean }
+  | { readonly kind: 'string'; readonly value: string }
+  | { readonly kind: 'hex'; readonly value: Uint8Array }
+  /** A number as written, with its minus when it has one. */
+  | { readonly kind: 'number'; readonly text: string }
+  | { readonly kind: 'list'; readonly items: readonly Expression[] }
+  | { readonly kind: 'and' | 'or'; readonly args: readonly Expression[] }
+  | { readonly kind: 'not' | 'minus'; readonly arg: Expression }
+  | {
+      readonly kind: 'binary'
+      readonly operator: BinaryOperator
+      /** Where the operator stands. */
+      readonly operatorAt: number
+      readonly left: Expression
+      readonly right: Expression
+    }
+  | { readonly kind: 'isNull'; readonly arg: Expression; readonly negated: boolean }
+  | { readonly kind: 'isBool'; readonly arg: Expression; readonly value: boolean; readonly negated: boolean }
+  | {
+      readonly kind: 'in'
+      readonly arg: Expression
+      readonly items: readonly Expression[]
+      readonly negated: boolean
+    }
+  | {
+      readonly kind: 'between'
+      readonly arg: Expression
+      readonly low: Expression
+      readonly high: Expression
+      readonly negated: boolean
+    }
+  | {
+      readonly kind: 'like'
+      readonly arg: Expression
+      readonly pattern: Expression
+      readonly insensitive: boolean
+      readonly negated: boolean
+    }
+  | { readonly kind: 'cast'; readonly arg: Expression; readonly type: DataType; readonly orNull: boolean }
+  | { readonly kind: 'call'; readonly name: string; readonly args: readonly Expression[] }
+  /** A struct's field, written after something that is not a plain name: `st['x']`, `(st).x`. */
+  | { readonly kind: 'field'; readonly arg: Expression; readonly name: string }
+  /** A list's element, counted from 1. */
+  | { readonly kind: 'element'; readonly arg: Expression; readonly index: Expression }

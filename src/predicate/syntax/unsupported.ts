@@ -1,0 +1,80 @@
+import { excerpt } from '../errors.ts'
+import type { TokenStream } from './token-stream.ts'
+
+const calls: Record<string, string> = {
+  EXISTS: 'Use IN with a list of values.',
+  EXTRACT: "Use date_part('year', column).",
+  CEIL: 'Compare with the bounds instead.',
+  FLOOR: 'Compare with the bounds instead.',
+  SUBSTR: 'Use left(text, n), right(text, n), split_part or LIKE.',
+  SUBSTRING: 'Use left(text, n), right(text, n), split_part or LIKE.',
+  OVERLAY: 'Use replace, left and right.',
+  TRIM: 'Use btrim, ltrim or rtrim.',
+  CONVERT: 'Use CAST(value AS type).',
+}
+
+const prefixes: Record<string, string> = {
+  CASE: 'Write the cases as conditions joined by OR.',
+  INTERVAL: 'Compare with a date or a timestamp.',
+  SELECT: 'A predicate looks at one row of one table.',
+}
+
+/** Refuses SQL that starts with a word, such as CASE or SUBSTR, and has no place in predicates. */
+export function refuseUnsupportedWord(tokens: TokenStream): void {
+  const word = tokens.keyword()
+  if (word === undefined) return
+  const { at } = tokens.peek()
+  if (tokens.isSymbol('(', 1) && Object.hasOwn(calls, word)) {
+    throw tokens.unsupported(`${word}(…)`, at, calls[word]!)
+  }
+  // A column can have such a name: then an operator follows.
+  const next = tokens.peek(1).kind
+  if (
+    Object.hasOwn(prefixes, word) &&
+    next !== 'symbol' &&
+    next !== 'end' &&
+    !isInfixWord(tokens.keyword(1))
+  ) {
+    throw tokens.unsupported(word, at, prefixes[word]!)
+  }
+}
+
+function isInfixWord(word: string | undefined): boolean {
+  return word !== undefined && /^(AND|OR|IS|IN|BETWEEN|LIKE|ILIKE)$/.test(word)
+}
+
+const symbols = '<=> ~ ~* !~ !~* ~~ ~~* !~~ !~~* ^ & | -> ->> // ?'.split(' ')
+
+const words: Record<string, string> = {
+  XOR: 'Use <> on conditions.',
+  DIV: 'Use /, which divides integers as integers.',
+  OVERLAPS: 'Compare the bounds.',
+  REGEXP: 'Use regexp_like(text, pattern).',
+  RLIKE: 'Use regexp_like(text, pattern).',
+  SIMILAR: 'Use LIKE or regexp_like(text, pattern).',
+  GLOB: 'Use LIKE or regexp_like(text, pattern).',
+  MATCH: 'Use LIKE or regexp_like(text, pattern).',
+  COLLATE: 'Strings are compared byte by byte.',
+  AT: 'Times are in UTC.',
+}
+
+const instead = 'Use = <> < <= > >= + - * / % || IN, BETWEEN, LIKE or a function.'
+
+/** Refuses an operator of SQL that predicates do not have. */
+export function refuseUnsupportedOperator(tokens: TokenStream): void {
+  const { kind, text, at } = tokens.peek()
+  if (kind === 'symbol' && symbols.includes(text)) {
+    throw tokens.unsupported(`the operator ${excerpt(text)}`, at, instead)
+  }
+  const ahead = tokens.keyword() === 'NOT' ? 1 : 0
+  const word = tokens.keyword(ahead)
+  if (word !== undefined && Object.hasOwn(words, word)) throw tokens.unsupported(word, at, words[word]!)
+}
+
+/** Refuses `= ANY (…)` and its like, when one stands here. */
+export function refuseQuantifier(tokens: TokenStream): void {
+  const word = tokens.keyword()
+  if ((word === 'ANY' || word === 'ALL' || word === 'SOME') && tokens.isSymbol('(', 1)) {
+    throw tokens.unsupported(`${word}(…)`, tokens.peek().at, 'Use IN (…) or array_has(list, value).')
+  }
+}

@@ -1,0 +1,64 @@
+import type { Core } from '../catalog/core.ts'
+import type { Identifier } from '../model/identifier.ts'
+import type { OperationOptions } from '../operations/framework/operation.ts'
+import type { OptimizeGoals, Snapshot } from '../table/index.ts'
+import { Overtaken } from '../transactions/retry.ts'
+import { applying, changeRows, openVersion, whileThere } from './rows.ts'
+
+/** What optimizing a table came to. */
+export interface Optimized {
+  readonly optimized: boolean
+  readonly version: number
+  readonly rows: number
+  readonly rewritten_rows: number
+  readonly fragments_before: number
+  readonly fragments_after: number
+  readonly bytes_before: number
+  readonly bytes_after: number
+  /** Absent where there was nothing to do from the start. */
+  readonly transaction_id?: string
+}
+
+/** Merges the small fragments of a table's branch, unless there are none. */
+export async function optimize(
+  core: Core,
+  { id, branch }: { id: Identifier; branch: string },
+  goals: OptimizeGoals,
+  options: OperationOptions,
+): Promise<Optimized> {
+  const found = await openVersion(core, id, branch, undefined)
+  const isOptimized = await whileThere(core, id, found.table, () =>
+    found.engine.isOptimized(found.snapshot, goals),
+  )
+  if (isOptimized) {
+    return { optimized: false, version: found.version, ...told(found.snapshot, found.snapshot, 0) }
+  }
+  let before: Snapshot | undefined
+  const { snapshot, affected, version, transaction_id } = await changeRows(
+    core,
+    options,
+    { operation: 'OptimizeTable', id, branch },
+    async ({ engine, table, base = found.snapshot }) => {
+      if (table.id !== found.table.id) throw new Overtaken(id)
+      return async (work) => {
+        const apply = applying(id, await engine.optimizeRows(base, goals, work))
+        return (now, options) => {
+          before = now
+          return apply(now, options)
+        }
+      }
+    },
+  )
+  return { optimized: affected > 0, version, ...told(before!, snapshot, affected), transaction_id }
+}
+
+function told(before: Snapshot, after: Snapshot, rewritten: number) {
+  return {
+    rows: after.rows,
+    rewritten_rows: rewritten,
+    fragments_before: before.fragments,
+    fragments_after: after.fragments,
+    bytes_before: before.bytes,
+    bytes_after: after.bytes,
+  }
+}

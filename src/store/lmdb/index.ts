@@ -1,0 +1,216 @@
+import { open } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { CatalogError } from '../../errors.ts'
+import { closedError, nestedError, runBody } from '../body.ts'
+import type { InspectOptions, Reader, Store, StoreFeatures, StoreInspection, Writer } from '../store.ts'
+import { LmdbReader, LmdbWriter } from './access.ts'
+import {
+  acquire,
+  type Database,
+  type Environment,
+  type LmdbStoreOptions,
+  noCatalog,
+  readBetweenWriters,
+  release,
+  storeFiles,
+} from './environment.ts'
+import { explain, storeFailure } from './failure.ts'
+import { inspectFile } from './inspect.ts'
+import { markState, readState } from './state.ts'
+
+export { type LmdbStoreOptions, storeFiles } from './environment.ts'
+
+/** A store in an LMDB data file. */
+export interface LmdbStore extends Store {
+  /** The data file; its lock file lies beside it. */
+  readonly path: string
+}
+
+/**
+ * Opens the store in `directory`, whose records lie in the file `catalog.mdb`, and makes it when it is
+ * missing. Any number of processes may have it open at once, and so may any number of stores in one process.
+ * A resolved write is on disk. Opening and reading change no record. Fails with `InvalidInput` when there is
+ * nothing to open or the file is no LMDB file, `PermissionDenied` when the user may not use it, and
+ * `ServiceUnavailable` when the disk is full.
+ */
+export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<LmdbStore> {
+  return new LmdbDirectoryStore(await acquire(directory, options), options.readOnly ?? false)
+}
+
+/**
+ * Inspects the data file of a directory without opening it, which a damaged one may not survive. While others
+ * write, what looks like damage may be a page they use again: that is `moved`, and says nothing.
+ */
+export async function inspectLmdbStore(
+  directory: string,
+  options?: InspectOptions,
+): Promise<StoreInspection & { readonly moved: boolean }> {
+  const path = join(directory, storeFiles[0]!)
+  for (let attempt = 1; ; attempt++) {
+    const inspected = await inspectFile(path, options).catch((error: unknown) => {
+      throw isMissing(error) ? noCatalog(directory) : explain(error, path)
+    })
+    if (!inspected.moved || attempt === inspections) return inspected
+  }
+}
+
+const inspections = 3
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT'
+}
+
+const features: StoreFeatures = Object.freeze({ durable: true, multiProcess: true, snapshots: false })
+
+class LmdbDirectoryStore implements LmdbStore {
+  readonly features = features
+  readonly path: string
+  readonly #environment: Environment
+  readonly #readOnly: boolean
+  readonly #pending = new Set<Promise<unknown>>()
+  #closing: Promise<void> | undefined
+
+  constructor(environment: Environment, readOnly: boolean) {
+    this.path = environment.path
+    this.#environment = environment
+    this.#readOnly = readOnly
+  }
+
+  async read<T>(body: (reader: Reader) => T): Promise<T> {
+    this.#refuse()
+    const environment = this.#environment
+    // LMDB keeps a snapshot for up to a millisecond; without it the next look takes a new one, which lasts
+    // through the body, since nothing else runs meanwhile.
+    environment.db.resetReadTxn()
+    const reader = new LmdbReader(environment.db, this.path)
+    environment.busy = true
+    try {
+      const { lock, isOnReadOnlyMedium } = environment
+      if (isOnReadOnlyMedium && lock) return readBetweenWriters(this.path, lock, () => runBody(body, reader))
+      return runBody(body, reader)
+    } finally {
+      environment.busy = false
+      reader.ended = true
+    }
+  }
+
+  async write<T>(body: (writer: Writer) => T): Promise<T> {
+    this.#refuse()
+    if (this.#readOnly) {
+      throw new CatalogError(
+        'PermissionDenied',
+        `${this.path} was opened for reading only: open it without \`readOnly\` to change it.`,
+      )
+    }
+    const written = this.#write(body)
+    this.#pending.add(written)
+    try {
+      return await written
+    } finally {
+      this.#pending.delete(written)
+    }
+  }
+
+  state(): number | undefined {
+    this.#refuse()
+    try {
+      return readState(this.#environment)
+    } catch (error) {
+      throw explain(error, this.path)
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finish()
+    return this.#closing
+  }
+
+  /** Reads the file while a reader of its own keeps the newest snapshot from being overwritten. */
+  async inspect(options?: InspectOptions): Promise<StoreInspection> {
+    this.#refuse()
+    this.#environment.db.resetReadTxn()
+    const held = this.#environment.db.useReadTransaction()
+    const inspected = inspectFile(this.path, options)
+    this.#pending.add(inspected)
+    try {
+      return await inspected
+    } finally {
+      this.#pending.delete(inspected)
+      held.done()
+    }
+  }
+
+  async copyTo(folder: string): Promise<void> {
+    this.#refuse()
+    const file = join(folder, basename(this.path))
+    const copied = copyEnvironment(this.#environment.db, file)
+    this.#pending.add(copied)
+    try {
+      await copied
+    } catch (error) {
+      throw await storeFailure(error, file)
+    } finally {
+      this.#pending.delete(copied)
+    }
+  }
+
+  async #write<T>(body: (writer: Writer) => T): Promise<T> {
+    const environment = this.#environment
+    let result: T | undefined
+    let thrown: { readonly error: unknown } | undefined
+    let hasRun = false
+    const turn = environment.writes!.enter()
+    if (turn) await turn
+    environment.bodiesToRun++
+    try {
+      // Only child transactions undo what a throw leaves behind; many share one commit and one sync.
+      await environment.db.childTransaction(() => {
+        hasRun = true
+        environment.bodiesToRun--
+        const writer = new LmdbWriter(environment.db, this.path)
+        environment.busy = true
+        try {
+          result = runBody(body, writer)
+          if (writer.failure) throw writer.failure
+          if (writer.changed) markState(environment)
+        } catch (error) {
+          environment.marked = undefined
+          thrown = { error }
+          throw error
+        } finally {
+          environment.busy = false
+          writer.ended = true
+        }
+      })
+    } catch (error) {
+      environment.marked = undefined
+      if (thrown) throw thrown.error
+      throw await storeFailure(error, this.path)
+    } finally {
+      if (!hasRun) environment.bodiesToRun--
+      environment.writes!.leave()
+    }
+    return result as T
+  }
+
+  async #finish(): Promise<void> {
+    await Promise.allSettled(this.#pending)
+    await release(this.#environment)
+  }
+
+  #refuse(): void {
+    if (this.#closing) throw closedError()
+    if (this.#environment.busy) throw nestedError()
+  }
+}
+
+/** Copies an environment, left out what is free, and makes the copy outlast a crash of the machine. */
+async function copyEnvironment(db: Database, path: string): Promise<void> {
+  await db.backup(path, true)
+  const copy = await open(path, 'r+')
+  try {
+    await copy.sync()
+  } finally {
+    await copy.close()
+  }
+}

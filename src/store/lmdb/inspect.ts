@@ -1,0 +1,312 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { InspectOptions, StoreInspection } from '../store.ts'
+import { loadDriver } from './driver.ts'
+import {
+  freeRuns,
+  headerBytes,
+  type Meta,
+  type Node,
+  number64,
+  pageFlags,
+  readMeta,
+  readNodes,
+  type TreeMeta,
+} from './page.ts'
+import { sealFault } from './seal.ts'
+
+/*
+ * Looks for damage in a data file by reading it as a file, page by page: no memory map that a damaged page
+ * could crash the process through. Every page must be what the page above says it is, must be in use or free
+ * and never both, and every record must have its checksum. What is not looked at (free pages, gaps within
+ * pages) is never read by LMDB either.
+ */
+
+/** Damage reported at most; a file with more is beyond telling apart. */
+const most = 100
+/** Turns of the event loop are taken after so many pages. */
+const pagesPerTurn = 64
+
+type DecodeKey = (bytes: Buffer) => unknown
+
+class Damaged extends Error {}
+
+/**
+ * Inspects a data file. While others write, the caller must keep LMDB from using again what the newest
+ * snapshot needs, by a reader of its own; else what was overwritten meanwhile counts as `moved`.
+ */
+export async function inspectFile(
+  path: string,
+  { signal, onProgress }: InspectOptions = {},
+): Promise<StoreInspection & { moved: boolean }> {
+  const { bufferToKeyValue } = loadDriver() as unknown as { bufferToKeyValue: DecodeKey }
+  const file = await open(path, 'r')
+  try {
+    const metas = await stableMetas(file)
+    const faults = metaFaults(metas)
+    if (faults.length > 0) return { damage: faults, records: 0, unsealed: 0, moved: false }
+    const meta = newestOf(metas as readonly Meta[])
+    const walk = new Walk(file, meta, bufferToKeyValue, signal, onProgress)
+    await walk.whole()
+    const after = await stableMetas(file)
+    const moved =
+      walk.damage.length > 0 && newestOf(after as readonly Meta[])?.transaction !== meta.transaction
+    return { damage: walk.damage, records: walk.records, unsealed: walk.unsealed, moved }
+  } finally {
+    await file.close()
+  }
+}
+
+function newestOf(metas: readonly Meta[]): Meta {
+  return metas[1]!.transaction > metas[0]!.transaction ? metas[1]! : metas[0]!
+}
+
+/** Both meta pages as they are when nobody is just writing them. */
+async function stableMetas(file: FileHandle): Promise<readonly (Meta | string)[]> {
+  for (let attempt = 0; ; attempt++) {
+    const first = await readMetas(file)
+    const second = await readMetas(file)
+    if (attempt === 20 || JSON.stringify(first) === JSON.stringify(second)) return second
+  }
+}
+
+async function readMetas(file: FileHandle): Promise<(Meta | string)[]> {
+  const head = Buffer.alloc(headerBytes + 152)
+  if ((await file.read(head, 0, head.length, 0)).bytesRead < head.length)
+    return ['is cut short', 'is cut short']
+  const first = readMeta(head, 0)
+  // Where the second one lies, the first one tells; should it be damaged, it is where it usually is.
+  const pageSize = typeof first === 'string' || !isPageSize(first.pageSize) ? 4096 : first.pageSize
+  const { bytesRead } = await file.read(head, 0, head.length, pageSize)
+  return [first, bytesRead < head.length ? 'is cut short' : readMeta(head, 1)]
+}
+
+function isPageSize(size: number): boolean {
+  return size >= 512 && size <= 65_536 && (size & (size - 1)) === 0
+}
+
+/** What is wrong with the two pages that a data file begins with. */
+function metaFaults(metas: readonly (Meta | string)[]): string[] {
+  const faults = metas.flatMap((meta, i) => (typeof meta === 'string' ? [`page ${i} ${meta}`] : []))
+  if (faults.length > 0) return faults
+  const [a, b] = metas as [Meta, Meta]
+  if (a.pageSize !== b.pageSize || !isPageSize(a.pageSize)) return ['pages 0 and 1 have wrong page sizes']
+  // Commits take turns between the two; a file that nobody has written to since it was copied has one empty.
+  const isNew = isEmpty(a) && (isEmpty(b) || b.transaction > 0)
+  if (!isNew && (a.transaction % 2 !== 0 || Math.abs(a.transaction - b.transaction) !== 1)) {
+    return ['pages 0 and 1 disagree on which transaction was the last']
+  }
+  const newest = newestOf([a, b])
+  if (newest.main.flags !== 0 || a.free.flags !== b.free.flags) return ['page 0 or 1 has wrong flags']
+  if (newest.mapSize < (newest.lastPage + 1) * newest.pageSize)
+    return ['page 0 or 1 has a wrong size of the map']
+  return []
+}
+
+function isEmpty({ transaction, main, free }: Meta): boolean {
+  return transaction === 0 && main.root === undefined && free.root === undefined
+}
+
+class Walk {
+  readonly damage: string[] = []
+  records = 0
+  unsealed = 0
+  readonly #file: FileHandle
+  readonly #meta: Meta
+  readonly #decodeKey: DecodeKey
+  readonly #signal: AbortSignal | undefined
+  readonly #onProgress: InspectOptions['onProgress']
+  /** A bit for each page that is in use, and for each that is free. */
+  readonly #used: Uint8Array
+  readonly #free: Uint8Array
+  #pages = 0
+
+  constructor(
+    file: FileHandle,
+    meta: Meta,
+    decodeKey: DecodeKey,
+    signal: AbortSignal | undefined,
+    onProgress: InspectOptions['onProgress'],
+  ) {
+    this.#file = file
+    this.#meta = meta
+    this.#decodeKey = decodeKey
+    this.#signal = signal
+    this.#onProgress = onProgress
+    // A page beyond those there can be addressed was not written by LMDB.
+    const pages = Math.min(meta.lastPage + 1, meta.mapSize / meta.pageSize)
+    this.#used = new Uint8Array(Math.ceil(pages / 8))
+    this.#free = new Uint8Array(this.#used.length)
+  }
+
+  async whole(): Promise<void> {
+    await this.#guarded(() =>
+      this.#tree('record', this.#meta.main, (node, value) => this.#record(node, value)),
+    )
+    await this.#guarded(() =>
+      this.#tree('free list', this.#meta.free, (node, value) => this.#freed(node, value)),
+    )
+    for (let i = 0; i < this.#used.length; i++) {
+      const both = this.#used[i]! & this.#free[i]!
+      if (both !== 0)
+        this.#report(`page ${i * 8 + Math.log2(both & -both)} is in use and in the list of free pages`)
+    }
+  }
+
+  /** A tree that makes no sense at one place is not followed further. */
+  async #guarded(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error
+      this.#report(error.message)
+    }
+  }
+
+  #report(says: string): void {
+    if (this.damage.length < most) this.damage.push(says)
+  }
+
+  async #tree(what: string, tree: TreeMeta, visit: (node: Node, value: Buffer) => void): Promise<void> {
+    const found = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
+    const compare = tree === this.#meta.free ? compareNumbers : Buffer.compare
+
+    const walk = async (at: number, depth: number, from?: Buffer, to?: Buffer): Promise<void> => {
+      const isLeaf = depth === tree.depth
+      const page = await this.#page(at, isLeaf ? pageFlags.leaf : pageFlags.branch)
+      const nodes = readNodes(page, isLeaf)
+      if (typeof nodes === 'string') throw new Damaged(`page ${at} ${nodes}`)
+      found[isLeaf ? 'leafPages' : 'branchPages']++
+      for (const [i, node] of nodes.entries()) {
+        // The first key of a branch means nothing: what is below begins where the branch does.
+        const before = i > (isLeaf ? 0 : 1) ? nodes[i - 1]!.key : undefined
+        const isFirst = !isLeaf && i === 0
+        const inOrder = before === undefined || compare(before, node.key) < 0
+        const inRange = (!from || compare(from, node.key) <= 0) && (!to || compare(node.key, to) < 0)
+        if (!isFirst && !(inOrder && inRange)) throw new Damaged(`page ${at} has keys in a wrong order`)
+        if (isLeaf) {
+          found.entries++
+          visit(node, node.isLarge ? await this.#large(at, node, found) : node.value)
+        } else {
+          const lower = isFirst ? from : node.key
+          await this.#guarded(() => walk(node.child, depth + 1, lower, nodes[i + 1]?.key ?? to))
+        }
+      }
+    }
+
+    const before = this.damage.length
+    if ((tree.root === undefined) !== (tree.depth === 0) || tree.depth > 32) {
+      throw new Damaged(`the ${what} tree has a wrong depth`)
+    }
+    if (tree.root !== undefined) await this.#guarded(() => walk(tree.root!, 1))
+    if (this.damage.length > before) return
+    for (const [name, count] of Object.entries(found)) {
+      const expected = tree[name as keyof typeof found]
+      if (count !== expected) {
+        throw new Damaged(`the ${what} tree has ${count} ${words(name)} where ${expected} should be`)
+      }
+    }
+  }
+
+  /** Reads a page that is to be used once, and for this. */
+  async #page(at: number, flags: number): Promise<Buffer> {
+    this.#use(at)
+    const page = await this.#read(at, Buffer.allocUnsafe(this.#meta.pageSize))
+    this.#check(page, at, flags)
+    if (++this.#pages % pagesPerTurn === 0) {
+      this.#signal?.throwIfAborted()
+      this.#onProgress?.({ done: this.#pages, total: this.#meta.lastPage + 1 })
+      await turn()
+    }
+    return page
+  }
+
+  #check(page: Buffer, at: number, flags: number): void {
+    const isRight =
+      number64(page, 0) === at &&
+      number64(page, 8) <= this.#meta.transaction &&
+      page.readUInt16LE(18) === flags
+    if (!isRight) throw new Damaged(`page ${at} has a wrong header`)
+  }
+
+  /** A value that lies on pages of its own. */
+  async #large(at: number, node: Node, found: { overflowPages: number }): Promise<Buffer> {
+    const first = number64(node.value, 0)
+    const pages = number64(node.value, 16)
+    // More than are needed were kept from a longer value before.
+    if (
+      !(pages >= Math.ceil((headerBytes + node.size) / this.#meta.pageSize) && pages <= this.#meta.lastPage)
+    ) {
+      throw new Damaged(`page ${at} has a value of a wrong length`)
+    }
+    for (let i = 0; i < pages; i++) this.#use(first + i)
+    const bytes = await this.#read(first, Buffer.allocUnsafe(pages * this.#meta.pageSize))
+    this.#check(bytes, first, pageFlags.overflow)
+    if (bytes.readUInt32LE(20) !== pages)
+      throw new Damaged(`page ${first}, named on page ${at}, has a wrong length`)
+    found.overflowPages += pages
+    return bytes.subarray(headerBytes, headerBytes + node.size)
+  }
+
+  async #read(at: number, into: Buffer): Promise<Buffer> {
+    const { bytesRead } = await this.#file.read(into, 0, into.length, at * this.#meta.pageSize)
+    // What lies behind the end of the last value need not be there.
+    if (bytesRead < into.length && at * this.#meta.pageSize + into.length <= (await this.#file.stat()).size) {
+      return this.#read(at, into)
+    }
+    if (bytesRead < headerBytes) throw new Damaged(`page ${at} is cut off`)
+    return into.fill(0, bytesRead)
+  }
+
+  #use(at: number): void {
+    if (!(at >= 2 && at <= this.#meta.lastPage)) throw new Damaged(`page ${at} is named and cannot be there`)
+    if (mark(this.#used, at)) throw new Damaged(`page ${at} is used twice`)
+  }
+
+  #record({ key }: Node, value: Buffer): void {
+    this.records++
+    let decoded: unknown
+    try {
+      decoded = this.#decodeKey(Buffer.from(key))
+    } catch {
+      decoded = undefined
+    }
+    const parts = Array.isArray(decoded) ? decoded : [decoded]
+    const fault = sealFault(parts, value)
+    if (fault === 'unsealed') this.unsealed++
+    if (fault === 'damaged') {
+      this.#report(`the record ${JSON.stringify(parts)} differs from its checksum`)
+    }
+  }
+
+  #freed(_node: Node, value: Buffer): void {
+    const runs = freeRuns(value)
+    if (runs === undefined) throw new Damaged('the list of free pages makes no sense')
+    for (const [first, length] of runs) {
+      if (!(first >= 2 && first + length - 1 <= this.#meta.lastPage)) {
+        throw new Damaged(`the list of free pages names page ${first}, which cannot be there`)
+      }
+      for (let at = first; at < first + length; at++) {
+        if (mark(this.#free, at)) throw new Damaged(`page ${at} is in the list of free pages twice`)
+      }
+    }
+  }
+}
+
+/** Sets a bit, and tells whether it was set. */
+function mark(bits: Uint8Array, at: number): boolean {
+  const bit = 1 << (at & 7)
+  const was = (bits[at >>> 3]! & bit) !== 0
+  bits[at >>> 3]! |= bit
+  return was
+}
+
+/** The keys of the free list are numbers of transactions. */
+function compareNumbers(a: Buffer, b: Buffer): number {
+  if (a.length !== 8 || b.length !== 8) throw new Damaged('the list of free pages has a wrong key')
+  return number64(a, 0) - number64(b, 0)
+}
+
+function words(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+}

@@ -1,0 +1,86 @@
+import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './format/snapshot.ts'
+import { isOptimized, optimizeRows } from './optimize/optimize.ts'
+import { checkObjects } from './read/check.ts'
+import { countRows } from './read/count.ts'
+import { queryRows } from './read/query.ts'
+import { ScanPool } from './scan/pool.ts'
+import { ByteCache } from './storage/cache.ts'
+import { uniqueName } from './storage/object-names.ts'
+import type { Storage } from './storage/objects.ts'
+import type { EngineOptions, ManifestRef, Snapshot, TableEngine } from './table-engine.ts'
+import { appendChange, metadataChange, overwriteChange, restoreChange } from './write/change.ts'
+import { deleteChange } from './write/delete.ts'
+import { conform, ownColumns } from './write/schema-match.ts'
+import { writeRows } from './write/write-rows.ts'
+
+const defaultCacheBytes = 256 * 1024 * 1024
+const defaultFragmentRows = 1_048_576
+const defaultThreadedRows = 4_000_000
+const defaultThreadedAfter = 250
+
+/** An engine over a content. Engines over one content may work at once, in one process or several. */
+export function tableEngine(options: EngineOptions): TableEngine {
+  const cache = new ByteCache(options.cacheBytes ?? defaultCacheBytes)
+  const {
+    threads = 0,
+    threadedRows: fewestRows = defaultThreadedRows,
+    threadedAfter: startAfter = defaultThreadedAfter,
+  } = options
+  const pool = threads > 0 ? new ScanPool({ threads, fewestRows, startAfter }, cache) : undefined
+  const { content, newName = uniqueName, now = Date.now } = options
+  const storage: Storage = { content, cache, newName, now, pool }
+  const most = Math.max(64, (options.fragmentRows ?? defaultFragmentRows) & ~63)
+  const loaded = (snapshot: Snapshot) => snapshot as LoadedSnapshot
+
+  const engine: TableEngine = {
+    async create(prefix, table, work = {}) {
+      const change = await replacement(prefix, table, work)
+      return change.create(work)
+    },
+    open: (prefix, ref) => openSnapshot(storage, normalPrefix(prefix), ref),
+    async insertRows(base, table, work = {}) {
+      const columns = conform(table, base.schema)
+      const written = await writeRows(storage, base.prefix, base.schema, columns, most, work)
+      return appendChange(storage, base.schema, written)
+    },
+    overwriteRows: (prefix, table, work = {}) => replacement(prefix, table, work),
+    deleteRows: (predicate) => deleteChange(storage, predicate),
+    replaceSchemaMetadata: (metadata) => metadataChange(storage, metadata),
+    restoreTo: (old) => restoreChange(storage, loaded(old)),
+    isOptimized: (snapshot, goals = {}) => isOptimized(storage, loaded(snapshot), most, goals),
+    optimizeRows: (base, goals = {}, work = {}) => optimizeRows(storage, loaded(base), most, goals, work),
+    countRows: (snapshot, work = {}) => countRows(storage, loaded(snapshot), work),
+    queryRows: (snapshot, query = {}) => queryRows(storage, loaded(snapshot), query),
+    reachable: (prefix, refs) => reachable(storage, normalPrefix(prefix), refs),
+    check: (prefix, refs, work = {}) => checkObjects(content, normalPrefix(prefix), refs, work),
+    close: async () => pool?.close(),
+  }
+
+  async function replacement(...[prefix, table, work = {}]: Parameters<TableEngine['overwriteRows']>) {
+    const at = normalPrefix(prefix)
+    const columns = ownColumns(table)
+    const written = await writeRows(storage, at, table.schema, columns, most, work)
+    return overwriteChange(storage, at, table.schema, written)
+  }
+
+  return engine
+}
+
+async function* reachable(
+  storage: Storage,
+  prefix: string,
+  refs: Iterable<ManifestRef> | AsyncIterable<ManifestRef>,
+): AsyncGenerator<string> {
+  const seen = new Set<string>()
+  for await (const ref of refs) {
+    yield prefix + ref.path
+    const snapshot = await openSnapshot(storage, prefix, ref)
+    for (const { path } of snapshot.body.segments) yield prefix + path
+    for await (const { path, deletions } of fragmentsOf(storage, snapshot)) {
+      for (const name of deletions ? [path, deletions.path] : [path]) {
+        if (!seen.has(name)) yield prefix + name
+        seen.add(name)
+      }
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import { checksum, type Range } from '../storage/objects.ts'
+
+/** An Arrow file in parts, of which small stretches are looked at again before it is written. */
+export class FileParts {
+  readonly parts: readonly Uint8Array[]
+  readonly size: number
+  readonly #starts: number[] = []
+
+  constructor(parts: readonly Uint8Array[]) {
+    this.parts = parts
+    let at = 0
+    for (const part of parts) {
+      this.#starts.push(at)
+      at += part.length
+    }
+    this.size = at
+  }
+
+  /** The end of the file, with the whole footer in it. */
+  tail(): Uint8Array {
+    const last = this.bytes(this.size - 10, 10)
+    const length = new DataView(last.buffer, last.byteOffset, 4).getInt32(0, true)
+    return this.bytes(this.size - 10 - length - 8, length + 18)
+  }
+
+  bytes(start: number, length: number): Uint8Array {
+    return Buffer.concat(this.#within(start, length))
+  }
+
+  range(start: number, length: number): Range {
+    return [start, length, checksum(this.#within(start, length))]
+  }
+
+  /** The checksum of all of it. */
+  checksum(): number {
+    return checksum(this.parts)
+  }
+
+  /** The checksum of what lies outside of some ranges. */
+  restOf(ranges: readonly Range[]): number {
+    const parts: Uint8Array[] = []
+    let at = 0
+    for (const [start, length] of ranges) {
+      parts.push(...this.#within(at, start - at))
+      at = start + length
+    }
+    return checksum([...parts, ...this.#within(at, this.size - at)])
+  }
+
+  #within(start: number, length: number): Uint8Array[] {
+    const found: Uint8Array[] = []
+    const end = start + length
+    let low = 0
+    for (let high = this.parts.length; low < high; ) {
+      const middle = (low + high) >> 1
+      if (this.#starts[middle]! + this.parts[middle]!.length <= start) low = middle + 1
+      else high = middle
+    }
+    for (let i = low; i < this.parts.length && this.#starts[i]! < end; i++) {
+      const at = this.#starts[i]!
+      found.push(this.parts[i]!.subarray(Math.max(0, start - at), Math.max(0, end - at)))
+    }
+    return found
+  }
+}

@@ -1,0 +1,81 @@
+import type { Schema } from '@uwdata/flechette'
+import { numberDictionaries } from '../../arrow/ipc/dictionary-ids.ts'
+import { decodeSchema } from '../../arrow/schema.ts'
+import { brokenObject, type Storage } from '../storage/objects.ts'
+import type { ManifestRef, Snapshot } from '../table-engine.ts'
+import { type FragmentEntry, type ManifestBody, type SegmentEntry, unseal } from './manifest.ts'
+
+/** A snapshot with what its manifest holds. Every snapshot the engine hands out is one. */
+export interface LoadedSnapshot extends Snapshot {
+  readonly body: ManifestBody
+}
+
+/** The form of a location the engine works with. */
+export function normalPrefix(prefix: string): string {
+  return prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`
+}
+
+/** A schema as manifests hold it, ready for reading fragments. */
+export function decodeTableSchema(text: string): Schema {
+  return numberDictionaries(decodeSchema(Buffer.from(text, 'base64')))
+}
+
+export function snapshotOf(prefix: string, manifest: ManifestRef, body: ManifestBody): LoadedSnapshot {
+  const metadata = new Map(body.metadata)
+  const bare = decodeTableSchema(body.schema)
+  const schema: Schema = { ...bare, metadata: metadata.size > 0 ? metadata : null }
+  const { rows, deletedRows, fragments, bytes } = body
+  return { prefix, manifest, schema, metadata, rows, deletedRows, fragments, bytes, body }
+}
+
+export function openSnapshot(storage: Storage, prefix: string, ref: ManifestRef): Promise<LoadedSnapshot> {
+  const path = prefix + ref.path
+  return storage.cache.get(
+    `${path}@${ref.etag}`,
+    // Parsed JSON takes several times the room of its text.
+    () => ref.size * 4,
+    async () => {
+      const bytes = await storage.content.get(path)
+      if (bytes === undefined) throw brokenObject(path, 'is missing')
+      return snapshotOf(prefix, ref, unseal<ManifestBody>('manifest', path, bytes, ref))
+    },
+  )
+}
+
+/** The fragments of a segment. */
+export function openSegment(
+  storage: Storage,
+  prefix: string,
+  segment: SegmentEntry,
+): Promise<readonly FragmentEntry[]> {
+  const path = prefix + segment.path
+  return storage.cache.get(
+    path,
+    () => segment.size * 4,
+    async () => {
+      const bytes = await storage.content.get(path)
+      if (bytes === undefined) throw brokenObject(path, 'is missing')
+      return unseal<FragmentEntry[]>('segment', path, bytes, segment)
+    },
+  )
+}
+
+/** The groups of fragments, in the order of their rows; the tail is a group without a segment. */
+export async function* groupsOf(
+  storage: Storage,
+  { prefix, body }: LoadedSnapshot,
+): AsyncGenerator<{
+  readonly segment: SegmentEntry | undefined
+  readonly entries: readonly FragmentEntry[]
+}> {
+  for (const segment of body.segments) yield { segment, entries: await openSegment(storage, prefix, segment) }
+  yield { segment: undefined, entries: body.tail }
+}
+
+/** The fragments, in the order of their rows. */
+export async function* fragmentsOf(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+): AsyncGenerator<FragmentEntry> {
+  for await (const { entries } of groupsOf(storage, snapshot)) yield* entries
+}

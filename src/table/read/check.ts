@@ -1,0 +1,148 @@
+import { crc32 } from 'node:zlib'
+import type { Content } from '../../content/content.ts'
+import { CatalogError } from '../../errors.ts'
+import { type DeletionEntry, type FragmentEntry, rangesOf, totalsOf } from '../format/manifest.ts'
+import { type LoadedSnapshot, openSegment, openSnapshot } from '../format/snapshot.ts'
+import { ByteCache } from '../storage/cache.ts'
+import { uniqueName } from '../storage/object-names.ts'
+import { brokenObject, type Range, type Storage } from '../storage/objects.ts'
+import type { CheckedObject, ManifestRef, TableEngine } from '../table-engine.ts'
+
+/** As much of an object is in memory at a time. */
+const pieceBytes = 4 << 20
+
+type CheckOptions = NonNullable<Parameters<TableEngine['check']>[2]>
+
+/** Looks at what versions need, past all caches. */
+export async function* checkObjects(
+  content: Content,
+  prefix: string,
+  refs: Iterable<ManifestRef>,
+  options: CheckOptions,
+): AsyncGenerator<CheckedObject> {
+  const storage: Storage = { content, cache: new ByteCache(0), newName: uniqueName, now: Date.now }
+  const seen = new Set<string>()
+  for (const manifest of refs) {
+    options.signal?.throwIfAborted()
+    if (!isNew(seen, manifest.path)) continue
+    const opened = await attempt(() => openSound(storage, prefix, manifest))
+    const { problem, value } = opened
+    const looked = { path: prefix + manifest.path, manifest, bytes: manifest.size }
+    yield { ...looked, ...(value && { rows: value.rows }), ...(problem && { problem }) }
+    if (value === undefined) continue
+    for await (const checked of checkSnapshot(storage, prefix, value, seen, options)) {
+      yield { ...checked, manifest }
+    }
+  }
+}
+
+/** Opens a manifest, and makes sure that its sums are those of what it lists. */
+async function openSound(storage: Storage, prefix: string, ref: ManifestRef): Promise<LoadedSnapshot> {
+  const snapshot = await openSnapshot(storage, prefix, ref)
+  const { tail, segments, ...body } = snapshot.body
+  for (const [name, sum] of Object.entries(totalsOf(tail, segments))) {
+    if (body[name as keyof typeof body] !== sum) {
+      throw brokenObject(
+        prefix + ref.path,
+        `says that ${name} is ${body[name as keyof typeof body]}, not ${sum}`,
+      )
+    }
+  }
+  return snapshot
+}
+
+async function* checkSnapshot(
+  storage: Storage,
+  prefix: string,
+  { body }: LoadedSnapshot,
+  seen: Set<string>,
+  options: CheckOptions,
+): AsyncGenerator<Omit<CheckedObject, 'manifest'>> {
+  for (const segment of body.segments) {
+    if (!isNew(seen, segment.path)) continue
+    const opened = await attempt(() => openSegment(storage, prefix, segment))
+    const { problem } = opened
+    yield { path: prefix + segment.path, bytes: segment.size, ...(problem && { problem }) }
+    if (opened.value) yield* checkFragments(storage, prefix, opened.value, seen, options)
+  }
+  yield* checkFragments(storage, prefix, body.tail, seen, options)
+}
+
+async function* checkFragments(
+  { content }: Storage,
+  prefix: string,
+  entries: readonly FragmentEntry[],
+  seen: Set<string>,
+  { quick = false, signal }: CheckOptions,
+): AsyncGenerator<Omit<CheckedObject, 'manifest'>> {
+  for (const entry of entries) {
+    for (const object of entry.deletions ? [entry, entry.deletions] : [entry]) {
+      if (!isNew(seen, object.path)) continue
+      signal?.throwIfAborted()
+      const path = prefix + object.path
+      const { problem } = await attempt(async () => {
+        await checkSize(content, path, object.size)
+        if (!quick) await checkBytes(content, path, object, signal)
+      })
+      yield { path, bytes: quick ? 1 : object.size, ...(problem && { problem }) }
+    }
+  }
+}
+
+/** Whether an object ends where it should, by its last byte and the one that must not come after it. */
+async function checkSize(content: Content, path: string, size: number): Promise<void> {
+  const end = await content.get(path, { start: Math.max(0, size - 1), end: size + 1 })
+  if (end === undefined) throw brokenObject(path, 'is missing')
+  if (end.length < Math.min(1, size)) throw brokenObject(path, `is cut off: it should have ${size} bytes`)
+  if (end.length > 1) throw brokenObject(path, `is longer than the ${size} bytes it should have`)
+}
+
+/** Compares the checksum of every range, and of what lies between, reading a piece at a time. */
+async function checkBytes(
+  content: Content,
+  path: string,
+  object: FragmentEntry | DeletionEntry,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const ranges: readonly Range[] = 'crc' in object ? [[0, object.size, object.crc]] : rangesOf(object)
+  const read = async (start: number, end: number, sum: number): Promise<number> => {
+    for (let at = start; at < end; at += pieceBytes) {
+      signal?.throwIfAborted()
+      const piece = await content.get(path, { start: at, end: Math.min(end, at + pieceBytes) })
+      if (piece === undefined) throw brokenObject(path, 'is missing')
+      sum = crc32(piece, sum)
+    }
+    return sum
+  }
+  let rest = 0
+  let at = 0
+  for (const [start, length, crc] of ranges) {
+    rest = await read(at, start, rest)
+    at = start + length
+    if ((await read(start, at, 0)) !== crc) throw damaged(path, start, at)
+  }
+  rest = await read(at, object.size, rest)
+  if ('rest' in object && rest !== object.rest) throw damaged(path, 0, object.size)
+}
+
+function damaged(path: string, start: number, end: number): CatalogError {
+  return brokenObject(
+    path,
+    `is damaged within bytes ${start} to ${end}: the checksum differs from the one it was written with`,
+  )
+}
+
+function isNew(seen: Set<string>, path: string): boolean {
+  if (seen.has(path)) return false
+  seen.add(path)
+  return true
+}
+
+async function attempt<T>(work: () => Promise<T>): Promise<{ value?: T; problem?: CatalogError }> {
+  try {
+    return { value: await work() }
+  } catch (problem) {
+    if (problem instanceof CatalogError) return { problem }
+    throw problem
+  }
+}

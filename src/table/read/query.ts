@@ -1,0 +1,134 @@
+import type { Field, Schema } from '@uwdata/flechette'
+import type { AnyBatch } from '../../arrow/batch.ts'
+import { type Bitmap, countRows } from '../../arrow/bitmap.ts'
+import { encodeArrow, joinParts } from '../../arrow/ipc/encode.ts'
+import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
+import type { Piece } from '../../arrow/take/take.ts'
+import { invalid } from '../../errors.ts'
+import type { Predicate } from '../../predicate/index.ts'
+import { ahead } from '../../scheduling/prefetch.ts'
+import { Pace } from '../../scheduling/time-slice.ts'
+import { readLive } from '../format/deletions.ts'
+import type { FragmentEntry } from '../format/manifest.ts'
+import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import { readFragment, selectMatches } from '../scan/fragment.ts'
+import { compile, prune } from '../scan/predicate.ts'
+import { type Begun, startScan } from '../scan/scan.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { QueryOptions } from '../table-engine.ts'
+import { readColumns } from './fragment-read.ts'
+import { pickColumns, projection } from './projection.ts'
+import { runsOf, wholeRun } from './row-selection.ts'
+
+/** Rows of a record batch in an answer, unless the last. */
+const batchRows = 131_072
+
+/** The rows asked for, as an Arrow IPC file. */
+export async function queryRows(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  options: QueryOptions,
+): Promise<Uint8Array> {
+  const { prefix, schema } = snapshot
+  const { signal, onProgress } = options
+  let skip = bound('offset', options.offset) ?? 0
+  let left = bound('limit', options.limit) ?? Number.POSITIVE_INFINITY
+  const pace = new Pace(signal)
+  const picks = projection(schema, options.columns)
+  const predicate =
+    options.filter === undefined ? undefined : await compile(options.filter, schema, storage.now())
+  const answer = new Answer(picks.map(({ field }) => field))
+  // With a limit the first fragments may do, and part of the last one.
+  const scan =
+    predicate && left === Infinity ? await startScan(storage, snapshot, predicate, pace) : undefined
+  const find = async (entry: FragmentEntry, predicate: Predicate): Promise<Begun<Bitmap>> => {
+    if (scan) return scan.begin(entry, 'rows')
+    const fragment = await readFragment(storage, prefix, schema, predicate, entry)
+    return () => {
+      let wanted = skip + left
+      return selectMatches(predicate, fragment, pace, (slice) => {
+        wanted -= countRows(slice)
+        return wanted <= 0
+      })
+    }
+  }
+  const begin = async (entry: FragmentEntry) => {
+    const verdict = predicate ? prune(predicate, schema, entry) : 'all'
+    return {
+      entry,
+      verdict,
+      matches: verdict === 'some' && predicate ? await find(entry, predicate) : undefined,
+    }
+  }
+  let rowsDone = 0
+  const rowsTotal = snapshot.rows + snapshot.deletedRows
+  // Without a filter the manifest knows how many rows a fragment has, so it is only read when one is needed.
+  const plan = scan ?? { depth: predicate ? 2 : 0 }
+  try {
+    for await (const { entry, verdict, matches } of ahead(fragmentsOf(storage, snapshot), begin, plan)) {
+      if (left <= 0) break
+      rowsDone += entry.rows
+      const known = verdict === 'all' ? entry.rows - (entry.deletions?.count ?? 0) : undefined
+      if (verdict === 'none' || (known !== undefined && known <= skip)) {
+        skip -= known ?? 0
+      } else {
+        const found = matches ? await matches() : await readLive(storage, prefix, entry)
+        const runs = found ? runsOf(found, entry.rows, skip, left) : wholeRun(entry.rows, skip, left)
+        skip -= runs.skipped
+        left -= runs.rows
+        if (runs.rows > 0) {
+          const indices = picks.map(({ path }) => path[0]!)
+          const { columns } = await readColumns(storage, prefix, schema, entry, indices)
+          answer.add(pickColumns(picks, columns), runs.runs, runs.rows)
+        }
+      }
+      onProgress?.({ rowsDone, rowsTotal })
+      if (pace.due) await pace.rest()
+    }
+  } finally {
+    scan?.end()
+  }
+  signal?.throwIfAborted()
+  return answer.encode(schema.metadata)
+}
+
+function bound(name: string, value: number | undefined): number | undefined {
+  if (value === undefined) return undefined
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw invalid(`The ${name} is ${value}. Give a whole number of rows, 0 or more.`)
+  }
+  return value
+}
+
+/** Gathers the rows of an answer into batches of a good size. */
+class Answer {
+  readonly #fields: readonly Field[]
+  readonly #columns: AnyBatch[][]
+  #pieces: Piece[][]
+  #rows = 0
+
+  constructor(fields: readonly Field[]) {
+    this.#fields = fields
+    this.#columns = fields.map(() => [])
+    this.#pieces = fields.map(() => [])
+  }
+
+  add(batches: readonly AnyBatch[], runs: ArrayLike<number>, rows: number): void {
+    for (const [i, batch] of batches.entries()) this.#pieces[i]!.push({ batch, runs })
+    this.#rows += rows
+    if (this.#rows >= batchRows) this.#flush()
+  }
+
+  encode(metadata: Schema['metadata']): Uint8Array {
+    if (this.#rows > 0) this.#flush()
+    return joinParts(encodeArrow({ fields: [...this.#fields], metadata: metadata ?? null }, this.#columns))
+  }
+
+  #flush(): void {
+    for (const batches of assembleColumns(this.#fields, this.#pieces)) {
+      for (const [i, batch] of batches.entries()) this.#columns[i]!.push(batch)
+    }
+    this.#pieces = this.#fields.map(() => [])
+    this.#rows = 0
+  }
+}

@@ -1,0 +1,38 @@
+import type { Bitmap } from '../../arrow/bitmap.ts'
+import { RunBuilder } from '../../arrow/take/runs.ts'
+
+export interface RowRuns {
+  readonly runs: ArrayLike<number>
+  readonly rows: number
+  /** Rows passed over before the first of the runs. */
+  readonly skipped: number
+}
+
+/** The rows whose bit is set, `limit` of them at most after passing over `skip`. */
+export function runsOf(bitmap: Bitmap, rows: number, skip: number, limit: number): RowRuns {
+  const runs = new RunBuilder()
+  let skipped = 0
+  for (let w = 0; w < bitmap.length && runs.rows < limit; w++) {
+    let word = bitmap[w]!
+    const start = w * 32
+    if (word === 0xffffffff && skipped === skip && runs.rows + 32 <= limit && start + 32 <= rows) {
+      runs.add(start, start + 32)
+      continue
+    }
+    while (word !== 0 && runs.rows < limit) {
+      const row = start + 31 - Math.clz32(word & -word)
+      word &= word - 1
+      if (row >= rows) break
+      if (skipped < skip) skipped++
+      else runs.add(row, row + 1)
+    }
+  }
+  return { runs: runs.done(), rows: runs.rows, skipped }
+}
+
+/** The same where every row counts. */
+export function wholeRun(rows: number, skip: number, limit: number): RowRuns {
+  const start = Math.min(skip, rows)
+  const end = Math.min(rows, start + limit)
+  return { runs: end > start ? [start, end] : [], rows: end - start, skipped: start }
+}

@@ -1,0 +1,96 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { fileContent } from '../../content/files/index.ts'
+import { compilePredicate, type Predicate } from '../../predicate/index.ts'
+import { Pace } from '../../scheduling/time-slice.ts'
+import { decodeTableSchema } from '../format/snapshot.ts'
+import { ByteCache } from '../storage/cache.ts'
+import { uniqueName } from '../storage/object-names.ts'
+import type { Storage } from '../storage/objects.ts'
+import { evaluateFragment, readFragment } from './fragment.ts'
+import { type Cancel, type Reply, type ScanRequest, toFailure, type WorkerSettings } from './message.ts'
+import { fragmentsAhead } from './prefetch-depth.ts'
+
+/*
+ * A worker thread of a pool: asks fragments, which it reads from the disk itself, and keeps what it read. So the
+ * main thread neither reads nor decodes nor checks sums, and what comes back is small.
+ */
+
+/** Predicates that stay compiled. */
+const mostCompiled = 64
+
+const port = parentPort!
+const cache = new ByteCache((workerData as WorkerSettings).cacheBytes)
+const storages = new Map<string, Storage>()
+const compiled = new Map<string, Compiled>()
+const waiting: ScanRequest[] = []
+const running = new Map<number, AbortController>()
+
+interface Compiled {
+  readonly schema: ReturnType<typeof decodeTableSchema>
+  readonly predicate: Predicate
+}
+
+port.on('message', (message: ScanRequest | Cancel) => {
+  if ('cancel' in message) cancel(message.cancel)
+  else {
+    waiting.push(message)
+    next()
+  }
+})
+say('ready')
+
+function next(): void {
+  while (waiting.length > 0 && running.size < fragmentsAhead(waiting[0]!.entry.size)) {
+    const request = waiting.shift()!
+    const abort = new AbortController()
+    running.set(request.id, abort)
+    void answer(request, abort.signal).finally(() => {
+      running.delete(request.id)
+      next()
+    })
+  }
+}
+
+function cancel(id: number): void {
+  const index = waiting.findIndex((request) => request.id === id)
+  if (index >= 0) waiting.splice(index, 1)
+  running.get(id)?.abort()
+}
+
+async function answer(request: ScanRequest, signal: AbortSignal): Promise<void> {
+  const { id, prefix, entry, wanted } = request
+  try {
+    const storage = storageOf(request.directory)
+    const { schema, predicate } = predicateOf(request)
+    const fragment = await readFragment(storage, prefix, schema, predicate, entry)
+    const result = await evaluateFragment(predicate, fragment, wanted, new Pace(signal))
+    say({ id, result }, typeof result === 'number' ? [] : [result.buffer as ArrayBuffer])
+  } catch (error) {
+    say({ id, failure: toFailure(error) })
+  }
+}
+
+function say(reply: Reply, transfer: ArrayBuffer[] = []): void {
+  port.postMessage(reply, transfer)
+}
+
+function storageOf(directory: string): Storage {
+  let storage = storages.get(directory)
+  if (storage === undefined) {
+    storage = { content: fileContent(directory), cache, newName: uniqueName, now: Date.now }
+    storages.set(directory, storage)
+  }
+  return storage
+}
+
+function predicateOf({ schema: text, predicate, now }: ScanRequest): Compiled {
+  const key = `${text} ${now} ${predicate}`
+  let found = compiled.get(key)
+  if (found === undefined) {
+    const schema = decodeTableSchema(text)
+    found = { schema, predicate: compilePredicate(predicate, schema, now) }
+    if (compiled.size >= mostCompiled) compiled.delete(compiled.keys().next().value!)
+    compiled.set(key, found)
+  }
+  return found
+}

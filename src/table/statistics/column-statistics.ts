@@ -1,0 +1,137 @@
+import { type DataType, Type } from '@uwdata/flechette'
+import { type AnyBatch, dictionaryOf, emptyBytes } from '../../arrow/batch.ts'
+import { countBits } from '../../arrow/bits.ts'
+import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
+import { measureFloats, measureIntegers, measureLongs } from './number-statistics.ts'
+import { measureTexts } from './text-statistics.ts'
+
+/** Which rows of a batch have a value: bits as in Arrow's validity; empty when all have. */
+export interface Present {
+  readonly bits: Uint8Array
+  readonly nulls: number
+}
+
+/** Statistics by field path: the column's index, then the index of a child in each struct on the way. */
+export type FragmentStatistics = ReadonlyMap<string, ColumnStatistics>
+
+/** The key of a path in `FragmentStatistics`. */
+export function pathKey(path: readonly number[]): string {
+  return path.join('.')
+}
+
+/** Adds the statistics of a column, and of the fields of structs in it. */
+export function measureColumn(batch: AnyBatch, index: number, into: Map<string, ColumnStatistics>): void {
+  measure(batch, presentIn(batch, { bits: emptyBytes, nulls: 0 }, batch.length), [index], into, batch.length)
+}
+
+function measure(
+  batch: AnyBatch,
+  present: Present,
+  path: readonly number[],
+  into: Map<string, ColumnStatistics>,
+  rows: number,
+): void {
+  if (hasNullBitmap(batch.type))
+    into.set(pathKey(path), { nullCount: present.nulls, ...bounds(batch, present, rows) })
+  if (batch.type.typeId !== Type.Struct || path.length > 8) return
+  for (const [i, child] of batch.children.entries()) {
+    measure(child, presentIn(child, present, rows), [...path, i], into, rows)
+  }
+}
+
+/** Unions and runs say of no row by themselves whether it is null. */
+function hasNullBitmap(type: DataType): boolean {
+  return type.typeId !== Type.Union && type.typeId !== Type.RunEndEncoded
+}
+
+/** Rows that have a value both here and in the struct around. */
+function presentIn(batch: AnyBatch, outer: Present, rows: number): Present {
+  if (batch.type.typeId === Type.Null) return { bits: new Uint8Array(Math.ceil(rows / 8)), nulls: rows }
+  const own = batch.nullCount > 0 ? batch.validity : emptyBytes
+  if (outer.nulls === 0 && batch.length === rows) return { bits: own, nulls: batch.nullCount }
+  const bits = new Uint8Array(Math.ceil(rows / 8))
+  for (let i = 0; i < bits.length; i++) {
+    bits[i] = (own.length > 0 ? own[i]! : 255) & (outer.nulls > 0 ? outer.bits[i]! : 255)
+  }
+  return { bits, nulls: rows - countBits(bits, rows) }
+}
+
+type Bounds = Omit<ColumnStatistics, 'nullCount'>
+
+function bounds(batch: AnyBatch, present: Present, rows: number): Bounds {
+  const { type } = batch
+  if (present.nulls === rows) return {}
+  switch (type.typeId) {
+    case Type.Bool:
+      return measureBits(batch.values as Uint8Array, present, rows)
+    case Type.Int:
+    case Type.Time:
+    case Type.Date:
+      return batch.values instanceof BigInt64Array || batch.values instanceof BigUint64Array
+        ? measureLongs(batch.values, present, rows)
+        : measureIntegers(batch.values as Int32Array, present, rows)
+    case Type.Timestamp:
+    case Type.Duration:
+      return measureLongs(batch.values as BigInt64Array, present, rows)
+    case Type.Decimal:
+      // Unscaled values of up to 64 bits; wider ones are left without bounds.
+      if (type.bitWidth === 32) {
+        const { min, max } = measureIntegers(batch.values as Int32Array, present, rows)
+        return { min: BigInt(min as number), max: BigInt(max as number) }
+      }
+      if (type.bitWidth !== 64) return {}
+      return measureLongs(signed(batch.values as BigUint64Array), present, rows)
+    case Type.Float:
+      return type.precision === 0 ? {} : measureFloats(batch.values as Float64Array, present, rows)
+    case Type.Utf8:
+    case Type.LargeUtf8:
+      return measureTexts(batch, present, rows)
+    case Type.Dictionary:
+      return measureDictionary(batch, present, rows)
+    default:
+      return {}
+  }
+}
+
+function signed(values: BigUint64Array): BigInt64Array {
+  return new BigInt64Array(values.buffer, values.byteOffset, values.length)
+}
+
+function measureBits(values: Uint8Array, present: Present, rows: number): Bounds {
+  let some = false
+  let all = true
+  for (let i = 0; i < Math.ceil(rows / 8) && (all || !some); i++) {
+    const inside = i === rows >> 3 ? (1 << (rows & 7)) - 1 : 255
+    const counted = (present.nulls > 0 ? present.bits[i]! : 255) & inside
+    if ((values[i]! & counted) !== 0) some = true
+    if ((values[i]! & counted) !== counted) all = false
+  }
+  return { min: all, max: some }
+}
+
+/** Bounds of the entries that rows refer to. Nulls are those of the rows; an entry may be null as well. */
+function measureDictionary(batch: AnyBatch, present: Present, rows: number): Partial<ColumnStatistics> {
+  const dictionary = dictionaryOf(batch)
+  const entries = dictionary.data[0]
+  if (dictionary.data.length !== 1 || entries === undefined)
+    throw new TypeError('a dictionary in several pieces')
+  const indices = batch.values as Int32Array
+  const uses = new Uint32Array(entries.length)
+  for (let i = 0; i < rows; i++) {
+    if (present.nulls === 0 || ((present.bits[i >> 3]! >> (i & 7)) & 1) === 1) uses[Number(indices[i])]!++
+  }
+  const bits = new Uint8Array(Math.ceil(entries.length / 8))
+  let used = 0
+  let nulls = present.nulls
+  for (let i = 0; i < uses.length; i++) {
+    if (uses[i] === 0) continue
+    if (entries.nullCount > 0 && !entries.isValid(i)) {
+      nulls += uses[i]!
+      continue
+    }
+    bits[i >> 3]! |= 1 << (i & 7)
+    used++
+  }
+  const inner = bounds(entries, { bits, nulls: entries.length - used }, entries.length)
+  return { ...inner, nullCount: nulls } as Partial<ColumnStatistics>
+}

@@ -1,0 +1,80 @@
+import type { Schema } from '@uwdata/flechette'
+import { schemaDifference } from '../../arrow/schema.ts'
+import { CatalogError } from '../../errors.ts'
+import { type FragmentEntry, totalsOf } from '../format/manifest.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { ApplyOptions, Change } from '../table-engine.ts'
+import { storeSchema, writeManifest } from './write-manifest.ts'
+
+/** Adds fragments that were written for a table with this schema. */
+export function appendChange(storage: Storage, schema: Schema, written: readonly FragmentEntry[]): Change {
+  const { rows } = totalsOf(written)
+  return {
+    async apply(base, options: ApplyOptions = {}) {
+      const { prefix, body, schema: now } = base as LoadedSnapshot
+      options.signal?.throwIfAborted()
+      const difference = schemaDifference(schema, now)
+      if (difference) {
+        throw new CatalogError(
+          'ConcurrentModification',
+          `The table's columns changed while rows were being added: ${difference}. Read the schema again and send rows that fit it.`,
+        )
+      }
+      const parts = { ...body, tail: [...body.tail, ...written] }
+      return { snapshot: await writeManifest(storage, prefix, parts, options.version), affected: rows }
+    },
+  }
+}
+
+/** Puts fragments in place of all there is, with a schema of their own. */
+export function overwriteChange(
+  storage: Storage,
+  prefix: string,
+  schema: Schema,
+  written: readonly FragmentEntry[],
+): Change & { create(options?: ApplyOptions): Promise<LoadedSnapshot> } {
+  const create = (options: ApplyOptions = {}) => {
+    options.signal?.throwIfAborted()
+    return writeManifest(
+      storage,
+      prefix,
+      { ...storeSchema(schema), segments: [], tail: written },
+      options.version,
+    )
+  }
+  return {
+    create,
+    async apply(_base, options) {
+      const snapshot = await create(options)
+      return { snapshot, affected: snapshot.rows }
+    },
+  }
+}
+
+/** Replaces the schema metadata as a whole. */
+export function metadataChange(
+  storage: Storage,
+  metadata: ReadonlyMap<string, string> | Readonly<Record<string, string>>,
+): Change {
+  const entries = metadata instanceof Map ? [...metadata] : Object.entries(metadata as Record<string, string>)
+  return {
+    async apply(base, options: ApplyOptions = {}) {
+      const { prefix, body } = base as LoadedSnapshot
+      options.signal?.throwIfAborted()
+      const snapshot = await writeManifest(storage, prefix, { ...body, metadata: entries }, options.version)
+      return { snapshot, affected: 0 }
+    },
+  }
+}
+
+/** Writes the manifest of an earlier version once more. */
+export function restoreChange(storage: Storage, old: LoadedSnapshot): Change {
+  return {
+    async apply(base, options: ApplyOptions = {}) {
+      options.signal?.throwIfAborted()
+      const snapshot = await writeManifest(storage, base.prefix, old.body, options.version)
+      return { snapshot, affected: snapshot.rows }
+    },
+  }
+}

@@ -1,0 +1,97 @@
+import type { DataType, Field, Schema } from '@uwdata/flechette'
+import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
+import { BodyReader } from '../../arrow/ipc/body.ts'
+import { dictionaryTypesOf } from '../../arrow/ipc/dictionary-ids.ts'
+import { encodeArrow } from '../../arrow/ipc/encode.ts'
+import { type Block, readFooter } from '../../arrow/ipc/file.ts'
+import { type BatchHeader, readMessage } from '../../arrow/ipc/message.ts'
+import { prepareBatches } from '../../arrow/ipc/prepare.ts'
+import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
+import type { Pace } from '../../scheduling/time-slice.ts'
+import { FileParts } from '../format/file-parts.ts'
+import { type FragmentEntry, rangesOf } from '../format/manifest.ts'
+import { measureColumn } from '../statistics/column-statistics.ts'
+import { storeStatistics } from '../statistics/stored-statistics.ts'
+import type { Range, Storage } from '../storage/objects.ts'
+
+/** Writes one batch for each column as a fragment. Once this resolves the fragment is as durable as the content. */
+export async function writeFragment(
+  { content, newName }: Storage,
+  prefix: string,
+  schema: Schema,
+  batches: readonly AnyBatch[],
+  pace: Pace,
+): Promise<FragmentEntry> {
+  const statistics = new Map<string, ColumnStatistics>()
+  const columns: (readonly AnyBatch[])[] = []
+  for (const [i, batch] of batches.entries()) {
+    // With each dictionary in one piece, as it will be in the file.
+    const prepared = prepareBatches(schema.fields[i]!.type, [batch]).batches
+    measureColumn(prepared[0]!, i, statistics)
+    columns.push(prepared)
+    if (pace.due) await pace.rest()
+  }
+  const file = new FileParts(encodeArrow(schema, columns))
+  const layout = layoutOfFile(file, schema.fields)
+  const path = `data/${newName()}.arrow`
+  await pace.rest()
+  await content.put(prefix + path, file.parts)
+  return {
+    path,
+    size: file.size,
+    rows: batches[0]!.length,
+    ...layout,
+    statistics: storeStatistics(statistics),
+  }
+}
+
+/** The bytes a row of these batches takes, about. */
+export function bytesPerRow(columns: readonly (readonly AnyBatch[])[], rows: number): number {
+  let sum = 0
+  for (const batches of columns) for (const batch of batches) sum += byteLength(batch)
+  return rows === 0 ? 0 : sum / rows
+}
+
+/**
+ * Where everything lies, read from the file's own footer and messages just as a reader would: what the
+ * manifest says and what the file says cannot differ.
+ */
+function layoutOfFile(
+  file: FileParts,
+  fields: readonly Field[],
+): Pick<FragmentEntry, 'batch' | 'columns' | 'dictionaries' | 'rest'> {
+  const tail = file.tail()
+  const footer = readFooter(tail)
+  const batch = metadataOf(file, footer.records[0]!)
+  const columns = columnRanges(file, batch, fields)
+  const byId = new Map<number, readonly [Range, Range]>()
+  for (const block of footer.dictionaries) {
+    const metadata = metadataOf(file, block)
+    const message = readMessage(file.bytes(metadata[0], metadata[1]))
+    if (message.kind !== 'dictionary') throw new TypeError('a dictionary block holds no dictionary')
+    byId.set(message.id, [metadata, file.range(metadata[0] + metadata[1], block.bodyLength)])
+  }
+  const dictionaries = dictionaryTypesOf(footer.schema.fields).map((type) => byId.get(type.id)!)
+  const layout = { batch, columns, ...(dictionaries.length > 0 ? { dictionaries } : {}) }
+  return { ...layout, rest: file.restOf(rangesOf(layout)) }
+}
+
+/** The metadata of a message, without continuation marker and length. */
+function metadataOf(file: FileParts, { offset, metadataLength }: Block): Range {
+  return file.range(offset + 8, metadataLength - 8)
+}
+
+function columnRanges(file: FileParts, batch: Range, fields: readonly Field[]): Range[] {
+  const message = readMessage(file.bytes(batch[0], batch[1]))
+  if (message.kind !== 'records') throw new TypeError('a record block holds no records')
+  const body = batch[0] + batch[1]
+  return columnSpans(
+    message.header,
+    fields.map(({ type }) => type),
+  ).map(({ start, end }) => file.range(body + start, end - start))
+}
+
+function columnSpans(header: BatchHeader, types: readonly DataType[]): { start: number; end: number }[] {
+  const reader = new BodyReader(header, new Uint8Array(0), { dictionary: () => undefined })
+  return types.map((type) => reader.skip(type))
+}

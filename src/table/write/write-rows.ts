@@ -1,0 +1,77 @@
+import type { Schema } from '@uwdata/flechette'
+import type { AnyBatch, AnyColumn } from '../../arrow/batch.ts'
+import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
+import type { Piece } from '../../arrow/take/take.ts'
+import { ahead } from '../../scheduling/prefetch.ts'
+import { Pace } from '../../scheduling/time-slice.ts'
+import type { FragmentEntry } from '../format/manifest.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { WorkOptions } from '../table-engine.ts'
+import { bytesPerRow, writeFragment } from './fragment-write.ts'
+
+/** Bytes a fragment is meant to have at most. */
+export const fragmentBytes = 128 * 1024 * 1024
+
+/**
+ * Fragments that are written while the next one is made: most of the time goes into waiting for the disk, which
+ * takes several syncs at once about as fast as one.
+ */
+const writesAhead = 3
+
+/**
+ * Writes rows as fragments, in their order. However the rows were cut into batches, fragments are neither
+ * tiny nor unbounded, and each is one record batch.
+ */
+export async function writeRows(
+  storage: Storage,
+  prefix: string,
+  schema: Schema,
+  columns: readonly AnyColumn[],
+  mostRows: number,
+  { signal, onProgress }: WorkOptions,
+): Promise<FragmentEntry[]> {
+  const pace = new Pace(signal)
+  const rowsTotal = columns[0]!.length
+  const batches = columns.map(({ data }) => data as readonly AnyBatch[])
+  const perRow = bytesPerRow(batches, rowsTotal)
+  const most = Math.max(64, Math.min(mostRows, Math.floor(fragmentBytes / Math.max(perRow, 1))) & ~63)
+  const entries: FragmentEntry[] = []
+  let rowsDone = 0
+  const write = (one: readonly AnyBatch[]) => writeFragment(storage, prefix, schema, one, pace)
+  for await (const entry of ahead(cut(schema, batches, rowsTotal, most), write, { depth: writesAhead })) {
+    entries.push(entry)
+    rowsDone += entry.rows
+    onProgress?.({ rowsDone, rowsTotal })
+    await pace.rest()
+  }
+  return entries
+}
+
+/** The rows of one fragment after the other. */
+function* cut(
+  { fields }: Schema,
+  batches: readonly (readonly AnyBatch[])[],
+  rows: number,
+  most: number,
+): Generator<readonly AnyBatch[]> {
+  for (let start = 0; start < rows; start += most) {
+    const end = Math.min(start + most, rows)
+    yield* assembleColumns(
+      fields,
+      batches.map((column) => piecesOf(column, start, end)),
+    )
+  }
+}
+
+function piecesOf(batches: readonly AnyBatch[], start: number, end: number): Piece[] {
+  const pieces: Piece[] = []
+  let at = 0
+  for (const batch of batches) {
+    const from = Math.max(0, start - at)
+    const to = Math.min(batch.length, end - at)
+    if (from < to) pieces.push({ batch, runs: [from, to] })
+    at += batch.length
+    if (at >= end) break
+  }
+  return pieces
+}

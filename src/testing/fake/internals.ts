@@ -1,0 +1,54 @@
+import type { Core } from '../../catalog/core.ts'
+import { memoryRoot } from '../../catalog/open.ts'
+import { type CatalogOptions, makeCore } from '../../catalog/open-core.ts'
+import { type MemoryContent, memoryContent } from '../../content/memory/index.ts'
+import { type MemoryStore, memoryStore } from '../../store/memory/index.ts'
+import { type CatalogRecord, catalogFormat, keys } from '../../store/records.ts'
+
+/** A memory catalog, opened up. */
+export interface Insides {
+  readonly store: MemoryStore
+  readonly content: MemoryContent
+  readonly core: Core
+  /** To be called when the content was put back: what was decoded of it may be of a time that never was. */
+  forget(): void
+}
+
+/** What does not change from fork to fork but for clock and ids. */
+export type InsideOptions = CatalogOptions & Required<Pick<CatalogOptions, 'now' | 'newId'>>
+
+/** An empty catalog, the same every time. */
+export function emptyInsides(id: string, options: InsideOptions): Insides {
+  const store = memoryStore()
+  const record: CatalogRecord = { v: catalogFormat, id, secret: `secret of ${id}`, created_at: options.now() }
+  // A memory store writes before it answers.
+  store.write((writer) => writer.put(keys.catalog, record))
+  return insidesOf(store, memoryContent(options.now), record, options)
+}
+
+/** A copy that goes its own way from here, with a clock and ids of its own. */
+export function forkInsides({ store, content, core }: Insides, options: InsideOptions): Insides {
+  return insidesOf(store.fork(), content.fork(options.now), core.catalog, options)
+}
+
+function insidesOf(
+  store: MemoryStore,
+  content: MemoryContent,
+  record: CatalogRecord,
+  options: InsideOptions,
+): Insides {
+  const make = () => makeCore(store, record, [memoryRoot(record, content)], options)
+  let made = make()
+  const core: Core = { ...made, engine: (content) => made.engine(content) }
+  // Elsewhere chance decides where housekeeping begins; here it is to be the same in every run.
+  core.changes.count = 0
+  return {
+    store,
+    content,
+    core,
+    forget: () => {
+      made = make()
+      core.changes.count = 0
+    },
+  }
+}

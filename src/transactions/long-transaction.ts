@@ -1,0 +1,161 @@
+import type { Core } from '../catalog/core.ts'
+import { CatalogError } from '../errors.ts'
+import type { Identifier } from '../model/identifier.ts'
+import type { OperationOptions } from '../operations/framework/operation.ts'
+import { keys, recordFormat, type TransactionRecord, type TransactionStatus } from '../store/records.ts'
+import type { WorkOptions } from '../table/index.ts'
+import { type Change, runChange } from './commit.ts'
+import { afterChange } from './retention.ts'
+import { leaseMillis, statusOf } from './transaction-record.ts'
+
+/** A transaction whose record says Queued, then Running, while rows are read and written. */
+export interface LongTransaction {
+  readonly id: string
+  /**
+   * Commits and records success in one store transaction. `body` answers undefined to commit nothing and go
+   * on. Refused when the transaction was canceled, or its process was silent for so long that it counts as
+   * failed.
+   */
+  commit<T>(body: (change: Change) => T | undefined): Promise<T | undefined>
+}
+
+/** What long work does, and to which table. */
+export interface LongWork {
+  readonly operation: string
+  readonly subject: Identifier
+  /** The table's internal id; a table that is to be created has none yet, and its commit tells it. */
+  readonly subjectId?: string
+}
+
+/**
+ * Runs long work as a transaction. Its record can be described and canceled from anywhere meanwhile; when
+ * the work fails, is stopped or is canceled, the record says so and nothing was committed.
+ */
+export async function runLong<T>(
+  core: Core,
+  options: OperationOptions,
+  { operation, subject, subjectId }: LongWork,
+  work: (transaction: LongTransaction, options: WorkOptions) => Promise<T>,
+): Promise<T> {
+  options.signal?.throwIfAborted()
+  const id = core.newId()
+  const created_at = core.now()
+  const stop = new AbortController()
+  const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal
+  const record = (status: TransactionStatus): TransactionRecord => ({
+    v: recordFormat,
+    status,
+    operation,
+    subject: [...subject],
+    ...(subjectId !== undefined && { subject_id: subjectId }),
+    created_at,
+    properties: {},
+    lease_until: core.now() + leaseMillis,
+  })
+  const enter = core.slots.enter(signal)
+  let entered = enter === undefined
+  // Not waited for: stores keep the order of writes, so the record is there before anything that needs it.
+  let recorded: Promise<unknown> = core.store.write((writer) =>
+    writer.put(keys.transaction(id), record(enter ? 'Queued' : 'Running')),
+  )
+  recorded.catch(() => {})
+  core.running.set(id, () => stop.abort(canceled(id)))
+  const renewal = setInterval(() => renew(core, id, stop).catch(() => {}), leaseMillis / 3)
+  renewal.unref()
+  try {
+    if (enter) {
+      await enter
+      entered = true
+      recorded = recorded.then(() => update(core, id, (current) => ({ ...current, status: 'Running' })))
+    }
+    // Whoever is told of the transaction may describe or cancel it at once.
+    if (options.onProgress) await recorded
+    const result = await work(
+      { id, commit: (body) => recorded.then(() => finish(core, id, body)) },
+      {
+        signal,
+        onProgress: ({ rowsDone, rowsTotal }) =>
+          options.onProgress?.({ transaction_id: id, rows: rowsDone, total: rowsTotal }),
+      },
+    )
+    afterChange(core, id)
+    return result
+  } catch (error) {
+    await recorded.then(() => fail(core, id, error, options.signal)).catch(() => {})
+    throw error
+  } finally {
+    clearInterval(renewal)
+    core.running.delete(id)
+    if (entered) core.slots.leave()
+  }
+}
+
+function finish<T>(core: Core, id: string, body: (change: Change) => T | undefined): Promise<T | undefined> {
+  const now = core.now()
+  return core.store.write((writer) => {
+    const current = writer.get<TransactionRecord>(keys.transaction(id))
+    if (current === undefined || statusOf(current, now) !== 'Running') throw refused(id, current, now)
+    const { lease_until: _, ...rest } = current
+    const { result, subjectId } = runChange(writer, { transactionId: id, now }, body)
+    if (result === undefined) return undefined
+    writer.put(keys.transaction(id), {
+      ...rest,
+      ...(subjectId !== undefined && { subject_id: subjectId }),
+      status: 'Succeeded',
+      finished_at: now,
+    })
+    return result
+  })
+}
+
+/** Keeps the record from lapsing, and learns of a cancellation from another process. */
+async function renew(core: Core, id: string, stop: AbortController): Promise<void> {
+  const status = await update(core, id, (current) => ({ ...current, lease_until: core.now() + leaseMillis }))
+  if (status === 'Canceled') stop.abort(canceled(id))
+}
+
+async function fail(core: Core, id: string, error: unknown, signal: AbortSignal | undefined): Promise<void> {
+  const aborted = signal?.aborted === true && error === signal.reason
+  await update(core, id, ({ lease_until: _, ...current }) => ({
+    ...current,
+    status: aborted ? 'Canceled' : 'Failed',
+    finished_at: core.now(),
+    ...(aborted ? {} : { failure: describe(error) }),
+  }))
+}
+
+/** Changes the record unless it is finished; answers with the status it had or has. */
+function update(
+  core: Core,
+  id: string,
+  change: (current: TransactionRecord) => TransactionRecord,
+): Promise<TransactionStatus | undefined> {
+  const now = core.now()
+  return core.store.write((writer) => {
+    const current = writer.get<TransactionRecord>(keys.transaction(id))
+    if (current === undefined) return undefined
+    const status = statusOf(current, now)
+    if (status === 'Queued' || status === 'Running') writer.put(keys.transaction(id), change(current))
+    return status
+  })
+}
+
+function describe(error: unknown): NonNullable<TransactionRecord['failure']> {
+  if (error instanceof CatalogError) return { code: error.code, message: error.message.slice(0, 2_000) }
+  return { code: 'Internal', message: 'An unexpected error.' }
+}
+
+function canceled(id: string): CatalogError {
+  return new CatalogError(
+    'ConcurrentModification',
+    `The transaction ${id} was canceled, so nothing of it was committed. Start the operation again if that was not meant.`,
+  )
+}
+
+function refused(id: string, record: TransactionRecord | undefined, now: number): CatalogError {
+  if (record === undefined || statusOf(record, now) === 'Canceled') return canceled(id)
+  return new CatalogError(
+    'ConcurrentModification',
+    `The transaction ${id} is ${statusOf(record, now)} and can commit nothing any more. Start the operation again.`,
+  )
+}

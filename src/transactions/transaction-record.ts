@@ -1,0 +1,75 @@
+import { CatalogError } from '../errors.ts'
+import { lookUpNamespace, lookUpTable } from '../lookup/names.ts'
+import { formatIdentifier, type Identifier, quote, sameNames } from '../model/identifier.ts'
+import { keys, type TransactionRecord, type TransactionStatus } from '../store/records.ts'
+import type { Reader } from '../store/store.ts'
+
+/** How long a process may be silent before what it ran counts as failed, in milliseconds. */
+export const leaseMillis = 60_000
+
+/** Properties that say what a transaction is; callers cannot set them. */
+export const reservedProperties: ReadonlySet<string> = new Set([
+  'id',
+  'operation',
+  'subject',
+  'created_at',
+  'finished_at',
+  'failure',
+  'failure_code',
+])
+
+/** The transaction that a request's `id` means: its own id alone, or after the identifier of its table. */
+export function findTransaction(reader: Reader, id: Identifier): { id: string; record: TransactionRecord } {
+  const own = id.at(-1)
+  const record = own === undefined ? undefined : reader.get<TransactionRecord>(keys.transaction(own))
+  const subject = id.slice(0, -1)
+  if (own === undefined || record === undefined || !concerns(reader, subject, record)) {
+    throw new CatalogError(
+      'TransactionNotFound',
+      own === undefined
+        ? 'The id is empty; give the transaction_id of a response, alone or after the identifier of its table.'
+        : `There is no transaction ${quote(own)}${subject.length > 0 ? ` of ${formatIdentifier(subject)}` : ''}. Records are kept for a limited time; check the transaction_id.`,
+    )
+  }
+  return { id: own, record }
+}
+
+/**
+ * Whether a transaction may be asked for under an identifier: that of its table or namespace as it is now or,
+ * while nothing else has that name, as it was then. What changed many tables is found under any.
+ */
+function concerns(reader: Reader, subject: Identifier, record: TransactionRecord): boolean {
+  if (subject.length === 0 || record.subject.length === 0) return true
+  const now = lookUpTable(reader, subject)?.id ?? lookUpNamespace(reader, subject)
+  if (now === undefined || record.subject_id === undefined) return sameNames(subject, record.subject)
+  return now === record.subject_id
+}
+
+/** The status to tell: what a process left Running when it died counts as failed. */
+export function statusOf(record: TransactionRecord, now: number): TransactionStatus {
+  const lapsed = !isFinished(record.status) && record.lease_until !== undefined && record.lease_until < now
+  return lapsed ? 'Failed' : record.status
+}
+
+export function isFinished(status: TransactionStatus): boolean {
+  return status === 'Succeeded' || status === 'Failed' || status === 'Canceled'
+}
+
+/** The properties to tell: what callers set and what the record itself says. */
+export function propertiesOf(id: string, record: TransactionRecord, now: number): Record<string, string> {
+  const properties: Record<string, string> = {
+    ...record.properties,
+    id,
+    operation: record.operation,
+    subject: formatIdentifier(record.subject),
+    created_at: new Date(record.created_at).toISOString(),
+  }
+  if (record.finished_at !== undefined) properties.finished_at = new Date(record.finished_at).toISOString()
+  if (record.failure) {
+    properties.failure = record.failure.message
+    properties.failure_code = record.failure.code
+  } else if (statusOf(record, now) !== record.status) {
+    properties.failure = 'The process that ran it ended before it was done.'
+  }
+  return properties
+}

@@ -1,0 +1,69 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openCatalog } from '../../src/index.ts'
+import { freshFolder } from '../support/catalogs.ts'
+import { filesIn } from '../support/contents.ts'
+import { lines, run } from './run.ts'
+
+async function seeded(): Promise<{ folder: string; catalog: string }> {
+  const folder = await freshFolder()
+  const catalog = join(folder, 'catalog')
+  await using opened = await openCatalog(catalog)
+  await opened.createTable({ id: ['t'], data: [{ x: 1 }, { x: 2 }] })
+  await opened.declareTable({ id: ['far'], location: 's3://bucket/far' })
+  return { folder, catalog }
+}
+
+test('a catalog is verified, backed up and restored', async () => {
+  const { folder, catalog } = await seeded()
+  const verified = await run(['verify', catalog])
+  expect(verified.code).toBe(0)
+  expect(lines(verified)).toMatchObject([{ ok: true, tables: 2, problems: 0 }])
+  const copy = join(folder, 'copy')
+  const copied = await run(['backup', catalog, copy])
+  expect(lines(copied)).toMatchObject([{ tables: 2, objects: 2, elsewhere: 1 }])
+  expect(copied.err).toBe('not copied: the content of far at s3://bucket/far\n')
+  const restored = join(folder, 'restored')
+  expect((await run(['restore', copy, restored])).code).toBe(0)
+  expect(lines(await run(['count', restored, 't']))).toEqual([{ count: 2 }])
+  const again = await run(['restore', copy, restored])
+  expect(again).toMatchObject({ code: 1, out: '' })
+  expect(again.err).toContain('is not empty')
+  const forced = await run(['restore', copy, restored, '--force'])
+  expect(existsSync((lines(forced)[0] as { replaced: string }).replaced)).toBe(true)
+})
+
+test('what is damaged is named, and the exit code says so', async () => {
+  const { catalog } = await seeded()
+  const [path] = (await filesIn(catalog)).filter((name) => name.endsWith('.arrow'))
+  const file = join(catalog, path!)
+  const bytes = readFileSync(file)
+  bytes[20]! ^= 1
+  writeFileSync(file, bytes)
+  const { code, out, err } = await run(['verify', catalog])
+  expect(code).toBe(1)
+  expect(JSON.parse(out.split('\n')[0]!)).toMatchObject({
+    severity: 'problem',
+    kind: 'content',
+    id: 't',
+    where: path,
+  })
+  expect(err).toContain('1 problems were found')
+  expect((await run(['verify', catalog, '--quick'])).code).toBe(0)
+  expect((await run(['verify', catalog], { terminal: true })).out).toMatch(/ok +false/)
+  expect(await run(['verify', catalog, '--quick', '--deep'])).toMatchObject({ code: 2 })
+  expect(await run(['verify', join(catalog, 'none')])).toMatchObject({ code: 1 })
+})
+
+test('a catalog is exported and imported', async () => {
+  const { folder, catalog } = await seeded()
+  const files = join(folder, 'files')
+  const exported = await run(['export', catalog, files, '--history'])
+  expect(lines(exported)).toMatchObject([{ tables: 2, files: 1, rows: 2 }])
+  expect(exported.err).toBe('without rows: far\n')
+  const other = join(folder, 'other')
+  expect(lines(await run(['import', files, other]))).toMatchObject([{ tables: 2, rows: 2 }])
+  expect(lines(await run(['count', other, 't']))).toEqual([{ count: 2 }])
+  expect(await run(['import', files, other])).toMatchObject({ code: 1 })
+})

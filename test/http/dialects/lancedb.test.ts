@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import { arrowRows, arrowStream, expectProblem, serveInMemory } from '../support/ask.ts'
+
+/** The headers that LanceDB's remote client is known by. */
+const headers = { 'x-lancedb-database': 'db', 'x-api-key': 'key' }
+
+async function served() {
+  const { ask, catalog } = await serveInMemory()
+  await catalog.createNamespace({ id: ['n'] })
+  return {
+    catalog,
+    ask: (method: string, path: string, body?: unknown, more = {}) =>
+      ask(method, path, body, { ...headers, ...more }),
+  }
+}
+
+describe("the dialect of LanceDB's remote client", () => {
+  it('has quotation marks in mode and behavior', async () => {
+    const { ask } = await served()
+    expect((await ask('POST', '/v1/namespace/m/create/', { mode: '"Create"' })).status).toBe(200)
+    expect((await ask('POST', '/v1/namespace/m/create/', { mode: '"exist_ok"' })).status).toBe(200)
+    const dropped = await ask('POST', '/v1/namespace/m/drop/', { mode: '"Fail"', behavior: '"Cascade"' })
+    expect(dropped.status).toBe(200)
+    const skipped = await ask('POST', '/v1/namespace/m/drop/', { mode: '"Skip"', behavior: '"Restrict"' })
+    expect([skipped.status, skipped.json]).toStrictEqual([200, {}])
+  })
+
+  it('is told 400, code 5 and "already exists" of a duplicate, and 409 of what to try again', async () => {
+    const { ask, catalog } = await served()
+    const path = '/v1/table/n$t/create/'
+    expect((await ask('POST', path, arrowRows(), arrowStream)).status).toBe(200)
+    const again = await ask('POST', path, arrowRows(), arrowStream)
+    expect(again.status).toBe(400)
+    expect(again.json).toMatchObject({
+      status: 400,
+      type: '/errors/bad-request',
+      code: 5,
+      error: expect.stringMatching(/already exists/),
+    })
+    await catalog.createTableTag({ id: ['n', 't'], tag: 'x', version: 1 })
+    expect((await ask('POST', '/v1/table/n$t/tags/create/', { tag: 'x', version: 1 })).status).toBe(400)
+    const conflict = await ask('POST', '/v1/table/n$t/version/create/', { version: 9, manifest_path: 'm' })
+    expectProblem(conflict, 409, 14, '/v1/table/n$t/version/create/')
+  })
+
+  it('hears 404 of the table itself only', async () => {
+    const { ask, catalog } = await served()
+    await catalog.createTable({ id: ['n', 't'], data: [{ a: 1 }] })
+    expect((await ask('POST', '/v1/table/n$no/describe/', {})).status).toBe(404)
+    expect((await ask('POST', '/v1/table/n$t/describe/', { version: 9 })).status).toBe(404)
+    expect((await ask('POST', '/v1/table/n$t/query/', { columns: ['no'] })).status).toBe(400)
+    expect((await ask('POST', '/v1/table/n$t/count_rows/', { predicate: 'no > 1' })).status).toBe(400)
+    expect((await ask('POST', '/v1/table/n$t/tags/version/', { tag: 'no' })).status).toBe(400)
+    expect((await ask('POST', '/v1/table/n$t/branches/delete/', { name: 'no' })).status).toBe(400)
+  })
+
+  it('lists bare names of children, and goes on after a name', async () => {
+    const { ask, catalog } = await served()
+    for (const name of ['b', 'a', 'ab', 'c']) await catalog.declareTable({ id: ['n', name] })
+    await catalog.createNamespace({ id: ['n', 'aa'] })
+    await catalog.declareTable({ id: ['n', 'aa', 'deep'] })
+    await catalog.declareTable({ id: ['top'] })
+    const list = async (path: string) => (await ask('GET', path)).json
+    expect(await list('/v1/namespace/n/table/list')).toStrictEqual({ tables: ['a', 'ab', 'b', 'c'] })
+    expect(await list('/v1/namespace/n/table/list?limit=2')).toStrictEqual({
+      tables: ['a', 'ab'],
+      page_token: 'ab',
+    })
+    expect(await list('/v1/namespace/n/table/list?limit=2&page_token=ab')).toStrictEqual({
+      tables: ['b', 'c'],
+    })
+    expect(await list('/v1/namespace/n/table/list?page_token=aab')).toStrictEqual({
+      tables: ['ab', 'b', 'c'],
+    })
+    expect(await list('/v1/table/?limit=10')).toStrictEqual({ tables: ['top'] })
+    expect(await list('/v1/namespace/$/list?limit=0')).toStrictEqual({ namespaces: [], page_token: '\0' })
+    expect(await list('/v1/namespace/$/list?page_token=%00')).toStrictEqual({ namespaces: ['n'] })
+  })
+
+  it('calls the new namespace of a rename otherwise', async () => {
+    const { ask, catalog } = await served()
+    await catalog.declareTable({ id: ['t'] })
+    const reply = await ask('POST', '/v1/table/t/rename/', { new_table_name: 'u', new_namespace: ['n'] })
+    expect(reply.status).toBe(200)
+    expect((await catalog.listTables({ id: [] })).tables).toStrictEqual(['n$u'])
+  })
+
+  it('gives columns as a list or as aliases', async () => {
+    const { ask, catalog } = await served()
+    await catalog.createTable({ id: ['t'], data: [{ a: 1, b: 2 }] })
+    for (const columns of [['a'], { x: 'b' }, { column_names: ['a'] }]) {
+      const reply = await ask('POST', '/v1/table/t/query/', {
+        columns,
+        vector: [],
+        prefilter: true,
+        k: 2 ** 63,
+        version: null,
+      })
+      expect(reply.status, reply.text).toBe(200)
+    }
+  })
+
+  it('opens a table by its version and schema, and reads tags at the top', async () => {
+    const { ask, catalog } = await served()
+    await catalog.createTable({ id: ['t'], data: [{ a: 1 }] })
+    await catalog.createTableTag({ id: ['t'], tag: 'x', version: 1 })
+    expect((await ask('POST', '/v1/table/t/describe/', {})).json).toMatchObject({
+      version: 1,
+      schema: { fields: [{ name: 'a' }] },
+    })
+    const tags = await ask('POST', '/v1/table/t/tags/list/', undefined)
+    expect(tags.json).toStrictEqual({ x: { version: 1, manifestSize: expect.any(Number) } })
+  })
+
+  it('writes a plus for a plus', async () => {
+    const { ask, catalog } = await served()
+    await catalog.declareTable({ id: ['a+b'] })
+    expect((await ask('POST', '/v1/table/a+b/exists/', {})).status).toBe(200)
+  })
+})
+
+it('the children listing may be chosen for everybody', async () => {
+  const { ask, catalog } = await serveInMemory({ listing: 'children' })
+  await catalog.createNamespace({ id: ['n'] })
+  for (const id of [['n', 'a'], ['n', 'b'], ['top']]) await catalog.declareTable({ id })
+  expect((await ask('GET', '/v1/namespace/n/table/list?limit=1')).json).toStrictEqual({
+    tables: ['a'],
+    page_token: 'a',
+  })
+  expect((await ask('GET', '/v1/namespace/n/table/list?page_token=a')).json).toStrictEqual({ tables: ['b'] })
+  expect((await ask('GET', '/v1/namespace/n/table/list?delimiter=b')).json).toStrictEqual({
+    tables: ['a', 'b'],
+  })
+  expect((await ask('GET', '/v1/table')).json).toStrictEqual({ tables: ['n$a', 'n$b', 'top'] })
+})

@@ -1,0 +1,333 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Content } from '../../src/content/content.ts'
+import { memoryContent } from '../../src/content/memory/index.ts'
+import { type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import type { Store } from '../../src/store/store.ts'
+import { eachContent, moment, pathOf, pathsOf } from '../support/contents.ts'
+import { tablesOf } from '../support/inspect.ts'
+import { fails } from '../support/refusals.ts'
+import { countOf, numbered, rowsOf } from '../support/rows.ts'
+
+const id = ['t']
+const now = { graceMillis: 0 }
+
+eachContent((open) => {
+  describe('vacuum', () => {
+    it('removes what a crash left behind, and tells what', async () => {
+      const { catalog, content } = await open()
+      const { location } = await catalog.createTable({ id, data: numbered(3) })
+      const before = await pathsOf(content)
+      const orphans = [
+        `${pathOf(location)}_versions/0000000002-0mwoygrux-97b4d4f7327979e8.json`,
+        `${pathOf(location)}data/0mwoygrsm-78dbeef5ac59f90d.arrow`,
+        'tables/01M7WD23HXSQAFYYJM8CKKHQT4/data/lost.arrow',
+      ]
+      for (const path of orphans) await content.put(path, new Uint8Array(100))
+      await moment()
+      const seen: number[] = []
+      expect(await catalog.vacuum({ ...now, onProgress: ({ removed }) => seen.push(removed) })).toEqual({
+        examined: before.length + 3,
+        removed: 3,
+        bytes: 300,
+      })
+      expect(seen).toEqual([1, 2, 3])
+      expect(await pathsOf(content)).toEqual(before)
+      expect(await rowsOf(catalog, id)).toEqual(numbered(3))
+      expect(await catalog.vacuum(now)).toMatchObject({ removed: 0, bytes: 0 })
+    })
+
+    it('removes what work that was stopped had written', async () => {
+      const { catalog, content } = await open()
+      await catalog.createTable({ id, data: numbered(1) })
+      const before = await pathsOf(content)
+      const abort = new AbortController()
+      const stopped = catalog.insertIntoTable(
+        { id, data: numbered(50_000) },
+        { signal: abort.signal, onProgress: ({ rows, total }) => rows === total && abort.abort() },
+      )
+      await expect(stopped).rejects.toThrow('abort')
+      expect((await pathsOf(content)).length).toBeGreaterThan(before.length)
+      await moment()
+      await catalog.vacuum(now)
+      expect(await pathsOf(content)).toEqual(before)
+      expect(await rowsOf(catalog, id)).toEqual(numbered(1))
+    })
+
+    it('removes what only deleted versions needed', async () => {
+      const { catalog, content } = await open()
+      await catalog.createTable({ id, data: numbered(10) })
+      await catalog.insertIntoTable({ id, data: numbered(10), mode: 'Overwrite' })
+      await catalog.insertIntoTable({ id, data: numbered(5, 10) })
+      const before = (await pathsOf(content)).length
+      await moment()
+      expect(await catalog.vacuum(now)).toMatchObject({ removed: 0 })
+      await catalog.batchDeleteTableVersions({ id, ranges: [{ start_version: 1, end_version: 2 }] })
+      expect((await catalog.vacuum(now)).removed).toBeGreaterThanOrEqual(2)
+      expect((await pathsOf(content)).length).toBeLessThan(before)
+      expect((await rowsOf(catalog, id)).length).toBe(15)
+      expect((await rowsOf(catalog, id, { version: 2 })).length).toBe(10)
+    })
+
+    it('only tells what would go when it is asked to', async () => {
+      const { catalog, content } = await open()
+      await content.put('tables/lost/data', new Uint8Array(7))
+      await moment()
+      expect(await catalog.vacuum({ ...now, dryRun: true })).toEqual({ examined: 1, removed: 1, bytes: 7 })
+      expect(await pathsOf(content)).toEqual(['tables/lost/data'])
+    })
+
+    it('leaves alone what is younger than the grace period, an hour unless told otherwise', async () => {
+      const { catalog, content } = await open()
+      await content.put('tables/lost/data', new Uint8Array(7))
+      await moment()
+      for (const options of [undefined, {}, { graceMillis: 60_000 }]) {
+        expect(await catalog.vacuum(options)).toEqual({ examined: 1, removed: 0, bytes: 0 })
+      }
+      for (const graceMillis of [-1, Number.NaN, 'x' as never]) {
+        await fails(catalog.vacuum({ graceMillis }), 'InvalidInput', 'graceMillis must be')
+      }
+      expect(await pathsOf(content)).toHaveLength(1)
+    })
+
+    it('keeps the content of a table that was deregistered, and lets go of it once it was dropped', async () => {
+      const { catalog, content } = await open()
+      await catalog.createTable({ id, data: numbered(4) })
+      await catalog.insertIntoTable({ id, data: numbered(1) })
+      const { location } = await catalog.deregisterTable({ id })
+      const kept = await pathsOf(content)
+      await moment()
+      expect(await catalog.vacuum(now)).toMatchObject({ removed: 0 })
+      expect(await pathsOf(content)).toEqual(kept)
+      await catalog.registerTable({ id: ['u'], location })
+      await moment()
+      await catalog.vacuum(now)
+      expect(await countOf(catalog, ['u'])).toBe((await rowsOf(catalog, ['u'])).length)
+      expect(await rowsOf(catalog, ['u'], { version: 1 })).toEqual(numbered(4))
+      await catalog.dropTable({ id: ['u'] })
+      await moment()
+      await catalog.vacuum(now)
+      expect(await pathsOf(content)).toEqual([])
+    })
+
+    it('keeps what lies where a table was declared: somebody else may be writing it', async () => {
+      const { catalog, content } = await open()
+      const { location } = await catalog.declareTable({ id })
+      await content.put(`${pathOf(location)}data/theirs.lance`, new Uint8Array(7))
+      await catalog.declareTable({ id: ['client'] })
+      const client = await catalog.describeTable({ id: ['client'] })
+      await catalog.createTableVersion({ id: ['client'], version: 1, manifest_path: 'm' })
+      await content.put(`${pathOf(client.location)}data/theirs.lance`, new Uint8Array(7))
+      await moment()
+      expect(await catalog.vacuum(now)).toEqual({ examined: 2, removed: 0, bytes: 0 })
+    })
+
+    it('stops when it is told to', async () => {
+      const { catalog, content } = await open()
+      for (const name of ['a', 'b', 'c']) await content.put(`tables/${name}/data`, new Uint8Array(1))
+      await moment()
+      const reason = new Error('enough')
+      const abort = new AbortController()
+      const stopped = catalog.vacuum({ ...now, signal: abort.signal, onProgress: () => abort.abort(reason) })
+      await expect(stopped).rejects.toBe(reason)
+      expect(await pathsOf(content)).toHaveLength(2)
+    })
+  })
+
+  it('after any history a vacuum leaves every version of every table readable', {
+    timeout: 60_000,
+  }, async () => {
+    const name = fc.constantFrom('a', 'b', 'c')
+    const branch = fc.constantFrom('main', 'dev')
+    const step = fc.oneof(
+      fc.record({ do: fc.constant('create' as const), name, rows: fc.integer({ min: 1, max: 20 }) }),
+      fc.record({ do: fc.constant('insert' as const), name, branch, rows: fc.integer({ min: 1, max: 20 }) }),
+      fc.record({ do: fc.constant('overwrite' as const), name, branch }),
+      fc.record({ do: fc.constant('delete' as const), name, branch, rest: fc.nat(3) }),
+      fc.record({ do: fc.constant('restore' as const), name, version: fc.integer({ min: 1, max: 4 }) }),
+      fc.record({ do: fc.constant('branch' as const), name }),
+      fc.record({ do: fc.constant('forget' as const), name, version: fc.integer({ min: 1, max: 4 }) }),
+      fc.record({ do: fc.constant('move' as const), name, to: name }),
+      fc.record({ do: fc.constant('away and back' as const), name, to: name }),
+      fc.record({ do: fc.constant('drop' as const), name }),
+      fc.record({ do: fc.constant('vacuum' as const) }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
+        const { catalog, content } = await open({ cacheBytes: 0 })
+        for (const given of steps) await take(catalog, given).catch(expectRefusal)
+        const before = await everything(catalog)
+        await moment()
+        await catalog.vacuum(now)
+        expect(await everything(catalog)).toEqual(before)
+        for (const table of await tablesOf(catalog)) await catalog.dropTable({ id: [table] })
+        await moment()
+        await catalog.vacuum(now)
+        expect(await pathsOf(content)).toEqual([])
+        await catalog.close()
+      }),
+      { numRuns: 12 },
+    )
+
+    type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
+
+    async function take(catalog: LocalCatalog, given: Step): Promise<unknown> {
+      if (given.do === 'vacuum') return catalog.vacuum(now)
+      const id = [given.name]
+      switch (given.do) {
+        case 'create':
+          return catalog.createTable({ id, data: numbered(given.rows) })
+        case 'insert':
+          return catalog.insertIntoTable({ id, branch: given.branch, data: numbered(given.rows) })
+        case 'overwrite':
+          return catalog.insertIntoTable({ id, branch: given.branch, data: numbered(2), mode: 'Overwrite' })
+        case 'delete':
+          return catalog.deleteFromTable({ id, branch: given.branch, predicate: `n % 4 = ${given.rest}` })
+        case 'restore':
+          return catalog.restoreTable({ id, version: given.version })
+        case 'branch':
+          return catalog.createTableBranch({ id, name: 'dev' })
+        case 'forget':
+          return catalog.batchDeleteTableVersions({
+            id,
+            ranges: [{ start_version: given.version, end_version: given.version + 1 }],
+          })
+        case 'move':
+          return catalog.renameTable({ id, new_table_name: given.to })
+        case 'away and back': {
+          const { location } = await catalog.deregisterTable({ id })
+          await catalog.vacuum(now)
+          return catalog
+            .registerTable({ id: [given.to], location })
+            .catch(() => catalog.registerTable({ id, location }))
+        }
+        case 'drop':
+          return catalog.dropTable({ id })
+      }
+    }
+  })
+})
+
+describe('a vacuum that a drop overtakes', () => {
+  it('leaves what is being given up to whoever gives it up', async () => {
+    const store = memoryStore()
+    const content = memoryContent()
+    const catalog = await openCatalog({ store, content })
+    for (const name of ['gone', 'kept']) await catalog.createTable({ id: [name], data: numbered(3) })
+    let drop = async () => {
+      drop = async () => {}
+      await catalog.dropTable({ id: ['gone'] })
+    }
+    const other = await openCatalog({
+      store,
+      content: {
+        ...methodsOf(content),
+        async get(path, range) {
+          // When the vacuum comes to look which objects the manifest needs.
+          await drop()
+          return content.get(path, range)
+        },
+      },
+    })
+    await moment()
+    expect(await other.vacuum(now)).toMatchObject({ removed: 0 })
+    expect(await tablesOf(catalog)).toEqual(['kept'])
+    expect(await rowsOf(catalog, ['kept'])).toEqual(numbered(3))
+  })
+})
+
+describe('a vacuum without a grace period, beside others', () => {
+  it('spares what is being deregistered', async () => {
+    const store = memoryStore()
+    const content = memoryContent()
+    const other = await openCatalog({ store, content })
+    const catalog = await openCatalog({
+      store,
+      content: {
+        ...methodsOf(content),
+        async put(path, bytes) {
+          await content.put(path, bytes)
+          await moment()
+          if (path.includes('_registration/')) await other.vacuum(now)
+        },
+      },
+    })
+    await catalog.createTable({ id, data: numbered(3) })
+    const { location } = await catalog.deregisterTable({ id })
+    await catalog.registerTable({ id, location })
+    expect(await rowsOf(catalog, id)).toEqual(numbered(3))
+  })
+
+  it('spares what was written before its transaction was recorded', async () => {
+    const store = memoryStore()
+    const content = memoryContent()
+    let turn: Promise<unknown> = Promise.resolve()
+    const late: Store = {
+      features: store.features,
+      read: (body) => store.read(body),
+      write: (body) => turn.then(() => store.write(body)),
+      close: () => store.close(),
+    }
+    const catalog = await openCatalog({ store: late, content })
+    await catalog.createTable({ id, data: numbered(3) })
+    const before = (await pathsOf(content)).length
+
+    let go = () => {}
+    turn = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    const inserted = catalog.insertIntoTable({ id, data: numbered(2, 3) })
+    while ((await pathsOf(content)).length < before + 2) await moment()
+    await moment()
+    let listings = 0
+    const other = await openCatalog({
+      store,
+      content: {
+        ...methodsOf(content),
+        async *list(prefix) {
+          // The second is for what is registered, after the tables were looked at.
+          if (++listings === 2) {
+            go()
+            await inserted
+          }
+          yield* content.list(prefix)
+        },
+      },
+    })
+    await other.vacuum(now)
+    expect(listings).toBe(2)
+    expect(await rowsOf(catalog, id)).toEqual(numbered(5))
+  })
+})
+
+function methodsOf(content: Content): Content {
+  return {
+    get: (...given) => content.get(...given),
+    put: (...given) => content.put(...given),
+    list: (...given) => content.list(...given),
+    remove: (...given) => content.remove(...given),
+  }
+}
+
+function expectRefusal(error: unknown): void {
+  expect(error).toMatchObject({
+    code: expect.stringMatching(/NotFound|AlreadyExists|InvalidTableState/),
+  })
+}
+
+/** The rows of every version of every branch of every table. */
+async function everything(catalog: LocalCatalog) {
+  const found: Record<string, unknown> = {}
+  for (const table of await tablesOf(catalog)) {
+    const id = [table]
+    const { branches } = await catalog.listTableBranches({ id })
+    for (const branch of ['main', ...Object.keys(branches)]) {
+      const { versions } = await catalog.listTableVersions({ id, branch })
+      for (const { version } of versions) {
+        found[`${table} ${branch} ${version}`] = await rowsOf(catalog, id, { branch, version })
+      }
+    }
+  }
+  return found
+}

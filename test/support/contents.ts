@@ -1,0 +1,55 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe } from 'vitest'
+import type { Content } from '../../src/content/content.ts'
+import { fileContent } from '../../src/content/files/index.ts'
+import { memoryContent } from '../../src/content/memory/index.ts'
+import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { closedAfterwards, freshFolder } from './catalogs.ts'
+
+/** A fresh catalog together with what its own root holds. */
+export interface Opened {
+  readonly catalog: LocalCatalog
+  readonly content: Content
+}
+
+/** As `eachCatalog`, for tests that look at, or meddle with, the content underneath. */
+export function eachContent(tests: (open: (options?: CatalogOptions) => Promise<Opened>) => void): void {
+  describe('on memory', () =>
+    tests(async (options) => {
+      const content = memoryContent()
+      const catalog = await openCatalog({ ...options, store: memoryStore(), content })
+      return { catalog: closedAfterwards(catalog), content }
+    }))
+  describe('on lmdb', () =>
+    tests(async (options) => {
+      const folder = await freshFolder()
+      return { catalog: closedAfterwards(await openCatalog(folder, options)), content: fileContent(folder) }
+    }))
+}
+
+/** The paths of all objects below a prefix, in order. */
+export async function pathsOf(content: Content, prefix = 'tables/'): Promise<string[]> {
+  const paths: string[] = []
+  for await (const { path } of content.list(prefix)) paths.push(path)
+  return paths.sort()
+}
+
+/** The path of a location below the catalog's own root, ending in a slash. */
+export function pathOf(location: string): string {
+  return `${location.slice(location.indexOf('tables/'))}/`
+}
+
+/** All files below a folder, by their path from there. */
+export async function filesIn(folder: string): Promise<string[]> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+  return found
+    .filter((item) => !item.isDirectory())
+    .map((item) => join(item.parentPath, item.name).slice(folder.length + 1))
+    .sort()
+}
+
+/** Lets the clock that dates objects move on, so that what is there is older than what comes. */
+export const moment = () => sleep(10)

@@ -1,0 +1,57 @@
+import type { Catalog } from '../../src/index.ts'
+
+/** All that a catalog tells of its namespaces and tables, to be compared before and after. */
+export async function inspect(catalog: Catalog) {
+  const namespaces: Record<string, unknown> = {}
+  const open: string[][] = [[]]
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    const children = await all((page_token) => catalog.listNamespaces({ id, page_token }), 'namespaces')
+    for (const name of children) {
+      namespaces[JSON.stringify([...id, name])] = await catalog.describeNamespace({ id: [...id, name] })
+      open.push([...id, name])
+    }
+  }
+  const tables: Record<string, unknown> = {}
+  for (const name of await tablesOf(catalog)) {
+    tables[name] = await inspectTable(catalog, name.split('$'))
+  }
+  return { namespaces, tables }
+}
+
+/** Every table of a catalog in string form. */
+export function tablesOf(catalog: Catalog): Promise<string[]> {
+  return all((page_token) => catalog.listAllTables({ page_token }), 'tables')
+}
+
+async function inspectTable(catalog: Catalog, id: string[]) {
+  const { branches } = await catalog.listTableBranches({ id })
+  const versions: Record<string, unknown> = {}
+  for (const branch of ['main', ...Object.keys(branches)]) {
+    versions[branch] = await all(
+      (page_token) => catalog.listTableVersions({ id, branch, page_token }),
+      'versions',
+    )
+  }
+  return {
+    description: await catalog.describeTable({ id, check_declared: true }),
+    tags: (await catalog.listTableTags({ id })).tags,
+    branches,
+    versions,
+  }
+}
+
+async function all<Name extends string, Item>(
+  page: (
+    token: string | undefined,
+  ) => Promise<Record<Name, Item[]> & { page_token?: string | null | undefined }>,
+  name: Name,
+): Promise<Item[]> {
+  const items: Item[] = []
+  let token: string | undefined
+  do {
+    const answer = await page(token)
+    items.push(...answer[name])
+    token = answer.page_token ?? undefined
+  } while (token)
+  return items
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { ByteCache } from '../../../src/table/storage/cache.ts'
+
+const load = (value: string, log: string[]) => async () => {
+  log.push(value)
+  return value
+}
+
+test('keeps what was used last, up to its limit', async () => {
+  const cache = new ByteCache(100)
+  const log: string[] = []
+  const get = (key: string) => cache.get(key, () => 40, load(key, log))
+  await get('a')
+  await get('b')
+  await get('a')
+  await get('c') // b goes
+  await get('a')
+  expect(cache.bytes).toBe(80)
+  await get('b')
+  expect(log).toEqual(['a', 'b', 'c', 'b'])
+})
+
+test('those who ask at once share one read, and a failed read is tried again', async () => {
+  const cache = new ByteCache(100)
+  let reads = 0
+  const read = async () => {
+    reads++
+    if (reads === 1) throw new Error('no')
+    return 'yes'
+  }
+  const both = await Promise.allSettled([cache.get('k', () => 1, read), cache.get('k', () => 1, read)])
+  expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  expect(reads).toBe(1)
+  expect(await Promise.all([cache.get('k', () => 1, read), cache.get('k', () => 1, read)])).toEqual([
+    'yes',
+    'yes',
+  ])
+  expect(reads).toBe(2)
+})
+
+test('keeps nothing with a limit of 0', async () => {
+  const cache = new ByteCache(0)
+  const log: string[] = []
+  await cache.get('a', () => 1, load('a', log))
+  await cache.get('a', () => 1, load('a', log))
+  expect(log).toEqual(['a', 'a'])
+  expect(cache.bytes).toBe(0)
+})
