@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
@@ -8,7 +8,7 @@ import type { Value } from '../store.ts'
 import { loadDriver } from './driver.ts'
 import { explain } from './failure.ts'
 import { FileLock } from './file-lock.ts'
-import { fileSystemOf, hasFreeAddressSpace, isMountedReadOnly } from './file-system.ts'
+import { fileSystemOf, hasFreeAddressSpace, isMountedReadOnly, isWritable } from './file-system.ts'
 import { checkFiles, removeUnfinished, requireNoOlderRelease, reserveLockFile } from './preflight.ts'
 import { readKeysFast } from './read-key.ts'
 import { StoreLock } from './store-lock.ts'
@@ -36,6 +36,7 @@ export type Database = RootDatabase<Value, LmdbKey>
 /** One data file, opened once in this thread and used by every store on it. */
 export interface Environment {
   readonly path: string
+  /** LMDB itself has it open for reading only. */
   readonly readOnly: boolean
   readonly db: Database
   /** Undefined on a medium that cannot be written and holds no file to lock. */
@@ -71,9 +72,6 @@ export const storeFiles: readonly string[] = [
   ...(process.platform === 'darwin' ? [`${storeLockFile}-queue`] : []),
 ]
 
-const lockFileText =
-  'Processes lock this file to take turns at catalog.mdb. Leave it here while a process has the catalog open.\n'
-
 const largeMap = 2 ** 36
 const usualMap = 2 ** 30
 const defaultReaders = 2048
@@ -108,16 +106,17 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
     const firstMade = isNew ? mkdirSync(dirname(given), { recursive: true }) : undefined
     const path = join(realpathSync(dirname(given)), dataFile)
     for (let opening = environments.get(path); opening; opening = environments.get(path)) {
-      const environment = await joinOpen(await opening.catch(() => undefined), path, readOnly)
-      if (environment) return environment
+      const environment = await joinOpen(await opening.catch(() => undefined))
+      if (environment) return await use(environment, readOnly)
     }
     // No pause from the last look at the table to the entry, so that nobody opens the file a second time.
     const opening = openEnvironment(path, options, firstMade)
     environments.set(path, opening)
-    return await opening.catch((error: unknown) => {
+    const environment = await opening.catch((error: unknown) => {
       environments.delete(path)
       throw error
     })
+    return await use(environment, readOnly)
   } catch (error) {
     throw explain(error, given)
   }
@@ -151,18 +150,22 @@ async function close(environment: Environment): Promise<void> {
   }
 }
 
-/** Uses an environment that is open. Undefined when it is closed, or was never opened. */
-async function joinOpen(
-  environment: Environment | undefined,
-  path: string,
-  readOnly: boolean,
-): Promise<Environment | undefined> {
+/** Counts one more user of an environment that is open. Undefined when it is closed, or was never opened. */
+async function joinOpen(environment: Environment | undefined): Promise<Environment | undefined> {
   await environment?.closing?.catch(() => {})
   if (environment === undefined || !opened.has(environment)) return undefined
-  if (environment.readOnly && !readOnly) {
-    throw invalid(`${path} is open for reading only in this process: close that catalog first.`)
-  }
   environment.users++
+  return environment
+}
+
+/** Makes an environment ready for a store that only reads, or one that also writes. */
+async function use(environment: Environment, readOnly: boolean): Promise<Environment> {
+  if (readOnly) return environment
+  if (environment.readOnly) {
+    await release(environment)
+    throw invalid(`${environment.path} is open for reading only in this process: close that catalog first.`)
+  }
+  await environment.lock!.announceWriter()
   return environment
 }
 
@@ -175,17 +178,19 @@ async function openEnvironment(
   const folder = dirname(path)
   checkFileSystem(folder, readOnly)
   const isOnReadOnlyMedium = readOnly && isMountedReadOnly(folder)
+  // Threads of a process share what LMDB has open, so that one that only reads must not keep others from writing.
+  const asReader = isOnReadOnlyMedium || (readOnly && !isWritable(path))
   const lock = openLock(join(folder, storeLockFile), isOnReadOnlyMedium)
   try {
     const db = await (isOnReadOnlyMedium
       ? openBetweenWriters(path, lock, options)
-      : openInTurn(path, lock!, options, firstMade))
+      : openInTurn(path, lock!, asReader, options, firstMade))
     const environment: Environment = {
       path,
-      readOnly,
+      readOnly: asReader,
       db,
       lock,
-      writes: readOnly ? undefined : new WriteLock(lock!, busyTimeout),
+      writes: asReader ? undefined : new WriteLock(lock!, busyTimeout),
       isOnReadOnlyMedium,
       busyTimeout,
       users: 1,
@@ -235,6 +240,7 @@ function openLock(path: string, isOnReadOnlyMedium: boolean): StoreLock | undefi
 async function openInTurn(
   path: string,
   lock: StoreLock,
+  asReader: boolean,
   options: LmdbStoreOptions,
   firstMade: string | undefined,
 ): Promise<Database> {
@@ -242,15 +248,14 @@ async function openInTurn(
   const folder = dirname(path)
   await lock.acquire(busyTimeout)
   try {
-    await lock.announce({ mayWrite: !readOnly })
-    const lockPath = join(folder, storeLockFile)
-    if (statSync(lockPath).size === 0) {
+    lock.announce()
+    if (lock.isNew) {
       requireNoOlderRelease(join(folder, lockFile))
-      writeFileSync(lockPath, lockFileText)
+      lock.markUsed()
     }
     if (!readOnly) removeUnfinished(path, storeFiles)
     const isNew = !existsSync(path)
-    const db = openDatabase(path, options)
+    const db = openDatabase(path, asReader, options)
     if (isNew) await syncFolders(folder, firstMade)
     return db
   } finally {
@@ -264,8 +269,8 @@ async function openBetweenWriters(
   lock: StoreLock | undefined,
   options: LmdbStoreOptions,
 ): Promise<Database> {
-  if (lock === undefined) return openDatabase(path, options)
-  return readBetweenWriters(path, lock, () => openDatabase(path, options))
+  if (lock === undefined) return openDatabase(path, true, options)
+  return readBetweenWriters(path, lock, () => openDatabase(path, true, options))
 }
 
 /** Runs a read where LMDB takes no locks. Fails with `ServiceUnavailable` when somebody may write meanwhile. */
@@ -280,7 +285,8 @@ export function readBetweenWriters<T>(path: string, lock: StoreLock, body: () =>
 
 function openDatabase(
   path: string,
-  { readOnly = false, mapSize, maxReaders = defaultReaders }: LmdbStoreOptions,
+  readOnly: boolean,
+  { mapSize, maxReaders = defaultReaders }: LmdbStoreOptions,
 ): Database {
   const lockPath = join(dirname(path), lockFile)
   checkFiles(path, lockPath, readOnly)

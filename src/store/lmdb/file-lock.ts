@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { CatalogError } from '../../errors.ts'
@@ -54,6 +54,15 @@ export class FileLock {
     if (!this.tryLock(area, start, length, { shared })) return true
     this.unlock(area, start, length)
     return false
+  }
+
+  get isEmpty(): boolean {
+    return fstatSync(this.#fileOf('')).size === 0
+  }
+
+  /** Writes through the file that has the locks: Windows keeps all others out. */
+  write(text: string): void {
+    writeSync(this.#fileOf(''), text)
   }
 
   /** Drops all locks. */

@@ -57,6 +57,16 @@ export function isMountedReadOnly(folder: string): boolean {
   }
 }
 
+/** Whether this user may write a file. */
+export function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Whether a process may have as much address space as it likes (`ulimit -v`). */
 export function hasFreeAddressSpace(): boolean {
   if (process.platform === 'darwin') return true

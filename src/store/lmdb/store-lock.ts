@@ -8,13 +8,13 @@ import { lockHolder } from './lock-holder.ts'
 const lock: Area = { name: '', start: 0 }
 
 /** A byte for each process and thread that has the store open, and one more when it may write. */
-const users: Area = { name: '-users', start: 2 ** 20 }
-const writers: Area = { name: '-writers', start: 2 ** 41 }
-const usersBytes = 2 ** 40
-const threadsEach = 2 ** 16
+const users: Area = { name: '-users', start: 2 ** 44 }
+const writers: Area = { name: '-writers', start: 2 ** 45 }
+const usersBytes = 2 ** 44
+const threadsEach = 2 ** 20
 
 /** A byte for everybody who waits, in the order of their coming. */
-const queue: Area = { name: '-queue', start: 2 ** 42 }
+const queue: Area = { name: '-queue', start: 2 ** 46 }
 const queueBytes = 2 ** 52
 
 /** How many looks follow each other as fast as the event loop allows, before looks are milliseconds apart. */
@@ -94,17 +94,19 @@ export class StoreLock {
    * Announces, until the lock is closed, that this thread has the store open. Fails with `ServiceUnavailable` when
    * a process of the same id has announced it: one in another container, which LMDB cannot tell from this one.
    */
-  async announce({ mayWrite }: { readonly mayWrite: boolean }): Promise<void> {
+  announce(): void {
+    if (!this.#file.hasRanges || this.#file.tryLock(users, thisThread(), 1)) return
+    throw new CatalogError(
+      'ServiceUnavailable',
+      `Cannot use ${this.#file.path}: another process with the id ${process.pid} has the catalog open, in another container, and LMDB tells processes apart by their ids. Let the containers share one process namespace, or reach the catalog over HTTP.`,
+    )
+  }
+
+  /** Announces, until the lock is closed, that this thread may write. */
+  async announceWriter(): Promise<void> {
     if (!this.#file.hasRanges) return
-    const byte = process.pid * threadsEach + (threadId % threadsEach)
-    if (!this.#file.tryLock(users, byte, 1)) {
-      throw new CatalogError(
-        'ServiceUnavailable',
-        `Cannot use ${this.#file.path}: another process with the id ${process.pid} has the catalog open, in another container, and LMDB tells processes apart by their ids. Let the containers share one process namespace, or reach the catalog over HTTP.`,
-      )
-    }
     // Somebody who reads from a medium that cannot be written keeps writers away for the time of a read.
-    while (mayWrite && !this.#file.tryLock(writers, byte, 1)) await sleep(nextMillis)
+    while (!this.#file.tryLock(writers, thisThread(), 1)) await sleep(nextMillis)
   }
 
   /** Keeps writers from opening while `body` runs; undefined when one has the store open. */
@@ -115,6 +117,17 @@ export class StoreLock {
     } finally {
       this.#file.unlock(writers, 0, usersBytes)
     }
+  }
+
+  /** Whether the file of the lock is new. Told and changed by the one who has the lock. */
+  get isNew(): boolean {
+    return this.#file.isEmpty
+  }
+
+  markUsed(): void {
+    this.#file.write(
+      'Processes lock this file to take turns at catalog.mdb. Leave it while the catalog is in use.\n',
+    )
   }
 
   close(): void {
@@ -149,4 +162,9 @@ export class StoreLock {
       `Cannot use ${path}: waited ${timeout / 1000} s for the lock, which ${holder} has. Continue or end that process, and try again.`,
     )
   }
+}
+
+/** The byte of this thread among all threads of all processes. */
+function thisThread(): number {
+  return (process.pid * threadsEach + (threadId % threadsEach)) % usersBytes
 }

@@ -103,6 +103,15 @@ describe('a process that ends without closing', () => {
   })
 })
 
+test('a thread may write while another one of its process has the store open for reading', async () => {
+  await (await openLmdbStore(directory)).close()
+  const reading = await openLmdbStore(directory, { readOnly: true })
+  const worker = new Worker(scriptPath('test/store/children/increment.ts'), { argv: [directory, '10', '2'] })
+  await new Promise((resolve, reject) => worker.once('exit', resolve).once('error', reject))
+  expect(await reading.read((reader) => reader.get(['counter', 'a']))).toBe(10)
+  await reading.close()
+})
+
 test('threads of one process share a store with each other and with other processes', async () => {
   const script = scriptPath('test/store/children/increment.ts')
   const [threads, times] = [3, 300]
