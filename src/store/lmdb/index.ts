@@ -159,8 +159,12 @@ class LmdbDirectoryStore implements LmdbStore {
     let result: T | undefined
     let thrown: { readonly error: unknown } | undefined
     let hasRun = false
-    const turn = environment.writes!.enter()
-    if (turn) await turn
+    try {
+      const turn = environment.writes!.enter()
+      if (turn) await turn
+    } catch (error) {
+      throw explain(error, this.path)
+    }
     environment.bodiesToRun++
     try {
       // Only child transactions undo what a throw leaves behind; many share one commit and one sync.

@@ -24,7 +24,7 @@ const nextMillis = 1
 const othersMillis = 5
 
 /** A lock that lies free so long, in milliseconds, while somebody ahead does not take it, is taken past them. */
-const patience = 100
+const patience = 30
 
 /**
  * Mutual exclusion of all processes and threads that have a store open. The kernel holds the lock, so that it never
@@ -50,7 +50,7 @@ export class StoreLock {
   async acquire(timeout: number): Promise<void> {
     if (this.tryAcquire()) return
     const begun = performance.now()
-    const place = this.#join()
+    const place = await this.#join(timeout)
     let freeSince: number | undefined
     try {
       // Where there is no order, those who wait already look first.
@@ -135,10 +135,18 @@ export class StoreLock {
   }
 
   /** Takes a place at the end of the queue. Monotonic time is the same for all processes of a machine. */
-  #join(): number {
+  async #join(timeout: number): Promise<number> {
+    const begun = performance.now()
     let place = Number(process.hrtime.bigint() / 1000n) % (queueBytes / 2)
-    // Whoever looks at the queue just now locks all of it for a moment.
-    while (!this.#file.tryLock(queue, place, 1, { shared: !this.#file.hasRanges })) place++
+    // Others lock all of the queue for the moment in which they look at it, and may be stopped in this moment.
+    for (
+      let look = 0;
+      !this.#file.tryLock(queue, place, 1, { shared: !this.#file.hasRanges });
+      look++, place++
+    ) {
+      if (performance.now() - begun > timeout) throw await this.#busy(timeout)
+      if (look >= quickLooks) await sleep(nextMillis)
+    }
     return place
   }
 
