@@ -1,4 +1,8 @@
 import { writeSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { openLmdbStore } from '../../src/store/lmdb/index.ts'
 import type { Writer } from '../../src/store/store.ts'
 
@@ -18,10 +22,10 @@ export function count(writer: Writer): number {
 
 const [directory, role, amount] = process.argv.slice(2) as [string, string, string]
 let isOver = false
-process.stdin.on('end', () => {
+const orders = createInterface({ input: process.stdin })
+orders.on('close', () => {
   isOver = true
 })
-process.stdin.resume()
 
 const worst = { open: 0, write: 0, close: 0 }
 const totals = { opens: 0, writes: 0 }
@@ -72,6 +76,34 @@ const roles: Readonly<Record<string, () => Promise<void>>> = {
       await add(store)
       await timed('close', () => store.close())
       await pause()
+    }
+  },
+  /** Opens, copies the store, looks whether copy and file are whole, and closes. */
+  async copy() {
+    while (!isOver) {
+      const folder = await mkdtemp(join(tmpdir(), 'tabularium-copy-'))
+      const store = await open(true)
+      await store.copyTo!(folder)
+      const { damage } = await store.inspect!()
+      await timed('close', () => store.close())
+      const copy = await openLmdbStore(folder)
+      const [counter = 0, logged] = await copy.read((reader) => [
+        reader.get<number>(['counter']),
+        Array.from(reader.range({ prefix: ['log'] })).length,
+      ])
+      await copy.close()
+      await rm(folder, { recursive: true })
+      if (damage.length > 0) throw new Error(`The store is damaged: ${damage.join(', ')}`)
+      if (counter !== logged) throw new Error(`The copy counts ${counter} and has ${logged}.`)
+    }
+  },
+  /** Opens each store it is told, which may be new, adds as often as told, closes, and says so. */
+  async begin() {
+    for await (const fresh of orders) {
+      const store = await openLmdbStore(fresh)
+      for (let i = 0; i < Number(amount); i++) await add(store)
+      await store.close()
+      writeSync(1, 'closed\n')
     }
   },
   /** Opens, adds as often as told, and ends without closing. */

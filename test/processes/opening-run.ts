@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'vitest'
 import { openLmdbStore } from '../../src/store/lmdb/index.ts'
 import { temporaryDirectory } from '../support/folders.ts'
@@ -12,6 +13,8 @@ export interface OpeningLoad {
   readonly lookers: number
   /** How many open, add once and close over and over. */
   readonly visitors: number
+  /** How many open, copy the store, inspect it and close over and over. */
+  readonly copiers?: number
   /** Whether processes are killed now and then, and others end without closing. */
   readonly kills: boolean
 }
@@ -40,10 +43,11 @@ export class OpeningRun {
     // Those that only read find a store.
     await (await openLmdbStore(directory)).close()
     const run = new OpeningRun(directory, load)
-    const { writers, lookers, visitors } = load
+    const { writers, lookers, visitors, copiers = 0 } = load
     for (const inFlight of writers) run.#staying.push(run.#start('write', inFlight))
     for (let i = 0; i < lookers; i++) run.#staying.push(run.#start('look'))
     for (let i = 0; i < visitors; i++) run.#staying.push(run.#start('visit'))
+    for (let i = 0; i < copiers; i++) run.#staying.push(run.#start('copy'))
     return run
   }
 
@@ -119,5 +123,38 @@ export class OpeningRun {
       this.totals.opens += totals.opens
       this.totals.writes += totals.writes
     }
+  }
+}
+
+const adders = 4
+const additions = 5
+
+/** Processes that open new stores in the same instant, each of which must be one store. */
+export class BeginningRun implements Disposable {
+  readonly #children = Array.from(
+    { length: adders },
+    () => new Child('test/processes/opening-child.ts', ['', 'begin', String(additions)]),
+  )
+
+  async round(): Promise<void> {
+    const directory = await temporaryDirectory()
+    const folder = join(directory, 'new')
+    for (const child of this.#children) child.write(`${folder}\n`)
+    const numbers: number[] = []
+    for (const child of this.#children) {
+      for (let line = await child.answer(); line !== 'closed'; line = await child.answer()) {
+        numbers.push(Number(line))
+      }
+    }
+    const expected = Array.from({ length: adders * additions }, (_, i) => i + 1)
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(expected)
+    const store = await openLmdbStore(folder)
+    expect(await store.read((reader) => reader.get(['counter']))).toBe(expected.length)
+    await store.close()
+    await rm(directory, { recursive: true })
+  }
+
+  [Symbol.dispose](): void {
+    for (const child of this.#children) child.stop()
   }
 }

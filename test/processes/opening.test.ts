@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type OpeningLoad, OpeningRun } from './opening-run.ts'
+import { BeginningRun, type OpeningLoad, OpeningRun } from './opening-run.ts'
 
 const seconds = Number(process.env.OPENING_SECONDS ?? 10)
 
@@ -10,6 +10,7 @@ const loads: Readonly<Record<string, OpeningLoad>> = {
     writers: [4, 64],
     lookers: 2,
     visitors: 2,
+    copiers: 1,
     kills: true,
   },
   '16 openers': { writers: [4], lookers: 12, visitors: 4, kills: false },
@@ -24,6 +25,18 @@ test.each(Object.entries(loads))(
     if (process.env.OPENING_SECONDS) console.log(run.totals, run.worst)
     expect(run.totals.opens).toBeGreaterThan(load.lookers)
     expect(run.totals.writes).toBeGreaterThan(0)
+  },
+  60_000 + seconds * 1000,
+)
+
+test(
+  'new stores that several processes open in the same instant are one store each',
+  async () => {
+    using run = new BeginningRun()
+    const end = Date.now() + seconds * 300
+    let rounds = 0
+    for (; Date.now() < end || rounds < 5; rounds++) await run.round()
+    if (process.env.OPENING_SECONDS) console.log({ rounds })
   },
   60_000 + seconds * 1000,
 )

@@ -1,4 +1,4 @@
-import { OpeningRun } from '../processes/opening-run.ts'
+import { BeginningRun, OpeningRun } from '../processes/opening-run.ts'
 import type { Scenario } from './scenario.ts'
 
 const roundMillis = 2000
@@ -6,7 +6,7 @@ const roundMillis = 2000
 const roundsEach = 10
 const crowds = [
   { writers: [4], lookers: 1, visitors: 0, kills: false },
-  { writers: [64], lookers: 2, visitors: 2, kills: true },
+  { writers: [64], lookers: 2, visitors: 2, copiers: 2, kills: true },
   { writers: [4, 64], lookers: 12, visitors: 4, kills: true },
   { writers: [1], lookers: 0, visitors: 4, kills: false },
 ] as const
@@ -41,5 +41,21 @@ export async function opening(): Promise<Scenario> {
       run = await OpeningRun.begin(crowds[(rounds / roundsEach) % crowds.length]!)
     },
     end,
+  }
+}
+
+/** Processes open new stores together, over and over. */
+export async function beginning(): Promise<Scenario> {
+  const run = new BeginningRun()
+  const counts = { stores: 0 }
+  return {
+    counts,
+    async round() {
+      await run.round()
+      counts.stores++
+    },
+    async end() {
+      run[Symbol.dispose]()
+    },
   }
 }

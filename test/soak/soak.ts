@@ -4,7 +4,7 @@ import { commands } from './commands.ts'
 import { crashes } from './crash.ts'
 import { histories } from './histories.ts'
 import { linear } from './linear.ts'
-import { opening } from './opening.ts'
+import { beginning, opening } from './opening.ts'
 import type { Begin, Scenario } from './scenario.ts'
 
 /*
@@ -21,6 +21,7 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
     begin: crashes(0.05),
   },
   opening: { about: 'processes open, write, close, leave and are killed, all on one store', begin: opening },
+  beginning: { about: 'new stores that four processes open in the same instant', begin: beginning },
   commands: { about: 'commands of four shells on the catalog of a server that writes', begin: commands },
   linear: { about: 'calls of several processes at once, some over HTTP, against a model', begin: linear },
   histories: { about: 'random histories on each store and over HTTP, against a model', begin: histories },

@@ -129,17 +129,6 @@ test('threads of one process share a store with each other and with other proces
   await store.close()
 }, 60_000)
 
-test('a store that is made by several processes in the same instant is one store', async () => {
-  for (let round = 0; round < 8; round++) {
-    const folder = join(directory, String(round))
-    const together = Array.from({ length: 4 }, () => start('test/store/children/increment.ts', folder, 20, 4))
-    expect(await Promise.all(together.map(({ ended }) => ended))).toEqual([0, 0, 0, 0])
-    const store = await openLmdbStore(folder)
-    expect(await store.read((reader) => reader.get(['counter', 'a']))).toBe(80)
-    await store.close()
-  }
-}, 60_000)
-
 test('a data file whose maker was killed after its first page is made anew', async () => {
   await (await openLmdbStore(directory)).close()
   const path = join(directory, 'catalog.mdb')
