@@ -79,22 +79,26 @@ const defaultTimeout = 30_000
 /** How long a process that ends waits for others, in milliseconds. */
 const exitTimeout = 1000
 
+/** What this thread has open, or is opening. */
+interface Registry {
+  readonly opening: Map<string, Promise<Environment>>
+  /** For the end of the process, which waits for no promise. */
+  readonly open: Set<Environment>
+}
+
 /**
- * LMDB allows a process to open a file only once. The table is global, because a process may hold several
- * copies of this module.
+ * LMDB allows a process to open a file only once. The registry is global, because a process may hold several copies
+ * of this module.
  */
-const environments: Map<string, Promise<Environment>> = (() => {
+const registry: Registry = (() => {
   const place = globalThis as { [name: symbol]: unknown }
-  const name = Symbol.for('tabularium.lmdb.opened')
+  const name = Symbol.for('tabularium.lmdb.registry')
   if (place[name] === undefined) {
-    place[name] = new Map<string, Promise<Environment>>()
+    place[name] = { opening: new Map(), open: new Set() } satisfies Registry
     process.once('exit', endSafely)
   }
-  return place[name] as Map<string, Promise<Environment>>
+  return place[name] as Registry
 })()
-
-/** The environments that are open, for the end of the process, which waits for no promise. */
-const opened = new Set<Environment>()
 
 /** Opens the data file of a directory, or joins those who have it open already. */
 export async function acquire(directory: string, options: LmdbStoreOptions): Promise<Environment> {
@@ -105,15 +109,15 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
     if (isNew && !create) throw noCatalog(directory)
     const firstMade = isNew ? mkdirSync(dirname(given), { recursive: true }) : undefined
     const path = join(realpathSync(dirname(given)), dataFile)
-    for (let opening = environments.get(path); opening; opening = environments.get(path)) {
+    for (let opening = registry.opening.get(path); opening; opening = registry.opening.get(path)) {
       const environment = await joinOpen(await opening.catch(() => undefined))
       if (environment) return await use(environment, readOnly)
     }
     // No pause from the last look at the table to the entry, so that nobody opens the file a second time.
     const opening = openEnvironment(path, options, firstMade)
-    environments.set(path, opening)
+    registry.opening.set(path, opening)
     const environment = await opening.catch((error: unknown) => {
-      environments.delete(path)
+      registry.opening.delete(path)
       throw error
     })
     return await use(environment, readOnly)
@@ -144,16 +148,16 @@ async function close(environment: Environment): Promise<void> {
   try {
     await environment.db.close()
   } finally {
-    opened.delete(environment)
-    environments.delete(environment.path)
+    registry.open.delete(environment)
+    registry.opening.delete(environment.path)
     environment.lock?.close()
   }
 }
 
-/** Counts one more user of an environment that is open. Undefined when it is closed, or was never opened. */
+/** Counts one more user of an environment that is open. Undefined when it is closed, or was never open. */
 async function joinOpen(environment: Environment | undefined): Promise<Environment | undefined> {
   await environment?.closing?.catch(() => {})
-  if (environment === undefined || !opened.has(environment)) return undefined
+  if (environment === undefined || !registry.open.has(environment)) return undefined
   environment.users++
   return environment
 }
@@ -199,7 +203,7 @@ async function openEnvironment(
       marked: undefined,
       closing: undefined,
     }
-    opened.add(environment)
+    registry.open.add(environment)
     return environment
   } catch (error) {
     lock?.close()
@@ -342,7 +346,7 @@ async function syncFolders(folder: string, firstMade: string | undefined): Promi
  * that no event loop will run any more: such a process would never end, with LMDB's lock in its hands.
  */
 function endSafely(): void {
-  for (const { bodiesToRun, lock, isOnReadOnlyMedium } of opened) {
+  for (const { bodiesToRun, lock, isOnReadOnlyMedium } of registry.open) {
     if (bodiesToRun > 0 && isMainThread) process.kill(process.pid, 'SIGKILL')
     if (!isOnReadOnlyMedium) lock?.acquireBlocking(exitTimeout)
   }

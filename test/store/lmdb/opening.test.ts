@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openLmdbStore, storeFiles } from '../../../src/store/lmdb/index.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { startChild } from '../children/child.ts'
@@ -65,6 +65,19 @@ test('two stores of one process share one environment until the last is closed',
   } finally {
     await rm(`${directory}-link`)
   }
+})
+
+test('copies of the module in one process share what is open', async () => {
+  const one = await openLmdbStore(directory)
+  vi.resetModules()
+  const copy = await import('../../../src/store/lmdb/index.ts')
+  expect(copy.openLmdbStore).not.toBe(openLmdbStore)
+  const two = await copy.openLmdbStore(directory)
+  await Promise.all([one.write((tx) => tx.put(['one'], 1)), two.write((tx) => tx.put(['two'], 2))])
+  await one.close()
+  expect(await all(two)).toHaveLength(2)
+  await two.close()
+  await (await copy.openLmdbStore(directory)).close()
 })
 
 test('a store can be opened and closed many times over', async () => {
