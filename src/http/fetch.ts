@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
-import type { InjectOptions } from 'fastify'
 import type { Catalog } from '../catalog/handle.ts'
 import { requireKnown } from '../model/options.ts'
+import type { StreamableAnswer } from './core/answer.ts'
+import { type HttpCore, openHttpCore } from './core/core.ts'
+import { Exchange } from './core/exchange.ts'
 import { type HttpOptions, httpOptionNames } from './options.ts'
-import { buildServer } from './server.ts'
 
 /** Answers requests as the server does, with no socket between. */
 export interface FetchHandler {
@@ -24,32 +25,103 @@ export interface FetchHandler {
  */
 export async function fetchHandler(catalog: Catalog, options: HttpOptions): Promise<FetchHandler> {
   requireKnown('fetchHandler', options, httpOptionNames)
-  const app = await buildServer(catalog, options)
-  await app.ready()
-  const handle = async (request: Request): Promise<Response> => {
-    const { pathname, search, host } = new URL(request.url)
-    const answer = await app.inject({
-      method: request.method as NonNullable<InjectOptions['method']>,
-      url: pathname + search,
-      headers: { host, ...Object.fromEntries(request.headers), ...framing(request) },
-      ...(request.body === null
-        ? {}
-        : { payload: Readable.fromWeb(request.body as unknown as NodeReadableStream) }),
-      signal: request.signal,
+  return handlerOf(await openHttpCore({ ...options, catalog }, { log: { error: () => {} } }))
+}
+
+/** The core as a function. */
+export function handlerOf(core: HttpCore): FetchHandler {
+  const running = new Set<Promise<void>>()
+  const handle = (request: Request) =>
+    new Promise<Response>((resolve, reject) => {
+      request.signal.throwIfAborted()
+      const exchange = new FetchExchange(request)
+      exchange.onClose((isAnswered) => {
+        if (!isAnswered) reject(request.signal.reason)
+      })
+      const run = core.respond(exchange).then((answer) => {
+        running.delete(run)
+        resolve(responseOf(core, exchange, answer))
+      }, reject)
+      running.add(run)
     })
-    const headers = Object.entries(answer.headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, String(value)] as [string, string]],
-    )
-    return new Response(bodyOf(request, answer.rawPayload), { status: answer.statusCode, headers })
+  const close = async () => {
+    core.stop()
+    await Promise.all(running)
+    core.close()
   }
-  return Object.assign(handle, { close: () => app.close() })
+  return Object.assign(handle, { close })
+}
+
+function responseOf(core: HttpCore, exchange: FetchExchange, answer: StreamableAnswer): Response {
+  const { status, body } = answer
+  const headers = core.headersOf(answer, exchange)
+  if (body instanceof Readable) {
+    exchange.closeWith(body)
+    if (exchange.method === 'HEAD') body.destroy()
+    const stream = exchange.method === 'HEAD' ? null : (Readable.toWeb(body) as ReadableStream)
+    return new Response(stream, { status, headers })
+  }
+  headers['content-length'] = String(Buffer.byteLength(body))
+  exchange.close(true)
+  const isEmpty = exchange.method === 'HEAD' || body.length === 0
+  return new Response(isEmpty ? null : (body as string), { status, headers })
+}
+
+/** The exchange of a `Request`. */
+class FetchExchange extends Exchange {
+  /** The caller is in this process. */
+  readonly peerAddress = '127.0.0.1'
+  readonly remoteAddress = this.peerAddress
+  readonly #request: Request
+  readonly #callbacks: ((isAnswered: boolean) => void)[] = []
+  #body: Readable | undefined
+  #isClosed = false
+
+  constructor(request: Request) {
+    const { pathname, search, host } = new URL(request.url)
+    super(request.method, pathname + search, {
+      host,
+      ...Object.fromEntries(request.headers),
+      ...framing(request),
+    })
+    this.#request = request
+    request.signal.addEventListener('abort', () => this.close(false), { once: true })
+  }
+
+  get body(): Readable {
+    const { body } = this.#request
+    this.#body ??= body ? Readable.fromWeb(body as unknown as NodeReadableStream) : Readable.from([])
+    return this.#body
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  onClose(callback: (isAnswered: boolean) => void): void {
+    this.#callbacks.push(callback)
+  }
+
+  discardBody(): void {
+    if (this.#request.body !== null) this.body.destroy()
+  }
+
+  close(isAnswered: boolean): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    for (const callback of this.#callbacks) callback(isAnswered)
+  }
+
+  /** Closes with the answer's last byte; an answer that nobody waits for any more ends. */
+  closeWith(answer: Readable): void {
+    this.onClose((isAnswered) => {
+      if (!isAnswered) answer.destroy()
+    })
+    answer.once('close', () => this.close(answer.readableEnded))
+  }
 }
 
 /** A stream's length is not known before its end, as with a chunked body. */
 function framing({ body, headers }: Request): Record<string, string> {
   return body === null || headers.has('content-length') ? {} : { 'transfer-encoding': 'chunked' }
-}
-
-function bodyOf({ method }: Request, payload: Buffer): Uint8Array<ArrayBuffer> | null {
-  return method === 'HEAD' || payload.length === 0 ? null : new Uint8Array(payload)
 }

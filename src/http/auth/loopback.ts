@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { CatalogError } from '../../errors.ts'
+import type { Exchange } from '../core/exchange.ts'
 
 /** Whether a host name or address means this machine alone. */
 export function isLoopback(host: string): boolean {
@@ -15,9 +15,8 @@ export function isLoopback(host: string): boolean {
  * requests that a web page made a browser on this one send (they have a foreign `Origin`, or, when a foreign
  * name was pointed at this machine, a foreign `Host`).
  */
-export function requireLocal({ socket, headers }: IncomingMessage): void {
-  const { remoteAddress } = socket
-  if (remoteAddress !== undefined && !isLoopback(remoteAddress)) {
+export function requireLocal({ peerAddress, headers }: Exchange): void {
+  if (peerAddress !== undefined && !isLoopback(peerAddress)) {
     throw new CatalogError(
       'Unauthenticated',
       'This server asks for no credentials and so answers its own machine only. Set up auth to reach it from others.',

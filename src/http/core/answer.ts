@@ -1,14 +1,18 @@
+import type { Readable } from 'node:stream'
 import type { Fields } from '../dialects/dialect.ts'
 import { arrowFileType, headersOfContext, jsonType, type Route, transactionHeader } from '../protocol/wire.ts'
 
 /** A response before it is written. */
-export interface Answer {
+export interface Answer<Body = string | Buffer> {
   readonly status: number
   /** Its content type; absent when there is no body. */
   readonly type?: string
-  readonly body: string | Buffer
+  readonly body: Body
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
+
+/** An answer that may be written while it is still being made. */
+export type StreamableAnswer = Answer<string | Buffer | Readable>
 
 export const jsonUtf8 = `${jsonType}; charset=utf-8`
 
