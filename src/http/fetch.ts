@@ -10,13 +10,13 @@ import { type HttpOptions, httpOptionNames } from './options.ts'
 /** Answers requests as the server does, with no socket between. */
 export interface FetchHandler {
   (request: Request): Promise<Response>
-  /** Takes nothing new and waits for what runs. The catalog stays open. */
+  /** Refuses new requests and waits for those under way. The catalog stays open. */
   close(): Promise<void>
 }
 
 /**
- * The server as a function, for tests and for other frameworks: a `Request` in, a `Response` out, by the same
- * rules. A request's signal stops what it asked for.
+ * The server as a function, for tests and for other frameworks. It turns a `Request` into a `Response` by the
+ * rules of the server. The signal of a request stops the operation.
  *
  * ```ts
  * const handle = await fetchHandler(catalog, { auth: false })
@@ -38,10 +38,11 @@ export function handlerOf(core: HttpCore): FetchHandler {
       exchange.onClose((isAnswered) => {
         if (!isAnswered) reject(request.signal.reason)
       })
-      const run = core.respond(exchange).then((answer) => {
-        running.delete(run)
-        resolve(responseOf(core, exchange, answer))
-      }, reject)
+      const run = core
+        .respond(exchange)
+        .then((answer) => resolve(responseOf(core, exchange, answer)))
+        .catch(reject)
+        .finally(() => running.delete(run))
       running.add(run)
     })
   const close = async () => {
@@ -103,7 +104,9 @@ class FetchExchange extends Exchange {
   }
 
   discardBody(): void {
-    if (this.#request.body !== null) this.body.destroy()
+    const { body } = this.#request
+    if (this.#body) this.#body.destroy()
+    else if (body?.locked === false) body.cancel().catch(() => {})
   }
 
   close(isAnswered: boolean): void {
@@ -112,7 +115,7 @@ class FetchExchange extends Exchange {
     for (const callback of this.#callbacks) callback(isAnswered)
   }
 
-  /** Closes with the answer's last byte; an answer that nobody waits for any more ends. */
+  /** Closes after the last byte of the answer. Ends the answer when the client goes away. */
   closeWith(answer: Readable): void {
     this.onClose((isAnswered) => {
       if (!isAnswered) answer.destroy()
@@ -121,7 +124,7 @@ class FetchExchange extends Exchange {
   }
 }
 
-/** A stream's length is not known before its end, as with a chunked body. */
+/** The length of a stream is not known before its end, so the body counts as chunked. */
 function framing({ body, headers }: Request): Record<string, string> {
   return body === null || headers.has('content-length') ? {} : { 'transfer-encoding': 'chunked' }
 }

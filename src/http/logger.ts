@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { invalid } from '../errors.ts'
 import type { Log } from './core/context.ts'
 
-/** How grave a line is, in the numbers that readers of such logs know. */
+/** The levels, with the numbers that tools for such logs expect. */
 const levels = { debug: 20, info: 30, warn: 40, error: 50 } as const
 
 type Level = keyof typeof levels
@@ -28,7 +28,7 @@ export function logger(least: Level | false, write: (line: string) => void): Log
   return { info: log('info'), error: log('error') }
 }
 
-/** An error with those that caused it. */
+/** An error and its causes. */
 function describe(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error)
   const causes = causesOf(error)

@@ -9,7 +9,7 @@ export class NodeExchange extends Exchange {
   readonly #request: IncomingMessage
   readonly #address: string | undefined
 
-  /** `address` is the caller's, where it is known better than from the socket; so is `body`. */
+  /** `address` and `body` are given where they are not those of the connection and the request. */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,

@@ -17,11 +17,11 @@ import type { CallerAddress } from './trust-proxy.ts'
 /** How a server that listens is set up. */
 export interface NodeServerOptions {
   readonly node?: NodeOptions
-  /** Milliseconds a connection may be silent while something is under way. */
+  /** Most milliseconds that a connection may be silent while a request is under way. */
   readonly silence?: number
   /** Most connections at once. */
   readonly connections?: number
-  /** The address of a caller behind a proxy. */
+  /** Finds the address of a caller behind a proxy. */
   readonly callerAddress?: CallerAddress | undefined
 }
 
@@ -30,7 +30,7 @@ export function nodeServer(
   core: HttpCore,
   { node = {}, silence = 0, connections, callerAddress }: NodeServerOptions = {},
 ): Server {
-  const writeSoon = together<[NodeExchange, StreamableAnswer]>((exchange, answer) =>
+  const writeSoon = batched<[NodeExchange, StreamableAnswer]>((exchange, answer) =>
     write(core, exchange, answer),
   )
   const server = createServer(node, (request: IncomingMessage, response: ServerResponse) => {
@@ -68,10 +68,10 @@ function stream(body: Readable, { method, response }: NodeExchange): void {
 }
 
 /**
- * Does what was asked for in one turn of the event loop at its end, all at once. Answers written one by one
- * would each wake a client that waits for them, which costs more than all else in a small answer.
+ * Gathers calls, and makes them together at the end of the turn of the event loop. Each answer that is written
+ * wakes a client, and waking clients one by one costs more than all else in a small answer.
  */
-function together<Arguments extends unknown[]>(
+function batched<Arguments extends unknown[]>(
   work: (...given: Arguments) => void,
 ): (...given: Arguments) => void {
   let waiting: Arguments[] = []
@@ -86,17 +86,17 @@ function together<Arguments extends unknown[]>(
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: 'The headers are larger than what is taken. Send less in them.',
+  HPE_HEADER_OVERFLOW: 'The headers are larger than the server allows. Send smaller headers.',
   ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive. Send it again, faster or in parts.',
 }
 
-/** Answers what is no HTTP request, or came too slowly, and ends the connection. */
+/** Answers bytes that are not an HTTP request, or that came too slowly, and ends the connection. */
 function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (socket.destroyed || error.code === 'ECONNRESET') return
   if (socket.writable) {
     const detail =
       reasons[error.code ?? ''] ??
-      'This is no HTTP request that can be read. Check the client, and any proxy between.'
+      'The server cannot read this as an HTTP request. Check the client, and any proxy between.'
     const body = JSON.stringify(errorBody('InvalidInput', detail, ''))
     socket.write(
       `HTTP/1.1 400 Bad Request\r\nContent-Type: ${jsonType}; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

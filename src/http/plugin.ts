@@ -6,7 +6,7 @@ import { type HttpCore, openHttpCore } from './core/core.ts'
 import { NodeExchange } from './node-exchange.ts'
 import type { PluginOptions } from './options.ts'
 
-/** All of them, so that a method that a path does not take is told so. */
+/** All methods, so that the core can tell a client that it used a wrong one. */
 const everyMethod: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /**
@@ -31,7 +31,7 @@ function pressureOf(fastify: FastifyInstance): (() => boolean) | undefined {
 
 /** Adds the core's routes to an application. */
 export function mountCore(fastify: FastifyInstance, core: HttpCore): void {
-  // Bodies are read by the operations, after the caller was let in; no parser may come before that.
+  // The core reads a body only after it let the caller in, so no parser may read the body earlier.
   fastify.removeAllContentTypeParsers()
   fastify.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
   fastify.setErrorHandler((error, request, reply) => {
@@ -43,7 +43,7 @@ export function mountCore(fastify: FastifyInstance, core: HttpCore): void {
     done()
   })
   fastify.addHook('onClose', async () => core.close())
-  // A base URL that ends in a slash gives paths that begin with two.
+  // A client whose base URL ends in a slash sends paths that begin with two.
   for (const url of ['/v1/*', '//v1/*']) {
     fastify.route({
       method: everyMethod,
@@ -75,7 +75,7 @@ function send(
   return reply.code(answer.status).headers(core.headersOf(answer, exchange)).send(answer.body)
 }
 
-/** The framework's own errors, whose messages are made for callers, as errors of the catalog. */
+/** Translates errors of the framework, whose messages are written for callers, to errors of the catalog. */
 function translated(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { code, statusCode } = error as Error & { code?: unknown; statusCode?: unknown }

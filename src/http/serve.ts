@@ -12,18 +12,18 @@ import { callerAddressOf } from './trust-proxy.ts'
 
 /** How a catalog is served; everything but `auth` has a default. */
 export interface ServeOptions extends HttpOptions {
-  /** The address to listen on. Default: 127.0.0.1, which only this machine reaches. */
+  /** The address to listen on. Default: 127.0.0.1, which only this machine can reach. */
   readonly host?: string | undefined
   /** The port to listen on; 0 takes a free one. Default: 2333. */
   readonly port?: number | undefined
-  /** Whether headers such as `X-Forwarded-For` are believed, and whose; as Fastify's option. Default: false. */
+  /** Whether the server believes `X-Forwarded-For`, and from which proxies, as Fastify's option. Default: false. */
   readonly trustProxy?: boolean | string | readonly string[] | number | undefined
   readonly timeouts?: TimeoutOptions | undefined
-  /** Most connections at once; further ones are dropped. Default: 10,000. */
+  /** Most connections at once; the server drops further ones. Default: 10,000. */
   readonly connections?: number | undefined
   /** Most bytes of headers of a request. Default: 16 KiB. */
   readonly headerBytes?: number | undefined
-  /** Least level that goes into the log, on standard error; false for none. Default: `warn`. */
+  /** The least level that is logged, on standard error; false logs nothing. Default: `warn`. */
   readonly log?: 'debug' | 'info' | 'warn' | 'error' | false | undefined
 }
 
@@ -46,19 +46,19 @@ export interface TimeoutOptions {
   readonly request?: number | undefined
   /** How long an idle connection is kept. Default: 72 s, longer than the minute of most proxies. */
   readonly keepAlive?: number | undefined
-  /** How long a connection may be silent while something is under way. Default: 10 min. */
+  /** How long a connection may be silent while a request is under way. Default: 10 min. */
   readonly silence?: number | undefined
-  /** How long `close` waits for what runs. Default: 30 s. */
+  /** How long `close` waits for requests under way. Default: 30 s. */
   readonly shutdown?: number | undefined
 }
 
 /** A catalog being served. */
 export interface RunningServer extends AsyncDisposable {
-  /** Where it is, such as `http://127.0.0.1:2333`. */
+  /** Where the server is, such as `http://127.0.0.1:2333`. */
   readonly url: string
   /**
-   * Takes nothing new, finishes what runs, and lets go of the port. What is not done within the shutdown time
-   * is broken off. The catalog stays open.
+   * Refuses new requests, finishes those under way, and frees the port. It breaks off requests that take longer
+   * than the shutdown time. The catalog stays open.
    */
   close(): Promise<void>
 }
@@ -71,14 +71,14 @@ export interface RunningServer extends AsyncDisposable {
  * console.log(server.url)
  * ```
  *
- * Fails with `InvalidInput` when the options let in nobody or would let in everybody: without credentials a
- * catalog is served on a loopback address only, and only when `auth` is `false`.
+ * Fails with `InvalidInput` when the options would let in nobody, or everybody. Without credentials it serves a
+ * catalog on a loopback address only, and only when `auth` is `false`.
  */
 export function serve(catalog: Catalog, options: ServeOptions): Promise<RunningServer> {
   return serveWith(catalog, options)
 }
 
-/** The same, with routes beside those of the catalog. */
+/** Serves a catalog, and routes besides those of the catalog. */
 export async function serveWith(
   catalog: Catalog,
   options: ServeOptions,
@@ -88,7 +88,7 @@ export async function serveWith(
   const { host = '127.0.0.1', port = 2333, timeouts = {}, connections = 10_000, log = 'warn' } = options
   if (options.auth === false && !isLoopback(host)) {
     throw invalid(
-      `auth: false serves everybody who can connect, so it works on a loopback address only, and ${host} is none. Listen on 127.0.0.1, or set up auth.`,
+      `auth: false serves everybody who can connect, so it works on a loopback address only, and ${host} is not one. Listen on 127.0.0.1, or set up auth.`,
     )
   }
   const toLog = logger(log, (line) => process.stderr.write(line))
@@ -150,7 +150,7 @@ async function closeWithin(
   millis: number,
 ): Promise<void> {
   core.stop()
-  // Of a connection that never said anything, Node would wait for the headers until they are late.
+  // Node would wait until the headers of a silent connection are late.
   for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
   const timer = setTimeout(() => server.closeAllConnections(), millis)
   await new Promise<void>((resolve) => server.close(() => resolve()))

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, isIPv4 } from 'node:net'
 import { invalid } from '../errors.ts'
 
-/** The address of the caller, as far as the proxies between can be believed. */
+/** Finds the address of the caller of a request. */
 export type CallerAddress = (request: IncomingMessage) => string | undefined
 
 /** Whose `X-Forwarded-For` is believed, as Fastify's option of this name has it. */
@@ -14,15 +14,15 @@ const ranges: Readonly<Record<string, readonly string[]>> = {
   uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 }
 
-/** How to find a caller's address; undefined where it is always that of the connection. */
+/** How to find the address of a caller; undefined where it is always that of the connection. */
 export function callerAddressOf(trust: TrustProxy): CallerAddress | undefined {
-  // A number of proxies says nothing of who they are. A caller could bring as many addresses of its own.
+  // A number does not tell proxies from callers: a caller could send as many addresses of its own making.
   if (!trust || typeof trust === 'number') return undefined
   const isTrusted =
     trust === true ? () => true : trustedBy(typeof trust === 'string' ? trust.split(',') : trust)
   return ({ socket, headers }) => {
     const forwarded = headers['x-forwarded-for']
-    // A proxy adds the address that it was called from at the end.
+    // Each proxy adds the address of its own caller at the end.
     const addresses = typeof forwarded === 'string' ? forwarded.split(',').reverse() : []
     let address = socket.remoteAddress
     for (const text of addresses) {
@@ -59,13 +59,13 @@ function addRange(list: BlockList, range: string): void {
     !(bits >= 1 && bits <= (isV4 ? 32 : 128))
   ) {
     throw invalid(
-      `trustProxy names ${JSON.stringify(range)}, which is no range of addresses. Give addresses, ranges such as 10.0.0.0/8, or ${Object.keys(ranges).join(', ')}.`,
+      `trustProxy names ${JSON.stringify(range)}, which is not a range of addresses. Give addresses, ranges such as 10.0.0.0/8, or ${Object.keys(ranges).join(', ')}.`,
     )
   }
   list.addSubnet(address, bits, familyOf(address))
 }
 
-/** How many bits of a range are fixed, as a number or as a mask such as 255.0.0.0; NaN for anything else. */
+/** The number of fixed bits, from a number or from a mask such as 255.0.0.0; NaN for anything else. */
 function bitsOf(size: string, isV4: boolean): number {
   if (/^\d+$/.test(size)) return Number(size)
   if (!isV4 || !isIPv4(size)) return Number.NaN

@@ -1,6 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { CatalogError } from '../../errors.ts'
-import type { Exchange } from '../core/exchange.ts'
 
 /** Whether a host name or address means this machine alone. */
 export function isLoopback(host: string): boolean {
@@ -10,12 +10,18 @@ export function isLoopback(host: string): boolean {
   return v4 === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(v4)
 }
 
+interface Caller {
+  /** The address of the other end of the connection. */
+  readonly peerAddress: string | undefined
+  readonly headers: IncomingHttpHeaders
+}
+
 /**
- * Refuses what a server that asks for no credentials must not answer: connections from other machines, and
- * requests that a web page made a browser on this one send (they have a foreign `Origin`, or, when a foreign
- * name was pointed at this machine, a foreign `Host`).
+ * Refuses what a server without credentials must not answer: connections from other machines, and requests that
+ * a web page sends through a browser on this machine. Those have a foreign `Origin`, or a foreign `Host` when the
+ * page's own name was made to point to this machine.
  */
-export function requireLocal({ peerAddress, headers }: Exchange): void {
+export function requireLocal({ peerAddress, headers }: Caller): void {
   if (peerAddress !== undefined && !isLoopback(peerAddress)) {
     throw new CatalogError(
       'Unauthenticated',

@@ -17,8 +17,8 @@ export type StreamableAnswer = Answer<string | Buffer | Readable>
 export const jsonUtf8 = `${jsonType}; charset=utf-8`
 
 /**
- * How a response of the operation travels: bare where the protocol wants it so, its context as headers.
- * `rewritten` is the response as the client's dialect has it.
+ * The answer that carries a response: a bare value where the protocol wants one, and the context as headers.
+ * `rewritten` is the response in the dialect of the client.
  */
 export function answerOf(route: Route, response: Fields, rewritten: unknown): Answer {
   const headers = headersOf(route, response)

@@ -5,15 +5,16 @@ import { type AdmissionControl, Throttled } from '../limits/admission-control.ts
 import { arrowFileType, arrowStreamType, bytesType, jsonType, type Route } from '../protocol/wire.ts'
 import type { Exchange } from './exchange.ts'
 
-/** A request's body, and what to call when its bytes are no longer needed. */
+/** The body of a request. */
 export interface Body {
   readonly bytes: Buffer
+  /** Tells that the bytes are no longer needed. */
   release(): void
 }
 
 const none: Body = { bytes: Buffer.alloc(0), release: () => {} }
 
-/** Bodies up to this many bytes are not counted: the number of requests bounds them. */
+/** Bodies up to this many bytes are not counted, because the number of requests bounds them. */
 const uncounted = 64 * 1024
 
 /**
@@ -37,7 +38,7 @@ export function readBody(
   return readUnknown(body, limit, admission)
 }
 
-/** A small body that is there already, as it mostly is. Listening for its events would take several times as long. */
+/** Reads a small body that has arrived, as most have. Listening to its events would take several times as long. */
 function readArrived(stream: Readable, length: number): Body | undefined {
   if (length > uncounted || stream.readableLength !== length || stream.errored) return undefined
   const bytes = stream.read() as Buffer | null
@@ -93,11 +94,11 @@ async function readUnknown(stream: Readable, limit: number, { bodies }: Admissio
   return { bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, filled), release }
 }
 
-/** Calls `take` with every chunk; what it throws ends the reading, and the rest of the stream goes nowhere. */
+/** Calls `take` with every chunk. An error of `take` ends the reading, and the rest of the stream is ignored. */
 function eachChunk(stream: Readable, take: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     let open = true
-    // Listeners stay: the stream is used for nothing else, and errors that come late must be listened to.
+    // The listeners stay, because an error without a listener would end the process.
     const stop = (error: unknown) => {
       open = false
       reject(error)

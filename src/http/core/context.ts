@@ -9,17 +9,17 @@ import { Metrics } from '../pages/metrics.ts'
 import type { Exchange } from './exchange.ts'
 import { KeptAnswers } from './response-cache.ts'
 
-/** Writes what only those who run the server are to know. */
+/** Writes what only the operators of the server may read. */
 export interface Log {
   error(fields: Readonly<Record<string, unknown>>, message: string): void
 }
 
-/** What an adapter brings along. */
+/** What an adapter tells of the place where the catalog is served. */
 export interface Surroundings {
   readonly log: Log
-  /** The path below which the catalog is mounted; `/` and a name for each segment. Default: none. */
+  /** The path below which the catalog is mounted, such as `/catalog`. Default: none. */
   readonly prefix?: string
-  /** Tells whether the event loop is behind with its work, where that is watched already. */
+  /** Tells whether the event loop is late, where the application watches that already. */
   readonly isLate?: (() => boolean) | undefined
 }
 
@@ -34,11 +34,11 @@ export interface HttpContext {
   readonly authenticate: (exchange: Exchange) => Principal | undefined | Promise<Principal | undefined>
   readonly rateLimit: RateLimit | undefined
   readonly log: Log
-  /** Ends what watches in the background. */
+  /** Ends the watch of the event loop. */
   close(): void
 }
 
-/** Checks the options and makes what they ask for. */
+/** Checks the options and makes a context. */
 export async function openContext(
   options: PluginOptions,
   { log, prefix = '', isLate }: Surroundings,

@@ -7,25 +7,25 @@ import type { Exchange } from './exchange.ts'
 import { failure, headersOf, type Responder, responder } from './responder.ts'
 import { unknownRoute } from './routing.ts'
 
-/** From a request to its answer, whatever the request came over. */
+/** Turns requests into answers. It does not know what carries them. */
 export interface HttpCore {
-  /** Answers any request. It never fails: what goes wrong is an answer too. */
+  /** Answers any request. It never fails: an error is an answer too. */
   readonly respond: Responder
   /** Answers a request for an operation, for adapters that have routes of their own. It never fails. */
   readonly operation: Responder
-  /** What there is besides operations, by path. */
+  /** What is served besides operations, by path. */
   readonly pages: ReadonlyMap<string, Page>
   /** The answer to an error. */
   failure(exchange: Exchange, error: unknown): Answer
   /** All headers of an answer, but for its length. */
   headersOf(answer: StreamableAnswer, exchange: Exchange): Record<string, string>
-  /** Lets in no more requests. Those under way go on. */
+  /** Refuses new requests. Those under way go on. */
   stop(): void
-  /** Ends what watches in the background, when no request is under way any more. */
+  /** Ends the watch of the event loop. Call it when no request is under way any more. */
   close(): void
 }
 
-/** Answers requests of its own beside those of the catalog; undefined for a request that is none of them. */
+/** Answers requests that are not for the catalog. Returns undefined for a path that it does not know. */
 export type Extension = (
   exchange: Exchange,
   context: Pick<HttpContext, 'authenticate'>,
@@ -33,7 +33,7 @@ export type Extension = (
 
 const operationPath = /^\/\/?v1\//
 
-/** Checks the options and makes the core that they ask for. */
+/** Checks the options and makes a core. */
 export async function openHttpCore(
   options: PluginOptions,
   surroundings: Surroundings,

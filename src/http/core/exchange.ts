@@ -62,7 +62,7 @@ const safeId = /^[\w.:@+=/-]{1,128}$/
 const idPrefix = randomBytes(9).toString('base64url')
 let ids = 0
 
-/** The id of a request: the one it brought, when that is safe to log and to send back, or a new one. */
+/** The id that a request brought, if that is safe to log and to send back; else a new one. */
 function requestIdOf(given: string | readonly string[] | undefined): string {
   return typeof given === 'string' && safeId.test(given) ? given : `${idPrefix}-${(++ids).toString(36)}`
 }

@@ -3,12 +3,12 @@ import type { OperationName } from '../../operations/index.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { type ErrorBody, type ErrorStatus, errorBody, statusOfCode } from '../protocol/status.ts'
 
-/** What an error answers. */
+/** The answer to an error, before it becomes text. */
 export interface Problem {
   readonly status: ErrorStatus
   readonly body: ErrorBody
   readonly headers: Readonly<Record<string, string>>
-  /** Whether the error is the server's own and belongs in its log. */
+  /** Whether the server itself failed, so that the error belongs into the log. */
   readonly unexpected: boolean
 }
 
@@ -19,13 +19,13 @@ export interface FailedRequest {
   readonly retryAfter: number
   readonly dialect?: Dialect | undefined
   readonly operation?: OperationName | undefined
-  /** The status that fits better than that of the code. */
+  /** A status that fits better than that of the code. */
   readonly status?: ErrorStatus | undefined
   /** Whether the request presented a token. */
   readonly tokenGiven?: boolean | undefined
 }
 
-/** The answer to any error, whatever it is. Only what was written for callers is told to them. */
+/** The answer to any error. Callers see only messages that were written for callers. */
 export function problemOf(error: unknown, failed: FailedRequest): Problem {
   const { code, detail } = explain(error, failed.requestId)
   const { dialect, operation } = failed

@@ -29,7 +29,7 @@ export function responder(context: HttpContext): Responder {
   const segments = context.prefix.split('/').length - 1
   const runs = options.catalog as unknown as Readonly<Record<keyof Catalog, Run>>
 
-  /** Everything that is decided before the body is read: is there room, who asks, and for what. */
+  /** Decides all that can be decided before the body is read: who asks, how often, and for what. */
   async function open(exchange: Exchange, match: Match) {
     const known = authenticate(exchange)
     exchange.principal = known instanceof Promise ? await known : known
@@ -79,17 +79,16 @@ export function responder(context: HttpContext): Responder {
       const refused = failure(context, exchange, wrongMethod(match.route, exchange.method))
       answer = { ...refused, headers: { allow: allowedMethods(match.route) } }
     } else {
-      const ours = named(exchange, match, options.listing)
+      const meant = inDialect(exchange, match, options.listing)
       let entered = false
       try {
         admission.enter()
         entered = true
-        answer = await run(exchange, ours)
+        answer = await run(exchange, meant)
       } catch (error) {
         answer = failure(context, exchange, error)
       }
-      // Rows that wait for a slow reader still take room.
-      if (entered) leave(context, exchange, ours)
+      if (entered) leave(context, exchange, meant)
     }
     metrics.count(exchange.match?.operation ?? 'none', answer.status, performance.now() - exchange.started)
     return answer
@@ -97,7 +96,7 @@ export function responder(context: HttpContext): Responder {
 }
 
 /** What the match means in the client's dialect. */
-function named(exchange: Exchange, match: Match, listing: HttpOptions['listing']): Match {
+function inDialect(exchange: Exchange, match: Match, listing: HttpOptions['listing']): Match {
   const dialect = dialectOf(exchange.headers, listing)
   const operation = dialect.operation?.(match.operation) ?? match.operation
   exchange.dialect = dialect
@@ -105,6 +104,7 @@ function named(exchange: Exchange, match: Match, listing: HttpOptions['listing']
   return exchange.match
 }
 
+/** Rows that wait for a slow reader take memory, so their request counts until the reader has them. */
 function leave({ admission }: HttpContext, exchange: Exchange, { route }: Match): void {
   if (!route.rows || exchange.isClosed) admission.leave()
   else exchange.onClose(() => admission.leave())
@@ -124,7 +124,7 @@ function goneSignal(exchange: Exchange): AbortSignal {
   return controller.signal
 }
 
-/** The answer to an error; the server's own go into the log. */
+/** The answer to an error. An error of the server itself goes into the log. */
 export function failure(
   { admission, log }: HttpContext,
   exchange: Exchange,

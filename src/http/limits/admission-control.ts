@@ -55,7 +55,8 @@ export class Throttled extends CatalogError {
   }
 }
 
-const patience = 30_000
+/** Most milliseconds to wait for room. */
+const mostWait = 30_000
 
 /** Bytes that may be held at once. Requests get them in the order in which they ask. */
 class ByteBudget {
@@ -71,7 +72,7 @@ class ByteBudget {
     return this.#used
   }
 
-  /** Takes so many bytes as soon as there is room; fails with `Throttling` when that takes too long. */
+  /** Takes that many bytes as soon as there is room. Fails with `Throttling` when that takes too long. */
   take(bytes: number): Promise<void> | undefined {
     if (this.#waiting.length === 0 && this.tryTake(bytes)) return undefined
     return new Promise((resolve, reject) => {
@@ -86,12 +87,12 @@ class ByteBudget {
         this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
         this.#serve()
         reject(new Throttled('The server holds as much data as it takes at once'))
-      }, patience)
+      }, mostWait)
       this.#waiting.push(waiter)
     })
   }
 
-  /** Takes so many bytes if there is room for them now. */
+  /** Takes that many bytes if there is room now. */
   tryTake(bytes: number): boolean {
     if (this.#used + bytes > this.#total) return false
     this.#used += bytes

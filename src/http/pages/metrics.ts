@@ -11,8 +11,8 @@ interface Tally {
 }
 
 /**
- * Counts requests by operation and status, and how long they took. Counting costs a few additions; the text is
- * made when somebody asks for it.
+ * Counts requests by operation and status, and measures how long they took. Counting costs a few additions. The
+ * text is made only on request.
  */
 export class Metrics {
   readonly #tallies = new Map<string, Tally>()
@@ -81,7 +81,7 @@ export class Metrics {
     return registers[0]
   }
 
-  /** A histogram that is made of the tallies, in the shape the registry asks for. */
+  /** A histogram of the tallies, in the shape that the registry needs. */
   #durations() {
     const name = 'tabularium_request_duration_seconds'
     const help = 'How long requests took, by operation.'

@@ -3,10 +3,10 @@ import { type Answer, jsonUtf8 } from '../core/answer.ts'
 import type { HttpContext } from '../core/context.ts'
 import type { Exchange } from '../core/exchange.ts'
 
-/** Answers a GET of one path. */
+/** Answers GET requests of one path. */
 export type Page = (exchange: Exchange) => Promise<Answer>
 
-/** What there is besides operations, by path: health, metrics, and the description of it all. */
+/** The pages by path: health, metrics, and the description of the operations. */
 export function pagesOf(context: HttpContext): ReadonlyMap<string, Page> {
   const { health = true, metrics = true, docs = true } = context.options
   return new Map([
@@ -43,7 +43,7 @@ function metricsPages({ authenticate, metrics }: HttpContext, isPublic: boolean)
   ]
 }
 
-/** Nothing on the page is loaded from anywhere, and nothing in it runs. */
+/** The page loads nothing and runs nothing. */
 const docsPolicy = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" }
 
 function docsPages(prefix: string): [string, Page][] {

@@ -117,7 +117,7 @@ function routeOf({ method, path }: Exchange): { answer: Answer; id: string | und
 async function read(stream: Readable): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
-  // The connection must stay open for the answer.
+  // Ending the stream would close the connection, which must carry the answer.
   for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
     size += chunk.length
     if (size > bodyLimit) throw invalid(`The body is larger than ${bodyLimit} bytes, the most here.`)
