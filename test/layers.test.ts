@@ -129,18 +129,16 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   // What server and client have in common.
   protocol: { files: /^http\/protocol\//, uses: ['model', 'errors'], knows: ['operations'] },
+  // The one part of the server that knows Fastify, which only those need who mount a catalog in it.
+  httpPlugin: {
+    files: /^http\/plugin\.ts$/,
+    uses: ['http', 'errors'],
+    packageTypes: ['fastify'],
+  },
   http: {
     files: /^http\//,
-    uses: ['protocol', 'handle', 'operations', 'framework', 'model', 'errors', 'version'],
-    packages: [
-      '@fastify/rate-limit',
-      '@fastify/under-pressure',
-      '@valibot/to-json-schema',
-      'fastify',
-      'jose',
-      'prom-client',
-      'valibot',
-    ],
+    uses: ['protocol', 'httpPlugin', 'handle', 'operations', 'framework', 'model', 'errors', 'version'],
+    packages: ['@valibot/to-json-schema', 'jose', 'prom-client', 'valibot'],
   },
   client: {
     files: /^client(\.ts|\/)/,
@@ -179,7 +177,6 @@ const layers: Readonly<Record<string, Layer>> = {
     ],
     knows: ['core', 'http', 'client', 'table'],
     packages: ['valibot'],
-    packageTypes: ['fastify'],
   },
   tour: { files: /^tour(\.ts|\/)/, uses: ['index'], packages: ['@uwdata/flechette', 'vega-datasets'] },
 }

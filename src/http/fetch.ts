@@ -1,21 +1,22 @@
 import { Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
-import type { InjectOptions } from 'fastify'
 import type { Catalog } from '../catalog/handle.ts'
 import { requireKnown } from '../model/options.ts'
+import type { StreamableAnswer } from './core/answer.ts'
+import { type HttpCore, openHttpCore } from './core/core.ts'
+import { Exchange } from './core/exchange.ts'
 import { type HttpOptions, httpOptionNames } from './options.ts'
-import { buildServer } from './server.ts'
 
 /** Answers requests as the server does, with no socket between. */
 export interface FetchHandler {
   (request: Request): Promise<Response>
-  /** Takes nothing new and waits for what runs. The catalog stays open. */
+  /** Refuses new requests and waits for those under way. The catalog stays open. */
   close(): Promise<void>
 }
 
 /**
- * The server as a function, for tests and for other frameworks: a `Request` in, a `Response` out, by the same
- * rules. A request's signal stops what it asked for.
+ * The server as a function, for tests and for other frameworks. It turns a `Request` into a `Response` by the
+ * rules of the server. The signal of a request stops the operation.
  *
  * ```ts
  * const handle = await fetchHandler(catalog, { auth: false })
@@ -24,32 +25,106 @@ export interface FetchHandler {
  */
 export async function fetchHandler(catalog: Catalog, options: HttpOptions): Promise<FetchHandler> {
   requireKnown('fetchHandler', options, httpOptionNames)
-  const app = await buildServer(catalog, options)
-  await app.ready()
-  const handle = async (request: Request): Promise<Response> => {
-    const { pathname, search, host } = new URL(request.url)
-    const answer = await app.inject({
-      method: request.method as NonNullable<InjectOptions['method']>,
-      url: pathname + search,
-      headers: { host, ...Object.fromEntries(request.headers), ...framing(request) },
-      ...(request.body === null
-        ? {}
-        : { payload: Readable.fromWeb(request.body as unknown as NodeReadableStream) }),
-      signal: request.signal,
-    })
-    const headers = Object.entries(answer.headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, String(value)] as [string, string]],
-    )
-    return new Response(bodyOf(request, answer.rawPayload), { status: answer.statusCode, headers })
-  }
-  return Object.assign(handle, { close: () => app.close() })
+  return handlerOf(await openHttpCore({ ...options, catalog }, { log: { error: () => {} } }))
 }
 
-/** A stream's length is not known before its end, as with a chunked body. */
+/** The core as a function. */
+export function handlerOf(core: HttpCore): FetchHandler {
+  const running = new Set<Promise<void>>()
+  const handle = (request: Request) =>
+    new Promise<Response>((resolve, reject) => {
+      request.signal.throwIfAborted()
+      const exchange = new FetchExchange(request)
+      exchange.onClose((isAnswered) => {
+        if (!isAnswered) reject(request.signal.reason)
+      })
+      const run = core
+        .respond(exchange)
+        .then((answer) => resolve(responseOf(core, exchange, answer)))
+        .catch(reject)
+        .finally(() => running.delete(run))
+      running.add(run)
+    })
+  const close = async () => {
+    core.stop()
+    await Promise.all(running)
+    core.close()
+  }
+  return Object.assign(handle, { close })
+}
+
+function responseOf(core: HttpCore, exchange: FetchExchange, answer: StreamableAnswer): Response {
+  const { status, body } = answer
+  const headers = core.headersOf(answer, exchange)
+  if (body instanceof Readable) {
+    exchange.closeWith(body)
+    if (exchange.method === 'HEAD') body.destroy()
+    const stream = exchange.method === 'HEAD' ? null : (Readable.toWeb(body) as ReadableStream)
+    return new Response(stream, { status, headers })
+  }
+  headers['content-length'] = String(Buffer.byteLength(body))
+  exchange.close(true)
+  const isEmpty = exchange.method === 'HEAD' || body.length === 0
+  return new Response(isEmpty ? null : (body as string), { status, headers })
+}
+
+/** The exchange of a `Request`. */
+class FetchExchange extends Exchange {
+  /** The caller is in this process. */
+  readonly peerAddress = '127.0.0.1'
+  readonly remoteAddress = this.peerAddress
+  readonly #request: Request
+  readonly #callbacks: ((isAnswered: boolean) => void)[] = []
+  #body: Readable | undefined
+  #isClosed = false
+
+  constructor(request: Request) {
+    const { pathname, search, host } = new URL(request.url)
+    super(request.method, pathname + search, {
+      host,
+      ...Object.fromEntries(request.headers),
+      ...framing(request),
+    })
+    this.#request = request
+    request.signal.addEventListener('abort', () => this.close(false), { once: true })
+  }
+
+  get body(): Readable {
+    const { body } = this.#request
+    this.#body ??= body ? Readable.fromWeb(body as unknown as NodeReadableStream) : Readable.from([])
+    return this.#body
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  onClose(callback: (isAnswered: boolean) => void): void {
+    this.#callbacks.push(callback)
+  }
+
+  discardBody(): void {
+    const { body } = this.#request
+    if (this.#body) this.#body.destroy()
+    else if (body?.locked === false) body.cancel().catch(() => {})
+  }
+
+  close(isAnswered: boolean): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    for (const callback of this.#callbacks) callback(isAnswered)
+  }
+
+  /** Closes after the last byte of the answer. Ends the answer when the client goes away. */
+  closeWith(answer: Readable): void {
+    this.onClose((isAnswered) => {
+      if (!isAnswered) answer.destroy()
+    })
+    answer.once('close', () => this.close(answer.readableEnded))
+  }
+}
+
+/** The length of a stream is not known before its end, so the body counts as chunked. */
 function framing({ body, headers }: Request): Record<string, string> {
   return body === null || headers.has('content-length') ? {} : { 'transfer-encoding': 'chunked' }
-}
-
-function bodyOf({ method }: Request, payload: Buffer): Uint8Array<ArrayBuffer> | null {
-  return method === 'HEAD' || payload.length === 0 ? null : new Uint8Array(payload)
 }

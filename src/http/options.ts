@@ -5,9 +5,9 @@ import { type OptionNames, requireKnown } from '../model/options.ts'
 import type { OperationName } from '../operations/index.ts'
 import type { AuthOptions, Principal } from './auth/auth.ts'
 
-/** What hooks get to know of an HTTP request. */
+/** What hooks learn about an HTTP request. */
 export interface RequestInfo {
-  /** The id that names the request in logs and in the response's `x-request-id`. */
+  /** The id of the request, as in logs and in the header `x-request-id` of the response. */
   readonly requestId: string
   readonly method: string
   /** The path, without the query string. */
@@ -15,15 +15,15 @@ export interface RequestInfo {
   /** All headers, in small letters, credentials included. */
   readonly headers: IncomingHttpHeaders
   readonly remoteAddress: string | undefined
-  /** The parsed body; absent while nothing of it was read. */
+  /** The parsed body; absent before the body was read. */
   readonly body?: unknown
 }
 
 /**
- * Asked whether a caller may run an operation on the namespace or table `id` (undefined when the path names
- * none); false, or an error, refuses with 403. It is asked before anything of the body is read, and once more
- * for each table that only the body names: the new name of a renamed table, and every item of a batch, under
- * the name of the single operation.
+ * Decides whether a caller may run an operation on the namespace or table `id`, which is undefined when the path
+ * has no identifier. False, or an error, refuses with 403. The server asks before it reads the body. It asks
+ * again for each table that only the body names: the new name of a renamed table, and every item of a batch. For
+ * an item it gives the name of the single operation.
  */
 export type AuthorizeRequest = (
   principal: Principal | undefined,
@@ -32,29 +32,29 @@ export type AuthorizeRequest = (
   request: RequestInfo,
 ) => unknown
 
-/** How a catalog is offered over HTTP; everything but `auth` has a default. */
+/** How a catalog is offered over HTTP. All options but `auth` have a default. */
 export interface HttpOptions {
   /**
-   * Whom to let in. `false` lets in everybody who connects over the loopback interface, and refuses the rest.
+   * Which callers to let in. `false` lets in all callers over the loopback interface, and refuses the rest.
    */
   readonly auth: AuthOptions | false
   readonly authorize?: AuthorizeRequest | undefined
   /**
-   * What a listing of tables answers: `recursive` (the default) gives full identifiers of all tables at and
-   * below a namespace; `children` the bare names of the tables directly in it, with the last name as token.
-   * Set it to `children` for LanceDB's `connectNamespace`; describing a table that has rows here then tells its
-   * version and schema unasked, which keeps that client from writing over it. LanceDB's `connect` gets what
-   * it needs either way.
+   * What a listing of tables answers. `recursive` (the default) gives full identifiers of all tables at and below
+   * a namespace. `children` gives the bare names of the tables directly in it, and the last name as token. Set
+   * `children` for LanceDB's `connectNamespace`. The description of a table that has rows here then includes
+   * version and schema unasked, which keeps that client from writing over the table. LanceDB's `connect` gets
+   * what it needs with either.
    */
   readonly listing?: 'recursive' | 'children' | undefined
   readonly limits?: LimitOptions | undefined
-  /** Most requests of one caller in a time: more are answered 503. Default: no such limit. */
+  /** Most requests of one caller in a time; the server answers 503 to more. Default: no such limit. */
   readonly rateLimit?: { readonly requests: number; readonly perMillis: number } | undefined
   /** `/openapi.json` and `/docs`. Default: true. */
   readonly docs?: boolean | undefined
   /** `/healthz` and `/readyz`. Default: true. */
   readonly health?: boolean | undefined
-  /** `/metrics`, which asks for the same credentials as operations unless it is `public`. Default: true. */
+  /** `/metrics`, which needs the same credentials as operations unless it is `public`. Default: true. */
   readonly metrics?: boolean | 'public' | undefined
 }
 
@@ -75,18 +75,18 @@ export interface LimitOptions {
   /** Most bytes of an Arrow body. Default: 256 MiB. */
   readonly arrowBytes?: number | undefined
   /**
-   * Most bytes of bodies held at once. Requests that say their length wait for their turn; one that does not
-   * is answered 503 when there is no room for it. Default: 1 GiB.
+   * Most bytes of bodies held at once. A request that tells its length waits for room; the server answers 503 to
+   * one that does not tell it when there is no room. Default: 1 GiB.
    */
   readonly bodyBytes?: number | undefined
   /**
-   * Most bytes of answers kept to be given again: those that follow from the catalog's records alone, and
-   * only until a record changes. 0 keeps none. Default: 32 MiB.
+   * Most bytes of answers kept to be given again. Kept are answers that follow from the catalog's records alone,
+   * and only until a record changes. 0 keeps none. Default: 32 MiB.
    */
   readonly answerBytes?: number | undefined
-  /** Most requests under way at once; more are answered 503. Default: 512. */
+  /** Most requests under way at once; the server answers 503 to more. Default: 512. */
   readonly inFlight?: number | undefined
-  /** Most milliseconds the event loop may be late on average before requests are answered 503. Default: 1000. */
+  /** Most milliseconds that the event loop may be late on average before the server answers 503. Default: 1000. */
   readonly eventLoopDelay?: number | undefined
   /** The seconds that a 503 answer asks to wait. Default: 1. */
   readonly retryAfter?: number | undefined

@@ -1,13 +1,12 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import type { Answer } from './core/answer.ts'
-import { openServing, type Serving } from './core/context.ts'
-import { Exchange } from './core/exchange.ts'
-import { failure, headersOf, responder } from './core/responder.ts'
+import { CatalogError, invalid } from '../errors.ts'
+import type { StreamableAnswer } from './core/answer.ts'
+import { type HttpCore, openHttpCore } from './core/core.ts'
+import { NodeExchange } from './node-exchange.ts'
 import type { PluginOptions } from './options.ts'
-import { addPages } from './pages/pages.ts'
 
-/** All of them, so that a method that a path does not take is told so. */
+/** All methods, so that the core can tell a client that it used a wrong one. */
 const everyMethod: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /**
@@ -19,48 +18,75 @@ const everyMethod: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
  * ```
  */
 export async function catalogPlugin(fastify: FastifyInstance, options: PluginOptions): Promise<void> {
-  mountCatalog(fastify, await openServing(fastify, options))
+  const { log, prefix } = fastify
+  mountCore(fastify, await openHttpCore(options, { log, prefix, isLate: pressureOf(fastify) }))
 }
 
-/** Adds the routes to what may be an application of its own. */
-export function mountCatalog(fastify: FastifyInstance, serving: Serving): void {
-  const { gate } = serving
-  const respond = responder(serving, fastify.prefix.split('/').length - 1)
-  // Bodies are read by the operations, after the caller was let in; no parser may come before that.
+/** An application that watches its event loop itself does so for the catalog too. */
+function pressureOf(fastify: FastifyInstance): (() => boolean) | undefined {
+  if (!fastify.hasDecorator('isUnderPressure')) return undefined
+  const watched = fastify as unknown as { isUnderPressure(): boolean }
+  return () => watched.isUnderPressure()
+}
+
+/** Adds the core's routes to an application. */
+export function mountCore(fastify: FastifyInstance, core: HttpCore): void {
+  // The core reads a body only after it let the caller in, so no parser may read the body earlier.
   fastify.removeAllContentTypeParsers()
   fastify.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
   fastify.setErrorHandler((error, request, reply) => {
     const exchange = exchangeOf(request, reply)
-    return send(reply, exchange, failure(serving, exchange, error), gate.closing)
+    return send(core, reply, exchange, core.failure(exchange, translated(error)))
   })
   fastify.addHook('preClose', (done) => {
-    gate.close()
+    core.stop()
     done()
   })
-  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const exchange = exchangeOf(request, reply)
-    const answer = await respond(exchange, (request.body as Readable | undefined) ?? request.raw)
-    return send(reply, exchange, answer, gate.closing)
+  fastify.addHook('onClose', async () => core.close())
+  // A client whose base URL ends in a slash sends paths that begin with two.
+  for (const url of ['/v1/*', '//v1/*']) {
+    fastify.route({
+      method: everyMethod,
+      url,
+      handler: async (request, reply) => {
+        const exchange = exchangeOf(request, reply)
+        return send(core, reply, exchange, await core.operation(exchange))
+      },
+    })
   }
-  // A base URL that ends in a slash gives paths that begin with two.
-  for (const url of ['/v1/*', '//v1/*']) fastify.route({ method: everyMethod, url, handler })
-  addPages(fastify, serving)
+  for (const [path, page] of core.pages) {
+    fastify.get(path, async (request, reply) => {
+      const exchange = exchangeOf(request, reply)
+      return send(core, reply, exchange, await page(exchange))
+    })
+  }
 }
 
-/** The exchange that a request of the framework is. */
-export function exchangeOf({ raw, ip }: FastifyRequest, reply: FastifyReply): Exchange {
-  return new Exchange(raw, reply.raw, ip)
+function exchangeOf({ raw, ip, body }: FastifyRequest, reply: FastifyReply): NodeExchange {
+  return new NodeExchange(raw, reply.raw, ip, (body as Readable | undefined) ?? raw)
 }
 
-/** Hands an answer to the framework. */
-export function send(
+function send(
+  core: HttpCore,
   reply: FastifyReply,
-  exchange: Exchange,
-  answer: Answer,
-  closing: boolean,
+  exchange: NodeExchange,
+  answer: StreamableAnswer,
 ): FastifyReply {
-  return reply
-    .code(answer.status)
-    .headers(headersOf(answer, exchange, closing))
-    .send(answer.body)
+  return reply.code(answer.status).headers(core.headersOf(answer, exchange)).send(answer.body)
+}
+
+/** Translates errors of the framework, whose messages are written for callers, to errors of the catalog. */
+function translated(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const { code, statusCode } = error as Error & { code?: unknown; statusCode?: unknown }
+  if (typeof code !== 'string' || !code.startsWith('FST_') || typeof statusCode !== 'number') return error
+  if (statusCode === 429 || statusCode === 503) {
+    return new CatalogError(
+      'Throttling',
+      'The server is busy. Wait as long as Retry-After says and try again.',
+      { cause: error },
+    )
+  }
+  if (statusCode < 400 || statusCode >= 500) return error
+  return invalid(`The request cannot be read: ${error.message}. Check it.`, { cause: error })
 }

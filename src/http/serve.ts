@@ -1,26 +1,29 @@
 import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Catalog } from '../catalog/handle.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { type OptionNames, requireKnown } from '../model/options.ts'
 import { isLoopback } from './auth/loopback.ts'
+import { type Extension, type HttpCore, openHttpCore } from './core/core.ts'
+import { logger } from './logger.ts'
+import { nodeServer } from './node-server.ts'
 import { type HttpOptions, httpOptionNames } from './options.ts'
-import { buildServer, type Extend } from './server.ts'
+import { callerAddressOf } from './trust-proxy.ts'
 
 /** How a catalog is served; everything but `auth` has a default. */
 export interface ServeOptions extends HttpOptions {
-  /** The address to listen on. Default: 127.0.0.1, which only this machine reaches. */
+  /** The address to listen on. Default: 127.0.0.1, which only this machine can reach. */
   readonly host?: string | undefined
   /** The port to listen on; 0 takes a free one. Default: 2333. */
   readonly port?: number | undefined
-  /** Whether headers such as `X-Forwarded-For` are believed, and whose; as Fastify's option. Default: false. */
+  /** Whether the server believes `X-Forwarded-For`, and from which proxies, as Fastify's option. Default: false. */
   readonly trustProxy?: boolean | string | readonly string[] | number | undefined
   readonly timeouts?: TimeoutOptions | undefined
-  /** Most connections at once; further ones are dropped. Default: 10,000. */
+  /** Most connections at once; the server drops further ones. Default: 10,000. */
   readonly connections?: number | undefined
   /** Most bytes of headers of a request. Default: 16 KiB. */
   readonly headerBytes?: number | undefined
-  /** Least level that goes into the log, on standard error; false for none. Default: `warn`. */
+  /** The least level that is logged, on standard error; false logs nothing. Default: `warn`. */
   readonly log?: 'debug' | 'info' | 'warn' | 'error' | false | undefined
 }
 
@@ -43,19 +46,19 @@ export interface TimeoutOptions {
   readonly request?: number | undefined
   /** How long an idle connection is kept. Default: 72 s, longer than the minute of most proxies. */
   readonly keepAlive?: number | undefined
-  /** How long a connection may be silent while something is under way. Default: 10 min. */
+  /** How long a connection may be silent while a request is under way. Default: 10 min. */
   readonly silence?: number | undefined
-  /** How long `close` waits for what runs. Default: 30 s. */
+  /** How long `close` waits for requests under way. Default: 30 s. */
   readonly shutdown?: number | undefined
 }
 
 /** A catalog being served. */
 export interface RunningServer extends AsyncDisposable {
-  /** Where it is, such as `http://127.0.0.1:2333`. */
+  /** Where the server is, such as `http://127.0.0.1:2333`. */
   readonly url: string
   /**
-   * Takes nothing new, finishes what runs, and lets go of the port. What is not done within the shutdown time
-   * is broken off. The catalog stays open.
+   * Refuses new requests, finishes those under way, and frees the port. It breaks off requests that take longer
+   * than the shutdown time. The catalog stays open.
    */
   close(): Promise<void>
 }
@@ -68,29 +71,31 @@ export interface RunningServer extends AsyncDisposable {
  * console.log(server.url)
  * ```
  *
- * Fails with `InvalidInput` when the options let in nobody or would let in everybody: without credentials a
- * catalog is served on a loopback address only, and only when `auth` is `false`.
+ * Fails with `InvalidInput` when the options would let in nobody, or everybody. Without credentials it serves a
+ * catalog on a loopback address only, and only when `auth` is `false`.
  */
 export function serve(catalog: Catalog, options: ServeOptions): Promise<RunningServer> {
   return serveWith(catalog, options)
 }
 
-/** The same, with routes of somebody else's beside those of the catalog. */
+/** Serves a catalog, and routes besides those of the catalog. */
 export async function serveWith(
   catalog: Catalog,
   options: ServeOptions,
-  extend?: Extend,
+  extension?: Extension,
 ): Promise<RunningServer> {
   requireKnown('serve', options, names)
   const { host = '127.0.0.1', port = 2333, timeouts = {}, connections = 10_000, log = 'warn' } = options
   if (options.auth === false && !isLoopback(host)) {
     throw invalid(
-      `auth: false serves everybody who can connect, so it works on a loopback address only, and ${host} is none. Listen on 127.0.0.1, or set up auth.`,
+      `auth: false serves everybody who can connect, so it works on a loopback address only, and ${host} is not one. Listen on 127.0.0.1, or set up auth.`,
     )
   }
-  const app = await buildServer(catalog, options, {
-    logger: log === false ? false : { level: log, stream: process.stderr },
-    http: {
+  const toLog = logger(log, (line) => process.stderr.write(line))
+  const callerAddress = callerAddressOf(options.trustProxy)
+  const core = await openHttpCore({ ...options, catalog }, { log: toLog }, extension)
+  const server = nodeServer(core, {
+    node: {
       maxHeaderSize: options.headerBytes ?? 16 * 1024,
       headersTimeout: timeouts.headers ?? 10_000,
       requestTimeout: timeouts.request ?? 300_000,
@@ -98,23 +103,34 @@ export async function serveWith(
       connectionsCheckingInterval: 1_000,
     },
     silence: timeouts.silence ?? 600_000,
-    extend,
-    ...(options.trustProxy === undefined ? {} : { trustProxy: options.trustProxy as boolean }),
+    connections,
+    callerAddress,
   })
-  app.server.maxConnections = connections
-  const open = connectionsOf(app.server)
+  const open = connectionsOf(server)
   try {
-    await app.listen({ host, port })
+    await listening(server, host, port)
   } catch (cause) {
-    await app.close()
+    core.close()
     throw cannotListen(host, port, cause)
   }
+  const url = urlOf(server, host)
+  toLog.info({}, `Server listening at ${url}`)
   let closing: Promise<void> | undefined
   const close = () => {
-    closing ??= closeWithin(app, open, timeouts.shutdown ?? 30_000)
+    closing ??= closeWithin(server, core, open, timeouts.shutdown ?? 30_000)
     return closing
   }
-  return { url: urlOf(app.server.address(), host), close, [Symbol.asyncDispose]: close }
+  return { url, close, [Symbol.asyncDispose]: close }
+}
+
+function listening(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
 }
 
 /** The open connections of a server. */
@@ -128,25 +144,22 @@ function connectionsOf(server: Server): ReadonlySet<Socket> {
 }
 
 async function closeWithin(
-  app: Awaited<ReturnType<typeof buildServer>>,
+  server: Server,
+  core: HttpCore,
   open: ReadonlySet<Socket>,
   millis: number,
 ): Promise<void> {
-  // Of a connection that never said anything, Node would wait for the headers until they are late.
+  core.stop()
+  // Node would wait until the headers of a silent connection are late.
   for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
-  const timer = setTimeout(() => app.server.closeAllConnections(), millis)
-  try {
-    await app.close()
-  } finally {
-    clearTimeout(timer)
-  }
+  const timer = setTimeout(() => server.closeAllConnections(), millis)
+  await new Promise<void>((resolve) => server.close(() => resolve()))
+  clearTimeout(timer)
+  core.close()
 }
 
-function urlOf(
-  address: ReturnType<Awaited<ReturnType<typeof buildServer>>['server']['address']>,
-  host: string,
-): string {
-  const port = typeof address === 'object' && address !== null ? address.port : 0
+function urlOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo
   return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
 }
 

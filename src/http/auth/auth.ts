@@ -4,17 +4,17 @@ import type { RequestInfo } from '../options.ts'
 import { type JwtOptions, jwtVerifier } from './jwt.ts'
 import { type StaticToken, tokenVerifier } from './tokens.ts'
 
-/** Who sent a request. */
+/** The caller who sent a request. */
 export interface Principal {
-  /** The name of a static token, the subject of a JWT, or what your own function says. */
+  /** The name of a static token, the subject of a JWT, or the name that your own function gives. */
   readonly name: string
-  /** The claims of a JWT, or whatever your own function adds. */
+  /** The claims of a JWT, or what your own function adds. */
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
 /**
- * Says who a token belongs to, or undefined when it is not valid. The token is that of `Authorization: Bearer`
- * or `x-api-key`; it is undefined when the request has neither, for applications that know their callers by
+ * Tells who owns a token, or undefined when the token is not valid. The token is that of `Authorization: Bearer`
+ * or `x-api-key`. It is undefined when the request has neither, for applications that know their callers by
  * other means.
  */
 export type TokenVerifier = (
@@ -22,22 +22,22 @@ export type TokenVerifier = (
   request: RequestInfo,
 ) => Principal | undefined | Promise<Principal | undefined>
 
-/** The ways to know a caller; a token is tried with each that is there. */
+/** The ways to know a caller. A token is tried with each way that is given. */
 export interface AuthOptions {
-  /** Tokens that are valid as they are, with the name of whoever holds them. */
+  /** Tokens that are valid as they are, with the names of their owners. */
   readonly tokens?: readonly (string | StaticToken)[] | undefined
   /** JSON Web Tokens of an issuer. */
   readonly jwt?: JwtOptions | undefined
   readonly verify?: TokenVerifier | undefined
 }
 
-/** Finds out who sends a request; fails with `Unauthenticated`. Answers at once where it can. */
+/** Finds out who sent a request, at once where possible. Fails with `Unauthenticated`. */
 export type Authenticate = (
   headers: IncomingHttpHeaders,
   request: () => RequestInfo,
 ) => Principal | Promise<Principal>
 
-/** Makes the check of credentials. Fails with `InvalidInput` when no way to know a caller is given. */
+/** Makes the check of credentials. Fails with `InvalidInput` when the options give no way to know a caller. */
 export async function authenticator({ tokens = [], jwt, verify }: AuthOptions): Promise<Authenticate> {
   if (tokens.length === 0 && jwt === undefined && verify === undefined) {
     throw invalid(

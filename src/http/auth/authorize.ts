@@ -6,7 +6,7 @@ import type { AuthorizeRequest, RequestInfo } from '../options.ts'
 import type { Principal } from './auth.ts'
 import { membersOf } from './members.ts'
 
-/** Asks the hook; answers nothing at once when there is none. */
+/** Asks the hook. Without a hook it returns undefined at once. */
 export interface Authorizer {
   (
     principal: Principal | undefined,

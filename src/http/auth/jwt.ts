@@ -11,7 +11,7 @@ export interface JwtOptions {
   readonly audience: string | readonly string[]
   /** The signature algorithms to accept, such as `['RS256']`. `none` is never accepted. */
   readonly algorithms: readonly string[]
-  /** Where the issuer publishes its keys. They are kept, and fetched again when a token names a new one. */
+  /** Where the issuer publishes its keys. The keys are kept, and fetched again when a token names a new one. */
   readonly jwksUrl?: string | URL | undefined
   /** The issuer's keys themselves, in place of `jwksUrl`: a key set, one public key, or the bytes of a secret. */
   readonly keys?: JSONWebKeySet | KeyObject | Uint8Array | undefined
@@ -26,9 +26,9 @@ export interface JwtOptions {
 const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /**
- * Verifies signature, issuer, audience, algorithm and times (`exp` must be there). Answers undefined for a
- * token that is not valid; fails with `ServiceUnavailable` when the issuer's keys cannot be had, which says
- * nothing about the token.
+ * Verifies signature, issuer, audience, algorithm and times (`exp` is required). Returns undefined for a token
+ * that is not valid. Fails with `ServiceUnavailable` when the keys of the issuer cannot be fetched, because the
+ * token may be valid then.
  */
 export async function jwtVerifier(
   options: JwtOptions,

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { CatalogError } from '../../errors.ts'
 
@@ -10,14 +10,19 @@ export function isLoopback(host: string): boolean {
   return v4 === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(v4)
 }
 
+interface Caller {
+  /** The address of the other end of the connection. */
+  readonly peerAddress: string | undefined
+  readonly headers: IncomingHttpHeaders
+}
+
 /**
- * Refuses what a server that asks for no credentials must not answer: connections from other machines, and
- * requests that a web page made a browser on this one send (they have a foreign `Origin`, or, when a foreign
- * name was pointed at this machine, a foreign `Host`).
+ * Refuses what a server without credentials must not answer: connections from other machines, and requests that
+ * a web page sends through a browser on this machine. Those have a foreign `Origin`, or a foreign `Host` when the
+ * page's own name was made to point to this machine.
  */
-export function requireLocal({ socket, headers }: IncomingMessage): void {
-  const { remoteAddress } = socket
-  if (remoteAddress !== undefined && !isLoopback(remoteAddress)) {
+export function requireLocal({ peerAddress, headers }: Caller): void {
+  if (peerAddress !== undefined && !isLoopback(peerAddress)) {
     throw new CatalogError(
       'Unauthenticated',
       'This server asks for no credentials and so answers its own machine only. Set up auth to reach it from others.',

@@ -5,15 +5,15 @@ import type { Principal } from './auth.ts'
 /** A token that is valid as it is. */
 export interface StaticToken {
   readonly token: string
-  /** Who holds it, for hooks, limits and logs. Default: `token-` and its place in the list. */
+  /** The name of the owner, for hooks, limits and logs. Default: `token-` and the place in the list. */
   readonly name?: string | undefined
 }
 
 const shortest = 8
 
 /**
- * Tells whose a token is. Every token is compared, in frames of one length and in constant time, so that how
- * long it takes tells nothing about how much of a token was right.
+ * Tells who owns a token. Every known token is compared, in frames of one length and in constant time. So the time
+ * it takes does not tell how much of a token was right.
  */
 export function tokenVerifier(
   tokens: readonly (string | StaticToken)[],
@@ -45,8 +45,9 @@ export function tokenVerifier(
 const lengthBytes = 4
 
 /**
- * Writes a token, its length first, into a frame of zeros. A longer one is cut off, and has a length that no
- * known one has. Digests would be of one length too; making one takes as long as all other checks of a request.
+ * Writes a token, its length first, into a frame of zeros. A token that is too long is cut off, and its length
+ * differs from those of all known tokens. Digests have one length too, but making a digest takes as long as all
+ * other checks of a request.
  */
 function frameOf(frame: Buffer, token: string): Buffer {
   frame.writeUInt32LE(Buffer.byteLength(token))

@@ -1,20 +1,24 @@
+import type { Readable } from 'node:stream'
 import type { Fields } from '../dialects/dialect.ts'
 import { arrowFileType, headersOfContext, jsonType, type Route, transactionHeader } from '../protocol/wire.ts'
 
 /** A response before it is written. */
-export interface Answer {
+export interface Answer<Body = string | Buffer> {
   readonly status: number
   /** Its content type; absent when there is no body. */
   readonly type?: string
-  readonly body: string | Buffer
+  readonly body: Body
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
+
+/** An answer that may be written while it is still being made. */
+export type StreamableAnswer = Answer<string | Buffer | Readable>
 
 export const jsonUtf8 = `${jsonType}; charset=utf-8`
 
 /**
- * How a response of the operation travels: bare where the protocol wants it so, its context as headers.
- * `rewritten` is the response as the client's dialect has it.
+ * The answer that carries a response: a bare value where the protocol wants one, and the context as headers.
+ * `rewritten` is the response in the dialect of the client.
  */
 export function answerOf(route: Route, response: Fields, rewritten: unknown): Answer {
   const headers = headersOf(route, response)

@@ -1,48 +1,51 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { type CatalogError, invalid } from '../../errors.ts'
-import { type Gate, TooMuch } from '../limits/admission-control.ts'
+import { type AdmissionControl, Throttled } from '../limits/admission-control.ts'
 import { arrowFileType, arrowStreamType, bytesType, jsonType, type Route } from '../protocol/wire.ts'
+import type { Exchange } from './exchange.ts'
 
-/** A request's body, and what to call when its bytes are no longer needed. */
+/** The body of a request. */
 export interface Body {
   readonly bytes: Buffer
+  /** Tells that the bytes are no longer needed. */
   release(): void
 }
 
 const none: Body = { bytes: Buffer.alloc(0), release: () => {} }
 
-/** Bodies up to this many bytes are not counted: the number of requests bounds them. */
+/** Bodies up to this many bytes are not counted, because the number of requests bounds them. */
 const uncounted = 64 * 1024
 
 /**
- * Reads a body whole. Its size is checked against the limit as it arrives, before it is kept, and its bytes
- * count in the gate's budget until they are released.
+ * Reads a body whole. Its size is checked against the limit as it arrives, before it is kept. Its bytes count
+ * in the budget of all bodies until they are released.
  */
 export function readBody(
-  stream: Readable,
-  headers: IncomingHttpHeaders,
+  exchange: Exchange,
   kind: Route['body'],
-  gate: Gate,
+  admission: AdmissionControl,
 ): Body | Promise<Body> {
+  const { headers } = exchange
   const declared = headers['content-length']
   const length = declared === undefined ? undefined : Number(declared)
   if (length === 0 || (length === undefined && headers['transfer-encoding'] === undefined)) return none
   checkHeaders(headers, kind)
-  const limit = kind === 'arrow' ? gate.limits.arrowBytes : gate.limits.jsonBytes
+  const limit = kind === 'arrow' ? admission.limits.arrowBytes : admission.limits.jsonBytes
   if (length !== undefined && length > limit) throw tooLarge(limit)
-  if (length !== undefined) return readArrived(stream, length) ?? readKnown(stream, length, gate)
-  return readUnknown(stream, limit, gate)
+  const { body } = exchange
+  if (length !== undefined) return readArrived(body, length) ?? readKnown(body, length, admission)
+  return readUnknown(body, limit, admission)
 }
 
-/** A small body that is there already, as it mostly is. Listening for its events would take several times as long. */
+/** Reads a small body that has arrived, as most have. Listening to its events would take several times as long. */
 function readArrived(stream: Readable, length: number): Body | undefined {
   if (length > uncounted || stream.readableLength !== length || stream.errored) return undefined
   const bytes = stream.read() as Buffer | null
   return bytes === null ? undefined : { bytes, release: none.release }
 }
 
-async function readKnown(stream: Readable, length: number, { bodies }: Gate): Promise<Body> {
+async function readKnown(stream: Readable, length: number, { bodies }: AdmissionControl): Promise<Body> {
   const counted = length > uncounted ? length : 0
   if (counted > 0) await bodies.take(counted)
   let held = counted
@@ -65,7 +68,7 @@ async function readKnown(stream: Readable, length: number, { bodies }: Gate): Pr
   }
 }
 
-async function readUnknown(stream: Readable, limit: number, { bodies }: Gate): Promise<Body> {
+async function readUnknown(stream: Readable, limit: number, { bodies }: AdmissionControl): Promise<Body> {
   const chunks: Buffer[] = []
   let filled = 0
   let held = 0
@@ -79,7 +82,7 @@ async function readUnknown(stream: Readable, limit: number, { bodies }: Gate): P
       if (filled > limit) throw tooLarge(limit)
       if (filled > uncounted) {
         if (!bodies.tryTake(chunk.length))
-          throw new TooMuch('The server holds as much data as it takes at once')
+          throw new Throttled('The server holds as much data as it takes at once')
         held += chunk.length
       }
       chunks.push(chunk)
@@ -91,11 +94,11 @@ async function readUnknown(stream: Readable, limit: number, { bodies }: Gate): P
   return { bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, filled), release }
 }
 
-/** Calls `take` with every chunk; what it throws ends the reading, and the rest of the stream goes nowhere. */
+/** Calls `take` with every chunk. An error of `take` ends the reading, and the rest of the stream is ignored. */
 function eachChunk(stream: Readable, take: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     let open = true
-    // Listeners stay: the stream is used for nothing else, and errors that come late must be listened to.
+    // The listeners stay, because an error without a listener would end the process.
     const stop = (error: unknown) => {
       open = false
       reject(error)

@@ -1,29 +1,48 @@
-import type { FastifyInstance } from 'fastify'
 import { invalid } from '../../errors.ts'
-import { type Authenticate, authenticator, type Principal } from '../auth/auth.ts'
+import { authenticator, type Principal } from '../auth/auth.ts'
 import { requireLocal } from '../auth/loopback.ts'
-import { Gate } from '../limits/admission-control.ts'
-import { eventLoopWatch, type RateLimit, rateLimit } from '../limits/pressure.ts'
+import { AdmissionControl } from '../limits/admission-control.ts'
+import { watchEventLoop } from '../limits/event-loop.ts'
+import { type RateLimit, rateLimiter } from '../limits/rate-limit.ts'
 import { limitsOf, type PluginOptions } from '../options.ts'
 import { Metrics } from '../pages/metrics.ts'
 import type { Exchange } from './exchange.ts'
 import { KeptAnswers } from './response-cache.ts'
 
-/** What all parts of one mounted catalog share. */
-export interface Serving {
-  readonly options: PluginOptions
-  readonly gate: Gate
-  readonly metrics: Metrics
-  readonly kept: KeptAnswers
-  /** Lets a request in, or fails with 401 or 403. */
-  readonly admit: (exchange: Exchange) => Principal | undefined | Promise<Principal | undefined>
-  readonly rateLimit: RateLimit | undefined
-  /** Writes what only whoever runs the server is to know. */
-  readonly log: Pick<FastifyInstance['log'], 'error'>
+/** Writes what only the operators of the server may read. */
+export interface Log {
+  error(fields: Readonly<Record<string, unknown>>, message: string): void
 }
 
-/** Checks the options and makes what they ask for. */
-export async function openServing(fastify: FastifyInstance, options: PluginOptions): Promise<Serving> {
+/** What an adapter tells of the place where the catalog is served. */
+export interface Surroundings {
+  readonly log: Log
+  /** The path below which the catalog is mounted, such as `/catalog`. Default: none. */
+  readonly prefix?: string
+  /** Tells whether the event loop is late, where the application watches that already. */
+  readonly isLate?: (() => boolean) | undefined
+}
+
+/** What all parts of one served catalog share. */
+export interface HttpContext {
+  readonly options: PluginOptions
+  readonly prefix: string
+  readonly admission: AdmissionControl
+  readonly metrics: Metrics
+  readonly kept: KeptAnswers
+  /** Finds out who sends a request, or fails with 401 or 403. */
+  readonly authenticate: (exchange: Exchange) => Principal | undefined | Promise<Principal | undefined>
+  readonly rateLimit: RateLimit | undefined
+  readonly log: Log
+  /** Ends the watch of the event loop. */
+  close(): void
+}
+
+/** Checks the options and makes a context. */
+export async function openContext(
+  options: PluginOptions,
+  { log, prefix = '', isLate }: Surroundings,
+): Promise<HttpContext> {
   const { auth, catalog } = options
   if (typeof catalog?.describeTable !== 'function')
     throw invalid('The catalog to serve is missing: open one with openCatalog.')
@@ -33,22 +52,29 @@ export async function openServing(fastify: FastifyInstance, options: PluginOptio
     )
   }
   const limits = limitsOf(options.limits)
-  const gate = new Gate(limits, await eventLoopWatch(fastify, limits.eventLoopDelay))
+  const authenticate = await authentication(auth)
+  const watch = watchEventLoop(isLate ? 0 : limits.eventLoopDelay)
+  const admission = new AdmissionControl(limits, limits.eventLoopDelay > 0 && isLate ? isLate : watch.isLate)
   return {
     options,
-    gate,
-    metrics: new Metrics(gate),
+    prefix,
+    admission,
+    metrics: new Metrics(admission),
     kept: new KeptAnswers(limits.answerBytes),
-    admit: admission(auth === false ? undefined : await authenticator(auth)),
-    rateLimit: options.rateLimit && (await rateLimit(fastify, options.rateLimit)),
-    log: fastify.log,
+    authenticate,
+    rateLimit: options.rateLimit && rateLimiter(options.rateLimit),
+    log,
+    close: watch.close,
   }
 }
 
-function admission(authenticate: Authenticate | undefined): Serving['admit'] {
-  if (authenticate) return (exchange) => authenticate(exchange.raw.headers, () => exchange.info())
-  return ({ raw }) => {
-    requireLocal(raw)
-    return undefined
+async function authentication(auth: PluginOptions['auth']): Promise<HttpContext['authenticate']> {
+  if (auth === false) {
+    return (exchange) => {
+      requireLocal(exchange)
+      return undefined
+    }
   }
+  const authenticate = await authenticator(auth)
+  return (exchange) => authenticate(exchange.headers, () => exchange.info())
 }

@@ -1,16 +1,19 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { randomBytes } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { Principal } from '../auth/auth.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { RequestInfo } from '../options.ts'
 import { requestIdHeader } from '../protocol/wire.ts'
-import { requestIdOf } from './request-id.ts'
 import type { Match } from './routing.ts'
 
-/** One request on its way through the server, and what is known of it so far. */
-export class Exchange {
-  readonly raw: IncomingMessage
-  readonly response: ServerResponse
+/**
+ * One request on its way to an answer, and what is known of it so far. An adapter extends it for the requests
+ * that it takes; the core knows only this.
+ */
+export abstract class Exchange {
   readonly method: string
+  readonly headers: IncomingHttpHeaders
   readonly requestId: string
   /** The path as it was sent. */
   readonly path: string
@@ -19,43 +22,47 @@ export class Exchange {
   match: Match | undefined
   dialect: Dialect | undefined
   principal: Principal | undefined
-  readonly #address: string | undefined
 
-  /** `address` is the caller's, where something in front of the server knows it better than the socket. */
-  constructor(raw: IncomingMessage, response: ServerResponse, address?: string) {
-    this.raw = raw
-    this.response = response
-    this.method = raw.method ?? 'GET'
-    this.requestId = requestIdOf(raw.headers[requestIdHeader])
-    const url = raw.url ?? '/'
+  constructor(method: string, url: string, headers: IncomingHttpHeaders) {
+    this.method = method
+    this.headers = headers
+    this.requestId = requestIdOf(headers[requestIdHeader])
     const mark = url.indexOf('?')
     this.path = mark < 0 ? url : url.slice(0, mark)
     this.query = mark < 0 ? '' : url.slice(mark + 1)
-    this.#address = address
   }
 
-  get remoteAddress(): string | undefined {
-    return this.#address ?? this.raw.socket.remoteAddress
-  }
+  /** The bytes of the body, as they arrive. */
+  abstract readonly body: Readable
+
+  /** The address of the other end of the connection. */
+  abstract readonly peerAddress: string | undefined
+
+  /** The address of the caller, which is not that of the peer where a proxy stands between. */
+  abstract readonly remoteAddress: string | undefined
+
+  /** Whether the answer was written, or can be written no more. */
+  abstract readonly isClosed: boolean
+
+  /** Calls back when the exchange closes; `isAnswered` tells whether the answer was written whole. */
+  abstract onClose(callback: (isAnswered: boolean) => void): void
+
+  /** Throws away what is still to come of the body, so that the client gets to read the answer. */
+  abstract discardBody(): void
 
   /** What hooks get to know of the request. */
   info(body?: unknown): RequestInfo {
-    const { requestId, method, path, remoteAddress } = this
-    const info = { requestId, method, path, headers: this.raw.headers, remoteAddress }
+    const { requestId, method, path, headers, remoteAddress } = this
+    const info = { requestId, method, path, headers, remoteAddress }
     return body === undefined ? info : { ...info, body }
   }
 }
 
-const linger = 5_000
+const safeId = /^[\w.:@+=/-]{1,128}$/
+const idPrefix = randomBytes(9).toString('base64url')
+let ids = 0
 
-/**
- * Lets a client that is still sending a refused body finish, so that it gets to read the answer, but not for
- * ever: what it sends goes nowhere, and after a while the connection is cut.
- */
-export function endSoon(request: IncomingMessage): void {
-  if (request.complete !== false || request.destroyed) return
-  request.resume()
-  const timer = setTimeout(() => request.destroy(), linger)
-  timer.unref()
-  request.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer))
+/** The id that a request brought, if that is safe to log and to send back; else a new one. */
+function requestIdOf(given: string | readonly string[] | undefined): string {
+  return typeof given === 'string' && safeId.test(given) ? given : `${idPrefix}-${(++ids).toString(36)}`
 }

@@ -9,7 +9,7 @@ import { single } from '../protocol/query.ts'
 import { checkDelimiter, contextOfHeaders, decodePathId, decodeQuery } from '../protocol/wire.ts'
 import type { Match } from './routing.ts'
 
-/** What a request says before its body: read once, and used by the hooks as by the operation. */
+/** What path and query of a request say. It is read once, for the hooks and for the operation. */
 export interface Addressed {
   /** The identifier in the path; undefined where the path has none. */
   readonly id: Identifier | undefined
@@ -39,7 +39,7 @@ export function readAddress(
   }
 }
 
-/** The context entry that names the caller to the catalog's hooks; what a request says there is not believed. */
+/** The context entry that names the caller to the hooks of the catalog. A request cannot set this entry. */
 const principalKey = 'principal'
 
 /** The operation's request: the fields of path, query and body, and the context of body and headers. */
@@ -75,16 +75,16 @@ function mergeContext(
     if (principal === undefined) return context
     return { ...context, [principalKey]: principal.name }
   }
-  // What is no map is for the operation to refuse.
+  // The operation refuses anything but a map.
   if (typeof given !== 'object' || Array.isArray(given)) return given
   const { [principalKey]: _, ...entries } = given as Fields
   return { ...entries, ...context, ...(principal ? { [principalKey]: principal.name } : {}) }
 }
 
-/** The identifier of path and body, which must be the same where both have one. */
+/** The identifier of path and body. Where both have one, the two must be the same. */
 function joinId(operation: OperationName, path: Identifier, body: unknown): unknown {
   if (body === undefined || body === null) return path
-  // What is no identifier is for the operation to refuse.
+  // The operation refuses anything but an identifier.
   if (!isStrings(body)) return body
   if (same(path, body)) return path
   if (operation === 'describeTransaction' || operation === 'alterTransaction') {
@@ -96,7 +96,7 @@ function joinId(operation: OperationName, path: Identifier, body: unknown): unkn
   )
 }
 
-/** A bare transaction id in the path goes with the table's identifier in the body, with the id or without. */
+/** The path may have the transaction id alone, when the body has the identifier of the table, with or without that id. */
 function joinTransactionId(path: Identifier, body: Identifier): Identifier | undefined {
   if (path.length !== 1) return undefined
   return body.at(-1) === path[0] ? body : [...body, path[0]!]

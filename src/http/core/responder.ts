@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import type { Catalog } from '../../catalog/handle.ts'
 import { CatalogError } from '../../errors.ts'
 import type { OperationOptions } from '../../operations/framework/operation.ts'
@@ -10,45 +9,46 @@ import { dialectOf, type Fields } from '../dialects/dialect.ts'
 import type { HttpOptions } from '../options.ts'
 import type { ErrorStatus } from '../protocol/status.ts'
 import { requestIdHeader } from '../protocol/wire.ts'
-import { type Answer, answerOf, jsonUtf8 } from './answer.ts'
+import { type Answer, answerOf, jsonUtf8, type StreamableAnswer } from './answer.ts'
 import { parseJson, readBody } from './body.ts'
-import type { Serving } from './context.ts'
-import { type Exchange, endSoon } from './exchange.ts'
+import type { HttpContext } from './context.ts'
+import type { Exchange } from './exchange.ts'
 import { problemOf } from './problem.ts'
 import { buildRequest, readAddress } from './request.ts'
 import { allowedMethods, type Match, matchPath, takesMethod, unknownRoute, wrongMethod } from './routing.ts'
 
-/** Answers requests for operations. It never fails: what goes wrong is an answer too. */
-export type Responder = (exchange: Exchange, body: Readable) => Promise<Answer>
+/** Answers requests. It never fails: what goes wrong is an answer too. */
+export type Responder = (exchange: Exchange) => Promise<StreamableAnswer>
 
 type Run = (request: Fields, options: OperationOptions) => Promise<Fields | Kept<Answer>>
 
-/** Makes the responder for operations below `mounted` segments of path. */
-export function responder(serving: Serving, mounted: number): Responder {
-  const { options, gate, metrics, admit, rateLimit, kept } = serving
+/** Makes the responder for operations. */
+export function responder(context: HttpContext): Responder {
+  const { options, admission, metrics, authenticate, rateLimit, kept } = context
   const authorize = authorizer(options.authorize)
+  const segments = context.prefix.split('/').length - 1
   const runs = options.catalog as unknown as Readonly<Record<keyof Catalog, Run>>
 
-  /** Everything that is decided before the body is read: is there room, who asks, and for what. */
+  /** Decides all that can be decided before the body is read: who asks, how often, and for what. */
   async function open(exchange: Exchange, match: Match) {
-    const admitted = admit(exchange)
-    exchange.principal = admitted instanceof Promise ? await admitted : admitted
-    if (rateLimit) await rateLimit(exchange.principal?.name ?? exchange.remoteAddress ?? '')
+    const known = authenticate(exchange)
+    exchange.principal = known instanceof Promise ? await known : known
+    rateLimit?.(exchange.principal?.name ?? exchange.remoteAddress ?? '')
     const address = readAddress(match, exchange.query, exchange.dialect!)
     await authorize(exchange.principal, match.operation, address.id, () => exchange.info())
     return address
   }
 
-  async function run(exchange: Exchange, match: Match, stream: Readable): Promise<Answer> {
+  async function run(exchange: Exchange, match: Match): Promise<Answer> {
     const { operation, route } = match
     const address = await open(exchange, match)
-    const { principal, raw } = exchange
+    const { principal, headers } = exchange
     const dialect = exchange.dialect!
-    const reading = readBody(stream, raw.headers, route.body, gate)
+    const reading = readBody(exchange, route.body, admission)
     const body = reading instanceof Promise ? await reading : reading
     try {
       const content = route.body === 'arrow' ? body.bytes : parseJson(body.bytes)
-      const built = buildRequest(match, address, content, raw.headers, principal)
+      const built = buildRequest(match, address, content, headers, principal)
       const asked = dialect.request?.(operation, built) ?? built
       await authorize.members(principal, operation, asked, () => exchange.info(content))
       const children = listsChildren(operation) && dialect.listing === 'children'
@@ -67,29 +67,28 @@ export function responder(serving: Serving, mounted: number): Responder {
     }
   }
 
-  return async (exchange, stream) => {
+  return async (exchange) => {
     let answer: Answer
-    const match = matchPath(exchange.path, mounted)
+    const match = matchPath(exchange.path, segments)
     if (match === undefined) {
-      const { unknownRoute: status = 404 } = dialectOf(exchange.raw.headers, options.listing)
-      answer = failure(serving, exchange, unknownRoute(exchange.method, exchange.path), status)
+      const { unknownRoute: status = 404 } = dialectOf(exchange.headers, options.listing)
+      answer = failure(context, exchange, unknownRoute(exchange.method, exchange.path), status)
     } else if (exchange.method === 'OPTIONS') {
       answer = { status: 200, body: '', headers: { allow: allowedMethods(match.route) } }
     } else if (!takesMethod(match.route, exchange.method)) {
-      const refused = failure(serving, exchange, wrongMethod(match.route, exchange.method))
+      const refused = failure(context, exchange, wrongMethod(match.route, exchange.method))
       answer = { ...refused, headers: { allow: allowedMethods(match.route) } }
     } else {
-      const ours = named(exchange, match, options.listing)
+      const meant = inDialect(exchange, match, options.listing)
       let entered = false
       try {
-        gate.enter()
+        admission.enter()
         entered = true
-        answer = await run(exchange, ours, stream)
+        answer = await run(exchange, meant)
       } catch (error) {
-        answer = failure(serving, exchange, error)
+        answer = failure(context, exchange, error)
       }
-      // Rows that wait for a slow reader still take room.
-      if (entered) leave(serving, exchange, ours)
+      if (entered) leave(context, exchange, meant)
     }
     metrics.count(exchange.match?.operation ?? 'none', answer.status, performance.now() - exchange.started)
     return answer
@@ -97,53 +96,54 @@ export function responder(serving: Serving, mounted: number): Responder {
 }
 
 /** What the match means in the client's dialect. */
-function named(exchange: Exchange, match: Match, listing: HttpOptions['listing']): Match {
-  const dialect = dialectOf(exchange.raw.headers, listing)
+function inDialect(exchange: Exchange, match: Match, listing: HttpOptions['listing']): Match {
+  const dialect = dialectOf(exchange.headers, listing)
   const operation = dialect.operation?.(match.operation) ?? match.operation
   exchange.dialect = dialect
   exchange.match = operation === match.operation ? match : { ...match, operation }
   return exchange.match
 }
 
-function leave({ gate }: Serving, { response }: Exchange, { route }: Match): void {
-  if (!route.rows || response.destroyed) gate.leave()
-  else response.once('close', () => gate.leave())
+/** Rows that wait for a slow reader take memory, so their request counts until the reader has them. */
+function leave({ admission }: HttpContext, exchange: Exchange, { route }: Match): void {
+  if (!route.rows || exchange.isClosed) admission.leave()
+  else exchange.onClose(() => admission.leave())
 }
 
-/** Aborted when whoever asked goes away before the answer. */
-function goneSignal({ response }: Exchange): AbortSignal {
+/** Aborted when the caller goes away before the answer. */
+function goneSignal(exchange: Exchange): AbortSignal {
   const controller = new AbortController()
   const gone = () =>
     controller.abort(
       new CatalogError('ServiceUnavailable', 'The connection was closed before the operation was done.'),
     )
-  if (response.destroyed) gone()
-  response.once('close', () => {
-    if (!response.writableFinished) gone()
+  if (exchange.isClosed) gone()
+  exchange.onClose((isAnswered) => {
+    if (!isAnswered) gone()
   })
   return controller.signal
 }
 
-/** The answer to an error; the server's own go into the log. */
+/** The answer to an error. An error of the server itself goes into the log. */
 export function failure(
-  { gate, log }: Pick<Serving, 'gate' | 'log'>,
+  { admission, log }: HttpContext,
   exchange: Exchange,
   error: unknown,
   status?: ErrorStatus,
 ): Answer {
-  const { requestId, path, dialect, raw, match } = exchange
+  const { requestId, path, dialect, headers, match } = exchange
   const problem = problemOf(error, {
     path,
     requestId,
-    retryAfter: gate.limits.retryAfter,
+    retryAfter: admission.limits.retryAfter,
     dialect,
     operation: match?.operation,
     status,
-    tokenGiven: presentedToken(raw.headers) !== undefined,
+    tokenGiven: presentedToken(headers) !== undefined,
   })
   if (problem.unexpected)
     log.error({ err: error, requestId, operation: match?.operation }, 'an operation failed')
-  endSoon(raw)
+  exchange.discardBody()
   return {
     status: problem.status,
     type: jsonUtf8,
@@ -152,8 +152,12 @@ export function failure(
   }
 }
 
-/** All headers of an answer. */
-export function headersOf(answer: Answer, { requestId }: Exchange, closing: boolean): Record<string, string> {
+/** All headers of an answer, but for its length. */
+export function headersOf(
+  answer: StreamableAnswer,
+  { requestId }: Exchange,
+  closing: boolean,
+): Record<string, string> {
   const headers: Record<string, string> = { [requestIdHeader]: requestId }
   if (answer.type !== undefined) headers['content-type'] = answer.type
   if (closing) headers.connection = 'close'

@@ -2,7 +2,7 @@ import { CatalogError, invalid } from '../../errors.ts'
 import type { OperationName } from '../../operations/index.ts'
 import { type Method, type Route, wire } from '../protocol/wire.ts'
 
-/** A path's operation, and what the path says for the names in braces. */
+/** The operation of a path, and the segments of the path that stand for names in braces. */
 export interface Match {
   readonly operation: OperationName
   readonly route: Route
@@ -16,9 +16,9 @@ type Named = { readonly operation: OperationName; readonly route: Route }
 
 const prefix = '/v1/'
 
-/** Operations by what comes before the identifier (`table`), and by what comes after it (`tags/list`). */
+/** Operations by the path before the identifier (`table`), and by the path after the identifier (`tags/list`). */
 const byKind = new Map<string, Map<string, Named>>()
-/** Operations whose path has no identifier, by all of it. */
+/** Operations whose path has no identifier, by the whole path. */
 const byPath = new Map<string, Named>()
 
 for (const [operation, route] of Object.entries(wire)) {
@@ -29,9 +29,8 @@ for (const [operation, route] of Object.entries(wire)) {
 }
 
 /**
- * The operation that a path names. `path` is as it was sent, without the query string; `mounted` says how many
- * segments come before the operations' own. Slashes doubled before the first segment, and one at the end, make
- * no difference.
+ * The operation that a path names. `path` is as it was sent, without the query string. `mounted` is the number
+ * of segments before those of the operation. More slashes at the start, and one at the end, make no difference.
  */
 export function matchPath(path: string, mounted = 0): Match | undefined {
   let start = 0
@@ -63,7 +62,7 @@ function matchIndex(verbs: Map<string, Named>, verb: string): Omit<Match, 'id'> 
   return named && { ...named, indexName }
 }
 
-/** The error for a path that names no operation. It answers 404, though its code is that of what is missing. */
+/** The error for a path that names no operation. It answers 404, though the status of its code is another. */
 export function unknownRoute(method: string, path: string): CatalogError {
   return new CatalogError(
     'Unsupported',

@@ -2,11 +2,11 @@ import type { OperationName } from '../../operations/index.ts'
 import type { Fields } from './dialect.ts'
 
 /*
- * Listings as some clients want them: the bare names of what is directly in a namespace, and as `page_token`
- * the name to go on after.
+ * Some clients expect listings of the bare names directly in a namespace. Their `page_token` is the last name of
+ * the page before.
  */
 
-/** Comes before every name. It is the token of a page that ended before the first one. */
+/** Sorts before every name. It is the token of a page that ended before the first name. */
 const beforeAll = '\0'
 
 /** Whether the `children` listing changes what this operation answers. */
@@ -14,7 +14,7 @@ export function listsChildren(operation: OperationName): boolean {
   return operation === 'listTables' || operation === 'listNamespaces'
 }
 
-/** The request that lists children, for one whose token is a name. */
+/** The request that lists children, from a request whose token is a name. */
 export function childrenRequest(
   operation: OperationName,
   { page_token, delimiter: _, ...rest }: Fields,
@@ -23,11 +23,11 @@ export function childrenRequest(
   return { ...rest, start_after, ...(operation === 'listTables' ? { recursive: false } : {}) }
 }
 
-/** The response with bare names, its token the last of them. */
+/** The response with bare names, and the last name as token. */
 export function childrenResponse(operation: OperationName, request: Fields, response: Fields): Fields {
   const field = operation === 'listTables' ? 'tables' : 'namespaces'
   const names = (response[field] as readonly string[]).map((name) =>
-    // No name holds the default delimiter, so what follows the last one is the table's own name.
+    // No name contains the default delimiter, so the table's own name follows the last delimiter.
     field === 'tables' ? name.slice(name.lastIndexOf('$') + 1) : name,
   )
   if (!response.page_token) return { ...response, [field]: names }

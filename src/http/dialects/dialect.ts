@@ -6,28 +6,28 @@ import { isLanceDb, lancedbDialect, namespaceDialect } from './lancedb.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Where a client departs from the protocol. What a dialect leaves out is as the service document says. */
+/** Where a client departs from the protocol. Where a dialect says nothing, the client follows the service document. */
 export interface Dialect {
   readonly name: string
   /** Whether `+` in a path is a space. */
   readonly plusIsSpace: boolean
-  /** What listings of tables answer, whatever the server is set to. */
+  /** What listings of tables answer, even if the server is set to another listing. */
   readonly listing?: 'children'
-  /** The operation a request means, where it is another than its path says. */
+  /** The operation that a request means, where its path names another one. */
   readonly operation?: (operation: OperationName) => OperationName
-  /** The request in the protocol's words. */
+  /** The request as the protocol has it. */
   readonly request?: (operation: OperationName, request: Fields) => Fields
-  /** The response in the client's words. */
+  /** The response as the client expects it. */
   readonly response?: (operation: OperationName, response: Fields) => unknown
-  /** The status of an operation's error, where the client reads statuses differently. */
+  /** The status of an error, where the client reads statuses differently. */
   readonly status?: (code: ErrorCode, operation: OperationName) => ErrorStatus | undefined
-  /** The status of what is said of a path that is none here. */
+  /** The status of the answer to an unknown path. */
   readonly unknownRoute?: ErrorStatus
 }
 
 const protocol: Dialect = { name: 'protocol', plusIsSpace: true }
 
-/** The dialect of whoever sends these headers, to a server set to this listing. */
+/** The dialect of a client that sends these headers to a server with this listing. */
 export function dialectOf(headers: IncomingHttpHeaders, listing: Dialect['listing'] | 'recursive'): Dialect {
   if (isLanceDb(headers)) return lancedbDialect
   return listing === 'children' ? namespaceDialect : protocol

@@ -6,13 +6,13 @@ import type { ErrorStatus } from '../protocol/status.ts'
 import type { Dialect, Fields } from './dialect.ts'
 
 /*
- * Where the clients of LanceDB (0.39) depart from the protocol. All of it is here. The remote one,
- * `connect('db://…', { hostOverride })`, departs often and is known by its headers. The other,
- * `connectNamespace('rest', …)`, departs little and cannot be told from anybody else: a server made for it is
- * set to list children.
+ * All that LanceDB's clients (0.39) do differently from the protocol. The remote client,
+ * `connect('db://…', { hostOverride })`, differs often, and its headers tell it from others. The namespace client,
+ * `connectNamespace('rest', …)`, differs little, and nothing tells it from others. A server for that client must
+ * be set to list children.
  */
 
-/** Whether the headers are those of LanceDB's remote client: it always sends some that begin like this. */
+/** Whether the headers are those of LanceDB's remote client, which always sends some that begin like this. */
 export function isLanceDb(headers: IncomingHttpHeaders): boolean {
   for (const name in headers) if (name.startsWith('x-lancedb-')) return true
   return false
@@ -20,19 +20,19 @@ export function isLanceDb(headers: IncomingHttpHeaders): boolean {
 
 export const lancedbDialect: Dialect = {
   name: 'lancedb',
-  // It writes identifiers into the path as they are.
+  // The client writes identifiers into the path as they are.
   plusIsSpace: false,
   listing: 'children',
-  // It asks for all tables where it means those of the root.
+  // The client asks for all tables where it means those of the root.
   operation: (operation) => (operation === 'listAllTables' ? 'listTables' : operation),
   request: (operation, request) => requests[operation]?.(request) ?? request,
   response: (operation, response) => responses[operation]?.(response) ?? response,
   status: statusOf,
-  // It takes every 404 below a table for the table itself.
+  // The client thinks that every 404 below a table means the table itself.
   unknownRoute: 406,
 }
 
-/** What the namespace client wants, and what a server set to list children gives to everybody. */
+/** The dialect of the namespace client. A server that is set to list children uses it for all clients. */
 export const namespaceDialect: Dialect = {
   name: 'namespace',
   plusIsSpace: true,
@@ -43,7 +43,7 @@ export const namespaceDialect: Dialect = {
 type Rewrite<T> = { readonly [Name in OperationName]?: (fields: Fields) => T }
 
 const namespaceRequests: Rewrite<Fields> = {
-  // By version and columns it knows that a name is taken; without them it writes rows of its own there.
+  // Without version and columns the client takes the name for free, and writes rows of its own there.
   describeTable: (request) => ({
     ...request,
     load_detailed_metadata: request.load_detailed_metadata ?? true,
@@ -57,11 +57,11 @@ const requests: Rewrite<Fields> = {
   createTable: unquoteWords,
   insertIntoTable: unquoteWords,
   registerTable: unquoteWords,
-  // It opens a table by describing it, and needs to know its version and columns.
+  // The client opens a table by describing it, and needs its version and columns.
   describeTable: (request) => ({ ...request, load_detailed_metadata: true }),
   renameTable: ({ new_namespace, ...request }) =>
     new_namespace === undefined ? request : { new_namespace_id: new_namespace, ...request },
-  // Of these it reads one page, and shows nobody the token.
+  // The client reads one page of these listings, and does not hand on the token.
   listTables: wholeListing,
   listTableVersions: wholeListing,
   listTableTags: wholeListing,
@@ -75,7 +75,7 @@ const responses: Rewrite<unknown> = {
   updateTable: (response) => ({ rows_updated: response.updated_rows, ...response }),
 }
 
-/** The largest page there is. */
+/** The request for the largest page. */
 function wholeListing(request: Fields): Fields {
   return { ...request, limit: request.limit ?? limits.page }
 }
@@ -105,8 +105,8 @@ function isPlainMap(value: unknown): value is Fields {
 }
 
 /**
- * It tries again on 409, so that what will not change must not be one, and takes every 404 on a table for the
- * table itself.
+ * Errors that answer 400 to this client. It sends a request again on 409, which does not help where nothing will
+ * change. It thinks that every 404 on a table means the table itself.
  */
 const badRequests: ReadonlySet<ErrorCode> = new Set([
   'TableAlreadyExists',
@@ -124,7 +124,7 @@ const badRequests: ReadonlySet<ErrorCode> = new Set([
 ])
 
 function statusOf(code: ErrorCode, operation: OperationName): ErrorStatus | undefined {
-  // Here it asks for a table at a version, and says itself which one there is not.
+  // The client asks for a table at a version here, and names the missing version itself.
   if (code === 'TableVersionNotFound') return operation === 'describeTable' ? 404 : 400
   return badRequests.has(code) ? 400 : undefined
 }

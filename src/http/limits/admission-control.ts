@@ -1,19 +1,18 @@
 import { CatalogError } from '../../errors.ts'
 import type { Limits } from '../options.ts'
 
-/** Keeps count of what is under way, and refuses what would be too much. */
-export class Gate {
+/** Counts the requests under way, and refuses those that would be too many. */
+export class AdmissionControl {
   readonly limits: Limits
   readonly bodies: ByteBudget
+  readonly #isLate: () => boolean
   #inFlight = 0
   #closing = false
 
-  readonly #late: () => boolean
-
-  /** `late` tells whether the event loop is behind with its work. */
-  constructor(limits: Limits, late: () => boolean = () => false) {
+  /** `isLate` tells whether the event loop is behind with its work. */
+  constructor(limits: Limits, isLate: () => boolean = () => false) {
     this.limits = limits
-    this.#late = late
+    this.#isLate = isLate
     this.bodies = new ByteBudget(limits.bodyBytes)
   }
 
@@ -21,18 +20,18 @@ export class Gate {
     return this.#inFlight
   }
 
-  /** Whether the server finishes what runs and takes nothing new. */
+  /** Whether the server finishes the requests under way and takes no new ones. */
   get closing(): boolean {
     return this.#closing
   }
 
-  /** Lets a request in, or fails with `Throttling`, or `ServiceUnavailable` when closing. */
+  /** Counts a request in. Fails with `Throttling`, or with `ServiceUnavailable` when closing. */
   enter(): void {
     if (this.#closing)
       throw new CatalogError('ServiceUnavailable', 'The server is shutting down. Try again in a moment.')
     if (this.#inFlight >= this.limits.inFlight)
-      throw new TooMuch('The server has as many requests as it takes at once')
-    if (this.#late()) throw new TooMuch('The server is behind with its work')
+      throw new Throttled('The server has as many requests as it takes at once')
+    if (this.#isLate()) throw new Throttled('The server is behind with its work')
     this.#inFlight++
   }
 
@@ -46,7 +45,7 @@ export class Gate {
 }
 
 /** The error that answers 503 "Slow down". */
-export class TooMuch extends CatalogError {
+export class Throttled extends CatalogError {
   /** The seconds after which to try again, where they are known. */
   readonly seconds: number | undefined
 
@@ -56,9 +55,10 @@ export class TooMuch extends CatalogError {
   }
 }
 
-const patience = 30_000
+/** Most milliseconds to wait for room. */
+const mostWait = 30_000
 
-/** Bytes that may be held at once; whoever asks first is served first. */
+/** Bytes that may be held at once. Requests get them in the order in which they ask. */
 class ByteBudget {
   readonly #total: number
   #used = 0
@@ -72,7 +72,7 @@ class ByteBudget {
     return this.#used
   }
 
-  /** Takes so many bytes as soon as there is room; fails with `Throttling` when that takes too long. */
+  /** Takes that many bytes as soon as there is room. Fails with `Throttling` when that takes too long. */
   take(bytes: number): Promise<void> | undefined {
     if (this.#waiting.length === 0 && this.tryTake(bytes)) return undefined
     return new Promise((resolve, reject) => {
@@ -86,13 +86,13 @@ class ByteBudget {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
         this.#serve()
-        reject(new TooMuch('The server holds as much data as it takes at once'))
-      }, patience)
+        reject(new Throttled('The server holds as much data as it takes at once'))
+      }, mostWait)
       this.#waiting.push(waiter)
     })
   }
 
-  /** Takes so many bytes if there is room for them now. */
+  /** Takes that many bytes if there is room now. */
   tryTake(bytes: number): boolean {
     if (this.#used + bytes > this.#total) return false
     this.#used += bytes

@@ -1,7 +1,7 @@
 import type { OpenApiDocument, OpenApiOperation } from './openapi.ts'
 import type { JsonSchema } from './openapi-schemas.ts'
 
-/** The document as a page to read: plain HTML that loads nothing and runs nothing. */
+/** The document as a page of plain HTML, which loads nothing and runs nothing. */
 export function docsPage(document: OpenApiDocument): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) => {
     const [first, ...others] = Object.keys(methods)

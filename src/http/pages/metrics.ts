@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import type { Gate } from '../limits/admission-control.ts'
+import type { AdmissionControl } from '../limits/admission-control.ts'
 
 /** Upper bounds of the duration buckets, in seconds. */
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
@@ -11,16 +11,16 @@ interface Tally {
 }
 
 /**
- * Counts requests by operation and status, and how long they took. Counting costs a few additions; the text is
- * made when somebody asks for it.
+ * Counts requests by operation and status, and measures how long they took. Counting costs a few additions. The
+ * text is made only on request.
  */
 export class Metrics {
   readonly #tallies = new Map<string, Tally>()
-  readonly #gate: Gate
+  readonly #admission: AdmissionControl
   #registry: Promise<Registry> | undefined
 
-  constructor(gate: Gate) {
-    this.#gate = gate
+  constructor(admission: AdmissionControl) {
+    this.#admission = admission
   }
 
   /** Counts one finished request. */
@@ -66,7 +66,7 @@ export class Metrics {
       help: 'Requests under way.',
       registers,
       collect() {
-        this.set(metrics.#gate.inFlight)
+        this.set(metrics.#admission.inFlight)
       },
     })
     new Gauge({
@@ -74,14 +74,14 @@ export class Metrics {
       help: 'Bytes of request bodies held.',
       registers,
       collect() {
-        this.set(metrics.#gate.bodies.used)
+        this.set(metrics.#admission.bodies.used)
       },
     })
     registers[0].registerMetric(this.#durations() as never)
     return registers[0]
   }
 
-  /** A histogram that is made of the tallies, in the shape the registry asks for. */
+  /** A histogram of the tallies, in the shape that the registry needs. */
   #durations() {
     const name = 'tabularium_request_duration_seconds'
     const help = 'How long requests took, by operation.'

@@ -6,9 +6,9 @@ import { stringMap } from '../../model/fields.ts'
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 /**
- * The JSON schemas, by name, of what a schema takes or gives: its own under `name`, and those of its parts that
- * refer to themselves. Checks that JSON schema has no word for are left out: what it describes is a little
- * wider than what is accepted.
+ * The JSON schemas, by name, for the input or the output of a schema: the schema itself under `name`, and its parts
+ * that refer to themselves. JSON Schema cannot express all checks, so the description is a little wider than what
+ * is accepted.
  */
 export function schemasOf(
   schema: GenericSchema,
@@ -16,11 +16,11 @@ export function schemasOf(
   side: 'input' | 'output',
 ): Record<string, JsonSchema> {
   const made = toJsonSchema(schema, {
-    // The input side of a pipe ends at its first transformation, though what is checked before it may be vague.
+    // The input side of a pipe ends at its first transformation, though the checks before that may be vague.
     typeMode: side === 'input' ? 'ignore' : 'output',
     target: 'draft-2020-12',
     errorMode: 'ignore',
-    // All that is made by hand in requests and responses of JSON is the map of strings.
+    // The map of strings is the only schema in JSON requests and responses that is written by hand.
     overrideSchema: ({ valibotSchema }) =>
       valibotSchema === (stringMap.pipe[0] as unknown)
         ? { type: 'object', additionalProperties: { type: 'string' } }
@@ -31,7 +31,7 @@ export function schemasOf(
   return { [name]: own, ...Object.fromEntries(parts.map(([part, made]) => [partName(name, part), made])) }
 }
 
-/** The schema with references to where the parts will be. */
+/** The schema, with references to the places of the parts. */
 function placed(schema: JsonSchema, name: string): JsonSchema {
   const text = JSON.stringify(schema).replace(
     /"#\/\$defs\/(\w+)"/g,
@@ -44,7 +44,7 @@ function partName(name: string, part: string): string {
   return `${name}Part${part}`
 }
 
-/** An object's schema without some of its properties. */
+/** The schema of an object, without some of its properties. */
 export function withoutFields(schema: JsonSchema, fields: readonly string[]): JsonSchema {
   const gone = new Set(fields)
   const {
@@ -58,7 +58,7 @@ export function withoutFields(schema: JsonSchema, fields: readonly string[]): Js
   return {
     ...rest,
     properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !gone.has(name))),
-    // The path says it, so the body need not.
+    // The path has the field, so the body need not repeat it.
     required: required.filter((name) => !gone.has(name) && name !== 'id'),
   }
 }

@@ -31,7 +31,7 @@ export interface OpenApiOperation {
 
 type Content = Readonly<Record<string, { readonly schema: JsonSchema }>>
 
-/** The statuses that any operation may answer besides those of its own errors. */
+/** The statuses that any operation may answer, besides those of its own errors. */
 const shared: readonly ErrorCode[] = [
   'InvalidInput',
   'Unauthenticated',
@@ -41,8 +41,8 @@ const shared: readonly ErrorCode[] = [
 ]
 
 /**
- * The OpenAPI 3.1 description of all operations, made of the table of routes and of the operations' own
- * schemas. `prefix` is where the operations are mounted.
+ * The OpenAPI 3.1 description of all operations, made from the routes and from the schemas of the operations.
+ * `prefix` is the path below which the operations are mounted.
  */
 export async function openApiDocument(prefix = ''): Promise<OpenApiDocument> {
   const { operations } = await import('../../operations/index.ts')

@@ -1,9 +1,9 @@
-/** What the keys of context entries that travel as headers begin with. */
+/** The prefix of the keys of context entries that travel as headers. */
 export const headerPrefix = 'header.'
 
 type Context = Readonly<Record<string, string>>
 
-/** Headers that belong to the connection, the body or the caller's credentials, never to a context. */
+/** Headers of the connection, of the body and with credentials. They never belong to a context. */
 const reserved = new Set([
   'authorization',
   'proxy-authorization',
@@ -33,8 +33,8 @@ const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
- * The headers that a context asks for: its entries whose key begins with `header.`, without that prefix, in
- * small letters. What cannot be a header, and what belongs to the connection or to credentials, is left out.
+ * The headers of a context: its entries whose key begins with `header.`, without that prefix, in small letters.
+ * Entries that cannot be a header, and headers of the connection or with credentials, are left out.
  */
 export function headersOfContext(context: Context | undefined): Record<string, string> {
   const headers: Record<string, string> = {}
@@ -48,7 +48,7 @@ export function headersOfContext(context: Context | undefined): Record<string, s
 }
 
 /**
- * The context entries that headers give: one for each, its key `header.` and the header's name in small
+ * The context entries of headers, one for each header. The key is `header.` and the name of the header in small
  * letters. Headers of the connection, of the body and with credentials are left out.
  */
 export function contextOfHeaders(

@@ -8,9 +8,9 @@ import {
 } from '../../model/identifier.ts'
 
 /**
- * An identifier as one segment of a path: its names joined by the delimiter, the root as the delimiter itself,
- * percent-encoded. The names `.` and `..` alone come out as `%2E` and `%2E%2E`, which servers read rightly but
- * URL parsers take for steps in the path: send such a path as it is.
+ * An identifier as one percent-encoded segment of a path: its names joined by the delimiter, or the delimiter
+ * alone for the root. The names `.` and `..` alone become `%2E` and `%2E%2E`. Servers read these correctly, but
+ * URL parsers treat them as steps in the path, so send such a path as it is.
  */
 export function encodePathId(id: Identifier, delimiter: string = defaultDelimiter): string {
   const encoded = encodeURIComponent(formatIdentifier(id, delimiter))
@@ -18,9 +18,9 @@ export function encodePathId(id: Identifier, delimiter: string = defaultDelimite
 }
 
 /**
- * The identifier that a segment of a path means. `+` stands for a space, as clients send it that encode the
- * segment like a form, unless `plusIsSpace` is false. Fails with `InvalidInput` for a broken percent-encoding
- * and for an identifier with an empty name.
+ * The identifier in a segment of a path. `+` stands for a space, because some clients encode the segment like a
+ * form, unless `plusIsSpace` is false. Fails with `InvalidInput` for a broken percent-encoding and for an
+ * identifier with an empty name.
  */
 export function decodePathId(
   segment: string,
@@ -30,7 +30,7 @@ export function decodePathId(
   return parseIdentifier(decodeSegment(segment, plusIsSpace), delimiter)
 }
 
-/** The text that a segment of a path means. */
+/** The decoded text of a segment of a path. */
 export function decodeSegment(segment: string, plusIsSpace = true): string {
   const spaced = plusIsSpace && segment.includes('+') ? segment.replaceAll('+', ' ') : segment
   if (!spaced.includes('%')) return spaced
@@ -38,13 +38,13 @@ export function decodeSegment(segment: string, plusIsSpace = true): string {
     return decodeURIComponent(spaced)
   } catch (cause) {
     throw invalid(
-      `The path segment ${quote(segment)} is no valid percent-encoding of UTF-8. Encode it once, as encodeURIComponent does.`,
+      `The path segment ${quote(segment)} is not a valid percent-encoding of UTF-8. Encode it once, as encodeURIComponent does.`,
       { cause },
     )
   }
 }
 
-/** The delimiter of a request: `$` when it is absent, 1 to 8 characters otherwise. */
+/** The delimiter of a request: `$` when the request has none. Fails unless it has 1 to 8 characters. */
 export function checkDelimiter(given: string | undefined): string {
   if (given === undefined) return defaultDelimiter
   if (given === '' || [...given].length > 8) throw invalid('delimiter must be 1 to 8 characters long.')

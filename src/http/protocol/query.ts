@@ -1,12 +1,12 @@
 import { invalid } from '../../errors.ts'
 import { quote } from '../../model/identifier.ts'
 
-/** How a value is written in a query string: as it is, as a whole number, `true`/`false`, or a JSON object. */
+/** How a query string writes a value: as it is, as a whole number, as `true` or `false`, or as a JSON object. */
 export type QueryKind = 'text' | 'integer' | 'boolean' | 'map'
 
 type Kinds = Readonly<Record<string, QueryKind>>
 
-/** The pairs of the query string for the fields of a request that travel there; absent and null ones do not. */
+/** The pairs of the query string for the fields of a request. Absent fields and null have no pair. */
 export function encodeQuery(kinds: Kinds, request: Readonly<Record<string, unknown>>): [string, string][] {
   const pairs: [string, string][] = []
   for (const [name, kind] of Object.entries(kinds)) {
@@ -18,9 +18,9 @@ export function encodeQuery(kinds: Kinds, request: Readonly<Record<string, unkno
 }
 
 /**
- * The fields that a query string gives, each as its kind says. A name that `kinds` does not have is passed
- * over; an empty value counts as absent, but for text. Fails with `InvalidInput`, naming the parameter, for a
- * value that is not of its kind and for a parameter that is there twice.
+ * The fields of a query string, each of its kind. Names that `kinds` does not have are ignored. An empty value
+ * counts as absent, unless it is text. Fails with `InvalidInput`, naming the parameter, for a value that is not of
+ * its kind and for a parameter that occurs twice.
  */
 export function decodeQuery(kinds: Kinds, query: URLSearchParams): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
@@ -34,7 +34,7 @@ export function decodeQuery(kinds: Kinds, query: URLSearchParams): Record<string
   return fields
 }
 
-/** A parameter that may be there once. */
+/** The value of a parameter that may occur once. */
 export function single(query: URLSearchParams, name: string): string | undefined {
   const values = query.getAll(name)
   if (values.length > 1) throw twice(name)

@@ -1,6 +1,6 @@
 import { CatalogError, type ErrorCode, errorNumbers } from '../../errors.ts'
 
-/** What an HTTP status is called in an error body. Source: the service document, section 7. */
+/** The type and title of an HTTP status in an error body. Source: the service document, section 7. */
 export const problems = {
   400: { type: '/errors/bad-request', title: 'Malformed request' },
   401: {
@@ -50,17 +50,17 @@ export interface ErrorBody {
   readonly type: string
   readonly title: string
   readonly status: number
-  /** What was wrong, and what to do next. */
+  /** What went wrong, and what to do next. */
   readonly detail: string
   /** The path of the request. */
   readonly instance: string
-  /** The protocol's number of the error. */
+  /** The number of the error in the protocol. */
   readonly code: number
   /** The same as `detail`, for clients of the public protocol. */
   readonly error: string
 }
 
-/** The error body of a code. `status` is given where the code's own does not fit, as for an unknown route. */
+/** The error body of a code. `status` replaces that of the code where it does not fit, as for an unknown route. */
 export function errorBody(
   code: ErrorCode,
   detail: string,
@@ -91,8 +91,8 @@ const codesByStatus: Readonly<Record<number, ErrorCode>> = {
 }
 
 /**
- * The error that an error response means: by its `code`, or by its status when the body has none, as when
- * something between client and server answered. Never fails, whatever the body is.
+ * The error of an error response, by its `code`. A body without a code may come from a proxy; then the status
+ * decides. Never fails, whatever the body is.
  */
 export function errorOfResponse(status: number, body: unknown): CatalogError {
   const { code, error, detail } = (typeof body === 'object' && body !== null ? body : {}) as Record<

@@ -1,7 +1,8 @@
-import type { FastifyInstance } from 'fastify'
+import type { Readable } from 'node:stream'
 import * as v from 'valibot'
 import { CatalogError, invalid } from '../../errors.ts'
-import type { Extend } from '../../http/server.ts'
+import type { Extension } from '../../http/core/core.ts'
+import type { Exchange } from '../../http/core/exchange.ts'
 import { type OperationName, operations } from '../../operations/index.ts'
 import type { Call } from './calls.ts'
 import type { FakeCatalog } from './catalog.ts'
@@ -26,8 +27,9 @@ const clockSchema = v.union(
 /** What the requests of the routes bring. */
 interface Asked {
   readonly body: unknown
-  readonly params: Readonly<Record<string, string>>
-  readonly query: Readonly<Record<string, string | undefined>>
+  /** The segment of `:id`. */
+  readonly id: string | undefined
+  readonly query: URLSearchParams
 }
 
 type Answer = (fake: FakeCatalog, asked: Asked) => unknown
@@ -62,19 +64,19 @@ const routes: Readonly<Record<string, Answer>> = {
     await faults.clear()
     return { faults: [] }
   },
-  'DELETE faults/:id': async ({ faults }, { params }) => {
-    const fault = find(faults.all, params.id)
+  'DELETE faults/:id': async ({ faults }, { id }) => {
+    const fault = find(faults.all, id)
     await fault.remove()
     return describeFault(fault)
   },
-  'POST faults/:id/release': async ({ faults }, { params }) => {
-    const fault = find(faults.all, params.id)
+  'POST faults/:id/release': async ({ faults }, { id }) => {
+    const fault = find(faults.all, id)
     await fault.release()
     return describeFault(fault)
   },
   'GET calls': ({ calls }, { query }) => {
-    const found = calls.of(...namesIn(query.operation))
-    const limit = limitIn(query.limit)
+    const found = calls.of(...namesIn(query.get('operation')))
+    const limit = limitIn(query.get('limit'))
     return { total: found.length, dropped: calls.dropped, calls: found.slice(-limit).map(describeCall) }
   },
   'DELETE calls': ({ calls }) => {
@@ -83,30 +85,45 @@ const routes: Readonly<Record<string, Answer>> = {
   },
 }
 
-/** Adds the routes to the server of a fake. */
-export function controlRoutes(fake: FakeCatalog): Extend {
-  return (app, admit) => {
-    app.register(async (scope: FastifyInstance) => {
-      scope.removeAllContentTypeParsers()
-      scope.addContentTypeParser(
-        '*',
-        { parseAs: 'string', bodyLimit },
-        async (_request: unknown, text: string) => parse(text),
-      )
-      scope.addHook('onRequest', admit)
-      for (const [route, answer] of Object.entries(routes)) {
-        const [method, path] = route.split(' ') as ['GET' | 'POST' | 'DELETE', string]
-        scope.route({
-          method,
-          url: `/_control${path === '' ? '' : `/${path}`}`,
-          handler: async ({ body, params, query }, reply) => {
-            const told = await answer(fake, { body, params, query } as Asked)
-            return reply.type('application/json; charset=utf-8').send(toJson(told))
-          },
-        })
-      }
-    })
+/** The routes for the server of a fake. */
+export function controlRoutes(fake: FakeCatalog): Extension {
+  return (exchange, { authenticate }) => {
+    const found = routeOf(exchange)
+    if (found === undefined) return undefined
+    return (async () => {
+      await authenticate(exchange)
+      const body = parse(await read(exchange.body))
+      const told = await found.answer(fake, {
+        body,
+        id: found.id,
+        query: new URLSearchParams(exchange.query),
+      })
+      return { status: 200, type: 'application/json; charset=utf-8', body: toJson(told) }
+    })()
   }
+}
+
+const below = /^\/_control(?:\/(.*?))?\/?$/
+
+function routeOf({ method, path }: Exchange): { answer: Answer; id: string | undefined } | undefined {
+  const [matches, given = ''] = below.exec(path) ?? []
+  if (matches === undefined) return undefined
+  const [first, id, ...rest] = given.split('/')
+  const route = id === undefined ? first : [first, ':id', ...rest].join('/')
+  const name = `${method === 'HEAD' ? 'GET' : method} ${route}`
+  return Object.hasOwn(routes, name) ? { answer: routes[name]!, id } : undefined
+}
+
+async function read(stream: Readable): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  // Ending the stream would close the connection, which must carry the answer.
+  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+    size += chunk.length
+    if (size > bodyLimit) throw invalid(`The body is larger than ${bodyLimit} bytes, the most here.`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
 }
 
 function parse(text: string): unknown {
@@ -160,8 +177,8 @@ function find(all: readonly FaultHandle[], id: string | undefined): FaultHandle 
   throw invalid(`There is no fault ${JSON.stringify(id)}. GET /_control/faults lists those in force.`)
 }
 
-function namesIn(text: string | undefined): OperationName[] {
-  if (text === undefined || text === '') return []
+function namesIn(text: string | null): OperationName[] {
+  if (text === null || text === '') return []
   const names = text.split(',')
   const unknown = names.find((name) => !Object.hasOwn(operations, name))
   if (unknown !== undefined)
@@ -169,8 +186,8 @@ function namesIn(text: string | undefined): OperationName[] {
   return names as OperationName[]
 }
 
-function limitIn(text = '100'): number {
-  const limit = Number(text)
+function limitIn(text: string | null): number {
+  const limit = Number(text ?? '100')
   if (Number.isSafeInteger(limit) && limit >= 1 && limit <= mostCalls) return limit
   throw invalid(`limit must be a whole number from 1 to ${mostCalls.toLocaleString('en')}.`)
 }

@@ -1,0 +1,74 @@
+import type { PluginOptions } from '../options.ts'
+import { type Page, pagesOf } from '../pages/pages.ts'
+import { decodeSegment } from '../protocol/path-id.ts'
+import type { Answer, StreamableAnswer } from './answer.ts'
+import { type HttpContext, openContext, type Surroundings } from './context.ts'
+import type { Exchange } from './exchange.ts'
+import { failure, headersOf, type Responder, responder } from './responder.ts'
+import { unknownRoute } from './routing.ts'
+
+/** Turns requests into answers. It does not know what carries them. */
+export interface HttpCore {
+  /** Answers any request. It never fails: an error is an answer too. */
+  readonly respond: Responder
+  /** Answers a request for an operation, for adapters that have routes of their own. It never fails. */
+  readonly operation: Responder
+  /** What is served besides operations, by path. */
+  readonly pages: ReadonlyMap<string, Page>
+  /** The answer to an error. */
+  failure(exchange: Exchange, error: unknown): Answer
+  /** All headers of an answer, but for its length. */
+  headersOf(answer: StreamableAnswer, exchange: Exchange): Record<string, string>
+  /** Refuses new requests. Those under way go on. */
+  stop(): void
+  /** Ends the watch of the event loop. Call it when no request is under way any more. */
+  close(): void
+}
+
+/** Answers requests that are not for the catalog. Returns undefined for a path that it does not know. */
+export type Extension = (
+  exchange: Exchange,
+  context: Pick<HttpContext, 'authenticate'>,
+) => Promise<StreamableAnswer> | undefined
+
+const operationPath = /^\/\/?v1\//
+
+/** Checks the options and makes a core. */
+export async function openHttpCore(
+  options: PluginOptions,
+  surroundings: Surroundings,
+  extension?: Extension,
+): Promise<HttpCore> {
+  const context = await openContext(options, surroundings)
+  const { admission } = context
+  const operation = responder(context)
+  const pages = pagesOf(context)
+
+  async function respondBeside(exchange: Exchange): Promise<StreamableAnswer> {
+    try {
+      const extended = extension?.(exchange, context)
+      if (extended) return await extended
+      const { method, path } = exchange
+      const page = pages.get(withoutLastSlash(decodeSegment(path, false)))
+      if (page && (method === 'GET' || method === 'HEAD')) return await page(exchange)
+      return failure(context, exchange, unknownRoute(method, path), 404)
+    } catch (error) {
+      return failure(context, exchange, error)
+    }
+  }
+
+  return {
+    respond: (exchange) =>
+      operationPath.test(exchange.path) ? operation(exchange) : respondBeside(exchange),
+    operation,
+    pages,
+    failure: (exchange, error) => failure(context, exchange, error),
+    headersOf: (answer, exchange) => headersOf(answer, exchange, admission.closing),
+    stop: () => admission.close(),
+    close: context.close,
+  }
+}
+
+function withoutLastSlash(path: string): string {
+  return path.endsWith('/') ? path.slice(0, -1) : path
+}
