@@ -7,14 +7,14 @@ import { eventLoopWatch, type RateLimit, rateLimit } from '../limits/pressure.ts
 import { limitsOf, type PluginOptions } from '../options.ts'
 import { Metrics } from '../pages/metrics.ts'
 import type { Exchange } from './exchange.ts'
-import { KeptAnswers } from './response-cache.ts'
+import { ResponseCache } from './response-cache.ts'
 
 /** What all parts of one mounted catalog share. */
 export interface Serving {
   readonly options: PluginOptions
   readonly gate: Gate
   readonly metrics: Metrics
-  readonly kept: KeptAnswers
+  readonly cache: ResponseCache
   /** Lets a request in, or fails with 401 or 403. */
   readonly admit: (exchange: Exchange) => Principal | undefined | Promise<Principal | undefined>
   readonly rateLimit: RateLimit | undefined
@@ -38,7 +38,7 @@ export async function openServing(fastify: FastifyInstance, options: PluginOptio
     options,
     gate,
     metrics: new Metrics(gate),
-    kept: new KeptAnswers(limits.answerBytes),
+    cache: new ResponseCache(catalog, limits.answerBytes),
     admit: admission(auth === false ? undefined : await authenticator(auth)),
     rateLimit: options.rateLimit && (await rateLimit(fastify, options.rateLimit)),
     log: fastify.log,

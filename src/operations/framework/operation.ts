@@ -1,7 +1,6 @@
 import type * as v from 'valibot'
 import type { Core } from '../../catalog/core.ts'
 import type { ErrorCode } from '../../errors.ts'
-import type { Keeper, keeping } from './run-cached.ts'
 
 /** What every operation takes besides its request. */
 export interface OperationOptions {
@@ -9,8 +8,6 @@ export interface OperationOptions {
   readonly signal?: AbortSignal | undefined
   /** Called now and then while rows are read or written. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
-  /** For those who carry operations elsewhere: keeps answers that may be given again. */
-  readonly [keeping]?: Keeper | undefined
 }
 
 export interface Progress {
