@@ -18,8 +18,9 @@ import {
   version,
 } from '../model/fields.ts'
 import { formatIdentifier, type Identifier } from '../model/identifier.ts'
+import { changeRows, createRows } from '../rows/change.ts'
 import { rowsInput, schemaInput, toRows } from '../rows/input.ts'
-import { changeRows, versionOf, whileThere } from '../rows/rows.ts'
+import { versionOf, whileThere } from '../rows/rows.ts'
 import type { TableRecord } from '../store/records.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { Overtaken } from '../transactions/retry.ts'
@@ -104,14 +105,17 @@ async function createDeclared(
   options: OperationOptions,
 ) {
   const create = () =>
-    changeRows(core, options, { operation: 'CreateTable', id, branch: '' }, async ({ engine, place }) => {
-      const rows = await toRows(core, data, schema)
-      return async () => async (current, work) => {
+    changeRows(core, options, {
+      operation: 'CreateTable',
+      id,
+      branch: '',
+      check: () => toRows(core, data, schema),
+      prepare: (_, __, rows) => rows,
+      apply: (found, rows, current, work) => {
         // Declared when the work began, created by somebody else since.
         if (current !== undefined) throw new Overtaken(id)
-        const snapshot = await engine.create(place.prefix, rows, work)
-        return { snapshot, affected: snapshot.rows }
-      }
+        return createRows(found, rows, work)
+      },
     })
   const { version, transaction_id } = await whileThere(core, id, declared, create, isDeclared)
   const { record } = declared

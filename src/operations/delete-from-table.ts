@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { branch, changeFields, requestFields, tableIdentifier, text, version } from '../model/fields.ts'
-import { applying, changeRows } from '../rows/rows.ts'
+import { applyToRows, changeRows } from '../rows/change.ts'
 import { operation } from './framework/operation.ts'
 
 /**
@@ -19,14 +19,13 @@ export const deleteFromTable = operation({
   errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
   changes: true,
   run: async (core, { id, predicate, branch }, options) => {
-    const { affected, version, transaction_id } = await changeRows(
-      core,
-      options,
-      { operation: 'DeleteFromTable', id, branch },
-      async ({ engine }) =>
-        async () =>
-          applying(id, engine.deleteRows(predicate)),
-    )
+    const { affected, version, transaction_id } = await changeRows(core, options, {
+      operation: 'DeleteFromTable',
+      id,
+      branch,
+      prepare: ({ engine }) => engine.deleteRows(predicate),
+      apply: applyToRows,
+    })
     core.background?.changed({ id, branch }, version)
     return { version, num_deleted_rows: affected, transaction_id }
   },

@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { findVersion } from '../lookup/versions.ts'
 import { branch, changeFields, requestFields, tableIdentifier, version } from '../model/fields.ts'
-import { applying, changeRows, openVersion } from '../rows/rows.ts'
+import { applyToRows, changeRows } from '../rows/change.ts'
+import { openVersion } from '../rows/rows.ts'
 import { Overtaken } from '../transactions/retry.ts'
 import { operation } from './framework/operation.ts'
 
@@ -21,20 +22,17 @@ export const restoreTable = operation({
   changes: true,
   run: async (core, { id, version, branch }, options) => {
     const old = await openVersion(core, id, branch, version)
-    const { transaction_id } = await changeRows(
-      core,
-      options,
-      {
-        operation: 'RestoreTable',
-        id,
-        branch,
-        require: (reader, table) => findVersion(reader, id, table, branch, version),
-      },
-      async ({ engine, table }) => {
+    const { transaction_id } = await changeRows(core, options, {
+      operation: 'RestoreTable',
+      id,
+      branch,
+      require: (reader, table) => findVersion(reader, id, table, branch, version),
+      check: ({ table }) => {
         if (table.id !== old.table.id) throw new Overtaken(id)
-        return async () => applying(id, engine.restoreTo(old.snapshot))
       },
-    )
+      prepare: ({ engine }) => engine.restoreTo(old.snapshot),
+      apply: applyToRows,
+    })
     return { transaction_id }
   },
 })

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { branch, changeFields, requestFields, stringMap, tableIdentifier } from '../model/fields.ts'
-import { applying, changeRows } from '../rows/rows.ts'
+import { applyToRows, changeRows } from '../rows/change.ts'
 import { operation } from './framework/operation.ts'
 
 /**
@@ -19,14 +19,13 @@ export const updateTableSchemaMetadata = operation({
   errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
   changes: true,
   run: async (core, { id, branch, metadata }, options) => {
-    const { snapshot, transaction_id } = await changeRows(
-      core,
-      options,
-      { operation: 'UpdateTableSchemaMetadata', id, branch },
-      async ({ engine }) =>
-        async () =>
-          applying(id, engine.replaceSchemaMetadata(metadata)),
-    )
+    const { snapshot, transaction_id } = await changeRows(core, options, {
+      operation: 'UpdateTableSchemaMetadata',
+      id,
+      branch,
+      prepare: ({ engine }) => engine.replaceSchemaMetadata(metadata),
+      apply: applyToRows,
+    })
     return { metadata: Object.fromEntries(snapshot.metadata), transaction_id }
   },
 })
