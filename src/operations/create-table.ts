@@ -25,6 +25,7 @@ import type { TableRecord } from '../store/records.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { Overtaken } from '../transactions/retry.ts'
 import { type OperationOptions, operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 const request = v.object({
   ...requestFields,
@@ -67,6 +68,22 @@ export const createTable = operation({
     'ConcurrentModification',
   ],
   changes: true,
+  route: post('/v1/table/{id}/create', {
+    body: 'arrow',
+    query: { mode: 'text', properties: 'map', storage_options: 'map' },
+    rows: true,
+  }),
+  command: {
+    group: 'Tables',
+    aliases: ['create'],
+    begins: true,
+    options: { storage_options: 'pairs' },
+    examples: [
+      './catalog prod.flights --data flights.arrow',
+      './catalog prod.flights --data flights.csv --mode Overwrite',
+      `./catalog scores --data '[{"name":"Ada","score":9.5}]'`,
+    ],
+  },
   run: createAsAsked,
 })
 

@@ -4,6 +4,7 @@ import { changeRows, createRows, type TableToChange } from '../rows/change.ts'
 import { type Rows, rowsInput, schemaInput, toRows } from '../rows/input.ts'
 import type { Change, Snapshot, WorkOptions } from '../table/index.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /**
  * Inserts rows into a table and answers with the version that has them. `data` is an Arrow IPC stream or
@@ -35,6 +36,20 @@ export const insertIntoTable = operation({
     'ConcurrentModification',
   ],
   changes: true,
+  route: post('/v1/table/{id}/insert', {
+    body: 'arrow',
+    query: { branch: 'text', mode: 'text' },
+    rows: true,
+  }),
+  command: {
+    group: 'Rows',
+    aliases: ['insert'],
+    examples: [
+      './catalog prod.flights --data more.arrow',
+      `./catalog scores --data '[{"name":"Grace","score":9.9}]'`,
+      './catalog prod.flights --data - < rows.jsonl',
+    ],
+  },
   run: async (core, { id, branch, mode, data, schema }, options) => {
     const { affected, version, transaction_id } = await changeRows(core, options, {
       operation: 'InsertIntoTable',

@@ -5,6 +5,7 @@ import { applyToRows, changeRows } from '../rows/change.ts'
 import { openVersion } from '../rows/rows.ts'
 import { Overtaken } from '../transactions/retry.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /** Makes a table what it was at an earlier version, as a new version; all versions between stay. */
 export const restoreTable = operation({
@@ -20,6 +21,13 @@ export const restoreTable = operation({
     'ConcurrentModification',
   ],
   changes: true,
+  route: post('/v1/table/{id}/restore', { rows: true }),
+  command: {
+    group: 'Versions, tags and branches',
+    aliases: ['revert'],
+    positional: ['version'],
+    examples: ['./catalog prod.flights 3'],
+  },
   run: async (core, { id, version, branch }, options) => {
     const old = await openVersion(core, id, branch, version)
     const { transaction_id } = await changeRows(core, options, {

@@ -1,8 +1,6 @@
 import { invalid } from '../../errors.ts'
 import { quote } from '../../model/identifier.ts'
-
-/** How a value is written in a query string: as it is, as a whole number, `true`/`false`, or a JSON object. */
-export type QueryKind = 'text' | 'integer' | 'boolean' | 'map'
+import type { QueryKind } from '../../operations/framework/route.ts'
 
 type Kinds = Readonly<Record<string, QueryKind>>
 
