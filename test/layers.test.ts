@@ -128,7 +128,7 @@ const layers: Readonly<Record<string, Layer>> = {
     knows: ['core', 'framework', 'rows', 'content', 'vacuum', 'maintenance'],
   },
   // What server and client have in common.
-  protocol: { files: /^http\/protocol\//, uses: ['model', 'errors'], knows: ['operations'] },
+  protocol: { files: /^http\/protocol\//, uses: ['operations', 'model', 'errors'], knows: ['framework'] },
   // The one part of the server that knows Fastify, which only those need who mount a catalog in it.
   httpPlugin: {
     files: /^http\/plugin\.ts$/,
@@ -295,8 +295,8 @@ describe('layers', () => {
     ['client/a.ts', "import { serve } from '../http/serve.ts'", 'client may not know http'],
     [
       'http/protocol/wire.ts',
-      "import { operations } from '../../operations/index.ts'",
-      'types of operations only',
+      "import { post } from '../../operations/framework/route.ts'",
+      'types of framework only',
     ],
     [
       'operations/a.ts',

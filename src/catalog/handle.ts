@@ -15,6 +15,9 @@ export type OperationMethods = {
   ) => ReturnType<(typeof operations)[Name]>
 }
 
+/** The member by which a handle offers the state of its store to those who cache answers. */
+export const storeState = Symbol('storeState')
+
 /** An open catalog, wherever it is. */
 export interface Catalog extends OperationMethods, Invocable, AsyncDisposable {
   /**
@@ -22,6 +25,12 @@ export interface Catalog extends OperationMethods, Invocable, AsyncDisposable {
    * `await using` calls it at the end of its block.
    */
   close(): Promise<void>
+  /**
+   * The state that the answers of `method` follow from, as `state` of a store tells it. Undefined when the answers
+   * may follow from more: a hook decides, `method` replaces the handle's own one, the store cannot tell its state, or
+   * the handle is closed. Which requests have such answers is told by `isFromStore` of an operation's definition.
+   */
+  readonly [storeState]?: (method: unknown) => number | string | undefined
 }
 
 /** What a handle is made of: how to run an operation, and how to let go. */
@@ -34,6 +43,8 @@ export interface Backing {
   ): Promise<unknown>
   /** It calls `done` itself when an operation is answered: for those who listen to the answers anyway. */
   readonly callsDone?: boolean
+  /** The state of the store, where nothing but the store decides what operations answer. */
+  readonly storeState?: () => number | string | undefined
   close(): Promise<void>
 }
 
@@ -45,7 +56,7 @@ export function createHandle(backing: Backing): Catalog {
   const done = () => {
     if (--running === 0) idle()
   }
-  const own: Invocable & AsyncDisposable & { close(): Promise<void> } = {
+  const own: Pick<Catalog, typeof invoke | typeof storeState | 'close' | typeof Symbol.asyncDispose> = {
     // No async function: each one between the caller and the operation is another wait, a twentieth of the
     // time of the shortest operation.
     [invoke](operation, request, options) {
@@ -54,6 +65,9 @@ export function createHandle(backing: Backing): Catalog {
       const result = backing.run(operation, request, options, done)
       if (!backing.callsDone) result.then(done, done)
       return result
+    },
+    [storeState](method) {
+      return closing || handleOf.get(method as Method) !== handle ? undefined : backing.storeState?.()
     },
     close() {
       closing ??= whenIdle().then(() => backing.close())
@@ -70,6 +84,11 @@ export function createHandle(backing: Backing): Catalog {
   return handle
 }
 
+type Method = (request: unknown, options?: OperationOptions) => Promise<unknown>
+
+/** The handles that methods were made for, by which a method that replaced one is told from it. */
+const handleOf = new WeakMap<Method, Invocable>()
+
 /**
  * What all handles inherit. A method is bound to its handle when it is first asked for, so that it may be
  * passed around alone, and yet a fork costs nothing for the many that nobody asks for. Like any method, it may
@@ -78,15 +97,15 @@ export function createHandle(backing: Backing): Catalog {
 const methods: object = Object.defineProperties(
   {},
   Object.fromEntries(
-    Object.entries(operations).map(([name, operation]) => [name, methodOf(name, operation)]),
+    Object.entries(operations).map(([name, { definition }]) => [
+      name,
+      methodOf(name, definition as unknown as AnyOperation),
+    ]),
   ),
 )
 
 /** The method an operation is on a handle: made when it is first asked for, and then the handle's own. */
-function methodOf(
-  name: string,
-  operation: (handle: Invocable, request: never, options?: OperationOptions) => unknown,
-): PropertyDescriptor {
+function methodOf(name: string, definition: AnyOperation): PropertyDescriptor {
   const keep = (handle: Invocable, value: unknown) => {
     Object.defineProperty(handle, name, { value, enumerable: true, writable: true, configurable: true })
     return value
@@ -94,7 +113,9 @@ function methodOf(
   return {
     enumerable: true,
     get(this: Invocable) {
-      return keep(this, (request: never, options?: OperationOptions) => operation(this, request, options))
+      const method: Method = (request, options = {}) => this[invoke](definition, request, options)
+      handleOf.set(method, this)
+      return keep(this, method)
     },
     set(this: Invocable, value: unknown) {
       keep(this, value)

@@ -12,7 +12,7 @@ import type { ImportOptions, ImportReport } from '../maintenance/plain-files/imp
 import { type VacuumOptions, type VacuumReport, vacuum } from '../maintenance/vacuum.ts'
 import type { VerifyOptions, VerifyReport } from '../maintenance/verify/report.ts'
 import { requireKnown } from '../model/options.ts'
-import { runKeeping } from '../operations/framework/run-cached.ts'
+import { runOperation } from '../operations/framework/run.ts'
 import type { MemoryStore, MemorySnapshot as StoreSnapshot } from '../store/memory/index.ts'
 import type { CatalogRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
@@ -247,16 +247,13 @@ async function furtherRoots({ locationRoots = [] }: CatalogOptions): Promise<Con
   )
 }
 
-/** The handle of an open catalog. `run` stands between it and the operations, where something has to. */
-export function localHandle(
-  core: Core,
-  { run, callsDone }: Pick<Backing, 'run' | 'callsDone'> = {
-    run: (operation, request, options) => runKeeping(core, operation, request, options),
-  },
-): LocalCatalog {
+/**
+ * The handle of an open catalog. `running` stands between the handle and the operations, where something has to; such
+ * a handle offers no state of its store.
+ */
+export function localHandle(core: Core, running: Omit<Backing, 'close'> = runningOn(core)): LocalCatalog {
   const handle = createHandle({
-    run,
-    callsDone: callsDone ?? false,
+    ...running,
     close: async () => {
       await core.background?.stop()
       await core.closeEngines()
@@ -274,4 +271,13 @@ export function localHandle(
     importFrom: async (folder: string, options?: ImportOptions) =>
       (await import('../maintenance/plain-files/import.ts')).importFrom(core, folder, options),
   })
+}
+
+function runningOn(core: Core): Omit<Backing, 'close'> {
+  const { store, settings } = core
+  return {
+    run: (operation, request, options) => runOperation(core, operation, request, options),
+    // A hook decides each time anew, so no answer may be given again.
+    ...(settings.authorize === undefined && { storeState: () => store.state?.() }),
+  }
 }

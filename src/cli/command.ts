@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander'
-import { type CommandNotes, commandNotes, fieldNotes } from './commands.ts'
 import { type Field, fieldsOf } from './fields.ts'
 import type { Io } from './io.ts'
 import { optionsOf } from './options.ts'
@@ -10,41 +9,41 @@ import { joinedBy, typedOf } from './typed.ts'
 
 /** The command of an operation: arguments and options follow from its request, the rest from the notes. */
 export function operationCommand(operation: AnyOperation, io: Io, signal: AbortSignal): Command {
-  const notes: CommandNotes = commandNotes[operation.name] ?? { group: 'Not supported:' }
+  const notes = operation.command
   const fields = fieldsOf(operation).filter(({ name }) => name !== 'delimiter')
   const command = new Command(kebab(operation.name))
     .summary(operation.summary)
     .description(operation.summary)
-    .aliases(notes.aliases ?? [])
-    .helpGroup(notes.group)
+    .aliases(notes?.aliases ?? [])
+    .helpGroup(`${notes?.group ?? 'Not supported'}:`)
     .argument('<location>', 'directory of a catalog, or the URL of a server')
   const id = fields.find(({ name }) => name === 'id')
-  const positional = [...(id ? ['id'] : []), ...(notes.positional ?? [])]
-  for (const name of positional) command.argument(...argumentOf(name, notes))
+  const positional = [...(id ? ['id'] : []), ...(notes?.positional ?? [])]
+  for (const name of positional) command.argument(...argumentOf(name, fields, operation))
   const attributes = addFieldOptions(command, fields)
   addSharedOptions(command, operation)
   if (isUnsupported(operation)) command.allowUnknownOption().allowExcessArguments()
-  if (notes.examples) command.addHelpText('after', examplesText(notes, operation))
+  if (notes?.examples) command.addHelpText('after', examplesText(operation))
   return command.action(async (location: string, ...rest: unknown[]) => {
     const options = command.opts<Shared & Record<string, unknown>>()
-    const typed = typedOf(fields, attributes, options, positional, rest, notes, options.delimiter)
+    const typed = typedOf(operation, fields, attributes, options, positional, rest, options.delimiter)
     const request = await readRequest(fields, typed, options.delimiter, io)
     const asked = joinedBy(operation, request, options.delimiter)
     await perform(
-      { operation, location, request: asked, options, mayBegin: notes.begins ?? false },
+      { operation, location, request: asked, options, mayBegin: notes?.begins ?? false },
       io,
       signal,
     )
   })
 }
 
-function argumentOf(name: string, notes: CommandNotes): [string, string] {
-  if (name !== 'id') return [`[${kebab(name)}]`, fieldNotes[name] ?? '']
-  const what = notes.id ?? 'table'
+function argumentOf(name: string, fields: readonly Field[], { command }: AnyOperation): [string, string] {
+  if (name !== 'id') return [`[${kebab(name)}]`, fields.find((field) => field.name === name)?.note ?? '']
+  const what = command?.id ?? 'table'
   if (what === 'transaction') return ['<transaction>', 'its id']
   if (what === 'table') return ['<table>', 'such as prod.flights']
   return [
-    notes.rootByDefault ? '[namespace]' : '<namespace>',
+    command?.rootByDefault ? '[namespace]' : '<namespace>',
     'such as prod.eu; the delimiter alone is the root',
   ]
 }
@@ -78,7 +77,8 @@ function addSharedOptions(command: Command, operation: AnyOperation): void {
   command.setOptionValueWithSource('json', undefined, 'default')
 }
 
-function examplesText({ examples = [], aliases }: CommandNotes, { name }: AnyOperation): string {
-  const command = aliases?.[0] ?? kebab(name)
-  return `\nExamples:\n${examples.map((example) => `  $ tabularium ${command} ${example}\n`).join('')}`
+function examplesText({ name, command }: AnyOperation): string {
+  const typed = command?.aliases?.[0] ?? kebab(name)
+  const lines = command?.examples?.map((example) => `  $ tabularium ${typed} ${example}\n`) ?? []
+  return `\nExamples:\n${lines.join('')}`
 }

@@ -1,3 +1,4 @@
+import { fieldNotes } from './field-notes.ts'
 import type { AnyOperation } from './record.ts'
 
 /** How a field of a request is written on the command line. */
@@ -7,6 +8,8 @@ export interface Field {
   readonly name: string
   readonly kind: FieldKind
   readonly required: boolean
+  /** What it is for, where its name does not say so. */
+  readonly note: string | undefined
   /** What the schema says a value must be, such as "must be Create or Overwrite". */
   readonly hint: string | undefined
 }
@@ -31,6 +34,7 @@ export function fieldsOf(operation: AnyOperation): Field[] {
       name,
       kind: kindOf(name, inner),
       required: !lenient.has(shape.type),
+      note: operation.command?.options?.[name] ?? fieldNotes[name],
       hint: typeof inner.message === 'string' ? inner.message : undefined,
     }
   })

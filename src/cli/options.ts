@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander'
-import { fieldNotes, hiddenFields, onByDefault, otherNames } from './commands.ts'
+import { hiddenFields, onByDefault, otherNames } from './field-notes.ts'
 import type { Field, FieldKind } from './fields.ts'
 import { kebab } from './record.ts'
 
@@ -35,8 +35,8 @@ function valueOption({ name, kind }: Field, long: string, help: string, placehol
   return option
 }
 
-function helpOf({ name, kind, required, hint }: Field): string {
-  const note = fieldNotes[name] ?? hint?.replace(/^must be /, '') ?? ''
+function helpOf({ kind, required, note: given, hint }: Field): string {
+  const note = given ?? hint?.replace(/^must be /, '') ?? ''
   const how =
     kind === 'map' ? ' (repeat it, or give a JSON object)' : kind === 'json' ? ' (@FILE reads a file)' : ''
   return `${note}${how}${required ? '; required' : ''}`

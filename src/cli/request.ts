@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { parseIdentifier } from '../index.ts'
-import { otherNames } from './commands.ts'
+import { otherNames } from './field-notes.ts'
 import type { Field } from './fields.ts'
 import type { Io } from './io.ts'
 import { kebab } from './record.ts'

@@ -1,37 +1,33 @@
-import type { Catalog, OperationName } from '../index.ts'
+import type { AnyOperation } from './record.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
 /** A response as rows to be printed, or as one thing with its members. */
 export type Shaped = { readonly rows: readonly Row[] } | { readonly one: Row }
 
-type Answer<Name extends OperationName> = Awaited<ReturnType<Catalog[Name]>>
-
-type Shapes = { readonly [Name in OperationName]?: (answer: Answer<Name>) => readonly Row[] }
-
-const listed = ({ tables }: Answer<'listTables'>) => tables.map((table) => ({ table }))
-
-const lists: Shapes = {
-  listNamespaces: ({ namespaces }) => namespaces.map((namespace) => ({ namespace })),
-  listTables: listed,
-  listAllTables: listed,
-  listTableVersions: ({ versions }) => versions,
-  listTableTags: ({ tags }) => Object.entries(tags).map(([tag, contents]) => ({ tag, ...contents })),
-  listTableBranches: ({ branches }) =>
-    Object.entries(branches).map(([branch, contents]) => ({ branch, ...contents })),
-}
-
 /** Whether an operation answers with a page of a listing. */
-export function isListing(operation: string): operation is keyof typeof lists & OperationName {
-  return Object.hasOwn(lists, operation)
+export function isListing({ command }: AnyOperation): boolean {
+  return command?.lists !== undefined
 }
 
 /** What of a response is printed: the rows of a listing; else all but its context. */
-export function shape(operation: string, answer: Row): Shaped {
-  if (isListing(operation)) {
-    const rowsOf = lists[operation] as (answer: Row) => readonly Row[]
-    return { rows: rowsOf(answer) }
+export function shape({ command }: AnyOperation, answer: Row): Shaped {
+  if (command?.lists) {
+    const { field, item } = command.lists
+    return { rows: rowsOf(answer[field] as Listed, item) }
   }
   const { context, ...one } = answer
   return { one }
+}
+
+/** What a listing holds: names, objects, or objects by name. */
+type Listed = readonly (string | Row)[] | Readonly<Record<string, Row>>
+
+function rowsOf(listed: Listed, item: string): readonly Row[] {
+  if (Array.isArray(listed))
+    return listed.map((entry: string | Row) => (typeof entry === 'string' ? { [item]: entry } : entry))
+  return Object.entries(listed as Readonly<Record<string, Row>>).map(([name, contents]) => ({
+    [item]: name,
+    ...contents,
+  }))
 }

@@ -1,4 +1,3 @@
-import type { CommandNotes } from './commands.ts'
 import type { Field } from './fields.ts'
 import { toNumber } from './options.ts'
 import type { AnyOperation } from './record.ts'
@@ -6,12 +5,12 @@ import { readIdentifier, type Typed } from './request.ts'
 
 /** What was typed for each field, by option or by place. */
 export function typedOf(
+  { command }: AnyOperation,
   fields: readonly Field[],
   attributes: ReadonlyMap<string, string>,
   options: Readonly<Record<string, unknown>>,
   positional: readonly string[],
   rest: readonly unknown[],
-  notes: CommandNotes,
   delimiter: string,
 ): Typed {
   const typed: Record<string, unknown> = {}
@@ -21,17 +20,24 @@ export function typedOf(
   }
   for (const [place, name] of positional.entries()) {
     const text = rest[place] as string | undefined
-    if (text !== undefined) Object.assign(typed, placed(fields, name, text, delimiter))
+    if (text !== undefined) Object.assign(typed, placed(command, fields, name, text, delimiter))
   }
-  if (notes.rootByDefault) typed.id ??= delimiter
+  if (command?.rootByDefault) typed.id ??= delimiter
   return typed
 }
 
-function placed(fields: readonly Field[], name: string, text: string, delimiter: string): Typed {
-  if (name === 'new_table_name') {
+function placed(
+  command: AnyOperation['command'],
+  fields: readonly Field[],
+  name: string,
+  text: string,
+  delimiter: string,
+): Typed {
+  const namespaceField = command?.namespaceFields?.[name]
+  if (namespaceField !== undefined) {
     const names = readIdentifier(text, delimiter)
     if (names.length < 2) return { [name]: text }
-    return { [name]: names.at(-1), new_namespace_id: names.slice(0, -1).join(delimiter) }
+    return { [name]: names.at(-1), [namespaceField]: names.slice(0, -1).join(delimiter) }
   }
   const { kind } = fields.find((field) => field.name === name)!
   return { [name]: kind === 'number' ? toNumber(text) : text }

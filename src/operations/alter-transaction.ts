@@ -12,6 +12,7 @@ import {
 } from '../transactions/transaction-record.ts'
 import { transactionIdentifier, transactionResponse } from './describe-transaction.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 const action = v.pipe(
   v.object({
@@ -50,6 +51,15 @@ export const alterTransaction = operation({
   response: transactionResponse,
   errors: ['TransactionNotFound', 'ConcurrentModification'],
   changes: true,
+  route: post('/v1/transaction/{id}/alter'),
+  command: {
+    group: 'Transactions and batches',
+    id: 'transaction',
+    options: { actions: 'what to change' },
+    examples: [
+      `./catalog 01JDZ6Y4M8Q3V0S1T2R3N4P5K6 --actions '[{"setStatusAction":{"status":"Canceled"}}]'`,
+    ],
+  },
   run: async (core, { id, actions }) => {
     const now = core.now()
     const { found, altered } = await core.store.write((writer) => {

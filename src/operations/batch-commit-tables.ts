@@ -5,46 +5,42 @@ import { commitDeregistering, type Deregister } from '../locations/registration.
 import { rememberingNamespaces } from '../lookup/namespace-cache.ts'
 import { changeFields, limits, requestFields } from '../model/fields.ts'
 import type { Change } from '../transactions/commit.ts'
-import {
-  deleteVersions,
-  deleteVersionsRequest,
-  deleteVersionsResponse,
-} from './batch-delete-table-versions.ts'
-import {
-  createTableVersionRequest,
-  createTableVersionResponse,
-  createVersion,
-} from './create-table-version.ts'
+import { batchDeleteTableVersions, deleteVersions } from './batch-delete-table-versions.ts'
+import { createTableVersion, createVersion } from './create-table-version.ts'
 import {
   type Declaration,
   type DeclaredTable,
   declare,
-  declareTableRequest,
-  declareTableResponse,
+  declareTable,
   prepareDeclaration,
 } from './declare-table.ts'
-import { deregister, deregisterTableRequest, deregisterTableResponse } from './deregister-table.ts'
+import { deregister, deregisterTable } from './deregister-table.ts'
 import { doEach } from './framework/batch.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
+import { objectsIn, subject } from './framework/subjects.ts'
 
-const members = [
-  'declare_table',
-  'create_table_version',
-  'delete_table_versions',
-  'deregister_table',
-] as const
+/** The members that an operation of a batch may have, each an operation that may also be asked for alone. */
+const members = {
+  declare_table: declareTable,
+  create_table_version: createTableVersion,
+  delete_table_versions: batchDeleteTableVersions,
+  deregister_table: deregisterTable,
+}
+
+const memberNames = Object.keys(members) as (keyof typeof members)[]
 
 const tableOperation = v.pipe(
   v.looseObject(
     {
-      declare_table: v.nullish(declareTableRequest),
-      create_table_version: v.nullish(createTableVersionRequest),
-      delete_table_versions: v.nullish(deleteVersionsRequest),
-      deregister_table: v.nullish(deregisterTableRequest),
+      declare_table: v.nullish(members.declare_table.definition.request),
+      create_table_version: v.nullish(members.create_table_version.definition.request),
+      delete_table_versions: v.nullish(members.delete_table_versions.definition.request),
+      deregister_table: v.nullish(members.deregister_table.definition.request),
     },
-    `must be an object with exactly one of ${members.join(', ')}`,
+    `must be an object with exactly one of ${memberNames.join(', ')}`,
   ),
-  v.check((given) => hasOneMember(given), `must have exactly one of ${members.join(', ')}`),
+  v.check((given) => hasOneMember(given), `must have exactly one of ${memberNames.join(', ')}`),
 )
 
 function hasOneMember(given: Readonly<Record<string, unknown>>): boolean {
@@ -54,16 +50,16 @@ function hasOneMember(given: Readonly<Record<string, unknown>>): boolean {
     if (found !== undefined) return false
     found = name
   }
-  return (members as readonly unknown[]).includes(found)
+  return found !== undefined && Object.hasOwn(members, found)
 }
 
 type TableOperation = v.InferOutput<typeof tableOperation>
 
 const tableResult = v.object({
-  declare_table: v.optional(declareTableResponse),
-  create_table_version: v.optional(createTableVersionResponse),
-  delete_table_versions: v.optional(deleteVersionsResponse),
-  deregister_table: v.optional(deregisterTableResponse),
+  declare_table: v.optional(members.declare_table.definition.response),
+  create_table_version: v.optional(members.create_table_version.definition.response),
+  delete_table_versions: v.optional(members.delete_table_versions.definition.response),
+  deregister_table: v.optional(members.deregister_table.definition.response),
 })
 
 type TableResult = v.InferOutput<typeof tableResult>
@@ -105,6 +101,24 @@ export const batchCommitTables = operation({
     'ConcurrentModification',
   ],
   changes: true,
+  subjects: (request) =>
+    objectsIn(request.operations).flatMap((step) =>
+      memberNames.flatMap((member) =>
+        objectsIn([step[member]]).flatMap(({ id }) => subject(members[member].definition.name, id)),
+      ),
+    ),
+  route: post('/v1/table/batch-commit'),
+  command: {
+    group: 'Transactions and batches',
+    aliases: ['commit'],
+    positional: ['operations'],
+    begins: true,
+    options: { operations: 'operations to commit' },
+    examples: [
+      './catalog @operations.json',
+      `./catalog '[{"declare_table":{"id":["prod","returns"]}},{"deregister_table":{"id":["prod","old"]}}]'`,
+    ],
+  },
   run: async (core, { operations }) => {
     const declarations = doEach(
       'operations',

@@ -4,6 +4,8 @@ import { commit, unchanged } from '../transactions/commit.ts'
 import { createVersion, versionEntry } from './create-table-version.ts'
 import { doEach } from './framework/batch.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
+import { objectsIn, subject } from './framework/subjects.ts'
 
 /** Creates versions of one or many tables in one atomic step: all of them, or none. */
 export const batchCreateTableVersions = operation({
@@ -20,6 +22,15 @@ export const batchCreateTableVersions = operation({
   response: v.object({ ...changeFields, versions: v.array(tableVersion) }),
   errors: ['TableNotFound', 'TableBranchNotFound', 'ConcurrentModification'],
   changes: true,
+  subjects: ({ entries }) => objectsIn(entries).flatMap(({ id }) => subject('createTableVersion', id)),
+  route: post('/v1/table/version/batch-create'),
+  command: {
+    group: 'Transactions and batches',
+    options: { entries: 'versions to create' },
+    examples: [
+      `./catalog --entries '[{"id":["prod","orders"],"version":8,"manifest_path":"_versions/8.manifest"}]'`,
+    ],
+  },
   run: (core, { entries }) =>
     commit(core, 'BatchCreateTableVersions', [], (change) => {
       const results = doEach('entries', entries, (entry) => createVersion(change, entry))

@@ -6,6 +6,7 @@ import { formatIdentifier } from '../model/identifier.ts'
 import { keys, type TagRecord, type VersionRecord } from '../store/records.ts'
 import { type Change, commit, findTableToChange, unchanged } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 const endVersion = v.pipe(
   v.number('must be a whole number, or -1 for all through the latest'),
@@ -25,8 +26,8 @@ const deleteVersionsFields = {
   ),
 }
 
-export const deleteVersionsRequest = v.object({ ...requestFields, ...deleteVersionsFields })
-export const deleteVersionsResponse = v.object({ ...changeFields, deleted_count: version })
+const deleteVersionsRequest = v.object({ ...requestFields, ...deleteVersionsFields })
+const deleteVersionsResponse = v.object({ ...changeFields, deleted_count: version })
 
 /**
  * Deletes ranges of versions of a table, start inclusive, end exclusive, −1 meaning all through the latest;
@@ -40,6 +41,13 @@ export const batchDeleteTableVersions = operation({
   response: deleteVersionsResponse,
   errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
   changes: true,
+  route: post('/v1/table/{id}/version/delete'),
+  command: {
+    group: 'Versions, tags and branches',
+    aliases: ['delete-versions'],
+    options: { ranges: 'ranges of versions: [{"start_version":1,"end_version":5}], the end not included' },
+    examples: [`./catalog prod.flights --ranges '[{"start_version":1,"end_version":5}]'`],
+  },
   run: (core, request) =>
     commit(core, 'BatchDeleteTableVersions', request.id, (change) => {
       const deleted_count = deleteVersions(change, request)

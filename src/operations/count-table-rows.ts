@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { branch, requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
 import { openVersion, readRows, whileThere } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /**
  * Counts the rows of a table: of its latest version or the one named, all rows or those a predicate holds
@@ -24,6 +25,17 @@ export const countTableRows = operation({
   response: v.object({ ...responseFields, count: version }),
   errors: ['TableNotFound', 'TableVersionNotFound', 'TableBranchNotFound', 'InvalidTableState'],
   changes: false,
+  route: post('/v1/table/{id}/count_rows', {
+    methods: ['POST', 'GET'],
+    queryToo: { version: 'integer', branch: 'text', predicate: 'text' },
+    answer: 'count',
+    rows: true,
+  }),
+  command: {
+    group: 'Rows',
+    aliases: ['count'],
+    examples: ['./catalog prod.flights', `./catalog prod.flights --where 'delay > 60'`],
+  },
   run: async (core, { id, version, branch, predicate }, { signal, onProgress }) => {
     if (predicate === undefined || predicate === null) {
       const { found } = await readRows(core, id, branch, version ?? undefined)

@@ -7,6 +7,7 @@ import { changeFields, choice, identifier, requestFields, stringMap } from '../m
 import { keys, recordFormat } from '../store/records.ts'
 import { commit, unchanged } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /**
  * Creates a namespace in one that exists, and answers with its properties. `mode` says what happens when it
@@ -29,6 +30,14 @@ export const createNamespace = operation({
   response: v.object({ ...changeFields, properties: v.optional(stringMap) }),
   errors: ['NamespaceNotFound', 'NamespaceAlreadyExists', 'ConcurrentModification'],
   changes: true,
+  route: post('/v1/namespace/{id}/create'),
+  command: {
+    group: 'Namespaces',
+    aliases: ['mkns'],
+    id: 'namespace',
+    begins: true,
+    examples: ['./catalog prod', './catalog prod.eu --properties owner=ada --mode ExistOk'],
+  },
   run: async (core, { id, mode, properties: given }) => {
     const properties = given ?? {}
     if (id.length === 0) {

@@ -6,6 +6,7 @@ import { formatIdentifier, quote } from '../model/identifier.ts'
 import { type BranchRecord, keys, recordFormat } from '../store/records.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /**
  * Creates a branch from a version of another (by default the latest of the main branch). The branch starts
@@ -25,6 +26,17 @@ export const createTableBranch = operation({
   response: v.object(changeFields),
   errors: ['TableNotFound', 'TableBranchAlreadyExists', 'TableBranchNotFound', 'TableVersionNotFound'],
   changes: true,
+  route: post('/v1/table/{id}/branches/create'),
+  command: {
+    group: 'Versions, tags and branches',
+    aliases: ['branch'],
+    positional: ['name'],
+    options: {
+      from_branch: 'branch to start from (default: main)',
+      from_version: 'version to start from (default: the latest)',
+    },
+    examples: ['./catalog prod.flights experiment --from-version 3'],
+  },
   run: (core, { id, name, from_branch, from_version }) =>
     commit(core, 'CreateTableBranch', id, (change) => {
       const { writer, now } = change

@@ -6,6 +6,7 @@ import { formatIdentifier, quote } from '../model/identifier.ts'
 import { keys, recordFormat, type TagRecord } from '../store/records.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /** Creates a tag: a name for one version of a table, which then cannot be deleted. */
 export const createTableTag = operation({
@@ -15,6 +16,13 @@ export const createTableTag = operation({
   response: v.object(changeFields),
   errors: ['TableNotFound', 'TableTagAlreadyExists', 'TableVersionNotFound', 'TableBranchNotFound'],
   changes: true,
+  route: post('/v1/table/{id}/tags/create'),
+  command: {
+    group: 'Versions, tags and branches',
+    aliases: ['tag'],
+    positional: ['tag', 'version'],
+    examples: ['./catalog prod.flights stable 3'],
+  },
   run: (core, { id, tag, version, branch }) =>
     commit(core, 'CreateTableTag', id, (change) => {
       const { writer } = change

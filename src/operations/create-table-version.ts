@@ -15,6 +15,7 @@ import { formatIdentifier } from '../model/identifier.ts'
 import { keys, recordFormat, type VersionRecord } from '../store/records.ts'
 import { type Change, commit, findTableToChange, unchanged } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /** A version to create, as single requests, batches and mixed batches give it. */
 export const versionEntry = {
@@ -35,8 +36,8 @@ export const versionEntry = {
 const versionEntrySchema = v.object(versionEntry)
 export type VersionEntry = v.InferOutput<typeof versionEntrySchema>
 
-export const createTableVersionRequest = v.object({ ...requestFields, ...versionEntry })
-export const createTableVersionResponse = v.object({ ...changeFields, version: tableVersion })
+const createTableVersionRequest = v.object({ ...requestFields, ...versionEntry })
+const createTableVersionResponse = v.object({ ...changeFields, version: tableVersion })
 
 /**
  * Records a version that a client wrote at the table's location. The first one may have any number; after it,
@@ -50,6 +51,19 @@ export const createTableVersion = operation({
   response: createTableVersionResponse,
   errors: ['TableNotFound', 'TableBranchNotFound', 'ConcurrentModification'],
   changes: true,
+  route: post('/v1/table/{id}/version/create'),
+  command: {
+    group: 'Versions, tags and branches',
+    aliases: ['create-version'],
+    positional: ['version'],
+    options: {
+      e_tag: 'entity tag of the manifest',
+      manifest_path: 'path of the manifest, relative to the location',
+      manifest_size: 'bytes of the manifest',
+      naming_scheme: 'how manifests are named',
+    },
+    examples: ['./catalog prod.orders 8 --manifest-path _versions/8.manifest'],
+  },
   run: (core, request) =>
     commit(core, 'CreateTableVersion', request.id, (change) => {
       const { created, version } = createVersion(change, request)

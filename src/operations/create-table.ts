@@ -18,12 +18,14 @@ import {
   version,
 } from '../model/fields.ts'
 import { formatIdentifier, type Identifier } from '../model/identifier.ts'
+import { changeRows, createRows } from '../rows/change.ts'
 import { rowsInput, schemaInput, toRows } from '../rows/input.ts'
-import { changeRows, versionOf, whileThere } from '../rows/rows.ts'
+import { versionOf, whileThere } from '../rows/rows.ts'
 import type { TableRecord } from '../store/records.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { Overtaken } from '../transactions/retry.ts'
 import { type OperationOptions, operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 const request = v.object({
   ...requestFields,
@@ -66,6 +68,22 @@ export const createTable = operation({
     'ConcurrentModification',
   ],
   changes: true,
+  route: post('/v1/table/{id}/create', {
+    body: 'arrow',
+    query: { mode: 'text', properties: 'map', storage_options: 'map' },
+    rows: true,
+  }),
+  command: {
+    group: 'Tables',
+    aliases: ['create'],
+    begins: true,
+    options: { storage_options: 'pairs' },
+    examples: [
+      './catalog prod.flights --data flights.arrow',
+      './catalog prod.flights --data flights.csv --mode Overwrite',
+      `./catalog scores --data '[{"name":"Ada","score":9.5}]'`,
+    ],
+  },
   run: createAsAsked,
 })
 
@@ -104,14 +122,17 @@ async function createDeclared(
   options: OperationOptions,
 ) {
   const create = () =>
-    changeRows(core, options, { operation: 'CreateTable', id, branch: '' }, async ({ engine, place }) => {
-      const rows = await toRows(core, data, schema)
-      return async () => async (current, work) => {
+    changeRows(core, options, {
+      operation: 'CreateTable',
+      id,
+      branch: '',
+      check: () => toRows(core, data, schema),
+      prepare: (_, __, rows) => rows,
+      apply: (found, rows, current, work) => {
         // Declared when the work began, created by somebody else since.
         if (current !== undefined) throw new Overtaken(id)
-        const snapshot = await engine.create(place.prefix, rows, work)
-        return { snapshot, affected: snapshot.rows }
-      }
+        return createRows(found, rows, work)
+      },
     })
   const { version, transaction_id } = await whileThere(core, id, declared, create, isDeclared)
   const { record } = declared

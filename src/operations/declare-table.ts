@@ -9,8 +9,9 @@ import type { Identifier } from '../model/identifier.ts'
 import type { TableRecord } from '../store/records.ts'
 import { type Change, commit } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
-export const declareTableRequest = v.object({
+const declareTableRequest = v.object({
   ...requestFields,
   id: tableIdentifier,
   location: v.nullish(text),
@@ -18,7 +19,7 @@ export const declareTableRequest = v.object({
   properties: v.nullish(stringMap),
 })
 
-export const declareTableResponse = v.object({
+const declareTableResponse = v.object({
   ...changeFields,
   location: text,
   storage_options: v.optional(stringMap),
@@ -42,6 +43,8 @@ export const declareTable = operation({
   response: declareTableResponse,
   errors: ['NamespaceNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
   changes: true,
+  route: post('/v1/table/{id}/declare'),
+  command: { group: 'Tables', aliases: ['declare'], begins: true, examples: ['./catalog prod.orders'] },
   run: async (core, request) => {
     const declaration = prepareDeclaration(core, request)
     const response = await commit(core, 'DeclareTable', request.id, (change) =>

@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { branch, changeFields, requestFields, tableIdentifier, text, version } from '../model/fields.ts'
-import { applying, changeRows } from '../rows/rows.ts'
+import { applyToRows, changeRows } from '../rows/change.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /**
  * Deletes the rows a predicate holds for, and answers with how many they were and with the version that no
@@ -18,15 +19,20 @@ export const deleteFromTable = operation({
   response: v.object({ ...changeFields, version, num_deleted_rows: version }),
   errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
   changes: true,
+  route: post('/v1/table/{id}/delete', { rows: true }),
+  command: {
+    group: 'Rows',
+    aliases: ['delete'],
+    examples: [`./catalog prod.flights --where 'delay > 60'`],
+  },
   run: async (core, { id, predicate, branch }, options) => {
-    const { affected, version, transaction_id } = await changeRows(
-      core,
-      options,
-      { operation: 'DeleteFromTable', id, branch },
-      async ({ engine }) =>
-        async () =>
-          applying(id, engine.deleteRows(predicate)),
-    )
+    const { affected, version, transaction_id } = await changeRows(core, options, {
+      operation: 'DeleteFromTable',
+      id,
+      branch,
+      prepare: ({ engine }) => engine.deleteRows(predicate),
+      apply: applyToRows,
+    })
     core.background?.changed({ id, branch }, version)
     return { version, num_deleted_rows: affected, transaction_id }
   },

@@ -6,6 +6,7 @@ import { formatIdentifier, quote } from '../model/identifier.ts'
 import { keys, type TagRecord } from '../store/records.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /** Deletes a branch with its versions. A branch that a tag points to refuses. */
 export const deleteTableBranch = operation({
@@ -25,6 +26,13 @@ export const deleteTableBranch = operation({
   response: v.object(changeFields),
   errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState'],
   changes: true,
+  route: post('/v1/table/{id}/branches/delete'),
+  command: {
+    group: 'Versions, tags and branches',
+    aliases: ['delete-branch'],
+    positional: ['name'],
+    examples: ['./catalog prod.flights experiment'],
+  },
   run: (core, { id, name }) =>
     commit(core, 'DeleteTableBranch', id, (change) => {
       const { writer } = change

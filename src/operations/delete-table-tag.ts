@@ -4,6 +4,7 @@ import { changeFields, requestFields, tableIdentifier, text } from '../model/fie
 import { keys } from '../store/records.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /** Deletes a tag; the version it named stays. */
 export const deleteTableTag = operation({
@@ -13,6 +14,13 @@ export const deleteTableTag = operation({
   response: v.object(changeFields),
   errors: ['TableNotFound', 'TableTagNotFound'],
   changes: true,
+  route: post('/v1/table/{id}/tags/delete'),
+  command: {
+    group: 'Versions, tags and branches',
+    aliases: ['untag'],
+    positional: ['tag'],
+    examples: ['./catalog prod.flights stable'],
+  },
   run: (core, { id, tag }) =>
     commit(core, 'DeleteTableTag', id, (change) => {
       const { writer } = change

@@ -6,10 +6,11 @@ import { changeFields, requestFields, stringMap, tableIdentifier, text } from '.
 import type { Identifier } from '../model/identifier.ts'
 import { type Change, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
-export const deregisterTableRequest = v.object({ ...requestFields, id: tableIdentifier })
+const deregisterTableRequest = v.object({ ...requestFields, id: tableIdentifier })
 
-export const deregisterTableResponse = v.object({
+const deregisterTableResponse = v.object({
   ...changeFields,
   id: v.array(text),
   location: text,
@@ -32,6 +33,8 @@ export const deregisterTable = operation({
   response: deregisterTableResponse,
   errors: ['TableNotFound', 'ConcurrentModification'],
   changes: true,
+  route: post('/v1/table/{id}/deregister'),
+  command: { group: 'Tables', aliases: ['deregister'], examples: ['./catalog prod.flights'] },
   run: (core, { id }) =>
     commitDeregistering(core, 'DeregisterTable', id, (change, takeOut) =>
       deregister(core, change, takeOut, id),

@@ -3,6 +3,7 @@ import { findNamespace, namespaceRecord } from '../lookup/names.ts'
 import { identifier, requestFields, responseFields, stringMap } from '../model/fields.ts'
 import { rootId } from '../store/records.ts'
 import { always, operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /** Answers with a namespace's properties; those of the root are always empty. */
 export const describeNamespace = operation({
@@ -13,6 +14,8 @@ export const describeNamespace = operation({
   errors: ['NamespaceNotFound'],
   changes: false,
   isFromStore: always,
+  route: post('/v1/namespace/{id}/describe'),
+  command: { group: 'Namespaces', id: 'namespace', examples: ['./catalog prod'] },
   run: (core, { id }) =>
     core.store.read((reader) => {
       const found = findNamespace(reader, id)

@@ -10,6 +10,7 @@ import {
   version,
 } from '../model/fields.ts'
 import { always, operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /** Answers with the record of one version of a table. */
 export const describeTableVersion = operation({
@@ -20,6 +21,13 @@ export const describeTableVersion = operation({
   errors: ['TableNotFound', 'TableBranchNotFound', 'TableVersionNotFound'],
   changes: false,
   isFromStore: always,
+  route: post('/v1/table/{id}/version/describe'),
+  command: {
+    group: 'Versions, tags and branches',
+    aliases: ['describe-version'],
+    positional: ['version'],
+    examples: ['./catalog prod.flights 3'],
+  },
   run: (core, { id, version, branch }) =>
     core.store.read((reader) => {
       const found = findVersion(reader, id, findTable(reader, id), branch, version)

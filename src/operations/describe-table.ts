@@ -20,6 +20,7 @@ import { openManifest, whileThere } from '../rows/rows.ts'
 import type { Reader } from '../store/store.ts'
 import type { Snapshot } from '../table/index.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 const request = v.object({
   ...requestFields,
@@ -85,6 +86,19 @@ export const describeTable = operation({
   changes: false,
   isFromStore: ({ check_declared, load_detailed_metadata, vend_credentials }) =>
     !check_declared && !load_detailed_metadata && !vend_credentials,
+  route: post('/v1/table/{id}/describe', {
+    query: { with_table_uri: 'boolean', load_detailed_metadata: 'boolean', check_declared: 'boolean' },
+  }),
+  command: {
+    group: 'Tables',
+    aliases: ['describe'],
+    options: {
+      check_declared: 'tell whether the table is only declared',
+      load_detailed_metadata: 'tell version, schema, statistics and metadata too',
+      with_table_uri: 'tell the URI of the table',
+    },
+    examples: ['./catalog prod.flights', './catalog prod.flights --load-detailed-metadata'],
+  },
   run: (core, asked) =>
     // This is the operation asked most: what the records tell is answered within the read, without a further wait.
     asked.check_declared || asked.load_detailed_metadata || asked.vend_credentials

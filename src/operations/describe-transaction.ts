@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { requestFields, responseFields, stringMap, text } from '../model/fields.ts'
 import { findTransaction, propertiesOf, statusOf } from '../transactions/transaction-record.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /** A transaction's id: the id alone, or the identifier of its table followed by the id. */
 export const transactionIdentifier = v.pipe(
@@ -32,6 +33,13 @@ export const describeTransaction = operation({
   response: transactionResponse,
   errors: ['TransactionNotFound'],
   changes: false,
+  route: post('/v1/transaction/{id}/describe'),
+  command: {
+    group: 'Transactions and batches',
+    aliases: ['transaction'],
+    id: 'transaction',
+    examples: ['./catalog 01JDZ6Y4M8Q3V0S1T2R3N4P5K6'],
+  },
   run: (core, { id }) =>
     core.store.read((reader) => {
       const found = findTransaction(reader, id)

@@ -8,6 +8,7 @@ import { formatIdentifier } from '../model/identifier.ts'
 import { keys } from '../store/records.ts'
 import { commit, unchanged } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /**
  * Drops a namespace and answers with the properties it had. `behavior` says what happens when it is not
@@ -30,6 +31,13 @@ export const dropNamespace = operation({
   }),
   errors: ['NamespaceNotFound', 'NamespaceNotEmpty', 'ConcurrentModification'],
   changes: true,
+  route: post('/v1/namespace/{id}/drop'),
+  command: {
+    group: 'Namespaces',
+    aliases: ['rmns'],
+    id: 'namespace',
+    examples: ['./catalog prod', './catalog prod --behavior Cascade'],
+  },
   run: async (core, { id, mode, behavior }) => {
     if (id.length === 0) throw invalid('The root namespace cannot be dropped; give the id of one below it.')
     let dropped: string[] = []

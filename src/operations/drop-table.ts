@@ -4,6 +4,7 @@ import { removeContent } from '../locations/removal.ts'
 import { changeFields, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /**
  * Drops a table: its name, and its content when that lies within the catalog's reach. To keep the content,
@@ -16,6 +17,8 @@ export const dropTable = operation({
   response: v.object({ ...changeFields, id: v.array(text), location: text, properties: stringMap }),
   errors: ['TableNotFound', 'ConcurrentModification'],
   changes: true,
+  route: post('/v1/table/{id}/drop', { body: 'none' }),
+  command: { group: 'Tables', aliases: ['drop', 'rm'], examples: ['./catalog prod.flights'] },
   run: async (core, { id }) => {
     const response = await commit(core, 'DropTable', id, (change) => {
       const table = findTableToChange(change, id)

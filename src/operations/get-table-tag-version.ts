@@ -3,6 +3,7 @@ import { findTable } from '../lookup/names.ts'
 import { findTag } from '../lookup/versions.ts'
 import { requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
 import { always, operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /** Answers with the version a tag points to, and its branch unless that is the main one. */
 export const getTableTagVersion = operation({
@@ -13,6 +14,13 @@ export const getTableTagVersion = operation({
   errors: ['TableNotFound', 'TableTagNotFound'],
   changes: false,
   isFromStore: always,
+  route: post('/v1/table/{id}/tags/version'),
+  command: {
+    group: 'Versions, tags and branches',
+    aliases: ['tag-version'],
+    positional: ['tag'],
+    examples: ['./catalog prod.flights stable'],
+  },
   run: (core, { id, tag }) =>
     core.store.read((reader) => {
       const found = findTag(reader, id, findTable(reader, id).id, tag)

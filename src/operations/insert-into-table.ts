@@ -1,9 +1,10 @@
 import * as v from 'valibot'
 import { branch, changeFields, choice, requestFields, tableIdentifier, version } from '../model/fields.ts'
-import { rowsInput, schemaInput, toRows } from '../rows/input.ts'
-import { changeRows } from '../rows/rows.ts'
-import type { Snapshot, WorkOptions } from '../table/index.ts'
+import { changeRows, createRows, type TableToChange } from '../rows/change.ts'
+import { type Rows, rowsInput, schemaInput, toRows } from '../rows/input.ts'
+import type { Change, Snapshot, WorkOptions } from '../table/index.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /**
  * Inserts rows into a table and answers with the version that has them. `data` is an Arrow IPC stream or
@@ -35,33 +36,50 @@ export const insertIntoTable = operation({
     'ConcurrentModification',
   ],
   changes: true,
+  route: post('/v1/table/{id}/insert', {
+    body: 'arrow',
+    query: { branch: 'text', mode: 'text' },
+    rows: true,
+  }),
+  command: {
+    group: 'Rows',
+    aliases: ['insert'],
+    examples: [
+      './catalog prod.flights --data more.arrow',
+      `./catalog scores --data '[{"name":"Grace","score":9.9}]'`,
+      './catalog prod.flights --data - < rows.jsonl',
+    ],
+  },
   run: async (core, { id, branch, mode, data, schema }, options) => {
-    const { affected, version, transaction_id } = await changeRows(
-      core,
-      options,
-      { operation: 'InsertIntoTable', id, branch },
-      async ({ engine, place, base }) => {
-        const overwrite = mode === 'Overwrite'
-        const rows = await toRows(core, data, overwrite ? schema : (base?.schema ?? schema))
-        return async (work) => {
-          const write = (current: Snapshot, options: WorkOptions) =>
-            overwrite
-              ? engine.overwriteRows(place.prefix, rows, options)
-              : engine.insertRows(current, rows, options)
-          let change = base && (await write(base, work))
-          // What the table was when the work began, declared or created, it need not be any more.
-          return async (current, options) => {
-            if (current === undefined) {
-              const snapshot = await engine.create(place.prefix, rows, options)
-              return { snapshot, affected: snapshot.rows }
-            }
-            change ??= await write(current, options)
-            return change.apply(current, options)
-          }
-        }
+    const { affected, version, transaction_id } = await changeRows(core, options, {
+      operation: 'InsertIntoTable',
+      id,
+      branch,
+      check: ({ base }) => toRows(core, data, mode === 'Overwrite' ? schema : (base?.schema ?? schema)),
+      prepare: async (found, work, rows) => ({
+        rows,
+        change: found.base && (await write(found, found.base, rows, mode, work)),
+      }),
+      // What the table was when the work began, declared or created, it need not be any more.
+      apply: async (found, prepared, current, work) => {
+        if (current === undefined) return createRows(found, prepared.rows, work)
+        prepared.change ??= await write(found, current, prepared.rows, mode, work)
+        return prepared.change.apply(current, work)
       },
-    )
+    })
     core.background?.changed({ id, branch }, version)
     return { version, num_inserted_rows: affected, transaction_id }
   },
 })
+
+function write(
+  { engine, place }: TableToChange,
+  base: Snapshot,
+  rows: Rows,
+  mode: 'Append' | 'Overwrite' | null | undefined,
+  options: WorkOptions,
+): Promise<Change> {
+  return mode === 'Overwrite'
+    ? engine.overwriteRows(place.prefix, rows, options)
+    : engine.insertRows(base, rows, options)
+}

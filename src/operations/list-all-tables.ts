@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { requestFields } from '../model/fields.ts'
 import { operation } from './framework/operation.ts'
-import { listTables, listTablesFields, listTablesResponse } from './list-tables.ts'
+import { get } from './framework/route.ts'
+import { listTables, listTablesFields, listTablesQuery, listTablesResponse } from './list-tables.ts'
 
 /** Lists all tables of the catalog: `listTables` on the root. */
 export const listAllTables = operation({
@@ -12,5 +13,12 @@ export const listAllTables = operation({
   errors: [],
   changes: false,
   isFromStore: listTables.definition.isFromStore!,
+  route: get('/v1/table', listTablesQuery),
+  command: {
+    group: 'Tables',
+    aliases: ['list-all'],
+    lists: { field: 'tables', item: 'table' },
+    examples: ['./catalog'],
+  },
   run: (core, request, options) => listTables.definition.run(core, { ...request, id: [] }, options),
 })

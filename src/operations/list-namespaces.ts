@@ -4,6 +4,7 @@ import { findNamespace } from '../lookup/names.ts'
 import { identifier, limit, name, pageToken, requestFields, responseFields, text } from '../model/fields.ts'
 import { keys } from '../store/records.ts'
 import { always, operation } from './framework/operation.ts'
+import { get, pageQuery } from './framework/route.ts'
 
 /**
  * Lists the names of the namespaces directly in a namespace, in order of their UTF-8 bytes, a page at a
@@ -24,6 +25,15 @@ export const listNamespaces = operation({
   errors: ['NamespaceNotFound'],
   changes: false,
   isFromStore: always,
+  route: get('/v1/namespace/{id}/list', pageQuery),
+  command: {
+    group: 'Namespaces',
+    aliases: ['namespaces'],
+    id: 'namespace',
+    rootByDefault: true,
+    lists: { field: 'namespaces', item: 'namespace' },
+    examples: ['./catalog', './catalog prod'],
+  },
   run: async (core, { id, page_token, limit, start_after }) => {
     const { items, ...more } = await readPage(
       core,

@@ -3,6 +3,7 @@ import { listNamed, listNamedRequest } from '../listing/named-parts.ts'
 import { pageToken, responseFields, text, version } from '../model/fields.ts'
 import { type BranchRecord, keys, type VersionRecord } from '../store/records.ts'
 import { always, operation } from './framework/operation.ts'
+import { pageQuery, post } from './framework/route.ts'
 
 const branchContents = v.object({
   parentBranch: v.optional(text),
@@ -21,6 +22,17 @@ export const listTableBranches = operation({
   errors: ['TableNotFound'],
   changes: false,
   isFromStore: always,
+  route: post('/v1/table/{id}/branches/list', {
+    methods: ['POST', 'GET'],
+    body: 'none',
+    query: pageQuery,
+  }),
+  command: {
+    group: 'Versions, tags and branches',
+    aliases: ['branches'],
+    lists: { field: 'branches', item: 'branch' },
+    examples: ['./catalog prod.flights'],
+  },
   run: async (core, request) => {
     const { named, ...more } = await listNamed<BranchRecord, v.InferOutput<typeof branchContents>>(
       core,

@@ -3,6 +3,7 @@ import { listNamed, listNamedRequest } from '../listing/named-parts.ts'
 import { pageToken, responseFields, text, version } from '../model/fields.ts'
 import { keys, type TagRecord, type VersionRecord } from '../store/records.ts'
 import { always, operation } from './framework/operation.ts'
+import { pageQuery, post } from './framework/route.ts'
 
 const tagContents = v.object({ branch: v.optional(text), version, manifestSize: version })
 
@@ -15,6 +16,13 @@ export const listTableTags = operation({
   errors: ['TableNotFound'],
   changes: false,
   isFromStore: always,
+  route: post('/v1/table/{id}/tags/list', { methods: ['POST', 'GET'], body: 'none', query: pageQuery }),
+  command: {
+    group: 'Versions, tags and branches',
+    aliases: ['tags'],
+    lists: { field: 'tags', item: 'tag' },
+    examples: ['./catalog prod.flights'],
+  },
   run: async (core, request) => {
     const { named, ...more } = await listNamed<TagRecord, v.InferOutput<typeof tagContents>>(core, request, {
       listing: 'tags',

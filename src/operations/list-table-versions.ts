@@ -14,6 +14,7 @@ import {
 } from '../model/fields.ts'
 import { keys, type VersionRecord } from '../store/records.ts'
 import { always, operation } from './framework/operation.ts'
+import { pageQuery, post } from './framework/route.ts'
 
 /** Lists the versions of a table's branch, oldest first or, with `descending`, latest first, a page at a time. */
 export const listTableVersions = operation({
@@ -31,6 +32,18 @@ export const listTableVersions = operation({
   errors: ['TableNotFound', 'TableBranchNotFound'],
   changes: false,
   isFromStore: always,
+  route: post('/v1/table/{id}/version/list', {
+    methods: ['POST', 'GET'],
+    body: 'none',
+    query: { branch: 'text', ...pageQuery, descending: 'boolean' },
+  }),
+  command: {
+    group: 'Versions, tags and branches',
+    aliases: ['versions'],
+    lists: { field: 'versions', item: 'version' },
+    options: { descending: 'latest first' },
+    examples: ['./catalog prod.flights', './catalog prod.flights --descending --limit 1'],
+  },
   run: async (core, { id, branch, page_token, limit, descending }) => {
     const { items, ...more } = await readPage(
       core,

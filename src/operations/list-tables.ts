@@ -16,12 +16,16 @@ import {
 import type { Identifier } from '../model/identifier.ts'
 import { keys } from '../store/records.ts'
 import { operation } from './framework/operation.ts'
+import { get, pageQuery } from './framework/route.ts'
 
 export const listTablesResponse = v.object({
   ...responseFields,
   tables: v.array(text),
   page_token: pageToken,
 })
+
+/** How what a listing of tables takes travels in a query string. */
+export const listTablesQuery = { ...pageQuery, include_declared: 'boolean' } as const
 
 /** What a listing of tables takes besides the namespace. */
 export const listTablesFields = {
@@ -63,6 +67,16 @@ export const listTables = operation({
   changes: false,
   // Which of the tables are declared only is told by their content.
   isFromStore: ({ include_declared }) => include_declared !== false,
+  route: get('/v1/namespace/{id}/table/list', listTablesQuery),
+  command: {
+    group: 'Tables',
+    aliases: ['list', 'ls'],
+    id: 'namespace',
+    rootByDefault: true,
+    lists: { field: 'tables', item: 'table' },
+    options: { recursive: 'leave out what lies in the namespaces below' },
+    examples: ['./catalog', './catalog prod --no-include-declared', 'http://127.0.0.1:2333 --json'],
+  },
   run: async (core, asked) => {
     const { id, page_token, limit, delimiter: given, start_after } = asked
     const delimiter = checkDelimiter(given)

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { findNamespace } from '../lookup/names.ts'
 import { identifier, requestFields, responseFields } from '../model/fields.ts'
 import { always, operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /** Resolves when the namespace exists, and fails with `NamespaceNotFound` when it does not. */
 export const namespaceExists = operation({
@@ -12,6 +13,8 @@ export const namespaceExists = operation({
   errors: ['NamespaceNotFound'],
   changes: false,
   isFromStore: always,
+  route: post('/v1/namespace/{id}/exists'),
+  command: { group: 'Namespaces', id: 'namespace', examples: ['./catalog prod'] },
   run: (core, { id }) =>
     core.store.read((reader) => {
       findNamespace(reader, id)

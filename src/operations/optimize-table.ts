@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { branch, changeFields, flag, requestFields, tableIdentifier, version } from '../model/fields.ts'
 import { optimize } from '../rows/optimize.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /** A whole number within bounds. */
 function between(least: number, most: number) {
@@ -57,6 +58,17 @@ export const optimizeTable = operation({
   }),
   errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
   changes: true,
+  route: post('/v1/table/{id}/optimize', { rows: true }),
+  command: {
+    group: 'Rows',
+    aliases: ['optimize'],
+    options: {
+      min_deleted_share: 'write fragments anew that have this share of deleted rows, 0 to 1 (default: 0.1)',
+      target_bytes: 'bytes of a merged fragment, about (default: 128 MiB)',
+      target_rows: 'rows of a merged fragment (default: 1,048,576)',
+    },
+    examples: ['./catalog prod.flights', './catalog prod.flights --min-deleted-share 0'],
+  },
   run: (core, { id, branch, target_rows, target_bytes, min_deleted_share }, options) =>
     optimize(
       core,

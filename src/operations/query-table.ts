@@ -11,6 +11,7 @@ import {
 } from '../model/fields.ts'
 import { openVersion, whileThere } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 const columnNames = v.pipe(
   v.array(v.pipe(text, v.nonEmpty('must not be empty'))),
@@ -75,6 +76,20 @@ export const queryTable = operation({
     'Unsupported',
   ],
   changes: false,
+  route: post('/v1/table/{id}/query', { answer: 'arrow', rows: true }),
+  command: {
+    group: 'Rows',
+    aliases: ['query'],
+    options: {
+      columns: 'columns or field paths: a,b.c, or JSON such as {"column_aliases":{"c":"b.c"}}',
+      offset: 'rows to pass over',
+      filter: 'SQL predicate',
+    },
+    examples: [
+      `./catalog prod.flights --columns origin,delay --where 'delay > 60' --limit 10`,
+      './catalog prod.flights --version 1 --output flights.arrow',
+    ],
+  },
   run: async (core, request, { signal, onProgress }) => {
     const { id, filter, limit, k, offset, version, branch } = request
     refuseSearch(request)

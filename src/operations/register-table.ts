@@ -8,6 +8,7 @@ import { changeFields, choice, requestFields, stringMap, tableIdentifier, text }
 import { keys, type TableRecord } from '../store/records.ts'
 import { Overtaken } from '../transactions/retry.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 const request = v.object({
   ...requestFields,
@@ -29,6 +30,14 @@ export const registerTable = operation({
   response: v.object({ ...changeFields, location: text, properties: stringMap }),
   errors: ['NamespaceNotFound', 'TableAlreadyExists', 'InvalidTableState', 'ConcurrentModification'],
   changes: true,
+  route: post('/v1/table/{id}/register'),
+  command: {
+    group: 'Tables',
+    aliases: ['register'],
+    positional: ['location'],
+    begins: true,
+    examples: ['./catalog prod.old file:///data/old-table'],
+  },
   run: register,
 })
 

@@ -6,6 +6,8 @@ import { changeFields, identifier, name, requestFields, tableIdentifier } from '
 import { identifierProblem } from '../model/identifier.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
+import { subject } from './framework/subjects.ts'
 
 /**
  * Renames a table, and moves it when `new_namespace_id` is given (`[]` is the root; absent or null, the table
@@ -27,6 +29,22 @@ export const renameTable = operation({
   response: v.object(changeFields),
   errors: ['NamespaceNotFound', 'TableNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
   changes: true,
+  subjects: ({ id, new_table_name, new_namespace_id }) => {
+    const namespace = new_namespace_id ?? (Array.isArray(id) ? id.slice(0, -1) : undefined)
+    return Array.isArray(namespace) ? subject('renameTable', [...namespace, new_table_name]) : []
+  },
+  route: post('/v1/table/{id}/rename'),
+  command: {
+    group: 'Tables',
+    aliases: ['rename', 'mv'],
+    positional: ['new_table_name'],
+    namespaceFields: { new_table_name: 'new_namespace_id' },
+    options: {
+      new_namespace_id: 'namespace to move to; the delimiter alone is the root',
+      new_table_name: 'new name; with namespaces before it, the table moves there',
+    },
+    examples: ['./catalog prod.flights flights_2024', './catalog prod.flights archive.flights_2024'],
+  },
   run: async (core, { id, new_table_name, new_namespace_id }) => {
     const namespace = new_namespace_id ?? id.slice(0, -1)
     const target = [...namespace, new_table_name]

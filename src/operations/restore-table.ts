@@ -1,9 +1,11 @@
 import * as v from 'valibot'
 import { findVersion } from '../lookup/versions.ts'
 import { branch, changeFields, requestFields, tableIdentifier, version } from '../model/fields.ts'
-import { applying, changeRows, openVersion } from '../rows/rows.ts'
+import { applyToRows, changeRows } from '../rows/change.ts'
+import { openVersion } from '../rows/rows.ts'
 import { Overtaken } from '../transactions/retry.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /** Makes a table what it was at an earlier version, as a new version; all versions between stay. */
 export const restoreTable = operation({
@@ -19,22 +21,26 @@ export const restoreTable = operation({
     'ConcurrentModification',
   ],
   changes: true,
+  route: post('/v1/table/{id}/restore', { rows: true }),
+  command: {
+    group: 'Versions, tags and branches',
+    aliases: ['revert'],
+    positional: ['version'],
+    examples: ['./catalog prod.flights 3'],
+  },
   run: async (core, { id, version, branch }, options) => {
     const old = await openVersion(core, id, branch, version)
-    const { transaction_id } = await changeRows(
-      core,
-      options,
-      {
-        operation: 'RestoreTable',
-        id,
-        branch,
-        require: (reader, table) => findVersion(reader, id, table, branch, version),
-      },
-      async ({ engine, table }) => {
+    const { transaction_id } = await changeRows(core, options, {
+      operation: 'RestoreTable',
+      id,
+      branch,
+      require: (reader, table) => findVersion(reader, id, table, branch, version),
+      check: ({ table }) => {
         if (table.id !== old.table.id) throw new Overtaken(id)
-        return async () => applying(id, engine.restoreTo(old.snapshot))
       },
-    )
+      prepare: ({ engine }) => engine.restoreTo(old.snapshot),
+      apply: applyToRows,
+    })
     return { transaction_id }
   },
 })

@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { branch, changeFields, requestFields, stringMap, tableIdentifier } from '../model/fields.ts'
-import { applying, changeRows } from '../rows/rows.ts'
+import { applyToRows, changeRows } from '../rows/change.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /**
  * Replaces a table's schema metadata as a whole with the given pairs, in a new version, and answers with
@@ -18,15 +19,25 @@ export const updateTableSchemaMetadata = operation({
   response: v.object({ ...changeFields, metadata: stringMap }),
   errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
   changes: true,
+  route: post('/v1/table/{id}/schema_metadata/update', {
+    body: 'metadata',
+    query: { branch: 'text' },
+    answer: 'metadata',
+    rows: true,
+  }),
+  command: {
+    group: 'Tables',
+    aliases: ['set-metadata'],
+    examples: ['./catalog prod.flights --metadata unit=minutes --metadata source=FAA'],
+  },
   run: async (core, { id, branch, metadata }, options) => {
-    const { snapshot, transaction_id } = await changeRows(
-      core,
-      options,
-      { operation: 'UpdateTableSchemaMetadata', id, branch },
-      async ({ engine }) =>
-        async () =>
-          applying(id, engine.replaceSchemaMetadata(metadata)),
-    )
+    const { snapshot, transaction_id } = await changeRows(core, options, {
+      operation: 'UpdateTableSchemaMetadata',
+      id,
+      branch,
+      prepare: ({ engine }) => engine.replaceSchemaMetadata(metadata),
+      apply: applyToRows,
+    })
     return { metadata: Object.fromEntries(snapshot.metadata), transaction_id }
   },
 })

@@ -4,6 +4,7 @@ import { branch, changeFields, requestFields, tableIdentifier, text, version } f
 import { keys, recordFormat } from '../store/records.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
 
 /**
  * Moves an existing tag to another version, and to another branch when one is named.
@@ -19,6 +20,13 @@ export const updateTableTag = operation({
   response: v.object(changeFields),
   errors: ['TableNotFound', 'TableTagNotFound', 'TableVersionNotFound', 'TableBranchNotFound'],
   changes: true,
+  route: post('/v1/table/{id}/tags/update'),
+  command: {
+    group: 'Versions, tags and branches',
+    aliases: ['move-tag'],
+    positional: ['tag', 'version'],
+    examples: ['./catalog prod.flights stable 4'],
+  },
   run: (core, { id, tag, version, branch }) =>
     commit(core, 'UpdateTableTag', id, (change) => {
       const { writer } = change

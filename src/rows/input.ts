@@ -1,4 +1,4 @@
-import type { Table } from '@uwdata/flechette'
+import type { Table as Rows } from '@uwdata/flechette'
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
 import { invalid } from '../errors.ts'
@@ -9,6 +9,8 @@ export const rowsInput = v.custom<ArrowInput>(
   (given) => typeof given === 'object' && given !== null,
   'must be Arrow IPC bytes, an Arrow table or an array of row objects',
 )
+
+export type { Rows }
 
 type ArrowOptions = NonNullable<Parameters<typeof import('../table/index.ts').toArrowTable>[1]>
 
@@ -25,7 +27,7 @@ export async function toRows(
   core: Core,
   data: ArrowInput,
   schema: ArrowOptions['schema'] | null,
-): Promise<Table> {
+): Promise<Rows> {
   const bytes = data instanceof Uint8Array || data instanceof ArrayBuffer ? data.byteLength : 0
   if (bytes > core.settings.arrowBytes) {
     throw invalid(

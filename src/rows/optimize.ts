@@ -3,7 +3,8 @@ import type { Identifier } from '../model/identifier.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 import type { OptimizeGoals, Snapshot } from '../table/index.ts'
 import { Overtaken } from '../transactions/retry.ts'
-import { applying, changeRows, openVersion, whileThere } from './rows.ts'
+import { applyToRows, changeRows } from './change.ts'
+import { openVersion, whileThere } from './rows.ts'
 
 /** What optimizing a table came to. */
 export interface Optimized {
@@ -33,23 +34,17 @@ export async function optimize(
   if (isOptimized) {
     return { optimized: false, version: found.version, ...told(found.snapshot, found.snapshot, 0) }
   }
-  let before: Snapshot | undefined
-  const { snapshot, affected, version, transaction_id } = await changeRows(
-    core,
-    options,
-    { operation: 'OptimizeTable', id, branch },
-    async ({ engine, table, base = found.snapshot }) => {
+  const { base, snapshot, affected, version, transaction_id } = await changeRows(core, options, {
+    operation: 'OptimizeTable',
+    id,
+    branch,
+    check: ({ table }) => {
       if (table.id !== found.table.id) throw new Overtaken(id)
-      return async (work) => {
-        const apply = applying(id, await engine.optimizeRows(base, goals, work))
-        return (now, options) => {
-          before = now
-          return apply(now, options)
-        }
-      }
     },
-  )
-  return { optimized: affected > 0, version, ...told(before!, snapshot, affected), transaction_id }
+    prepare: ({ engine, base = found.snapshot }, work) => engine.optimizeRows(base, goals, work),
+    apply: applyToRows,
+  })
+  return { optimized: affected > 0, version, ...told(base!, snapshot, affected), transaction_id }
 }
 
 function told(before: Snapshot, after: Snapshot, rewritten: number) {

@@ -1,10 +1,9 @@
 import { CatalogError } from '../../errors.ts'
 import type { Identifier } from '../../model/identifier.ts'
-import type { OperationName } from '../../operations/index.ts'
+import { type OperationName, operations } from '../../operations/index.ts'
 import type { Fields } from '../dialects/dialect.ts'
 import type { AuthorizeRequest, RequestInfo } from '../options.ts'
 import type { Principal } from './auth.ts'
-import { membersOf } from './members.ts'
 
 /** Asks the hook. Without a hook it returns undefined at once. */
 export interface Authorizer {
@@ -37,8 +36,8 @@ export function authorizer(hook: AuthorizeRequest | undefined): Authorizer {
     },
     {
       members: async (...[principal, operation, request, info]: Parameters<Authorizer['members']>) => {
-        for (const { operation: single, id } of membersOf(operation, request))
-          await ask(principal, single, id, info)
+        for (const { operation: single, id } of operations[operation].definition.subjects?.(request) ?? [])
+          await ask(principal, single as OperationName, id, info)
       },
     },
   )

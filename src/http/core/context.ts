@@ -7,7 +7,7 @@ import { type RateLimit, rateLimiter } from '../limits/rate-limit.ts'
 import { limitsOf, type PluginOptions } from '../options.ts'
 import { Metrics } from '../pages/metrics.ts'
 import type { Exchange } from './exchange.ts'
-import { KeptAnswers } from './response-cache.ts'
+import { ResponseCache } from './response-cache.ts'
 
 /** Writes what only the operators of the server may read. */
 export interface Log {
@@ -29,7 +29,7 @@ export interface HttpContext {
   readonly prefix: string
   readonly admission: AdmissionControl
   readonly metrics: Metrics
-  readonly kept: KeptAnswers
+  readonly cache: ResponseCache
   /** Finds out who sends a request, or fails with 401 or 403. */
   readonly authenticate: (exchange: Exchange) => Principal | undefined | Promise<Principal | undefined>
   readonly rateLimit: RateLimit | undefined
@@ -60,7 +60,7 @@ export async function openContext(
     prefix,
     admission,
     metrics: new Metrics(admission),
-    kept: new KeptAnswers(limits.answerBytes),
+    cache: new ResponseCache(catalog, limits.answerBytes),
     authenticate,
     rateLimit: options.rateLimit && rateLimiter(options.rateLimit),
     log,

@@ -1,7 +1,6 @@
 import type { Catalog } from '../../catalog/handle.ts'
 import { CatalogError } from '../../errors.ts'
 import type { OperationOptions } from '../../operations/framework/operation.ts'
-import { Kept, keeping } from '../../operations/framework/run-cached.ts'
 import { presentedToken } from '../auth/auth.ts'
 import { authorizer } from '../auth/authorize.ts'
 import { childrenRequest, childrenResponse, listsChildren } from '../dialects/children.ts'
@@ -20,11 +19,11 @@ import { allowedMethods, type Match, matchPath, takesMethod, unknownRoute, wrong
 /** Answers requests. It never fails: what goes wrong is an answer too. */
 export type Responder = (exchange: Exchange) => Promise<StreamableAnswer>
 
-type Run = (request: Fields, options: OperationOptions) => Promise<Fields | Kept<Answer>>
+type Run = (request: Fields, options: OperationOptions) => Promise<Fields>
 
 /** Makes the responder for operations. */
 export function responder(context: HttpContext): Responder {
-  const { options, admission, metrics, authenticate, rateLimit, kept } = context
+  const { options, admission, metrics, authenticate, rateLimit, cache } = context
   const authorize = authorizer(options.authorize)
   const segments = context.prefix.split('/').length - 1
   const runs = options.catalog as unknown as Readonly<Record<keyof Catalog, Run>>
@@ -53,15 +52,11 @@ export function responder(context: HttpContext): Responder {
       await authorize.members(principal, operation, asked, () => exchange.info(content))
       const children = listsChildren(operation) && dialect.listing === 'children'
       const final = children ? childrenRequest(operation, asked) : asked
-      const toAnswer = (done: Fields) => {
+      return await cache.answer(exchange, body.bytes, final, async () => {
+        const done = await runs[operation](final, { signal: route.rows ? goneSignal(exchange) : undefined })
         const response = children ? childrenResponse(operation, final, done) : done
         return answerOf(route, response, dialect.response?.(operation, response) ?? response)
-      }
-      const done = await runs[operation](final, {
-        signal: route.rows ? goneSignal(exchange) : undefined,
-        [keeping]: kept.keeper(exchange, body.bytes, toAnswer),
       })
-      return done instanceof Kept ? done.value : toAnswer(done)
     } finally {
       body.release()
     }

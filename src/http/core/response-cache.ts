@@ -1,4 +1,4 @@
-import { type Keeper, Kept } from '../../operations/framework/run-cached.ts'
+import { type Catalog, storeState } from '../../catalog/handle.ts'
 import { operations } from '../../operations/index.ts'
 import type { Fields } from '../dialects/dialect.ts'
 import type { Answer } from './answer.ts'
@@ -11,18 +11,20 @@ const longestBody = 4 * 1024
 const overhead = 512
 
 /**
- * Answers kept as they travel, while the store stays in the state they were made in: at most so many bytes of
- * them, the oldest going first. Only what an operation does is saved; all that is checked of a request is
+ * Answers in the form in which they travel, kept while the catalog's store stays in the state they were made in. They
+ * take at most so many bytes; the oldest go first. Only the operation is saved: all that is checked of a request is
  * checked before.
  */
-export class KeptAnswers {
-  readonly #most: number
-  readonly #answers = new Map<string, Kept<Answer>>()
+export class ResponseCache {
+  readonly #catalog: Catalog
+  readonly #mostBytes: number
+  readonly #answers = new Map<string, Answer>()
   #state: number | string | undefined
   #bytes = 0
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(catalog: Catalog, mostBytes: number) {
+    this.#catalog = catalog
+    this.#mostBytes = mostBytes
   }
 
   /** Bytes held, as counted against the bound. */
@@ -30,36 +32,43 @@ export class KeptAnswers {
     return this.#bytes
   }
 
-  /** The keeper of the answer to one request; undefined where none is kept. */
-  keeper(
+  /** The answer to a request, which has `body` as it came: a kept one, or else what `make` gives. */
+  async answer(
     { match, dialect, path, query }: Exchange,
     body: Buffer,
-    answerOf: (response: Fields) => Answer,
-  ): Keeper | undefined {
-    const { definition } = operations[match!.operation]
-    if (this.#most === 0 || definition.isFromStore === undefined || body.length > longestBody)
-      return undefined
+    request: Fields,
+    make: () => Promise<Answer>,
+  ): Promise<Answer> {
+    const { operation } = match!
+    if (this.#mostBytes === 0 || body.length > longestBody) return make()
+    if (!operations[operation].definition.isFromStore?.(request)) return make()
+    const state = this.#stateOf(operation)
+    if (state === undefined) return make()
     // All that a request is made of, but for its context, which nothing here depends on.
     const key = `${dialect!.name} ${path} ${query} ${body.toString('latin1')}`
-    return {
-      find: (state) => (state === this.#state ? this.#answers.get(key) : undefined),
-      keep: (state, response) => this.#keep(state, key, answerOf(response as Fields)),
-    }
+    const found = state === this.#state ? this.#answers.get(key) : undefined
+    if (found !== undefined) return found
+    const answer = await make()
+    // What was read while the store changed may be of either state.
+    if (this.#stateOf(operation) === state) this.#keep(state, key, answer)
+    return answer
   }
 
-  #keep(state: number | string, key: string, answer: Answer): Kept<Answer> {
+  #stateOf(operation: keyof typeof operations): number | string | undefined {
+    return this.#catalog[storeState]?.(this.#catalog[operation])
+  }
+
+  #keep(state: number | string, key: string, answer: Answer): void {
     if (state !== this.#state) this.#begin(state)
-    const kept = new Kept(answer)
-    const bytes = bytesOf(key, kept)
-    if (bytes > this.#most || this.#answers.has(key)) return kept
-    this.#answers.set(key, kept)
+    const bytes = bytesOf(key, answer)
+    if (bytes > this.#mostBytes || this.#answers.has(key)) return
+    this.#answers.set(key, answer)
     this.#bytes += bytes
-    for (const [oldest, { value }] of this.#answers) {
-      if (this.#bytes <= this.#most) break
+    for (const [oldest, { body }] of this.#answers) {
+      if (this.#bytes <= this.#mostBytes) break
       this.#answers.delete(oldest)
-      this.#bytes -= bytesOf(oldest, { value })
+      this.#bytes -= bytesOf(oldest, { body })
     }
-    return kept
   }
 
   #begin(state: number | string): void {
@@ -70,6 +79,6 @@ export class KeptAnswers {
 }
 
 /** A character takes up to two bytes. */
-function bytesOf(key: string, { value }: Kept<Answer>): number {
-  return overhead + 2 * (key.length + value.body.length)
+function bytesOf(key: string, { body }: Pick<Answer, 'body'>): number {
+  return overhead + 2 * (key.length + body.length)
 }

@@ -1,8 +1,6 @@
 import { invalid } from '../../errors.ts'
 import { quote } from '../../model/identifier.ts'
-
-/** How a query string writes a value: as it is, as a whole number, as `true` or `false`, or as a JSON object. */
-export type QueryKind = 'text' | 'integer' | 'boolean' | 'map'
+import type { QueryKind } from '../../operations/framework/route.ts'
 
 type Kinds = Readonly<Record<string, QueryKind>>
 

@@ -1,7 +1,9 @@
 import type * as v from 'valibot'
 import type { Core } from '../../catalog/core.ts'
 import type { ErrorCode } from '../../errors.ts'
-import type { Keeper, keeping } from './run-cached.ts'
+import type { OperationCommand } from './command.ts'
+import type { Route } from './route.ts'
+import type { Subject } from './subjects.ts'
 
 /** What every operation takes besides its request. */
 export interface OperationOptions {
@@ -9,8 +11,6 @@ export interface OperationOptions {
   readonly signal?: AbortSignal | undefined
   /** Called now and then while rows are read or written. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
-  /** For those who carry operations elsewhere: keeps answers that may be given again. */
-  readonly [keeping]?: Keeper | undefined
 }
 
 export interface Progress {
@@ -28,7 +28,9 @@ export type RawRequest = Readonly<Record<string, unknown>>
 /** For operations whose answer always follows from the store alone. */
 export const always = () => true
 
-/** Says all about an operation that its routes, clients, commands and tests derive from. */
+/**
+ * Says all that is particular to an operation: routes, clients, commands, fakes, documents and tests derive from it.
+ */
 export interface OperationDefinition<
   Name extends string,
   Request extends v.GenericSchema,
@@ -49,6 +51,15 @@ export interface OperationDefinition<
    * content, from a hook, or from who asks. Asked of requests as they come, before they are checked.
    */
   readonly isFromStore?: (request: RawRequest) => boolean
+  /**
+   * What a request names besides its own `id`: those who guard or fake operations ask about each. Asked of requests
+   * before they are checked, so it leaves out what is malformed. Absent when there can be nothing.
+   */
+  readonly subjects?: (request: RawRequest) => readonly Subject[]
+  /** How it travels over HTTP. */
+  readonly route: Route
+  /** How it is typed on the command line; absent for what is not supported. */
+  readonly command?: OperationCommand
   readonly run: (
     core: Core,
     request: v.InferOutput<Request>,

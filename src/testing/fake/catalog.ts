@@ -203,7 +203,7 @@ class Fake {
     options: OperationOptions,
   ): Promise<unknown> {
     const matched = { operation: operation.name as OperationName, request: requestOf(request) }
-    const taking = this.#faults.taking(matched, operation.changes)
+    const taking = this.#faults.taking(matched, operation)
     if (taking.length > 0) call.faults = taking.map(({ id }) => id)
     const ground = {
       insides: this.#insides,

@@ -1,6 +1,9 @@
 import * as v from 'valibot'
 import { type ErrorCode, errorNumbers, invalid } from '../../errors.ts'
 import { identifier } from '../../model/fields.ts'
+import { type Identifier, sameNames } from '../../model/identifier.ts'
+import type { AnyOperation } from '../../operations/framework/operation.ts'
+import { identifiersIn } from '../../operations/framework/subjects.ts'
 import { type OperationName, operations } from '../../operations/index.ts'
 
 /*
@@ -160,4 +163,27 @@ function issueText(issue: v.BaseIssue<unknown>): string {
     return `${path ?? ''} is not a field of a fault; those are ${Object.keys(entries).join(', ')}`
   }
   return path ? `${path} ${issue.message}` : issue.message
+}
+
+/** Whether a fault is for a call of an operation, before the call is counted. */
+export function isFor(fault: Fault, call: Matched, definition: AnyOperation): boolean {
+  const { operation, table, namespace, running, stale, match } = fault
+  if (operation !== undefined) {
+    const isNamed =
+      typeof operation === 'string' ? operation === call.operation : operation.includes(call.operation)
+    if (!isNamed) return false
+  }
+  if (running !== undefined && !definition.changes) return false
+  if (stale !== undefined && definition.changes) return false
+  if (stale === 'token' && !call.request.page_token) return false
+  if (table !== undefined || namespace !== undefined) {
+    const named = identifiersIn(definition, call.request)
+    if (table !== undefined && !named.some((id) => sameNames(id, table))) return false
+    if (namespace !== undefined && !named.some((id) => isWithin(id, namespace))) return false
+  }
+  return match === undefined || match(call) === true
+}
+
+function isWithin(id: Identifier, namespace: Identifier): boolean {
+  return id.length >= namespace.length && namespace.every((name, i) => id[i] === name)
 }

@@ -2,10 +2,11 @@ import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Catalog, storeState } from '../../../src/catalog/handle.ts'
 import { memoryContent } from '../../../src/content/memory/index.ts'
-import { KeptAnswers } from '../../../src/http/core/response-cache.ts'
+import { ResponseCache } from '../../../src/http/core/response-cache.ts'
 import { fetchHandler, type HttpOptions } from '../../../src/http/index.ts'
-import { type Catalog, openCatalog } from '../../../src/index.ts'
+import { openCatalog } from '../../../src/index.ts'
 import { operations } from '../../../src/operations/index.ts'
 import { memoryStore } from '../../../src/store/memory/index.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -191,23 +192,23 @@ describe('answers that are kept', () => {
   })
 
   it('take no more room than they may', async () => {
-    const kept = new KeptAnswers(20_000)
+    let state = 0
+    const cache = new ResponseCache({ [storeState]: () => state } as unknown as Catalog, 20_000)
     let most = 0
     for (let i = 0; i < 500; i++) {
-      const state = Math.floor(i / 100)
+      state = Math.floor(i / 100)
       const body = Buffer.from(`{"limit":${i}}`)
       const exchange = {
         match: { operation: 'listTables' },
         dialect: { name: 'protocol' },
         path: '/v1/table',
         query: '',
-      } as unknown as Parameters<KeptAnswers['keeper']>[0]
-      const answer = () => ({ status: 200, body: 'x'.repeat((i * 37) % 6_000) })
-      const keeper = kept.keeper(exchange, body, answer)!
-      expect(keeper.find(state)).toBe(undefined)
-      const held = keeper.keep(state, {})
-      if (kept.bytes > 10_000) expect(keeper.find(state)).toBe(held)
-      most = Math.max(most, kept.bytes)
+      } as unknown as Parameters<ResponseCache['answer']>[0]
+      const answer = { status: 200, body: 'x'.repeat((i * 37) % 6_000) }
+      expect(await cache.answer(exchange, body, {}, async () => answer)).toBe(answer)
+      const again = await cache.answer(exchange, body, {}, async () => ({ ...answer }))
+      if (cache.bytes > 10_000) expect(again).toBe(answer)
+      most = Math.max(most, cache.bytes)
     }
     expect(most).toBeGreaterThan(15_000)
     expect(most).toBeLessThanOrEqual(20_000)
@@ -267,6 +268,37 @@ describe('for an answer that is kept', () => {
     await ask('POST', path, {})
     Object.assign(catalog, { describeTable: async () => ({ location: 'elsewhere' }) })
     expect((await ask('POST', path, {})).json).toStrictEqual({ location: 'elsewhere' })
+  })
+
+  it('a method that was replaced by one around it is called each time', async () => {
+    const { catalog, ask } = await serveInMemory()
+    await catalog.declareTable({ id: ['t'] })
+    const before = (await ask('POST', path, {})).json as object
+    const own = catalog.describeTable
+    let calls = 0
+    const around: typeof own = async (...given) => ({
+      ...(await own(...given)),
+      properties: { calls: `${++calls}` },
+    })
+    Object.assign(catalog, { describeTable: around })
+    expect((await ask('POST', path, {})).json).toStrictEqual({ ...before, properties: { calls: '1' } })
+    expect((await ask('POST', path, {})).json).toStrictEqual({ ...before, properties: { calls: '2' } })
+    Object.assign(catalog, { describeTable: own })
+    expect((await ask('POST', path, {})).json).toStrictEqual(before)
+  })
+
+  it('a method of another catalog answers for that one', async () => {
+    const { catalog, ask } = await serveInMemory()
+    const other = await openCatalog('memory:')
+    onTestFinished(() => other.close())
+    await catalog.declareTable({ id: ['t'] })
+    await ask('POST', path, {})
+    Object.assign(catalog, { describeTable: other.describeTable })
+    expect((await ask('POST', path, {})).status).toBe(404)
+    await other.declareTable({ id: ['t'] })
+    expect((await ask('POST', path, {})).status).toBe(200)
+    await other.dropTable({ id: ['t'] })
+    expect((await ask('POST', path, {})).status).toBe(404)
   })
 
   it('a closed catalog is closed', async () => {

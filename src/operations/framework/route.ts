@@ -1,0 +1,50 @@
+export type Method = 'GET' | 'POST'
+
+/** How a value is written in a query string: as it is, as a whole number, `true`/`false`, or a JSON object. */
+export type QueryKind = 'text' | 'integer' | 'boolean' | 'map'
+
+/**
+ * How an operation travels over HTTP. Source of the routes: the service document, sections 4.1 to 4.9, and the
+ * Lance Namespace protocol's OpenAPI file for the operations that the document does not list.
+ */
+export interface Route {
+  /** The first one is the protocol's; the others are taken too, because clients disagree. */
+  readonly methods: readonly [Method, ...Method[]]
+  /** `{id}` stands for the request's `id`, another name in braces for the field of that name. */
+  readonly path: string
+  /** The fields of the request that travel in the query string, besides `delimiter`, which all take. */
+  readonly query: Readonly<Record<string, QueryKind>>
+  /** Fields that are read from the query string besides the body, for clients that send a GET. */
+  readonly queryToo: Readonly<Record<string, QueryKind>>
+  /**
+   * What the body of the request is: the JSON object of all fields that are not in path or query; the bare
+   * map `metadata`; the Arrow IPC bytes `data`; or nothing at all.
+   */
+  readonly body: 'json' | 'metadata' | 'arrow' | 'none'
+  /** What the body of the response is: its JSON object, the bare `count`, the bare `metadata`, Arrow `data`. */
+  readonly answer: 'json' | 'count' | 'metadata' | 'arrow'
+  /** Whether it reads or writes rows, and so may take long. */
+  readonly rows: boolean
+}
+
+/** The route of an operation whose request is a JSON body, unless told otherwise. */
+export function post(path: string, more: Partial<Route> = {}): Route {
+  return {
+    methods: ['POST'],
+    path,
+    query: {},
+    queryToo: {},
+    body: 'json',
+    answer: 'json',
+    rows: false,
+    ...more,
+  }
+}
+
+/** The route of an operation whose request has no body. */
+export function get(path: string, query: Route['query']): Route {
+  return { ...post(path), methods: ['GET'], query, body: 'none' }
+}
+
+/** The fields by which a listing is read page by page, as they travel in a query string. */
+export const pageQuery = { page_token: 'text', limit: 'integer' } as const
