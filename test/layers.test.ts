@@ -29,9 +29,12 @@ const layers: Readonly<Record<string, Layer>> = {
   model: { files: /^model\//, uses: ['errors'], packages: ['valibot', 'ulid'] },
   // When work is done: queues, reading ahead, making room for others. It knows nothing of what the work is.
   scheduling: { files: /^scheduling\// },
-  memory: { files: /^store\/memory\//, uses: ['store', 'errors'], packages: ['immer'] },
+  // What a store and a content in memory share: one ordered map, and one state that holds both.
+  memoryState: { files: /^memory\//, knows: ['store'], packages: ['immer'] },
+  memory: { files: /^store\/memory\//, uses: ['memoryState', 'store', 'errors'] },
   lmdb: { files: /^store\/lmdb\//, uses: ['store', 'errors'], packages: ['lmdb'] },
   store: { files: /^store\//, uses: ['model', 'errors'] },
+  memoryContent: { files: /^content\/memory\//, uses: ['memoryState', 'content', 'errors'] },
   content: { files: /^content\//, uses: ['errors'] },
   arrow: {
     files: /^arrow\//,
@@ -112,10 +115,16 @@ const layers: Readonly<Record<string, Layer>> = {
     uses: ['rows', 'transactions', 'scheduling', 'store', 'model', 'errors'],
     knows: ['core', 'framework', 'locations', 'table', 'content'],
   },
+  // A catalog in memory: its store and its content, over one state.
+  catalogMemory: {
+    files: /^catalog\/memory\.ts$/,
+    uses: ['memory', 'memoryContent', 'memoryState'],
+    knows: ['locations', 'store'],
+  },
   open: {
     files: /^catalog\/open\.ts$/,
     uses: ['openCore', 'handle', 'vacuum', 'framework', 'locations', 'store', 'model', 'errors'],
-    knows: ['core', 'memory', 'lmdb', 'content', 'client', 'maintenance'],
+    knows: ['core', 'catalogMemory', 'memory', 'memoryState', 'lmdb', 'content', 'client', 'maintenance'],
   },
   closedDirectory: {
     files: /^catalog\/closed-directory\.ts$/,
@@ -169,13 +178,12 @@ const layers: Readonly<Record<string, Layer>> = {
       'handle',
       'operations',
       'framework',
-      'memory',
-      'content',
+      'catalogMemory',
       'store',
       'model',
       'errors',
     ],
-    knows: ['core', 'http', 'client', 'table'],
+    knows: ['core', 'memory', 'http', 'client', 'table'],
     packages: ['valibot'],
   },
   tour: { files: /^tour(\.ts|\/)/, uses: ['index'], packages: ['@uwdata/flechette', 'vega-datasets'] },
@@ -265,7 +273,8 @@ describe('layers', () => {
     ['errors.ts', "import { x } from './model/ids.ts'", 'errors may not know model'],
     ['model/a.ts', "import { x } from '../store/key.ts'", 'model may not know store'],
     ['table/a.ts', "\nimport type { Store } from '../store/store.ts'", 'src/table/a.ts:2'],
-    ['table/a.ts', "import { memoryContent } from '../content/memory/index.ts'", 'types of content only'],
+    ['table/a.ts', "import { fileContent } from '../content/files/index.ts'", 'types of content only'],
+    ['table/a.ts', "import { memoryContent } from '../content/memory/index.ts'", 'table may not know memory'],
     [
       'predicate/plan/a.ts',
       "import type { Snapshot } from '../../table/index.ts'",

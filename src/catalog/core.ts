@@ -4,7 +4,7 @@ import type { Identity } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { AuthorizeHook } from '../operations/framework/run.ts'
 import type { Background } from '../rows/background.ts'
-import type { Slots } from '../scheduling/queues.ts'
+import type { Semaphore } from '../scheduling/semaphore.ts'
 import type { CatalogRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { TableEngine } from '../table/index.ts'
@@ -29,7 +29,7 @@ export interface Core {
   /** Runs work under one key one after the other. */
   readonly inTurn: <T>(key: string, work: () => Promise<T>) => Promise<T>
   /** How much work on rows runs at once. */
-  readonly slots: Slots
+  readonly slots: Semaphore
   /** Optimizes tables by itself, if the catalog is to. */
   readonly background?: Background
   /** Counts changes, so that old transaction records are cleared now and then. */

@@ -7,7 +7,8 @@ import { idSource } from '../model/ids.ts'
 import type { OptionNames } from '../model/options.ts'
 import type { AuthorizeHook } from '../operations/framework/run.ts'
 import { type BackgroundOptimize, background } from '../rows/background.ts'
-import { slots, turns } from '../scheduling/queues.ts'
+import { keyedQueue } from '../scheduling/keyed-queue.ts'
+import { semaphore } from '../scheduling/semaphore.ts'
 import { type CatalogRecord, catalogFormat, keys } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { TableEngine } from '../table/index.ts'
@@ -112,8 +113,8 @@ export function makeCore(
     newId: options.newId ?? idSource(now),
     settings,
     running: new Map(),
-    inTurn: turns(),
-    slots: slots(options.concurrency ?? 16),
+    inTurn: keyedQueue(),
+    slots: semaphore(options.concurrency ?? 16),
     // Begins anywhere, so that many short-lived processes leave as many marks as they should.
     changes: { count: Math.floor(Math.random() * markInterval(settings.transactionCount)) },
   }

@@ -3,7 +3,6 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ClientOptions } from '../client.ts'
 import type { Content } from '../content/content.ts'
-import type { MemoryContent } from '../content/memory/index.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { type ContentRoot, folderUrl } from '../locations/locations.ts'
 import type { BackupOptions, BackupReport } from '../maintenance/backup/backup.ts'
@@ -11,9 +10,10 @@ import type { ExportOptions, ExportReport } from '../maintenance/plain-files/exp
 import type { ImportOptions, ImportReport } from '../maintenance/plain-files/import.ts'
 import { type VacuumOptions, type VacuumReport, vacuum } from '../maintenance/vacuum.ts'
 import type { VerifyOptions, VerifyReport } from '../maintenance/verify/report.ts'
+import type { MemorySnapshot } from '../memory/state.ts'
 import { requireKnown } from '../model/options.ts'
 import { runOperation } from '../operations/framework/run.ts'
-import type { MemoryStore, MemorySnapshot as StoreSnapshot } from '../store/memory/index.ts'
+import type { MemoryStore } from '../store/memory/index.ts'
 import type { CatalogRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { Core } from './core.ts'
@@ -68,6 +68,8 @@ export interface LocalCatalog extends Catalog {
   importFrom(folder: string, options?: ImportOptions): Promise<ImportReport>
 }
 
+export type { MemorySnapshot }
+
 /** A catalog that lives in memory. Copying one costs the same however much it holds. */
 export interface MemoryCatalog extends LocalCatalog {
   /** A catalog of its own that begins with what this one holds now. */
@@ -76,12 +78,6 @@ export interface MemoryCatalog extends LocalCatalog {
   snapshot(): MemorySnapshot
   /** Puts back what the catalog held when the snapshot was taken. */
   restore(snapshot: MemorySnapshot): void
-}
-
-/** What a memory catalog held at one moment. */
-export interface MemorySnapshot {
-  readonly store: StoreSnapshot
-  readonly content: MemoryContent
 }
 
 /** A catalog over a store and a content of your own. */
@@ -148,47 +144,21 @@ async function openRemote(url: string, options: ClientOptions): Promise<LocalCat
 }
 
 async function openMemory(options: CatalogOptions): Promise<MemoryCatalog> {
-  const [{ memoryStore }, { memoryContent }] = await Promise.all([
-    import('../store/memory/index.ts'),
-    import('../content/memory/index.ts'),
-  ])
+  const { memoryParts, memoryRoot } = await import('./memory.ts')
   const further = await furtherRoots(options)
-  const store = memoryStore()
-  const content = memoryContent()
+  const handleOf = (core: Core, store: MemoryStore): MemoryCatalog =>
+    Object.assign(localHandle(core), {
+      fork: () => {
+        const forked = memoryParts(store.snapshot())
+        const roots = [memoryRoot(core.catalog, forked.content), ...further]
+        return handleOf(makeCore(forked.store, core.catalog, roots, options), forked.store)
+      },
+      snapshot: () => store.snapshot(),
+      restore: (snapshot: MemorySnapshot) => store.restore(snapshot),
+    })
+  const { store, content } = memoryParts()
   const core = await openCore(store, (catalog) => [memoryRoot(catalog, content), ...further], options)
-  return memoryHandle(core, store, content, further, options)
-}
-
-function memoryHandle(
-  core: Core,
-  store: MemoryStore,
-  content: MemoryContent,
-  further: readonly ContentRoot[],
-  options: CatalogOptions,
-): MemoryCatalog {
-  return Object.assign(localHandle(core), {
-    fork: () => {
-      const forked = { store: store.fork(), content: content.fork() }
-      const roots = [memoryRoot(core.catalog, forked.content), ...further]
-      return memoryHandle(
-        makeCore(forked.store, core.catalog, roots, options),
-        forked.store,
-        forked.content,
-        further,
-        options,
-      )
-    },
-    snapshot: () => ({ store: store.snapshot(), content: content.fork() }),
-    restore: (snapshot: MemorySnapshot) => {
-      store.restore(snapshot.store)
-      content.restore(snapshot.content)
-    },
-  })
-}
-
-/** Where a catalog in memory keeps its tables. */
-export function memoryRoot(catalog: CatalogRecord, content: MemoryContent): ContentRoot {
-  return { url: `memory://${catalog.id}/`, content, reserved: new Set() }
+  return handleOf(core, store)
 }
 
 async function openDirectory(directory: string, options: CatalogOptions): Promise<LocalCatalog> {

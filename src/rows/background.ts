@@ -2,7 +2,7 @@ import type { Core } from '../catalog/core.ts'
 import { CatalogError, type ErrorCode, invalid } from '../errors.ts'
 import type { Identifier } from '../model/identifier.ts'
 import { type OptionNames, requireKnown } from '../model/options.ts'
-import { slots } from '../scheduling/queues.ts'
+import { semaphore } from '../scheduling/semaphore.ts'
 import type { OptimizeGoals } from '../table/index.ts'
 import { optimize } from './optimize.ts'
 
@@ -51,7 +51,7 @@ export function background(
     throw invalid('optimize.every must be a whole number of versions from 2.')
   }
   // Of its own, so that it takes no turn from those who wait for their rows.
-  const own: Core = { ...core, slots: slots(1) }
+  const own: Core = { ...core, slots: semaphore(1) }
   const gentle: OptimizeGoals = { ...goals, gentle: true }
   const stopped = new AbortController()
   const { signal } = stopped

@@ -3,7 +3,7 @@
  * values with serializable transactions; it knows nothing of tables or namespaces.
  *
  * To write one: implement the members of {@link Store}; `state`, `inspect` and `copyTo` may be left out. Look at
- * `store/memory/index.ts` for a model. Keys hold at least one part and encode to at most {@link maxKeyBytes} bytes,
+ * `store/memory/store.ts` for a model. Keys hold at least one part and encode to at most {@link maxKeyBytes} bytes,
  * strings in them are well-formed and hold no character below U+0005, and numbers are finite. A catalog asks for
  * no others; a store refuses them all the same, with `InvalidInput`, as `checkedKey` does.
  */

@@ -52,7 +52,7 @@ export async function runLong<T>(
     properties: {},
     lease_until: core.now() + leaseMillis,
   })
-  const enter = core.slots.enter(signal)
+  const enter = core.slots.acquire(signal)
   let entered = enter === undefined
   // Not waited for: stores keep the order of writes, so the record is there before anything that needs it.
   let recorded: Promise<unknown> = core.store.write((writer) =>
@@ -86,7 +86,7 @@ export async function runLong<T>(
   } finally {
     clearInterval(renewal)
     core.running.delete(id)
-    if (entered) core.slots.leave()
+    if (entered) core.slots.release()
   }
 }
 

@@ -1,49 +1,50 @@
+import { MapEdit, type OrderedMap } from '../../memory/ordered-map.ts'
 import { endedError } from '../body.ts'
 import { checkedKey } from '../key.ts'
-import { spanOf } from '../range.ts'
+import { type Span, spanOf } from '../range.ts'
 import type { Entry, Key, Range, Reader, Value, Writer } from '../store.ts'
-import { codeOf } from './code.ts'
+import { codeOf, codeOfCut, keyAfter } from './code.ts'
 import type { HashIndex } from './hash-index.ts'
-import { protect } from './protect.ts'
-import { type OrderedTree, TreeEdit } from './tree.ts'
 
-/** Reads one tree, until it is ended. */
-export class TreeReader implements Reader {
-  readonly #tree: OrderedTree
+/** Records by the codes of their keys. */
+type Records = OrderedMap<Value>
+
+/** Reads records until the transaction ends. */
+export class RecordReader implements Reader {
+  readonly #records: Records
   readonly #index: HashIndex
   ended = false
 
-  constructor(tree: OrderedTree, index: HashIndex) {
-    this.#tree = tree
+  constructor(records: Records, index: HashIndex) {
+    this.#records = records
     this.#index = index
   }
 
   get<V extends Value = Value>(key: Key): V | undefined {
     if (this.ended) throw endedError()
-    return this.#index.get(codeOf(checkedKey(key)), this.#tree) as V | undefined
+    return this.#index.get(codeOf(checkedKey(key)), this.#records) as V | undefined
   }
 
   range<V extends Value = Value>(range: Range): Iterable<Entry<V>> {
     if (this.ended) throw endedError()
-    const span = spanOf(range)
-    return span ? (this.#tree.walk(span, this) as Iterable<Entry<V>>) : []
+    return walk<V>(this.#records, range, this)
   }
 }
 
-/** Changes a tree, until it is ended. A range shows the entries there were when it was asked for. */
-export class TreeWriter implements Writer {
-  readonly #edit: TreeEdit
+/** Changes records until the transaction ends. A range shows the entries there were when it was asked for. */
+export class RecordWriter implements Writer {
+  readonly #edit: MapEdit<Value>
   readonly #index: HashIndex
   readonly #codes: string[] = []
   readonly #values: (Value | undefined)[] = []
   ended = false
 
-  constructor(tree: OrderedTree, index: HashIndex) {
-    this.#edit = new TreeEdit(tree)
+  constructor(records: Records, index: HashIndex) {
+    this.#edit = new MapEdit(records)
     this.#index = index
   }
 
-  /** From the tree alone: the index knows nothing of changes that may come to nothing. */
+  /** Reads the edit alone: the index does not know changes that may still be undone. */
   get<V extends Value = Value>(key: Key): V | undefined {
     if (this.ended) throw endedError()
     const code = codeOf(checkedKey(key))
@@ -53,16 +54,15 @@ export class TreeWriter implements Writer {
 
   range<V extends Value = Value>(range: Range): Iterable<Entry<V>> {
     if (this.ended) throw endedError()
-    const span = spanOf(range)
-    return span ? (this.#edit.tree().walk(span, this) as Iterable<Entry<V>>) : []
+    return walk<V>(this.#edit.map(), range, this)
   }
 
   put(key: Key, value: Value): void {
     if (this.ended) throw endedError()
     const code = codeOf(checkedKey(key))
-    const kept = protect(value)
-    this.#edit.put(code, kept)
-    this.#note(code, kept)
+    const frozen = frozenCopy(value)
+    this.#edit.put(code, frozen)
+    this.#note(code, frozen)
   }
 
   remove(key: Key): void {
@@ -77,13 +77,88 @@ export class TreeWriter implements Writer {
     this.#values.push(value)
   }
 
-  /** The tree with all changes. */
-  tree(): OrderedTree {
-    return this.#edit.tree()
+  /** The records with all changes. */
+  records(): Records {
+    return this.#edit.map()
   }
 
-  /** Tells the index of all changes, once they are made. */
+  /** Tells the index all changes, after the state took them. */
   updateIndex(): void {
     for (let i = 0; i < this.#codes.length; i++) this.#index.set(this.#codes[i]!, this.#values[i])
   }
+}
+
+interface Access {
+  readonly ended: boolean
+}
+
+/** The entries of a range, for as long as `access` has not ended. */
+function walk<V extends Value>(records: Records, range: Range, access: Access): Iterable<Entry<V>> {
+  const span = spanOf(range)
+  if (!span) return []
+  return { [Symbol.iterator]: () => entriesOf(records, span, access) as Iterator<Entry<V>> }
+}
+
+function* entriesOf(records: Records, span: Span, access: Access): Generator<Entry, void, undefined> {
+  const { reverse, prefix = [] } = span
+  const prefixLength = codeOf(prefix).length
+  let left = span.limit
+  const cursor = records.leaves(
+    span.lower && codeOfCut(span.lower),
+    span.upper && codeOfCut(span.upper),
+    reverse,
+  )
+  while (cursor.next()) {
+    const { from, to } = cursor
+    const { keys, items } = cursor.leaf!
+    for (let done = 0; done < to - from; done++) {
+      if (access.ended) throw endedError()
+      const at = reverse ? to - 1 - done : from + done
+      yield { key: keyAfter(prefix, prefixLength, keys[at]!), value: items[at]! }
+      if (--left === 0) return
+    }
+  }
+}
+
+/**
+ * A frozen copy of a plain value, which shares what is frozen already. So neither those who put a value nor those
+ * who read it can change it afterwards, and the caller's own objects stay as they are. Like JSON, the copy has no
+ * members that are undefined.
+ */
+function frozenCopy<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  return (Array.isArray(value) ? frozenArray(value) : frozenRecord(value as Members)) as T
+}
+
+type Members = Record<string, unknown>
+
+function frozenArray(items: readonly unknown[]): readonly unknown[] {
+  let copy: unknown[] | undefined = Object.isFrozen(items) ? undefined : items.slice()
+  for (let i = 0; i < items.length; i++) {
+    const item = items[i]
+    const kept = frozenCopy(item)
+    if (kept === item) continue
+    copy ??= items.slice()
+    copy[i] = kept
+  }
+  return copy ? Object.freeze(copy) : items
+}
+
+function frozenRecord(members: Members): Members {
+  let copy: Members | undefined = Object.isFrozen(members) ? undefined : { ...members }
+  for (const name of Object.keys(members)) {
+    const member = members[name]
+    if (member === undefined) {
+      copy ??= { ...members }
+      delete copy[name]
+      continue
+    }
+    if (typeof member !== 'object') continue
+    const kept = frozenCopy(member)
+    if (kept === member) continue
+    copy ??= { ...members }
+    // The copy has a member of this name, so that even `__proto__` is assigned like any other.
+    copy[name] = kept
+  }
+  return copy ? Object.freeze(copy) : members
 }

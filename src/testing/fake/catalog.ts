@@ -231,17 +231,14 @@ class Fake {
   }
 
   #snapshot(): FakeSnapshot {
-    const { store, content } = this.#insides
-    const time = this.#clock.now()
-    return { store: store.snapshot(), content: content.fork(), time, ids: this.#ids.count }
+    return { ...this.#insides.store.snapshot(), time: this.#clock.now(), ids: this.#ids.count }
   }
 
-  #restore({ store, content, time, ids }: FakeSnapshot): void {
-    this.#insides.store.restore(store)
-    this.#insides.content.restore(content)
+  #restore(snapshot: FakeSnapshot): void {
+    this.#insides.store.restore(snapshot)
     this.#insides.forget()
-    this.#clock.set(time)
-    this.#ids.count = ids
+    this.#clock.set(snapshot.time)
+    this.#ids.count = snapshot.ids
   }
 
   #reset(first: FakeSnapshot, faults: readonly Fault[]): void {

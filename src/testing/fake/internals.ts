@@ -1,14 +1,12 @@
 import type { Core } from '../../catalog/core.ts'
-import { memoryRoot } from '../../catalog/open.ts'
+import { type MemoryParts, memoryParts, memoryRoot } from '../../catalog/memory.ts'
 import { type CatalogOptions, makeCore } from '../../catalog/open-core.ts'
-import { type MemoryContent, memoryContent } from '../../content/memory/index.ts'
-import { type MemoryStore, memoryStore } from '../../store/memory/index.ts'
+import type { MemoryStore } from '../../store/memory/index.ts'
 import { type CatalogRecord, catalogFormat, keys } from '../../store/records.ts'
 
 /** A memory catalog, opened up. */
 export interface Insides {
   readonly store: MemoryStore
-  readonly content: MemoryContent
   readonly core: Core
   /** To be called when the content was put back: what was decoded of it may be of a time that never was. */
   forget(): void
@@ -19,24 +17,19 @@ export type InsideOptions = CatalogOptions & Required<Pick<CatalogOptions, 'now'
 
 /** An empty catalog, the same every time. */
 export function emptyInsides(id: string, options: InsideOptions): Insides {
-  const store = memoryStore()
+  const parts = memoryParts(undefined, options.now)
   const record: CatalogRecord = { v: catalogFormat, id, secret: `secret of ${id}`, created_at: options.now() }
   // A memory store writes before it answers.
-  store.write((writer) => writer.put(keys.catalog, record))
-  return insidesOf(store, memoryContent(options.now), record, options)
+  parts.store.write((writer) => writer.put(keys.catalog, record))
+  return insidesOf(parts, record, options)
 }
 
 /** A copy that goes its own way from here, with a clock and ids of its own. */
-export function forkInsides({ store, content, core }: Insides, options: InsideOptions): Insides {
-  return insidesOf(store.fork(), content.fork(options.now), core.catalog, options)
+export function forkInsides({ store, core }: Insides, options: InsideOptions): Insides {
+  return insidesOf(memoryParts(store.snapshot(), options.now), core.catalog, options)
 }
 
-function insidesOf(
-  store: MemoryStore,
-  content: MemoryContent,
-  record: CatalogRecord,
-  options: InsideOptions,
-): Insides {
+function insidesOf({ store, content }: MemoryParts, record: CatalogRecord, options: InsideOptions): Insides {
   const make = () => makeCore(store, record, [memoryRoot(record, content)], options)
   let made = make()
   const core: Core = { ...made, engine: (content) => made.engine(content) }
@@ -44,7 +37,6 @@ function insidesOf(
   core.changes.count = 0
   return {
     store,
-    content,
     core,
     forget: () => {
       made = make()
