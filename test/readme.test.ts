@@ -23,7 +23,15 @@ const pages = ['README.md', ...(await readdir(join(root, 'docs'))).sort().map((n
   .filter((name) => name.endsWith('.md'))
   .map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }))
 
-describe.each(pages)(
+/** Programs of their own, each like a page with one example. */
+const programs = (await readdir(join(root, 'examples')))
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => {
+    const code = readFileSync(join(root, 'examples', name), 'utf8')
+    return { name: `examples/${name}`, text: `\`\`\`ts\n${code}\`\`\`\n` }
+  })
+
+describe.each([...pages, ...programs].filter(({ text }) => blocks(text, 'ts').length > 0))(
   'every example of $name runs as it stands and prints what its comments say',
   ({ text }) => {
     const examples = blocks(text, 'ts')
@@ -90,9 +98,10 @@ async function bundle(examples: readonly string[], folder: string): Promise<void
   await build({ entryPoints, outdir: folder, ...forNode })
 }
 
-describe.each(pages)('every test that $name shows passes', async ({ text }) => {
+const withTests = pages.filter(({ text }) => blocks(text, 'ts vitest').length > 0)
+
+describe.each(withTests)('every test that $name shows passes', async ({ text }) => {
   const examples = blocks(text, 'ts vitest')
-  if (examples.length === 0) return test('there is none', () => {})
   // Where the runner takes it for a source of its own.
   const folder = await mkdtemp(join(root, 'test/.docs-'))
   afterAll(() => rm(folder, { recursive: true, force: true }))
