@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { operations } from '../../src/index.ts'
+import { type OperationName, operations } from '../../src/index.ts'
 
 /*
  * Which tests call which operation, found by its name in their sources: no list has to be kept.
@@ -22,25 +22,31 @@ const rooms = ['operations', 'listing', 'locations', 'lookup', 'rows', 'transact
 export function coverageTable(): string {
   const suites = read('src/testing/suites/catalog')
   const tests = read('test')
-  const rows = Object.entries(operations)
-    .filter(([, { definition }]) => definition.errors[0] !== 'Unsupported')
-    .map(([name]) => {
-      const calls = ({ text }: Source) => new RegExp(`\\b${name}\\b`).test(text)
-      const rules = suites.filter(calls).map(({ path }) => path.replace(/\.ts$/, ''))
-      const called = tests.filter(calls).map(({ path }) => path)
-      const [near, far] = [called.filter(isNear), called.filter((path) => !isNear(path))]
-      const elsewhere = [...new Set(far.map((path) => path.split('/')[0]!))]
-      return `| \`${name}\` | ${rules.join(', ')} | ${near.map(link).join(', ')} | ${elsewhere.join(', ')} |`
-    })
+  const rows = supported().map((name) => {
+    const rules = suites.filter(calls(name)).map(({ path }) => path.replace(/\.ts$/, ''))
+    const called = tests.filter(calls(name)).map(({ path }) => path)
+    const [near, far] = [called.filter(isNear), called.filter((path) => !isNear(path))]
+    const elsewhere = [...new Set(far.map((path) => path.split('/')[0]!))]
+    return `| \`${name}\` | ${rules.join(', ')} | ${near.map(link).join(', ')} | ${elsewhere.join(', ')} |`
+  })
   return ['| Operation | Rules | Tests | Called in |', '|---|---|---|---|', ...rows].join('\n')
 }
 
 /** The operations that neither a rule nor a test calls. */
 export function uncovered(): string[] {
   const sources = [...read('src/testing/suites/catalog'), ...read('test')]
+  return supported().filter((name) => !sources.some(calls(name)))
+}
+
+function supported(): string[] {
   return Object.keys(operations).filter(
-    (name) => !sources.some(({ text }) => new RegExp(`\\b${name}\\b`).test(text)),
+    (name) => operations[name as OperationName].definition.errors[0] !== 'Unsupported',
   )
+}
+
+function calls(name: string): (source: Source) => boolean {
+  const call = new RegExp(`\\b${name}\\b`)
+  return ({ text }) => call.test(text)
 }
 
 function isNear(path: string): boolean {
