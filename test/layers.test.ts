@@ -7,186 +7,53 @@ import { operations } from '../src/operations/index.ts'
 import * as missing from '../src/operations/unsupported.ts'
 
 /*
- * Data flows one way: request → operation → store transaction → response. What follows is the house in the
- * order of its floors, and what each part of it may know.
+ * Data flows one way: request → operation → store transaction → response. The rooms of the source, and what each
+ * may know, are a table in docs/architecture.md. The tests below read it there, so the page cannot go wrong.
  */
 
-interface Layer {
-  /** Paths below src/ that belong to it. The first layer that matches a file is the file's. */
-  readonly files: RegExp
-  /** Layers it may import from, besides itself. */
-  readonly uses?: readonly string[]
-  /** Layers it may import types of, or load when first needed. */
-  readonly knows?: readonly string[]
-  readonly packages?: readonly string[]
+interface Room {
+  /** Paths below src/: of files, and of folders, which end in a slash. The longest path that fits a file wins. */
+  readonly paths: readonly string[]
+  /** Rooms it may import from, besides itself. */
+  readonly uses: readonly string[]
+  /** Rooms it may import types of, or load when first needed. */
+  readonly knows: readonly string[]
+  readonly packages: readonly string[]
   /** Packages it may import types of. */
-  readonly packageTypes?: readonly string[]
+  readonly packageTypes: readonly string[]
 }
 
-const layers: Readonly<Record<string, Layer>> = {
-  errors: { files: /^errors\.ts$/ },
-  version: { files: /^version\.ts$/ },
-  model: { files: /^model\//, uses: ['errors'], packages: ['valibot', 'ulid'] },
-  // When work is done: queues, reading ahead, making room for others. It knows nothing of what the work is.
-  scheduling: { files: /^scheduling\// },
-  // What a store and a content in memory share: one ordered map, and one state that holds both.
-  memoryState: { files: /^memory\//, knows: ['store'], packages: ['immer'] },
-  memory: { files: /^store\/memory\//, uses: ['memoryState', 'store', 'errors'] },
-  lmdb: { files: /^store\/lmdb\//, uses: ['store', 'errors'], packages: ['lmdb'] },
-  store: { files: /^store\//, uses: ['model', 'errors'] },
-  memoryContent: { files: /^content\/memory\//, uses: ['memoryState', 'content', 'errors'] },
-  content: { files: /^content\//, uses: ['errors'] },
-  arrow: {
-    files: /^arrow\//,
-    uses: ['scheduling', 'errors'],
-    packages: ['@uwdata/flechette', 'fzstd', 'lz4js'],
-  },
-  predicate: { files: /^predicate\//, uses: ['arrow', 'errors'], packages: ['@uwdata/flechette', 're2js'] },
-  // The other end of a worker thread: nobody imports it.
-  scanWorker: {
-    files: /^table\/scan\/worker\.ts$/,
-    uses: ['table', 'predicate', 'content', 'scheduling', 'errors'],
-  },
-  table: {
-    files: /^table\//,
-    uses: ['arrow', 'scheduling', 'model', 'errors'],
-    knows: ['predicate', 'content'],
-    packages: ['@uwdata/flechette'],
-  },
-  // Types of what an open catalog consists of, for all who work on one.
-  core: {
-    files: /^catalog\/core\.ts$/,
-    knows: ['framework', 'rows', 'locations', 'table', 'scheduling', 'content', 'store', 'model'],
-  },
-  lookup: { files: /^lookup\//, uses: ['store', 'model', 'errors'] },
-  transactions: {
-    files: /^transactions\//,
-    uses: ['lookup', 'store', 'model', 'errors'],
-    knows: ['core', 'framework', 'table'],
-  },
-  locations: {
-    files: /^locations\//,
-    uses: ['transactions', 'lookup', 'store', 'model', 'errors'],
-    knows: ['core', 'table', 'content'],
-    packages: ['valibot'],
-  },
-  listing: {
-    files: /^listing\//,
-    uses: ['locations', 'lookup', 'store', 'model', 'errors'],
-    knows: ['core'],
-    packages: ['valibot'],
-  },
-  rows: {
-    files: /^rows\//,
-    uses: ['transactions', 'locations', 'lookup', 'scheduling', 'store', 'model', 'errors'],
-    knows: ['core', 'framework', 'table'],
-    packages: ['valibot'],
-    packageTypes: ['@uwdata/flechette'],
-  },
-  // What makes an operation of its definition, and runs it. It knows none of them.
-  framework: {
-    files: /^operations\/framework\//,
-    uses: ['locations', 'transactions', 'store', 'model', 'errors'],
-    knows: ['core'],
-    packages: ['valibot'],
-  },
-  operations: {
-    files: /^operations\//,
-    uses: ['framework', 'rows', 'listing', 'locations', 'transactions', 'lookup', 'store', 'model', 'errors'],
-    knows: ['core', 'table'],
-    packages: ['valibot'],
-  },
-  // The part of maintenance that is there as soon as a catalog is open; the rest is loaded when needed.
-  vacuum: {
-    files: /^maintenance\/vacuum\.ts$/,
-    uses: ['rows', 'locations', 'transactions', 'lookup', 'store', 'errors'],
-    knows: ['core', 'table', 'content'],
-  },
-  // What keeps a catalog sound: beside the operations, and like them in what it may know.
-  maintenance: {
-    files: /^maintenance\//,
-    uses: ['operations', 'rows', 'locations', 'transactions', 'lookup', 'store', 'model', 'errors'],
-    knows: ['core', 'framework', 'table', 'content', 'lmdb'],
-    packages: ['valibot'],
-  },
-  handle: { files: /^catalog\/handle\.ts$/, uses: ['operations', 'framework', 'errors'] },
-  openCore: {
-    files: /^catalog\/open-core\.ts$/,
-    uses: ['rows', 'transactions', 'scheduling', 'store', 'model', 'errors'],
-    knows: ['core', 'framework', 'locations', 'table', 'content'],
-  },
-  // A catalog in memory: its store and its content, over one state.
-  catalogMemory: {
-    files: /^catalog\/memory\.ts$/,
-    uses: ['memory', 'memoryContent', 'memoryState'],
-    knows: ['locations', 'store'],
-  },
-  open: {
-    files: /^catalog\/open\.ts$/,
-    uses: ['openCore', 'handle', 'vacuum', 'framework', 'locations', 'store', 'model', 'errors'],
-    knows: ['core', 'catalogMemory', 'memory', 'memoryState', 'lmdb', 'content', 'client', 'maintenance'],
-  },
-  closedDirectory: {
-    files: /^catalog\/closed-directory\.ts$/,
-    uses: ['open', 'handle', 'errors'],
-    knows: ['lmdb', 'maintenance'],
-  },
-  index: {
-    files: /^index\.ts$/,
-    uses: ['open', 'closedDirectory', 'handle', 'openCore', 'operations', 'store', 'model', 'errors'],
-    knows: ['core', 'framework', 'rows', 'content', 'vacuum', 'maintenance'],
-  },
-  // What server and client have in common.
-  protocol: { files: /^http\/protocol\//, uses: ['operations', 'model', 'errors'], knows: ['framework'] },
-  // The one part of the server that knows Fastify, which only those need who mount a catalog in it.
-  httpPlugin: {
-    files: /^http\/plugin\.ts$/,
-    uses: ['http', 'errors'],
-    packageTypes: ['fastify'],
-  },
-  http: {
-    files: /^http\//,
-    uses: ['protocol', 'httpPlugin', 'handle', 'operations', 'framework', 'model', 'errors', 'version'],
-    packages: ['@valibot/to-json-schema', 'jose', 'prom-client', 'valibot'],
-  },
-  client: {
-    files: /^client(\.ts|\/)/,
-    uses: ['protocol', 'handle', 'operations', 'framework', 'listing', 'model', 'errors'],
-    knows: ['table', 'arrow'],
-  },
-  // Users like any other: they know the public surface only.
-  cli: {
-    files: /^cli(\.ts|\/)/,
-    uses: ['index', 'version'],
-    knows: ['http', 'client', 'testing', 'lmdb', 'memory'],
-    packages: ['@uwdata/flechette', 'commander'],
-  },
-  // Judges what others made of the contracts; it imports no test runner and no library of assertions.
-  suites: {
-    files: /^testing\/suites\//,
-    uses: ['protocol', 'handle', 'operations', 'store', 'model', 'errors'],
-    knows: ['client', 'content'],
-    packages: ['@uwdata/flechette'],
-  },
-  // For tests: it may know all there is to know of a catalog, and no test runner.
-  testing: {
-    files: /^testing\//,
-    uses: [
-      'suites',
-      'open',
-      'openCore',
-      'handle',
-      'operations',
-      'framework',
-      'catalogMemory',
-      'store',
-      'model',
-      'errors',
-    ],
-    knows: ['core', 'memory', 'http', 'client', 'table'],
-    packages: ['valibot'],
-  },
-  tour: { files: /^tour(\.ts|\/)/, uses: ['index'], packages: ['@uwdata/flechette', 'vega-datasets'] },
+const page = readFileSync(new URL('../docs/architecture.md', import.meta.url), 'utf8')
+const rooms = readRooms(page)
+
+function readRooms(text: string): ReadonlyMap<string, Room> {
+  const table = /<!-- rooms -->\n(.*?)\n<!-- \/rooms -->/s.exec(text)![1]!
+  // The first two lines are the heading and the line below it.
+  return new Map(table.split('\n').slice(2).map(readRow))
+}
+
+function readRow(row: string): [name: string, room: Room] {
+  const cells = row.split('|').slice(1, -1)
+  const [name, paths, uses, knows, packages] = cells.map((cell) =>
+    cell
+      .replaceAll('`', '')
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== ''),
+  ) as [[string], string[], string[], string[], string[]]
+  const typesOnly = / \(types\)$/
+  return [
+    name[0],
+    {
+      paths,
+      uses,
+      knows,
+      packages: packages.filter((item) => !typesOnly.test(item)),
+      packageTypes: packages
+        .filter((item) => typesOnly.test(item))
+        .map((item) => item.replace(typesOnly, '')),
+    },
+  ]
 }
 
 interface Import {
@@ -214,8 +81,18 @@ function importsOf(file: string, source: string): Import[] {
   ]
 }
 
-function layerOf(file: string): string | undefined {
-  return Object.keys(layers).find((name) => layers[name]!.files.test(file))
+function roomOf(file: string): string | undefined {
+  let found: string | undefined
+  let longest = 0
+  for (const [name, { paths }] of rooms) {
+    for (const path of paths) {
+      const fits = path.endsWith('/') ? file.startsWith(path) : file === path
+      if (!fits || path.length <= longest) continue
+      found = name
+      longest = path.length
+    }
+  }
+  return found
 }
 
 /** The file below src/ that a relative import means. */
@@ -225,17 +102,17 @@ function target({ file, from }: Import): string {
 
 function violation(found: Import): string | undefined {
   const { file, line, from, kind } = found
-  const name = layerOf(file)
+  const name = roomOf(file)
   const where = `src/${file}:${line} imports '${from}'`
-  if (name === undefined) return `src/${file} belongs to no layer of test/layers.test.ts`
-  const { uses = [], knows = [], packages = [], packageTypes = [] } = layers[name]!
+  if (name === undefined) return `src/${file} belongs to no room of docs/architecture.md`
+  const { uses, knows, packages, packageTypes } = rooms.get(name)!
   if (from.startsWith('node:')) return undefined
   if (!from.startsWith('.')) {
     const allowed = packages.includes(from) || (kind === 'type' && packageTypes.includes(from))
     return allowed ? undefined : `${where}, a package that ${name} does not know`
   }
-  const other = layerOf(target(found))
-  if (other === undefined) return `${where}, which belongs to no layer`
+  const other = roomOf(target(found))
+  if (other === undefined) return `${where}, which belongs to no room`
   if (other === name || uses.includes(other)) return undefined
   if (knows.includes(other)) {
     return kind === 'now'
@@ -253,15 +130,47 @@ const sources: ReadonlyMap<string, string> = new Map(
     .map((file) => [file.replaceAll('\\', '/'), readFileSync(join(root, file), 'utf8')]),
 )
 
-describe('layers', () => {
-  it('every file imports only what its layer may know', () => {
-    const imports = Array.from(sources, ([file, source]) => importsOf(file, source)).flat()
-    expect(imports.length).toBeGreaterThan(200)
-    expect(imports.map(violation).filter((found) => found !== undefined)).toEqual([])
+const allImports = Array.from(sources, ([file, source]) => importsOf(file, source)).flat()
+
+describe('rooms', () => {
+  it('every file imports only what its room may know', () => {
+    expect(allImports.length).toBeGreaterThan(200)
+    expect(allImports.map(violation).filter((found) => found !== undefined)).toEqual([])
   })
 
-  it('every file belongs to a layer, and every import leads to a file that is there', () => {
-    expect([...sources.keys()].filter((file) => layerOf(file) === undefined)).toEqual([])
+  it('every room holds a file at each of its paths, and names rooms that are in the table', () => {
+    for (const [name, { paths, uses, knows }] of rooms) {
+      for (const path of paths) {
+        expect([...sources.keys()].some((file) => file.startsWith(path) && roomOf(file) === name)).toBe(true)
+      }
+      for (const other of [...uses, ...knows]) expect([...rooms.keys()]).toContain(other)
+    }
+  })
+
+  it('every permission in the table is one that a file needs', () => {
+    const needed = new Set(
+      allImports.map((found) => {
+        const to = found.from.startsWith('.') ? roomOf(target(found)) : found.from
+        return `${roomOf(found.file)} → ${to}`
+      }),
+    )
+    const given = [...rooms].flatMap(([name, { uses, knows, packages, packageTypes }]) =>
+      [...uses, ...knows, ...packages, ...packageTypes].map((other) => `${name} → ${other}`),
+    )
+    expect(given.filter((permission) => !needed.has(permission))).toEqual([])
+  })
+
+  it('rooms that import each other at once form an order without a circle', () => {
+    const ordered = new Set<string>()
+    for (let before = -1; before < ordered.size; ) {
+      before = ordered.size
+      for (const [name, { uses }] of rooms) if (uses.every((other) => ordered.has(other))) ordered.add(name)
+    }
+    expect([...rooms.keys()].filter((name) => !ordered.has(name))).toEqual([])
+  })
+
+  it('every file belongs to a room, and every import leads to a file that is there', () => {
+    expect([...sources.keys()].filter((file) => roomOf(file) === undefined)).toEqual([])
     for (const [file, source] of sources) {
       for (const found of importsOf(file, source)) {
         if (found.from.startsWith('.')) expect([...sources.keys()]).toContain(target(found))
@@ -273,8 +182,7 @@ describe('layers', () => {
     ['errors.ts', "import { x } from './model/ids.ts'", 'errors may not know model'],
     ['model/a.ts', "import { x } from '../store/key.ts'", 'model may not know store'],
     ['table/a.ts', "\nimport type { Store } from '../store/store.ts'", 'src/table/a.ts:2'],
-    ['table/a.ts', "import { fileContent } from '../content/files/index.ts'", 'types of content only'],
-    ['table/a.ts', "import { memoryContent } from '../content/memory/index.ts'", 'table may not know memory'],
+    ['table/a.ts', "import { memoryContent } from '../content/memory/index.ts'", 'types of content only'],
     [
       'predicate/plan/a.ts',
       "import type { Snapshot } from '../../table/index.ts'",
@@ -304,8 +212,8 @@ describe('layers', () => {
     ['client/a.ts', "import { serve } from '../http/serve.ts'", 'client may not know http'],
     [
       'http/protocol/wire.ts',
-      "import { post } from '../../operations/framework/route.ts'",
-      'types of framework only',
+      "import { operations } from '../../operations/index.ts'",
+      'types of operations only',
     ],
     [
       'operations/a.ts',
@@ -320,7 +228,7 @@ describe('layers', () => {
     ['testing/suites/a.ts', "import { test } from 'vitest'", 'a package that suites does not know'],
     ['testing/suites/a.ts', "import fc from 'fast-check'", 'a package that suites does not know'],
     ['testing/suites/a.ts', "import { connect } from '../../client.ts'", 'types of client only'],
-    ['elsewhere/a.ts', "import { x } from '../errors.ts'", 'belongs to no layer'],
+    ['elsewhere/a.ts', "import { x } from '../errors.ts'", 'belongs to no room'],
   ])('a file that does is named with its line: %s with %j', (file, source, message) => {
     expect(importsOf(file, source).map(violation)).toEqual([expect.stringContaining(message)])
   })

@@ -1,29 +1,79 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { forNode } from './support/bundle.ts'
-import { operationTable } from './support/operation-table.ts'
+import { compare, derived } from './support/derived.ts'
+import { uncovered } from './support/operation-coverage.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { exports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
   exports: Record<string, { default: string }>
 }
 
-test('lists every operation as the record has it', () => {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8')
-  expect(readme).toContain(`<!-- operations -->\n${operationTable()}\n<!-- /operations -->`)
+test.each(derived)('$name in $page is what the code says (npm run derive)', (part) => {
+  const { is, should } = compare(part)
+  expect(is).toBe(should)
 })
+
+test('every operation is called by a test', () => {
+  expect(uncovered()).toEqual([])
+})
+
+const folders = ['.', 'docs', 'docs/decisions', 'examples', 'test', 'bench']
+const texts = folders
+  .flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(folder, name)))
+  .filter((name) => name.endsWith('.md') && name !== 'bench/report.md')
+
+describe.each(texts)('%s', (name) => {
+  const text = readFileSync(join(root, name), 'utf8').replace(/^```.*?^```/gms, '')
+
+  test('has links that lead to files, and to headings of pages', () => {
+    for (const [, link] of text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+      const [path, heading] = link!.split('#') as [string, string?]
+      const target = path === '' ? join(root, name) : join(root, dirname(name), path)
+      expect(existsSync(target), link).toBe(true)
+      if (heading !== undefined) expect(headingsOf(target), link).toContain(heading)
+    }
+  })
+
+  test('names sources that are there', () => {
+    for (const [, path] of text.matchAll(/`([a-z-]+\/(?:[\w.-]+\/)*(?:[\w.-]+\.ts)?)`/g)) {
+      const isThere = [root, join(root, 'src'), join(root, dirname(name))].some((folder) =>
+        existsSync(join(folder, path!)),
+      )
+      if (!/^(dist|tables)\/|NAME/.test(path!)) expect(isThere, path).toBe(true)
+    }
+  })
+})
+
+/** The headings of a page, as links name them. */
+function headingsOf(page: string): string[] {
+  return [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  )
+}
 
 const pages = ['README.md', ...(await readdir(join(root, 'docs'))).sort().map((name) => `docs/${name}`)]
   .filter((name) => name.endsWith('.md'))
   .map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }))
 
-describe.each(pages)(
+/** Programs of their own, each like a page with one example. */
+const programs = (await readdir(join(root, 'examples')))
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => {
+    const code = readFileSync(join(root, 'examples', name), 'utf8')
+    return { name: `examples/${name}`, text: `\`\`\`ts\n${code}\`\`\`\n` }
+  })
+
+describe.each([...pages, ...programs].filter(({ text }) => blocks(text, 'ts').length > 0))(
   'every example of $name runs as it stands and prints what its comments say',
   ({ text }) => {
     const examples = blocks(text, 'ts')
@@ -90,9 +140,10 @@ async function bundle(examples: readonly string[], folder: string): Promise<void
   await build({ entryPoints, outdir: folder, ...forNode })
 }
 
-describe.each(pages)('every test that $name shows passes', async ({ text }) => {
+const withTests = pages.filter(({ text }) => blocks(text, 'ts vitest').length > 0)
+
+describe.each(withTests)('every test that $name shows passes', async ({ text }) => {
   const examples = blocks(text, 'ts vitest')
-  if (examples.length === 0) return test('there is none', () => {})
   // Where the runner takes it for a source of its own.
   const folder = await mkdtemp(join(root, 'test/.docs-'))
   afterAll(() => rm(folder, { recursive: true, force: true }))

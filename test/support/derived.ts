@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { conformanceRules } from '../../src/testing/index.ts'
+import cases from '../predicate/cases.json' with { type: 'json' }
+import { brokenCatalogs } from '../testing/mutants/catalogs.ts'
+import { brokenContents } from '../testing/mutants/contents.ts'
+import { brokenServers } from '../testing/mutants/servers.ts'
+import { brokenPlaces, brokenStores } from '../testing/mutants/stores.ts'
+import { coverageTable } from './operation-coverage.ts'
+import { operationTable } from './operation-table.ts'
+
+/*
+ * Parts of pages that derive from the code. Each stands in its page between `<!-- name -->` and `<!-- /name -->`.
+ */
+
+interface Derived {
+  readonly page: string
+  readonly name: string
+  readonly make: () => string
+}
+
+export const derived: readonly Derived[] = [
+  { page: 'README.md', name: 'operations', make: operationTable },
+  { page: 'test/README.md', name: 'coverage', make: coverageTable },
+  { page: 'docs/decisions/README.md', name: 'decisions', make: decisionsTable },
+  { page: 'docs/reliability.md', name: 'counts', make: countsTable },
+]
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Where a page lies. */
+export function pathOf({ page }: Derived): string {
+  return join(root, page)
+}
+
+/** A page as it is, and as it should be. */
+export function compare(part: Derived): { readonly is: string; readonly should: string } {
+  const { name, make } = part
+  const is = readFileSync(pathOf(part), 'utf8')
+  const [begin, end] = [`<!-- ${name} -->\n`, `\n<!-- /${name} -->`]
+  const [from, to] = [is.indexOf(begin), is.indexOf(end)]
+  if (from < 0 || to < 0) throw new Error(`${part.page} has no part ${name}.`)
+  return { is, should: is.slice(0, from + begin.length) + make() + is.slice(to) }
+}
+
+/** The pages of decisions, each with the first sentence of what was decided. */
+function decisionsTable(): string {
+  const folder = join(root, 'docs/decisions')
+  const rows = readdirSync(folder)
+    .filter((name) => name.endsWith('.md') && name !== 'README.md')
+    .map((name) => {
+      const text = readFileSync(join(folder, name), 'utf8')
+      const title = /^# (.+)$/m.exec(text)![1]!
+      const decided = /^## (?:Decision|What we decided)\n+(?:- )?(.+?\.)(?=\s|$)/m.exec(text)?.[1] ?? ''
+      return `| [${title}](${name}) | ${decided} |`
+    })
+  return ['| Decision | In one sentence |', '|---|---|', ...rows.sort()].join('\n')
+}
+
+/** How many rules, mutants and cases there are. */
+function countsTable(): string {
+  const rules = (suite: string) => conformanceRules.filter(({ id }) => id.startsWith(`${suite}.`)).length
+  const rows: readonly (readonly [what: string, rules: number, mutants: number])[] = [
+    ['a store', rules('store'), brokenStores.length + brokenPlaces.length],
+    ['a content', rules('content'), brokenContents.length],
+    ['a server', rules('http'), brokenServers.length],
+  ]
+  const others = conformanceRules.length - rows.reduce((sum, [, count]) => sum + count, 0)
+  return [
+    '| The suite of | Rules | Broken implementations that it must notice |',
+    '|---|---|---|',
+    ...[...rows, ['a catalog', others, brokenCatalogs.length] as const].map(
+      ([what, count, mutants]) => `| ${what} | ${count} | ${mutants} |`,
+    ),
+    '',
+    `Predicates with answers of the reference: ${cases.predicates.length}.`,
+  ].join('\n')
+}

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type OperationName, operations } from '../../src/index.ts'
+
+/*
+ * Which tests call which operation, found by its name in their sources: no list has to be kept.
+ */
+
+interface Source {
+  /** Below the folder that was read, such as `operations/names.test.ts`. */
+  readonly path: string
+  readonly text: string
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Rooms whose tests are about operations. Other tests call operations to judge something else. */
+const rooms = ['operations', 'listing', 'locations', 'lookup', 'rows', 'transactions']
+
+/** The table of `test/README.md`: each operation, with its rules and its tests. */
+export function coverageTable(): string {
+  const suites = read('src/testing/suites/catalog')
+  const tests = read('test')
+  const rows = supported().map((name) => {
+    const rules = suites.filter(calls(name)).map(({ path }) => path.replace(/\.ts$/, ''))
+    const called = tests.filter(calls(name)).map(({ path }) => path)
+    const [near, far] = [called.filter(isNear), called.filter((path) => !isNear(path))]
+    const elsewhere = [...new Set(far.map((path) => path.split('/')[0]!))]
+    return `| \`${name}\` | ${rules.join(', ')} | ${near.map(link).join(', ')} | ${elsewhere.join(', ')} |`
+  })
+  return ['| Operation | Rules | Tests | Called in |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+/** The operations that neither a rule nor a test calls. */
+export function uncovered(): string[] {
+  const sources = [...read('src/testing/suites/catalog'), ...read('test')]
+  return supported().filter((name) => !sources.some(calls(name)))
+}
+
+function supported(): string[] {
+  return Object.keys(operations).filter(
+    (name) => operations[name as OperationName].definition.errors[0] !== 'Unsupported',
+  )
+}
+
+function calls(name: string): (source: Source) => boolean {
+  const call = new RegExp(`\\b${name}\\b`)
+  return ({ text }) => call.test(text)
+}
+
+function isNear(path: string): boolean {
+  return path.endsWith('.test.ts') && rooms.includes(path.split('/')[0]!)
+}
+
+function link(path: string): string {
+  return `[${path.replace(/\.test\.ts$/, '')}](${path})`
+}
+
+/** Sources in the rooms of a folder; not helpers that all tests share, and nothing that a run leaves behind. */
+function read(folder: string): Source[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => path.endsWith('.ts') && !/^(\.|support\/)/.test(path))
+    .sort()
+    .map((path) => ({ path, text: readFileSync(join(root, folder, path), 'utf8') }))
+}
