@@ -13,7 +13,7 @@ import { rejoin } from './client/listing.ts'
 import { type ClientOptions, settingsOf } from './client/options.ts'
 import { requestOf } from './client/request.ts'
 import { checkDelimiter } from './listing/paging.ts'
-import { checkRequest } from './operations/framework/run.ts'
+import { checkRequest } from './operations/framework/check.ts'
 import type { OperationName } from './operations/index.ts'
 
 export type { Catalog } from './catalog/handle.ts'

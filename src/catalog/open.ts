@@ -246,7 +246,7 @@ export function localHandle(core: Core, running: Omit<Backing, 'close'> = runnin
 function runningOn(core: Core): Omit<Backing, 'close'> {
   const { store, settings } = core
   return {
-    run: (operation, request, options) => runOperation(core, operation, request, options),
+    run: runOperation.bind(undefined, core),
     // A hook decides each time anew, so no answer may be given again.
     ...(settings.authorize === undefined && { storeState: () => store.state?.() }),
   }

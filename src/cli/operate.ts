@@ -1,10 +1,9 @@
 import { writeFile } from 'node:fs/promises'
-import type { Catalog, OperationOptions } from '../index.ts'
+import type { Catalog, OperationName, OperationOptions } from '../index.ts'
 import { arrowRows } from './arrow.ts'
 import { formatCsv } from './csv.ts'
 import type { Io } from './io.ts'
 import type { Printer } from './print.ts'
-import type { AnyOperation } from './record.ts'
 import { isListing, shape } from './shape.ts'
 import { UsageError } from './usage.ts'
 
@@ -14,33 +13,32 @@ type Answer = Readonly<Record<string, unknown>>
 /** Runs an operation and prints its answer. A listing without `limit` is walked to its end. */
 export async function operate(
   catalog: Catalog,
-  operation: AnyOperation,
+  name: OperationName,
   request: Request,
   options: OperationOptions,
   printer: Printer,
   io: Io,
 ): Promise<void> {
-  const run = catalog[operation.name] as (request: Request, options: OperationOptions) => Promise<Answer>
-  if (operation.route.answer === 'arrow') {
+  const run = catalog[name] as (request: Request, options: OperationOptions) => Promise<Answer>
+  if (name === 'queryTable') {
     printer.rows(arrowRows((await run(request, options)).data as Uint8Array))
-  } else if (isListing(operation) && request.limit === undefined && request.page_token === undefined) {
+  } else if (isListing(name) && request.limit === undefined && request.page_token === undefined) {
     let page_token: unknown
     do {
       const answer = await run({ ...request, page_token }, options)
-      print(printer, operation, answer)
+      print(printer, name, answer)
       page_token = answer.page_token
     } while (page_token)
   } else {
     const answer = await run(request, options)
-    print(printer, operation, answer)
-    if (isListing(operation) && answer.page_token)
-      io.stderr.write(`more: --page-token ${answer.page_token}\n`)
+    print(printer, name, answer)
+    if (isListing(name) && answer.page_token) io.stderr.write(`more: --page-token ${answer.page_token}\n`)
   }
   printer.end()
 }
 
-function print(printer: Printer, operation: AnyOperation, answer: Answer): void {
-  const shaped = shape(operation, answer)
+function print(printer: Printer, name: string, answer: Answer): void {
+  const shaped = shape(name, answer)
   if ('rows' in shaped) printer.rows(shaped.rows)
   else printer.one(shaped.one)
 }

@@ -1,3 +1,4 @@
+import type { OperationName } from '../index.ts'
 import type { Io } from './io.ts'
 import { openLocation } from './open.ts'
 import { operate, queryToFile } from './operate.ts'
@@ -33,7 +34,7 @@ export async function perform(task: Task, io: Io, signal: AbortSignal): Promise<
   const work = { signal, onProgress: bar.onProgress }
   try {
     if (options.output !== undefined) await queryToFile(catalog, request, work, options.output, io)
-    else await operate(catalog, operation, request, work, printer, io)
+    else await operate(catalog, operation.name as OperationName, request, work, printer, io)
   } finally {
     bar.clear()
   }

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Core } from '../catalog/core.ts'
 import { CatalogError } from '../errors.ts'
 import { holdsForeignRows } from '../locations/declared-only.ts'
-import { type FoundTable, tableNotFound } from '../lookup/names.ts'
+import type { Place } from '../locations/locations.ts'
+import { type FoundTable, findTable, tableNotFound } from '../lookup/names.ts'
 import { tableById } from '../lookup/table-record.ts'
 import {
   type FoundVersion,
@@ -16,23 +17,25 @@ import { formatIdentifier, type Identifier } from '../model/identifier.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 import type { VersionRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
-import type { ApplyOptions, Change, Changed, Snapshot, WorkOptions } from '../table/index.ts'
+import type { ApplyOptions, Change, Changed, Snapshot, TableEngine, WorkOptions } from '../table/index.ts'
 import { type LongTransaction, runLong } from '../transactions/long-transaction.ts'
 import type { Rows } from './input.ts'
 import {
   declaredOnly,
   foreign,
-  type OpenTable,
   openManifest,
-  openTable,
   requireOurs,
+  requirePlace,
   versionOf,
   whileThere,
 } from './rows.ts'
 
 /** A table whose rows are to be changed, as it was found at first. */
-export interface TableToChange extends OpenTable {
+export interface TableToChange {
   readonly id: Identifier
+  readonly table: FoundTable
+  readonly place: Place
+  readonly engine: TableEngine
   /** Its latest version; undefined when the table is declared only. */
   readonly base: Snapshot | undefined
 }
@@ -80,14 +83,18 @@ export async function changeRows<Checked, Prepared>(
   change: RowsChange<Checked, Prepared>,
 ): Promise<RowsChanged & { transaction_id: string }> {
   const { id } = change
-  const opened = await openTable(core, id)
-  return whileThere(core, id, opened.table, async () => {
-    const { table, engine, place } = opened
-    const { current } = await readHead(core, change, table)
+  const { table, place, current } = await core.store.read((reader) => {
+    const table = findTable(reader, id)
+    // First: where the content is out of reach, nothing else matters.
+    const place = requirePlace(core, id, table)
+    return { table, place, ...headIn(reader, change, table) }
+  })
+  return whileThere(core, id, table, async () => {
+    const engine = await core.engine(place.content)
     // Rows of two engines at one location would be taken for leftovers of one another.
     if (current === undefined && (await holdsForeignRows(core, table))) throw foreign(id)
     const base = current && (await openManifest(engine, place, current.record))
-    const found: TableToChange = { ...opened, id, base }
+    const found: TableToChange = { id, table, place, engine, base }
     const checked = (await change.check?.(found)) as Checked
     const about = { operation: change.operation, subject: id, subjectId: table.id }
     return runLong(core, options, about, async (transaction, work) => {
@@ -131,7 +138,9 @@ async function attemptVersion<Checked, Prepared>(
 ): Promise<RowsChanged | undefined> {
   const { id, branch, require } = change
   const { table, engine, place } = found
-  const { current, version } = await readHead(core, change, table)
+  const { current, version } = await core.store.read((reader) =>
+    headIn(reader, change, currentTable(reader, id, table)),
+  )
   const base = current && (await openManifest(engine, place, current.record))
   const changed = await change.apply(found, prepared, base, { ...work, version })
   work.signal?.throwIfAborted()
@@ -154,19 +163,16 @@ function isSame(a: VersionRecord, b: VersionRecord): boolean {
 }
 
 /** A branch as it is now: its latest version (none when the table is declared only), and the next number. */
-function readHead(
-  core: Core,
+function headIn(
+  reader: Reader,
   { id, branch, require }: Pick<RowsChange<unknown, unknown>, 'id' | 'branch' | 'require'>,
   table: FoundTable,
 ) {
-  return core.store.read((reader) => {
-    const current = currentTable(reader, id, table)
-    require?.(reader, current)
-    return {
-      current: readBase(reader, id, current, branch),
-      version: nextVersion(headOf(reader, id, current, branch)),
-    }
-  })
+  require?.(reader, table)
+  return {
+    current: readBase(reader, id, table, branch),
+    version: nextVersion(headOf(reader, id, table, branch)),
+  }
 }
 
 /** The latest version of a branch, or undefined when the table is declared only. */

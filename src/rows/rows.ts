@@ -10,20 +10,8 @@ import type { Reader } from '../store/store.ts'
 import type { ManifestRef, Snapshot, TableEngine } from '../table/index.ts'
 import { Overtaken } from '../transactions/retry.ts'
 
-/** A table's content, ready to be read or written. */
-export interface OpenTable {
-  readonly table: FoundTable
-  readonly place: Place
-  readonly engine: TableEngine
-}
-
-/** Finds a table and the engine for what lies at its location. */
-export async function openTable(core: Core, id: Identifier): Promise<OpenTable> {
-  const table = await core.store.read((reader) => findTable(reader, id))
-  return openPlace(core, id, table)
-}
-
-async function openPlace(core: Core, id: Identifier, table: FoundTable): Promise<OpenTable> {
+/** Where the content of a table lies, if this catalog can reach it. */
+export function requirePlace(core: Core, id: Identifier, table: FoundTable): Place {
   const location = locationOf(core.places, table.id, table.record)
   const place = placeOf(core.places, location)
   if (place === undefined) {
@@ -32,7 +20,7 @@ async function openPlace(core: Core, id: Identifier, table: FoundTable): Promise
       `The content of ${formatIdentifier(id)} lies at ${location}, outside what this catalog reads and writes. Open it there with the engine that wrote it, or add its folder to locationRoots.`,
     )
   }
-  return { table, place, engine: await core.engine(place.content) }
+  return place
 }
 
 /** The rows of one version; `version` absent means the latest. */
@@ -43,7 +31,8 @@ export async function openVersion(
   version: number | undefined,
 ): Promise<{ table: FoundTable; engine: TableEngine; snapshot: Snapshot; version: number }> {
   const { table, found } = await readRows(core, id, branch, version)
-  const { engine, place } = await openPlace(core, id, table)
+  const place = requirePlace(core, id, table)
+  const engine = await core.engine(place.content)
   const snapshot = await whileThere(core, id, table, () => openManifest(engine, place, found.record))
   return { table, engine, snapshot, version: found.version }
 }

@@ -1,16 +1,9 @@
 import { type ErrorCode, errorNumbers } from '../../errors.ts'
 import type { OperationName } from '../../operations/index.ts'
 import { packageVersion } from '../../version.ts'
+import type { QueryKind } from '../protocol/query.ts'
 import { type ErrorStatus, problems, statusOfCode } from '../protocol/status.ts'
-import {
-  arrowFileType,
-  arrowStreamType,
-  jsonType,
-  type Method,
-  type QueryKind,
-  type Route,
-  wire,
-} from '../protocol/wire.ts'
+import { arrowFileType, arrowStreamType, jsonType, type Method, type Route, wire } from '../protocol/wire.ts'
 import { type JsonSchema, schemasOf, withoutFields } from './openapi-schemas.ts'
 
 /** An OpenAPI document, as plain JSON. */

@@ -2,6 +2,8 @@ import { invalid } from '../../errors.ts'
 import { quote } from '../../model/identifier.ts'
 import type { QueryKind } from '../../operations/framework/route.ts'
 
+export type { QueryKind }
+
 type Kinds = Readonly<Record<string, QueryKind>>
 
 /** The pairs of the query string for the fields of a request. Absent fields and null have no pair. */

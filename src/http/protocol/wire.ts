@@ -1,10 +1,10 @@
 import type { Route } from '../../operations/framework/route.ts'
 import { type OperationName, operations } from '../../operations/index.ts'
 
-export type { Method, QueryKind, Route } from '../../operations/framework/route.ts'
+export type { Method, Route } from '../../operations/framework/route.ts'
 export { contextOfHeaders, headerPrefix, headersOfContext } from './context.ts'
 export { checkDelimiter, decodePathId, encodePathId } from './path-id.ts'
-export { decodeQuery, encodeQuery } from './query.ts'
+export { decodeQuery, encodeQuery, type QueryKind } from './query.ts'
 
 /** Content types of Arrow IPC data, and of bytes that do not say what they are. */
 export const arrowStreamType = 'application/vnd.apache.arrow.stream'

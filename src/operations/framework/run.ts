@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import * as v from 'valibot'
 import type { Core } from '../../catalog/core.ts'
-import { CatalogError, invalid } from '../../errors.ts'
+import { CatalogError } from '../../errors.ts'
 import { removeContent } from '../../locations/removal.ts'
 import type { Identity } from '../../model/fields.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import type { RemovalRecord } from '../../store/records.ts'
 import { isOvertaken, StillThere } from '../../transactions/retry.ts'
+import { checkRequest } from './check.ts'
 import type { AnyOperation, OperationOptions } from './operation.ts'
-import { schemaFor } from './request-schema.ts'
 
 /**
  * Asked before every operation. Returning false, or throwing, refuses it with `PermissionDenied`; a
@@ -53,32 +52,6 @@ export async function runOperation(
 
 /** How often an operation begins again when it was overtaken. */
 const attempts = 100
-
-/**
- * The request as its operation takes it, defaults filled in and words spelled as listed. Fails with
- * `InvalidInput`, naming the field, for anything else.
- */
-export function checkRequest(operation: AnyOperation, request: unknown): unknown {
-  if (typeof request !== 'object' || request === null || Array.isArray(request)) {
-    throw invalid(`${operation.name} takes one object as its request, such as { id: ["prod", "flights"] }.`)
-  }
-  const result = v.safeParse(schemaFor(operation.request, request), request, {
-    abortEarly: true,
-    abortPipeEarly: true,
-  })
-  if (result.success) return result.output
-  throw invalid(`${operation.name}: ${describeIssue(result.issues[0])}.`)
-}
-
-function describeIssue(issue: v.BaseIssue<unknown>): string {
-  const path = (issue.path ?? []).reduce(
-    (text, { key }) =>
-      typeof key === 'number' ? `${text}[${key}]` : text === '' ? String(key) : `${text}.${String(key)}`,
-    '',
-  )
-  const missing = issue.received === 'undefined' && issue.kind === 'schema'
-  return `${path || 'the request'} ${missing ? 'is missing' : issue.message}`
-}
 
 async function authorize(hook: AuthorizeHook, operation: AnyOperation, request: unknown): Promise<void> {
   const { id, identity, context } = request as Partial<Parameters<AuthorizeHook>[0]>

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { expect, test } from 'vitest'
-import { schemaFor } from '../../../src/operations/framework/request-schema.ts'
+import { schemaFor } from '../../../src/operations/framework/check.ts'
 import { type OperationName, operations } from '../../../src/operations/index.ts'
 
 /** Values that some field takes, and values that none does. */

@@ -1,0 +1,73 @@
+import * as v from 'valibot'
+import { invalid } from '../../errors.ts'
+import type { AnyOperation } from './operation.ts'
+
+/**
+ * The request as its operation takes it, with defaults filled in and words spelled as listed. Fails with
+ * `InvalidInput`, naming the field, for anything else.
+ */
+export function checkRequest(operation: AnyOperation, request: unknown): unknown {
+  if (typeof request !== 'object' || request === null || Array.isArray(request)) {
+    throw invalid(`${operation.name} takes one object as its request, such as { id: ["prod", "flights"] }.`)
+  }
+  const result = v.safeParse(schemaFor(operation.request, request), request, {
+    abortEarly: true,
+    abortPipeEarly: true,
+  })
+  if (result.success) return result.output
+  throw invalid(`${operation.name}: ${describeIssue(result.issues[0])}.`)
+}
+
+function describeIssue(issue: v.BaseIssue<unknown>): string {
+  const path = (issue.path ?? []).reduce(
+    (text, { key }) =>
+      typeof key === 'number' ? `${text}[${key}]` : text === '' ? String(key) : `${text}.${String(key)}`,
+    '',
+  )
+  const missing = issue.received === 'undefined' && issue.kind === 'schema'
+  return `${path || 'the request'} ${missing ? 'is missing' : issue.message}`
+}
+
+/** The kinds of requests, by the fields they have, that are kept for one operation. Others take the whole schema. */
+const mostKinds = 32
+
+type ObjectSchema = v.GenericSchema & { readonly entries: Readonly<Record<string, v.GenericSchema>> }
+
+const kinds = new WeakMap<v.GenericSchema, Map<string, v.GenericSchema>>()
+
+/**
+ * A schema that finds the same in `request` as the operation's own, without the optional fields that are absent. Most
+ * requests have one field or two of ten, and asking for the others took two thirds of a check.
+ */
+export function schemaFor(schema: v.GenericSchema, request: object): v.GenericSchema {
+  if (!isPlainObject(schema) || Object.getPrototypeOf(request) !== Object.prototype) return schema
+  const names = Object.keys(request)
+  const kind = names.length === 1 ? names[0]! : names.join()
+  let known = kinds.get(schema)
+  if (known === undefined) {
+    known = new Map()
+    kinds.set(schema, known)
+  }
+  const found = known.get(kind)
+  if (found !== undefined) return found
+  // Names that the schema does not have could make any number of kinds.
+  if (known.size >= mostKinds || names.some((name) => !Object.hasOwn(schema.entries, name))) return schema
+  const entries = Object.fromEntries(
+    Object.entries(schema.entries).filter(([name, entry]) => names.includes(name) || isMissed(entry)),
+  )
+  const reduced = { ...schema, entries } as unknown as v.GenericSchema
+  known.set(kind, reduced)
+  return reduced
+}
+
+/** Whether a schema does nothing but look at each field by itself. */
+function isPlainObject(schema: v.GenericSchema): schema is ObjectSchema {
+  return schema.type === 'object' && !('pipe' in schema)
+}
+
+/** Whether the schema notices that a field is absent: the field must be there, or a default stands in for it. */
+function isMissed(entry: v.GenericSchema): boolean {
+  const mayBeAbsent = entry.type === 'optional' || entry.type === 'nullish'
+  const { default: given, fallback } = entry as { readonly default?: unknown; readonly fallback?: unknown }
+  return !mayBeAbsent || given !== undefined || fallback !== undefined
+}
