@@ -106,6 +106,22 @@ describe('a server on a port', () => {
     }
   })
 
+  it('takes a whole URL in place of a path', async () => {
+    const { port } = await running()
+    for (const [asked, answer] of [
+      ['http://localhost/healthz', /200 OK[\s\S]*"ok"/],
+      ['http://localhost/v1/table?limit=1', /200 OK[\s\S]*"tables"/],
+      ['http://localhost', /404 Not Found[\s\S]*"instance":""/],
+    ] as const) {
+      const { socket, text, closed } = await dial(port)
+      socket.write(
+        `GET ${asked} HTTP/1.1\r\nhost: localhost\r\nx-api-key: ${token}\r\nconnection: close\r\n\r\n`,
+      )
+      await closed
+      expect(text()).toMatch(answer)
+    }
+  })
+
   it('lets go of connections that are slow or say nothing', async () => {
     const { port, ask } = await running({ timeouts: { headers: 200, request: 400 } })
     const silent = await dial(port)
