@@ -1,12 +1,13 @@
-import type { Field, Schema, Table } from '@uwdata/flechette'
+import { type Field, type Schema, Table } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../errors.ts'
-import type { AnyBatch } from '../batch.ts'
+import { type AnyBatch, makeColumn } from '../batch.ts'
 import { decodeArrow } from '../ipc/decode.ts'
 import { encodeArrow, joinParts } from '../ipc/encode.ts'
 import { fromJsonSchema, type JsonArrowSchema } from '../json-schema.ts'
+import { checkColumns } from '../schema.ts'
 import { type ApacheTable, fromApacheTable, isApacheTable } from './apache.ts'
-import { describe } from './infer.ts'
-import { tableFromRows } from './rows.ts'
+import { buildBatch, unknownField } from './build.ts'
+import { describe, inferField, keysOf, ownValue } from './infer.ts'
 
 /** What is taken as a table: Arrow IPC bytes (stream or file), an Arrow table, or row objects. */
 export type ArrowInput =
@@ -97,4 +98,48 @@ export function toSchema(schema: Schema | readonly Field[] | JsonArrowSchema): S
 
 function isFields(schema: unknown): schema is readonly Field[] {
   return Array.isArray(schema)
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+/** A table of row objects: of the given schema, or of one inferred from all rows. */
+function tableFromRows(rows: readonly Row[], given: Schema | undefined): Table {
+  for (const [i, row] of rows.entries()) {
+    if (typeof row !== 'object' || row === null || Array.isArray(row)) {
+      throw invalid(
+        `Row ${i} is a ${describe(row)}. Give every row as an object with a value for each column.`,
+      )
+    }
+  }
+  const numbers = rows.map((_, i) => i)
+  const cells = (name: string) => ({ values: rows.map((row) => ownValue(row, name)), rows: numbers })
+  const schema = given ?? inferSchema(rows, cells)
+  checkColumns(schema)
+  const names = new Set(schema.fields.map(({ name }) => name))
+  for (const [i, row] of rows.entries()) {
+    const extra = Object.keys(row).find((name) => !names.has(name))
+    if (extra !== undefined) throw unknownField(extra, i)
+  }
+  const columns = schema.fields.map((field) =>
+    makeColumn(field.type, rows.length > 0 ? [buildBatch(field, cells(field.name))] : []),
+  )
+  return new Table(schema, columns)
+}
+
+function inferSchema(
+  rows: readonly Row[],
+  cells: (name: string) => { values: unknown[]; rows: number[] },
+): Schema {
+  const names = keysOf(rows)
+  if (names.length === 0) {
+    throw invalid(
+      'There are no rows with values to tell the columns from. Give a schema, or at least one row.',
+    )
+  }
+  return {
+    version: 4,
+    endianness: 0,
+    fields: names.map((name) => inferField(name, cells(name))),
+    metadata: null,
+  }
 }
