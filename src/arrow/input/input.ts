@@ -1,15 +1,18 @@
 import { type Field, type Schema, Table } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../errors.ts'
-import { type AnyBatch, makeColumn } from '../batch.ts'
+import { makeColumn } from '../batch.ts'
 import { decodeArrow } from '../ipc/decode.ts'
-import { encodeArrow, joinParts } from '../ipc/encode.ts'
 import { fromJsonSchema, type JsonArrowSchema } from '../json-schema.ts'
 import { checkColumns } from '../schema.ts'
 import { type ApacheTable, fromApacheTable, isApacheTable } from './apache.ts'
 import { buildBatch, unknownField } from './build.ts'
+import { checkedTable } from './checked-table.ts'
 import { describe, inferField, keysOf, ownValue } from './infer.ts'
 
-/** What is taken as a table: Arrow IPC bytes (stream or file), an Arrow table, or row objects. */
+/**
+ * What is taken as a table: Arrow IPC bytes (stream or file), an Arrow table, or row objects. Bytes and the buffers of
+ * tables are read where they lie: do not change them before the call that takes them is done.
+ */
 export type ArrowInput =
   | Uint8Array
   | ArrayBuffer
@@ -40,8 +43,8 @@ export async function toArrowTable(data: ArrowInput, options: ArrowInputOptions 
   if (data instanceof Uint8Array) return decodeArrow(data)
   if (data instanceof ArrayBuffer) return decodeArrow(new Uint8Array(data))
   if (Array.isArray(data)) return tableFromRows(data, options.schema && toSchema(options.schema))
-  if (isFlechetteTable(data)) return fromFlechetteTable(data)
-  if (isApacheTable(data)) return fromFlechetteTable(apacheTable(data))
+  if (isFlechetteTable(data)) return checkedTable(data)
+  if (isApacheTable(data)) return checkedTable(apacheTable(data))
   throw invalid(
     `The data is a ${describe(data)}. Give Arrow IPC bytes, an Arrow table or an array of row objects.`,
   )
@@ -62,24 +65,6 @@ function isFlechetteTable(data: unknown): data is Table {
   return (
     Array.isArray(table?.children) && Array.isArray(table.names) && (!type || typeof type.typeId === 'number')
   )
-}
-
-/** Tables made by hand are checked like bytes from outside; buffers are copied once. */
-async function fromFlechetteTable(table: Table): Promise<Table> {
-  let bytes: Uint8Array
-  try {
-    const columns = table.children.map(({ data }) => data as readonly AnyBatch[])
-    bytes = joinParts(encodeArrow(table.schema, columns, 'stream'))
-  } catch (cause) {
-    if (cause instanceof CatalogError) throw cause
-    throw invalid(
-      'The Arrow table cannot be written: its columns or batches do not fit together. Build it again.',
-      {
-        cause,
-      },
-    )
-  }
-  return decodeArrow(bytes)
 }
 
 /** The Arrow schema given in any of its forms. */
