@@ -50,6 +50,7 @@ export function fieldDifference(expected: Field, given: Field, ignoreNullable = 
 
 /** The first difference between two schemas as a sentence without its period; undefined when they are the same. */
 export function schemaDifference(expected: Schema, given: Schema): string | undefined {
+  if (expected.fields === given.fields) return undefined
   const others = new Map(given.fields.map((field) => [field.name, field]))
   for (const field of expected.fields) {
     const other = others.get(field.name)

@@ -1,8 +1,8 @@
 import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './format/snapshot.ts'
 import { isOptimized, optimizeRows } from './optimize/optimize.ts'
 import { checkObjects } from './read/check.ts'
-import { countRows } from './read/count.ts'
-import { queryRows } from './read/query.ts'
+
+import { countMatching, queryRows } from './read/query.ts'
 import { ScanPool } from './scan/pool.ts'
 import { ByteCache } from './storage/cache.ts'
 import { uniqueName } from './storage/object-names.ts'
@@ -49,7 +49,7 @@ export function tableEngine(options: EngineOptions): TableEngine {
     restoreTo: (old) => restoreChange(storage, loaded(old)),
     isOptimized: (snapshot, goals = {}) => isOptimized(storage, loaded(snapshot), most, goals),
     optimizeRows: (base, goals = {}, work = {}) => optimizeRows(storage, loaded(base), most, goals, work),
-    countRows: (snapshot, work = {}) => countRows(storage, loaded(snapshot), work),
+    countRows: (snapshot, work = {}) => countMatching(storage, loaded(snapshot), work),
     queryRows: (snapshot, query = {}) => queryRows(storage, loaded(snapshot), query),
     reachable: (prefix, refs) => reachable(storage, normalPrefix(prefix), refs),
     check: (prefix, refs, work = {}) => checkObjects(content, normalPrefix(prefix), refs, work),

@@ -1,14 +1,18 @@
-import type { Field, Schema, Table } from '@uwdata/flechette'
+import { type Field, type Schema, Table } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../errors.ts'
-import type { AnyBatch } from '../batch.ts'
+import { makeColumn } from '../batch.ts'
 import { decodeArrow } from '../ipc/decode.ts'
-import { encodeArrow, joinParts } from '../ipc/encode.ts'
 import { fromJsonSchema, type JsonArrowSchema } from '../json-schema.ts'
+import { checkColumns } from '../schema.ts'
 import { type ApacheTable, fromApacheTable, isApacheTable } from './apache.ts'
-import { describe } from './infer.ts'
-import { tableFromRows } from './rows.ts'
+import { buildBatch, unknownField } from './build.ts'
+import { checkedTable } from './checked-table.ts'
+import { describe, inferField, keysOf, ownValue } from './infer.ts'
 
-/** What is taken as a table: Arrow IPC bytes (stream or file), an Arrow table, or row objects. */
+/**
+ * What is taken as a table: Arrow IPC bytes (stream or file), an Arrow table, or row objects. Bytes and the buffers of
+ * tables are read where they lie: do not change them before the call that takes them is done.
+ */
 export type ArrowInput =
   | Uint8Array
   | ArrayBuffer
@@ -39,8 +43,8 @@ export async function toArrowTable(data: ArrowInput, options: ArrowInputOptions 
   if (data instanceof Uint8Array) return decodeArrow(data)
   if (data instanceof ArrayBuffer) return decodeArrow(new Uint8Array(data))
   if (Array.isArray(data)) return tableFromRows(data, options.schema && toSchema(options.schema))
-  if (isFlechetteTable(data)) return fromFlechetteTable(data)
-  if (isApacheTable(data)) return fromFlechetteTable(apacheTable(data))
+  if (isFlechetteTable(data)) return checkedTable(data)
+  if (isApacheTable(data)) return checkedTable(apacheTable(data))
   throw invalid(
     `The data is a ${describe(data)}. Give Arrow IPC bytes, an Arrow table or an array of row objects.`,
   )
@@ -63,24 +67,6 @@ function isFlechetteTable(data: unknown): data is Table {
   )
 }
 
-/** Tables made by hand are checked like bytes from outside; buffers are copied once. */
-async function fromFlechetteTable(table: Table): Promise<Table> {
-  let bytes: Uint8Array
-  try {
-    const columns = table.children.map(({ data }) => data as readonly AnyBatch[])
-    bytes = joinParts(encodeArrow(table.schema, columns, 'stream'))
-  } catch (cause) {
-    if (cause instanceof CatalogError) throw cause
-    throw invalid(
-      'The Arrow table cannot be written: its columns or batches do not fit together. Build it again.',
-      {
-        cause,
-      },
-    )
-  }
-  return decodeArrow(bytes)
-}
-
 /** The Arrow schema given in any of its forms. */
 export function toSchema(schema: Schema | readonly Field[] | JsonArrowSchema): Schema {
   if (isFields(schema)) return { version: 4, endianness: 0, fields: [...schema], metadata: null }
@@ -97,4 +83,48 @@ export function toSchema(schema: Schema | readonly Field[] | JsonArrowSchema): S
 
 function isFields(schema: unknown): schema is readonly Field[] {
   return Array.isArray(schema)
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+/** A table of row objects: of the given schema, or of one inferred from all rows. */
+function tableFromRows(rows: readonly Row[], given: Schema | undefined): Table {
+  for (const [i, row] of rows.entries()) {
+    if (typeof row !== 'object' || row === null || Array.isArray(row)) {
+      throw invalid(
+        `Row ${i} is a ${describe(row)}. Give every row as an object with a value for each column.`,
+      )
+    }
+  }
+  const numbers = rows.map((_, i) => i)
+  const cells = (name: string) => ({ values: rows.map((row) => ownValue(row, name)), rows: numbers })
+  const schema = given ?? inferSchema(rows, cells)
+  checkColumns(schema)
+  const names = new Set(schema.fields.map(({ name }) => name))
+  for (const [i, row] of rows.entries()) {
+    const extra = Object.keys(row).find((name) => !names.has(name))
+    if (extra !== undefined) throw unknownField(extra, i)
+  }
+  const columns = schema.fields.map((field) =>
+    makeColumn(field.type, rows.length > 0 ? [buildBatch(field, cells(field.name))] : []),
+  )
+  return new Table(schema, columns)
+}
+
+function inferSchema(
+  rows: readonly Row[],
+  cells: (name: string) => { values: unknown[]; rows: number[] },
+): Schema {
+  const names = keysOf(rows)
+  if (names.length === 0) {
+    throw invalid(
+      'There are no rows with values to tell the columns from. Give a schema, or at least one row.',
+    )
+  }
+  return {
+    version: 4,
+    endianness: 0,
+    fields: names.map((name) => inferField(name, cells(name))),
+    metadata: null,
+  }
 }

@@ -48,15 +48,24 @@ const maxLength = 2 ** 31 - 1
  */
 export class BodyReader {
   readonly #header: BatchHeader
-  readonly #body: Uint8Array
+  readonly #body: Uint8Array | readonly Uint8Array[]
   readonly #base: number
   readonly #context: BodyContext
   #node: number
   #buffer: number
   #variadic: number
 
-  /** `body` holds the message's body from byte `base` on; the first column read is the one at `place`. */
-  constructor(header: BatchHeader, body: Uint8Array, context: BodyContext, base = 0, place = firstColumn) {
+  /**
+   * `body` holds the message's body from byte `base` on, or the buffers in it, one by one. The first column read is the
+   * one at `place`.
+   */
+  constructor(
+    header: BatchHeader,
+    body: Uint8Array | readonly Uint8Array[],
+    context: BodyContext,
+    base = 0,
+    place = firstColumn,
+  ) {
     this.#header = header
     this.#body = body
     this.#base = base
@@ -238,14 +247,17 @@ export class BodyReader {
   }
 
   #bytes(column: string): Uint8Array {
-    const region = this.#header.buffers[this.#buffer++]
+    const index = this.#buffer++
+    const region = this.#header.buffers[index]
     if (region === undefined) throw damaged(column, 'lacks a buffer')
     const start = region.offset - this.#base
     if (region.length === 0) return emptyBytes
-    if (start < 0 || region.length < 0 || start + region.length > this.#body.length) {
+    const body = this.#body
+    if (!(body instanceof Uint8Array)) return body[index]!
+    if (start < 0 || region.length < 0 || start + region.length > body.length) {
       throw damaged(column, 'has a buffer that lies outside of its record batch')
     }
-    const bytes = this.#body.subarray(start, start + region.length)
+    const bytes = body.subarray(start, start + region.length)
     const { compression } = this.#header
     if (compression === undefined) return bytes
     return this.#context.decompress?.(bytes, compression, column) ?? bytes

@@ -86,7 +86,7 @@ function fileMessages(bytes: Uint8Array): Messages {
   const { schema, dictionaries, records } = readFooter(bytes)
   // In the order they lie in, each record batch comes after the dictionaries it was written with.
   const blocks = [...dictionaries, ...records].sort((a, b) => a.offset - b.offset)
-  return { schema, messages: blocks.map((block) => readBlock(bytes, block)) }
+  return { schema: schema(), messages: blocks.map((block) => readBlock(bytes, block)) }
 }
 
 function readRecords(
@@ -97,7 +97,7 @@ function readRecords(
 ): void {
   if (message.kind !== 'records') return
   const { header } = message
-  checkBulk(header.length, body.length)
+  checkRowCount(header.length, body.length)
   const reader = new BodyReader(header, body, context)
   fields.forEach((field, i) => {
     const batch = reader.read(field.type, field.name)
@@ -113,7 +113,7 @@ function readRecords(
 }
 
 /** Columns of nulls or of runs cost no bytes, so a few of them may claim any number of rows. */
-function checkBulk(rows: number, bytes: number): void {
+export function checkRowCount(rows: number, bytes: number): void {
   if (rows > 2 ** 26 && rows > bytes * 8) {
     throw invalid(
       `An Arrow record batch claims ${rows} rows in ${bytes} bytes. Send them in smaller batches.`,
@@ -133,7 +133,7 @@ function readDictionary(
   if (known === undefined) {
     throw invalid(`The Arrow data holds dictionary ${id}, which no column has. Write and send it again.`)
   }
-  checkBulk(header.length, body.length)
+  checkRowCount(header.length, body.length)
   const { type, column } = known
   const batch = new BodyReader(header, body, context).read(type, column)
   validateBatch(batch, column)

@@ -14,7 +14,8 @@ export interface Block {
 }
 
 export interface Footer {
-  readonly schema: Schema
+  /** Decodes the schema, which takes far longer than reading the blocks. */
+  readonly schema: () => Schema
   readonly dictionaries: readonly Block[]
   readonly records: readonly Block[]
 }
@@ -25,7 +26,7 @@ export function isArrowFile(bytes: Uint8Array): boolean {
 }
 
 /**
- * Reads the footer, where the file's bytes from `tailStart` on are `tail`.
+ * Reads the footer from `tail`, the last bytes of a file with the whole footer among them.
  *
  * Format: `File.fbs` of Apache Arrow, https://github.com/apache/arrow/blob/main/format/File.fbs
  */
@@ -49,7 +50,7 @@ export function readFooter(tail: Uint8Array): Footer {
     bodyLength: reader.int64(at + 16),
   })
   return {
-    schema: readSchema(schema),
+    schema: () => readSchema(schema),
     dictionaries: root.structs(2, 24, block),
     records: root.structs(3, 24, block),
   }

@@ -12,10 +12,9 @@ import {
 import { copyBits, countBits, fillBits } from '../bits.ts'
 import { type Layout, layoutOf } from '../layout.ts'
 import { DictionaryFull, mergeDictionaries } from './dictionary.ts'
-import { takeListViews } from './list-views.ts'
 import { RunBuilder } from './runs.ts'
 import { takeRunEnds, takeUnion } from './special.ts'
-import { takeViews } from './views.ts'
+import { takeListViews, takeViews } from './views.ts'
 
 /** Rows of one batch: runs of them, each from `runs[2i]` up to but not including `runs[2i + 1]`. */
 export interface Piece {

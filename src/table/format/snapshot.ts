@@ -20,9 +20,15 @@ export function decodeTableSchema(text: string): Schema {
   return numberDictionaries(decodeSchema(Buffer.from(text, 'base64')))
 }
 
-export function snapshotOf(prefix: string, manifest: ManifestRef, body: ManifestBody): LoadedSnapshot {
+/** The snapshot of a manifest. When the schema is still that of `earlier`, it is not decoded again. */
+export function snapshotOf(
+  prefix: string,
+  manifest: ManifestRef,
+  body: ManifestBody,
+  earlier?: LoadedSnapshot,
+): LoadedSnapshot {
   const metadata = new Map(body.metadata)
-  const bare = decodeTableSchema(body.schema)
+  const bare = earlier?.body.schema === body.schema ? earlier.schema : decodeTableSchema(body.schema)
   const schema: Schema = { ...bare, metadata: metadata.size > 0 ? metadata : null }
   const { rows, deletedRows, fragments, bytes } = body
   return { prefix, manifest, schema, metadata, rows, deletedRows, fragments, bytes, body }

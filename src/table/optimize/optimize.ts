@@ -3,7 +3,7 @@ import type { FragmentEntry, SegmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Change, Changed, OptimizeGoals, Snapshot, WorkOptions } from '../table-engine.ts'
-import { writeManifest } from '../write/write-manifest.ts'
+import { reviseManifest } from '../write/write-manifest.ts'
 import { merge } from './merge.ts'
 import { cut, pays } from './plan.ts'
 import { Replacement } from './rebase.ts'
@@ -80,9 +80,9 @@ class Optimization implements Change {
     await walk.finish()
     options.signal?.throwIfAborted()
     if (walk.affected === 0) return { snapshot: base, affected: 0 }
-    const parts = { ...snapshot.body, segments, tail: walk.entries }
+    const changes = { segments, tail: walk.entries }
     return {
-      snapshot: await writeManifest(this.#storage, snapshot.prefix, parts, options.version),
+      snapshot: await reviseManifest(this.#storage, snapshot, changes, options.version),
       affected: walk.affected,
     }
   }

@@ -3,10 +3,22 @@ import { type Bitmap, noRows, wordsFor } from '../../arrow/bitmap.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import type { Pace } from '../../scheduling/time-slice.ts'
 import { readLive } from '../format/deletions.ts'
-import type { FragmentPlace } from '../format/manifest.ts'
+import type { FragmentEntry, FragmentPlace } from '../format/manifest.ts'
 import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
+import { statisticsAt } from '../statistics/stored-statistics.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { Wanted } from './message.ts'
+
+/** Compiles a predicate for the time it is. The language is loaded when the first one is used. */
+export async function compile(text: string, schema: Schema, now: number): Promise<Predicate> {
+  const { compilePredicate } = await import('../../predicate/index.ts')
+  return compilePredicate(text, schema, now)
+}
+
+/** What the statistics of a fragment say of a predicate. */
+export function prune(predicate: Predicate, schema: Schema, entry: FragmentEntry): 'none' | 'some' | 'all' {
+  return predicate.prune((path) => statisticsAt(entry.statistics, schema, path), entry.rows)
+}
 
 /** Rows looked at in one go: few enough that the event loop never waits long. */
 const sliceRows = 65_536

@@ -1,8 +1,9 @@
-import type { Worker } from 'node:worker_threads'
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { Worker, type WorkerOptions } from 'node:worker_threads'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { ByteCache } from '../storage/cache.ts'
 import { fromFailure, type Reply, type ScanRequest, type WorkerSettings } from './message.ts'
-import { startWorker } from './start-worker.ts'
 
 /** A worker thread is not there, or died: what it was asked has to be found out in another way. */
 export class WorkerLost extends Error {}
@@ -177,4 +178,15 @@ function withResolvers<T>() {
     reject = no
   })
   return { promise, resolve, reject }
+}
+
+/** Starts the thread that `worker.ts` is the beginning of. */
+function startWorker(options: WorkerOptions): Worker {
+  const { url } = import.meta
+  if (!url.endsWith('.ts')) return new Worker(new URL('./table/scan/worker.js', url), options)
+  // From sources, as in tests, a thread has to learn first how to read them.
+  const tsx = pathToFileURL(createRequire(url).resolve('tsx/package.json'))
+  const loader = new URL('dist/esm/api/index.mjs', tsx)
+  const first = `import { register } from '${loader}'; register(); await import('${new URL('./worker.ts', url)}')`
+  return new Worker(new URL(`data:text/javascript,${encodeURIComponent(first)}`), options)
 }

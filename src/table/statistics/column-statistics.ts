@@ -2,14 +2,14 @@ import { type DataType, Type } from '@uwdata/flechette'
 import { type AnyBatch, dictionaryOf, emptyBytes } from '../../arrow/batch.ts'
 import { countBits } from '../../arrow/bits.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
-import { measureFloats, measureIntegers, measureLongs } from './number-statistics.ts'
-import { measureTexts } from './text-statistics.ts'
-
-/** Which rows of a batch have a value: bits as in Arrow's validity; empty when all have. */
-export interface Present {
-  readonly bits: Uint8Array
-  readonly nulls: number
-}
+import {
+  type Bounds,
+  measureFloats,
+  measureIntegers,
+  measureLongs,
+  measureTexts,
+  type Present,
+} from './bounds.ts'
 
 /** Statistics by field path: the column's index, then the index of a child in each struct on the way. */
 export type FragmentStatistics = ReadonlyMap<string, ColumnStatistics>
@@ -55,8 +55,6 @@ function presentIn(batch: AnyBatch, outer: Present, rows: number): Present {
   }
   return { bits, nulls: rows - countBits(bits, rows) }
 }
-
-type Bounds = Omit<ColumnStatistics, 'nullCount'>
 
 function bounds(batch: AnyBatch, present: Present, rows: number): Bounds {
   const { type } = batch

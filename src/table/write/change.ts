@@ -5,24 +5,24 @@ import { type FragmentEntry, totalsOf } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Change } from '../table-engine.ts'
-import { storeSchema, writeManifest } from './write-manifest.ts'
+import { reviseManifest, storeSchema, writeManifest } from './write-manifest.ts'
 
 /** Adds fragments that were written for a table with this schema. */
 export function appendChange(storage: Storage, schema: Schema, written: readonly FragmentEntry[]): Change {
   const { rows } = totalsOf(written)
   return {
     async apply(base, options: ApplyOptions = {}) {
-      const { prefix, body, schema: now } = base as LoadedSnapshot
+      const snapshot = base as LoadedSnapshot
       options.signal?.throwIfAborted()
-      const difference = schemaDifference(schema, now)
+      const difference = schemaDifference(schema, snapshot.schema)
       if (difference) {
         throw new CatalogError(
           'ConcurrentModification',
           `The table's columns changed while rows were being added: ${difference}. Read the schema again and send rows that fit it.`,
         )
       }
-      const parts = { ...body, tail: [...body.tail, ...written] }
-      return { snapshot: await writeManifest(storage, prefix, parts, options.version), affected: rows }
+      const tail = [...snapshot.body.tail, ...written]
+      return { snapshot: await reviseManifest(storage, snapshot, { tail }, options.version), affected: rows }
     },
   }
 }
@@ -60,9 +60,9 @@ export function metadataChange(
   const entries = metadata instanceof Map ? [...metadata] : Object.entries(metadata as Record<string, string>)
   return {
     async apply(base, options: ApplyOptions = {}) {
-      const { prefix, body } = base as LoadedSnapshot
       options.signal?.throwIfAborted()
-      const snapshot = await writeManifest(storage, prefix, { ...body, metadata: entries }, options.version)
+      const changes = { metadata: entries }
+      const snapshot = await reviseManifest(storage, base as LoadedSnapshot, changes, options.version)
       return { snapshot, affected: 0 }
     },
   }
@@ -73,7 +73,7 @@ export function restoreChange(storage: Storage, old: LoadedSnapshot): Change {
   return {
     async apply(base, options: ApplyOptions = {}) {
       options.signal?.throwIfAborted()
-      const snapshot = await writeManifest(storage, base.prefix, old.body, options.version)
+      const snapshot = await writeManifest(storage, base.prefix, old.body, options.version, old)
       return { snapshot, affected: snapshot.rows }
     },
   }

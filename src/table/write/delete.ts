@@ -7,11 +7,11 @@ import { Pace } from '../../scheduling/time-slice.ts'
 import { type Deleted, readLive, writeDeletions } from '../format/deletions.ts'
 import type { DeletionEntry, FragmentEntry, SegmentEntry } from '../format/manifest.ts'
 import { groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
-import { compile, prune } from '../scan/predicate.ts'
+import { compile, prune } from '../scan/fragment.ts'
 import { type Begun, type Scan, startScan } from '../scan/scan.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Change, Changed, Snapshot } from '../table-engine.ts'
-import { writeManifest, writeSegment } from './write-manifest.ts'
+import { reviseManifest, writeSegment } from './write-manifest.ts'
 
 /** What became of a fragment: its new entry, or none when nothing of it is left. */
 interface Outcome {
@@ -56,7 +56,7 @@ class Deletion implements Change {
 
   async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
     const snapshot = base as LoadedSnapshot
-    const { prefix, schema, body } = snapshot
+    const { prefix, schema } = snapshot
     const pace = new Pace(options.signal)
     const predicate = await this.#predicate(schema)
     const rowsTotal = snapshot.rows + snapshot.deletedRows
@@ -90,8 +90,7 @@ class Deletion implements Change {
         else if (kept.length > 0) segments.push(await writeSegment(this.#storage, prefix, kept))
       }
       options.signal?.throwIfAborted()
-      const parts = { ...body, segments, tail }
-      const written = await writeManifest(this.#storage, prefix, parts, options.version)
+      const written = await reviseManifest(this.#storage, snapshot, { segments, tail }, options.version)
       await Promise.all(writes)
       return { snapshot: written, affected }
     } finally {

@@ -60,8 +60,7 @@ function layoutOfFile(
   file: FileParts,
   fields: readonly Field[],
 ): Pick<FragmentEntry, 'batch' | 'columns' | 'dictionaries' | 'rest'> {
-  const tail = file.tail()
-  const footer = readFooter(tail)
+  const footer = readFooter(file.tail())
   const batch = metadataOf(file, footer.records[0]!)
   const columns = columnRanges(file, batch, fields)
   const byId = new Map<number, readonly [Range, Range]>()
@@ -71,7 +70,12 @@ function layoutOfFile(
     if (message.kind !== 'dictionary') throw new TypeError('a dictionary block holds no dictionary')
     byId.set(message.id, [metadata, file.range(metadata[0] + metadata[1], block.bodyLength)])
   }
-  const dictionaries = dictionaryTypesOf(footer.schema.fields).map((type) => byId.get(type.id)!)
+  // The encoder numbers dictionaries in this order, as readers of a fragment do.
+  const dictionaries = dictionaryTypesOf(fields).map((_, id) => {
+    const ranges = byId.get(id)
+    if (ranges === undefined) throw new TypeError(`the file holds no dictionary ${id}`)
+    return ranges
+  })
   const layout = { batch, columns, ...(dictionaries.length > 0 ? { dictionaries } : {}) }
   return { ...layout, rest: file.restOf(rangesOf(layout)) }
 }

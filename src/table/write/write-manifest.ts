@@ -36,6 +36,7 @@ export async function writeManifest(
   prefix: string,
   parts: ManifestParts,
   version: number | undefined,
+  base?: LoadedSnapshot,
 ): Promise<LoadedSnapshot> {
   const { segments, tail } = await spill(storage, prefix, parts)
   const body: ManifestBody = {
@@ -49,13 +50,23 @@ export async function writeManifest(
   const number = version === undefined ? '' : `${String(version).padStart(10, '0')}-`
   const path = `_versions/${number}${storage.newName()}.json`
   await storage.content.put(prefix + path, bytes)
-  const snapshot = snapshotOf(prefix, refOf(path, bytes), body)
+  const snapshot = snapshotOf(prefix, refOf(path, bytes), body, base)
   // What was just written is what the next reader asks for.
   return storage.cache.get(
     `${prefix}${path}@${snapshot.manifest.etag}`,
     () => bytes.length * 4,
     async () => snapshot,
   )
+}
+
+/** Writes the manifest of a version that differs from `base` in some parts. */
+export function reviseManifest(
+  storage: Storage,
+  base: LoadedSnapshot,
+  changes: Partial<ManifestParts>,
+  version: number | undefined,
+): Promise<LoadedSnapshot> {
+  return writeManifest(storage, base.prefix, { ...base.body, ...changes }, version, base)
 }
 
 async function spill(

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module'
-import { Table, tableFromArrays } from '@uwdata/flechette'
+import { type DataType, dictionary, int8, int32, Table, tableFromArrays, utf8 } from '@uwdata/flechette'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { type BatchParts, makeBatch, makeColumn } from '../../../src/arrow/batch.ts'
 import { decodeArrow } from '../../../src/arrow/ipc/decode.ts'
 import {
   type ArrowInput,
@@ -231,6 +232,51 @@ describe('Arrow data', () => {
     expect(await rows(table as never)).toEqual(expected)
     expect(await rows(table.slice(1, 3) as never)).toEqual(expected.slice(1, 3))
     expect(await rows(A.tableToIPC(table))).toEqual(expected)
+  })
+
+  test('is checked as bytes are when it is a table made by hand, and its buffers are not copied', async () => {
+    const table = (type: DataType, parts: BatchParts) =>
+      new Table({ fields: [{ name: 'a', type, nullable: true, metadata: new Map() }], metadata: null }, [
+        makeColumn(type, [makeBatch(type, parts)]),
+      ])
+    const refused: [DataType, BatchParts, RegExp][] = [
+      [int32(), { length: 2, values: Int32Array.of(1) }, /needs 8 bytes of values and has 4/],
+      [int32(), { length: 2, nullCount: 1, values: Int32Array.of(1, 2) }, /no validity bitmap/],
+      [
+        int32(),
+        { length: 2, nullCount: 2, validity: Uint8Array.of(1), values: Int32Array.of(1, 2) },
+        /claims 2 nulls/,
+      ],
+      [
+        utf8(),
+        { length: 2, offsets: Int32Array.of(0, 2, 1), values: Uint8Array.of(97, 98) },
+        /offsets that go down/,
+      ],
+      [utf8(), { length: 1, offsets: Int32Array.of(0, 9), values: Uint8Array.of(97) }, /over 1 values/],
+      [utf8(), { length: 1, offsets: Int32Array.of(0, 1), values: Uint8Array.of(255) }, /not UTF-8/],
+      [
+        dictionary(utf8(), int8()),
+        {
+          length: 1,
+          values: Int8Array.of(3),
+          dictionary: makeColumn(utf8(), [
+            makeBatch(utf8(), { length: 1, offsets: Int32Array.of(0, 1), values: Uint8Array.of(97) }),
+          ]),
+        },
+        /index 3 into a dictionary of 1 values/,
+      ],
+      [int32(), { length: 1.5, values: Int32Array.of(1) }, /do not fit together/],
+      [int32(), { length: 2 ** 31, values: Int32Array.of(1) }, /rows/],
+    ]
+    for (const [type, parts, message] of refused) {
+      await expect(toArrowTable(table(type, parts))).rejects.toMatchObject({
+        code: 'InvalidInput',
+        message: expect.stringMatching(message),
+      })
+    }
+    const values = Int32Array.of(1, 2)
+    const taken = await toArrowTable(table(int32(), { length: 2, values }))
+    expect(taken.children[0]!.data[0]!.values.buffer).toBe(values.buffer)
   })
 
   test('anything else is refused', async () => {

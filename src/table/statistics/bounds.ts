@@ -1,0 +1,165 @@
+import type { AnyBatch } from '../../arrow/batch.ts'
+import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
+
+/** What the statistics of a column say of its values. */
+export type Bounds = Omit<ColumnStatistics, 'nullCount'>
+
+/** Which rows of a batch have a value: bits as in Arrow's validity; empty when all have. */
+export interface Present {
+  readonly bits: Uint8Array
+  readonly nulls: number
+}
+
+/** Bounds of integers of up to 32 bits. */
+export function measureIntegers(values: Int32Array, { bits, nulls }: Present, rows: number): Bounds {
+  let min = Number.POSITIVE_INFINITY
+  let max = Number.NEGATIVE_INFINITY
+  if (nulls === 0) {
+    for (let i = 0; i < rows; i++) {
+      const value = values[i]!
+      if (value < min) min = value
+      if (value > max) max = value
+    }
+  } else {
+    for (let i = 0; i < rows; i++) {
+      if (((bits[i >> 3]! >> (i & 7)) & 1) === 0) continue
+      const value = values[i]!
+      if (value < min) min = value
+      if (value > max) max = value
+    }
+  }
+  return { min, max }
+}
+
+/** Bounds of 64-bit integers, compared as two halves: reading them as bigint would take ten times as long. */
+export function measureLongs(
+  values: BigInt64Array | BigUint64Array,
+  { bits, nulls }: Present,
+  rows: number,
+): Bounds {
+  const words = new Uint32Array(values.buffer, values.byteOffset, rows * 2)
+  // Flipping the sign bit makes signed numbers compare as unsigned ones do.
+  const flip = values instanceof BigInt64Array ? 0x80000000 : 0
+  let min = -1
+  let minHigh = 0
+  let minLow = 0
+  let max = -1
+  let maxHigh = 0
+  let maxLow = 0
+  for (let i = 0; i < rows; i++) {
+    if (nulls > 0 && ((bits[i >> 3]! >> (i & 7)) & 1) === 0) continue
+    const low = words[2 * i]!
+    const high = (words[2 * i + 1]! ^ flip) >>> 0
+    if (min < 0 || high < minHigh || (high === minHigh && low < minLow)) {
+      min = i
+      minHigh = high
+      minLow = low
+    }
+    if (max < 0 || high > maxHigh || (high === maxHigh && low > maxLow)) {
+      max = i
+      maxHigh = high
+      maxLow = low
+    }
+  }
+  return { min: values[min]!, max: values[max]! }
+}
+
+/** Bounds of floats. NaN is kept apart; -0 is below 0. */
+export function measureFloats(
+  values: Float32Array | Float64Array,
+  { bits, nulls }: Present,
+  rows: number,
+): Bounds {
+  let min = Number.POSITIVE_INFINITY
+  let max = Number.NEGATIVE_INFINITY
+  let numbers = 0
+  let present = 0
+  let minusZero = false
+  let plusZero = false
+  for (let i = 0; i < rows; i++) {
+    if (nulls > 0 && ((bits[i >> 3]! >> (i & 7)) & 1) === 0) continue
+    present++
+    const value = values[i]!
+    // Neither for NaN.
+    if (value <= min) min = value
+    if (value >= max) max = value
+    if (!Number.isNaN(value)) numbers++
+    if (value === 0) {
+      if (Object.is(value, -0)) minusZero = true
+      else plusZero = true
+    }
+  }
+  const hasNaN = numbers < present
+  if (numbers === 0) return { hasNaN }
+  if (min === 0) min = minusZero ? -0 : 0
+  if (max === 0) max = plusZero ? 0 : -0
+  return { min, max, hasNaN }
+}
+
+/** Bytes a bound may take; longer values are cut. */
+const longest = 64
+
+/** Bounds of strings, by the order of their UTF-8 bytes. */
+export function measureTexts(batch: AnyBatch, { bits, nulls }: Present, rows: number): Bounds {
+  const bytes = batch.values as Uint8Array
+  const offsets = batch.offsets
+  let minStart = -1
+  let minEnd = 0
+  let maxStart = -1
+  let maxEnd = 0
+  for (let i = 0; i < rows; i++) {
+    if (nulls > 0 && ((bits[i >> 3]! >> (i & 7)) & 1) === 0) continue
+    const start = Number(offsets[i])
+    const end = Number(offsets[i + 1])
+    if (minStart < 0 || compare(bytes, start, end, minStart, minEnd) < 0) {
+      minStart = start
+      minEnd = end
+    }
+    if (maxStart < 0 || compare(bytes, start, end, maxStart, maxEnd) > 0) {
+      maxStart = start
+      maxEnd = end
+    }
+  }
+  if (minStart < 0) return {}
+  const low = bytes.subarray(minStart, minEnd)
+  const high = bytes.subarray(maxStart, maxEnd)
+  const minExact = low.length <= longest
+  const maxExact = high.length <= longest
+  const max = maxExact ? text(high) : above(text(cut(high)))
+  return { min: text(cut(low)), minExact, ...(max === undefined ? {} : { max, maxExact }) }
+}
+
+function compare(bytes: Uint8Array, a: number, aEnd: number, b: number, bEnd: number): number {
+  const end = Math.min(aEnd - a, bEnd - b)
+  for (let i = 0; i < end; i++) {
+    const difference = bytes[a + i]! - bytes[b + i]!
+    if (difference !== 0) return difference
+  }
+  return aEnd - a - (bEnd - b)
+}
+
+/** The bytes up to the last whole character within the limit. */
+function cut(bytes: Uint8Array): Uint8Array {
+  if (bytes.length <= longest) return bytes
+  let end = longest
+  while ((bytes[end]! & 0xc0) === 0x80) end--
+  return bytes.subarray(0, end)
+}
+
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+
+function text(bytes: Uint8Array): string {
+  return utf8.decode(bytes)
+}
+
+/** A string above every one that begins with `prefix`; undefined when there is none. */
+function above(prefix: string): string | undefined {
+  const points = Array.from(prefix, (character) => character.codePointAt(0)!)
+  for (let last = points.pop(); last !== undefined; last = points.pop()) {
+    if (last === 0x10ffff) continue
+    // The code points of surrogates are no characters.
+    points.push(last === 0xd7ff ? 0xe000 : last + 1)
+    return String.fromCodePoint(...points)
+  }
+  return undefined
+}
