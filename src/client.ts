@@ -6,10 +6,9 @@
  */
 
 import { type Catalog, createHandle } from './catalog/handle.ts'
-import { answerOf } from './client/answer.ts'
+import { answerOf, rejoin } from './client/answer.ts'
 import { credentials } from './client/credentials.ts'
 import { exchange } from './client/exchange.ts'
-import { rejoin } from './client/listing.ts'
 import { type ClientOptions, settingsOf } from './client/options.ts'
 import { requestOf } from './client/request.ts'
 import { checkDelimiter } from './listing/paging.ts'

@@ -1,8 +1,10 @@
 import type { Command } from 'commander'
 import { restoreCatalog } from '../index.ts'
 import type { Io } from './io.ts'
-import { copiedText, printerOf, upkeepCommand, withProgress } from './maintenance.ts'
+import { upkeepCommand } from './maintenance.ts'
 import { isUrl, openLocal } from './open.ts'
+import { printerOf } from './print.ts'
+import { copiedText, withProgress } from './progress.ts'
 import { UsageError } from './usage.ts'
 
 interface Typed {

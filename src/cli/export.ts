@@ -1,8 +1,10 @@
 import type { Command } from 'commander'
 import { importTables } from '../index.ts'
 import type { Io } from './io.ts'
-import { printerOf, upkeepCommand, withProgress } from './maintenance.ts'
+import { upkeepCommand } from './maintenance.ts'
 import { isUrl, openLocal, openLocation } from './open.ts'
+import { printerOf } from './print.ts'
+import { withProgress } from './progress.ts'
 
 interface Typed {
   readonly history?: boolean

@@ -1,7 +1,13 @@
-import { CommanderError } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { CatalogError } from '../index.ts'
+import { backupCommand, restoreCommand } from './backup.ts'
+import { operationCommand } from './command.ts'
+import { exportCommand, importCommand } from './export.ts'
+import { fakeCommand } from './fake.ts'
 import type { Io } from './io.ts'
-import { program } from './program.ts'
+import { vacuumCommand, verifyCommand } from './maintenance.ts'
+import { definitions, isUnsupported } from './record.ts'
+import { serveCommand } from './serve.ts'
 import { UsageError } from './usage.ts'
 import { visible } from './values.ts'
 
@@ -35,4 +41,61 @@ function tell(error: unknown, signal: AbortSignal): [text: string, code: number]
 /** What lies under an error that says nothing by itself. */
 function underneath({ code, cause }: CatalogError): string {
   return code === 'Internal' && cause instanceof Error ? ` Cause: ${cause.message}` : ''
+}
+
+const examples = `
+Examples:
+  $ tabularium serve ./catalog --no-auth
+  $ tabularium create ./catalog flights --data flights.csv
+  $ tabularium list ./catalog
+  $ tabularium count ./catalog flights --where 'delay > 60'
+  $ tabularium query http://127.0.0.1:2333 flights --limit 10
+
+Identifiers are names joined by dots (prod.flights); --delimiter chooses something else. A token or key
+for a server may also be in TABULARIUM_TOKEN or TABULARIUM_API_KEY. Exit codes: 0 done, 1 refused by the
+catalog, 2 not typed as it should be, 130 interrupted.
+`
+
+/** The whole program: serving, upkeep, and every operation of the record as a command. */
+function program(io: Io, signal: AbortSignal): Command {
+  const root = new Command('tabularium')
+    .description('A table catalog in a directory or behind a URL: namespaces, tables, versions, tags, rows.')
+    .version(io.version)
+    // What follows a command's name is the command's: `--version` too.
+    .enablePositionalOptions()
+    .usage('<command> <location> [identifier] [options]')
+    .addHelpText('after', examples)
+  const commands = [
+    serveCommand(io, signal),
+    fakeCommand(io, signal),
+    verifyCommand(io, signal),
+    vacuumCommand(io, signal),
+    backupCommand(io, signal),
+    restoreCommand(io, signal),
+    exportCommand(io, signal),
+    importCommand(io, signal),
+    ...definitions.map((operation) => operationCommand(operation, io, signal)),
+  ]
+  const unsupported = new Set(definitions.filter(isUnsupported).map(({ name }) => name))
+  for (const [index, command] of commands.entries()) {
+    const operation = definitions[index - (commands.length - definitions.length)]
+    root.addCommand(settle(command, io), {
+      hidden: operation !== undefined && unsupported.has(operation.name),
+    })
+  }
+  return settle(root, io)
+}
+
+/** Errors are thrown rather than ending the process, and texts go where the program's go. */
+function settle(command: Command, io: Io): Command {
+  const help = command.name() === 'tabularium' ? 'tabularium --help' : `tabularium ${command.name()} --help`
+  return command
+    .exitOverride()
+    .showHelpAfterError(`(see ${help})`)
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /, 'tabularium: ')),
+    })
+    .configureHelp({ subcommandTerm: (sub) => [sub.name(), ...sub.aliases()].join(', ') })
 }

@@ -28,9 +28,7 @@ export async function openLocation(location: string, mayBegin: boolean, access: 
 
 /** Opens the catalog in a directory. */
 export async function openLocal(location: string, mayBegin: boolean) {
-  if (isUrl(location)) {
-    throw new UsageError('this works on the directory of a catalog; run it where the catalog lies')
-  }
+  requireDirectory(location)
   if (/^(?!file:)[a-z][a-z\d+.-]*:\/\//i.test(location)) {
     throw new UsageError(
       `${location} cannot be opened: give a directory, or a URL that begins with http:// or https://`,
@@ -38,6 +36,12 @@ export async function openLocal(location: string, mayBegin: boolean) {
   }
   if (!mayBegin && location !== 'memory:') await requireCatalog(location)
   return openCatalog(location)
+}
+
+/** Refuses the URL of a server for a command that works on a directory. */
+export function requireDirectory(location: string): void {
+  if (!isUrl(location)) return
+  throw new UsageError('this works on the directory of a catalog; run it where the catalog lies')
 }
 
 async function requireCatalog(location: string): Promise<void> {

@@ -1,25 +1,24 @@
 import { writeFile } from 'node:fs/promises'
+import { type Column, type DataType, Type, tableFromIPC } from '@uwdata/flechette'
 import type { Catalog, OperationName, OperationOptions } from '../index.ts'
-import { arrowRows } from './arrow.ts'
 import { formatCsv } from './csv.ts'
 import type { Io } from './io.ts'
 import type { Printer } from './print.ts'
-import { isListing, shape } from './shape.ts'
 import { UsageError } from './usage.ts'
+import { plain } from './values.ts'
 
-type Request = Readonly<Record<string, unknown>>
-type Answer = Readonly<Record<string, unknown>>
+type Fields = Readonly<Record<string, unknown>>
 
 /** Runs an operation and prints its answer. A listing without `limit` is walked to its end. */
 export async function operate(
   catalog: Catalog,
   name: OperationName,
-  request: Request,
+  request: Fields,
   options: OperationOptions,
   printer: Printer,
   io: Io,
 ): Promise<void> {
-  const run = catalog[name] as (request: Request, options: OperationOptions) => Promise<Answer>
+  const run = catalog[name] as (request: Fields, options: OperationOptions) => Promise<Fields>
   if (name === 'queryTable') {
     printer.rows(arrowRows((await run(request, options)).data as Uint8Array))
   } else if (isListing(name) && request.limit === undefined && request.page_token === undefined) {
@@ -37,7 +36,7 @@ export async function operate(
   printer.end()
 }
 
-function print(printer: Printer, name: string, answer: Answer): void {
+function print(printer: Printer, name: string, answer: Fields): void {
   const shaped = shape(name, answer)
   if ('rows' in shaped) printer.rows(shaped.rows)
   else printer.one(shaped.one)
@@ -46,7 +45,7 @@ function print(printer: Printer, name: string, answer: Answer): void {
 /** Runs a query and writes its rows to a file, or to standard output (`-`), as Arrow, JSON lines or CSV. */
 export async function queryToFile(
   catalog: Catalog,
-  request: Request,
+  request: Fields,
   options: OperationOptions,
   path: string,
   io: Io,
@@ -83,4 +82,58 @@ function textOf(data: Uint8Array, format: 'json' | 'csv'): string {
   const rows = arrowRows(data)
   if (format === 'csv') return formatCsv([...rows])
   return Array.from(rows, (row) => `${JSON.stringify(row)}\n`).join('')
+}
+
+/** The rows in the bytes of an Arrow IPC file, as JSON has them. */
+function* arrowRows(bytes: Uint8Array): Generator<Record<string, unknown>> {
+  const table = tableFromIPC(bytes, { useBigInt: true, useDate: true })
+  const columns = table.schema.fields.map(({ name, type }, index) => ({
+    name,
+    column: table.getChildAt(index) as Column<unknown>,
+    read: readerOf(type),
+  }))
+  for (let row = 0; row < table.numRows; row++) {
+    const record: Record<string, unknown> = {}
+    for (const { name, column, read } of columns) record[name] = read(column.at(row))
+    yield record
+  }
+}
+
+function readerOf({ typeId }: DataType): (value: unknown) => unknown {
+  if (typeId !== Type.Date) return plain
+  return (value) => (value instanceof Date ? value.toISOString().replace('T00:00:00.000Z', '') : plain(value))
+}
+
+/** A response as rows to be printed, or as one thing with its members. */
+type Shaped = { readonly rows: readonly Fields[] } | { readonly one: Fields }
+
+type AnswerOf<Name extends OperationName> = Awaited<ReturnType<Catalog[Name]>>
+
+type Shapes = { readonly [Name in OperationName]?: (answer: AnswerOf<Name>) => readonly Fields[] }
+
+const listed = ({ tables }: AnswerOf<'listTables'>) => tables.map((table) => ({ table }))
+
+const lists: Shapes = {
+  listNamespaces: ({ namespaces }) => namespaces.map((namespace) => ({ namespace })),
+  listTables: listed,
+  listAllTables: listed,
+  listTableVersions: ({ versions }) => versions,
+  listTableTags: ({ tags }) => Object.entries(tags).map(([tag, contents]) => ({ tag, ...contents })),
+  listTableBranches: ({ branches }) =>
+    Object.entries(branches).map(([branch, contents]) => ({ branch, ...contents })),
+}
+
+/** Whether an operation answers with a page of a listing. */
+function isListing(operation: string): operation is keyof typeof lists & OperationName {
+  return Object.hasOwn(lists, operation)
+}
+
+/** What of a response is printed: the rows of a listing; else all but its context. */
+function shape(operation: string, answer: Fields): Shaped {
+  if (isListing(operation)) {
+    const rowsOf = lists[operation] as (answer: Fields) => readonly Fields[]
+    return { rows: rowsOf(answer) }
+  }
+  const { context, ...one } = answer
+  return { one }
 }

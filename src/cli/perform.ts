@@ -2,7 +2,7 @@ import type { OperationName } from '../index.ts'
 import type { Io } from './io.ts'
 import { openLocation } from './open.ts'
 import { operate, queryToFile } from './operate.ts'
-import { jsonPrinter, tablePrinter } from './print.ts'
+import { printerOf } from './print.ts'
 import { progressBar } from './progress.ts'
 import type { AnyOperation } from './record.ts'
 
@@ -29,7 +29,7 @@ export interface Task {
 export async function perform(task: Task, io: Io, signal: AbortSignal): Promise<void> {
   const { operation, location, request, options, mayBegin } = task
   const bar = progressBar(io.stderr)
-  const printer = (options.json ?? !io.stdout.isTTY) ? jsonPrinter(io.stdout) : tablePrinter(io.stdout)
+  const printer = printerOf(io, options.json)
   await using catalog = await openLocation(location, mayBegin, options)
   const work = { signal, onProgress: bar.onProgress }
   try {

@@ -1,4 +1,4 @@
-import type { Output } from './io.ts'
+import type { Io, Output } from './io.ts'
 import { visible } from './values.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -11,10 +11,15 @@ export interface Printer {
   end(): void
 }
 
+/** Prints JSON lines or tables, as `--json` or `--no-json` says; without either, tables on a terminal. */
+export function printerOf({ stdout }: Io, json: boolean | undefined): Printer {
+  return (json ?? !stdout.isTTY) ? jsonPrinter(stdout) : tablePrinter(stdout)
+}
+
 const chunkLines = 1_000
 
 /** Every row, and every answer that is one thing, as a line of JSON. */
-export function jsonPrinter(out: Output): Printer {
+function jsonPrinter(out: Output): Printer {
   const rows = (items: Iterable<Row>) => {
     let lines: string[] = []
     for (const item of items) {
@@ -30,7 +35,7 @@ export function jsonPrinter(out: Output): Printer {
 const widestCell = 80
 
 /** Rows as a table with a head, one thing as a list of its members. */
-export function tablePrinter(out: Output): Printer {
+function tablePrinter(out: Output): Printer {
   const kept: Row[] = []
   let listed = false
   return {

@@ -2,10 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { parseIdentifier } from '../index.ts'
 import { otherNames } from './commands.ts'
 import type { Field } from './fields.ts'
-import type { Io } from './io.ts'
+import { type Io, readAll } from './io.ts'
 import { kebab } from './record.ts'
 import { readRows } from './rows.ts'
-import { readAll } from './stdin.ts'
 import { UsageError } from './usage.ts'
 
 /** What was typed for a command, before it is read: the text of each field, flags and numbers as they are. */

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { parseCsv } from './csv.ts'
-import type { Io } from './io.ts'
-import { readAll } from './stdin.ts'
+import { type Io, readAll } from './io.ts'
 import { UsageError } from './usage.ts'
 
 /** Rows to be written: Arrow IPC bytes, or row objects. */

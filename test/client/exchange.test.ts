@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { waitBefore } from '../../src/client/retry.ts'
+import { waitBefore } from '../../src/client/exchange.ts'
 import { type ClientOptions, connect } from '../../src/client.ts'
 import { errorBody } from '../../src/http/protocol/status.ts'
 import { type ErrorCode, errorNumbers } from '../../src/index.ts'

@@ -3,13 +3,15 @@ import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Core } from '../../catalog/core.ts'
 import { CatalogError, invalid } from '../../errors.ts'
-import { folderUrl } from '../../locations/locations.ts'
+import { folderUrl, segmentsOf } from '../../locations/locations.ts'
+import { changeTable, tableById } from '../../lookup/table-record.ts'
 import type { Identifier } from '../../model/identifier.ts'
+import { keys, type RemovalRecord } from '../../store/records.ts'
+import type { Entry, Key, Store, Writer } from '../../store/store.ts'
 import { appearing, folderPath } from '../folders.ts'
 import { holding } from '../hold-backup-lease.ts'
 import { copiedPaths } from './copied-paths.ts'
 import { copyFiles } from './copy-files.ts'
-import { relocate } from './relocate.ts'
 
 export interface BackupOptions {
   /**
@@ -102,4 +104,36 @@ async function copy(
   // Who opens the copy makes one of its own.
   for (const name of storeFiles.slice(1)) await rm(join(folder, name), { force: true })
   return report
+}
+
+/**
+ * Makes the store of a copy speak of the copy: locations below the root it was copied from come to lie below
+ * the new one, and what was under way when it was copied (holds, removals) is over.
+ */
+async function relocate(store: Store, from: string, to: string): Promise<void> {
+  await store.write((writer) => {
+    for (const { key } of all(writer, keys.holds)) writer.remove(key)
+    const old = segmentsOf(from)
+    const replaced = (key: Key): Key => [key[0]!, ...segmentsOf(to), ...key.slice(1 + old.length)]
+    // To be emptied is what lies there, which was not copied, or elsewhere, which is the other catalog's to do.
+    for (const { key, value } of all<string | RemovalRecord>(writer, keys.locations)) {
+      if (typeof value === 'object') writer.remove(key)
+    }
+    for (const family of [keys.locations, keys.registrations]) {
+      for (const { key, value } of all<string>(writer, [...family, ...old])) {
+        writer.remove(key)
+        writer.put(replaced(key), value)
+      }
+    }
+    for (const { key } of all(writer, keys.tablePointers)) {
+      const { id, record } = tableById(writer, String(key[1]))!
+      if (!record.location?.startsWith(from)) continue
+      changeTable(writer, id, { ...record, location: to + record.location.slice(from.length) })
+    }
+  })
+}
+
+/** Collected first: what is walked must not change underneath. */
+function all<V extends object | string = object>(writer: Writer, prefix: Key): Entry<V>[] {
+  return Array.from(writer.range<V>({ prefix }))
 }
