@@ -1,6 +1,6 @@
 import type { AnyOperation } from './record.ts'
 
-/** How a field of a request is written on the command line. */
+/** How the command line writes a field of a request. */
 export type FieldKind = 'text' | 'number' | 'flag' | 'names' | 'columns' | 'map' | 'rows' | 'json'
 
 export interface Field {
@@ -11,7 +11,7 @@ export interface Field {
   readonly hint: string | undefined
 }
 
-/** The parts of a valibot schema that tell what it takes. */
+/** The parts of a valibot schema that describe its input. */
 interface Shape {
   readonly type: string
   readonly wrapped?: Shape
@@ -20,9 +20,9 @@ interface Shape {
   readonly message?: unknown
 }
 
-const lenient = new Set(['optional', 'exact_optional', 'undefinedable', 'nullish', 'unknown', 'any'])
+const optionalTypes = new Set(['optional', 'exact_optional', 'undefinedable', 'nullish', 'unknown', 'any'])
 
-/** The fields of an operation's request, as its schema has them. */
+/** The fields of an operation's request, from its schema. */
 export function fieldsOf(operation: AnyOperation): Field[] {
   const { entries = {} } = operation.request as unknown as Shape
   return Object.entries(entries).map(([name, shape]) => {
@@ -30,7 +30,7 @@ export function fieldsOf(operation: AnyOperation): Field[] {
     return {
       name,
       kind: kindOf(name, inner),
-      required: !lenient.has(shape.type),
+      required: !optionalTypes.has(shape.type),
       hint: typeof inner.message === 'string' ? inner.message : undefined,
     }
   })

@@ -7,8 +7,13 @@ import { printerOf } from './print.ts'
 import { withProgress } from './progress.ts'
 import { UsageError } from './usage.ts'
 
-/** A command about the catalog itself, with what all of them have. */
-export function upkeepCommand(name: string, summary: string, description: string, examples: string): Command {
+/** A command about the catalog itself, with the options that all of these commands have. */
+export function maintenanceCommand(
+  name: string,
+  summary: string,
+  description: string,
+  examples: string,
+): Command {
   const command = new Command(name)
     .summary(summary)
     .description(`${summary} ${description}`)
@@ -33,18 +38,18 @@ const examples = `  $ tabularium verify ./catalog
 
 /** The command that looks for damage. */
 export function verifyCommand(io: Io, signal: AbortSignal): Command {
-  return upkeepCommand(
+  return maintenanceCommand(
     'verify',
     'Look for damage in a catalog.',
-    'Reads everything, changes nothing, and may run while others write. Prints what it found and then a summary; the exit code is 1 when there are problems.',
+    'Reads everything, changes nothing, and may run while other processes write. Prints the findings and then a summary; the exit code is 1 when there are problems.',
     examples,
   )
     .argument('<location>', 'directory of a catalog')
     .option('--deep', 'read all rows and compare their checksums (the default)')
-    .option('--quick', 'look at records, manifests and sizes of files only')
+    .option('--quick', 'verify only records, manifests and sizes of files')
     .action(async (location: string, { quick, deep, json }: VerifyTyped) => {
       requireDirectory(location)
-      if (quick && deep) throw new UsageError('--quick and --deep exclude each other')
+      if (quick && deep) throw new UsageError('--quick and --deep cannot be combined')
       const found: Finding[] = []
       const { findings: _, ...report } = await withProgress(io, (show) =>
         verifyCatalog(location, {
@@ -72,7 +77,7 @@ export function verifyCommand(io: Io, signal: AbortSignal): Command {
       if (!report.ok) {
         throw new CatalogError(
           'InvalidTableState',
-          `${report.problems} problems were found in ${location}. Restore what is damaged from a backup.`,
+          `${report.problems} problems were found in ${location}. Restore the damaged parts from a backup.`,
         )
       }
     })
@@ -84,17 +89,17 @@ interface VacuumTyped {
   readonly json?: boolean
 }
 
-/** The command that removes what nothing reaches from a catalog's directory. */
+/** The command that removes unreachable content from a catalog's directory. */
 export function vacuumCommand(io: Io, signal: AbortSignal): Command {
-  return upkeepCommand(
+  return maintenanceCommand(
     'vacuum',
-    'Remove content that nothing reaches any more.',
-    'Safe while others read and write.',
+    'Remove content that nothing refers to any more.',
+    'Safe while other processes read and write.',
     '  $ tabularium vacuum ./catalog --dry-run\n',
   )
     .argument('<location>', 'directory of a catalog')
-    .option('--dry-run', 'only tell what would go')
-    .option('--grace-millis <number>', 'leave alone what is younger (default: 3600000, an hour)', toNumber)
+    .option('--dry-run', 'only report what would be removed')
+    .option('--grace-millis <number>', 'keep objects younger than this (default: 3600000, an hour)', toNumber)
     .action(async (location: string, { json, dryRun, graceMillis }: VacuumTyped) => {
       await using catalog = await openLocal(location, false)
       const report = await catalog.vacuum({

@@ -9,7 +9,7 @@ import { plain } from './values.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Runs an operation and prints its answer. A listing without `limit` is walked to its end. */
+/** Runs an operation and prints its answer. A listing without `limit` fetches all pages. */
 export async function operate(
   catalog: Catalog,
   name: OperationName,
@@ -53,7 +53,7 @@ export async function queryToFile(
   const format = formatOf(path)
   if (path === '-' && io.stdout.isTTY) {
     throw new UsageError(
-      '--output - writes Arrow, which is no text, and standard output is a terminal: send it to a file or a program, or leave --output out to see the rows',
+      '--output - writes binary Arrow data, and standard output is a terminal: redirect it to a file or a program, or leave --output out to see the rows',
     )
   }
   const { data } = await catalog.queryTable(request as Parameters<Catalog['queryTable']>[0], options)
@@ -84,7 +84,7 @@ function textOf(data: Uint8Array, format: 'json' | 'csv'): string {
   return Array.from(rows, (row) => `${JSON.stringify(row)}\n`).join('')
 }
 
-/** The rows in the bytes of an Arrow IPC file, as JSON has them. */
+/** The rows of an Arrow IPC file, with values for JSON. */
 function* arrowRows(bytes: Uint8Array): Generator<Record<string, unknown>> {
   const table = tableFromIPC(bytes, { useBigInt: true, useDate: true })
   const columns = table.schema.fields.map(({ name, type }, index) => ({
@@ -104,7 +104,7 @@ function readerOf({ typeId }: DataType): (value: unknown) => unknown {
   return (value) => (value instanceof Date ? value.toISOString().replace('T00:00:00.000Z', '') : plain(value))
 }
 
-/** A response as rows to be printed, or as one thing with its members. */
+/** A response to print: as rows, or as one object. */
 type Shaped = { readonly rows: readonly Fields[] } | { readonly one: Fields }
 
 type AnswerOf<Name extends OperationName> = Awaited<ReturnType<Catalog[Name]>>
@@ -128,7 +128,7 @@ function isListing(operation: string): operation is keyof typeof lists & Operati
   return Object.hasOwn(lists, operation)
 }
 
-/** What of a response is printed: the rows of a listing; else all but its context. */
+/** The printed part of a response: the rows of a listing, or else all fields but the context. */
 function shape(operation: string, answer: Fields): Shaped {
   if (isListing(operation)) {
     const rowsOf = lists[operation] as (answer: Fields) => readonly Fields[]

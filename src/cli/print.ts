@@ -3,9 +3,9 @@ import { visible } from './values.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Prints what commands answer with. */
+/** Prints the results of commands. */
 export interface Printer {
-  /** Prints rows as they come; `end` tells that there are no more. */
+  /** Prints rows, possibly in several calls; `end` follows the last rows. */
   rows(rows: Iterable<Row>): void
   one(one: Row): void
   end(): void
@@ -18,7 +18,7 @@ export function printerOf({ stdout }: Io, json: boolean | undefined): Printer {
 
 const chunkLines = 1_000
 
-/** Every row, and every answer that is one thing, as a line of JSON. */
+/** Prints every row, and every single object, as a line of JSON. */
 function jsonPrinter(out: Output): Printer {
   const rows = (items: Iterable<Row>) => {
     let lines: string[] = []
@@ -32,9 +32,9 @@ function jsonPrinter(out: Output): Printer {
   return { rows, one: (one) => rows([one]), end: () => {} }
 }
 
-const widestCell = 80
+const maxCellWidth = 80
 
-/** Rows as a table with a head, one thing as a list of its members. */
+/** Prints rows as a table with a header, and a single object as a list of its members. */
 function tablePrinter(out: Output): Printer {
   const kept: Row[] = []
   let listed = false
@@ -75,7 +75,7 @@ function formatTable(rows: readonly Row[]): string {
 }
 
 function cut(text: string): string {
-  return text.length > widestCell ? `${text.slice(0, widestCell - 1)}…` : text
+  return text.length > maxCellWidth ? `${text.slice(0, maxCellWidth - 1)}…` : text
 }
 
 function cellText(name: string, value: unknown): string {
@@ -84,7 +84,7 @@ function cellText(name: string, value: unknown): string {
   return visible(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-/** The members of a thing, those of things within it under `outer.inner`. */
+/** The members of an object. Members of nested objects are named `outer.inner`. */
 function* flatten(value: Row, path = ''): Generator<[string, string]> {
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined) continue

@@ -8,8 +8,8 @@ import type { Outgoing } from './request.ts'
 import { type Failure, type Received, send } from './send.ts'
 
 /**
- * Sends a request until it succeeds, fails for good, or has been sent often enough; answers with the response
- * that succeeded. An abort rejects with the signal's reason, at any time.
+ * Sends a request, with retries, and resolves to the successful response. Rejects when a retry cannot help, or when
+ * no retries are left. An abort rejects with the signal's reason at any time.
  */
 export async function exchange(
   settings: Settings,
@@ -74,9 +74,9 @@ const firstWait = 100
 const longestWait = 5_000
 
 /**
- * How long to wait before a request is sent again, in milliseconds: at least what the server asks for, and
- * a random part that doubles with every attempt, so that clients refused together do not come back together.
- * `attempt` counts from 0.
+ * How long to wait before a retry, in milliseconds: the time that the server asks for, plus a random part whose
+ * bound doubles with every attempt. The random part keeps clients that were refused together from returning
+ * together. `attempt` counts from 0.
  */
 export function waitBefore(
   attempt: number,
@@ -87,7 +87,7 @@ export function waitBefore(
   return (retryAfter ? asked(retryAfter, now()) : 0) + spread
 }
 
-/** `Retry-After` in milliseconds: a number of seconds or a date (RFC 9110, section 10.2.3); else nothing. */
+/** `Retry-After` in milliseconds: a number of seconds or a date (RFC 9110, section 10.2.3). Zero when invalid. */
 function asked(retryAfter: string, now: number): number {
   if (/^\s*\d+\s*$/.test(retryAfter)) return Number(retryAfter) * 1000
   const date = Date.parse(retryAfter)

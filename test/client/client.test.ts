@@ -63,7 +63,7 @@ describe('requests', () => {
   it('refuses names that a URL takes for steps in its path', async () => {
     const { catalog, local, sent } = await client()
     await local.declareTable({ id: ['..'] })
-    await fails(catalog.describeTable({ id: ['..'] }), 'InvalidInput', 'cannot travel in a URL')
+    await fails(catalog.describeTable({ id: ['..'] }), 'InvalidInput', 'cannot be sent in a URL')
     expect(sent).toEqual([])
     expect((await catalog.listTables({ id: [] })).tables).toEqual(['..'])
   })

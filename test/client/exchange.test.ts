@@ -193,7 +193,7 @@ describe('credentials', () => {
     await expect(catalog.listTables({ id: [] })).rejects.toThrow('no network')
     await catalog.listTables({ id: [] })
     const nothing = scripted([], { token: () => undefined as never })
-    await fails(nothing.catalog.listTables({ id: [] }), 'Unauthenticated', 'gave no token')
+    await fails(nothing.catalog.listTables({ id: [] }), 'Unauthenticated', 'returned no valid token')
   })
 })
 

@@ -8,60 +8,64 @@ import { changeTable, tableById } from '../../lookup/table-record.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import { keys, type RemovalRecord } from '../../store/records.ts'
 import type { Entry, Key, Store, Writer } from '../../store/store.ts'
-import { appearing, folderPath } from '../folders.ts'
-import { holding } from '../hold-backup-lease.ts'
+import { createFolderAtomically, requireFolderPath } from '../folders.ts'
+import { withBackupLease } from '../with-backup-lease.ts'
 import { copiedPaths } from './copied-paths.ts'
 import { copyFiles } from './copy-files.ts'
 
 export interface BackupOptions {
   /**
-   * Gives files that never change a second name instead of a copy, where the file system can: at once, and
-   * without room. Such a backup outlives what is dropped, and not the disk.
+   * Makes hard links to files that never change, instead of copies, where the file system can. That takes no time
+   * and no space. Such a backup survives drops, but not the loss of the disk.
    */
   readonly links?: boolean | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((report: BackupReport) => void) | undefined
 }
 
-/** What only restoring asks for: by which name the folder goes on that is in the place of the copy. */
+/** An option of restoring only: the new path of the folder that the copy replaces. */
 interface Replacing {
   readonly aside?: string | undefined
 }
 
 export interface BackupReport {
   readonly tables: number
-  /** Files copied, and their bytes. */
+  /** The number of copied files, and their bytes. */
   readonly objects: number
   readonly bytes: number
-  /** Tables whose content lies outside of the catalog's directory. It is not copied, their records are. */
+  /** Tables with content outside of the catalog's directory: their records are copied, their content is not. */
   readonly elsewhere: number
-  /** Those tables, the first 1,000, and where they lie. */
+  /** The first 1,000 of these tables, and their locations. */
   readonly outside: readonly { readonly id: Identifier; readonly location: string }[]
 }
 
-const mostOutside = 1_000
+const maxOutside = 1_000
 
-/** Copies a catalog of a directory into another; see `LocalCatalog.backup`. */
+/** Copies the catalog of a directory into another directory; see `LocalCatalog.backup`. */
 export async function backup(
   core: Core,
   given: string,
   { aside, ...options }: BackupOptions & Replacing = {},
 ): Promise<BackupReport> {
-  const target = folderPath(given)
+  const target = requireFolderPath(given)
   const root = core.places.roots[0]!
   if (core.store.copyTo === undefined || !root.url.startsWith('file:')) {
     throw new CatalogError(
       'Unsupported',
-      'Only a catalog in a directory can be backed up. Export this one, and import it into one in a directory.',
+      'Only a catalog in a directory can be backed up. Export this catalog, and import it into a catalog in a directory.',
     )
   }
   const source = fileURLToPath(root.url)
   if (isWithin(source, target) || isWithin(resolve(target), source)) {
-    throw invalid(`${target} lies within the catalog, or around it. Give a folder elsewhere.`)
+    throw invalid(`${target} lies within the catalog, or contains it. Give a folder elsewhere.`)
   }
   const fill = (folder: string, final: string) =>
-    holding(core, (signal) => copy(core, source, folder, final, { ...options, signal }), options.signal)
-  return appearing(target, fill, aside)
+    withBackupLease(
+      core,
+      (signal) => copy(core, source, folder, final, { ...options, signal }),
+      options.signal,
+    )
+  return createFolderAtomically(target, fill, aside)
 }
 
 function isWithin(folder: string, path: string): boolean {
@@ -69,7 +73,7 @@ function isWithin(folder: string, path: string): boolean {
   return way === '' || !(way.startsWith('..') || resolve(way) === way)
 }
 
-/** Copies the records, then what they reach, then makes the records speak of the copy. */
+/** Copies the records, then the content they refer to. Then adapts the copied records to the new folder. */
 async function copy(
   core: Core,
   source: string,
@@ -89,7 +93,7 @@ async function copy(
       report.tables++
       if (isInside) return
       report.elsewhere++
-      if (outside.length < mostOutside) outside.push({ id: table.id ?? [], location: table.location })
+      if (outside.length < maxOutside) outside.push({ id: table.id ?? [], location: table.location })
     })
     const onFile = (bytes: number) => {
       report.objects++
@@ -101,21 +105,21 @@ async function copy(
   } finally {
     await store.close()
   }
-  // Who opens the copy makes one of its own.
+  // The lock files belong to this process; opening the copy makes new ones.
   for (const name of storeFiles.slice(1)) await rm(join(folder, name), { force: true })
   return report
 }
 
 /**
- * Makes the store of a copy speak of the copy: locations below the root it was copied from come to lie below
- * the new one, and what was under way when it was copied (holds, removals) is over.
+ * Adapts the store of a copy to its new folder. Locations below the old root move below the new one. Leases and
+ * removals, which belong to processes at work on the original, are removed.
  */
 async function relocate(store: Store, from: string, to: string): Promise<void> {
   await store.write((writer) => {
-    for (const { key } of all(writer, keys.holds)) writer.remove(key)
+    for (const { key } of all(writer, keys.backupLeases)) writer.remove(key)
     const old = segmentsOf(from)
     const replaced = (key: Key): Key => [key[0]!, ...segmentsOf(to), ...key.slice(1 + old.length)]
-    // To be emptied is what lies there, which was not copied, or elsewhere, which is the other catalog's to do.
+    // Content to be removed was not copied, or lies elsewhere, where the original catalog removes it.
     for (const { key, value } of all<string | RemovalRecord>(writer, keys.locations)) {
       if (typeof value === 'object') writer.remove(key)
     }
@@ -133,7 +137,7 @@ async function relocate(store: Store, from: string, to: string): Promise<void> {
   })
 }
 
-/** Collected first: what is walked must not change underneath. */
+/** Reads all entries at once, since a walk must not meet its own changes. */
 function all<V extends object | string = object>(writer: Writer, prefix: Key): Entry<V>[] {
   return Array.from(writer.range<V>({ prefix }))
 }

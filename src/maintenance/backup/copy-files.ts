@@ -3,18 +3,18 @@ import { dirname, join } from 'node:path'
 import { CatalogError } from '../../errors.ts'
 
 /** Files copied at the same time. */
-const atOnce = 8
+const concurrency = 8
 
 export interface FileToCopy {
-  /** Below both folders. */
+  /** The path, relative to both folders. */
   readonly path: string
-  /** Whether the copy is of no use without it. */
+  /** Whether the copy fails without this file. */
   readonly needed: boolean
-  /** Whether it may be one file under two names: it never changes. */
+  /** Whether a hard link will do, since the file never changes. */
   readonly linkable: boolean
 }
 
-/** Copies files as they come, several at once, each synced. Shares blocks where the file system can. */
+/** Copies files, several at a time, and syncs each. Copies share their blocks where the file system can. */
 export async function copyFiles(
   from: string,
   to: string,
@@ -34,7 +34,7 @@ export async function copyFiles(
       if (bytes !== undefined) onFile(bytes)
     }
   }
-  await Promise.all(Array.from({ length: atOnce }, worker))
+  await Promise.all(Array.from({ length: concurrency }, worker))
 }
 
 async function copyOne(

@@ -10,13 +10,13 @@ import { findLeftovers, findLostFolders } from './leftovers.ts'
 import { verifyRecords } from './records.ts'
 import { Findings, type VerifyOptions, type VerifyReport } from './report.ts'
 
-/** Looks at everything a catalog holds and tells what is wrong, by name and place; see `LocalCatalog.verify`. */
+/** Verifies everything a catalog holds; see `LocalCatalog.verify`. */
 export async function verify(core: Core, options: VerifyOptions = {}): Promise<VerifyReport> {
   const findings = new Findings(options)
   findings.progress('store')
   if (core.store.inspect && options.store !== false) {
     const inspection = await core.store.inspect({ signal: options.signal })
-    // Reading on could bring the process down.
+    // LMDB may crash the process when it reads a damaged file.
     if (inspection.damage.length > 0) return damagedStore(core.places.roots[0]!.url, inspection, options)
   }
   await verifyRecords(core, findings)
@@ -26,7 +26,7 @@ export async function verify(core: Core, options: VerifyOptions = {}): Promise<V
   return findings.report()
 }
 
-/** The report on a catalog whose store cannot be trusted: what hangs on it was not looked at. */
+/** The report on a catalog with a damaged store. Nothing else of the catalog was verified. */
 export function damagedStore(
   where: string,
   { damage, records }: StoreInspection,
@@ -46,13 +46,13 @@ export function damagedStore(
   return findings.report()
 }
 
-/** Looks at the content of every table. */
+/** Verifies the content of every table. */
 async function verifyContent(core: Core, findings: Findings, options: VerifyOptions): Promise<void> {
   for await (const table of allTables(core)) {
     findings.progress('content')
     findings.counts.tables++
     findings.counts.versions += table.versions.length
-    if (table.ours && table.place) await verifyTable(core, table, table.place, findings, options)
+    if (table.fromOwnEngine && table.place) await verifyTable(core, table, table.place, findings, options)
     else if (table.versions.length > 0 || table.place === undefined) findings.counts.elsewhere++
   }
 }
@@ -67,7 +67,7 @@ async function verifyTable(
   const engine = await core.engine(place.content)
   const byPath = new Map<string, KnownVersion>()
   for (const version of table.versions) {
-    // A branch begins with the version it comes from.
+    // The first version of a branch shares its manifest with the version it was made from.
     if (!byPath.has(version.record.manifest_path)) byPath.set(version.record.manifest_path, version)
   }
   const refs: ManifestRef[] = Array.from(byPath.values(), ({ record }) => manifestOf(record))
@@ -81,15 +81,15 @@ async function verifyTable(
     findings.counts.bytes += bytes
     findings.progress('content')
     const version = byPath.get(manifest.path)!
-    const says = problem?.message ?? rowsFault(version, rows)
-    // What was given up meanwhile may be gone meanwhile.
-    if (says !== undefined && (await isStill(core, version))) {
+    const message = problem?.message ?? rowsFault(version, rows)
+    // Another process may have removed the version meanwhile, and then its objects.
+    if (message !== undefined && (await isStill(core, version))) {
       findings.add({
         severity: 'problem',
         kind: 'content',
         where: path,
         ...(table.id && { id: table.id }),
-        message: says,
+        message,
       })
     }
   }
@@ -106,15 +106,17 @@ async function isStill(core: Core, { key, record }: KnownVersion): Promise<boole
   return now?.manifest_path === record.manifest_path
 }
 
-/** Looks at what was written down of tables that were deregistered and may be registered again. */
+/** Verifies the registrations of deregistered tables. */
 async function verifyRegistrations(core: Core, findings: Findings): Promise<void> {
-  const waiting = await core.store.read((reader) => [...reader.range<string>({ prefix: keys.registrations })])
-  for (const { key, value: path } of waiting) {
+  const registrations = await core.store.read((reader) => [
+    ...reader.range<string>({ prefix: keys.registrations }),
+  ])
+  for (const { key, value: path } of registrations) {
     findings.progress('content')
     findings.counts.objects++
     const fault = await registrationFault(core, key.slice(1).map(String), path)
     if (fault === undefined) continue
-    // What was registered, or dropped, meanwhile needs it no more.
+    // Another process may have registered the location, or replaced the registration, meanwhile.
     if ((await core.store.read((reader) => reader.get<string>(key))) !== path) continue
     findings.add({
       severity: 'problem',

@@ -1,9 +1,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 
 /**
- * Names the process that holds an exclusive lock on the first byte of a file, as the kernel tells it: its id, what
- * it runs, and whether it is stopped. Undefined when the kernel does not tell: elsewhere than on Linux, of other
- * users' processes, and of those in other containers. Source of the format: proc_pid_fdinfo(5).
+ * Describes the process with an exclusive lock on the first byte of a file: its id, its command, and whether it is
+ * stopped. Undefined when the kernel does not tell: on other systems than Linux, for processes of other users, and for
+ * processes in other containers. Source of the format: proc_pid_fdinfo(5).
  */
 export async function lockHolder(path: string): Promise<string | undefined> {
   const { ino } = await stat(path)
@@ -19,7 +19,7 @@ export async function lockHolder(path: string): Promise<string | undefined> {
 
 async function holds(process: string, held: RegExp): Promise<boolean> {
   const folder = `/proc/${process}/fdinfo`
-  // A file may be closed, and a process end, between two looks.
+  // The file may be closed, or the process may end, between two reads.
   for (const file of await readdir(folder).catch(() => [])) {
     if (held.test(await readFile(`${folder}/${file}`, 'utf8').catch(() => ''))) return true
   }

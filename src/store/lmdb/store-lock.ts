@@ -4,32 +4,31 @@ import { CatalogError } from '../../errors.ts'
 import type { Area, FileLock } from './file-lock.ts'
 import { lockHolder } from './lock-holder.ts'
 
-/** The one lock that opening, closing and committing need. */
+/** The lock that opening, closing and committing need. */
 const lock: Area = { name: '', start: 0 }
 
-/** A byte for each process and thread that has the store open, and one more when it may write. */
+/** Each thread with an open store locks a byte of `users`, and also one of `writers` when it may write. */
 const users: Area = { name: '-users', start: 2 ** 20 }
 const writers: Area = { name: '-writers', start: 2 ** 41 }
 const usersBytes = 2 ** 40
-const threadsEach = 2 ** 16
+const threadsPerProcess = 2 ** 16
 
-/** A byte for everybody who waits, in the order of their coming. */
+/** Each waiter locks a byte, in the order of arrival. */
 const queue: Area = { name: '-queue', start: 2 ** 42 }
 const queueBytes = 2 ** 52
 
-/** How many looks follow each other as fast as the event loop allows, before looks are milliseconds apart. */
-const quickLooks = 10
-const nextMillis = 1
-/** Those who are not next look more seldom, so that a crowd leaves the processors to the one who is at work. */
+/** The first waiter polls this often at every turn of the event loop, and every `firstMillis` later. */
+const fastPolls = 10
+const firstMillis = 1
+/** Other waiters poll less often, so that many waiters leave the processors to the holder of the lock. */
 const othersMillis = 5
 
-/** A lock that lies free so long, in milliseconds, while somebody ahead does not take it, is taken past them. */
-const patience = 100
+/** When the lock stays free this long, in milliseconds, a waiter takes it before the waiters ahead. */
+const overtakeMillis = 100
 
 /**
- * Mutual exclusion of all processes and threads that have a store open. The kernel holds the lock, so that it never
- * outlives its holder. Those who wait are served in the order of their coming (on macOS in any order), and no
- * longer than they say.
+ * A mutex for all processes and threads that have a store open. The kernel holds the lock, so it never outlives its
+ * holder. Waiters get the lock in the order of arrival (on macOS in any order), and wait no longer than their timeout.
  */
 export class StoreLock {
   readonly #file: FileLock
@@ -38,7 +37,7 @@ export class StoreLock {
     this.#file = file
   }
 
-  /** Takes the lock if nobody has it and nobody waits for it. */
+  /** Takes the lock, unless it is held or another waiter wants it. */
   tryAcquire(): boolean {
     return !this.isWanted() && this.#file.tryLock(lock, 0, 1)
   }
@@ -53,24 +52,24 @@ export class StoreLock {
     const place = this.#join()
     let freeSince: number | undefined
     try {
-      // Where there is no order, those who wait already look first.
+      // Without an order, a pause gives earlier waiters the first chance.
       if (!this.#file.hasRanges) await this.#pause(0)
-      for (let look = 0; ; look++) {
+      for (let poll = 0; ; poll++) {
         const now = performance.now()
-        // Somebody ahead who was stopped while waiting must not hold up the others.
-        const isNext = this.#isFirst(place) || now - (freeSince ?? now) > patience
+        // A waiter ahead may be a stopped process, which must not block the others.
+        const isNext = this.#isFirst(place) || now - (freeSince ?? now) > overtakeMillis
         if (isNext && this.#file.tryLock(lock, 0, 1)) return
         if (this.#file.isLocked(lock, 0, 1)) freeSince = undefined
         else freeSince ??= now
         if (now - begun > timeout) throw await this.#busy(timeout)
-        await this.#pause(isNext ? look : undefined)
+        await this.#pause(isNext ? poll : undefined)
       }
     } finally {
       this.#file.unlock(queue, place, 1)
     }
   }
 
-  /** Takes the lock without giving way to those who wait, blocking the thread. False after `timeout` milliseconds. */
+  /** Takes the lock before all waiters, and blocks the thread meanwhile. False after `timeout` milliseconds. */
   acquireBlocking(timeout: number): boolean {
     const sleeper = new Int32Array(new SharedArrayBuffer(4))
     const end = performance.now() + timeout
@@ -85,29 +84,29 @@ export class StoreLock {
     this.#file.unlock(lock, 0, 1)
   }
 
-  /** Whether somebody waits for the lock. */
+  /** Whether another process or thread waits for the lock. */
   isWanted(): boolean {
     return this.#file.isLocked(queue, 0, queueBytes, { shared: this.#file.hasRanges })
   }
 
   /**
-   * Announces, until the lock is closed, that this thread has the store open. Fails with `ServiceUnavailable` when
-   * a process of the same id has announced it: one in another container, which LMDB cannot tell from this one.
+   * Registers this thread as a user of the store, until the lock is closed. Fails with `ServiceUnavailable` when a
+   * process with the same id is registered: it runs in another container, and LMDB cannot tell the two apart.
    */
   async announce({ mayWrite }: { readonly mayWrite: boolean }): Promise<void> {
     if (!this.#file.hasRanges) return
-    const byte = process.pid * threadsEach + (threadId % threadsEach)
+    const byte = process.pid * threadsPerProcess + (threadId % threadsPerProcess)
     if (!this.#file.tryLock(users, byte, 1)) {
       throw new CatalogError(
         'ServiceUnavailable',
         `Cannot use ${this.#file.path}: another process with the id ${process.pid} has the catalog open, in another container, and LMDB tells processes apart by their ids. Let the containers share one process namespace, or reach the catalog over HTTP.`,
       )
     }
-    // Somebody who reads from a medium that cannot be written keeps writers away for the time of a read.
-    while (mayWrite && !this.#file.tryLock(writers, byte, 1)) await sleep(nextMillis)
+    // A reader on a read-only medium locks the bytes of all writers during a read.
+    while (mayWrite && !this.#file.tryLock(writers, byte, 1)) await sleep(firstMillis)
   }
 
-  /** Keeps writers from opening while `body` runs; undefined when one has the store open. */
+  /** Runs `body` while no writer can open the store. Undefined when a writer has the store open. */
   withoutWriters<T>(body: () => T): { readonly result: T } | undefined {
     if (!this.#file.tryLock(writers, 0, usersBytes, { shared: true })) return undefined
     try {
@@ -121,10 +120,10 @@ export class StoreLock {
     this.#file.close()
   }
 
-  /** Takes a place at the end of the queue. Monotonic time is the same for all processes of a machine. */
+  /** Takes a place at the end of the queue, by the monotonic clock, which all processes of a machine share. */
   #join(): number {
     let place = Number(process.hrtime.bigint() / 1000n) % (queueBytes / 2)
-    // Whoever looks at the queue just now locks all of it for a moment.
+    // A process that looks for waiters locks the whole queue for a moment.
     while (!this.#file.tryLock(queue, place, 1, { shared: !this.#file.hasRanges })) place++
     return place
   }
@@ -133,17 +132,17 @@ export class StoreLock {
     return !this.#file.hasRanges || place === 0 || !this.#file.isLocked(queue, 0, place)
   }
 
-  #pause(look: number | undefined): Promise<unknown> {
-    if (look === undefined) return sleep(othersMillis)
-    if (!this.#file.hasRanges) return sleep(nextMillis + Math.random() * othersMillis)
-    return look < quickLooks ? new Promise((resolve) => setImmediate(resolve)) : sleep(nextMillis)
+  #pause(poll: number | undefined): Promise<unknown> {
+    if (poll === undefined) return sleep(othersMillis)
+    if (!this.#file.hasRanges) return sleep(firstMillis + Math.random() * othersMillis)
+    return poll < fastPolls ? new Promise((resolve) => setImmediate(resolve)) : sleep(firstMillis)
   }
 
   async #busy(timeout: number): Promise<CatalogError> {
     const { path } = this.#file
     const holder =
       (await lockHolder(path)) ??
-      `a process that cannot be seen from here: another user's, or one in another container (\`lsof ${path}\` may name it)`
+      `an unknown process of another user or in another container (\`lsof ${path}\` may name it)`
     return new CatalogError(
       'ServiceUnavailable',
       `Cannot use ${path}: waited ${timeout / 1000} s for the lock, which ${holder} has. Continue or end that process, and try again.`,
