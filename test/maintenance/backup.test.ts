@@ -85,7 +85,7 @@ test('while a backup lease lasts, dropped content stays', async () => {
   await fails(
     catalog.vacuum({ graceMillis: 0 }),
     'ServiceUnavailable',
-    'being copied',
+    'is copying the catalog',
     'when the backup is done',
   )
   expect(await catalog.vacuum({ graceMillis: 0, dryRun: true })).toMatchObject({ examined: before.length })
@@ -135,7 +135,7 @@ test('a backup fails when its lease expired, and leases of dead processes are re
       },
     }),
     'ServiceUnavailable',
-    'a pause of more than a minute',
+    'paused for more than a minute',
   )
   expect(readdirSync(folder)).toEqual([])
   expect(await store.read((reader) => [...reader.range({ prefix: keys.backupLeases })])).toEqual([])
@@ -149,7 +149,7 @@ test('a place that is taken, or no place for a copy, is refused; what fails leav
   await writeFile(join(taken, 'something'), '')
   await fails(catalog.backup(taken), 'InvalidInput', 'is not empty')
   await fails(catalog.backup(join(directory, 'within')), 'InvalidInput', 'lies within')
-  await fails(catalog.backup(folder), 'InvalidInput', 'lies within the catalog, or around it')
+  await fails(catalog.backup(folder), 'InvalidInput', 'lies within the catalog, or contains it')
   const [file] = (await filesIn(directory)).filter((path) => path.endsWith('.arrow'))
   const copy = join(folder, 'copy')
   await catalog.backup(copy)
@@ -158,13 +158,13 @@ test('a place that is taken, or no place for a copy, is refused; what fails leav
   expect(readdirSync(folder).sort()).toEqual(['catalog', 'copy', 'taken'])
 
   await fails(restoreCatalog(copy, directory), 'InvalidInput', 'is not empty')
-  await fails(restoreCatalog(copy, taken, { replace: true }), 'InvalidInput', 'something else than a catalog')
+  await fails(restoreCatalog(copy, taken, { replace: true }), 'InvalidInput', 'something other than a catalog')
   await rm(join(copy, file!))
   await fails(restoreCatalog(copy, join(folder, 'new')), 'InvalidTableState', 'has 1 problems', file!)
   await fails(restoreCatalog(taken, join(folder, 'new')), 'InvalidInput', 'There is no catalog')
   expect(existsSync(join(folder, 'new'))).toBe(false)
   const fake = await openCatalog('memory:')
-  await fails(fake.backup(copy), 'Unsupported', 'Export this one')
+  await fails(fake.backup(copy), 'Unsupported', 'Export this catalog')
 })
 
 test('what a copy replaces stays where it is until the copy is whole', async () => {

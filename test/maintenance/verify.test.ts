@@ -195,7 +195,7 @@ describe('records that do not fit each other', () => {
     },
     'a table that no name names': (writer, table) => {
       writer.remove(flightsOf(writer))
-      return [keys.tablePointer(table), /cannot be reached/]
+      return [keys.tablePointer(table), /no identifier reaches it/]
     },
     'a name of another': (writer) => {
       writer.put(keys.table('', 'other'), writer.get(flightsOf(writer))!)
