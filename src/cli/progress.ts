@@ -41,7 +41,7 @@ export async function withProgress<T>(
   }
 }
 
-/** A bar for an operation. A listener makes an operation wait for its transaction record, so only a terminal gets one. */
+/** A progress bar for an operation. With a listener, operations wait for their records, so only a terminal gets one. */
 export function progressBar(out: Output): { onProgress: OperationOptions['onProgress']; clear(): void } {
   const line = progressLine(out)
   if (!out.isTTY) return { onProgress: undefined, clear: line.clear }

@@ -298,7 +298,7 @@ describe('what goes wrong', () => {
     [
       'a number that is none',
       ['count', './c', 't', '--version', 'x'],
-      /'--version <number>'[\s\S]*no number/,
+      /'--version <number>'[\s\S]*not a number/,
     ],
     ['JSON that is none', ['commit', './c', '{'], /--operations is not JSON/],
     ['a pair that is none', ['declare', './c', 't', '--properties', 'x'], /write key=value/],

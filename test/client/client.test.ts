@@ -192,7 +192,7 @@ describe('the handle', () => {
   it('refuses credentials that are no header, without repeating them', () => {
     for (const options of [{ token: 'secret\n' }, { apiKey: '' }, { headers: { 'x-a': 'secret\n' } }]) {
       expect(() => connect('http://host', options)).toThrow(
-        /^(token|apiKey|headers\["x-a"\]) holds characters/,
+        /^(token|apiKey|headers\["x-a"\]) is empty, or holds characters/,
       )
     }
     expect(() => connect('http://host', { timeout: -1 })).toThrow('timeout must be a number from 0')

@@ -158,7 +158,11 @@ test('a place that is taken, or no place for a copy, is refused; what fails leav
   expect(readdirSync(folder).sort()).toEqual(['catalog', 'copy', 'taken'])
 
   await fails(restoreCatalog(copy, directory), 'InvalidInput', 'is not empty')
-  await fails(restoreCatalog(copy, taken, { replace: true }), 'InvalidInput', 'something other than a catalog')
+  await fails(
+    restoreCatalog(copy, taken, { replace: true }),
+    'InvalidInput',
+    'something other than a catalog',
+  )
   await rm(join(copy, file!))
   await fails(restoreCatalog(copy, join(folder, 'new')), 'InvalidTableState', 'has 1 problems', file!)
   await fails(restoreCatalog(taken, join(folder, 'new')), 'InvalidInput', 'There is no catalog')

@@ -57,7 +57,7 @@ async function copyOne(
   }
 }
 
-/** Makes a file outlast a crash of the machine, and tells how many bytes it has. */
+/** Syncs a file, and returns its size in bytes. */
 async function syncedSize(path: string): Promise<number> {
   const handle = await open(path, 'r+')
   try {
@@ -68,7 +68,7 @@ async function syncedSize(path: string): Promise<number> {
   }
 }
 
-/** Gives a file a second name, where the file system can. */
+/** Makes a hard link, where the file system can. */
 async function linked(source: string, target: string): Promise<boolean> {
   try {
     await link(source, target)
@@ -82,7 +82,7 @@ async function linked(source: string, target: string): Promise<boolean> {
 function missing(path: string, cause: unknown): CatalogError {
   return new CatalogError(
     'InvalidTableState',
-    `The file ${JSON.stringify(path)} is missing, and a version needs it. Verify the catalog to see what else is.`,
+    `The file ${JSON.stringify(path)} is missing, and a version needs it. Verify the catalog to see what else is missing.`,
     { cause },
   )
 }

@@ -6,7 +6,7 @@ export interface Finding {
   readonly severity: 'problem' | 'harmless'
   /**
    * `store`: the file of the records is damaged. `record`: a record is malformed, or does not fit the others.
-   * `content`: an object of a table is missing, cut off or damaged. `leftover`: an object or record that is no longer needed.
+   * `content`: an object of a table is missing, cut off or damaged. `leftover`: an object or record is no longer needed.
    */
   readonly kind: 'store' | 'record' | 'content' | 'leftover'
   /** The file, the key of the record, or the path of the object. */

@@ -78,7 +78,9 @@ export function register<Trial>(
 ): void {
   const add = test ?? it
   if (typeof describe !== 'function' || typeof add !== 'function') {
-    throw new TypeError('A suite needs a runner: give it { describe, test } or { describe, it } of your test runner.')
+    throw new TypeError(
+      'A suite needs a runner: give it { describe, test } or { describe, it } of your test runner.',
+    )
   }
   describe(name, () => {
     for (const topic of topics) {

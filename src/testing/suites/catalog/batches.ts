@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { during, refused, nextTurn } from '../checks.ts'
+import { during, nextTurn, refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import { type CatalogTrial, numbers, tablesIn, unchanged, versionOf, withVersions } from './trial.ts'
 
