@@ -29,6 +29,8 @@ const overtakeMillis = 100
 /**
  * A mutex for all processes and threads that have a store open. The kernel holds the lock, so it never outlives its
  * holder. Waiters get the lock in the order of arrival (on macOS in any order), and wait no longer than their timeout.
+ *
+ * A thread must not wait twice at the same time on one instance: locks of one open file never exclude each other.
  */
 export class StoreLock {
   readonly #file: FileLock
