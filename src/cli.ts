@@ -4,8 +4,8 @@ import { main } from './cli/main.ts'
 import { packageVersion } from './version.ts'
 
 /*
- * The command `tabularium`. The first interrupt stops what runs, as it should be stopped; a second one ends
- * the process.
+ * The command `tabularium`. The first interrupt lets the running command stop in order; a second one ends the
+ * process.
  */
 
 const stop = new AbortController()
@@ -13,7 +13,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => stop.abort(new Error(`interrupted by ${signal}`)))
 }
 
-// Whoever reads our output has read enough, as `head` has.
+// The reader of our output, such as `head`, has closed the pipe.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
   throw error

@@ -1,15 +1,14 @@
 /**
- * The same catalog over HTTP: {@link connect} gives the handle that `openCatalog` gives, every operation of
- * which is a request to a server.
+ * A catalog over HTTP: {@link connect} returns the same handle as `openCatalog`. Every operation is a request to a
+ * server.
  *
  * @module
  */
 
 import { type Catalog, createHandle } from './catalog/handle.ts'
-import { answerOf } from './client/answer.ts'
+import { answerOf, rejoin } from './client/answer.ts'
 import { credentials } from './client/credentials.ts'
 import { exchange } from './client/exchange.ts'
-import { rejoin } from './client/listing.ts'
 import { type ClientOptions, settingsOf } from './client/options.ts'
 import { requestOf } from './client/request.ts'
 import { checkDelimiter } from './listing/paging.ts'
@@ -23,15 +22,14 @@ export { CatalogError, type ErrorCode } from './errors.ts'
 /**
  * Connects to the catalog that a server offers at `url`. Nothing is sent before the first operation.
  *
- * Requests are checked here by the schemas that the catalog itself uses, so that what is refused is refused
- * alike; errors of the server come as the `CatalogError` they were there. Operations that change nothing are
- * sent again when the server is busy or cannot be reached. The headers of a response are in its `context` as
- * `header.*` entries, and such entries of a request's context are sent as headers; other entries and
- * `identity` travel with operations whose request is JSON. `onProgress` is not called: a response comes whole.
+ * The client checks requests by the same schemas as the catalog itself, so that both refuse the same requests. An
+ * error of the server becomes the same `CatalogError` here. Read-only operations are sent again when the server is
+ * busy or cannot be reached. The headers of a response are `header.*` entries of its `context`, and such entries of a
+ * request's context are sent as headers. Other entries, and `identity`, are sent only with JSON requests.
+ * `onProgress` is never called, since a response arrives as a whole.
  *
- * Rows may be given as to any catalog. Row objects become Arrow here: those inserted into a table that exists
- * get the types of its columns, which are asked for first; others have their types inferred unless there is a
- * `schema`.
+ * Rows may have the same forms as for any catalog. The client converts row objects to Arrow. For an insert it first
+ * requests the types of the table's columns; otherwise it infers the types, unless there is a `schema`.
  *
  * ```ts
  * await using catalog = connect('http://127.0.0.1:2333', { token: process.env.TOKEN })

@@ -32,10 +32,10 @@ export const errorNumbers = {
 export type ErrorCode = keyof typeof errorNumbers
 
 /**
- * What every operation throws when it cannot do what was asked.
+ * The error that every operation throws when it fails.
  *
- * `code` is stable and made for programs; `message` is made for people: it names what was wrong and where,
- * and ends in what to do next. `cause` holds the error underneath, when there is one.
+ * `code` is stable and made for programs; `message` is made for people: it says what was wrong and where,
+ * and what to do next. `cause` holds the error underneath, when there is one.
  *
  * ```ts
  * try {
@@ -60,7 +60,7 @@ export class CatalogError extends Error {
   }
 }
 
-/** An `InvalidInput` error: the most common one, raised wherever a caller's value is refused. */
+/** An `InvalidInput` error, for a value of the caller that is refused. */
 export function invalid(message: string, options?: { cause?: unknown }): CatalogError {
   return new CatalogError('InvalidInput', message, options)
 }

@@ -17,8 +17,8 @@ import { openCatalog } from './open.ts'
  * ```
  */
 export async function verifyCatalog(given: string, options: VerifyOptions = {}): Promise<VerifyReport> {
-  const { folderPath } = await import('../maintenance/folders.ts')
-  const directory = folderPath(given)
+  const { requireFolderPath } = await import('../maintenance/folders.ts')
+  const directory = requireFolderPath(given)
   const { inspectLmdbStore } = await import('../store/lmdb/index.ts')
   const { damagedStore } = await import('../maintenance/verify/verify.ts')
   options.onProgress?.({ step: 'store', records: 0, objects: 0, bytes: 0 })
@@ -48,9 +48,9 @@ export async function restoreCatalog(
   options: RestoreOptions = {},
 ): Promise<RestoreReport> {
   const { asideOf, requireSound } = await import('../maintenance/backup/restore.ts')
-  const { folderPath } = await import('../maintenance/folders.ts')
+  const { requireFolderPath } = await import('../maintenance/folders.ts')
   const { signal, links, onProgress } = options
-  const directory = folderPath(target)
+  const directory = requireFolderPath(target)
   requireSound(copy, await verifyCatalog(copy, { signal }))
   await using source = await openCatalog(copy)
   // What is there stays until the copy is whole: whoever is killed meanwhile leaves it as it was.

@@ -1,6 +1,5 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { ClientOptions } from '../client.ts'
 import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
@@ -11,6 +10,7 @@ import type { ImportOptions, ImportReport } from '../maintenance/plain-files/imp
 import { type VacuumOptions, type VacuumReport, vacuum } from '../maintenance/vacuum.ts'
 import type { VerifyOptions, VerifyReport } from '../maintenance/verify/report.ts'
 import type { MemorySnapshot } from '../memory/state.ts'
+import { folderPath } from '../model/folder-path.ts'
 import { requireKnown } from '../model/options.ts'
 import { runOperation } from '../operations/framework/run.ts'
 import type { MemoryStore } from '../store/memory/index.ts'
@@ -117,12 +117,14 @@ export async function openCatalog(
   if (typeof location === 'object' && location !== null) return openCustom(location)
   requireKnown('openCatalog', options, catalogOptionNames)
   if (location === 'memory:') return openMemory(options)
-  if (typeof location !== 'string' || location === '' || /^(?!file:)[a-z][a-z0-9+.-]+:/i.test(location)) {
+  const directory = typeof location === 'string' ? folderPath(location) : undefined
+  // A relative path that begins like a URL is more likely a misspelled `memory:`.
+  if (!directory || /^[a-z][a-z\d+.-]+:/i.test(directory)) {
     throw invalid(
       `openCatalog cannot open ${JSON.stringify(location)}. Give 'memory:', the path of a directory, the URL of a server, or { store, content }.`,
     )
   }
-  return openDirectory(/^file:/i.test(location) ? fileURLToPath(location) : location, options)
+  return openDirectory(directory, options)
 }
 
 /** A catalog behind a server; there, its upkeep is the server's affair. */

@@ -1,8 +1,10 @@
 import type { Command } from 'commander'
 import { restoreCatalog } from '../index.ts'
 import type { Io } from './io.ts'
-import { copiedText, printerOf, upkeepCommand, withProgress } from './maintenance.ts'
+import { maintenanceCommand } from './maintenance.ts'
 import { isUrl, openLocal } from './open.ts'
+import { printerOf } from './print.ts'
+import { copiedText, withProgress } from './progress.ts'
 import { UsageError } from './usage.ts'
 
 interface Typed {
@@ -13,15 +15,15 @@ interface Typed {
 
 /** The command that copies a catalog. */
 export function backupCommand(io: Io, signal: AbortSignal): Command {
-  return upkeepCommand(
+  return maintenanceCommand(
     'backup',
     'Copy a catalog into another directory.',
-    'Others may read and write meanwhile: the copy is the catalog at one moment, and appears when it is whole.',
+    'Other processes may read and write meanwhile: the copy is the catalog at one moment, and appears when it is complete.',
     '  $ tabularium backup ./catalog ./copy\n  $ tabularium verify ./copy\n',
   )
     .argument('<location>', 'directory of a catalog')
-    .argument('<target>', 'directory for the copy, not there yet')
-    .option('--links', 'give unchanging files a second name instead of a copy, where the disk allows')
+    .argument('<target>', 'directory for the copy, which must not exist yet')
+    .option('--links', 'make hard links to files that never change, instead of copies, where the disk allows')
     .action(async (location: string, target: string, { links, json }: Typed) => {
       await using catalog = await openLocal(location, false)
       const { outside, ...report } = await withProgress(io, (show) =>
@@ -36,21 +38,21 @@ export function backupCommand(io: Io, signal: AbortSignal): Command {
     })
 }
 
-/** The command that brings a copy back. */
+/** The command that restores a backup. */
 export function restoreCommand(io: Io, signal: AbortSignal): Command {
-  return upkeepCommand(
+  return maintenanceCommand(
     'restore',
-    'Bring a backup back as a catalog.',
-    'The backup is verified first. A catalog that is replaced is kept beside it under another name; close it before.',
+    'Restore a catalog from a backup.',
+    'The backup is verified first. A replaced catalog is kept beside the new one under another name; close it first.',
     '  $ tabularium restore ./copy ./catalog\n  $ tabularium restore ./copy ./catalog --force\n',
   )
     .argument('<copy>', 'directory of a backup')
     .argument('<location>', 'directory for the catalog')
-    .option('--force', 'replace the catalog that is there')
-    .option('--links', 'give unchanging files a second name instead of a copy, where the disk allows')
+    .option('--force', 'replace an existing catalog')
+    .option('--links', 'make hard links to files that never change, instead of copies, where the disk allows')
     .action(async (copy: string, location: string, { force, links, json }: Typed) => {
       if (isUrl(copy) || isUrl(location))
-        throw new UsageError('this works on directories; run it where the catalog lies')
+        throw new UsageError('this works on directories; run it on the machine of the catalog')
       const { outside: _, ...report } = await withProgress(io, (show) =>
         restoreCatalog(copy, location, {
           replace: force,

@@ -7,7 +7,7 @@ import { type AnyOperation, isUnsupported, kebab } from './record.ts'
 import { readRequest } from './request.ts'
 import { joinedBy, typedOf } from './typed.ts'
 
-/** The command of an operation: arguments and options follow from its request, the rest from the notes. */
+/** The command of an operation. Its arguments and options follow from the request, the rest from the notes. */
 export function operationCommand(operation: AnyOperation, io: Io, signal: AbortSignal): Command {
   const notes = operation.command
   const fields = fieldsOf(operation).filter(({ name }) => name !== 'delimiter')
@@ -30,7 +30,7 @@ export function operationCommand(operation: AnyOperation, io: Io, signal: AbortS
     const request = await readRequest(fields, typed, options.delimiter, io)
     const asked = joinedBy(operation, request, options.delimiter)
     await perform(
-      { operation, location, request: asked, options, mayBegin: notes?.begins ?? false },
+      { operation, location, request: asked, options, mayCreate: notes?.begins ?? false },
       io,
       signal,
     )
@@ -50,14 +50,14 @@ function argumentOf(name: string, fields: readonly Field[], { command }: AnyOper
 
 function addFieldOptions(command: Command, fields: readonly Field[]): ReadonlyMap<string, string> {
   const attributes = new Map<string, string>()
-  // What every request may carry comes after what this one is about.
+  // The fields that every request has come last.
   const last = ['context', 'identity']
   const sorted = [...fields].sort((a, b) => last.indexOf(a.name) - last.indexOf(b.name))
   for (const field of sorted) {
     if (field.name === 'id') continue
     const { attribute, options } = optionsOf(field)
     for (const option of options) command.addOption(option)
-    // Of `--x` and `--no-x`, commander takes the second alone for "on unless turned off".
+    // Because of `--no-x`, commander would set the option to true by default.
     if (field.kind === 'flag') command.setOptionValueWithSource(attribute, undefined, 'default')
     attributes.set(field.name, attribute)
   }
@@ -69,7 +69,7 @@ function addSharedOptions(command: Command, operation: AnyOperation): void {
     command.option('-o, --output <file>', 'write the rows to a .arrow, .jsonl or .csv file, or Arrow to -')
   }
   command
-    .option('--delimiter <text>', 'what joins the names of identifiers', '.')
+    .option('--delimiter <text>', 'the text between the names of identifiers', '.')
     .addOption(new Option('--token <token>', 'bearer token for a server').env('TABULARIUM_TOKEN'))
     .addOption(new Option('--api-key <key>', 'API key for a server').env('TABULARIUM_API_KEY'))
     .option('--json', 'print lines of JSON (default when the output is no terminal)')

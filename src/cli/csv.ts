@@ -1,9 +1,9 @@
 import { UsageError } from './usage.ts'
 
 /**
- * Rows of a CSV text as RFC 4180 describes it: the first record names the columns, quotes hold commas and
- * line breaks. An empty field without quotes is null. A column whose fields are all numbers holds numbers, one
- * of `true` and `false` booleans, any other one strings.
+ * Parses CSV as RFC 4180 describes it: the first record names the columns, and quoted fields may hold commas and line
+ * breaks. An empty field without quotes is null. A column of numbers only has numbers, a column of `true` and
+ * `false` only has booleans, and any other column has strings.
  */
 export function parseCsv(text: string, source: string): Record<string, unknown>[] {
   const [header, ...records] = readRecords(text.replace(/^\uFEFF/, ''), source)
@@ -34,7 +34,7 @@ function readerFor(fields: readonly (string | null)[]): (field: string) => unkno
   return (field) => field
 }
 
-/** The records; a field is null when there is nothing between its commas, not even quotes. */
+/** The records. An empty field without quotes is null. */
 function readRecords(text: string, source: string): (string | null)[][] {
   const records: (string | null)[][] = []
   let record: (string | null)[] = []
@@ -57,11 +57,11 @@ function readRecords(text: string, source: string): (string | null)[][] {
       if (at < text.length) continue
       record.push(null)
     } else if (at < text.length && text[at] !== '\r' && text[at] !== '\n') {
-      throw new UsageError(`record ${records.length + 1} of ${source} goes on after a closing quote`)
+      throw new UsageError(`record ${records.length + 1} of ${source} has text after a closing quote`)
     }
     if (text[at] === '\r') at++
     if (text[at] === '\n') at++
-    // A line without anything is no record.
+    // An empty line is not a record.
     if (record.length > 1 || record[0] !== null) records.push(record)
     record = []
   }
@@ -78,10 +78,10 @@ function closingQuote(text: string, from: number, source: string): number {
   for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 2)) {
     if (text[at + 1] !== '"') return at
   }
-  throw new UsageError(`${source} ends within quotes`)
+  throw new UsageError(`${source} ends inside a quoted field`)
 }
 
-/** Rows as CSV: null is an empty field, text is quoted where it must be, values with members are JSON. */
+/** Formats rows as CSV: null is an empty field, text is quoted where necessary, lists and objects are JSON. */
 export function formatCsv(rows: readonly Readonly<Record<string, unknown>>[]): string {
   const names = Object.keys(rows[0] ?? {})
   const line = (fields: readonly unknown[]) => `${fields.map(formatField).join(',')}\r\n`
@@ -91,6 +91,6 @@ export function formatCsv(rows: readonly Readonly<Record<string, unknown>>[]): s
 function formatField(value: unknown): string {
   if (value === null || value === undefined) return ''
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-  // An empty text in quotes is told from null.
+  // Quotes tell an empty text from null.
   return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -1,8 +1,10 @@
 import type { Command } from 'commander'
 import { importTables } from '../index.ts'
 import type { Io } from './io.ts'
-import { printerOf, upkeepCommand, withProgress } from './maintenance.ts'
+import { maintenanceCommand } from './maintenance.ts'
 import { isUrl, openLocal, openLocation } from './open.ts'
+import { printerOf } from './print.ts'
+import { withProgress } from './progress.ts'
 
 interface Typed {
   readonly history?: boolean
@@ -13,15 +15,15 @@ interface Typed {
 
 /** The command that writes a catalog as plain files. */
 export function exportCommand(io: Io, signal: AbortSignal): Command {
-  return upkeepCommand(
+  return maintenanceCommand(
     'export',
     'Write a catalog as plain files.',
-    'A folder for each namespace and table: JSON that says what it is, and its rows as Arrow files.',
+    'Writes a folder for each namespace and table, with a JSON file that describes it, and rows as Arrow files.',
     '  $ tabularium export ./catalog ./files\n  $ tabularium export ./catalog ./files --history\n',
   )
     .argument('<location>', 'directory of a catalog')
-    .argument('<folder>', 'folder for the files, not there yet')
-    .option('--history', 'write the rows of all versions, not of the latest alone')
+    .argument('<folder>', 'folder for the files, which must not exist yet')
+    .option('--history', 'write the rows of all versions, not only of the latest')
     .action(async (location: string, folder: string, { history, json }: Typed) => {
       await using catalog = await openLocal(location, false)
       const { withoutRows, ...report } = await withProgress(io, (show) =>
@@ -38,12 +40,12 @@ export function exportCommand(io: Io, signal: AbortSignal): Command {
     })
 }
 
-/** The command that brings such files into a catalog. */
+/** The command that imports an export into a catalog. */
 export function importCommand(io: Io, signal: AbortSignal): Command {
-  return upkeepCommand(
+  return maintenanceCommand(
     'import',
-    'Bring an export into a catalog.',
-    'Into a directory all of it in one change, with versions, tags and branches; into a server table by table, the latest rows.',
+    'Import an export into a catalog.',
+    'An import into a directory is one change, with versions, tags and branches. An import into a server goes table by table, with the latest rows only.',
     '  $ tabularium import ./files ./catalog\n  $ tabularium import ./files http://127.0.0.1:2333\n',
   )
     .argument('<folder>', 'folder of an export')

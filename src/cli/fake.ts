@@ -24,20 +24,20 @@ Examples:
   $ curl -X POST http://127.0.0.1:PORT/_control/reset
 `
 
-/** The command that serves a fake catalog, for test suites in any language, until it is interrupted. */
+/** The command that serves a fake catalog to test suites in any language, until an interrupt. */
 export function fakeCommand(io: Io, signal: AbortSignal): Command {
   const summary = 'Serve a fake catalog to a test suite.'
   return new Command('fake')
     .summary(summary)
     .description(
-      `${summary} It is in memory, and its answers are the same in every run. Once it listens, it prints one line that says where.`,
+      `${summary} It is in memory, and its answers are the same in every run. Once it listens, it prints one line with its URL.`,
     )
     .helpGroup('The catalog itself:')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes a free one', toNumber, 0)
     .option('--token <token>', 'token that callers must send (default: none, for this machine alone)')
-    .option('--seed <file>', 'JSON file that says what it holds: namespaces and tables with rows')
-    .option('--now <date>', 'what its clock shows', '2026-01-01T00:00:00Z')
+    .option('--seed <file>', 'JSON file with the content to begin with: namespaces and tables with rows')
+    .option('--now <date>', 'the initial time of its clock', '2026-01-01T00:00:00Z')
     .option('--control', 'routes below /_control that add faults, move the clock, seed and reset')
     .addOption(
       new Option('--listing <kind>', 'what a listing of tables answers: full identifiers, or direct children')

@@ -1,7 +1,7 @@
 import { fieldNotes } from './field-notes.ts'
 import type { AnyOperation } from './record.ts'
 
-/** How a field of a request is written on the command line. */
+/** How the command line writes a field of a request. */
 export type FieldKind = 'text' | 'number' | 'flag' | 'names' | 'columns' | 'map' | 'rows' | 'json'
 
 export interface Field {
@@ -14,7 +14,7 @@ export interface Field {
   readonly hint: string | undefined
 }
 
-/** The parts of a valibot schema that tell what it takes. */
+/** The parts of a valibot schema that describe its input. */
 interface Shape {
   readonly type: string
   readonly wrapped?: Shape
@@ -23,9 +23,9 @@ interface Shape {
   readonly message?: unknown
 }
 
-const lenient = new Set(['optional', 'exact_optional', 'undefinedable', 'nullish', 'unknown', 'any'])
+const optionalTypes = new Set(['optional', 'exact_optional', 'undefinedable', 'nullish', 'unknown', 'any'])
 
-/** The fields of an operation's request, as its schema has them. */
+/** The fields of an operation's request, from its schema. */
 export function fieldsOf(operation: AnyOperation): Field[] {
   const { entries = {} } = operation.request as unknown as Shape
   return Object.entries(entries).map(([name, shape]) => {
@@ -33,7 +33,7 @@ export function fieldsOf(operation: AnyOperation): Field[] {
     return {
       name,
       kind: kindOf(name, inner),
-      required: !lenient.has(shape.type),
+      required: !optionalTypes.has(shape.type),
       note: operation.command?.options?.[name] ?? fieldNotes[name],
       hint: typeof inner.message === 'string' ? inner.message : undefined,
     }

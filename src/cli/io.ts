@@ -1,10 +1,10 @@
-/** What a command has around it: the process's own streams, or others. */
+/** The streams and the environment of a command: those of the process, or those of a test. */
 export interface Io {
   readonly stdin: AsyncIterable<Uint8Array>
   readonly stdout: Output
   readonly stderr: Output
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The release this is. */
+  /** The version of this release. */
   readonly version: string
 }
 
@@ -12,4 +12,13 @@ export interface Output {
   write(chunk: string | Uint8Array): unknown
   readonly isTTY?: boolean
   readonly columns?: number
+}
+
+/** All bytes of a stream. */
+export async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of stream) chunks.push(chunk)
+  const bytes = Buffer.concat(chunks)
+  // A small Buffer shares its memory with others, but the Arrow decoder uses the whole underlying memory.
+  return new Uint8Array(bytes)
 }

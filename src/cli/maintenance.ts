@@ -1,9 +1,19 @@
 import { Command } from 'commander'
-import type { Io, Output } from './io.ts'
-import { jsonPrinter, type Printer, tablePrinter } from './print.ts'
+import { CatalogError, type Finding, verifyCatalog } from '../index.ts'
+import type { Io } from './io.ts'
+import { openLocal, requireDirectory } from './open.ts'
+import { toNumber } from './options.ts'
+import { printerOf } from './print.ts'
+import { withProgress } from './progress.ts'
+import { UsageError } from './usage.ts'
 
-/** A command about the catalog itself, with what all of them have. */
-export function upkeepCommand(name: string, summary: string, description: string, examples: string): Command {
+/** A command about the catalog itself, with the options that all of these commands have. */
+export function maintenanceCommand(
+  name: string,
+  summary: string,
+  description: string,
+  examples: string,
+): Command {
   const command = new Command(name)
     .summary(summary)
     .description(`${summary} ${description}`)
@@ -15,43 +25,90 @@ export function upkeepCommand(name: string, summary: string, description: string
   return command
 }
 
-export function printerOf({ stdout }: Io, json: boolean | undefined): Printer {
-  return (json ?? !stdout.isTTY) ? jsonPrinter(stdout) : tablePrinter(stdout)
+interface VerifyTyped {
+  readonly quick?: boolean
+  readonly deep?: boolean
+  readonly json?: boolean
 }
 
-const delay = 500
+const examples = `  $ tabularium verify ./catalog
+  $ tabularium verify ./catalog --quick && echo sound
+  $ tabularium verify ./catalog --json | jq -r 'select(.severity == "problem").message'
+`
 
-/** A line on the error stream that says how far long work is; nothing at all when nobody watches. */
-function progressLine(out: Output): { show: (text: () => string) => void; clear: () => void } {
-  const started = Date.now()
-  let last = 0
-  return {
-    show: (text) => {
-      const now = Date.now()
-      if (!out.isTTY || now - started < delay || now - last < 100) return
-      last = now
-      out.write(`\r${text()}\u001b[K`)
-    },
-    clear: () => {
-      if (last > 0) out.write('\r\u001b[K')
-    },
-  }
+/** The command that looks for damage. */
+export function verifyCommand(io: Io, signal: AbortSignal): Command {
+  return maintenanceCommand(
+    'verify',
+    'Look for damage in a catalog.',
+    'Reads everything, changes nothing, and may run while other processes write. Prints the findings and then a summary; the exit code is 1 when there are problems.',
+    examples,
+  )
+    .argument('<location>', 'directory of a catalog')
+    .option('--deep', 'read all rows and compare their checksums (the default)')
+    .option('--quick', 'verify only records, manifests and sizes of files')
+    .action(async (location: string, { quick, deep, json }: VerifyTyped) => {
+      requireDirectory(location)
+      if (quick && deep) throw new UsageError('--quick and --deep cannot be combined')
+      const found: Finding[] = []
+      const { findings: _, ...report } = await withProgress(io, (show) =>
+        verifyCatalog(location, {
+          quick,
+          signal,
+          onFinding: (finding) => found.push(finding),
+          onProgress: ({ step, records, objects, bytes }) =>
+            show(() => `${step}: ${records} records, ${objects} files, ${(bytes / 1e6).toFixed(1)} MB`),
+        }),
+      )
+      const lines = printerOf(io, json)
+      lines.rows(
+        found.map(({ severity, kind, id, where, message }) => ({
+          severity,
+          kind,
+          id: id?.join('.'),
+          where,
+          message,
+        })),
+      )
+      if (found.length > 0) lines.end()
+      const summary = printerOf(io, json)
+      summary.one(report)
+      summary.end()
+      if (!report.ok) {
+        throw new CatalogError(
+          'InvalidTableState',
+          `${report.problems} problems were found in ${location}. Restore the damaged parts from a backup.`,
+        )
+      }
+    })
 }
 
-/** Runs work with such a line, and takes it away in the end. */
-export async function withProgress<T>(
-  { stderr }: Io,
-  work: (show: (text: () => string) => void) => Promise<T>,
-): Promise<T> {
-  const line = progressLine(stderr)
-  try {
-    return await work(line.show)
-  } finally {
-    line.clear()
-  }
+interface VacuumTyped {
+  readonly dryRun?: boolean
+  readonly graceMillis?: number
+  readonly json?: boolean
 }
 
-/** How far copying is. */
-export function copiedText({ objects, bytes }: { objects: number; bytes: number }): string {
-  return `${objects.toLocaleString('en')} files, ${(bytes / 1e6).toFixed(1)} MB`
+/** The command that removes unreachable content from a catalog's directory. */
+export function vacuumCommand(io: Io, signal: AbortSignal): Command {
+  return maintenanceCommand(
+    'vacuum',
+    'Remove content that nothing refers to any more.',
+    'Safe while other processes read and write.',
+    '  $ tabularium vacuum ./catalog --dry-run\n',
+  )
+    .argument('<location>', 'directory of a catalog')
+    .option('--dry-run', 'only report what would be removed')
+    .option('--grace-millis <number>', 'keep objects younger than this (default: 3600000, an hour)', toNumber)
+    .action(async (location: string, { json, dryRun, graceMillis }: VacuumTyped) => {
+      await using catalog = await openLocal(location, false)
+      const report = await catalog.vacuum({
+        signal,
+        ...(dryRun === undefined ? {} : { dryRun }),
+        ...(graceMillis === undefined ? {} : { graceMillis }),
+      })
+      const printer = printerOf(io, json)
+      printer.one({ ...report })
+      printer.end()
+    })
 }

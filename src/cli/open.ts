@@ -14,30 +14,34 @@ export function isUrl(location: string): boolean {
 }
 
 /**
- * Opens the catalog a command works on: behind a URL, or in a directory. A directory that holds none is refused
- * unless the command may begin one, so that a path typed wrong leaves nothing behind.
+ * Opens the catalog that a command works on: behind a URL, or in a directory. Refuses a directory without a catalog,
+ * unless the command may create one, so that a misspelled path creates nothing.
  */
-export async function openLocation(location: string, mayBegin: boolean, access: Access): Promise<Catalog> {
+export async function openLocation(location: string, mayCreate: boolean, access: Access): Promise<Catalog> {
   if (isUrl(location)) {
     const { connect } = await import('../client.ts')
     const { token, apiKey } = access
     return connect(location, { token, apiKey })
   }
-  return openLocal(location, mayBegin)
+  return openLocal(location, mayCreate)
 }
 
 /** Opens the catalog in a directory. */
-export async function openLocal(location: string, mayBegin: boolean) {
-  if (isUrl(location)) {
-    throw new UsageError('this works on the directory of a catalog; run it where the catalog lies')
-  }
+export async function openLocal(location: string, mayCreate: boolean) {
+  requireDirectory(location)
   if (/^(?!file:)[a-z][a-z\d+.-]*:\/\//i.test(location)) {
     throw new UsageError(
       `${location} cannot be opened: give a directory, or a URL that begins with http:// or https://`,
     )
   }
-  if (!mayBegin && location !== 'memory:') await requireCatalog(location)
+  if (!mayCreate && location !== 'memory:') await requireCatalog(location)
   return openCatalog(location)
+}
+
+/** Refuses the URL of a server for a command that works on a directory. */
+export function requireDirectory(location: string): void {
+  if (!isUrl(location)) return
+  throw new UsageError('this works on the directory of a catalog; run it on the machine of the catalog')
 }
 
 async function requireCatalog(location: string): Promise<void> {
@@ -48,7 +52,7 @@ async function requireCatalog(location: string): Promise<void> {
   } catch (cause) {
     throw new CatalogError(
       'InvalidInput',
-      `There is no catalog in ${directory}. Check the path; creating a namespace or table there begins one.`,
+      `There is no catalog in ${directory}. Check the path; creating a namespace or table there creates a catalog.`,
       { cause },
     )
   }

@@ -13,7 +13,7 @@ const placeholders: { readonly [Kind in Exclude<FieldKind, 'flag'>]: string } = 
   json: '<json>',
 }
 
-/** The options that write a field of a request, and the name under which commander gives their value. */
+/** The options for a field of a request, and the attribute under which commander stores their value. */
 export function optionsOf(field: Field): { attribute: string; options: Option[] } {
   const long = `--${kebab(field.name)}`
   const help = helpOf(field)
@@ -44,6 +44,6 @@ function helpOf({ kind, required, note: given, hint }: Field): string {
 
 export function toNumber(text: string): number {
   const number = text.trim() === '' ? Number.NaN : Number(text)
-  if (Number.isNaN(number)) throw new InvalidArgumentError('It is no number.')
+  if (Number.isNaN(number)) throw new InvalidArgumentError('It is not a number.')
   return number
 }

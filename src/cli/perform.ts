@@ -2,11 +2,11 @@ import type { OperationName } from '../index.ts'
 import type { Io } from './io.ts'
 import { openLocation } from './open.ts'
 import { operate, queryToFile } from './operate.ts'
-import { jsonPrinter, tablePrinter } from './print.ts'
+import { printerOf } from './print.ts'
 import { progressBar } from './progress.ts'
 import type { AnyOperation } from './record.ts'
 
-/** What every command on a catalog takes. */
+/** The options that all operation commands share. */
 export interface Shared {
   readonly delimiter: string
   readonly token?: string
@@ -15,22 +15,22 @@ export interface Shared {
   readonly output?: string
 }
 
-/** A command that was typed, read and ready to run. */
+/** A parsed command. */
 export interface Task {
   readonly operation: AnyOperation
   readonly location: string
   readonly request: Readonly<Record<string, unknown>>
   readonly options: Shared
-  /** Whether a catalog may be begun where there is none. */
-  readonly mayBegin: boolean
+  /** Whether the command may create a catalog. */
+  readonly mayCreate: boolean
 }
 
 /** Opens the catalog, runs the operation and prints its answer. */
 export async function perform(task: Task, io: Io, signal: AbortSignal): Promise<void> {
-  const { operation, location, request, options, mayBegin } = task
+  const { operation, location, request, options, mayCreate } = task
   const bar = progressBar(io.stderr)
-  const printer = (options.json ?? !io.stdout.isTTY) ? jsonPrinter(io.stdout) : tablePrinter(io.stdout)
-  await using catalog = await openLocation(location, mayBegin, options)
+  const printer = printerOf(io, options.json)
+  await using catalog = await openLocation(location, mayCreate, options)
   const work = { signal, onProgress: bar.onProgress }
   try {
     if (options.output !== undefined) await queryToFile(catalog, request, work, options.output, io)

@@ -1,20 +1,25 @@
-import type { Output } from './io.ts'
+import type { Io, Output } from './io.ts'
 import { visible } from './values.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Prints what commands answer with. */
+/** Prints the results of commands. */
 export interface Printer {
-  /** Prints rows as they come; `end` tells that there are no more. */
+  /** Prints rows, possibly in several calls; `end` follows the last rows. */
   rows(rows: Iterable<Row>): void
   one(one: Row): void
   end(): void
 }
 
+/** Prints JSON lines or tables, as `--json` or `--no-json` says; without either, tables on a terminal. */
+export function printerOf({ stdout }: Io, json: boolean | undefined): Printer {
+  return (json ?? !stdout.isTTY) ? jsonPrinter(stdout) : tablePrinter(stdout)
+}
+
 const chunkLines = 1_000
 
-/** Every row, and every answer that is one thing, as a line of JSON. */
-export function jsonPrinter(out: Output): Printer {
+/** Prints every row, and every single object, as a line of JSON. */
+function jsonPrinter(out: Output): Printer {
   const rows = (items: Iterable<Row>) => {
     let lines: string[] = []
     for (const item of items) {
@@ -27,10 +32,10 @@ export function jsonPrinter(out: Output): Printer {
   return { rows, one: (one) => rows([one]), end: () => {} }
 }
 
-const widestCell = 80
+const maxCellWidth = 80
 
-/** Rows as a table with a head, one thing as a list of its members. */
-export function tablePrinter(out: Output): Printer {
+/** Prints rows as a table with a header, and a single object as a list of its members. */
+function tablePrinter(out: Output): Printer {
   const kept: Row[] = []
   let listed = false
   return {
@@ -70,7 +75,7 @@ function formatTable(rows: readonly Row[]): string {
 }
 
 function cut(text: string): string {
-  return text.length > widestCell ? `${text.slice(0, widestCell - 1)}…` : text
+  return text.length > maxCellWidth ? `${text.slice(0, maxCellWidth - 1)}…` : text
 }
 
 function cellText(name: string, value: unknown): string {
@@ -79,7 +84,7 @@ function cellText(name: string, value: unknown): string {
   return visible(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-/** The members of a thing, those of things within it under `outer.inner`. */
+/** The members of an object. Members of nested objects are named `outer.inner`. */
 function* flatten(value: Row, path = ''): Generator<[string, string]> {
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined) continue

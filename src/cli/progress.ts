@@ -1,25 +1,26 @@
 import type { OperationOptions } from '../index.ts'
-import type { Output } from './io.ts'
+import type { Io, Output } from './io.ts'
 
-type OnProgress = NonNullable<OperationOptions['onProgress']>
+/** Shorter work shows no progress, in milliseconds. */
+const showAfter = 500
+const showEvery = 100
 
-const delay = 500
-const width = 30
+interface ProgressLine {
+  /** Writes the line again, unless it was written a moment ago. */
+  show(text: () => string): void
+  clear(): void
+}
 
-/**
- * A bar on the error stream for work that takes longer than a moment; nothing at all when nobody watches.
- * `clear` takes it away again.
- */
-export function progressBar(out: Output): { onProgress: OnProgress | undefined; clear(): void } {
-  if (!out.isTTY) return { onProgress: undefined, clear: () => {} }
+/** A line on the error stream for work that takes long. It is shown on a terminal only. */
+function progressLine(out: Output): ProgressLine {
   const started = Date.now()
   let last = 0
   return {
-    onProgress: ({ rows, total }) => {
+    show: (text) => {
       const now = Date.now()
-      if (now - started < delay || now - last < 100) return
+      if (!out.isTTY || now - started < showAfter || now - last < showEvery) return
       last = now
-      out.write(`\r${barText(rows, total)}\u001b[K`)
+      out.write(`\r${text()}\u001b[K`)
     },
     clear: () => {
       if (last > 0) out.write('\r\u001b[K')
@@ -27,9 +28,36 @@ export function progressBar(out: Output): { onProgress: OnProgress | undefined; 
   }
 }
 
-/** The bar: how much of the whole, and in numbers. */
+/** Runs work that may show a progress line, and clears the line at the end. */
+export async function withProgress<T>(
+  { stderr }: Io,
+  work: (show: ProgressLine['show']) => Promise<T>,
+): Promise<T> {
+  const line = progressLine(stderr)
+  try {
+    return await work(line.show)
+  } finally {
+    line.clear()
+  }
+}
+
+/** A progress bar for an operation. With a listener, operations wait for their records, so only a terminal gets one. */
+export function progressBar(out: Output): { onProgress: OperationOptions['onProgress']; clear(): void } {
+  const line = progressLine(out)
+  if (!out.isTTY) return { onProgress: undefined, clear: line.clear }
+  return { onProgress: ({ rows, total }) => line.show(() => barText(rows, total)), clear: line.clear }
+}
+
+const width = 30
+
+/** A bar that shows the part of the rows that is done, with the numbers behind it. */
 export function barText(rows: number, total: number): string {
   const part = total > 0 ? Math.min(1, rows / total) : 1
   const done = Math.round(part * width)
   return `${'█'.repeat(done)}${'░'.repeat(width - done)} ${Math.floor(part * 100)}%  ${rows.toLocaleString('en')} of ${total.toLocaleString('en')} rows`
+}
+
+/** The progress text of commands that copy files. */
+export function copiedText({ objects, bytes }: { objects: number; bytes: number }): string {
+  return `${objects.toLocaleString('en')} files, ${(bytes / 1e6).toFixed(1)} MB`
 }

@@ -2,12 +2,12 @@ import { type OperationName, operations } from '../index.ts'
 
 export type AnyOperation = (typeof operations)[OperationName]['definition']
 
-/** Every operation of the record, in its order. */
+/** All operations, in the order of the record. */
 export const definitions: readonly AnyOperation[] = Object.values(operations).map(
   ({ definition }) => definition,
 )
 
-/** The operations that take the protocol's name without doing anything: they answer `Unsupported`. */
+/** Whether an operation exists by name only, and always fails with `Unsupported`. */
 export function isUnsupported({ errors }: AnyOperation): boolean {
   return errors.length === 1 && errors.at(0) === 'Unsupported'
 }

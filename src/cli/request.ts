@@ -2,16 +2,15 @@ import { readFile } from 'node:fs/promises'
 import { parseIdentifier } from '../index.ts'
 import { otherNames } from './field-notes.ts'
 import type { Field } from './fields.ts'
-import type { Io } from './io.ts'
+import { type Io, readAll } from './io.ts'
 import { kebab } from './record.ts'
 import { readRows } from './rows.ts'
-import { readAll } from './stdin.ts'
 import { UsageError } from './usage.ts'
 
-/** What was typed for a command, before it is read: the text of each field, flags and numbers as they are. */
+/** The unparsed values of a command's fields: texts, flags and numbers. */
 export type Typed = Readonly<Record<string, unknown>>
 
-/** Makes the request that was typed. Fails with a `UsageError` naming the option that cannot be read. */
+/** Parses the fields of a request. Throws a `UsageError` that names the invalid option. */
 export async function readRequest(
   fields: readonly Field[],
   typed: Typed,
@@ -52,19 +51,19 @@ async function readField({ name, kind }: Field, value: unknown, delimiter: strin
   }
 }
 
-/** An identifier as it is typed: names joined by the delimiter, which alone is the root. */
+/** Parses an identifier: names joined by the delimiter. The delimiter alone is the root. */
 export function readIdentifier(text: string, delimiter: string): string[] {
   try {
     return [...parseIdentifier(text, delimiter)]
   } catch {
     throw new UsageError(
-      `${JSON.stringify(text)} is no identifier: write names joined by ${JSON.stringify(delimiter)}, or choose another --delimiter`,
+      `${JSON.stringify(text)} is not an identifier: write names joined by ${JSON.stringify(delimiter)}, or choose another --delimiter`,
     )
   }
 }
 
 function splitList(text: string): string[] {
-  // A comma within backticks belongs to a name.
+  // A comma inside backticks belongs to a name.
   return (text.match(/(?:`(?:[^`]|``)*`|[^,`])+/g) ?? []).map((item) => item.trim())
 }
 
@@ -76,7 +75,7 @@ async function readMap(name: string, texts: readonly string[], io: Io): Promise<
       continue
     }
     const equals = text.indexOf('=')
-    if (equals < 1) throw new UsageError(`--${kebab(name)} ${text} is no pair: write key=value`)
+    if (equals < 1) throw new UsageError(`--${kebab(name)} ${text} is not a pair: write key=value`)
     pairs.push([text.slice(0, equals), text.slice(equals + 1)])
   }
   return Object.fromEntries(pairs)
@@ -87,7 +86,7 @@ async function readJson(name: string, text: string, io: Io): Promise<unknown> {
   try {
     return JSON.parse(json)
   } catch (error) {
-    throw new UsageError(`--${kebab(name)} is no JSON: ${(error as Error).message}`)
+    throw new UsageError(`--${kebab(name)} is not JSON: ${(error as Error).message}`)
   }
 }
 

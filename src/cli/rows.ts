@@ -1,15 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { parseCsv } from './csv.ts'
-import type { Io } from './io.ts'
-import { readAll } from './stdin.ts'
+import { type Io, readAll } from './io.ts'
 import { UsageError } from './usage.ts'
 
-/** Rows to be written: Arrow IPC bytes, or row objects. */
+/** Rows to write: Arrow IPC bytes, or row objects. */
 export type Rows = Uint8Array | Record<string, unknown>[]
 
 /**
- * Rows from a file, from standard input (`-`), or written in place as a JSON array. What a file holds is seen
- * by how it begins: Arrow IPC, a JSON array, a JSON object or one on each line, else CSV.
+ * Reads rows from a file, from standard input (`-`), or from a JSON array on the command line. The first bytes of a
+ * file tell its format: Arrow IPC, a JSON array, one JSON object or one on each line; otherwise CSV.
  */
 export async function readRows(source: string, io: Io): Promise<Rows> {
   if (/^\s*\[/.test(source)) return jsonArray(source, '--data')
@@ -22,11 +21,11 @@ export async function readRows(source: string, io: Io): Promise<Rows> {
           }),
         )
   if (isArrow(bytes)) return bytes
-  if (/\.arrows?$/i.test(source)) throw new UsageError(`--data ${source} is no Arrow IPC file or stream`)
+  if (/\.arrows?$/i.test(source)) throw new UsageError(`--data ${source} is not an Arrow IPC file or stream`)
   return fromText(textOf(bytes, source), source)
 }
 
-/** An Arrow IPC file, or a stream (since format 0.15, and before). */
+/** Whether bytes begin like an Arrow IPC file, or like a stream of format 0.15 or an older one. */
 function isArrow(bytes: Uint8Array): boolean {
   if (Buffer.from(bytes.subarray(0, 6)).toString('latin1') === 'ARROW1') return true
   if (bytes.length < 8) return false
@@ -38,7 +37,7 @@ function textOf(bytes: Uint8Array, source: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new UsageError(`--data ${source} is neither Arrow IPC nor text in UTF-8`)
+    throw new UsageError(`--data ${source} is neither Arrow IPC nor UTF-8 text`)
   }
 }
 
@@ -55,7 +54,7 @@ function fromText(text: string, source: string): Rows {
   return rows
 }
 
-/** What the text means as a whole: one object may be written on many lines. */
+/** Parses the whole text as JSON, since one object may span many lines. Undefined when it is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -72,6 +71,6 @@ function json(text: string, source: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new UsageError(`${source} is no JSON: ${(error as Error).message}`)
+    throw new UsageError(`${source} is not JSON: ${(error as Error).message}`)
   }
 }

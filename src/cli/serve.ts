@@ -33,30 +33,30 @@ Examples:
   $ tabularium serve memory: --no-auth --port 0
 `
 
-/** The command that serves a catalog until it is interrupted, and then finishes what runs. */
+/** The command that serves a catalog until an interrupt, and then finishes running requests. */
 export function serveCommand(io: Io, signal: AbortSignal): Command {
   const summary = 'Serve a catalog over HTTP.'
   return new Command('serve')
     .summary(summary)
-    .description(`${summary} Once it listens, it prints one line that says where.`)
+    .description(`${summary} Once it listens, it prints one line with its URL.`)
     .helpGroup('The catalog itself:')
     .argument('[location]', 'directory of the catalog, created when missing, or memory:', './catalog')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes a free one', toNumber, 2333)
     .option('--token <token>', 'a token that callers may send (repeat it; or TABULARIUM_TOKEN)', collect)
-    .option('--no-auth', 'let in everybody on this machine, and nobody else')
-    .option('--jwks-url <url>', 'take JSON Web Tokens signed by the keys published there')
-    .option('--issuer <url>', 'issuer the tokens must have')
-    .option('--audience <text>', 'audience the tokens must have (repeat it)', collect)
+    .option('--no-auth', 'accept every caller on this machine, and no other caller')
+    .option('--jwks-url <url>', 'accept JSON Web Tokens signed by the keys at this URL')
+    .option('--issuer <url>', 'required issuer of the tokens')
+    .option('--audience <text>', 'required audience of the tokens (repeat it)', collect)
     .option('--algorithms <list>', 'signature algorithms of the tokens', 'RS256,ES256')
     .addOption(
       new Option('--listing <kind>', 'what a listing of tables answers: full identifiers, or direct children')
         .choices(['recursive', 'children'])
         .default('recursive'),
     )
-    .option('--root <url>', "where new tables' locations are chosen (default: in the directory)")
+    .option('--root <url>', 'below this URL lie the locations of new tables (default: in the directory)')
     .option('--location-root <folder>', 'a further folder for file: locations (repeat it)', collect)
-    .option('--managed-versioning', 'tell clients to keep versions through the catalog')
+    .option('--managed-versioning', 'tell clients to manage versions through the catalog')
     .option('--optimize', 'merge small fragments of tables in the background')
     .addOption(
       new Option('--log <level>', 'least level that is logged, on standard error')
@@ -80,12 +80,13 @@ function authOf(typed: Typed, io: Io): ServeOptions['auth'] {
   const tokens = typed.token ?? (fromEnvironment ? [fromEnvironment] : [])
   const jwt = jwtOf(typed)
   if (!typed.auth) {
-    if (typed.token || jwt) throw new UsageError('--no-auth lets in everybody; leave out the other ways')
+    if (typed.token || jwt)
+      throw new UsageError('--no-auth accepts every caller; leave out the other options for authentication')
     return false
   }
   if (tokens.length === 0 && jwt === undefined) {
     throw new UsageError(
-      'nobody could call this server: give --token, or --jwks-url with --issuer and --audience; --no-auth lets in everybody on this machine',
+      'no caller could use this server: give --token, or --jwks-url with --issuer and --audience; --no-auth accepts every caller on this machine',
     )
   }
   return { tokens, jwt }

@@ -1,4 +1,4 @@
-/** A value of a row or response as JSON has it: dates as ISO text, bytes in base64, large integers as text. */
+/** Converts a value for JSON: dates to ISO text, bytes to base64, large integers to text. */
 export function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
@@ -14,7 +14,7 @@ export function plain(value: unknown): unknown {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
 
-/** Text for a terminal, where what the data holds must not steer it. */
+/** Escapes control characters, so that data cannot control the terminal. */
 export function visible(text: string): string {
   return text.replace(control, (character) =>
     character === '\n'

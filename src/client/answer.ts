@@ -1,10 +1,12 @@
 import { CatalogError } from '../errors.ts'
 import { contextOfHeaders, type Route, transactionHeader } from '../http/protocol/wire.ts'
+import { joinIdentifier } from '../listing/paging.ts'
+import { defaultDelimiter } from '../model/identifier.ts'
 import type { Received } from './send.ts'
 
 /**
- * What an operation answers with, from a response that succeeded: bare bodies under their field's name, and
- * the response's headers in `context`.
+ * The result of an operation, from a successful response. A bare body becomes the value of its field, and response
+ * headers become entries of `context`.
  */
 export function answerOf(route: Route, { headers, body }: Received): Record<string, unknown> {
   const fromHeaders = contextOfHeaders(Object.fromEntries(headers))
@@ -30,7 +32,7 @@ function withContext(
   return context && Object.keys(context).length > 0 ? { ...answer, context } : answer
 }
 
-/** An empty body is an empty object: some servers answer so. */
+/** Parses a body. An empty one is an empty object, since some servers send none. */
 function parse(body: Uint8Array): unknown {
   if (body.length === 0) return {}
   try {
@@ -50,4 +52,17 @@ function unexpected(wanted: string, options?: { cause: unknown }): CatalogError 
     `The server answered with something that is not ${wanted}. Check that the URL is that of a catalog.`,
     options,
   )
+}
+
+/**
+ * Joins the identifiers of a listing with the requested delimiter. On the wire they are joined by `$`, which no name
+ * contains, because other delimiters may be special in a URL. Fails like a local catalog when a name contains the
+ * delimiter.
+ */
+export function rejoin(answer: Record<string, unknown>, delimiter: string): Record<string, unknown> {
+  if (delimiter === defaultDelimiter || !Array.isArray(answer.tables)) return answer
+  const tables = answer.tables.map((table) =>
+    joinIdentifier(String(table).split(defaultDelimiter), delimiter),
+  )
+  return { ...answer, tables }
 }

@@ -5,12 +5,11 @@ import type { AnyOperation } from '../operations/framework/operation.ts'
 import type { Credentials } from './credentials.ts'
 import type { Settings } from './options.ts'
 import type { Outgoing } from './request.ts'
-import { waitBefore } from './retry.ts'
 import { type Failure, type Received, send } from './send.ts'
 
 /**
- * Sends a request until it succeeds, fails for good, or has been sent often enough; answers with the response
- * that succeeded. An abort rejects with the signal's reason, at any time.
+ * Sends a request, with retries, and resolves to the successful response. Rejects when a retry cannot help, or when
+ * no retries are left. An abort rejects with the signal's reason at any time.
  */
 export async function exchange(
   settings: Settings,
@@ -69,4 +68,28 @@ function errorOf({ base }: Settings, { status, headers, body }: Received): Catal
   } catch {
     return errorOfResponse(status, text)
   }
+}
+
+const firstWait = 100
+const longestWait = 5_000
+
+/**
+ * How long to wait before a retry, in milliseconds: the time that the server asks for, plus a random part whose
+ * bound doubles with every attempt. The random part keeps clients that were refused together from returning
+ * together. `attempt` counts from 0.
+ */
+export function waitBefore(
+  attempt: number,
+  retryAfter: string | null | undefined,
+  { random = Math.random, now = Date.now }: { random?: () => number; now?: () => number } = {},
+): number {
+  const spread = Math.min(longestWait, firstWait * 2 ** attempt) * random()
+  return (retryAfter ? asked(retryAfter, now()) : 0) + spread
+}
+
+/** `Retry-After` in milliseconds: a number of seconds or a date (RFC 9110, section 10.2.3). Zero when invalid. */
+function asked(retryAfter: string, now: number): number {
+  if (/^\s*\d+\s*$/.test(retryAfter)) return Number(retryAfter) * 1000
+  const date = Date.parse(retryAfter)
+  return Number.isNaN(date) ? 0 : Math.max(0, date - now)
 }

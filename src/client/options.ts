@@ -2,16 +2,16 @@ import { invalid } from '../errors.ts'
 import { type OptionNames, requireKnown } from '../model/options.ts'
 import { isHeaderValue } from './credentials.ts'
 
-/** A token, or what gets one: it is asked before the first request, and again when the server refuses a token. */
+/** A token, or a function that returns one: called before the first request, and when the server refuses a token. */
 export type TokenSource = string | (() => string | Promise<string>)
 
-/** Sends a request: `fetch` itself, or a server in this process. */
+/** Sends a request, like the global `fetch`. */
 export type Fetch = (request: Request) => Promise<Response>
 
 export interface ClientOptions {
   /**
-   * Sent as `Authorization: Bearer`. A function is asked for it once and its answer kept; when the server
-   * answers 401 it is asked once more, and the request is sent again.
+   * Sent as `Authorization: Bearer`. A function is called once and its token is cached. When the server answers 401,
+   * the function is called again, and the request is sent again.
    */
   readonly token?: TokenSource | undefined
   /** Sent as `x-api-key`. */
@@ -19,22 +19,22 @@ export interface ClientOptions {
   /** Headers to send with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /**
-   * How long a server may take to answer, in milliseconds, for operations that touch no rows. Default:
-   * 30,000; 0 waits for ever.
+   * How long a server may take to answer an operation without rows, in milliseconds. Default: 30,000; 0 means no
+   * limit.
    */
   readonly timeout?: number | undefined
   /**
-   * The same for operations that read or write rows. Default: 0. Node's own `fetch` gives up after five
-   * minutes without an answer.
+   * How long a server may take to answer an operation that reads or writes rows, in milliseconds. Default: 0, which
+   * means no limit. Node's own `fetch` gives up after five minutes without an answer.
    */
   readonly rowTimeout?: number | undefined
   /**
-   * How often an operation that changes nothing is sent again when the server is busy (503, 429) or cannot be
-   * reached; not when its time is up. Default: 3. The waits between grow and are random; a server that asks for a wait of up to
-   * `maxWait` is given it.
+   * How often a read-only operation is sent again when the server is busy (503, 429) or cannot be reached. A timeout
+   * is not retried. Default: 3. The waits are random and grow, and are at least what the server asks for, up to
+   * `maxWait`.
    */
   readonly retries?: number | undefined
-  /** The longest wait before a request is sent again, in milliseconds. Default: 30,000. */
+  /** The longest wait before a retry, in milliseconds. Default: 30,000. */
   readonly maxWait?: number | undefined
   /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: Fetch | undefined
@@ -51,7 +51,7 @@ const names: OptionNames<ClientOptions> = {
   fetch: true,
 }
 
-/** Options with their defaults. */
+/** Checked options with their defaults. */
 export interface Settings {
   /** The server's URL without a slash at its end. */
   readonly base: string
@@ -64,7 +64,7 @@ export interface Settings {
   readonly fetch: Fetch
 }
 
-/** Checks the options. `InvalidInput` for a URL that is none, and for numbers below zero. */
+/** Checks the options. Throws `InvalidInput` for an invalid URL, and for negative numbers. */
 export function settingsOf(url: string | URL, options: ClientOptions): Settings {
   requireKnown('A catalog behind a URL', options, names)
   const { token, apiKey, headers = {} } = options
@@ -93,14 +93,16 @@ function baseOf(url: string | URL): string {
     throw invalid('The URL holds a user name or password. Give credentials as token or apiKey instead.')
   }
   if (parsed.search !== '' || parsed.hash !== '') {
-    throw invalid(`The URL ${parsed.origin}${parsed.pathname} has a query or a fragment; leave that out.`)
+    throw invalid(`The URL ${parsed.origin}${parsed.pathname} has a query or a fragment; leave it out.`)
   }
   return `${parsed.origin}${parsed.pathname.replace(/\/+$/, '')}`
 }
 
 function requireHeaderValue(name: string, value: string): void {
   if (isHeaderValue(value)) return
-  throw invalid(`${name} holds characters that no HTTP header may hold, or nothing. Check how it was read.`)
+  throw invalid(
+    `${name} is empty, or holds characters that are invalid in an HTTP header. Check how it was read.`,
+  )
 }
 
 function amount(name: string, given: number | undefined, otherwise: number): number {

@@ -14,7 +14,7 @@ import type { OperationOptions } from '../operations/framework/operation.ts'
 import type { OperationName } from '../operations/index.ts'
 import { arrowBody } from './rows.ts'
 
-/** A request to be sent, but for the server's address and credentials. */
+/** A request without the server's address and credentials. */
 export interface Outgoing {
   readonly route: Route
   readonly method: string
@@ -27,8 +27,8 @@ export interface Outgoing {
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * Puts an operation's checked request into path, query string, headers and body as its route says. `given` is
- * the request as the caller wrote it: operations that this release does not have know none of their fields.
+ * Makes the HTTP request of an operation, as its route says. `checked` is the checked request, and `given` is the
+ * caller's: an operation that this release does not support has no schema, so its fields are only in `given`.
  */
 export async function requestOf(
   catalog: Catalog,
@@ -72,8 +72,8 @@ async function bodyOf(
 }
 
 /**
- * What travels in a JSON body: all that travels nowhere else. The identifier is in the path and here; names
- * there are always joined by `$`, which no name holds.
+ * The fields of a JSON body: all fields that are not in the query or in headers. The identifier is in the path, too,
+ * where its names are always joined by `$`, which no name contains.
  */
 function jsonFields(route: Route, { delimiter, context, ...request }: Fields): Fields {
   const fields: Record<string, unknown> = {}
@@ -92,7 +92,7 @@ function pathOf(path: string, request: Fields): string {
     const segment = encodePathId(names)
     if (/^(%2E){1,2}$/i.test(segment)) {
       throw invalid(
-        `The identifier ${quote(names.join())} cannot travel in a URL, where it means a step in the path. Rename it where the catalog lies.`,
+        `The identifier ${quote(names.join())} cannot be sent in a URL, where it would be a step in the path. Rename it on the server's own machine.`,
       )
     }
     return segment

@@ -14,7 +14,7 @@ export interface ArrowBody {
   readonly type: string
 }
 
-/** The rows of a request as Arrow IPC bytes. Bytes travel as they are: the server checks them. */
+/** The rows of a request as Arrow IPC bytes. Given bytes are sent unchanged, since the server checks them. */
 export async function arrowBody(
   catalog: Catalog,
   operation: OperationName,
@@ -44,7 +44,7 @@ function typeOf(bytes: Uint8Array): string {
     : arrowStreamType
 }
 
-/** The columns row objects are to have: those of the table they go to, or the ones the caller gave. */
+/** The schema for row objects: that of the table they are inserted into, or the one that the caller gave. */
 async function schemaFor(
   catalog: Catalog,
   operation: OperationName,
@@ -60,8 +60,8 @@ async function schemaFor(
     )
     return (described.schema as ArrowSchema | undefined) ?? given
   } catch (error) {
-    // Who may insert may still not be allowed to look; the server then compares the columns. It also tells
-    // best what is wrong, whenever the rows can be sent without looking.
+    // A caller may be allowed to insert but not to describe. The server checks the columns in any case, and its
+    // errors are the most precise, so the rows are sent whenever that is possible without the table's schema.
     const isKnown =
       given !== undefined || (error instanceof CatalogError && error.code === 'PermissionDenied')
     if (isKnown && !signal?.aborted) return given

@@ -2,23 +2,23 @@ import { CatalogError } from '../errors.ts'
 import type { Settings } from './options.ts'
 import type { Outgoing } from './request.ts'
 
-/** A response that was read whole. */
+/** A complete response. */
 export interface Received {
   readonly status: number
   readonly headers: Headers
   readonly body: Uint8Array
 }
 
-/** No answer came. */
+/** The outcome of a request without a response. */
 export interface Failure {
   readonly error: CatalogError
-  /** Whether sending it again may help: not when the answer only took too long, for it would again. */
+  /** Whether a retry may help. After a timeout it may not: the answer would take as long again. */
   readonly again: boolean
 }
 
 /**
- * Sends a request once and reads its response whole, within `limit` milliseconds unless that is 0. An abort
- * rejects with the signal's reason.
+ * Sends a request once and reads the whole response, within `limit` milliseconds unless that is 0. An abort rejects
+ * with the signal's reason.
  */
 export async function send(
   { base, headers, fetch }: Settings,
@@ -58,7 +58,7 @@ export async function send(
   }
 }
 
-/** What a request needs goes before what its caller wants always sent, whatever the letters' case. */
+/** The headers of a request. Those of the request itself override those that the caller set for all requests. */
 function headersOf(
   always: Settings['headers'],
   own: Outgoing['headers'],
@@ -86,7 +86,7 @@ function unreachable(base: string, why: string | undefined, cause: unknown): Cat
   )
 }
 
-/** What an error and those underneath it say of themselves: their codes, or else their texts. */
+/** The codes of an error and of its causes. For an error without a code, its message. */
 function codesOf(error: unknown): string[] {
   if (!(error instanceof Error)) return []
   const { code } = error as { code?: unknown }

@@ -4,34 +4,34 @@ import type { Place } from '../locations/locations.ts'
 import { readTable } from '../lookup/table-record.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { Reader } from '../store/store.ts'
-import type { Sieve } from './paging.ts'
+import type { PageFilter } from './paging.ts'
 
-/** How many tables that turn out to be declared only a page looks at before it ends early, with a token. */
-const patience = 1_000
+/** A page ends early, with a token, after this many tables that are only declared. */
+const maxDropped = 1_000
 
-/** How many locations are looked at at once. */
-const looks = 16
+/** How many locations are listed at the same time. */
+const parallelListings = 16
 
-/** A sieve of tables that also says, within a read, which of them to bring to it. */
-export interface CreatedOnly extends Sieve<Identifier> {
-  /** Gets the table's identifier and the internal id of its namespace. */
+/** A page filter with a cheap first test, which needs only the store. */
+export interface CreatedTablesFilter extends PageFilter<Identifier> {
+  /** Whether a table may pass the filter. `parent` is the internal id of the table's namespace. */
   readonly isCandidate: (reader: Reader, path: Identifier, parent: string) => boolean
 }
 
-/** Leaves out the tables that are declared only, for some of which that takes a look at their location. */
-export function createdOnly(core: Core, recursive: boolean): CreatedOnly {
+/** Drops tables that are only declared. For some tables, only the objects at their location tell. */
+export function createdOnly(core: Core, recursive: boolean): CreatedTablesFilter {
   const undecided = new Map<Identifier, Place>()
-  const sieve: Sieve<Identifier> = {
-    // A page that ended early without a name would leave those no name to go on after who page by names.
-    patience: recursive ? patience : Number.POSITIVE_INFINITY,
+  const filter: PageFilter<Identifier> = {
+    // Clients may page through direct children by the last name. An empty page would give them no name.
+    maxDropped: recursive ? maxDropped : Number.POSITIVE_INFINITY,
     keep: async (items) => {
       const kept: Identifier[] = []
-      for (let at = 0; at < items.length; at += looks) {
-        const some = items.slice(at, at + looks)
+      for (let at = 0; at < items.length; at += parallelListings) {
+        const some = items.slice(at, at + parallelListings)
         const created = await Promise.all(
           some.map((item) => {
             const place = undecided.get(item)
-            // One location that cannot be read is no reason to list nothing.
+            // One unreadable location must not fail the whole listing.
             return place === undefined || isWritten(place).catch(() => false)
           }),
         )
@@ -48,5 +48,5 @@ export function createdOnly(core: Core, recursive: boolean): CreatedOnly {
     if (place) undecided.set(path, place)
     return place !== undefined
   }
-  return { ...sieve, isCandidate }
+  return { ...filter, isCandidate }
 }

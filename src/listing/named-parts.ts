@@ -5,7 +5,7 @@ import { limit, pageToken, requestFields, tableIdentifier } from '../model/field
 import type { Key, Reader, Value } from '../store/store.ts'
 import { pageOfEntries, readPage } from './paging.ts'
 
-/** A request for what a table has by name: its tags, its branches. */
+/** A request to list the named parts of a table: its tags or its branches. */
 export const listNamedRequest = v.object({
   ...requestFields,
   id: tableIdentifier,
@@ -13,20 +13,20 @@ export const listNamedRequest = v.object({
   limit: v.nullish(limit),
 })
 
-/** What a table has by name, and where it is kept. */
-export interface Named<R extends Value, T> {
-  /** What it is called in page tokens. */
+/** One kind of named parts, such as tags, and where the store keeps them. */
+export interface NamedParts<R extends Value, T> {
+  /** The name of this listing in page tokens. */
   readonly listing: string
   readonly prefix: (table: string) => Key
-  /** What to tell of one. */
+  /** What the response says of one part. */
   readonly describe: (reader: Reader, table: string, name: string, record: R) => T
 }
 
-/** One page of what a table has by name, as a map. */
+/** One page of the named parts of a table, as a map. */
 export async function listNamed<R extends Value, T>(
   core: Core,
   { id, page_token, limit }: v.InferOutput<typeof listNamedRequest>,
-  { listing, prefix, describe }: Named<R, T>,
+  { listing, prefix, describe }: NamedParts<R, T>,
 ): Promise<{ named: Record<string, T>; page_token?: string }> {
   const asked = { listing: [listing, id], page_token, limit }
   const { items, ...more } = await readPage(core, asked, (reader, after, size) => {

@@ -5,81 +5,80 @@ import { defaultDelimiter, formatIdentifier, type Identifier, quote, sameNames }
 import { openPageToken, type Position, sealPageToken } from '../model/page-token.ts'
 import { keys } from '../store/records.ts'
 import type { Entry, Key, Reader, Value } from '../store/store.ts'
-import { childrenAfter, isTableNext, Names } from './children.ts'
+import { childrenAfter, isTableNext, NameCursor } from './children.ts'
 
-/** What a listing was asked for: all that a page token is bound to, and the page itself. */
-export interface Asked {
-  /** Everything but the page: a token serves only requests that are alike in this. */
+/** The request for one page: what the page token is bound to, and the page itself. */
+export interface ListingRequest {
+  /** The parameters of the listing. A token is valid only for requests with the same parameters. */
   readonly listing: readonly unknown[]
   readonly page_token?: string | null | undefined
   readonly limit?: number | null | undefined
 }
 
-/** Items of one page, and where the next one starts when there is one. */
+/** The items of one page, and the position of the next page if more items follow. */
 export interface Page<T> {
   readonly items: readonly T[]
   readonly next?: Position
 }
 
-/** Reads items after a position (undefined at the start), at most so many. */
+/** Reads at most `size` items after a position; undefined is the start. */
 type Read<T> = (reader: Reader, after: Position | undefined, size: number) => Page<T>
 
-/** What cannot be decided within a read: which of the items to keep. */
-export interface Sieve<T> {
+/** Decides which items of a page to keep, where that takes more than one read of the store. */
+export interface PageFilter<T> {
   readonly keep: (items: readonly T[]) => Promise<readonly T[]>
-  /** How many items may fall through before a page ends early, with a token. */
-  readonly patience: number
+  /** A page ends early, with a token, after this many dropped items. */
+  readonly maxDropped: number
 }
 
 /**
- * Reads one page: `read` gets the position to go on after (undefined at the start) and how many items fit.
- * The answer holds the items, those that the sieve keeps if there is one, and, when there is more, the token
- * to ask for it.
+ * Reads one page with `read`, and drops the items that `filter` does not keep. The result has a page token when
+ * more items follow.
  */
 export async function readPage<T>(
   core: Core,
-  asked: Asked,
+  asked: ListingRequest,
   read: Read<T>,
-  sieve?: Sieve<T>,
+  filter?: PageFilter<T>,
 ): Promise<{ items: readonly T[]; page_token?: string }> {
   const bound = JSON.stringify(asked.listing)
   const after = openPageToken(core.catalog.secret, bound, asked.page_token)
   const size = Math.min(asked.limit ?? limits.defaultPage, limits.page)
-  const page = sieve
-    ? await siftedPage(core, read, sieve, after, size)
+  const page = filter
+    ? await filteredPage(core, read, filter, after, size)
     : await core.store.read((reader) => read(reader, after, size))
   if (page.next === undefined) return { items: page.items }
   return { items: page.items, page_token: sealPageToken(core.catalog.secret, bound, page.next) }
 }
 
-/** How many items are looked at together to learn whether there is another page. */
-const peeked = 100
+/** How many items are read at a time to learn whether another page follows. */
+const peekSize = 100
 
-async function siftedPage<T>(
+async function filteredPage<T>(
   core: Core,
   read: Read<T>,
-  { keep, patience }: Sieve<T>,
+  { keep, maxDropped }: PageFilter<T>,
   start: Position | undefined,
   size: number,
 ): Promise<Page<T>> {
   const items: T[] = []
   let after = start
-  /** Where the next page starts, once this one is full. */
+  /** Set once this page is full. */
   let next: Position | undefined
-  for (let fallen = 0; fallen <= patience; ) {
-    const page = await core.store.read((reader) => read(reader, after, next ? peeked : size - items.length))
+  for (let dropped = 0; dropped <= maxDropped; ) {
+    const page = await core.store.read((reader) => read(reader, after, next ? peekSize : size - items.length))
     const kept = await keep(page.items)
     if (next && kept.length > 0) return { items, next }
     items.push(...kept)
     if (page.next === undefined) return { items }
-    fallen += page.items.length - kept.length
+    dropped += page.items.length - kept.length
     after = page.next
     if (items.length === size) next ??= after
   }
   return { items, next: next ?? after! }
 }
 
-/** One page of the entries under `prefix`, told apart by the part of the key that follows it. */
+/** One page of the entries under `prefix`. The part of the key behind the prefix is the position. */
 export function pageOfEntries<V extends Value, T>(
   reader: Reader,
   prefix: Key,
@@ -103,11 +102,11 @@ export function pageOfEntries<V extends Value, T>(
 
 function boundAfter(prefix: Key, last: string | number | undefined, reverse: boolean) {
   if (last === undefined) return {}
-  // A key comes right before the longer keys that begin with it, so this bound is the nearest one after it.
+  // A key sorts right before the longer keys that begin with it, so no key lies between `last` and this bound.
   return reverse ? { end: [...prefix, last] } : { start: [...prefix, last, 0] }
 }
 
-/** One page of the names that follow `prefix` in keys; `item` says what to list for a name, if anything. */
+/** One page of the names that follow `prefix` in keys. A name without an `item` is left out. */
 export function pageOfNames<T>(
   reader: Reader,
   prefix: Key,
@@ -117,7 +116,7 @@ export function pageOfNames<T>(
 ): Page<T> {
   const items: T[] = []
   let position: Position = after ?? []
-  const names = new Names(reader, prefix, after?.[0] as string | undefined, Math.max(size + 1, 32))
+  const names = new NameCursor(reader, prefix, after?.[0] as string | undefined, Math.max(size + 1, 32))
   for (let name = names.take(); name !== undefined; name = names.take()) {
     const made = item(name)
     if (made === undefined) continue
@@ -128,13 +127,13 @@ export function pageOfNames<T>(
   return { items }
 }
 
-/** How many entries without a table in them a page looks at before it ends early, with a token. */
+/** A page ends early, with a token, after this many entries that are not listed. */
 const idleLimit = 10_000
 
 /**
- * One page of all tables at and below a namespace that `item` says are listed, in segment order. `item` gets a
- * table's identifier, from the root on, and the internal id of its namespace. The cost is that of the page: a
- * stretch of empty namespaces makes pages short rather than slow.
+ * One page of all tables in a namespace and below it, in the order of their names. `item` gets a table's
+ * identifier and the internal id of its namespace, and returns undefined for a table to leave out. The cost is that
+ * of the page: many empty namespaces make a page short, not slow.
  */
 export function pageOfTables(
   reader: Reader,
@@ -164,32 +163,31 @@ export function pageOfTables(
   if (!isFull) return { items }
   if (last === undefined) return { items, next: after ?? [] }
   const relative = last.slice(namespace.path.length)
-  // The empty name says: entered, with nothing in it seen yet.
+  // The empty name means that the walk entered the last namespace and has seen nothing of it yet.
   return { items, next: entered ? [...relative, ''] : relative }
 }
 
 type Visit = (path: Identifier, isTable: boolean, parent: string) => boolean
 
 /**
- * Visits tables and namespaces, a namespace before what is in it, until `visit` answers true; says whether it
- * did. `visit` gets the identifier and the internal id of the namespace it is in. No generator, since a listing
- * at depth would go through one more of them at each level.
+ * Visits tables and namespaces until `visit` returns true, and returns whether it did. A namespace comes before
+ * its content. This is not a generator: at depth, every item would pass through one generator for each level.
  */
 function walk(
   reader: Reader,
   parent: string,
   path: Identifier,
   after: Identifier | undefined,
-  atOnce: number,
+  batchSize: number,
   visit: Visit,
 ): boolean {
   const enter = (name: string, rest: Identifier | undefined): boolean => {
     const namespace = reader.get<string>(keys.namespaceName(parent, name))
-    return namespace !== undefined && walk(reader, namespace, [...path, name], rest, atOnce, visit)
+    return namespace !== undefined && walk(reader, namespace, [...path, name], rest, batchSize, visit)
   }
   const [first, ...rest] = after ?? []
   if (first !== undefined && rest.length > 0 && enter(first, rest)) return true
-  const children = childrenAfter(reader, parent, first, atOnce)
+  const children = childrenAfter(reader, parent, first, batchSize)
   for (;;) {
     while (isTableNext(children)) {
       if (visit([...path, children.tables.take()!], true, parent)) return true
@@ -200,9 +198,9 @@ function walk(
   }
 }
 
-/** Joins identifiers for a listing, refusing those that could not be told apart afterwards. */
+/** Joins an identifier for a listing. Refuses a delimiter that occurs in a name: the result would be ambiguous. */
 export function joinIdentifier(id: Identifier, delimiter: string): string {
-  // Joining by hand takes a third of the time, of which a page of a hundred has a hundred.
+  // The loop takes a third of the time of `join`, and a page joins hundreds of identifiers.
   let joined = id.length > 0 ? id[0]! : ''
   for (let i = 1; i < id.length; i++) joined += delimiter + id[i]!
   if (delimiter !== defaultDelimiter && !sameNames(joined.split(delimiter), id)) {

@@ -1,16 +1,16 @@
-import { type HoldRecord, keys } from '../store/records.ts'
+import { type BackupLeaseRecord, keys } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
 
 /*
- * Whoever copies what a snapshot of the store reaches holds the content of the catalog meanwhile. The hold is
- * committed before the snapshot is taken. So whoever drops something that the snapshot reaches, commits later
- * than the hold and sees it when it comes to remove the content; and a vacuum, which looks for holds after it
- * found out what nothing reaches, sees the hold of every snapshot older than what it found.
+ * A backup copies the content that a snapshot of the store refers to. A backup lease keeps this content from being
+ * removed meanwhile. The lease is committed before the snapshot is taken, so both ways to remove content see it:
+ * - A drop of something in the snapshot commits after the lease, and looks for leases before it removes content.
+ * - A vacuum looks for leases after it decided what nothing refers to, so it sees the lease of every older snapshot.
  */
 
-/** Whether somebody copies content that nothing else may need any more. */
-export function isHeld(reader: Reader, now: number): boolean {
-  for (const { value } of reader.range<HoldRecord>({ prefix: keys.holds }))
+/** Whether a backup may still need content that nothing refers to any more. */
+export function hasBackupLease(reader: Reader, now: number): boolean {
+  for (const { value } of reader.range<BackupLeaseRecord>({ prefix: keys.backupLeases }))
     if (value.until >= now) return true
   return false
 }

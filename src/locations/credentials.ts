@@ -2,7 +2,7 @@ import type { Core } from '../catalog/core.ts'
 import type { Identity } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
 
-/** The `storage_options` of a response, when credentials were asked for and the catalog has any to give. */
+/** The `storage_options` of a response; empty unless the request asks for credentials and the catalog has some. */
 export async function vendedOptions(
   core: Core,
   location: string,

@@ -7,8 +7,8 @@ import { locationOf, releaseLocation, segmentsOf } from './locations.ts'
 import { markRemoval } from './removal.ts'
 
 /**
- * Drops a table within a change. Answers with its location, whose content is removed after the commit and
- * which nobody gets until then.
+ * Drops a table within a change, and returns its location. The content is removed after the commit, and no other
+ * table gets the location before.
  */
 export function dropTable(
   core: Core,
@@ -16,28 +16,33 @@ export function dropTable(
   internalId: string,
   record: TableRecord,
 ): string {
-  takeOutTable(core, writer, internalId, record)
+  removeTableRecords(core, writer, internalId, record)
   return markRemoval(writer, locationOf(core.places, internalId, record), now)
 }
 
-/** Removes a table's records: its name, versions, tags, branches and claim on a location. */
-export function takeOutTable(core: Core, writer: Writer, internalId: string, record: TableRecord): void {
+/** Removes all records of a table: its name, versions, tags, branches and its claim on a location. */
+export function removeTableRecords(
+  core: Core,
+  writer: Writer,
+  internalId: string,
+  record: TableRecord,
+): void {
   removeTable(writer, internalId, record)
   releaseLocation(writer, record)
   for (const family of ['v', 'g', 'b']) removeAll(writer, [family, internalId])
   writer.remove(keys.registration(segmentsOf(locationOf(core.places, internalId, record))))
 }
 
-/** Drops all tables and namespaces in a namespace, which itself stays. Answers with the tables' locations. */
+/** Drops all tables and namespaces in a namespace, but not the namespace itself. Returns the tables' locations. */
 export function dropEverythingIn(core: Core, change: Change, namespace: string): string[] {
   const { writer } = change
   const locations: string[] = []
-  const open = [namespace]
-  for (let parent = open.pop(); parent !== undefined; parent = open.pop()) {
+  const pending = [namespace]
+  for (let parent = pending.pop(); parent !== undefined; parent = pending.pop()) {
     for (const { key, value } of [...writer.range<string>({ prefix: keys.namespaceNames(parent) })]) {
       writer.remove(key)
       writer.remove(keys.namespace(value))
-      open.push(value)
+      pending.push(value)
     }
     for (const { key } of [...writer.range({ prefix: keys.tables(parent), keysOnly: true })]) {
       const { id, record } = readTable(writer, parent, String(key[3]))!
@@ -48,7 +53,7 @@ export function dropEverythingIn(core: Core, change: Change, namespace: string):
 }
 
 function removeAll(writer: Writer, prefix: Key): void {
-  // Collected first: what is being walked must not change underneath.
+  // All keys are read first: the walk must not meet its own changes.
   for (const key of Array.from(writer.range({ prefix, keysOnly: true }), (entry) => entry.key))
     writer.remove(key)
 }

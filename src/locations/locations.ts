@@ -11,34 +11,34 @@ import { keys, type RemovalRecord, type TableRecord } from '../store/records.ts'
 import type { Reader, Writer } from '../store/store.ts'
 import { StillThere } from '../transactions/retry.ts'
 
-/** A table's content within reach: what holds it, and the path it lies under (ending in a slash). */
+/** A folder of content that the catalog can reach: the content, and the path of the folder, ending in a slash. */
 export interface Place {
   readonly content: Content
   readonly prefix: string
 }
 
-/** A root under which content may be read, written and removed. */
+/** A root below which the catalog reads, writes and removes content. */
 export interface ContentRoot {
   /** The URL of the root, ending in a slash. */
   readonly url: string
-  /** Another spelling of it, by way of symbolic links, that callers may use. */
+  /** Another URL of the root, through symbolic links, that callers may use. */
   readonly alias?: string
   readonly content: Content
-  /** Names directly below the root that are no content, such as the store's own files. */
+  /** Names directly below the root that are not content, such as the store's own files. */
   readonly reserved: ReadonlySet<string>
 }
 
-/** Knows where tables lie: in the catalog's own root, under further roots, or out of reach. */
+/** The roots that the catalog can reach. A table elsewhere is out of reach. */
 export interface Places {
   /** The catalog's own root first. */
   readonly roots: readonly ContentRoot[]
 }
 
-/** The folder of the own root in which the catalog chooses locations. */
+/** The folder in the catalog's own root where it chooses locations of new tables. */
 export const tablesFolder = 'tables'
 
-/** The folder of the own root for what belongs to locations out of reach. */
-export const awayFolder = 'registrations'
+/** The folder in the catalog's own root for registrations of tables whose location is out of reach. */
+export const offsiteFolder = 'registrations'
 
 const schemePattern = /^[a-z][a-z0-9+.-]+:/i
 const schemeOnlyPattern = /^[a-z][a-z0-9+.-]+:$/i
@@ -50,7 +50,7 @@ export function locationOf(places: Places, internalId: string, record: TableReco
   return record.location ?? `${places.roots[0]!.url}${tablesFolder}/${internalId}`
 }
 
-/** The location to record for a new table whose caller gave none; null is the catalog's own choice by its id. */
+/** The location to record for a new table without a given one; null means that it follows from the internal id. */
 export function newLocation(
   places: Places,
   tableRoot: string | undefined,
@@ -59,7 +59,7 @@ export function newLocation(
   return tableRoot === undefined ? null : checkLocation(places, `${tableRoot}/${internalId}`)
 }
 
-/** Where to find a table's content, or undefined when it lies out of reach. */
+/** The folder of a table's content; undefined when the location is out of reach. */
 export function placeOf(places: Places, location: string): Place | undefined {
   const url = normalize(location)
   const root = rootOf(places, url)
@@ -68,15 +68,15 @@ export function placeOf(places: Places, location: string): Place | undefined {
   return path === '' ? undefined : { content: root.content, prefix: `${path}/` }
 }
 
-/** Where the catalog keeps what belongs to a location out of reach: in its own root, under the location's name. */
-export function awayPlaceOf(places: Places, location: string): Place {
+/** The folder, in the catalog's own root, for what the catalog keeps of a location out of reach. */
+export function offsiteFolderOf(places: Places, location: string): Place {
   const name = createHash('sha256').update(location).digest('hex')
-  return { content: places.roots[0]!.content, prefix: `${awayFolder}/${name}/` }
+  return { content: places.roots[0]!.content, prefix: `${offsiteFolder}/${name}/` }
 }
 
 /**
- * Checks a location that a caller gives and brings it to one spelling: an absolute path becomes a `file:`
- * URL, `.` and `..` are resolved, a slash at the end goes.
+ * Checks a location from a caller and normalizes it: an absolute path becomes a `file:` URL, `.` and `..` are
+ * resolved, and a slash at the end is removed.
  */
 export function checkLocation(places: Places, location: string): string {
   if (location.length === 0 || location.length > limits.locationCharacters) {
@@ -96,14 +96,14 @@ export function checkLocation(places: Places, location: string): string {
   }
   if (places.roots.some((root) => root.url.startsWith(`${url}/`))) {
     throw invalid(
-      `location ${quote(location)} is, or lies around, a root that the catalog reads and writes below; name a folder below it.`,
+      `location ${quote(location)} is a root of the catalog, or contains one; name a folder below that root.`,
     )
   }
   const root = rootOf(places, url)
   return root === undefined ? url : checkPath(places, root, url, location)
 }
 
-/** Checks a location below a root, where one path must have one spelling only. */
+/** Checks a location below a root. Below a root, two spellings of one path would be two tables at one place. */
 function checkPath(places: Places, root: ContentRoot, url: string, location: string): string {
   const path = decodePath(url.slice(root.url.length))
   const names = path?.split('/') ?? []
@@ -112,10 +112,12 @@ function checkPath(places: Places, root: ContentRoot, url: string, location: str
     controlPattern.test(path!) ||
     names.some((n) => n === '' || n === '.' || n === '..')
   ) {
-    throw invalid(`location ${quote(location)} is no plain path; write the names of folders between slashes.`)
+    throw invalid(
+      `location ${quote(location)} is not a plain path; write the names of folders between slashes.`,
+    )
   }
   const first = names[0]!
-  const ownFolder = first === awayFolder || (first === tablesFolder && names.length === 1)
+  const ownFolder = first === offsiteFolder || (first === tablesFolder && names.length === 1)
   if (root.reserved.has(first) || (ownFolder && root === places.roots[0])) {
     throw invalid(
       `location ${quote(location)} is where the catalog keeps its own records; name another folder.`,
@@ -128,7 +130,7 @@ function rootOf(places: Places, url: string): ContentRoot | undefined {
   return places.roots.find((candidate) => url.startsWith(candidate.url) && url.length > candidate.url.length)
 }
 
-/** The root that a location lies below, from the parts of its key; the catalog's own when it is out of reach. */
+/** The root above a location, given as the parts of its key; the catalog's own root when it is out of reach. */
 export function rootBySegments({ roots }: Places, segments: readonly string[]): ContentRoot {
   return roots.find(({ url }) => segmentsOf(url).every((segment, i) => segment === segments[i])) ?? roots[0]!
 }
@@ -162,15 +164,18 @@ function filePath(location: string): string {
   try {
     return fileURLToPath(location)
   } catch (cause) {
-    throw invalid(`location ${quote(location)} is no file URL of this machine; write file:///folder/table.`, {
-      cause,
-    })
+    throw invalid(
+      `location ${quote(location)} is not a file URL of this machine; write file:///folder/table.`,
+      {
+        cause,
+      },
+    )
   }
 }
 
 /**
- * Makes a table the owner of a location it was given. A location that another table owns, or that lies
- * within or around another's, is refused: dropping one table must never take another's content.
+ * Makes a table the owner of its location. Refuses a location that is, contains or lies within the location of
+ * another table: dropping one table must never remove the content of another.
  */
 export function claimLocation(places: Places, writer: Writer, location: string, internalId: string): void {
   const owner = ownerOf(places, writer, location)
@@ -178,13 +183,13 @@ export function claimLocation(places: Places, writer: Writer, location: string, 
     const record = tableRecord(writer, owner)
     throw new CatalogError(
       'TableAlreadyExists',
-      `The location ${location} belongs to, or overlaps that of, table ${formatIdentifier(identifierOf(writer, record))} (${locationOf(places, owner, record)}). Give a location of its own, or deregister that table first.`,
+      `The location ${location} belongs to table ${formatIdentifier(identifierOf(writer, record))}, or overlaps its location (${locationOf(places, owner, record)}). Give a location of its own, or deregister that table first.`,
     )
   }
   writer.put(keys.location(segmentsOf(location)), internalId)
 }
 
-/** Gives up the location of a table that is being dropped or deregistered. */
+/** Releases the location of a table that is being dropped or deregistered. */
 export function releaseLocation(writer: Writer, record: TableRecord): void {
   if (record.location !== null) writer.remove(keys.location(segmentsOf(record.location)))
 }
@@ -209,7 +214,7 @@ function ownerIn(record: string | RemovalRecord): string {
   return record
 }
 
-/** The owner of a location that the catalog chose: it follows from the path, so no record names it. */
+/** The owner of a location that the catalog chose. The path contains the internal id, so no record is needed. */
 function ownerOfChosen(places: Places, reader: Reader, location: string): string | undefined {
   const folder = `${places.roots[0]!.url}${tablesFolder}/`
   if (!location.startsWith(folder)) return undefined

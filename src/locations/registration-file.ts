@@ -4,7 +4,7 @@ import { stringMap, text, version } from '../model/fields.ts'
 import { seal, unseal } from '../model/sealed-json.ts'
 import { recordFormat } from '../store/records.ts'
 
-/* The object that keeps what a catalog knew of a table after it was deregistered. */
+/* A registration is the object that keeps a deregistered table's versions, tags, branches and properties. */
 
 const head = v.object({ latest: v.nullable(version), last: v.nullable(version) })
 
@@ -40,17 +40,17 @@ const registration = v.object({
   ),
 })
 
-/** What a catalog knows of a table besides its name and location. */
+/** All that a catalog knows of a table except its name and location. */
 export type Registration = v.InferOutput<typeof registration>
 
 const kind = 'registration'
 
-/** The bytes of a registration that was written as JSON. */
+/** The bytes of a registration, from its JSON text. */
 export function sealRegistration(json: string): Uint8Array {
   return seal(kind, recordFormat, json)
 }
 
-/** A registration, or what is wrong with its bytes, as the end of a sentence. */
+/** Reads a registration. `fault` says what is wrong with the bytes, as the end of a sentence. */
 export function openRegistration(
   bytes: Uint8Array,
 ): { readonly known: Registration } | { readonly fault: string; readonly cause?: unknown } {
@@ -58,10 +58,10 @@ export function openRegistration(
   if ('fault' in found) return found
   const result = v.safeParse(registration, found.body)
   if (result.success) return { known: result.output }
-  return { fault: 'makes no sense', cause: new v.ValiError(result.issues) }
+  return { fault: 'has unexpected fields', cause: new v.ValiError(result.issues) }
 }
 
-/** Reads a registration; `where` says which it is. One that is damaged is `InvalidTableState`. */
+/** Reads a registration. Throws `InvalidTableState` when it is damaged; `where` names it in the message. */
 export function parseRegistration(bytes: Uint8Array, where: string): Registration {
   const found = openRegistration(bytes)
   if ('known' in found) return found.known

@@ -13,8 +13,8 @@ import {
 import type { Reader, Writer } from '../store/store.ts'
 import { type Change, commit, type Unchanged } from '../transactions/commit.ts'
 import { leaseMillis } from '../transactions/transaction-record.ts'
-import { takeOutTable } from './drop.ts'
-import { awayPlaceOf, locationOf, type Place, placeOf, rootBySegments, segmentsOf } from './locations.ts'
+import { removeTableRecords } from './drop.ts'
+import { locationOf, offsiteFolderOf, type Place, placeOf, rootBySegments, segmentsOf } from './locations.ts'
 import {
   openRegistration,
   parseRegistration,
@@ -23,21 +23,21 @@ import {
 } from './registration-file.ts'
 
 /*
- * A table's content outlives its name. When a table is deregistered, what the catalog knew of it (versions,
- * tags, branches, properties) is written beside its content as one immutable object; registering the
- * location, in this catalog or another, reads it back.
+ * A table's content outlives its name. Deregistering a table writes its versions, tags, branches and properties
+ * beside its content, as one immutable object: the registration. Registering the location, in this catalog or
+ * another, reads the registration back.
  */
 
-/** Where, beside a table's content, what was known of it is written. */
+/** The folder of registrations, within a table's location. */
 export const registrationFolder = '_registration/'
 
-/** Takes a table out of the catalog within a change, its content and what is known of it kept. */
+/** Deregisters a table within a change. Returns its registration, or undefined when the table needs none. */
 export type Deregister = (table: FoundTable) => Registration | undefined
 
-/** Thrown inside a change to learn, with nothing changed, what has to be written down before it. */
-class Unwritten {
+/** Thrown inside a change to roll it back: these registrations must be written before the change can commit. */
+class RegistrationNeeded {
   readonly tables: readonly { readonly table: FoundTable; readonly written: string }[]
-  constructor(tables: Unwritten['tables']) {
+  constructor(tables: RegistrationNeeded['tables']) {
     this.tables = tables
   }
 }
@@ -45,8 +45,8 @@ class Unwritten {
 const attempts = 100
 
 /**
- * Commits a change that may deregister tables. What is known of each is written beside its content before
- * the commit; should it have changed meanwhile, that is done again.
+ * Commits a change that may deregister tables. The registration of each table is written before the commit. When a
+ * table changed meanwhile, its registration is written again.
  */
 export async function commitDeregistering<T extends object>(
   core: Core,
@@ -67,10 +67,10 @@ export async function commitDeregistering<T extends object>(
           const result = body(change, (table) => {
             const known = registrationOf(change.writer, table)
             const written = JSON.stringify(known)
-            takeOutTable(core, change.writer, table.id, table.record)
+            removeTableRecords(core, change.writer, table.id, table.record)
             if (known === undefined) return undefined
             const before = done.get(table.id)
-            // What was written too long ago may be gone: a vacuum cannot know that it is about to be named.
+            // A vacuum may have removed an old registration: it cannot know that this commit will refer to it.
             if (before?.written === written && core.now() - before.at < leaseMillis / 2) {
               const location = locationOf(core.places, table.id, table.record)
               change.writer.put(keys.registration(segmentsOf(location)), before.path)
@@ -79,13 +79,13 @@ export async function commitDeregistering<T extends object>(
             }
             return known
           })
-          if (open.length > 0) throw new Unwritten(open)
+          if (open.length > 0) throw new RegistrationNeeded(open)
           return result
         },
         identity,
       )
     } catch (error) {
-      if (!(error instanceof Unwritten)) throw error
+      if (!(error instanceof RegistrationNeeded)) throw error
       for (const { table, written } of error.tables) {
         const { content, prefix } = registrationPlace(core, locationOf(core.places, table.id, table.record))
         const path = `${prefix}${core.newId()}${writtenBy(core)}`
@@ -97,18 +97,18 @@ export async function commitDeregistering<T extends object>(
   }
   throw new CatalogError(
     'ConcurrentModification',
-    `What is to be deregistered kept changing through ${attempts} attempts. Try again when less is being written to it.`,
+    `A table to be deregistered changed during each of ${attempts} attempts. Try again when fewer writes are going on.`,
   )
 }
 
-/** What was known of the table at a location when it was last deregistered. */
+/** The newest registration of a location. */
 export interface FoundRegistration {
   readonly known: Registration | undefined
-  /** Whether that is still the last that was written down. */
+  /** Whether it is still the newest registration that this catalog wrote. */
   isCurrent(reader: Reader): boolean
 }
 
-/** Reads what was known of the table at a location when it was last deregistered, here or elsewhere. */
+/** Reads the newest registration of a location, whichever catalog wrote it. */
 export async function readRegistration(core: Core, location: string): Promise<FoundRegistration> {
   const key = keys.registration(segmentsOf(location))
   const own = await core.store.read((reader) => reader.get<string>(key))
@@ -121,14 +121,14 @@ export async function readRegistration(core: Core, location: string): Promise<Fo
   }
 }
 
-/** How the names of registrations end that this catalog writes. */
+/** The end of the names of registrations that this catalog writes. */
 function writtenBy(core: Core): string {
   return `-${core.catalog.id}.json`
 }
 
 /**
- * The path of the last registration, whichever catalog wrote it. Of this catalog's only the one that its store
- * names counts: others belong to changes that came to nothing, or to a table that was dropped since.
+ * The path of the newest registration, whichever catalog wrote it. Of the registrations that this catalog wrote,
+ * only the one in its store counts: others belong to changes that failed, or to a table that was dropped since.
  */
 async function newestIn(content: Content, prefix: string, own: string | undefined, suffix: string) {
   let newest = own
@@ -139,7 +139,7 @@ async function newestIn(content: Content, prefix: string, own: string | undefine
   return newest
 }
 
-/** Puts back what was known of a table. */
+/** Stores the versions, tags and branches of a registration. */
 export function putRegistration(writer: Writer, internalId: string, known: Registration): void {
   for (const [branch, version, record] of known.versions) {
     writer.put(keys.version(internalId, branch, version), withoutUndefined(record))
@@ -148,7 +148,7 @@ export function putRegistration(writer: Writer, internalId: string, known: Regis
   for (const [branch, record] of known.branches) writer.put(keys.branch(internalId, branch), record)
 }
 
-/** What the catalog knows of a table, or undefined when there is nothing to tell. */
+/** The registration of a table; undefined when the table has nothing to keep. */
 function registrationOf(reader: Reader, { id, record }: FoundTable): Registration | undefined {
   const versions = Array.from(
     reader.range<VersionRecord>({ prefix: keys.allVersions(id) }),
@@ -162,7 +162,7 @@ function registrationOf(reader: Reader, { id, record }: FoundTable): Registratio
     key[2],
     value,
   ])
-  // Of a table that never was more than a name, in a place of its own, there is nothing to tell.
+  // A table that only ever had a name, at a location the catalog chose, has nothing to keep.
   const nameOnly = record.location === null && record.main.last === null
   if (nameOnly && Object.keys(record.properties).length === 0) return undefined
   return {
@@ -176,8 +176,8 @@ function registrationOf(reader: Reader, { id, record }: FoundTable): Registratio
 }
 
 /**
- * What is wrong with the registration that the store names for a location, as the end of a sentence. Undefined
- * when nothing is.
+ * What is wrong with the registration in the store for a location, as the end of a sentence. Undefined when it is
+ * sound.
  */
 export async function registrationFault(
   core: Core,
@@ -190,10 +190,10 @@ export async function registrationFault(
   return 'fault' in found ? found.fault : undefined
 }
 
-/** Beside the content or, when that is out of reach, in the catalog's own root under the location's name. */
+/** The folder of a location's registrations: within the location, or in the own root when it is out of reach. */
 function registrationPlace(core: Core, location: string): Place {
   const place = placeOf(core.places, location)
-  if (place === undefined) return awayPlaceOf(core.places, location)
+  if (place === undefined) return offsiteFolderOf(core.places, location)
   return { content: place.content, prefix: `${place.prefix}${registrationFolder}` }
 }
 

@@ -2,13 +2,12 @@ import type { Core } from '../catalog/core.ts'
 import { keys, type RemovalRecord, recordFormat } from '../store/records.ts'
 import type { Reader, Writer } from '../store/store.ts'
 import { leaseMillis } from '../transactions/transaction-record.ts'
-import { isHeld } from './backup-lease.ts'
-import { awayPlaceOf, type Place, placeOf, segmentsOf } from './locations.ts'
+import { hasBackupLease } from './backup-lease.ts'
+import { offsiteFolderOf, type Place, placeOf, segmentsOf } from './locations.ts'
 
 /**
- * Marks the location of a table that is being dropped, within the change that drops it, and answers with the
- * location: nobody gets it before {@link removeContent} has emptied it, so that nothing new is removed with
- * the old.
+ * Marks the location of a table, within the change that drops the table, and returns the location. No table gets
+ * the location before {@link removeContent} has emptied it: otherwise the removal could remove new content.
  */
 export function markRemoval(writer: Writer, location: string, now: number): string {
   const record: RemovalRecord = { v: recordFormat, removing: location, until: now + leaseMillis }
@@ -17,15 +16,16 @@ export function markRemoval(writer: Writer, location: string, now: number): stri
 }
 
 /**
- * Removes the content of dropped tables, and sets their locations free. What cannot be removed now stays
- * marked, and is removed by whoever wants the location or by a vacuum: the drop itself has succeeded.
+ * Removes the content of dropped tables, and frees their locations. The drop itself has succeeded by then, so
+ * a failure here is no error: the location stays marked. The next vacuum, or the next table that wants the location,
+ * removes the content.
  */
 export async function removeContent(core: Core, locations: readonly string[]): Promise<void> {
-  if (locations.length === 0 || (await leftToOthers(core, locations))) return
+  if (locations.length === 0 || (await postponeForBackup(core, locations))) return
   const emptied: string[] = []
   for (const location of locations) {
-    // What the catalog keeps of a location out of reach goes like content within it.
-    const place = placeOf(core.places, location) ?? awayPlaceOf(core.places, location)
+    // For a location out of reach, this removes what the catalog keeps of it in its own root.
+    const place = placeOf(core.places, location) ?? offsiteFolderOf(core.places, location)
     if (await removePlace(place)) emptied.push(location)
   }
   if (emptied.length === 0) return
@@ -40,12 +40,12 @@ export async function removeContent(core: Core, locations: readonly string[]): P
 }
 
 /**
- * While somebody copies what was dropped, it stays and is marked as abandoned, so that whoever comes later may
- * remove it. Tells whether that is so.
+ * While a backup runs, dropped content stays. Its location is marked as abandoned, so that a later removal may empty
+ * it at once. Returns whether a backup runs.
  */
-async function leftToOthers(core: Core, locations: readonly string[]): Promise<boolean> {
+async function postponeForBackup(core: Core, locations: readonly string[]): Promise<boolean> {
   const now = core.now()
-  if (!(await core.store.read((reader) => isHeld(reader, now)))) return false
+  if (!(await core.store.read((reader) => hasBackupLease(reader, now)))) return false
   await core.store
     .write((writer) => {
       for (const location of locations) {
@@ -58,7 +58,7 @@ async function leftToOthers(core: Core, locations: readonly string[]): Promise<b
   return true
 }
 
-/** Removes content that no table ever owned; tells whether that went well. */
+/** Removes a folder of content, and returns whether that succeeded. */
 export async function removePlace({ content, prefix }: Place): Promise<boolean> {
   return content.remove(prefix).then(
     () => true,
@@ -66,7 +66,7 @@ export async function removePlace({ content, prefix }: Place): Promise<boolean> 
   )
 }
 
-/** The locations whose removal was begun by a process that is gone. */
+/** The marked locations whose removal is overdue, since its process died or left it to others. */
 export function abandonedRemovals(reader: Reader, now: number): string[] {
   const entries = reader.range<string | RemovalRecord>({ prefix: keys.locations })
   return Array.from(entries, ({ value }) => value)

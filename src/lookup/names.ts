@@ -6,7 +6,7 @@ import { type FoundTable, readTable, tableById } from './table-record.ts'
 
 export type { FoundTable } from './table-record.ts'
 
-/** The internal id of a namespace, or undefined where the path breaks off or meets a table. */
+/** The internal id of a namespace; undefined when the path ends early or meets a table. */
 export function lookUpNamespace(reader: Reader, id: Identifier): string | undefined {
   let current = rootId
   for (const name of id) {
@@ -17,7 +17,7 @@ export function lookUpNamespace(reader: Reader, id: Identifier): string | undefi
   return current
 }
 
-/** The internal id of a namespace that must be there. */
+/** The internal id of a namespace. Throws `NamespaceNotFound` when the namespace does not exist. */
 export function findNamespace(reader: Reader, id: Identifier): string {
   const found = lookUpNamespace(reader, id)
   if (found !== undefined) return found
@@ -26,7 +26,7 @@ export function findNamespace(reader: Reader, id: Identifier): string {
     if (lookUpNamespace(reader, part) === undefined) {
       throw new CatalogError(
         'NamespaceNotFound',
-        `There is no namespace ${formatIdentifier(part)}. Create it first, or list the namespaces of ${formatIdentifier(part.slice(0, -1))} to see which there are.`,
+        `There is no namespace ${formatIdentifier(part)}. Create it first, or list the namespaces of ${formatIdentifier(part.slice(0, -1))} to see which exist.`,
       )
     }
   }
@@ -43,7 +43,7 @@ export function lookUpTable(reader: Reader, id: Identifier): FoundTable | undefi
   return parent === undefined ? undefined : readTable(reader, parent, id.at(-1)!)
 }
 
-/** A table that must be there. */
+/** Finds a table. Throws `TableNotFound` when the table does not exist. */
 export function findTable(reader: Reader, id: Identifier): FoundTable {
   const found = lookUpTable(reader, id)
   if (found === undefined) throw tableNotFound(id)
@@ -53,7 +53,7 @@ export function findTable(reader: Reader, id: Identifier): FoundTable {
 export function tableNotFound(id: Identifier): CatalogError {
   return new CatalogError(
     'TableNotFound',
-    `There is no table ${formatIdentifier(id)}. List the tables of ${formatIdentifier(id.slice(0, -1))} to see which there are.`,
+    `There is no table ${formatIdentifier(id)}. List the tables of ${formatIdentifier(id.slice(0, -1))} to see which exist.`,
   )
 }
 
@@ -61,7 +61,7 @@ export function tableRecord(reader: Reader, internalId: string): TableRecord {
   return present(tableById(reader, internalId), `table ${internalId}`).record
 }
 
-/** The names that lead to a table or namespace, for messages and records. */
+/** The identifier of a table or namespace, for messages and records. */
 export function identifierOf(reader: Reader, record: { parent: string; name: string }): Identifier {
   const names = [record.name]
   for (let id = record.parent; id !== rootId; ) {
@@ -72,7 +72,7 @@ export function identifierOf(reader: Reader, record: { parent: string; name: str
   return names.reverse()
 }
 
-/** Refuses a name that is taken, whether by a table or by a namespace. */
+/** Refuses a name that a table or a namespace already has. */
 export function requireFreeName(
   reader: Reader,
   parent: string,

@@ -1,31 +1,31 @@
 import { isNamespaceName, keys } from '../store/records.ts'
 import type { Key, Value, Writer } from '../store/store.ts'
 
-/** After so many names asked for in one namespace, all of them are read. */
-const firstReading = 16
+/** After this many lookups in one namespace, the cache reads all names of that namespace. */
+const firstFullRead = 16
 
-/** What is known of the names of namespaces in one namespace. */
-interface Names {
-  /** Where names led, or that they led nowhere. */
+/** The cached names of the namespaces directly in one namespace. */
+interface CachedNames {
+  /** The value of each name that was looked up; undefined when the name does not exist. */
   readonly found: Map<string, Value | undefined>
-  /** Names that are not among the found ones lead nowhere. */
+  /** Whether `found` holds all names that exist. */
   complete: boolean
-  asked: number
-  /** When as many were asked for, as many are read. */
-  next: number
+  lookups: number
+  /** The number of lookups at which the cache tries to read all names. */
+  nextFullRead: number
 }
 
 /**
- * The same writer, which remembers where names of namespaces lead, for changes that leave namespaces as they are.
- * Each table declared asks where its namespace is and whether a namespace has its name. In a batch nearly all of
- * that is asked of few namespaces, and on disk a look costs a microsecond also where nothing is.
+ * Wraps a writer with a cache of namespace names, for changes that do not change namespaces. Declaring a table
+ * looks up its namespace, and looks up whether a namespace already has the table's name. A batch repeats these
+ * lookups for few namespaces, and on disk each costs a microsecond, even for a name that does not exist.
  */
 export function rememberingNamespaces(writer: Writer): Writer {
-  const known = new Map<string, Names>()
-  const namesIn = (parent: string): Names => {
+  const known = new Map<string, CachedNames>()
+  const namesIn = (parent: string): CachedNames => {
     let names = known.get(parent)
     if (names === undefined) {
-      names = { found: new Map(), complete: false, asked: 0, next: firstReading }
+      names = { found: new Map(), complete: false, lookups: 0, nextFullRead: firstFullRead }
       known.set(parent, names)
     }
     return names
@@ -45,9 +45,9 @@ export function rememberingNamespaces(writer: Writer): Writer {
   }
 }
 
-function lookUp(writer: Writer, key: Key, names: Names): Value | undefined {
+function lookUp(writer: Writer, key: Key, names: CachedNames): Value | undefined {
   const name = key[3] as string
-  if (++names.asked >= names.next) {
+  if (++names.lookups >= names.nextFullRead) {
     readAll(writer, key[1] as string, names)
     if (names.complete) return names.found.get(name)
   }
@@ -56,11 +56,11 @@ function lookUp(writer: Writer, key: Key, names: Names): Value | undefined {
   return value
 }
 
-/** Reads the names unless they are more than were asked for: so reading takes no more time than asking did. */
-function readAll(writer: Writer, parent: string, names: Names): void {
+/** Reads all names, unless there are more than lookups so far: the read must not cost more than the lookups did. */
+function readAll(writer: Writer, parent: string, names: CachedNames): void {
   const prefix = keys.namespaceNames(parent)
-  const entries = [...writer.range({ prefix, limit: names.asked })]
+  const entries = [...writer.range({ prefix, limit: names.lookups })]
   for (const { key, value } of entries) names.found.set(key[3] as string, value)
-  names.complete = entries.length < names.asked
-  names.next *= 4
+  names.complete = entries.length < names.lookups
+  names.nextFullRead *= 4
 }

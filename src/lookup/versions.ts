@@ -21,7 +21,7 @@ export function findBranch(reader: Reader, id: Identifier, internalId: string, b
   if (record !== undefined) return record
   throw new CatalogError(
     'TableBranchNotFound',
-    `The table ${formatIdentifier(id)} has no branch ${quote(branch)}. List its branches to see which there are, or leave branch out for the main branch.`,
+    `The table ${formatIdentifier(id)} has no branch ${quote(branch)}. List its branches to see which exist, or leave branch out for the main branch.`,
   )
 }
 
@@ -30,11 +30,11 @@ export function findTag(reader: Reader, id: Identifier, internalId: string, tag:
   if (record !== undefined) return record
   throw new CatalogError(
     'TableTagNotFound',
-    `The table ${formatIdentifier(id)} has no tag ${quote(tag)}. List its tags to see which there are, or create this one first.`,
+    `The table ${formatIdentifier(id)} has no tag ${quote(tag)}. List its tags to see which exist, or create this one first.`,
   )
 }
 
-/** One version, or the latest when none is named. */
+/** One version of a branch; the latest when `version` is undefined. */
 export function findVersion(
   reader: Reader,
   id: Identifier,
@@ -51,7 +51,7 @@ export function findVersion(
     'TableVersionNotFound',
     latest === null
       ? `The table ${formatIdentifier(id)} is declared and has no version yet. Insert rows or create a version first.`
-      : `The table ${formatIdentifier(id)}${onBranch(branch)} has no version ${wanted}; its latest is ${latest}. List its versions to see which there are.`,
+      : `The table ${formatIdentifier(id)}${onBranch(branch)} has no version ${wanted}; its latest is ${latest}. List its versions to see which exist.`,
   )
 }
 
@@ -67,7 +67,7 @@ export function putVersion(
   putHead(writer, table, branch, { latest: version, last: version })
 }
 
-/** Moves a branch on. The table must be as it is in this transaction. */
+/** Sets the head of a branch. `table` must have been read in the same transaction. */
 export function putHead(writer: Writer, table: FoundTable, branch: string, head: Head): void {
   if (branch === '') {
     changeTable(writer, table.id, { ...table.record, main: head })
@@ -77,12 +77,12 @@ export function putHead(writer: Writer, table: FoundTable, branch: string, head:
   }
 }
 
-/** The number the next version of a branch has. */
+/** The number of the next version of a branch. */
 export function nextVersion(head: Head): number {
   return head.last === null ? 1 : head.last + 1
 }
 
-/** A version as responses give it. */
+/** A version in the form of responses. */
 export function toTableVersion(version: number, record: VersionRecord): TableVersion {
   return {
     version,

@@ -1,25 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { CatalogError, invalid } from '../errors.ts'
+import { folderPath } from '../model/folder-path.ts'
 
-/**
- * The path of a folder that may be given as a `file:` URL. Any other URL is refused: it would be taken for a path,
- * and what is believed to be elsewhere would lie here.
- */
-export function folderPath(given: string): string {
-  if (/^file:/i.test(given)) return fileURLToPath(given)
-  if (!/^[a-z][a-z\d+.-]+:\/\//i.test(given)) return given
-  throw invalid(`${given} is no folder of this machine. Give a path, or a file: URL.`)
+/** The path of a folder that is given as a path or as a `file:` URL. Refuses any other URL. */
+export function requireFolderPath(given: string): string {
+  const path = folderPath(given)
+  if (path !== undefined) return path
+  throw invalid(`${given} is not a folder of this machine. Give a path, or a file: URL.`)
 }
 
 /**
- * Makes a folder appear whole or not at all: `fill` writes into one beside it, which gets the name when all is
- * done and on disk. A name that is taken by anything but an empty folder is refused, before and after; unless
- * `aside` says by which name that folder goes on, which it gets in the last moment.
+ * Creates a folder whole or not at all. `fill` writes into a temporary folder beside it, which is renamed when all
+ * of its files are on disk. Refuses a target that exists and is not empty, before the work and after it. With
+ * `aside`, an existing target is renamed to that path instead, right before the new folder takes its name.
  */
-export async function appearing<T>(
+export async function createFolderAtomically<T>(
   target: string,
   fill: (folder: string, final: string) => Promise<T>,
   aside?: string,
@@ -34,7 +31,7 @@ export async function appearing<T>(
     const result = await fill(temporary, final)
     await syncTree(temporary)
     if (aside === undefined) await takeName(temporary, final)
-    else await takePlace(temporary, final, aside)
+    else await replaceFolder(temporary, final, aside)
     await sync(parent)
     return result
   } catch (error) {
@@ -50,17 +47,17 @@ async function takeName(folder: string, final: string): Promise<void> {
   await rename(folder, final)
 }
 
-/** Gives a folder the name of another, which gets it back should that fail. */
-async function takePlace(folder: string, final: string, aside: string): Promise<void> {
+/** Moves the folder at `final` aside and puts another in its place. Undoes the first step when the second fails. */
+async function replaceFolder(folder: string, final: string, aside: string): Promise<void> {
   await rename(final, aside)
   try {
     await takeName(folder, final)
   } catch (cause) {
-    // Somebody who still has it open may have made a folder there again.
+    // A process that still has the catalog open may have made a folder there again.
     await rename(aside, final).catch(() => {
       throw new CatalogError(
         'Internal',
-        `${final} could not be replaced, nor put back: what was there lies in ${aside}. Close the catalog everywhere, and give that folder its name again.`,
+        `${final} could not be replaced, and its old content could not be put back: it lies in ${aside}. Close the catalog everywhere, and rename that folder to ${final}.`,
         { cause },
       )
     })
@@ -68,17 +65,17 @@ async function takePlace(folder: string, final: string, aside: string): Promise<
   }
 }
 
-/** Refuses a name under which there is something already. */
+/** Refuses a folder that exists and is not empty. */
 export async function requireFree(target: string): Promise<void> {
   const found = await readdir(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw explained(error, target)
   })
   if (found.length === 0) return
-  throw invalid(`${target} is not empty. Give a folder that is not there yet.`)
+  throw invalid(`${target} is not empty. Give a folder that does not exist yet.`)
 }
 
-/** Makes the names in all folders below one outlast a crash of the machine. */
+/** Syncs all folders below a folder, so that the names in them survive a crash of the machine. */
 async function syncTree(folder: string): Promise<void> {
   for (const item of await readdir(folder, { withFileTypes: true })) {
     if (item.isDirectory()) await syncTree(join(folder, item.name))
@@ -86,7 +83,7 @@ async function syncTree(folder: string): Promise<void> {
   await sync(folder)
 }
 
-/** Makes a file, or the names in a folder, outlast a crash of the machine. */
+/** Syncs a file, or the names in a folder, so that they survive a crash of the machine. */
 async function sync(path: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(path, 'r')
@@ -103,7 +100,7 @@ function explain(target: string) {
   }
 }
 
-/** What the file system reported, in words for the caller. */
+/** Turns an error of the file system into one that tells the caller what to do. */
 function explained(error: unknown, target: string): unknown {
   const { code, path } = (error ?? {}) as NodeJS.ErrnoException
   if (error instanceof CatalogError || code === undefined) return error
@@ -118,14 +115,17 @@ function explained(error: unknown, target: string): unknown {
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
     return new CatalogError(
       'PermissionDenied',
-      `Cannot use ${where}: this user may not. Change its owner or permissions.`,
+      `Cannot use ${where}: this user lacks the permission. Change its owner or permissions.`,
       { cause: error },
     )
   }
   if (code === 'ENOTDIR' || code === 'EEXIST' || code === 'ENOTEMPTY') {
-    return invalid(`Cannot use ${where}: something else is there. Give a folder that is not there yet.`, {
-      cause: error,
-    })
+    return invalid(
+      `Cannot use ${where}: something else has this name. Give a folder that does not exist yet.`,
+      {
+        cause: error,
+      },
+    )
   }
   return error
 }

@@ -11,23 +11,23 @@ export interface KnownVersion {
   readonly record: VersionRecord
 }
 
-/** A table as upkeep sees it. */
+/** A table with what maintenance needs to know of it. */
 export interface KnownTable {
   readonly internalId: string
   readonly id: Identifier | undefined
   readonly record: TableRecord
   readonly location: string
-  /** Where its content lies, when that is within reach. */
+  /** The folder of its content; undefined when its location is out of reach. */
   readonly place: Place | undefined
-  /** Its versions on all branches. */
+  /** The versions on all branches. */
   readonly versions: readonly KnownVersion[]
-  /** Whether our own engine wrote them all, and there are some. */
-  readonly ours: boolean
+  /** Whether there are versions, and our own engine wrote all of them. */
+  readonly fromOwnEngine: boolean
 }
 
 const tablesAtATime = 100
 
-/** All tables, some at a time, each as it is at one moment. */
+/** All tables, in batches. Each batch is read in one transaction. */
 export async function* allTables(core: Core): AsyncGenerator<KnownTable> {
   let after: string | undefined
   do {
@@ -36,7 +36,7 @@ export async function* allTables(core: Core): AsyncGenerator<KnownTable> {
       const pointers = reader.range({ prefix: keys.tablePointers, limit: tablesAtATime, ...start })
       return Array.from(pointers, ({ key }) => {
         const internalId = String(key[1])
-        // A damaged catalog may hold one that leads nowhere.
+        // In a damaged catalog, a pointer may lead to no record.
         const found = tableById(reader, internalId)
         return { internalId, known: found && knownTable(core, reader, found.id, found.record) }
       })
@@ -46,7 +46,7 @@ export async function* allTables(core: Core): AsyncGenerator<KnownTable> {
   } while (after !== undefined)
 }
 
-/** A table with all that is known of it. */
+/** Reads the versions and the location of a table. */
 export function knownTable(core: Core, reader: Reader, internalId: string, record: TableRecord): KnownTable {
   const versions = Array.from(
     reader.range<VersionRecord>({ prefix: ['v', internalId] }),
@@ -63,6 +63,6 @@ export function knownTable(core: Core, reader: Reader, internalId: string, recor
     location,
     place: placeOf(core.places, location),
     versions,
-    ours: versions.length > 0 && versions.every((version) => version.record.rows !== undefined),
+    fromOwnEngine: versions.length > 0 && versions.every((version) => version.record.rows !== undefined),
   }
 }

@@ -1,7 +1,7 @@
 import type { Core } from '../catalog/core.ts'
 import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
-import { isHeld } from '../locations/backup-lease.ts'
+import { hasBackupLease } from '../locations/backup-lease.ts'
 import { locationOf, placeOf, tablesFolder } from '../locations/locations.ts'
 import { registrationFolder } from '../locations/registration.ts'
 import { abandonedRemovals, removeContent } from '../locations/removal.ts'
@@ -19,28 +19,29 @@ import type { ManifestRef } from '../table/index.ts'
 import { isFinished, leaseMillis, statusOf } from '../transactions/transaction-record.ts'
 
 export interface VacuumOptions {
-  /** Leaves alone what was written within so many milliseconds. Default: one hour. */
+  /** Keeps objects written within this many milliseconds. Default: one hour. */
   readonly graceMillis?: number
-  /** Only tells what would go. */
+  /** Only reports what would be removed. */
   readonly dryRun?: boolean
   readonly signal?: AbortSignal
   readonly onProgress?: (report: VacuumReport) => void
 }
 
 export interface VacuumReport {
-  /** Objects looked at. */
+  /** Objects examined. */
   readonly examined: number
-  /** Objects removed, or that would have been. */
+  /** Objects removed; with `dryRun`, objects that would be removed. */
   readonly removed: number
-  /** Their bytes. */
+  /** The size of the removed objects, in bytes. */
   readonly bytes: number
 }
 
 /**
- * Removes content under the catalog's own root that nothing reaches: objects that no version of their table
- * needs, and the content of tables that are gone without having been deregistered. What is younger than the
- * grace period, or than the oldest work on rows under way, may be about to be committed and stays; so does
- * all that another engine may have written, and all that lies elsewhere.
+ * Removes unreachable content below the catalog's own root: objects that no version of their table refers to, and
+ * the content of tables that were dropped. These objects stay:
+ * - Objects younger than the grace period, or than the oldest row operation under way: a commit may follow.
+ * - Objects that another engine may have written.
+ * - Objects outside of the catalog's own root.
  */
 export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<VacuumReport> {
   const { graceMillis = 3_600_000, dryRun = false, signal, onProgress } = options
@@ -52,14 +53,14 @@ export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<V
   const { content } = core.places.roots[0]!
   const report = { examined: 0, removed: 0, bytes: 0 }
   const began = core.now()
-  // Listed before the store is read: what was committed by then is known to be reached.
+  // Objects are listed before the store is read, so the read sees every commit that refers to a listed object.
   const work = await workSince(core, began)
   const before = Math.min(began - graceMillis, oldestOf(work.underWay, began))
   const candidates = await list(content, before, began - leaseMillis, report, signal)
   const reachable = await reached(core, content, signal)
-  // Work may write before its transaction is recorded, and be done by now. That takes no minute.
+  // Work may write objects before its transaction is recorded. That takes less than a lease lasts.
   const since = graceMillis < leaseMillis ? await newWork(core, began, work) : Number.POSITIVE_INFINITY
-  if (!dryRun) await requireNoHold(core)
+  if (!dryRun) await requireNoBackupLease(core)
   for (const { path, size, modified } of candidates) {
     signal?.throwIfAborted()
     if (modified >= since || reachable(path)) continue
@@ -71,21 +72,21 @@ export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<V
   return report
 }
 
-/** Refuses to go on while somebody copies; asked after it is known what nothing reaches. */
-async function requireNoHold(core: Core): Promise<void> {
+/** Fails while a backup runs. Must be called after the unreachable objects are known. */
+async function requireNoBackupLease(core: Core): Promise<void> {
   const now = core.now()
-  if (!(await core.store.read((reader) => isHeld(reader, now)))) return
+  if (!(await core.store.read((reader) => hasBackupLease(reader, now)))) return
   throw new CatalogError(
     'ServiceUnavailable',
-    'The catalog is being copied, and what nothing reaches now may be part of the copy. Vacuum when the backup is done.',
+    'A backup is copying the catalog, and may need content that nothing else refers to. Vacuum when the backup is done.',
   )
 }
 
 type Listed = ReturnType<Content['list']> extends AsyncIterable<infer Item> ? Item : never
 
 /**
- * What was written before a moment. Registrations are written ahead of the change that names them, which is no
- * transaction that could be seen: of them, what was written before another.
+ * Lists the objects written before a moment. Registrations have a moment of their own: they are written ahead of a
+ * change that has no transaction record yet, so the check for work under way cannot protect them.
  */
 async function list(
   content: Content,
@@ -105,16 +106,16 @@ async function list(
   return candidates
 }
 
-/** How far, in milliseconds, the clock that dates objects may be behind the catalog's. */
+/** How far, in milliseconds, the clock of the content may lag behind the catalog's clock. */
 const clockSlack = 10_000
 
-/** When transactions began, by their ids. */
+/** The times when transactions began, by their ids. */
 interface Work {
   readonly underWay: ReadonlyMap<string, number>
   readonly finished: ReadonlyMap<string, number>
 }
 
-/** The work on rows that is under way, and that which has ended since a moment. */
+/** The row operations under way, and those that ended since a moment. */
 function workSince(core: Core, moment: number): Promise<Work> {
   const now = core.now()
   return core.store.read((reader) => {
@@ -129,7 +130,7 @@ function workSince(core: Core, moment: number): Promise<Work> {
   })
 }
 
-/** When the oldest work began that was not known before, whether it has ended or not. */
+/** When the oldest work began that `before` does not contain, ended or not. */
 async function newWork(core: Core, moment: number, before: Work): Promise<number> {
   const { underWay, finished } = await workSince(core, moment)
   const found = new Map([...underWay, ...finished])
@@ -137,14 +138,14 @@ async function newWork(core: Core, moment: number, before: Work): Promise<number
   return oldestOf(found, Number.POSITIVE_INFINITY)
 }
 
-/** When the oldest work began, with some slack. */
+/** When the oldest work began, less the clock slack. */
 function oldestOf(work: ReadonlyMap<string, number>, none: number): number {
   let oldest = none
   for (const began of work.values()) oldest = Math.min(oldest, began - clockSlack)
   return oldest
 }
 
-/** Tells of a path whether a table needs it. */
+/** Returns a test for the paths that a table needs. */
 async function reached(
   core: Core,
   content: Content,
@@ -164,14 +165,14 @@ async function reached(
     try {
       for await (const path of engine.reachable(prefix, versions)) paths.add(path)
     } catch (error) {
-      // What was given up meanwhile may be gone meanwhile. What is left there is for the next vacuum.
+      // Another process may have removed versions meanwhile. The next vacuum removes the rest of them.
       if (await isAsItWas(core, internalId, versions)) throw error
       whole.push(prefix)
     }
   }
   for await (const { path } of content.list(`${tablesFolder}/`)) {
     const at = path.indexOf(`/${registrationFolder}`)
-    // Content that was deregistered, and not registered again, waits to be.
+    // Content of a deregistered table stays: its location may be registered again.
     if (at >= 0 && !live.has(path.slice(0, at + 1))) whole.push(path.slice(0, at + 1))
   }
   const { isEngineObject } = await import('../table/storage/object-names.ts')
@@ -179,12 +180,12 @@ async function reached(
   return (path) => {
     if (paths.has(path) || whole.some((prefix) => path.startsWith(prefix))) return true
     const name = nameIn(live, path)
-    // Clients may write wherever they are told that a table lies.
+    // Clients of other engines may write anywhere at a table's location.
     return name !== undefined && !isOurs(name)
   }
 }
 
-/** What a path is called within the first of the folders that it leads through, if it leads through any. */
+/** The rest of a path behind the first of `folders` that contains it; undefined when no folder does. */
 function nameIn(folders: ReadonlySet<string>, path: string): string | undefined {
   for (let end = path.indexOf('/'); end >= 0; end = path.indexOf('/', end + 1)) {
     if (folders.has(path.slice(0, end + 1))) return path.slice(end + 1)
@@ -210,13 +211,13 @@ function versionsOf(reader: Reader, internalId: string): VersionRecord[] {
 interface TableContent {
   readonly internalId: string
   readonly prefix: string
-  /** The manifests of all versions; undefined when they are, or may come to be, another engine's. */
+  /** The manifests of all versions; undefined when another engine wrote the versions, or may do so. */
   readonly versions: readonly ManifestRef[] | undefined
 }
 
 const tablesAtATime = 1_000
 
-/** Read some at a time, so that a large catalog goes on serving: what comes later was no candidate anyway. */
+/** All tables in this content, in batches, so that a large catalog stays responsive. */
 async function* tablesIn(core: Core, content: Content): AsyncGenerator<TableContent> {
   let after: string | undefined
   do {
@@ -247,6 +248,6 @@ function contentOf(
   const place = placeOf(core.places, locationOf(core.places, internalId, record))
   if (place === undefined || place.content !== content) return undefined
   const versions = versionsOf(reader, internalId)
-  const ours = versions.length > 0 && versions.every((version) => version.rows !== undefined)
-  return { internalId, prefix: place.prefix, versions: ours ? versions.map(manifestOf) : undefined }
+  const fromOwnEngine = versions.length > 0 && versions.every((version) => version.rows !== undefined)
+  return { internalId, prefix: place.prefix, versions: fromOwnEngine ? versions.map(manifestOf) : undefined }
 }

@@ -3,7 +3,7 @@ import { invalid } from '../errors.ts'
 /** The names from the root down to a namespace or table. The empty list is the root namespace. */
 export type Identifier = readonly string[]
 
-/** Joins the names of an identifier where neither the caller nor the request says otherwise. */
+/** The delimiter between the names of an identifier, unless a caller or request sets another. */
 export const defaultDelimiter = '$'
 
 export const maxNameBytes = 255
@@ -14,8 +14,8 @@ const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
 const plainAscii = /^[\w.\- ]+$/
 
 /**
- * Says why `name` cannot name a namespace or a table, or nothing when it can. A name is 1 to 255 bytes of
- * UTF-8 without control characters, lone surrogates or the default delimiter; it is compared as given.
+ * Says why `name` is invalid as the name of a namespace or table; undefined when it is valid. A name is 1 to 255
+ * bytes of UTF-8 without control characters, lone surrogates or the default delimiter. Names are compared as given.
  */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'is empty; give it at least one character'
@@ -31,7 +31,7 @@ export function nameProblem(name: string): string | undefined {
   return undefined
 }
 
-/** Says why `id` is no identifier of at most 32 acceptable names, or nothing when it is one. */
+/** Says why `id` is invalid as an identifier of at most 32 names; undefined when it is valid. */
 export function identifierProblem(id: Identifier): string | undefined {
   if (id.length > maxDepth) return `has ${id.length} names; ${maxDepth} levels are the most`
   for (let i = 0; i < id.length; i++) {
@@ -41,14 +41,14 @@ export function identifierProblem(id: Identifier): string | undefined {
   return undefined
 }
 
-/** An identifier as people read it: `prod$flights`; the root as `$`. */
+/** The string form of an identifier, such as `prod$flights`; the root is the delimiter alone. */
 export function formatIdentifier(id: Identifier, delimiter: string = defaultDelimiter): string {
   return id.length === 0 ? delimiter : id.join(delimiter)
 }
 
 /**
- * Splits the string form of an identifier. The delimiter alone is the root; anything else with an empty
- * segment is refused, so that two strings never mean the same table.
+ * Splits the string form of an identifier. The delimiter alone is the root. Any other string with an empty segment
+ * is refused, so that two strings never mean the same table.
  */
 export function parseIdentifier(text: string, delimiter: string = defaultDelimiter): Identifier {
   if (text === delimiter) return []
@@ -65,7 +65,7 @@ export function sameNames(a: Identifier, b: Identifier): boolean {
   return a.length === b.length && a.every((name, i) => name === b[i])
 }
 
-/** A name in quotes for a message, cut when it is long, its control characters made visible. */
+/** A name in quotes for a message. Long names are cut, and control characters are escaped. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}…` : text)
 }

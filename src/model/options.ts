@@ -1,11 +1,11 @@
 import { invalid } from '../errors.ts'
 
-/** The names of all options of a type, which the compiler keeps complete. */
+/** The names of all options of a type. The compiler checks that none is missing. */
 export type OptionNames<Options> = { readonly [Name in keyof Required<Options>]: true }
 
 /**
- * Refuses options that are not among the members of `known`: one that is spelled wrong, a hook that guards even,
- * would go unheard.
+ * Refuses options that are not members of `known`. Otherwise a misspelled option, perhaps one that guards access,
+ * would have no effect.
  */
 export function requireKnown(of: string, given: object, known: object): void {
   const unknown = Object.entries(given).filter(
@@ -13,5 +13,5 @@ export function requireKnown(of: string, given: object, known: object): void {
   )
   if (unknown.length === 0) return
   const names = unknown.map(([name]) => name).join(', ')
-  throw invalid(`${of} has no option ${names}. Those it has are ${Object.keys(known).join(', ')}.`)
+  throw invalid(`${of} has no option ${names}. Its options are ${Object.keys(known).join(', ')}.`)
 }

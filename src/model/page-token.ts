@@ -2,18 +2,19 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { invalid } from '../errors.ts'
 
 /**
- * Page tokens: where a listing goes on, sealed with the catalog's secret together with what was asked, so
- * that a token that was changed, or is used for another listing, is refused. Opaque to callers.
+ * The position where a listing continues. A page token holds a position and an HMAC over the position and the
+ * request, with the catalog's secret. So a changed token, or one from another listing, is refused. Tokens are opaque
+ * to callers.
  */
 export type Position = readonly (string | number)[]
 
-const sealBytes = 12
+const macBytes = 12
 const tokenLimit = 64 * 1024
 
-/** Makes the token that continues `asked` after `position`. */
+/** Makes the token that continues the listing `asked` after `position`. */
 export function sealPageToken(secret: string, asked: string, position: Position): string {
   const body = Buffer.from(JSON.stringify(position))
-  return Buffer.concat([seal(secret, asked, body), body]).toString('base64url')
+  return Buffer.concat([macOf(secret, asked, body), body]).toString('base64url')
 }
 
 /** The position in a token, or undefined for the first page (an absent, null or empty token). */
@@ -25,21 +26,21 @@ export function openPageToken(
   if (token === undefined || token === null || token === '') return undefined
   if (token.length <= tokenLimit) {
     const bytes = Buffer.from(token, 'base64url')
-    const body = bytes.subarray(sealBytes)
+    const body = bytes.subarray(macBytes)
     if (
-      bytes.length > sealBytes &&
+      bytes.length > macBytes &&
       bytes.toString('base64url') === token &&
-      timingSafeEqual(bytes.subarray(0, sealBytes), seal(secret, asked, body))
+      timingSafeEqual(bytes.subarray(0, macBytes), macOf(secret, asked, body))
     ) {
       return JSON.parse(body.toString()) as Position
     }
   }
   throw invalid(
-    'page_token is not one this listing gave out. Pass back the page_token of the previous response unchanged, ' +
+    'page_token does not come from this listing. Pass back the page_token of the previous response unchanged, ' +
       'with the same identifier and filters, or leave it out to start from the beginning.',
   )
 }
 
-function seal(secret: string, asked: string, body: Buffer): Buffer {
-  return createHmac('sha256', secret).update(asked).update('\0').update(body).digest().subarray(0, sealBytes)
+function macOf(secret: string, asked: string, body: Buffer): Buffer {
+  return createHmac('sha256', secret).update(asked).update('\0').update(body).digest().subarray(0, macBytes)
 }

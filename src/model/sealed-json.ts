@@ -1,11 +1,11 @@
 import { crc32 } from 'node:zlib'
 
 /*
- * How JSON is written into objects that must tell when they were damaged: with its kind, format and checksum in
- * front, `{"tabularium":"manifest","format":1,"crc32":"…","body":…}`.
+ * JSON objects with a checksum, so that damage is found. Kind, format and checksum come before the body:
+ * `{"tabularium":"manifest","format":1,"crc32":"…","body":…}`.
  */
 
-/** The bytes of an object with the text of a JSON body. */
+/** The bytes of an object, from the JSON text of its body. */
 export function seal(kind: string, format: number, text: string): Uint8Array {
   const sum = crc32(text).toString(16).padStart(8, '0')
   return Buffer.from(`{"tabularium":"${kind}","format":${format},"crc32":"${sum}","body":${text}}`)
@@ -13,7 +13,7 @@ export function seal(kind: string, format: number, text: string): Uint8Array {
 
 const front = /^\{"tabularium":"([a-z]+)","format":(\d+),"crc32":"([0-9a-f]{8})","body":/
 
-/** The body of what `seal` gave, or what is wrong with it, as the end of a sentence. */
+/** The body of a sealed object. `fault` says what is wrong with the bytes, as the end of a sentence. */
 export function unseal(
   kind: string,
   newest: number,
@@ -21,7 +21,7 @@ export function unseal(
 ): { readonly body: unknown } | { readonly fault: string } {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const header = front.exec(buffer.toString('latin1', 0, 128))
-  if (header?.[1] !== kind) return { fault: `is no ${kind} of a table` }
+  if (header?.[1] !== kind) return { fault: `is not a ${kind} of a table` }
   if (Number(header[2]) > newest) {
     return {
       fault: `has format ${header[2]}, which a newer version of tabularium wrote; this one reads up to ${newest}`,

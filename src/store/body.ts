@@ -22,13 +22,13 @@ export function nestedError(): CatalogError {
 }
 
 /**
- * Runs the body of a transaction and answers with what it returns. A body that returns a promise is refused,
- * since what it does after its first pause would happen outside of the transaction.
+ * Runs the body of a transaction and returns its result. Refuses a body that returns a promise: after its first
+ * await, the body would run outside of the transaction.
  */
 export function runBody<A, T>(body: (access: A) => T, access: A): T {
   const result = body(access)
   if (typeof (result as { then?: unknown } | undefined | null)?.then === 'function') {
-    // Nobody else will look at the promise; its own failure must not end the process.
+    // Nothing else handles the promise, and an unhandled rejection would end the process.
     Promise.resolve(result).catch(() => {})
     throw new CatalogError(
       'Internal',

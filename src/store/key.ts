@@ -1,7 +1,7 @@
 import { invalid } from '../errors.ts'
 import { type Key, maxKeyBytes } from './store.ts'
 
-/** Characters below this one mean something else inside encoded keys. */
+/** Encoded keys use the characters below this one for other purposes. */
 const firstCharacter = 5
 
 /** A number in a key takes a control nibble and its 64 bits, rounded up to whole bytes. */
@@ -29,7 +29,7 @@ function rank(unit: number): number {
 /**
  * Compares two keys in the order of the store: negative when `a` comes first, zero when they are equal.
  * Numbers come before strings, strings are compared by code points, and a key comes before its extensions.
- * The order is that of the bytes the `ordered-binary` package encodes keys to.
+ * The bytes that the `ordered-binary` package encodes keys to have the same order.
  */
 export function compareKeys(a: Key, b: Key): number {
   const length = Math.min(a.length, b.length)
@@ -55,10 +55,9 @@ export function beginsWith(key: Key, prefix: Key): boolean {
 }
 
 /**
- * The key as stores hold it: the very array, or a copy when it holds a negative zero, which counts as zero.
- * Refuses with `InvalidInput` what no store can hold: an empty key, a part that is neither a string nor a
- * finite number, a string with a lone surrogate or a character below U+0005, and a key that encodes to more
- * than {@link maxKeyBytes} bytes.
+ * Checks a key. Returns the same array, or a copy when a negative zero in it becomes zero. Refuses with
+ * `InvalidInput` a key that no store can hold: an empty key, a part that is neither a string nor a finite number,
+ * a string with a lone surrogate or a character below U+0005, and more than {@link maxKeyBytes} encoded bytes.
  */
 export function checkedKey(key: Key): Key {
   if (key.length === 0) throw invalid('A key of the store has no parts: give it at least one.')
@@ -109,7 +108,7 @@ function stringBytes(text: string, part: number): number {
       i++
     }
   }
-  // Strings that could be taken for something else are encoded behind an escape.
+  // An escape byte precedes a string that could be mistaken for another type.
   return text.length === 0 || text.charCodeAt(0) < 28 ? bytes + 1 : bytes
 }
 

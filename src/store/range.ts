@@ -2,7 +2,7 @@ import { beginsWith, checkedKey, compareKeys } from './key.ts'
 import type { Key, Range } from './store.ts'
 
 /**
- * A place between keys: right before `key`, right after it (and before its extensions), or beyond it and
+ * A position between keys: right before `key`, right after it (and before its extensions), or beyond it and
  * all its extensions.
  */
 export interface Cut {
@@ -10,13 +10,13 @@ export interface Cut {
   readonly side: 'before' | 'after' | 'beyond'
 }
 
-/** What a {@link Range} means: entries between two cuts, open where there is none, and how to walk them. */
+/** The meaning of a {@link Range}: the entries between two cuts, and how to walk them. No cut means no bound. */
 export interface Span {
   readonly lower: Cut | undefined
   readonly upper: Cut | undefined
   readonly limit: number
   readonly reverse: boolean
-  /** What all keys between the cuts begin with, as stores hold it. */
+  /** The checked prefix of all keys between the cuts. */
   readonly prefix?: Key | undefined
 }
 
@@ -29,8 +29,8 @@ export function isBelow(key: Key, cut: Cut): boolean {
 }
 
 /**
- * Reduces a range to the span a store has to walk, or to undefined when no key can lie in it. Its keys are
- * checked as {@link checkedKey} does; an empty prefix, start or end is allowed.
+ * The span that a store walks for a range; undefined when no key can lie in the range. The keys are checked by
+ * {@link checkedKey}, except that the prefix, start and end may be empty.
  */
 export function spanOf(range: Range): Span | undefined {
   const { limit = Number.POSITIVE_INFINITY, reverse = false } = range

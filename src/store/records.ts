@@ -2,22 +2,21 @@ import type { ErrorCode } from '../errors.ts'
 import type { Key } from './store.ts'
 
 /*
- * What a catalog keeps in its store, and under which keys. Namespaces and tables have internal ids. What has a
- * name is found by it, and all that belongs to it lies under its id, so that a rename moves one record however
- * much hangs below it. Namespaces and tables lie apart, so that listing some never walks through the others,
- * and a key alone tells what it names.
+ * The records of a catalog and their keys. Namespaces and tables have internal ids. A name leads to an id, and all
+ * other records of a table or namespace lie under its id, so that a rename moves one record only. The keys of
+ * namespaces and tables lie apart. So a listing of one kind never walks the other, and a key alone tells the kind.
  */
 
-/** The format these records are written in. */
+/** The format of these records. */
 export const recordFormat = 1
 
 /**
- * The format of a catalog as a whole, which its own record carries; a release opens no other. Since 2, all
- * processes that use a directory take turns by `catalog.lock`: one of a release that does not could lose changes.
+ * The format of a catalog as a whole, which its own record carries. A release opens no other format. Since format 2,
+ * all processes that use a directory lock `catalog.lock`; an older release does not, and could lose changes.
  */
 export const catalogFormat = 2
 
-/** Carried by every record, so that a later format can be told apart. */
+/** Every record carries its format, so that a later release can tell formats apart. */
 interface Versioned {
   readonly v: typeof recordFormat
 }
@@ -25,7 +24,7 @@ interface Versioned {
 export interface CatalogRecord {
   readonly v: number
   readonly id: string
-  /** Seals page tokens. */
+  /** The key of page tokens. */
   readonly secret: string
   readonly created_at: number
 }
@@ -37,7 +36,7 @@ export interface NamespaceRecord extends Versioned {
   readonly created_at: number
 }
 
-/** How far a branch has come. `last` never goes back, so that no version number is given twice. */
+/** The head of a branch. `last` never decreases, so that no version number is used twice. */
 export interface Head {
   /** The highest version that exists. */
   readonly latest: number | null
@@ -46,9 +45,9 @@ export interface Head {
 }
 
 /**
- * A table's record as it is stored, under its name, so that describing a table takes one look-up once its
- * namespace is known. It says only what sets the table apart from one that was just declared: most tables of a
- * large catalog are like that, and a short record is read and written faster.
+ * A table's record as it is stored. It lies under the table's name, so that describing a table takes one lookup once
+ * its namespace is known. It leaves out fields that are as in a table just declared: most tables of a large catalog
+ * are like that, and a short record is read and written faster.
  */
 export interface StoredTable extends Versioned {
   readonly id: string
@@ -59,20 +58,20 @@ export interface StoredTable extends Versioned {
   readonly registered?: true
 }
 
-/** Where a table's record is, for those who know its internal id: in which namespace, under which name. */
+/** Leads from a table's internal id to its record: the id of its namespace, and its name. */
 export type TablePointer = readonly [parent: string, name: string]
 
-/** A table as operations see it. */
+/** A table's record as operations use it. */
 export interface TableRecord {
   readonly parent: string
   readonly name: string
-  /** Null when the content lies where the catalog chose, which follows from the table's internal id. */
+  /** Null when the catalog chose the location, which then follows from the table's internal id. */
   readonly location: string | null
   readonly properties: Readonly<Record<string, string>>
   readonly created_at: number
   /** The head of the main branch. */
   readonly main: Head
-  /** The content was there before the name: it may be another engine's, with versions of its own. */
+  /** Whether the content existed before the table: another engine may have written it, with its own versions. */
   readonly registered: boolean
 }
 
@@ -84,7 +83,7 @@ export interface VersionRecord extends Versioned {
   readonly metadata?: Readonly<Record<string, string>>
   readonly naming_scheme?: string
   readonly transaction_id: string
-  /** Rows that are not deleted; there only when our data engine wrote the version. */
+  /** The number of rows that are not deleted. Set only when our own engine wrote the version. */
   readonly rows?: number
 }
 
@@ -100,15 +99,15 @@ export interface BranchRecord extends Versioned {
   readonly created_at: number
 }
 
-/** Stands under a location while the content of a table that was dropped is being removed. */
+/** Marks a location while the content of a dropped table is being removed from it. */
 export interface RemovalRecord extends Versioned {
   readonly removing: string
-  /** After this the process at work counts as gone. */
+  /** When the lease of the removing process ends; then it counts as dead. */
   readonly until: number
 }
 
-/** While one is there and not over its time, the content of what was given up stays: somebody copies it. */
-export interface HoldRecord extends Versioned {
+/** While a lease is valid, content that nothing refers to any more stays, since a backup may copy it. */
+export interface BackupLeaseRecord extends Versioned {
   readonly until: number
 }
 
@@ -118,14 +117,14 @@ export interface TransactionRecord extends Versioned {
   readonly status: TransactionStatus
   readonly operation: string
   readonly created_at: number
-  /** What callers set, besides what is derived from the fields above. */
+  /** The properties that callers set. */
   readonly properties: Readonly<Record<string, string>>
-  /** The identifier of the table or namespace changed, as it was named then. */
+  /** The identifier of the changed table or namespace at the time. */
   readonly subject: readonly string[]
-  /** Its internal id, which tells it from others of that name; absent for batches, and before it is created. */
+  /** The internal id of the subject. Absent for batches, and before the subject is created. */
   readonly subject_id?: string
   readonly finished_at?: number
-  /** Until when the process at work keeps it Running; after that it counts as failed. */
+  /** When the lease of the process at work ends; then the transaction counts as failed. */
   readonly lease_until?: number
   readonly failure?: { readonly code: ErrorCode; readonly message: string }
 }
@@ -135,7 +134,7 @@ export const rootId = ''
 
 export const keys = {
   catalog: ['c'] as Key,
-  /** All that has a name in a namespace: first its namespaces, then its tables. */
+  /** All names in a namespace: first namespaces, then tables. */
   names: (parent: string): Key => ['n', parent],
   /** The internal id of a namespace, by its name. */
   namespaceName: (parent: string, name: string): Key => ['n', parent, 'n', name],
@@ -155,20 +154,20 @@ export const keys = {
   branches: (table: string): Key => ['b', table],
   transaction: (id: string): Key => ['x', id],
   transactions: ['x'] as Key,
-  /** Marks that stand for a number of changes up to a transaction; see the housekeeping of operations. */
+  /** A mark stands for a number of changes up to a transaction; see `transactions/retention.ts`. */
   mark: (transaction: string): Key => ['m', transaction],
   marks: ['m'] as Key,
   /**
-   * Who owns a location that the catalog did not choose, by internal id; of any location, that it is being
-   * emptied of a dropped table.
+   * The internal id of the table that owns a location, unless the catalog chose the location. While the content of a
+   * dropped table is being removed, the removal record of the location.
    */
   location: (segments: readonly string[]): Key => ['l', ...segments],
   locations: ['l'] as Key,
-  /** The path of what was written down when the table at a location was deregistered, until it is back. */
+  /** The path of the registration of a deregistered table, by the table's location. */
   registration: (segments: readonly string[]): Key => ['d', ...segments],
   registrations: ['d'] as Key,
-  hold: (id: string): Key => ['h', id],
-  holds: ['h'] as Key,
+  backupLease: (id: string): Key => ['h', id],
+  backupLeases: ['h'] as Key,
 }
 
 /** Whether a key is that of a namespace's name. */

@@ -1,56 +1,55 @@
 /**
- * What a catalog asks of the place it keeps its records in. A store is an ordered map from keys to plain
- * values with serializable transactions; it knows nothing of tables or namespaces.
+ * The contract for the records of a catalog. A store is an ordered map from keys to plain values with serializable
+ * transactions. It knows nothing of tables or namespaces.
  *
- * To write one: implement the members of {@link Store}; `state`, `inspect` and `copyTo` may be left out. Look at
- * `store/memory/store.ts` for a model. Keys hold at least one part and encode to at most {@link maxKeyBytes} bytes,
- * strings in them are well-formed and hold no character below U+0005, and numbers are finite. A catalog asks for
- * no others; a store refuses them all the same, with `InvalidInput`, as `checkedKey` does.
+ * To write a store, implement the members of {@link Store}; `state`, `inspect` and `copyTo` are optional. See
+ * `store/memory/store.ts` for an example. Keys hold at least one part and encode to at most {@link maxKeyBytes}
+ * bytes. Strings in keys are well-formed and hold no character below U+0005, and numbers are finite. A catalog uses
+ * no other keys. A store refuses other keys with `InvalidInput`, as `checkedKey` does.
  */
 export interface Store {
-  /** What this store promises. The catalog and its test suites read the same object. */
+  /** What this store guarantees. The catalog and its test suites read the same object. */
   readonly features: StoreFeatures
 
   /**
-   * Runs `body` on one consistent snapshot and answers with what it returns. `body` is synchronous; the
-   * reader must not be used after it returned. What `body` throws is thrown to the caller.
+   * Runs `body` on one consistent snapshot and resolves to its result. `body` is synchronous, and must not use the
+   * reader after it returned. An error that `body` throws reaches the caller.
    */
   read<T>(body: (reader: Reader) => T): Promise<T>
 
   /**
-   * Runs `body` in a serializable transaction and answers with what it returns, once that is as durable as
-   * the store makes it. When `body` throws, nothing of what it did remains and the caller gets the error.
-   * `body` is synchronous and has no effect but through its writer: a store may run it more than once.
+   * Runs `body` in a serializable transaction and resolves to its result, once the changes are as durable as the
+   * store makes them. When `body` throws, none of its changes remain and the caller gets the error. `body` is
+   * synchronous, and has no effects except through its writer: a store may run it more than once.
    */
   write<T>(body: (writer: Writer) => T): Promise<T>
 
   /**
-   * Says which state the store is in, at once and for next to nothing; without it, whoever keeps what it read
-   * cannot tell whether it still holds. Two calls on one store answer alike only if nothing was committed
-   * between them, by any process: all that was read between them is what a read would give now. A commit
-   * changes the state before it is acknowledged, and a state that is gone never comes back. Undefined when the
-   * store cannot tell. Not to be called inside a body.
+   * Returns the current state of the store, synchronously and at almost no cost. Caches use it to tell whether what
+   * they read is still current. Two calls return the same state only if no process committed between them, so
+   * everything read between them is still current. A commit changes the state before it is acknowledged, and an old
+   * state never returns. Undefined when the store cannot tell. Must not be called inside a body.
    *
    * ```ts
    * const before = store.state?.()
-   * const kept = await store.read(look)
-   * if (before !== undefined && store.state?.() === before) reuse(kept)   // what `look` gives, until it changes
+   * const cached = await store.read(body)
+   * if (before !== undefined && store.state?.() === before) reuse(cached)   // `body` would return the same now
    * ```
    */
   state?(): number | string | undefined
 
-  /** Finishes what is under way and lets go of everything. Harmless when called again. */
+  /** Finishes the transactions under way and releases all resources. A second call does nothing. */
   close(): Promise<void>
 
   /**
-   * Looks for damage in what the store keeps on a disk, by reading it and nothing else, and without trusting
-   * it: damage is answered, not stumbled over. For stores that can tell.
+   * Looks for damage in the store's files. It only reads, and survives damage: findings are returned, not thrown.
+   * Optional, for stores with files.
    */
   inspect?(options?: InspectOptions): Promise<StoreInspection>
 
   /**
-   * Writes a consistent copy of all records into a folder that is there, as `openCatalog` of that folder finds
-   * them, while others may go on writing. For stores that live in a folder.
+   * Writes a consistent copy of all records into an existing folder, which `openCatalog` can then open. Other
+   * transactions may go on meanwhile. Optional, for stores in a folder.
    */
   copyTo?(folder: string): Promise<void>
 }
@@ -61,11 +60,11 @@ export interface InspectOptions {
 }
 
 export interface StoreInspection {
-  /** What is damaged and where, as ends of a sentence; empty when nothing is. */
+  /** What is damaged and where, as ends of sentences; empty when the store is sound. */
   readonly damage: readonly string[]
-  /** Records looked at. */
+  /** The number of inspected records. */
   readonly records: number
-  /** Those of them that carry no checksum. */
+  /** How many of these records have no checksum. */
   readonly unsealed: number
 }
 
@@ -84,7 +83,7 @@ export interface StoreFeatures {
  */
 export type Key = readonly (string | number)[]
 
-/** A plain value: what JSON can hold, without `undefined` inside arrays. Never changed once it was put. */
+/** A plain value: what JSON can hold, without `undefined` inside arrays. It must not change after it was put. */
 export type Value = object | string | number
 
 export interface Entry<V = Value> {
@@ -92,19 +91,18 @@ export interface Entry<V = Value> {
   readonly value: V
 }
 
-/** Which entries to walk. All members may be combined; without any, every entry is meant. */
+/** Which entries to walk. All members may be combined; without any, the range is every entry. */
 export interface Range {
-  /** Only keys that begin with these parts and are longer than them. */
+  /** Only keys that begin with these parts and have further parts. */
   readonly prefix?: Key
   /** Only keys at or after this one. */
   readonly start?: Key
   /** Only keys strictly before this one. */
   readonly end?: Key
-  /** At most so many entries. */
+  /** At most this many entries. */
   readonly limit?: number
   /**
-   * Only the keys are looked at. A store may leave out what the values cost; what it gives instead of one does
-   * not matter.
+   * Only the keys are needed. A store may skip reading the values, and give any value instead.
    */
   readonly keysOnly?: boolean
   /** From the last entry to the first. `start` and `end` keep their meaning. */
@@ -114,15 +112,15 @@ export interface Range {
 export interface Reader {
   /** The value under `key`, or undefined. */
   get<V extends Value = Value>(key: Key): V | undefined
-  /** Entries in key order. Inside a write, the transaction's own changes are seen. */
+  /** Entries in key order. Inside a write, they include the transaction's own changes. */
   range<V extends Value = Value>(range: Range): Iterable<Entry<V>>
 }
 
 export interface Writer extends Reader {
   put(key: Key, value: Value): void
-  /** Removes the entry under `key`; nothing happens when there is none. */
+  /** Removes the entry under `key`, if it exists. */
   remove(key: Key): void
 }
 
-/** The longest encoded key a catalog ever asks a store to hold. */
+/** The longest encoded key that a catalog uses, in bytes. */
 export const maxKeyBytes = 1900

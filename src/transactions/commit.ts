@@ -5,20 +5,20 @@ import { keys, recordFormat, type TransactionRecord } from '../store/records.ts'
 import type { Writer } from '../store/store.ts'
 import { afterChange } from './retention.ts'
 
-/** One atomic change under way. */
+/** The context in which the body of a change runs. */
 export interface Change {
   readonly writer: Writer
-  /** The id the change is recorded under. */
+  /** The id of the transaction record. */
   readonly transactionId: string
   readonly now: number
-  /** Says by its internal id which table or namespace is changed, so that the record tells it from others. */
+  /** Sets the internal id of the changed table or namespace in the transaction record. */
   readonly concerns: (internalId: string) => void
 }
 
-/** What is settled before a change begins. */
+/** What is fixed before a change begins, and stays the same when its body runs again. */
 export type ChangeIdentity = Pick<Change, 'transactionId' | 'now'>
 
-/** The table that a change is about; it must be there. */
+/** Finds the table that a change is about, and notes it as the subject. Throws `TableNotFound`. */
 export function findTableToChange({ writer, concerns }: Change, id: Identifier): FoundTable {
   const table = findTable(writer, id)
   concerns(table.id)
@@ -27,7 +27,7 @@ export function findTableToChange({ writer, concerns }: Change, id: Identifier):
 
 const unchangedMark = Symbol('unchanged')
 
-/** What a commit's body returns when it found that nothing had to change: no transaction is recorded. */
+/** Returned by a body that had nothing to change: no transaction is recorded. */
 export interface Unchanged<T> {
   readonly [unchangedMark]: true
   readonly response: T
@@ -42,8 +42,8 @@ function isUnchanged<T>(result: T | Unchanged<T>): result is Unchanged<T> {
 }
 
 /**
- * Runs `body` in one store transaction and records the change in the same one, so that whoever sees the
- * record sees the whole change. The answer is what `body` returned, with the change's `transaction_id`.
+ * Runs `body` in one store transaction, which also writes the transaction record: a reader that sees the record
+ * sees the whole change. Resolves to what `body` returned, with the change's `transaction_id`.
  */
 export async function commit<T extends object>(
   core: Core,
@@ -62,7 +62,7 @@ export async function commit<T extends object>(
   return response
 }
 
-/** Runs the body of a change; answers with what it returned and the internal id of what it is about, if it said. */
+/** Runs the body of a change. Also returns the internal id of the subject, if the body set one. */
 export function runChange<T>(
   writer: Writer,
   { transactionId, now }: ChangeIdentity,
@@ -76,7 +76,7 @@ export function runChange<T>(
   return { result, subjectId }
 }
 
-/** The record of a change that was made at once; frozen, so that a store that keeps objects need not copy it. */
+/** The record of a change that is already done. Frozen, so that a store that keeps objects need not copy it. */
 function succeeded(
   operation: string,
   subject: Identifier,
@@ -88,7 +88,7 @@ function succeeded(
     status: 'Succeeded',
     operation,
     subject: Object.freeze([...subject]),
-    // What changes many is about none of them.
+    // A change of several tables has no single subject.
     ...(subjectId !== undefined && subject.length > 0 && { subject_id: subjectId }),
     created_at: now,
     finished_at: now,

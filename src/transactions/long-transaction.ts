@@ -12,24 +12,24 @@ import { leaseMillis, statusOf } from './transaction-record.ts'
 export interface LongTransaction {
   readonly id: string
   /**
-   * Commits and records success in one store transaction. `body` answers undefined to commit nothing and go
-   * on. Refused when the transaction was canceled, or its process was silent for so long that it counts as
+   * Commits, and records success, in one store transaction. When `body` returns undefined, nothing is committed and
+   * the transaction goes on. Fails when the transaction was canceled, or when its lease ended so that it counts as
    * failed.
    */
   commit<T>(body: (change: Change) => T | undefined): Promise<T | undefined>
 }
 
-/** What long work does, and to which table. */
+/** The operation of a long transaction, and the table it changes. */
 export interface LongWork {
   readonly operation: string
   readonly subject: Identifier
-  /** The table's internal id; a table that is to be created has none yet, and its commit tells it. */
+  /** The table's internal id. For a new table, the commit sets it instead. */
   readonly subjectId?: string
 }
 
 /**
- * Runs long work as a transaction. Its record can be described and canceled from anywhere meanwhile; when
- * the work fails, is stopped or is canceled, the record says so and nothing was committed.
+ * Runs long work as a transaction. Meanwhile any process can describe and cancel its record. When the work fails,
+ * is stopped or is canceled, the record says so and nothing was committed.
  */
 export async function runLong<T>(
   core: Core,
@@ -54,7 +54,7 @@ export async function runLong<T>(
   })
   const enter = core.slots.acquire(signal)
   let entered = enter === undefined
-  // Not waited for: stores keep the order of writes, so the record is there before anything that needs it.
+  // No await here: stores keep the order of writes, so the record exists before any later write needs it.
   let recorded: Promise<unknown> = core.store.write((writer) =>
     writer.put(keys.transaction(id), record(enter ? 'Queued' : 'Running')),
   )
@@ -68,7 +68,7 @@ export async function runLong<T>(
       entered = true
       recorded = recorded.then(() => update(core, id, (current) => ({ ...current, status: 'Running' })))
     }
-    // Whoever is told of the transaction may describe or cancel it at once.
+    // A progress listener learns the transaction's id, and may describe or cancel it at once.
     if (options.onProgress) await recorded
     const result = await work(
       { id, commit: (body) => recorded.then(() => finish(core, id, body)) },
@@ -108,7 +108,7 @@ function finish<T>(core: Core, id: string, body: (change: Change) => T | undefin
   })
 }
 
-/** Keeps the record from lapsing, and learns of a cancellation from another process. */
+/** Renews the lease of the record, and notices a cancellation by another process. */
 async function renew(core: Core, id: string, stop: AbortController): Promise<void> {
   const status = await update(core, id, (current) => ({ ...current, lease_until: core.now() + leaseMillis }))
   if (status === 'Canceled') stop.abort(canceled(id))
@@ -124,7 +124,7 @@ async function fail(core: Core, id: string, error: unknown, signal: AbortSignal 
   }))
 }
 
-/** Changes the record unless it is finished; answers with the status it had or has. */
+/** Changes the record unless it is finished. Returns the status before the change. */
 function update(
   core: Core,
   id: string,
@@ -148,7 +148,7 @@ function describe(error: unknown): NonNullable<TransactionRecord['failure']> {
 function canceled(id: string): CatalogError {
   return new CatalogError(
     'ConcurrentModification',
-    `The transaction ${id} was canceled, so nothing of it was committed. Start the operation again if that was not meant.`,
+    `The transaction ${id} was canceled, so nothing of it was committed. Start the operation again if you still want it.`,
   )
 }
 
@@ -156,6 +156,6 @@ function refused(id: string, record: TransactionRecord | undefined, now: number)
   if (record === undefined || statusOf(record, now) === 'Canceled') return canceled(id)
   return new CatalogError(
     'ConcurrentModification',
-    `The transaction ${id} is ${statusOf(record, now)} and can commit nothing any more. Start the operation again.`,
+    `The transaction ${id} is ${statusOf(record, now)} and can no longer commit. Start the operation again.`,
   )
 }

@@ -4,10 +4,10 @@ import { formatIdentifier, type Identifier, quote, sameNames } from '../model/id
 import { keys, type TransactionRecord, type TransactionStatus } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
 
-/** How long a process may be silent before what it ran counts as failed, in milliseconds. */
+/** How long a lease lasts, in milliseconds. A process that does not renew it in time counts as dead. */
 export const leaseMillis = 60_000
 
-/** Properties that say what a transaction is; callers cannot set them. */
+/** Properties that the record itself provides, so callers cannot set them. */
 export const reservedProperties: ReadonlySet<string> = new Set([
   'id',
   'operation',
@@ -18,7 +18,7 @@ export const reservedProperties: ReadonlySet<string> = new Set([
   'failure_code',
 ])
 
-/** The transaction that a request's `id` means: its own id alone, or after the identifier of its table. */
+/** The transaction that a request's `id` names: the transaction id alone, or behind the identifier of its table. */
 export function findTransaction(reader: Reader, id: Identifier): { id: string; record: TransactionRecord } {
   const own = id.at(-1)
   const record = own === undefined ? undefined : reader.get<TransactionRecord>(keys.transaction(own))
@@ -35,8 +35,8 @@ export function findTransaction(reader: Reader, id: Identifier): { id: string; r
 }
 
 /**
- * Whether a transaction may be asked for under an identifier: that of its table or namespace as it is now or,
- * while nothing else has that name, as it was then. What changed many tables is found under any.
+ * Whether a transaction may be requested under an identifier. That is the current identifier of its table or
+ * namespace, or the one at the time while nothing else has it. A change of several tables is found under any.
  */
 function concerns(reader: Reader, subject: Identifier, record: TransactionRecord): boolean {
   if (subject.length === 0 || record.subject.length === 0) return true
@@ -45,17 +45,17 @@ function concerns(reader: Reader, subject: Identifier, record: TransactionRecord
   return now === record.subject_id
 }
 
-/** The status to tell: what a process left Running when it died counts as failed. */
+/** The status to report: a transaction whose process died while it was running counts as failed. */
 export function statusOf(record: TransactionRecord, now: number): TransactionStatus {
-  const lapsed = !isFinished(record.status) && record.lease_until !== undefined && record.lease_until < now
-  return lapsed ? 'Failed' : record.status
+  const isExpired = !isFinished(record.status) && record.lease_until !== undefined && record.lease_until < now
+  return isExpired ? 'Failed' : record.status
 }
 
 export function isFinished(status: TransactionStatus): boolean {
   return status === 'Succeeded' || status === 'Failed' || status === 'Canceled'
 }
 
-/** The properties to tell: what callers set and what the record itself says. */
+/** The properties to report: those that callers set, and those that the record itself provides. */
 export function propertiesOf(id: string, record: TransactionRecord, now: number): Record<string, string> {
   const properties: Record<string, string> = {
     ...record.properties,

@@ -298,15 +298,15 @@ describe('what goes wrong', () => {
     [
       'a number that is none',
       ['count', './c', 't', '--version', 'x'],
-      /'--version <number>'[\s\S]*no number/,
+      /'--version <number>'[\s\S]*not a number/,
     ],
-    ['JSON that is none', ['commit', './c', '{'], /--operations is no JSON/],
+    ['JSON that is none', ['commit', './c', '{'], /--operations is not JSON/],
     ['a pair that is none', ['declare', './c', 't', '--properties', 'x'], /write key=value/],
-    ['an identifier with a hole', ['count', './c', 'a..b'], /"a\.\.b" is no identifier/],
+    ['an identifier with a hole', ['count', './c', 'a..b'], /"a\.\.b" is not an identifier/],
     ['a file that is not there', ['create', './c', 't', '--data', '/no/such.csv'], /cannot be read from/],
     ['too much', ['count', './c', 't', 'u'], /too many arguments/],
     ['a URL of another kind', ['list', 'ftp://x'], /cannot be opened: give a directory, or a URL/],
-    ['serving without a say who may call', ['serve', 'memory:'], /nobody could call this server/],
+    ['serving without a say who may call', ['serve', 'memory:'], /no caller could use this server/],
     [
       'tokens and nobody asked for one',
       ['serve', 'memory:', '--no-auth', '--token', 'abcdefgh'],
@@ -350,10 +350,10 @@ describe('what goes wrong', () => {
     const file = join(await freshFolder(), 'no.arrow')
     await writeFile(file, 'a\n')
     const { code, err } = await run(['create', './c', 't', '--data', file])
-    expect([code, err]).toEqual([2, expect.stringContaining('no.arrow is no Arrow IPC')])
+    expect([code, err]).toEqual([2, expect.stringContaining('no.arrow is not an Arrow IPC')])
   })
 
-  it('a path that holds no catalog stays as it is, unless the command begins one', async () => {
+  it('a path that holds no catalog stays unchanged, unless the command may create one', async () => {
     const folder = await freshFolder()
     const missing = join(folder, 'missing')
     const { code, err } = await run(['list', missing])

@@ -25,8 +25,8 @@ describe('CSV', () => {
   it.each([
     ['', /is empty/],
     ['a,b\n1\n', /record 2 of f has 1 fields; the first one names 2/],
-    ['a\n"x', /ends within quotes/],
-    ['a\n"x"y\n', /goes on after a closing quote/],
+    ['a\n"x', /ends inside a quoted field/],
+    ['a\n"x"y\n', /has text after a closing quote/],
   ])('refuses %j', (text, message) => {
     expect(() => parseCsv(text, 'f')).toThrow(message)
   })

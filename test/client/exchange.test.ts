@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { waitBefore } from '../../src/client/retry.ts'
+import { waitBefore } from '../../src/client/exchange.ts'
 import { type ClientOptions, connect } from '../../src/client.ts'
 import { errorBody } from '../../src/http/protocol/status.ts'
 import { type ErrorCode, errorNumbers } from '../../src/index.ts'
@@ -193,7 +193,7 @@ describe('credentials', () => {
     await expect(catalog.listTables({ id: [] })).rejects.toThrow('no network')
     await catalog.listTables({ id: [] })
     const nothing = scripted([], { token: () => undefined as never })
-    await fails(nothing.catalog.listTables({ id: [] }), 'Unauthenticated', 'gave no token')
+    await fails(nothing.catalog.listTables({ id: [] }), 'Unauthenticated', 'returned no valid token')
   })
 })
 

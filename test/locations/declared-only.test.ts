@@ -104,9 +104,9 @@ eachContent((open) => {
 
   it('what our own engine left behind before a first version makes no table', async () => {
     const { catalog, content } = await open()
-    await catalog.createTable({ id: ['ours'], data: rows })
-    await catalog.deleteFromTable({ id: ['ours'], predicate: 'n = 1' })
-    const { location } = await catalog.describeTable({ id: ['ours'] })
+    await catalog.createTable({ id: ['fromOwnEngine'], data: rows })
+    await catalog.deleteFromTable({ id: ['fromOwnEngine'], predicate: 'n = 1' })
+    const { location } = await catalog.describeTable({ id: ['fromOwnEngine'] })
     const target = await catalog.declareTable({ id: ['a'] })
     const paths = await pathsOf(content, pathOf(location))
     expect(paths.map((path) => path.slice(pathOf(location).length).split('/')[0]).sort()).toEqual([
@@ -124,7 +124,7 @@ eachContent((open) => {
     expect(await catalog.countTableRows({ id: ['a'] })).toMatchObject({ count: 2 })
   })
 
-  it('rows of another engine are neither read nor mixed with ours', async () => {
+  it('rows of another engine are neither read nor mixed with fromOwnEngine', async () => {
     const { catalog, content } = await open()
     const folder = await written(catalog, content, 'a')
     const id = ['a']

@@ -275,7 +275,7 @@ eachCatalog((open) => {
       // Beside it, and where the names only begin alike, is free.
       await catalog.declareTable({ id: ['x'], location: join(folder, 'a/bb') })
       await catalog.declareTable({ id: ['y'], location: join(folder, 'a/c') })
-      // Once given up, by dropping, deregistering or a namespace that goes, it is free.
+      // Dropping or deregistering the table, or dropping its namespace, frees the location.
       await catalog.dropNamespace({ id: ['n'], behavior: 'Cascade' })
       await catalog.declareTable({ id, location: join(folder, 'a/b') })
       await catalog.deregisterTable({ id })
@@ -367,9 +367,9 @@ eachCatalog((open) => {
       ['with NUL', '/tmp/a\0b', 'control character'],
       ['with half a surrogate pair', 's3://bucket/\ud800', 'surrogate'],
       ['only a scheme', 's3://', 'names no folder'],
-      ['a file on another host', 'file://host/folder', 'no file URL of this machine'],
-      ['a file URL with an encoded slash', 'file:///tmp/a%2Fb', 'no file URL of this machine'],
-      ['a file URL with broken escapes', 'file:///tmp/%zz', 'no file URL of this machine'],
+      ['a file on another host', 'file://host/folder', 'not a file URL of this machine'],
+      ['a file URL with an encoded slash', 'file:///tmp/a%2Fb', 'not a file URL of this machine'],
+      ['a file URL with broken escapes', 'file:///tmp/%zz', 'not a file URL of this machine'],
     ])('that is %s is refused', async (_, location, message) => {
       const catalog = await open()
       await refuses(catalog, () => catalog.declareTable({ id, location }), 'InvalidInput', message)
@@ -558,7 +558,7 @@ describe('in memory', () => {
       await fails(
         catalog.declareTable({ id: ['u'], location: root + given }),
         'InvalidInput',
-        'no plain path',
+        'not a plain path',
       )
     }
     await catalog.insertIntoTable({ id, data: numbered(2) })

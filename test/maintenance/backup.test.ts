@@ -73,19 +73,19 @@ test('what is dropped while it is copied stays until the copy is done', async ()
   expect(await filesIn(join(directory, 'tables'))).toEqual([])
 })
 
-test('while a hold lasts, nothing is removed that was given up', async () => {
+test('while a backup lease lasts, dropped content stays', async () => {
   const store = memoryStore()
   const content = memoryContent()
   let time = Date.now()
   const catalog = closedAfterwards(await openCatalog({ store, content, now: () => time }))
   await catalog.createTable({ id: ['t'], data: numbered(3) })
   const before = await pathsOf(content)
-  await store.write((writer) => writer.put(keys.hold('x'), { v: 1, until: time + 1_000 }))
+  await store.write((writer) => writer.put(keys.backupLease('x'), { v: 1, until: time + 1_000 }))
   await catalog.dropTable({ id: ['t'] })
   await fails(
     catalog.vacuum({ graceMillis: 0 }),
     'ServiceUnavailable',
-    'being copied',
+    'is copying the catalog',
     'when the backup is done',
   )
   expect(await catalog.vacuum({ graceMillis: 0, dryRun: true })).toMatchObject({ examined: before.length })
@@ -108,10 +108,10 @@ test('a copy has nothing more to remove, also outside of the directory', async (
   await own.declareTable({ id: ['t'], location })
   await own.createTable({ id: ['t'], data: numbered(3) })
   const store = await openLmdbStore(directory)
-  await store.write((writer) => writer.put(keys.hold('another'), { v: 1, until: Date.now() + 60_000 }))
+  await store.write((writer) => writer.put(keys.backupLease('another'), { v: 1, until: Date.now() + 60_000 }))
   await own.dropTable({ id: ['t'] })
   await own.backup(join(folder, 'copy'))
-  await store.write((writer) => writer.remove(keys.hold('another')))
+  await store.write((writer) => writer.remove(keys.backupLease('another')))
   await store.close()
   await own.declareTable({ id: ['new'], location })
   await own.createTable({ id: ['new'], data: numbered(5) })
@@ -121,13 +121,13 @@ test('a copy has nothing more to remove, also outside of the directory', async (
   expect(await rowsOf(own, ['new'])).toEqual(numbered(5))
 })
 
-test('who was silent for longer than a hold lasts makes no copy, and holds of the dead go', async () => {
+test('a backup fails when its lease expired, and leases of dead processes are removed', async () => {
   const store = memoryStore()
   let time = Date.now()
   const catalog = closedAfterwards(await openCatalog({ store, content: memoryContent(), now: () => time }))
   await catalog.createTable({ id: ['t'], data: numbered(3) })
   const folder = await freshFolder()
-  await store.write((writer) => writer.put(keys.hold('of the dead'), { v: 1, until: time - 1 }))
+  await store.write((writer) => writer.put(keys.backupLease('of the dead'), { v: 1, until: time - 1 }))
   await fails(
     catalog.exportTo(join(folder, 'files'), {
       onProgress: () => {
@@ -135,10 +135,10 @@ test('who was silent for longer than a hold lasts makes no copy, and holds of th
       },
     }),
     'ServiceUnavailable',
-    'a pause of more than a minute',
+    'paused for more than a minute',
   )
   expect(readdirSync(folder)).toEqual([])
-  expect(await store.read((reader) => [...reader.range({ prefix: keys.holds })])).toEqual([])
+  expect(await store.read((reader) => [...reader.range({ prefix: keys.backupLeases })])).toEqual([])
 })
 
 test('a place that is taken, or no place for a copy, is refused; what fails leaves nothing', async () => {
@@ -149,7 +149,7 @@ test('a place that is taken, or no place for a copy, is refused; what fails leav
   await writeFile(join(taken, 'something'), '')
   await fails(catalog.backup(taken), 'InvalidInput', 'is not empty')
   await fails(catalog.backup(join(directory, 'within')), 'InvalidInput', 'lies within')
-  await fails(catalog.backup(folder), 'InvalidInput', 'lies within the catalog, or around it')
+  await fails(catalog.backup(folder), 'InvalidInput', 'lies within the catalog, or contains it')
   const [file] = (await filesIn(directory)).filter((path) => path.endsWith('.arrow'))
   const copy = join(folder, 'copy')
   await catalog.backup(copy)
@@ -158,13 +158,17 @@ test('a place that is taken, or no place for a copy, is refused; what fails leav
   expect(readdirSync(folder).sort()).toEqual(['catalog', 'copy', 'taken'])
 
   await fails(restoreCatalog(copy, directory), 'InvalidInput', 'is not empty')
-  await fails(restoreCatalog(copy, taken, { replace: true }), 'InvalidInput', 'something else than a catalog')
+  await fails(
+    restoreCatalog(copy, taken, { replace: true }),
+    'InvalidInput',
+    'something other than a catalog',
+  )
   await rm(join(copy, file!))
   await fails(restoreCatalog(copy, join(folder, 'new')), 'InvalidTableState', 'has 1 problems', file!)
   await fails(restoreCatalog(taken, join(folder, 'new')), 'InvalidInput', 'There is no catalog')
   expect(existsSync(join(folder, 'new'))).toBe(false)
   const fake = await openCatalog('memory:')
-  await fails(fake.backup(copy), 'Unsupported', 'Export this one')
+  await fails(fake.backup(copy), 'Unsupported', 'Export this catalog')
 })
 
 test('what a copy replaces stays where it is until the copy is whole', async () => {
@@ -214,7 +218,7 @@ test('folders may be file URLs, and no others', async () => {
     () => restoreCatalog(join(folder, 'copy'), elsewhere),
     () => restoreCatalog(elsewhere, join(folder, 'new')),
   ]) {
-    await fails(attempt, 'InvalidInput', elsewhere, 'is no folder of this machine')
+    await fails(attempt, 'InvalidInput', elsewhere, 'is not a folder of this machine')
   }
 })
 

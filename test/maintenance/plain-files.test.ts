@@ -104,7 +104,7 @@ test('the latest rows come to any catalog, also behind a server', async () => {
   await fails(
     importTables(remote, folder),
     'TableAlreadyExists',
-    'Of the export, 0 tables were imported before',
+    'Before this error, 0 tables of the export were imported',
   )
 })
 
@@ -162,10 +162,10 @@ test('what an export names is never looked for elsewhere', async () => {
   ]) {
     const versions = [{ branch: '', version: 1, timestamp_millis: 1, files: [file] }]
     await writeFile(join(folder, 't', 'table.json'), JSON.stringify({ ...table, versions }))
-    await fails(catalog.importFrom(folder), 'InvalidInput', 'is no name of an Arrow file')
+    await fails(catalog.importFrom(folder), 'InvalidInput', 'is not the name of an Arrow file')
   }
   await writeFile(join(folder, 't', 'table.json'), JSON.stringify({ ...table, name: 'a$b', versions: [] }))
-  await fails(catalog.importFrom(folder), 'InvalidInput', 'name: is no name')
+  await fails(catalog.importFrom(folder), 'InvalidInput', 'name: is not a valid name')
 })
 
 test('every name comes to the name of a folder that is safe anywhere', () => {

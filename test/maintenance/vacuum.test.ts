@@ -210,7 +210,7 @@ eachContent((open) => {
 })
 
 describe('a vacuum that a drop overtakes', () => {
-  it('leaves what is being given up to whoever gives it up', async () => {
+  it('leaves a location that another process is emptying to that process', async () => {
     const store = memoryStore()
     const content = memoryContent()
     const catalog = await openCatalog({ store, content })

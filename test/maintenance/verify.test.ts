@@ -112,7 +112,7 @@ eachContent((open) => {
           [/is missing/, undefined],
           [/damaged/, bytes.subarray(0, bytes.length - 10)],
           [/damaged/, flipped(bytes, bytes.length >> 1)],
-          [/is no registration/, flipped(bytes, 5)],
+          [/is not a registration/, flipped(bytes, 5)],
         ]
         for (const [says, spoiled] of spoils) {
           await content.remove(path)
@@ -195,7 +195,7 @@ describe('records that do not fit each other', () => {
     },
     'a table that no name names': (writer, table) => {
       writer.remove(flightsOf(writer))
-      return [keys.tablePointer(table), /cannot be reached/]
+      return [keys.tablePointer(table), /no identifier reaches it/]
     },
     'a name of another': (writer) => {
       writer.put(keys.table('', 'other'), writer.get(flightsOf(writer))!)
@@ -244,7 +244,7 @@ describe('records that do not fit each other', () => {
     },
     'a record of another shape': (writer, table) => {
       writer.put(keys.version(table, '', 1), { v: 1, manifest_path: 7 })
-      return [keys.version(table, '', 1), /makes no sense: its manifest_path/]
+      return [keys.version(table, '', 1), /has unexpected content: its manifest_path/]
     },
     'a number of rows that is not the manifest’s': (writer, table) => {
       const record = writer.get<object>(keys.version(table, '', 2)) as { rows: number }

@@ -26,9 +26,7 @@ describe('a page token', () => {
 
   it('serves the catalog and the request it was made for only', () => {
     const token = sealPageToken('secret', 'asked', ['a'])
-    expect(() => openPageToken('other', 'asked', token)).toThrow(
-      /page_token is not one this listing gave out/,
-    )
+    expect(() => openPageToken('other', 'asked', token)).toThrow(/page_token does not come from this listing/)
     expect(() => openPageToken('secret', 'other', token)).toThrow(/Pass back the page_token/)
   })
 

@@ -61,7 +61,7 @@ describe('upkeep while other processes write', () => {
       // A vacuum that met the backup puts itself off.
       if (vacuumed instanceof Error) {
         expect(vacuumed).toBeInstanceOf(CatalogError)
-        expect(vacuumed.message).toContain('is being copied')
+        expect(vacuumed.message).toContain('is copying the catalog')
       }
       expect(report.tables).toBeGreaterThan(2)
       expect(verified.findings.filter(({ severity }) => severity === 'problem')).toEqual([])

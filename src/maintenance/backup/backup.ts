@@ -3,63 +3,69 @@ import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Core } from '../../catalog/core.ts'
 import { CatalogError, invalid } from '../../errors.ts'
-import { folderUrl } from '../../locations/locations.ts'
+import { folderUrl, segmentsOf } from '../../locations/locations.ts'
+import { changeTable, tableById } from '../../lookup/table-record.ts'
 import type { Identifier } from '../../model/identifier.ts'
-import { appearing, folderPath } from '../folders.ts'
-import { holding } from '../hold-backup-lease.ts'
+import { keys, type RemovalRecord } from '../../store/records.ts'
+import type { Entry, Key, Store, Writer } from '../../store/store.ts'
+import { createFolderAtomically, requireFolderPath } from '../folders.ts'
+import { withBackupLease } from '../with-backup-lease.ts'
 import { copiedPaths } from './copied-paths.ts'
 import { copyFiles } from './copy-files.ts'
-import { relocate } from './relocate.ts'
 
 export interface BackupOptions {
   /**
-   * Gives files that never change a second name instead of a copy, where the file system can: at once, and
-   * without room. Such a backup outlives what is dropped, and not the disk.
+   * Makes hard links to files that never change, instead of copies, where the file system can. That takes no time
+   * and no space. Such a backup survives drops, but not the loss of the disk.
    */
   readonly links?: boolean | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((report: BackupReport) => void) | undefined
 }
 
-/** What only restoring asks for: by which name the folder goes on that is in the place of the copy. */
+/** An option of restoring only: the new path of the folder that the copy replaces. */
 interface Replacing {
   readonly aside?: string | undefined
 }
 
 export interface BackupReport {
   readonly tables: number
-  /** Files copied, and their bytes. */
+  /** The number of copied files, and their bytes. */
   readonly objects: number
   readonly bytes: number
-  /** Tables whose content lies outside of the catalog's directory. It is not copied, their records are. */
+  /** Tables with content outside of the catalog's directory: their records are copied, their content is not. */
   readonly elsewhere: number
-  /** Those tables, the first 1,000, and where they lie. */
+  /** The first 1,000 of these tables, and their locations. */
   readonly outside: readonly { readonly id: Identifier; readonly location: string }[]
 }
 
-const mostOutside = 1_000
+const maxOutside = 1_000
 
-/** Copies a catalog of a directory into another; see `LocalCatalog.backup`. */
+/** Copies the catalog of a directory into another directory; see `LocalCatalog.backup`. */
 export async function backup(
   core: Core,
   given: string,
   { aside, ...options }: BackupOptions & Replacing = {},
 ): Promise<BackupReport> {
-  const target = folderPath(given)
+  const target = requireFolderPath(given)
   const root = core.places.roots[0]!
   if (core.store.copyTo === undefined || !root.url.startsWith('file:')) {
     throw new CatalogError(
       'Unsupported',
-      'Only a catalog in a directory can be backed up. Export this one, and import it into one in a directory.',
+      'Only a catalog in a directory can be backed up. Export this catalog, and import it into a catalog in a directory.',
     )
   }
   const source = fileURLToPath(root.url)
   if (isWithin(source, target) || isWithin(resolve(target), source)) {
-    throw invalid(`${target} lies within the catalog, or around it. Give a folder elsewhere.`)
+    throw invalid(`${target} lies within the catalog, or contains it. Give a folder elsewhere.`)
   }
   const fill = (folder: string, final: string) =>
-    holding(core, (signal) => copy(core, source, folder, final, { ...options, signal }), options.signal)
-  return appearing(target, fill, aside)
+    withBackupLease(
+      core,
+      (signal) => copy(core, source, folder, final, { ...options, signal }),
+      options.signal,
+    )
+  return createFolderAtomically(target, fill, aside)
 }
 
 function isWithin(folder: string, path: string): boolean {
@@ -67,7 +73,7 @@ function isWithin(folder: string, path: string): boolean {
   return way === '' || !(way.startsWith('..') || resolve(way) === way)
 }
 
-/** Copies the records, then what they reach, then makes the records speak of the copy. */
+/** Copies the records, then the content they refer to. Then adapts the copied records to the new folder. */
 async function copy(
   core: Core,
   source: string,
@@ -87,7 +93,7 @@ async function copy(
       report.tables++
       if (isInside) return
       report.elsewhere++
-      if (outside.length < mostOutside) outside.push({ id: table.id ?? [], location: table.location })
+      if (outside.length < maxOutside) outside.push({ id: table.id ?? [], location: table.location })
     })
     const onFile = (bytes: number) => {
       report.objects++
@@ -99,7 +105,39 @@ async function copy(
   } finally {
     await store.close()
   }
-  // Who opens the copy makes one of its own.
+  // The lock files belong to this process; opening the copy makes new ones.
   for (const name of storeFiles.slice(1)) await rm(join(folder, name), { force: true })
   return report
+}
+
+/**
+ * Adapts the store of a copy to its new folder. Locations below the old root move below the new one. Leases and
+ * removals, which belong to processes at work on the original, are removed.
+ */
+async function relocate(store: Store, from: string, to: string): Promise<void> {
+  await store.write((writer) => {
+    for (const { key } of all(writer, keys.backupLeases)) writer.remove(key)
+    const old = segmentsOf(from)
+    const replaced = (key: Key): Key => [key[0]!, ...segmentsOf(to), ...key.slice(1 + old.length)]
+    // Content to be removed was not copied, or lies elsewhere, where the original catalog removes it.
+    for (const { key, value } of all<string | RemovalRecord>(writer, keys.locations)) {
+      if (typeof value === 'object') writer.remove(key)
+    }
+    for (const family of [keys.locations, keys.registrations]) {
+      for (const { key, value } of all<string>(writer, [...family, ...old])) {
+        writer.remove(key)
+        writer.put(replaced(key), value)
+      }
+    }
+    for (const { key } of all(writer, keys.tablePointers)) {
+      const { id, record } = tableById(writer, String(key[1]))!
+      if (!record.location?.startsWith(from)) continue
+      changeTable(writer, id, { ...record, location: to + record.location.slice(from.length) })
+    }
+  })
+}
+
+/** Reads all entries at once, since a walk must not meet its own changes. */
+function all<V extends object | string = object>(writer: Writer, prefix: Key): Entry<V>[] {
+  return Array.from(writer.range<V>({ prefix }))
 }

@@ -1,5 +1,5 @@
 import type { Core } from '../../catalog/core.ts'
-import { awayFolder, type Place } from '../../locations/locations.ts'
+import { offsiteFolder, type Place } from '../../locations/locations.ts'
 import { registrationFolder } from '../../locations/registration.ts'
 import { manifestOf } from '../../rows/rows.ts'
 import { keys } from '../../store/records.ts'
@@ -7,9 +7,9 @@ import { allTables, type KnownTable } from '../tables.ts'
 import type { FileToCopy } from './copy-files.ts'
 
 /**
- * All files below the catalog's own root that belong to what the store knows: what versions need, what other
- * engines wrote where tables lie, and the content of what was deregistered and may be registered again.
- * `onTable` is told of every table, those that lie elsewhere too.
+ * All files below the catalog's own root that a backup copies: files that versions refer to, files of other engines
+ * at the locations of tables, and the content of deregistered tables. `onTable` is called for every table, even when
+ * its content lies elsewhere.
  */
 export async function* copiedPaths(
   core: Core,
@@ -21,8 +21,8 @@ export async function* copiedPaths(
     onTable(table, isInside)
     if (isInside) yield* pathsOfTable(core, table, table.place!)
   }
-  for (const prefix of await deregisteredPlaces(core)) yield* everythingBelow(core, prefix)
-  yield* everythingBelow(core, `${awayFolder}/`)
+  for (const prefix of await deregisteredFolders(core)) yield* everythingBelow(core, prefix)
+  yield* everythingBelow(core, `${offsiteFolder}/`)
 }
 
 async function* pathsOfTable(
@@ -32,7 +32,7 @@ async function* pathsOfTable(
 ): AsyncGenerator<FileToCopy> {
   const { isEngineObject } = await import('../../table/storage/object-names.ts')
   const seen = new Set<string>()
-  if (table.ours) {
+  if (table.fromOwnEngine) {
     const engine = await core.engine(content)
     const refs = table.versions.map(({ record }) => manifestOf(record))
     for await (const path of engine.reachable(prefix, refs)) {
@@ -42,13 +42,13 @@ async function* pathsOfTable(
     }
   }
   for await (const { path } of content.list(prefix)) {
-    if (seen.has(path) || (table.ours && isEngineObject(path.slice(prefix.length)))) continue
+    if (seen.has(path) || (table.fromOwnEngine && isEngineObject(path.slice(prefix.length)))) continue
     yield { path, needed: false, linkable: false }
   }
 }
 
-/** Where, below the own root, content lies that was deregistered here. */
-async function deregisteredPlaces(core: Core): Promise<Set<string>> {
+/** The folders, below the own root, of tables that this catalog deregistered. */
+async function deregisteredFolders(core: Core): Promise<Set<string>> {
   const own = core.places.roots[0]!.url.split('/').filter((segment) => segment !== '')
   const paths = await core.store.read((reader) =>
     Array.from(reader.range<string>({ prefix: [...keys.registrations, ...own] }), ({ value }) => value),

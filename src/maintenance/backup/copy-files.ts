@@ -3,18 +3,18 @@ import { dirname, join } from 'node:path'
 import { CatalogError } from '../../errors.ts'
 
 /** Files copied at the same time. */
-const atOnce = 8
+const concurrency = 8
 
 export interface FileToCopy {
-  /** Below both folders. */
+  /** The path, relative to both folders. */
   readonly path: string
-  /** Whether the copy is of no use without it. */
+  /** Whether the copy fails without this file. */
   readonly needed: boolean
-  /** Whether it may be one file under two names: it never changes. */
+  /** Whether a hard link will do, since the file never changes. */
   readonly linkable: boolean
 }
 
-/** Copies files as they come, several at once, each synced. Shares blocks where the file system can. */
+/** Copies files, several at a time, and syncs each. Copies share their blocks where the file system can. */
 export async function copyFiles(
   from: string,
   to: string,
@@ -34,7 +34,7 @@ export async function copyFiles(
       if (bytes !== undefined) onFile(bytes)
     }
   }
-  await Promise.all(Array.from({ length: atOnce }, worker))
+  await Promise.all(Array.from({ length: concurrency }, worker))
 }
 
 async function copyOne(
@@ -57,7 +57,7 @@ async function copyOne(
   }
 }
 
-/** Makes a file outlast a crash of the machine, and tells how many bytes it has. */
+/** Syncs a file, and returns its size in bytes. */
 async function syncedSize(path: string): Promise<number> {
   const handle = await open(path, 'r+')
   try {
@@ -68,7 +68,7 @@ async function syncedSize(path: string): Promise<number> {
   }
 }
 
-/** Gives a file a second name, where the file system can. */
+/** Makes a hard link, where the file system can. */
 async function linked(source: string, target: string): Promise<boolean> {
   try {
     await link(source, target)
@@ -82,7 +82,7 @@ async function linked(source: string, target: string): Promise<boolean> {
 function missing(path: string, cause: unknown): CatalogError {
   return new CatalogError(
     'InvalidTableState',
-    `The file ${JSON.stringify(path)} is missing, and a version needs it. Verify the catalog to see what else is.`,
+    `The file ${JSON.stringify(path)} is missing, and a version needs it. Verify the catalog to see what else is missing.`,
     { cause },
   )
 }

@@ -5,16 +5,16 @@ import type { VerifyReport } from '../verify/report.ts'
 import type { BackupOptions, BackupReport } from './backup.ts'
 
 export interface RestoreOptions extends BackupOptions {
-  /** Puts the copy in the place of a catalog that is there. That one is kept beside it, under another name. */
+  /** Replaces an existing catalog, which is kept beside the new one under another name. */
   readonly replace?: boolean | undefined
 }
 
 export interface RestoreReport extends BackupReport {
-  /** Where the catalog is now that was there before. */
+  /** The new path of the replaced catalog. */
   readonly replaced?: string
 }
 
-/** Refuses a copy in which problems were found. */
+/** Refuses a copy in which the verification found problems. */
 export function requireSound(copy: string, report: VerifyReport): void {
   if (report.ok) return
   throw new CatalogError(
@@ -23,7 +23,7 @@ export function requireSound(copy: string, report: VerifyReport): void {
   )
 }
 
-/** Where what is at `target` goes when it is replaced; undefined when there is nothing. */
+/** The path for the catalog at `target` when it is replaced; undefined when `target` is empty or missing. */
 export async function asideOf(
   target: string,
   { replace = false }: RestoreOptions,
@@ -32,13 +32,13 @@ export async function asideOf(
   if (found.length === 0) return undefined
   if (!replace) {
     throw invalid(
-      `${target} is not empty. Give a folder that is not there yet, or replace the catalog in it (--force, or \`replace\`).`,
+      `${target} is not empty. Give a folder that does not exist yet, or replace the catalog in it (--force, or \`replace\`).`,
     )
   }
   const { storeFiles } = await import('../../store/lmdb/index.ts')
   await access(join(target, storeFiles[0]!)).catch((cause) => {
     throw invalid(
-      `${target} holds something else than a catalog, which is not replaced. Give another folder.`,
+      `${target} holds something other than a catalog, which is not replaced. Give another folder.`,
       {
         cause,
       },

@@ -4,15 +4,15 @@ import type { Core } from '../../catalog/core.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import { manifestOf } from '../../rows/rows.ts'
 import type { Snapshot, TableEngine } from '../../table/index.ts'
-import { appearing, folderPath } from '../folders.ts'
-import { holding } from '../hold-backup-lease.ts'
+import { createFolderAtomically, requireFolderPath } from '../folders.ts'
 import type { KnownVersion } from '../tables.ts'
+import { withBackupLease } from '../with-backup-lease.ts'
 import { folderName, makeFolder } from './folder-names.ts'
 import { catalogFile, type NamespaceJson, namespaceFile, type TableJson, tableFile } from './format.ts'
-import { snapshotTree, type Tree, type WholeTable } from './snapshot-tree.ts'
+import { type NamespaceTree, readNamespaceTree, type TableWithRefs } from './namespace-tree.ts'
 
 export interface ExportOptions {
-  /** Writes the rows of every version of every branch, not of the latest of the main branch alone. */
+  /** Writes the rows of all versions of all branches. Otherwise only the latest version of the main branch. */
   readonly history?: boolean | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((report: ExportReport) => void) | undefined
@@ -21,17 +21,17 @@ export interface ExportOptions {
 export interface ExportReport {
   readonly namespaces: number
   readonly tables: number
-  /** Files of rows, their rows and bytes. */
+  /** The number of row files, and their rows and bytes. */
   readonly files: number
   readonly rows: number
   readonly bytes: number
-  /** Tables whose content lies elsewhere or is another engine's, the first 1,000: their rows are not exported. */
+  /** The first 1,000 tables without exported rows, since their content lies elsewhere or is another engine's. */
   readonly withoutRows: readonly Identifier[]
 }
 
-/** A file of rows has about so many bytes at most; more rows go into further files. */
-const pieceBytes = 128 << 20
-const mostListed = 1_000
+/** The target size of a row file. More rows go into further files. */
+const fileBytes = 128 << 20
+const maxListed = 1_000
 
 /** Writes a catalog as plain files; see `LocalCatalog.exportTo`. */
 export async function exportTo(
@@ -39,8 +39,8 @@ export async function exportTo(
   target: string,
   options: ExportOptions = {},
 ): Promise<ExportReport> {
-  return appearing(folderPath(target), (folder) =>
-    holding(core, (signal) => new Export(core, { ...options, signal }).write(folder), options.signal),
+  return createFolderAtomically(requireFolderPath(target), (folder) =>
+    withBackupLease(core, (signal) => new Export(core, { ...options, signal }).write(folder), options.signal),
   )
 }
 
@@ -64,11 +64,11 @@ class Export {
 
   async write(folder: string): Promise<ExportReport> {
     await writeJson(join(folder, catalogFile), { tabularium: 'export', format: 1 })
-    await this.#namespace(folder, await snapshotTree(this.#core))
+    await this.#namespace(folder, await readNamespaceTree(this.#core))
     return this.#report
   }
 
-  async #namespace(folder: string, { record, namespaces, tables }: Tree): Promise<void> {
+  async #namespace(folder: string, { record, namespaces, tables }: NamespaceTree): Promise<void> {
     if (record) {
       const { name, properties, created_at } = record
       await writeJson(join(folder, namespaceFile), { name, properties, created_at } satisfies NamespaceJson)
@@ -85,11 +85,11 @@ class Export {
     }
   }
 
-  async #table(folder: string, table: WholeTable): Promise<void> {
-    const { record, place, versions, ours } = table
-    const engine = place && ours ? await this.#core.engine(place.content) : undefined
+  async #table(folder: string, table: TableWithRefs): Promise<void> {
+    const { record, place, versions, fromOwnEngine } = table
+    const engine = place && fromOwnEngine ? await this.#core.engine(place.content) : undefined
     const isElsewhere = engine === undefined && (versions.length > 0 || place === undefined)
-    if (isElsewhere && this.#withoutRows.length < mostListed) this.#withoutRows.push(table.id ?? [])
+    if (isElsewhere && this.#withoutRows.length < maxListed) this.#withoutRows.push(table.id ?? [])
     const written = new Map<string, readonly string[]>()
     const entries: TableJson['versions'] = []
     for (const version of versions) {
@@ -111,10 +111,10 @@ class Export {
     await writeJson(join(folder, tableFile), json)
   }
 
-  /** Writes the rows of a version, once however many versions have the same. */
+  /** Writes the rows of a version. Versions with the same rows share one set of files. */
   async #files(
     folder: string,
-    { record, place }: WholeTable,
+    { record, place }: TableWithRefs,
     engine: TableEngine,
     { key, record: version }: KnownVersion,
     written: Map<string, readonly string[]>,
@@ -136,7 +136,7 @@ class Export {
 
   async #rows(folder: string, base: string, engine: TableEngine, snapshot: Snapshot): Promise<string[]> {
     const { rows, bytes } = snapshot
-    const limit = Math.max(1, Math.floor(pieceBytes / Math.max(1, bytes / Math.max(1, rows))))
+    const limit = Math.max(1, Math.floor(fileBytes / Math.max(1, bytes / Math.max(1, rows))))
     const files: string[] = []
     for (let offset = 0; offset === 0 || offset < rows; offset += limit) {
       this.#options.signal.throwIfAborted()
@@ -166,7 +166,7 @@ function writeJson(path: string, value: unknown): Promise<void> {
   return writeFile(path, `${JSON.stringify(value, undefined, 2)}\n`)
 }
 
-/** Writes a file that is not there yet, and makes it outlast a crash of the machine. */
+/** Writes a new file and syncs it, so that it survives a crash of the machine. */
 async function writeFile(path: string, data: string | Uint8Array): Promise<void> {
   const file = await open(path, 'wx')
   try {

@@ -2,43 +2,43 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /*
- * Names of namespaces and tables as names of folders. They are for people: what is written inside tells the
- * true name. So they need not be turned back, only be safe on every file system.
+ * Folder names for namespaces and tables. They are for people only, since the JSON inside a folder has the true
+ * name. So the names need not be reversible, only safe on every file system.
  */
 
-const longest = 80
+const maxBytes = 80
 
-/** Names that are devices somewhere. */
+/** Names that Windows reserves for devices. */
 const devices = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i
 
-/** Letters and digits of any script, and a few signs that mean nothing to any file system. */
+/** Letters and digits of any script, and a few characters that are special on no file system. */
 const plain = /^[\p{L}\p{N}_ -]$/u
 
-/** A folder's name for a name: no separators, no dot in front or at the end, nothing that is special anywhere. */
+/** The folder name for a name: without separators, leading or trailing dots, or other special characters. */
 export function folderName(name: string): string {
   let text = ''
-  for (const sign of name.normalize('NFC')) {
-    const inside = sign === '.' && text !== ''
-    const next = plain.test(sign) || inside ? sign : escaped(sign)
-    if (Buffer.byteLength(text + next) > longest) break
+  for (const character of name.normalize('NFC')) {
+    const isInnerDot = character === '.' && text !== ''
+    const next = plain.test(character) || isInnerDot ? character : escaped(character)
+    if (Buffer.byteLength(text + next) > maxBytes) break
     text += next
   }
   text = text.replace(/[. ]$/, escaped).replace(/^ /, escaped)
-  return devices.test(text) || isOurs.test(text) ? `_${text}` : text
+  return devices.test(text) || ownFiles.test(text) ? `_${text}` : text
 }
 
 /** Names of an export's own files. */
-const isOurs = /^(?:catalog\.json|namespace\.json|table\.json|rows.*\.arrow|versions)$/i
+const ownFiles = /^(?:catalog\.json|namespace\.json|table\.json|rows.*\.arrow|versions)$/i
 
-function escaped(sign: string): string {
-  return Array.from(Buffer.from(sign), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
+function escaped(character: string): string {
+  return Array.from(Buffer.from(character), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
 }
 
-/** Makes a folder for a name, and another one where two names come to the same; answers with its path. */
+/** Makes a folder for a name, and returns its path. Numbers the folder when another name already took the path. */
 export async function makeFolder(parent: string, name: string): Promise<string> {
   const wanted = folderName(name)
   for (let attempt = 1; ; attempt++) {
-    // The file system says what is the same to it: upper and lower case, for instance.
+    // Only the file system knows which names it treats as equal, such as upper and lower case.
     const path = join(parent, attempt === 1 ? wanted : `${wanted}~${attempt}`)
     try {
       await mkdir(path)

@@ -4,7 +4,7 @@ import { newBranch, newTag, stringMap } from '../../model/fields.ts'
 import { nameProblem } from '../../model/identifier.ts'
 
 /*
- * What the JSON files of an export hold. Whoever reads them may have got them from anywhere.
+ * The schemas of the JSON files of an export. An import does not trust these files: they may come from anywhere.
  */
 
 export const catalogFile = 'catalog.json'
@@ -13,15 +13,15 @@ export const tableFile = 'table.json'
 
 const name = v.pipe(
   v.string(),
-  v.check((text) => nameProblem(text) === undefined, 'is no name'),
+  v.check((text) => nameProblem(text) === undefined, 'is not a valid name'),
 )
 const whole = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 const head = v.object({ latest: v.nullable(whole), last: v.nullable(whole) })
 
-/** A file of rows beside the table's JSON; nothing that leads elsewhere. */
+/** A row file beside the table's JSON. The pattern allows no path that leads out of the folder. */
 const rowsFile = v.pipe(
   v.string(),
-  v.regex(/^(?:versions\/)?[\w%~-][\w%~. -]*\.arrow$/, 'is no name of an Arrow file'),
+  v.regex(/^(?:versions\/)?[\w%~-][\w%~. -]*\.arrow$/, 'is not the name of an Arrow file'),
 )
 
 export const catalogJson = v.object({ tabularium: v.literal('export'), format: v.literal(1) })
@@ -32,7 +32,7 @@ export const tableJson = v.object({
   name,
   properties: stringMap,
   created_at: v.number(),
-  /** Given when the content lies elsewhere: it was not exported. */
+  /** Set when the content lies elsewhere and was not exported. */
   location: v.optional(v.string()),
   main: head,
   branches: v.array(
@@ -52,7 +52,7 @@ export const tableJson = v.object({
       timestamp_millis: v.number(),
       metadata: v.optional(stringMap),
       rows: v.optional(whole),
-      /** The files of its rows, in their order; absent when they were not exported. */
+      /** The row files in order; absent when the rows were not exported. */
       files: v.optional(v.pipe(v.array(rowsFile), v.minLength(1))),
     }),
   ),
@@ -61,7 +61,7 @@ export const tableJson = v.object({
 export type NamespaceJson = v.InferOutput<typeof namespaceJson>
 export type TableJson = v.InferOutput<typeof tableJson>
 
-/** The contents of a JSON file, checked. */
+/** Parses and checks a JSON file. */
 export function parseJson<T extends v.GenericSchema>(
   schema: T,
   text: string,
@@ -71,11 +71,11 @@ export function parseJson<T extends v.GenericSchema>(
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw invalid(`${path} is no JSON. Export the catalog again, or mend the file.`, { cause })
+    throw invalid(`${path} is not JSON. Export the catalog again, or correct the file.`, { cause })
   }
   const result = v.safeParse(schema, value, { abortEarly: true })
   if (result.success) return result.output
   const [issue] = result.issues
-  const where = issue.path?.map(({ key }) => String(key)).join('.') ?? 'what it holds'
-  throw invalid(`${path}: ${where}: ${issue.message}. Export the catalog again, or mend the file.`)
+  const where = issue.path?.map(({ key }) => String(key)).join('.') ?? 'its content'
+  throw invalid(`${path}: ${where}: ${issue.message}. Export the catalog again, or correct the file.`)
 }

@@ -7,13 +7,13 @@ import type { Invocable } from '../../operations/framework/operation.ts'
 import { insertIntoTable } from '../../operations/insert-into-table.ts'
 import type { TableJson } from './format.ts'
 import type { ImportOptions, ImportReport } from './import.ts'
-import { plainTree, readRowsFile } from './read-tree.ts'
+import { exportItems, readRowsFile } from './read-export.ts'
 
 /**
- * Brings the latest rows of an export into any catalog, also one behind a server, by its operations: namespaces
- * as far as they are missing, and each table with its properties as a new one. Versions, tags and branches stay
- * behind; `importFrom` of a catalog that is here brings those, too. An error tells how many tables were imported
- * before, and whether one was in part.
+ * Imports the latest rows of an export into any catalog, including one behind a server, through its operations.
+ * Creates the namespaces that are missing, and each table as a new one with its properties. Does not import versions,
+ * tags and branches; `importFrom` of a local catalog does. An error says how many tables were imported before, and
+ * whether one was imported in part.
  */
 export async function importTables(
   catalog: Invocable,
@@ -23,7 +23,7 @@ export async function importTables(
   const withoutRows: Identifier[] = []
   const report = { namespaces: 0, tables: 0, versions: 0, rows: 0, withoutRows }
   try {
-    for await (const item of plainTree(source)) {
+    for await (const item of exportItems(source)) {
       options.signal?.throwIfAborted()
       if (item.kind === 'namespace') {
         const { id, json } = item
@@ -44,7 +44,7 @@ export async function importTables(
     if (!(error instanceof CatalogError)) throw error
     throw new CatalogError(
       error.code,
-      `${error.message} Of the export, ${report.tables} tables were imported before.`,
+      `${error.message} Before this error, ${report.tables} tables of the export were imported.`,
       {
         cause: error,
       },
@@ -52,7 +52,7 @@ export async function importTables(
   }
 }
 
-/** Answers with the number of rows, or undefined when the export has none of this table. */
+/** Imports a table. Returns its number of rows, or undefined when the export has no rows of it. */
 async function importTable(
   catalog: Invocable,
   id: Identifier,

@@ -19,7 +19,7 @@ import type { Snapshot, TableEngine } from '../../table/index.ts'
 import type { Change } from '../../transactions/commit.ts'
 import { type LongTransaction, runLong } from '../../transactions/long-transaction.ts'
 import type { NamespaceJson, TableJson } from './format.ts'
-import { plainTree, readRowsFile } from './read-tree.ts'
+import { exportItems, readRowsFile } from './read-export.ts'
 
 export interface ImportOptions {
   readonly signal?: AbortSignal | undefined
@@ -27,34 +27,34 @@ export interface ImportOptions {
 }
 
 export interface ImportReport {
-  /** Namespaces that were not there before. */
+  /** Namespaces that the import created. */
   readonly namespaces: number
   readonly tables: number
   readonly versions: number
   readonly rows: number
-  /** Tables that have no rows in the export though they had some, the first 1,000: they are declared. */
+  /** The first 1,000 tables whose rows the export left out. The import declares them. */
   readonly withoutRows: readonly Identifier[]
 }
 
-/** A table whose rows are written and which nobody knows yet. */
+/** A table whose rows are written, but whose records are not committed yet. */
 interface Prepared {
   readonly id: Identifier
   readonly internalId: string
   readonly json: TableJson
   readonly place: Place
-  /** The rows of each version that has some, by branch and number. */
+  /** The snapshot of each version with exported rows, by branch and number. */
   readonly snapshots: ReadonlyMap<string, Snapshot>
 }
 
-const mostListed = 1_000
+const maxListed = 1_000
 
-/** Brings an export into a catalog, all of it or nothing; see `LocalCatalog.importFrom`. */
+/** Imports an export into a catalog, whole or not at all; see `LocalCatalog.importFrom`. */
 export function importFrom(
   core: Core,
   source: string,
   { signal, onProgress }: ImportOptions = {},
 ): Promise<ImportReport> {
-  // A transaction that is under way keeps a vacuum from what is written until it is committed.
+  // While the transaction is running, a vacuum keeps the objects that the import writes.
   const about = { operation: 'ImportCatalog', subject: [] }
   return runLong(core, signal ? { signal } : {}, about, (transaction, work) =>
     importAll(core, source, transaction, { signal: work.signal, onProgress }),
@@ -73,7 +73,7 @@ async function importAll(
   const report = { namespaces: 0, tables: 0, versions: 0, rows: 0, withoutRows }
   let isCommitted = false
   try {
-    for await (const item of plainTree(source)) {
+    for await (const item of exportItems(source)) {
       signal?.throwIfAborted()
       if (item.kind === 'namespace') {
         namespaces.push(item)
@@ -89,7 +89,7 @@ async function importAll(
       report.tables++
       report.versions += prepared.snapshots.size
       for (const { rows } of new Set(prepared.snapshots.values())) report.rows += rows
-      if (prepared.snapshots.size === 0 && item.json.versions.length > 0 && withoutRows.length < mostListed) {
+      if (prepared.snapshots.size === 0 && item.json.versions.length > 0 && withoutRows.length < maxListed) {
         withoutRows.push(item.id)
       }
       onProgress?.({ ...report })
@@ -108,7 +108,7 @@ async function importAll(
   }
 }
 
-/** Writes the rows of a table where it will lie. */
+/** Writes the rows of a table to its future location. */
 async function prepare(
   core: Core,
   id: Identifier,
@@ -166,7 +166,7 @@ function versionKey(branch: string, version: number): string {
   return `${version} ${branch}`
 }
 
-/** Puts a namespace; one that is there already stays as it is. Answers how many are new. */
+/** Creates a namespace, unless it exists. Returns the number of created namespaces. */
 function putNamespace(core: Core, { writer }: Change, id: Identifier, json: NamespaceJson): number {
   if (lookUpNamespace(writer, id) !== undefined) return 0
   const parent = findNamespace(writer, id.slice(0, -1))
@@ -207,7 +207,7 @@ function putImported(
   putNames(writer, internalId, json, snapshots)
 }
 
-/** Puts the branches and tags whose versions have rows. */
+/** Stores the branches and tags whose versions have rows. */
 function putNames(
   writer: Writer,
   internalId: string,
@@ -227,7 +227,7 @@ function putNames(
   }
 }
 
-/** The head of a branch as far as its versions have rows. */
+/** The head of a branch, counting only versions with rows. */
 function headOf(
   { versions }: TableJson,
   snapshots: Prepared['snapshots'],
@@ -242,7 +242,7 @@ function headOf(
   if (last === null || last < latest) {
     throw new CatalogError(
       'InvalidInput',
-      `The export gives version ${latest} after the last, ${last}. Export again.`,
+      `The export has a version ${latest}, but says that the last version is ${last}. Export again.`,
     )
   }
   return { latest, last }

@@ -5,10 +5,10 @@ import type { Identifier } from '../../model/identifier.ts'
 import { keys } from '../../store/records.ts'
 import type { Findings } from './report.ts'
 
-/** What is younger may be on its way into a version. */
+/** A commit may still refer to a younger object. */
 const graceMillis = 3_600_000
 
-/** Tells of objects of our engine in a table's place that no version needs. */
+/** Reports objects of our engine at a table's location that no version refers to. */
 export async function findLeftovers(
   core: Core,
   { content, prefix }: Place,
@@ -24,16 +24,16 @@ export async function findLeftovers(
     sum.objects++
     sum.bytes += size
   }
-  tell(findings, prefix, sum, id)
+  report(findings, prefix, sum, id)
 }
 
-/** Tells of folders below the catalog's own root that belong to no table. */
+/** Reports folders below the catalog's own root that belong to no table. */
 export async function findLostFolders(core: Core, findings: Findings): Promise<void> {
   const { content } = core.places.roots[0]!
   const before = core.now() - graceMillis
   let current: { folder: string; objects: number; bytes: number } | undefined
   const finish = async () => {
-    if (current && (await isLost(core, current.folder))) tell(findings, current.folder, current, undefined)
+    if (current && (await isLost(core, current.folder))) report(findings, current.folder, current, undefined)
   }
   for await (const { path, size, modified } of content.list(`${tablesFolder}/`)) {
     findings.progress('leftovers')
@@ -49,7 +49,7 @@ export async function findLostFolders(core: Core, findings: Findings): Promise<v
   await finish()
 }
 
-/** Whether no table lies in a folder that the catalog chose, and none waits there to be registered again. */
+/** Whether a folder belongs to no table, registered or deregistered. */
 async function isLost(core: Core, folder: string): Promise<boolean> {
   const { content, url } = core.places.roots[0]!
   const internalId = folder.slice(tablesFolder.length + 1, -1)
@@ -67,7 +67,7 @@ async function isLost(core: Core, folder: string): Promise<boolean> {
   return true
 }
 
-function tell(
+function report(
   findings: Findings,
   where: string,
   { objects, bytes }: { objects: number; bytes: number },

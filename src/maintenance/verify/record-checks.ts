@@ -17,22 +17,23 @@ import {
 import type { Key, Reader } from '../../store/store.ts'
 import { statusOf } from '../../transactions/transaction-record.ts'
 
-/** What is wrong with a record; harmless things end in what takes them away. */
+/** What is wrong with a record. */
 export interface Fault {
   readonly harmless?: boolean
-  readonly says: string
+  /** The end of a sentence that begins with the record. A harmless fault also says what removes it. */
+  readonly message: string
 }
 
 type Check = (reader: Reader, key: Key, value: never, now: number) => Fault | undefined
 
-const fault = (says: string): Fault => ({ says })
+const fault = (message: string): Fault => ({ message })
 
-/** A chain of parents longer than this leads nowhere. */
-const deepest = 64
+/** A longer chain of parents is a cycle. */
+const maxParents = 64
 
 /**
- * How the records of each family must fit the others. All that a check looks at belongs to one moment, so what
- * others write meanwhile is never taken for a fault.
+ * How the records of each family must fit other records. A check reads everything in one transaction, so it never
+ * takes concurrent writes for a fault.
  */
 export const checks: Readonly<Record<string, Check>> = {
   n(reader, [, parent, kind, name], value: string | StoredTable) {
@@ -85,7 +86,7 @@ export const checks: Readonly<Record<string, Check>> = {
     if (statusOf(value, now) === value.status) return undefined
     return {
       harmless: true,
-      says: `was left ${value.status} by a process that is gone; it counts as failed and goes with old records`,
+      message: `was left ${value.status} by a process that died; it counts as failed and is removed with old records`,
     }
   },
 
@@ -93,7 +94,7 @@ export const checks: Readonly<Record<string, Check>> = {
     const segments = key.slice(1).map(String)
     if (typeof value === 'object') {
       if (value.until >= now) return undefined
-      return { harmless: true, says: 'is still to be emptied of a dropped table; a vacuum does that' }
+      return { harmless: true, message: 'still holds content of a dropped table; a vacuum removes it' }
     }
     const table = tableById(reader, value)?.record
     if (table === undefined) return fault(`is owned by the table ${value}, which is not there`)
@@ -108,7 +109,7 @@ export const checks: Readonly<Record<string, Check>> = {
   },
 }
 
-/** What a name stands for must be there, under that name. */
+/** The target of a name must exist, and have that name. */
 function targetFault(
   what: string,
   target: { parent: string; name: string } | undefined,
@@ -129,10 +130,10 @@ function tableFault(reader: Reader, parent: string, name: string): Fault | undef
 }
 
 function unnamed(name: string): Fault {
-  return fault(`has the name ${JSON.stringify(name)}, which does not name it: it cannot be reached`)
+  return fault(`has the name ${JSON.stringify(name)}, which does not lead to it: no identifier reaches it`)
 }
 
-/** A table or namespace must lie below a namespace that leads to the root. */
+/** The parents of a table or namespace must lead to the root. */
 function parentFault(reader: Reader, record: { parent: string; name: string }): Fault | undefined {
   return idOf(reader, record) ? undefined : fault('lies in a namespace that does not lead to the root')
 }
@@ -148,19 +149,19 @@ function headOf(reader: Reader, table: string, branch: string): Head | undefined
   return reader.get<BranchRecord>(keys.branch(table, branch))?.head
 }
 
-/** The names that lead to a record, or undefined when they do not lead there from the root. */
+/** The identifier of a record; undefined when its parents do not lead to the root. */
 export function idOf(reader: Reader, record: { parent: string; name: string }): Identifier | undefined {
   const names = [record.name]
   for (let id = record.parent; id !== rootId; ) {
     const parent = reader.get<NamespaceRecord>(keys.namespace(id))
-    if (parent === undefined || names.length > deepest) return undefined
+    if (parent === undefined || names.length > maxParents) return undefined
     names.push(parent.name)
     id = parent.parent
   }
   return names.reverse()
 }
 
-/** The identifier of what a record belongs to, where it can be told. */
+/** The identifier of the table or namespace that a record belongs to, if it is known. */
 export function ownerId(reader: Reader, key: Key, value: unknown): Identifier | undefined {
   const [family, first] = key
   if (family === 'n' && key.length === 4) return idOf(reader, { parent: String(first), name: String(key[3]) })

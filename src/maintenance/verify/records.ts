@@ -1,13 +1,13 @@
+import * as v from 'valibot'
 import type { Core } from '../../catalog/core.ts'
 import type { Entry, Key, Reader } from '../../store/store.ts'
 import { checks, type Fault, ownerId } from './record-checks.ts'
 import type { Findings } from './report.ts'
-import { keyParts, shapeFault, shapes } from './shapes.ts'
 
-/** Records looked at in one transaction. */
-const chunk = 500
+/** Records verified in one transaction. */
+const chunkSize = 500
 
-/** Looks at every record: that it makes sense, and that it fits the others. */
+/** Verifies that every record has the right shape, and that it fits the other records. */
 export async function verifyRecords(core: Core, findings: Findings): Promise<void> {
   let after: Key | undefined
   do {
@@ -16,7 +16,7 @@ export async function verifyRecords(core: Core, findings: Findings): Promise<voi
   } while (after)
 }
 
-/** Looks at the next records after a key; answers with the last one's, or undefined at the end. */
+/** Verifies the next records after a key. Returns the key of the last one, or undefined at the end. */
 function verifyChunk(
   core: Core,
   reader: Reader,
@@ -24,8 +24,8 @@ function verifyChunk(
   findings: Findings,
 ): Key | undefined {
   const now = core.now()
-  // The one before is there again, unless it was removed.
-  const range = after === undefined ? { limit: chunk } : { start: after, limit: chunk + 1 }
+  // The range begins with `after` itself, unless that record was removed.
+  const range = after === undefined ? { limit: chunkSize } : { start: after, limit: chunkSize + 1 }
   let count = 0
   let last: Key | undefined
   for (const entry of reader.range(range)) {
@@ -41,15 +41,21 @@ function verifyChunk(
 
 function verifyRecord(reader: Reader, { key, value }: Entry, now: number): Fault | undefined {
   const family = String(key[0])
-  if (!Object.hasOwn(shapes, family)) return { harmless: true, says: 'is of a kind that is not known here' }
+  if (!Object.hasOwn(shapes, family))
+    return { harmless: true, message: 'is of a kind that this release does not know' }
   const parts = keyParts[family]
-  if (parts !== undefined && key.length !== parts) return { says: `has a key of ${key.length} parts` }
+  if (parts !== undefined && key.length !== parts) return { message: `has a key of ${key.length} parts` }
   const shape = shapeFault(family, value)
-  if (shape) return { says: `makes no sense: ${shape}` }
+  if (shape) return { message: `has unexpected content: ${shape}` }
   return checks[family]?.(reader, key, value as never, now)
 }
 
-function report(findings: Findings, reader: Reader, { key, value }: Entry, { harmless, says }: Fault): void {
+function report(
+  findings: Findings,
+  reader: Reader,
+  { key, value }: Entry,
+  { harmless, message }: Fault,
+): void {
   const where = JSON.stringify(key)
   const id = shapeFault(String(key[0]), value) ? undefined : ownerId(reader, key, value)
   findings.add({
@@ -57,7 +63,7 @@ function report(findings: Findings, reader: Reader, { key, value }: Entry, { har
     kind: harmless ? 'leftover' : 'record',
     where,
     ...(id && { id }),
-    message: `The ${names[String(key[0])] ?? 'record'} ${where} ${says}.${harmless ? '' : ' Restore the catalog from a backup, or remove what it belongs to.'}`,
+    message: `The ${names[String(key[0])] ?? 'record'} ${where} ${message}.${harmless ? '' : ' Restore the catalog from a backup, or remove what it belongs to.'}`,
   })
 }
 
@@ -77,4 +83,91 @@ const names: Readonly<Record<string, string>> = {
 
 function sameKey(a: Key, b: Key): boolean {
   return a.length === b.length && a.every((part, i) => part === b[i])
+}
+
+/*
+ * The schemas of all records, to verify records that may be damaged. Unknown members are allowed.
+ */
+
+const versioned = { v: v.literal(1) }
+const texts = v.record(v.string(), v.string())
+const whole = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
+const time = v.pipe(v.number(), v.finite())
+const head = v.pipe(
+  v.object({ latest: v.nullable(whole), last: v.nullable(whole) }),
+  v.check(
+    ({ latest, last }) => latest === null || (last !== null && latest <= last),
+    'has a latest version after the last',
+  ),
+)
+
+/** The shape of the records of each family, by the first part of their keys. */
+const shapes: Readonly<Record<string, v.GenericSchema>> = {
+  c: v.object({ v: whole, id: v.string(), secret: v.string(), created_at: time }),
+  n: v.union([
+    v.pipe(v.string(), v.nonEmpty()),
+    v.object({
+      ...versioned,
+      id: v.string(),
+      created_at: time,
+      location: v.optional(v.string()),
+      properties: v.optional(texts),
+      main: v.optional(head),
+      registered: v.optional(v.literal(true)),
+    }),
+  ]),
+  s: v.object({ ...versioned, parent: v.string(), name: v.string(), properties: texts, created_at: time }),
+  t: v.tuple([v.string(), v.string()]),
+  v: v.object({
+    ...versioned,
+    manifest_path: v.string(),
+    manifest_size: v.optional(whole),
+    e_tag: v.optional(v.string()),
+    timestamp_millis: time,
+    metadata: v.optional(texts),
+    naming_scheme: v.optional(v.string()),
+    transaction_id: v.string(),
+    rows: v.optional(whole),
+  }),
+  g: v.object({ ...versioned, branch: v.string(), version: whole }),
+  b: v.object({ ...versioned, head, parent_branch: v.string(), parent_version: whole, created_at: time }),
+  x: v.object({
+    ...versioned,
+    status: v.picklist(['Queued', 'Running', 'Succeeded', 'Failed', 'Canceled']),
+    operation: v.string(),
+    created_at: time,
+    properties: texts,
+    subject: v.array(v.string()),
+    subject_id: v.optional(v.string()),
+    finished_at: v.optional(time),
+    lease_until: v.optional(time),
+    failure: v.optional(v.object({ code: v.string(), message: v.string() })),
+  }),
+  m: whole,
+  l: v.union([v.string(), v.object({ ...versioned, removing: v.string(), until: time })]),
+  d: v.string(),
+  h: v.object({ ...versioned, until: time }),
+}
+
+/** How many parts the keys of each family have. Families without an entry have keys of any length. */
+const keyParts: Readonly<Record<string, number>> = {
+  c: 1,
+  n: 4,
+  s: 2,
+  t: 2,
+  v: 4,
+  g: 3,
+  b: 3,
+  x: 2,
+  m: 2,
+  h: 2,
+}
+
+/** What is wrong with the shape of a record; undefined when nothing is. */
+function shapeFault(family: string, value: unknown): string | undefined {
+  const result = v.safeParse(shapes[family]!, value, { abortEarly: true })
+  if (result.success) return undefined
+  const [issue] = result.issues
+  const path = issue.path?.map(({ key }) => String(key)).join('.')
+  return `${path ? `its ${path}: ` : ''}${issue.message}`
 }

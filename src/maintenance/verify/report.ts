@@ -1,50 +1,50 @@
 import type { Identifier } from '../../model/identifier.ts'
 
-/** One thing that a verification found. */
+/** One finding of a verification. */
 export interface Finding {
-  /** A problem loses, hides or forbids to read something; what is harmless goes away by itself or by a vacuum. */
+  /** With a `problem`, data is lost or cannot be read. A `harmless` finding goes away by itself or by a vacuum. */
   readonly severity: 'problem' | 'harmless'
   /**
-   * `store`: the file of the records is damaged. `record`: a record makes no sense, or does not fit the others.
-   * `content`: an object of a table is missing, cut off or damaged. `leftover`: something nobody needs.
+   * `store`: the file of the records is damaged. `record`: a record is malformed, or does not fit the others.
+   * `content`: an object of a table is missing, cut off or damaged. `leftover`: an object or record is no longer needed.
    */
   readonly kind: 'store' | 'record' | 'content' | 'leftover'
   /** The file, the key of the record, or the path of the object. */
   readonly where: string
-  /** The table or namespace it belongs to, where that can be told. */
+  /** The table or namespace of the finding, if it is known. */
   readonly id?: Identifier
-  /** What is wrong, and what to do. */
+  /** What is wrong, and what to do about it. */
   readonly message: string
 }
 
 export interface VerifyReport {
   /** Whether no problem was found. */
   readonly ok: boolean
-  /** Whether all was looked at. When the store itself is damaged, what hangs on it is not. */
+  /** Whether everything was verified. With a damaged store, only the store is. */
   readonly complete: boolean
   readonly problems: number
   readonly harmless: number
-  /** What was found, the first 1,000. */
+  /** The first 1,000 findings. */
   readonly findings: readonly Finding[]
   readonly records: number
   readonly tables: number
   readonly versions: number
-  /** Objects of tables, and how many of their bytes were read. */
+  /** The number of objects of tables, and how many of their bytes were read. */
   readonly objects: number
   readonly bytes: number
-  /** Tables whose content lies out of reach or is another engine's: theirs was not looked at. */
+  /** Tables whose content was not verified, since it lies out of reach or is another engine's. */
   readonly elsewhere: number
 }
 
 export interface VerifyOptions {
-  /** Looks at records, manifests, and sizes of objects, and does not read the rows. */
+  /** Verifies records, manifests and sizes of objects, and does not read the rows. */
   readonly quick?: boolean | undefined
-  /** Looks at the file of the store, too. True unless given. */
+  /** Verifies the file of the store, too. Default: true. */
   readonly store?: boolean | undefined
   readonly signal?: AbortSignal | undefined
-  /** Told now and then how far it is. */
+  /** Called with the progress from time to time. */
   readonly onProgress?: ((progress: VerifyProgress) => void) | undefined
-  /** Told of everything that is found at once. */
+  /** Called with each finding right away. */
   readonly onFinding?: ((finding: Finding) => void) | undefined
 }
 
@@ -55,9 +55,9 @@ export interface VerifyProgress {
   readonly bytes: number
 }
 
-const most = 1_000
+const maxFindings = 1_000
 
-/** Gathers what a verification finds and counts. */
+/** Collects the findings and counts of a verification. */
 export class Findings {
   readonly counts = { records: 0, tables: 0, versions: 0, objects: 0, bytes: 0, elsewhere: 0 }
   complete = true
@@ -73,7 +73,7 @@ export class Findings {
   add(finding: Finding): void {
     if (finding.severity === 'problem') this.#problems++
     else this.#harmless++
-    if (this.#findings.length < most) this.#findings.push(finding)
+    if (this.#findings.length < maxFindings) this.#findings.push(finding)
     this.#options.onFinding?.(finding)
   }
 

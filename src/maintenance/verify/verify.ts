@@ -1,18 +1,22 @@
 import type { Core } from '../../catalog/core.ts'
+import type { Place } from '../../locations/locations.ts'
+import { registrationFault } from '../../locations/registration.ts'
+import { manifestOf } from '../../rows/rows.ts'
+import { keys, type VersionRecord } from '../../store/records.ts'
 import type { StoreInspection } from '../../store/store.ts'
-import { verifyContent } from './content.ts'
-import { findLostFolders } from './leftovers.ts'
+import type { ManifestRef } from '../../table/index.ts'
+import { allTables, type KnownTable, type KnownVersion } from '../tables.ts'
+import { findLeftovers, findLostFolders } from './leftovers.ts'
 import { verifyRecords } from './records.ts'
-import { verifyRegistrations } from './registrations.ts'
 import { Findings, type VerifyOptions, type VerifyReport } from './report.ts'
 
-/** Looks at everything a catalog holds and tells what is wrong, by name and place; see `LocalCatalog.verify`. */
+/** Verifies everything a catalog holds; see `LocalCatalog.verify`. */
 export async function verify(core: Core, options: VerifyOptions = {}): Promise<VerifyReport> {
   const findings = new Findings(options)
   findings.progress('store')
   if (core.store.inspect && options.store !== false) {
     const inspection = await core.store.inspect({ signal: options.signal })
-    // Reading on could bring the process down.
+    // LMDB may crash the process when it reads a damaged file.
     if (inspection.damage.length > 0) return damagedStore(core.places.roots[0]!.url, inspection, options)
   }
   await verifyRecords(core, findings)
@@ -22,7 +26,7 @@ export async function verify(core: Core, options: VerifyOptions = {}): Promise<V
   return findings.report()
 }
 
-/** The report on a catalog whose store cannot be trusted: what hangs on it was not looked at. */
+/** The report on a catalog with a damaged store. Nothing else of the catalog was verified. */
 export function damagedStore(
   where: string,
   { damage, records }: StoreInspection,
@@ -40,4 +44,85 @@ export function damagedStore(
     })
   }
   return findings.report()
+}
+
+/** Verifies the content of every table. */
+async function verifyContent(core: Core, findings: Findings, options: VerifyOptions): Promise<void> {
+  for await (const table of allTables(core)) {
+    findings.progress('content')
+    findings.counts.tables++
+    findings.counts.versions += table.versions.length
+    if (table.fromOwnEngine && table.place) await verifyTable(core, table, table.place, findings, options)
+    else if (table.versions.length > 0 || table.place === undefined) findings.counts.elsewhere++
+  }
+}
+
+async function verifyTable(
+  core: Core,
+  table: KnownTable,
+  place: Place,
+  findings: Findings,
+  { quick, signal }: VerifyOptions,
+): Promise<void> {
+  const engine = await core.engine(place.content)
+  const byPath = new Map<string, KnownVersion>()
+  for (const version of table.versions) {
+    // The first version of a branch shares its manifest with the version it was made from.
+    if (!byPath.has(version.record.manifest_path)) byPath.set(version.record.manifest_path, version)
+  }
+  const refs: ManifestRef[] = Array.from(byPath.values(), ({ record }) => manifestOf(record))
+  const reached = new Set<string>()
+  for await (const { path, bytes, manifest, rows, problem } of engine.check(place.prefix, refs, {
+    quick,
+    signal,
+  })) {
+    reached.add(path)
+    findings.counts.objects++
+    findings.counts.bytes += bytes
+    findings.progress('content')
+    const version = byPath.get(manifest.path)!
+    const message = problem?.message ?? rowsFault(version, rows)
+    // Another process may have removed the version meanwhile, and then its objects.
+    if (message !== undefined && (await isStill(core, version))) {
+      findings.add({
+        severity: 'problem',
+        kind: 'content',
+        where: path,
+        ...(table.id && { id: table.id }),
+        message,
+      })
+    }
+  }
+  await findLeftovers(core, place, reached, findings, table.id)
+}
+
+function rowsFault({ key, record }: KnownVersion, rows: number | undefined): string | undefined {
+  if (rows === undefined || rows === record.rows) return undefined
+  return `The version ${JSON.stringify(key)} should have ${record.rows} rows and its manifest has ${rows}. Restore the catalog from a backup.`
+}
+
+async function isStill(core: Core, { key, record }: KnownVersion): Promise<boolean> {
+  const now = await core.store.read((reader) => reader.get<VersionRecord>(key))
+  return now?.manifest_path === record.manifest_path
+}
+
+/** Verifies the registrations of deregistered tables. */
+async function verifyRegistrations(core: Core, findings: Findings): Promise<void> {
+  const registrations = await core.store.read((reader) => [
+    ...reader.range<string>({ prefix: keys.registrations }),
+  ])
+  for (const { key, value: path } of registrations) {
+    findings.progress('content')
+    findings.counts.objects++
+    const fault = await registrationFault(core, key.slice(1).map(String), path)
+    if (fault === undefined) continue
+    // Another process may have registered the location, or replaced the registration, meanwhile.
+    if ((await core.store.read((reader) => reader.get<string>(key))) !== path) continue
+    findings.add({
+      severity: 'problem',
+      kind: 'content',
+      where: path,
+      message: `The registration ${JSON.stringify(path)} ${fault}. Restore it from a backup, or register its location without its history.`,
+    })
+  }
 }

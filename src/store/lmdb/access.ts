@@ -8,13 +8,13 @@ import type { Database } from './environment.ts'
 import { explain } from './failure.ts'
 import { withPrefix } from './read-key.ts'
 
-/** A range is fetched in pieces of so many entries at most. */
-const largestPiece = 1024
+/** A range is fetched in batches of at most this many entries. */
+const maxBatch = 1024
 
-/** Sorts after every part a key can hold, since no UTF-8 text contains this byte. */
+/** Sorts after every part of a key, since UTF-8 text never contains this byte. */
 const beyond = Uint8Array.of(0xff)
 
-/** Reads in LMDB's current transaction, until it is ended. */
+/** Reads in LMDB's current transaction, until `ended` is set. */
 export class LmdbReader implements Reader {
   readonly db: Database
   readonly path: string
@@ -41,11 +41,11 @@ export class LmdbReader implements Reader {
     return span ? { [Symbol.iterator]: () => this.#walk<V>(span, range.keysOnly ?? false) } : []
   }
 
-  /** No cursor stays open between two pieces, so a walk may be left anywhere and may change what it walks. */
+  /** No cursor stays open between two batches. So a caller may stop anywhere, and may change the walked entries. */
   *#walk<V extends Value>(span: Span, keysOnly: boolean): Generator<Entry<V>, void, undefined> {
     let { lower, upper, limit } = span
-    for (let piece = 0; limit > 0; piece++) {
-      const size = Math.min(limit, pieceSize(piece, span.limit))
+    for (let batch = 0; limit > 0; batch++) {
+      const size = Math.min(limit, batchSize(batch, span.limit))
       const entries = this.#fetch<V>({ ...span, lower, upper, limit: size }, keysOnly)
       for (const entry of entries) {
         yield entry
@@ -61,8 +61,8 @@ export class LmdbReader implements Reader {
 
   #fetch<V extends Value>({ lower, upper, reverse, limit, prefix }: Span, keysOnly: boolean): Entry<V>[] {
     if (this.ended) throw endedError()
-    // What LMDB calls the start is where it begins to walk. A cut is encoded to what lies right at it, so
-    // that the lower one belongs to the range and the upper one does not.
+    // LMDB's start is where its walk begins, in either direction. Each cut is encoded as the first possible key
+    // behind it, so the lower bound is inclusive and the upper bound is exclusive.
     const from = lower && encodable(lower)
     const to = upper && encodable(upper)
     const options = reverse
@@ -72,9 +72,9 @@ export class LmdbReader implements Reader {
     try {
       withPrefix(this.db, prefix, () => {
         if (keysOnly) {
-          walkOff(this.db.getKeys(options), (key) => entries.push({ key: keyOf(key), value: none as V }))
+          drain(this.db.getKeys(options), (key) => entries.push({ key: keyOf(key), value: noValue as V }))
         } else {
-          walkOff(this.db.getRange(options), ({ key, value }) =>
+          drain(this.db.getRange(options), ({ key, value }) =>
             entries.push({ key: keyOf(key), value: value as V }),
           )
         }
@@ -86,9 +86,9 @@ export class LmdbReader implements Reader {
   }
 }
 
-/** Reads and changes in LMDB's current write transaction, until it is ended. */
+/** Reads and writes in LMDB's current write transaction, until `ended` is set. */
 export class LmdbWriter extends LmdbReader implements Writer {
-  /** Why a change failed. What LMDB holds in memory is of no use after that. */
+  /** The first failure of a change. After it, LMDB's transaction is unusable. */
   failure: Error | undefined
   changed = false
 
@@ -123,10 +123,10 @@ export class LmdbWriter extends LmdbReader implements Writer {
 }
 
 /**
- * Walks to the end. A step that fails, since a value is damaged, ends the walk too: else the driver would keep its
- * snapshot, and a reader's place in the lock file, for ever.
+ * Walks a range to its end. Also closes the range when a step fails, as for a damaged value: otherwise the driver
+ * would keep its snapshot, and a reader slot in the lock file, for ever.
  */
-function walkOff<T>(range: Iterable<T>, take: (item: T) => void): void {
+function drain<T>(range: Iterable<T>, take: (item: T) => void): void {
   const steps = range[Symbol.iterator]()
   try {
     for (let step = steps.next(); !step.done; step = steps.next()) take(step.value)
@@ -136,20 +136,20 @@ function walkOff<T>(range: Iterable<T>, take: (item: T) => void): void {
   }
 }
 
-/** The driver gives a key of one part as that part. */
+/** The driver returns a key of one part as the part itself. */
 function keyOf(key: LmdbKey): Key {
   return (Array.isArray(key) ? key : [key]) as Key
 }
 
-/** Stands for the value where only keys are looked at: without values, LMDB walks twice as fast. */
-const none: Value = ''
+/** Stands for the value where only keys are needed: without values, LMDB walks twice as fast. */
+const noValue: Value = ''
 
-/** How many entries to fetch next: all that were asked for or, when no limit tells, first few and then more. */
-function pieceSize(piece: number, limit: number): number {
-  return Math.min(largestPiece, Number.isFinite(limit) ? limit : 16 * 8 ** piece)
+/** The size of the next batch: the limit or, without a limit, few entries at first and then more. */
+function batchSize(batch: number, limit: number): number {
+  return Math.min(maxBatch, Number.isFinite(limit) ? limit : 16 * 8 ** batch)
 }
 
-/** A key such that a cut lies right before it. Null encodes to less than every part a key can hold. */
+/** The first possible key behind a cut. Null sorts before every part of a key. */
 function encodable(cut: Cut): LmdbKey {
   if (cut.side === 'before') return cut.key as LmdbKey
   return [...cut.key, cut.side === 'after' ? null : beyond] as LmdbKey

@@ -16,46 +16,46 @@ import { WriteLock } from './write-lock.ts'
 
 /** How to open an LMDB store. */
 export interface LmdbStoreOptions {
-  /** Refuse every write, and a directory that holds no catalog. False unless given. */
+  /** Refuse every write, and a directory without a catalog. Default: false. */
   readonly readOnly?: boolean
-  /** Make the directory and the data file when they are missing. True unless given or `readOnly`. */
+  /** Create the directory and the data file when they are missing. Default: true, unless `readOnly`. */
   readonly create?: boolean
-  /** How many bytes of address space to begin with; grows by itself. 64 GiB where that costs nothing, else 1 GiB. */
+  /** The initial address space in bytes; it grows by itself. Default: 64 GiB where that is free, else 1 GiB. */
   readonly mapSize?: number
-  /** How many readers there may be at once, all processes together. 2,048 unless given. */
+  /** The most concurrent readers, of all processes together. Default: 2,048. */
   readonly maxReaders?: number
   /**
    * How long opening, closing and each write wait for other processes, in milliseconds, before they fail with
-   * `ServiceUnavailable`. 30,000 unless given.
+   * `ServiceUnavailable`. Default: 30,000.
    */
   readonly busyTimeout?: number
 }
 
 export type Database = RootDatabase<Value, LmdbKey>
 
-/** One data file, opened once in this thread and used by every store on it. */
+/** One open data file. This thread opens it once, for all stores on it. */
 export interface Environment {
   readonly path: string
   /** LMDB itself has it open for reading only. */
   readonly readOnly: boolean
   readonly db: Database
-  /** Undefined on a medium that cannot be written and holds no file to lock. */
+  /** Undefined on a read-only medium without a file to lock. */
   readonly lock: StoreLock | undefined
-  /** The lock as all writes of this thread hold it; undefined when the store is only read. */
+  /** The lock that all writes of this thread share; undefined when the store is read-only. */
   readonly writes: WriteLock | undefined
   /**
-   * Whether the medium cannot be written, so that LMDB locks nothing there: each read must keep writers away
-   * itself, who may reach the same files another way.
+   * Whether the medium is read-only, so that LMDB takes no locks. A writer may still reach the same files another
+   * way, so each read must lock out writers itself.
    */
   readonly isOnReadOnlyMedium: boolean
   readonly busyTimeout: number
-  /** How many stores use it. */
+  /** The number of open stores on this environment. */
   users: number
-  /** The body of a transaction is running. */
+  /** Whether the body of a transaction is running. */
   busy: boolean
-  /** How many writes the driver has whose bodies did not run yet. */
+  /** The number of writes in the driver whose bodies did not run yet. */
   bodiesToRun: number
-  /** The transaction that has set the state, until it turns out that some of it came to nothing. */
+  /** The last transaction that set the state. Undefined after a write failed, since that may have undone it. */
   marked: number | undefined
   closing: Promise<void> | undefined
 }
@@ -64,7 +64,7 @@ const dataFile = 'catalog.mdb'
 const lockFile = `${dataFile}-lock`
 const storeLockFile = 'catalog.lock'
 
-/** What an LMDB store keeps in its directory. All other names there are free. */
+/** The files of an LMDB store in its directory. All other names there are free. */
 export const storeFiles: readonly string[] = [
   dataFile,
   lockFile,
@@ -76,7 +76,7 @@ const largeMap = 2 ** 36
 const usualMap = 2 ** 30
 const defaultReaders = 2048
 const defaultTimeout = 30_000
-/** How long a process that ends waits for others, in milliseconds. */
+/** How long an exiting process waits for the lock, in milliseconds. */
 const exitTimeout = 1000
 
 /** What this thread has open, or is opening. */
@@ -87,20 +87,20 @@ interface Registry {
 }
 
 /**
- * LMDB allows a process to open a file only once. The registry is global, because a process may hold several copies
- * of this module.
+ * The environments of this thread. LMDB allows a process to open a file only once. The registry is global, because a
+ * process may load several copies of this module.
  */
 const registry: Registry = (() => {
   const place = globalThis as { [name: symbol]: unknown }
   const name = Symbol.for('tabularium.lmdb.registry')
   if (place[name] === undefined) {
     place[name] = { opening: new Map(), open: new Set() } satisfies Registry
-    process.once('exit', endSafely)
+    process.once('exit', exitSafely)
   }
   return place[name] as Registry
 })()
 
-/** Opens the data file of a directory, or joins those who have it open already. */
+/** Opens the data file of a directory, or returns the environment that is already open. */
 export async function acquire(directory: string, options: LmdbStoreOptions): Promise<Environment> {
   const given = join(resolve(directory), dataFile)
   const { readOnly = false, create = !readOnly } = options
@@ -113,7 +113,7 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
       const environment = await joinOpen(await opening.catch(() => undefined))
       if (environment) return await use(environment, readOnly)
     }
-    // No pause from the last look at the table to the entry, so that nobody opens the file a second time.
+    // There must be no await between the last look at the map and this entry: another call could open the file.
     const opening = openEnvironment(path, options, firstMade)
     registry.opening.set(path, opening)
     const environment = await opening.catch((error: unknown) => {
@@ -130,7 +130,7 @@ export function noCatalog(directory: string): CatalogError {
   return invalid(`There is no catalog in ${directory}. Check the path.`)
 }
 
-/** Gives up one use of an environment, and closes it after the last. */
+/** Releases one use of an environment, and closes the environment after the last use. */
 export async function release(environment: Environment): Promise<void> {
   if (--environment.users > 0) return
   environment.closing = close(environment).finally(() => {
@@ -140,8 +140,9 @@ export async function release(environment: Environment): Promise<void> {
 }
 
 /**
- * Closes under the store's lock: the last one who closes destroys what somebody who opens meanwhile relies on. When
- * the lock cannot be had, the environment stays open, for whoever opens the directory next.
+ * Closes an environment under the store's lock: the last process to close destroys LMDB's locks, on which a process
+ * that opens meanwhile relies. When the lock is not available, the environment stays open, and the next open of the
+ * directory in this process uses it.
  */
 async function close(environment: Environment): Promise<void> {
   if (!environment.isOnReadOnlyMedium) await environment.lock!.acquire(environment.busyTimeout)
@@ -154,7 +155,7 @@ async function close(environment: Environment): Promise<void> {
   }
 }
 
-/** Counts one more user of an environment that is open. Undefined when it is closed, or was never open. */
+/** Adds a use to an open environment. Undefined when it is closed, or failed to open. */
 async function joinOpen(environment: Environment | undefined): Promise<Environment | undefined> {
   await environment?.closing?.catch(() => {})
   if (environment === undefined || !registry.open.has(environment)) return undefined
@@ -169,7 +170,7 @@ async function use(environment: Environment, readOnly: boolean): Promise<Environ
     await release(environment)
     throw invalid(`${environment.path} is open for reading only in this process: close that catalog first.`)
   }
-  await environment.lock!.announceWriter()
+  await environment.lock!.registerWriter()
   return environment
 }
 
@@ -187,8 +188,8 @@ async function openEnvironment(
   const lock = openLock(join(folder, storeLockFile), isOnReadOnlyMedium)
   try {
     const db = await (isOnReadOnlyMedium
-      ? openBetweenWriters(path, lock, options)
-      : openInTurn(path, lock!, asReader, options, firstMade))
+      ? openWithoutWriters(path, lock, options)
+      : openLocked(path, lock!, asReader, options, firstMade))
     const environment: Environment = {
       path,
       readOnly: asReader,
@@ -211,7 +212,7 @@ async function openEnvironment(
   }
 }
 
-/** LMDB trusts its memory map and its locks, which one machine shares and several do not. */
+/** LMDB relies on a shared memory map and on locks, which work on one machine and not across machines. */
 function checkFileSystem(folder: string, readOnly: boolean): void {
   const { network, opaque } = fileSystemOf(folder)
   if (network !== undefined && !readOnly) {
@@ -223,7 +224,7 @@ function checkFileSystem(folder: string, readOnly: boolean): void {
   const name = network ?? opaque
   if (name === undefined) return
   process.emitWarning(
-    `${folder} lies on ${name}. Should several machines use it at once, changes are lost: keep the catalog on a local disk.`,
+    `${folder} lies on ${name}. If several machines use it at the same time, changes are lost: keep the catalog on a local disk.`,
     { type: 'TabulariumWarning', code: 'TABULARIUM_FILE_SYSTEM' },
   )
 }
@@ -234,14 +235,14 @@ function openLock(path: string, isOnReadOnlyMedium: boolean): StoreLock | undefi
   if (lock?.hasRanges) return new StoreLock(lock)
   lock?.close()
   process.emitWarning(
-    `${dirname(path)} cannot be written from here, and nothing tells whether it can from elsewhere. What is read is wrong should somebody write meanwhile.`,
+    `${dirname(path)} is read-only here, and a writer elsewhere cannot be detected. Reads are wrong if another process writes meanwhile.`,
     { type: 'TabulariumWarning', code: 'TABULARIUM_READ_ONLY_MEDIUM' },
   )
   return undefined
 }
 
-/** Opens the data file while no process opens, closes or writes it. */
-async function openInTurn(
+/** Opens the data file while no other process opens, closes or writes it. */
+async function openLocked(
   path: string,
   lock: StoreLock,
   asReader: boolean,
@@ -252,7 +253,7 @@ async function openInTurn(
   const folder = dirname(path)
   await lock.acquire(busyTimeout)
   try {
-    lock.announce()
+    lock.register()
     if (lock.isNew) {
       requireNoOlderRelease(join(folder, lockFile))
       lock.markUsed()
@@ -267,23 +268,23 @@ async function openInTurn(
   }
 }
 
-/** Opens a data file that cannot be written from here while nobody has it open for writing from elsewhere. */
-async function openBetweenWriters(
+/** Opens a data file on a read-only medium, while no process elsewhere has it open for writing. */
+async function openWithoutWriters(
   path: string,
   lock: StoreLock | undefined,
   options: LmdbStoreOptions,
 ): Promise<Database> {
   if (lock === undefined) return openDatabase(path, true, options)
-  return readBetweenWriters(path, lock, () => openDatabase(path, true, options))
+  return readWithoutWriters(path, lock, () => openDatabase(path, true, options))
 }
 
-/** Runs a read where LMDB takes no locks. Fails with `ServiceUnavailable` when somebody may write meanwhile. */
-export function readBetweenWriters<T>(path: string, lock: StoreLock, body: () => T): T {
+/** Runs a read on a read-only medium. Fails with `ServiceUnavailable` when a process has the file open for writing. */
+export function readWithoutWriters<T>(path: string, lock: StoreLock, body: () => T): T {
   const read = lock.withoutWriters(body)
   if (read) return read.result
   throw new CatalogError(
     'ServiceUnavailable',
-    `Cannot read ${path}: it cannot be written from here, so that reads cannot be protected, and a process has it open for writing elsewhere. Close that one, open the catalog where its directory can be written, or reach it over HTTP.`,
+    `Cannot read ${path}: it is read-only here, so LMDB cannot protect reads, and another process has it open for writing. Close the catalog there, open it where its directory is writable, or reach it over HTTP.`,
   )
 }
 
@@ -295,14 +296,14 @@ function openDatabase(
   const lockPath = join(dirname(path), lockFile)
   checkFiles(path, lockPath, readOnly)
   if (!existsSync(path)) reserveLockFile(lockPath, maxReaders)
-  // Whenever it opens an environment, the driver clears the readers of processes that died.
+  // On opening, the driver itself removes the reader slots of dead processes.
   const db = loadDriver().open<Value, LmdbKey>(path, {
     noSubdir: true,
     readOnly,
     encoding: 'json',
     overlappingSync: false,
-    // All writes are transactions, which are grouped without it; with it, a commit that fails leaves a
-    // rejected promise that nobody can handle.
+    // All writes are transactions, which the driver groups anyway. With this option, a failed commit would also
+    // reject a promise that we cannot handle.
     eventTurnBatching: false,
     maxReaders,
     ...optionalSize(mapSize ?? defaultMapSize()),
@@ -316,17 +317,17 @@ function optionalSize(mapSize: number | undefined): { mapSize?: number } {
 }
 
 /**
- * So much that the map does not have to grow: while the driver maps the file anew, a thread that commits may take
- * the old address for the new one. Undefined where a large map would be a large file.
+ * A map so large that it need not grow: while the driver maps the file again, a committing thread may still use the
+ * old address. Undefined where a large map would make a large file.
  */
 function defaultMapSize(): number | undefined {
   if (process.platform !== 'linux' && process.platform !== 'darwin') return undefined
   return hasFreeAddressSpace() ? largeMap : usualMap
 }
 
-/** Makes the names of a new data file and of the folders made for it outlast a crash of the machine. */
+/** Syncs the folders of a new data file, so that its name and theirs survive a crash of the machine. */
 async function syncFolders(folder: string, firstMade: string | undefined): Promise<void> {
-  // Windows has no such thing.
+  // Windows cannot sync a folder.
   if (process.platform === 'win32') return
   const last = firstMade === undefined ? folder : dirname(realpathSync(firstMade))
   for (let at = folder; ; at = dirname(at)) {
@@ -341,11 +342,12 @@ async function syncFolders(folder: string, firstMade: string | undefined): Promi
 }
 
 /**
- * What the end of a process must not do. Node closes environments that are open, without the store's lock; so it
- * is taken here, and the kernel drops it after. And Node waits for the thread that commits, which waits for bodies
- * that no event loop will run any more: such a process would never end, with LMDB's lock in its hands.
+ * Runs when the process exits, for two reasons:
+ * - Node closes open environments without the store's lock. So this takes the lock, and the kernel drops it later.
+ * - Node waits for the committing thread, which waits for bodies that the event loop no longer runs. The process
+ *   would hang and keep LMDB's lock, so it kills itself.
  */
-function endSafely(): void {
+function exitSafely(): void {
   for (const { bodiesToRun, lock, isOnReadOnlyMedium } of registry.open) {
     if (bodiesToRun > 0 && isMainThread) process.kill(process.pid, 'SIGKILL')
     if (!isOnReadOnlyMedium) lock?.acquireBlocking(exitTimeout)

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { CatalogError } from '../../errors.ts'
 
-/** What this needs of the `fs-native-extensions` addon. A lock that somebody else has fails with `EAGAIN`. */
+/** The used part of the `fs-native-extensions` addon. `tryLock` fails with `EAGAIN` when another holder is in the way. */
 interface Addon {
   tryLock(file: number, start: number, length: number, exclusive: boolean): void
   unlock(file: number, start: number, length: number): void
@@ -12,19 +12,19 @@ interface Addon {
 let addon: Addon | undefined
 
 /**
- * A file whose bytes are locked by the kernel: OFD locks on Linux, `LockFileEx` on Windows. A lock belongs to one
- * open file, so that threads of one process exclude each other too, and the kernel drops it when the process dies.
- * macOS locks whole files only: there each area has a file of its own, and all its bytes are one.
+ * A file whose byte ranges can be locked: by OFD locks on Linux, by `LockFileEx` on Windows. A lock belongs to one open
+ * file, so threads of one process exclude each other too. The kernel drops the lock when the process dies. macOS
+ * locks whole files only: there, each area has a file of its own, which is locked as a whole.
  */
 export class FileLock {
   readonly path: string
-  /** Whether bytes are locked one by one. */
+  /** Whether ranges of bytes can be locked; otherwise only whole files. */
   readonly hasRanges: boolean
   readonly #addon: Addon
   readonly #canWrite: boolean
   readonly #files = new Map<string, number>()
 
-  /** Opens the file, and makes it when it is missing, unless it is only to be read. */
+  /** Opens the file. With `canWrite`, creates it when it is missing. */
   constructor(path: string, { canWrite = true, hasRanges = process.platform !== 'darwin' } = {}) {
     this.path = path
     this.hasRanges = hasRanges
@@ -33,9 +33,9 @@ export class FileLock {
     this.#fileOf('')
   }
 
-  /** Locks bytes of an area, against everybody or only against exclusive locks. False when somebody is in the way. */
+  /** Locks bytes of an area, exclusively or shared. False when another lock is in the way. */
   tryLock(area: Area, start: number, length: number, { shared = false } = {}): boolean {
-    const [file, first, count] = this.#place(area, start, length)
+    const [file, first, count] = this.#rangeOf(area, start, length)
     try {
       this.#addon.tryLock(file, first, count, !shared)
       return true
@@ -46,10 +46,10 @@ export class FileLock {
   }
 
   unlock(area: Area, start: number, length: number): void {
-    this.#addon.unlock(...this.#place(area, start, length))
+    this.#addon.unlock(...this.#rangeOf(area, start, length))
   }
 
-  /** Whether somebody else has an exclusive lock on any of these bytes, or any lock, when `shared` is false. */
+  /** Whether another holder has an exclusive lock on any of these bytes; with `shared` false, any lock. */
   isLocked(area: Area, start: number, length: number, { shared = true } = {}): boolean {
     if (!this.tryLock(area, start, length, { shared })) return true
     this.unlock(area, start, length)
@@ -71,7 +71,7 @@ export class FileLock {
     this.#files.clear()
   }
 
-  #place(area: Area, start: number, length: number): [file: number, start: number, length: number] {
+  #rangeOf(area: Area, start: number, length: number): [file: number, start: number, length: number] {
     if (!this.hasRanges) return [this.#fileOf(area.name), 0, 0]
     return [this.#fileOf(''), area.start + start, length]
   }
@@ -86,11 +86,11 @@ export class FileLock {
   }
 }
 
-/** Bytes that are locked for one purpose. */
+/** A range of bytes for one purpose. */
 export interface Area {
-  /** What the name of its file ends in, where files are locked as a whole. */
+  /** The suffix of its file's name, where only whole files can be locked. */
   readonly name: string
-  /** Where it begins in a file with ranges. Locks may lie beyond the end of a file. */
+  /** Its first byte, in a file with ranges. Locks may lie beyond the end of the file. */
   readonly start: number
 }
 
@@ -100,8 +100,8 @@ function loadAddon(): Addon {
 }
 
 /**
- * Loads the package's binary for this platform. The package itself looks for it in a way that takes 20 ms; that way
- * is taken when the binary is not where it usually lies.
+ * Loads the package's binary for this platform. The package's own search for the binary takes 20 ms, so it is only
+ * used when the binary is not in the usual folder.
  */
 function findAddon(): Addon {
   const require = createRequire(import.meta.url)

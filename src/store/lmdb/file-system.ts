@@ -18,21 +18,21 @@ const networkTypes: ReadonlyMap<number, string> = new Map([
   [0x47504653, 'GPFS'],
 ])
 
-/** File systems behind which may be anything. */
+/** File systems that may or may not be shared by several machines. */
 const opaqueTypes: ReadonlyMap<number, string> = new Map([
   [0x65735546, 'FUSE'],
   [0x01021997, '9P'],
 ])
 
-/** What is known of the file system a folder lies on. */
+/** What is known of a folder's file system. */
 export interface FileSystem {
-  /** Its name, when it is one that several machines share. */
+  /** The name of the file system, if several machines share it. */
   readonly network: string | undefined
-  /** Its name, when it may be one that several machines share. */
+  /** The name of the file system, if several machines may share it. */
   readonly opaque: string | undefined
 }
 
-/** Looks at the type of a folder's file system: on Linux by its number, on Windows by the path of a share. */
+/** The file system of a folder: on Linux by its type number, on Windows by the path of a network share. */
 export function fileSystemOf(folder: string): FileSystem {
   if (process.platform === 'win32') {
     return { network: /^\\\\(?![?.]\\)/.test(resolve(folder)) ? 'SMB' : undefined, opaque: undefined }
@@ -41,13 +41,13 @@ export function fileSystemOf(folder: string): FileSystem {
   return fileSystemNamed(statfsSync(folder).type)
 }
 
-/** What Linux's number of a type says. */
+/** The file system with a type number of Linux. */
 export function fileSystemNamed(type: number): FileSystem {
-  // The number is signed on some machines.
+  // On some machines, the number is signed.
   return { network: networkTypes.get(type >>> 0), opaque: opaqueTypes.get(type >>> 0) }
 }
 
-/** Whether a folder lies on a file system that is mounted for reading only. */
+/** Whether a folder's file system is mounted read-only. */
 export function isMountedReadOnly(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK)
@@ -67,7 +67,7 @@ export function isWritable(path: string): boolean {
   }
 }
 
-/** Whether a process may have as much address space as it likes (`ulimit -v`). */
+/** Whether the address space of this process is unlimited (`ulimit -v`). */
 export function hasFreeAddressSpace(): boolean {
   if (process.platform === 'darwin') return true
   if (process.platform !== 'linux') return false

@@ -10,7 +10,7 @@ import {
   type Environment,
   type LmdbStoreOptions,
   noCatalog,
-  readBetweenWriters,
+  readWithoutWriters,
   release,
   storeFiles,
 } from './environment.ts'
@@ -27,10 +27,10 @@ export interface LmdbStore extends Store {
 }
 
 /**
- * Opens the store in `directory`, whose records lie in the file `catalog.mdb`, and makes it when it is
- * missing. Any number of processes may have it open at once, and so may any number of stores in one process.
- * A resolved write is on disk. Opening and reading change no record. Fails with `InvalidInput` when there is
- * nothing to open or the file is no LMDB file, `PermissionDenied` when the user may not use it, and
+ * Opens the store in `directory`, whose records lie in the file `catalog.mdb`, and creates it when it is missing. Any
+ * number of processes, and any number of stores in one process, may have it open at the same time. A resolved write
+ * is on disk. Opening and reading change no record. Fails with `InvalidInput` when there is nothing to open or the
+ * file is not an LMDB file, with `PermissionDenied` when the user lacks the permission, and with
  * `ServiceUnavailable` when the disk is full.
  */
 export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<LmdbStore> {
@@ -38,8 +38,8 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
 }
 
 /**
- * Inspects the data file of a directory without opening it, which a damaged one may not survive. While others
- * write, what looks like damage may be a page they use again: that is `moved`, and says nothing.
+ * Inspects the data file of a directory without opening it in LMDB, where a damaged file may crash the process. With
+ * `moved`, another process wrote meanwhile, and the reported damage may only be a reused page.
  */
 export async function inspectLmdbStore(
   directory: string,
@@ -50,11 +50,11 @@ export async function inspectLmdbStore(
     const inspected = await inspectFile(path, options).catch((error: unknown) => {
       throw isMissing(error) ? noCatalog(directory) : explain(error, path)
     })
-    if (!inspected.moved || attempt === inspections) return inspected
+    if (!inspected.moved || attempt === maxInspections) return inspected
   }
 }
 
-const inspections = 3
+const maxInspections = 3
 
 function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT'
@@ -79,14 +79,14 @@ class LmdbDirectoryStore implements LmdbStore {
   async read<T>(body: (reader: Reader) => T): Promise<T> {
     this.#refuse()
     const environment = this.#environment
-    // LMDB keeps a snapshot for up to a millisecond; without it the next look takes a new one, which lasts
-    // through the body, since nothing else runs meanwhile.
+    // The driver reuses a snapshot for up to a millisecond, so it is dropped here. The next read takes a new snapshot,
+    // which lasts through the body, since nothing else runs meanwhile.
     environment.db.resetReadTxn()
     const reader = new LmdbReader(environment.db, this.path)
     environment.busy = true
     try {
       const { lock, isOnReadOnlyMedium } = environment
-      if (isOnReadOnlyMedium && lock) return readBetweenWriters(this.path, lock, () => runBody(body, reader))
+      if (isOnReadOnlyMedium && lock) return readWithoutWriters(this.path, lock, () => runBody(body, reader))
       return runBody(body, reader)
     } finally {
       environment.busy = false
@@ -99,7 +99,7 @@ class LmdbDirectoryStore implements LmdbStore {
     if (this.#readOnly) {
       throw new CatalogError(
         'PermissionDenied',
-        `${this.path} was opened for reading only: open it without \`readOnly\` to change it.`,
+        `${this.path} was opened read-only: open it without \`readOnly\` to change it.`,
       )
     }
     const written = this.#write(body)
@@ -125,18 +125,18 @@ class LmdbDirectoryStore implements LmdbStore {
     return this.#closing
   }
 
-  /** Reads the file while a reader of its own keeps the newest snapshot from being overwritten. */
+  /** Inspects the file, while an open read transaction keeps the newest snapshot from being overwritten. */
   async inspect(options?: InspectOptions): Promise<StoreInspection> {
     this.#refuse()
     this.#environment.db.resetReadTxn()
-    const held = this.#environment.db.useReadTransaction()
+    const snapshot = this.#environment.db.useReadTransaction()
     const inspected = inspectFile(this.path, options)
     this.#pending.add(inspected)
     try {
       return await inspected
     } finally {
       this.#pending.delete(inspected)
-      held.done()
+      snapshot.done()
     }
   }
 
@@ -160,14 +160,14 @@ class LmdbDirectoryStore implements LmdbStore {
     let thrown: { readonly error: unknown } | undefined
     let hasRun = false
     try {
-      const turn = environment.writes!.enter()
-      if (turn) await turn
+      const wait = environment.writes!.enter()
+      if (wait) await wait
     } catch (error) {
       throw explain(error, this.path)
     }
     environment.bodiesToRun++
     try {
-      // Only child transactions undo what a throw leaves behind; many share one commit and one sync.
+      // Only child transactions roll back when a body throws; many of them share one commit and one sync.
       await environment.db.childTransaction(() => {
         hasRun = true
         environment.bodiesToRun--
@@ -208,7 +208,7 @@ class LmdbDirectoryStore implements LmdbStore {
   }
 }
 
-/** Copies an environment, left out what is free, and makes the copy outlast a crash of the machine. */
+/** Copies an environment without its free pages, and syncs the copy. */
 async function copyEnvironment(db: Database, path: string): Promise<void> {
   await db.backup(path, true)
   const copy = await open(path, 'r+')

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { InspectOptions, StoreInspection } from '../store.ts'
 import { loadDriver } from './driver.ts'
 import {
@@ -16,15 +16,14 @@ import {
 import { sealFault } from './seal.ts'
 
 /*
- * Looks for damage in a data file by reading it as a file, page by page: no memory map that a damaged page
- * could crash the process through. Every page must be what the page above says it is, must be in use or free
- * and never both, and every record must have its checksum. What is not looked at (free pages, gaps within
- * pages) is never read by LMDB either.
+ * Looks for damage in a data file by reading it page by page. It uses no memory map, through which a damaged page could
+ * crash the process. Every page must be what its parent page says, and must be either in use or free. Every record
+ * must match its checksum. LMDB never reads the parts that are not inspected: free pages and gaps within pages.
  */
 
-/** Damage reported at most; a file with more is beyond telling apart. */
-const most = 100
-/** Turns of the event loop are taken after so many pages. */
+/** The most reported findings; in a file with more damage, further ones tell nothing new. */
+const maxDamage = 100
+/** After this many pages, the inspection gives way to the event loop. */
 const pagesPerTurn = 64
 
 type DecodeKey = (bytes: Buffer) => unknown
@@ -32,8 +31,8 @@ type DecodeKey = (bytes: Buffer) => unknown
 class Damaged extends Error {}
 
 /**
- * Inspects a data file. While others write, the caller must keep LMDB from using again what the newest
- * snapshot needs, by a reader of its own; else what was overwritten meanwhile counts as `moved`.
+ * Inspects a data file. While other processes write, the caller should keep a read transaction open, so that LMDB
+ * does not reuse pages of the newest snapshot. Otherwise `moved` says that the damage may be a reused page.
  */
 export async function inspectFile(
   path: string,
@@ -61,7 +60,7 @@ function newestOf(metas: readonly Meta[]): Meta {
   return metas[1]!.transaction > metas[0]!.transaction ? metas[1]! : metas[0]!
 }
 
-/** Both meta pages as they are when nobody is just writing them. */
+/** Both meta pages, read when no process is writing them. */
 async function stableMetas(file: FileHandle): Promise<readonly (Meta | string)[]> {
   for (let attempt = 0; ; attempt++) {
     const first = await readMetas(file)
@@ -75,7 +74,7 @@ async function readMetas(file: FileHandle): Promise<(Meta | string)[]> {
   if ((await file.read(head, 0, head.length, 0)).bytesRead < head.length)
     return ['is cut short', 'is cut short']
   const first = readMeta(head, 0)
-  // Where the second one lies, the first one tells; should it be damaged, it is where it usually is.
+  // The first page tells where the second one lies. When the first is damaged, the usual page size is used.
   const pageSize = typeof first === 'string' || !isPageSize(first.pageSize) ? 4096 : first.pageSize
   const { bytesRead } = await file.read(head, 0, head.length, pageSize)
   return [first, bytesRead < head.length ? 'is cut short' : readMeta(head, 1)]
@@ -91,7 +90,7 @@ function metaFaults(metas: readonly (Meta | string)[]): string[] {
   if (faults.length > 0) return faults
   const [a, b] = metas as [Meta, Meta]
   if (a.pageSize !== b.pageSize || !isPageSize(a.pageSize)) return ['pages 0 and 1 have wrong page sizes']
-  // Commits take turns between the two; a file that nobody has written to since it was copied has one empty.
+  // Commits alternate between the two pages. In a copy without any commit since, one of them is empty.
   const isNew = isEmpty(a) && (isEmpty(b) || b.transaction > 0)
   if (!isNew && (a.transaction % 2 !== 0 || Math.abs(a.transaction - b.transaction) !== 1)) {
     return ['pages 0 and 1 disagree on which transaction was the last']
@@ -116,7 +115,7 @@ class Walk {
   readonly #decodeKey: DecodeKey
   readonly #signal: AbortSignal | undefined
   readonly #onProgress: InspectOptions['onProgress']
-  /** A bit for each page that is in use, and for each that is free. */
+  /** A bit for each page in use, and for each free page. */
   readonly #used: Uint8Array
   readonly #free: Uint8Array
   #pages = 0
@@ -133,7 +132,7 @@ class Walk {
     this.#decodeKey = decodeKey
     this.#signal = signal
     this.#onProgress = onProgress
-    // A page beyond those there can be addressed was not written by LMDB.
+    // LMDB cannot have written pages beyond the map.
     const pages = Math.min(meta.lastPage + 1, meta.mapSize / meta.pageSize)
     this.#used = new Uint8Array(Math.ceil(pages / 8))
     this.#free = new Uint8Array(this.#used.length)
@@ -153,7 +152,7 @@ class Walk {
     }
   }
 
-  /** A tree that makes no sense at one place is not followed further. */
+  /** Reports the damage of a subtree, and goes on with the next one. */
   async #guarded(work: () => Promise<void>): Promise<void> {
     try {
       await work()
@@ -163,8 +162,8 @@ class Walk {
     }
   }
 
-  #report(says: string): void {
-    if (this.damage.length < most) this.damage.push(says)
+  #report(finding: string): void {
+    if (this.damage.length < maxDamage) this.damage.push(finding)
   }
 
   async #tree(what: string, tree: TreeMeta, visit: (node: Node, value: Buffer) => void): Promise<void> {
@@ -178,7 +177,7 @@ class Walk {
       if (typeof nodes === 'string') throw new Damaged(`page ${at} ${nodes}`)
       found[isLeaf ? 'leafPages' : 'branchPages']++
       for (const [i, node] of nodes.entries()) {
-        // The first key of a branch means nothing: what is below begins where the branch does.
+        // LMDB ignores the first key of a branch page: its first child begins where the branch page does.
         const before = i > (isLeaf ? 0 : 1) ? nodes[i - 1]!.key : undefined
         const isFirst = !isLeaf && i === 0
         const inOrder = before === undefined || compare(before, node.key) < 0
@@ -208,7 +207,7 @@ class Walk {
     }
   }
 
-  /** Reads a page that is to be used once, and for this. */
+  /** Reads a page of a given type. Each page may be in use only once. */
   async #page(at: number, flags: number): Promise<Buffer> {
     this.#use(at)
     const page = await this.#read(at, Buffer.allocUnsafe(this.#meta.pageSize))
@@ -216,7 +215,7 @@ class Walk {
     if (++this.#pages % pagesPerTurn === 0) {
       this.#signal?.throwIfAborted()
       this.#onProgress?.({ done: this.#pages, total: this.#meta.lastPage + 1 })
-      await turn()
+      await nextTurn()
     }
     return page
   }
@@ -229,11 +228,11 @@ class Walk {
     if (!isRight) throw new Damaged(`page ${at} has a wrong header`)
   }
 
-  /** A value that lies on pages of its own. */
+  /** Reads a value on overflow pages. */
   async #large(at: number, node: Node, found: { overflowPages: number }): Promise<Buffer> {
     const first = number64(node.value, 0)
     const pages = number64(node.value, 16)
-    // More than are needed were kept from a longer value before.
+    // There may be more pages than needed, left from a longer value.
     if (
       !(pages >= Math.ceil((headerBytes + node.size) / this.#meta.pageSize) && pages <= this.#meta.lastPage)
     ) {
@@ -250,7 +249,7 @@ class Walk {
 
   async #read(at: number, into: Buffer): Promise<Buffer> {
     const { bytesRead } = await this.#file.read(into, 0, into.length, at * this.#meta.pageSize)
-    // What lies behind the end of the last value need not be there.
+    // The file may end right behind the last value, within its page.
     if (bytesRead < into.length && at * this.#meta.pageSize + into.length <= (await this.#file.stat()).size) {
       return this.#read(at, into)
     }
@@ -259,7 +258,8 @@ class Walk {
   }
 
   #use(at: number): void {
-    if (!(at >= 2 && at <= this.#meta.lastPage)) throw new Damaged(`page ${at} is named and cannot be there`)
+    if (!(at >= 2 && at <= this.#meta.lastPage))
+      throw new Damaged(`page ${at} is referred to and cannot exist`)
     if (mark(this.#used, at)) throw new Damaged(`page ${at} is used twice`)
   }
 
@@ -281,10 +281,10 @@ class Walk {
 
   #freed(_node: Node, value: Buffer): void {
     const runs = freeRuns(value)
-    if (runs === undefined) throw new Damaged('the list of free pages makes no sense')
+    if (runs === undefined) throw new Damaged('the list of free pages is malformed')
     for (const [first, length] of runs) {
       if (!(first >= 2 && first + length - 1 <= this.#meta.lastPage)) {
-        throw new Damaged(`the list of free pages names page ${first}, which cannot be there`)
+        throw new Damaged(`the list of free pages names page ${first}, which cannot exist`)
       }
       for (let at = first; at < first + length; at++) {
         if (mark(this.#free, at)) throw new Damaged(`page ${at} is in the list of free pages twice`)
@@ -293,7 +293,7 @@ class Walk {
   }
 }
 
-/** Sets a bit, and tells whether it was set. */
+/** Sets a bit, and returns whether it was already set. */
 function mark(bits: Uint8Array, at: number): boolean {
   const bit = 1 << (at & 7)
   const was = (bits[at >>> 3]! & bit) !== 0
@@ -301,7 +301,7 @@ function mark(bits: Uint8Array, at: number): boolean {
   return was
 }
 
-/** The keys of the free list are numbers of transactions. */
+/** The keys of the free list are transaction numbers. */
 function compareNumbers(a: Buffer, b: Buffer): number {
   if (a.length !== 8 || b.length !== 8) throw new Damaged('the list of free pages has a wrong key')
   return number64(a, 0) - number64(b, 0)

@@ -1,9 +1,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 
 /**
- * Names the process that keeps others from locking the first byte of a file, as the kernel tells it: its id, what it
- * runs, and whether it is stopped. Undefined when the kernel does not tell: elsewhere than on Linux, of other users'
- * processes, and of those in other containers. Source of the format: proc_pid_fdinfo(5).
+ * Describes the process that keeps others from locking the first byte of a file: its id, its command, and whether it
+ * is stopped. Undefined when the kernel does not tell: on other systems than Linux, for processes of other users, and
+ * for processes in other containers. Source of the format: proc_pid_fdinfo(5).
  */
 export async function lockHolder(path: string): Promise<string | undefined> {
   const { ino } = await stat(path)
@@ -16,7 +16,7 @@ export async function lockHolder(path: string): Promise<string | undefined> {
     if (!/^\d+$/.test(id)) continue
     const locks = await locksOf(id, held)
     if (locks.some(([, mode, first]) => mode === 'WRITE' && first === '0')) return describe(id)
-    // One that was stopped while it looked at the locks of others is in the way by a lock of the moment.
+    // A process that was stopped while it polled keeps a lock that was meant for a moment.
     if (locks.length > 0 && (await isStopped(id))) stopped = id
   }
   return stopped && describe(stopped)
@@ -25,7 +25,7 @@ export async function lockHolder(path: string): Promise<string | undefined> {
 async function locksOf(id: string, held: RegExp): Promise<RegExpExecArray[]> {
   const folder = `/proc/${id}/fdinfo`
   const locks: RegExpExecArray[] = []
-  // A file may be closed, and a process end, between two looks.
+  // The file may be closed, or the process may end, between two reads.
   for (const file of await readdir(folder).catch(() => [])) {
     locks.push(...(await readFile(`${folder}/${file}`, 'utf8').catch(() => '')).matchAll(held))
   }

@@ -6,15 +6,15 @@
 export const headerBytes = 24
 const nodeBytes = 8
 
-/** A value on pages of its own is named by the first page, the transaction that wrote it, and how many. */
+/** A reference to overflow pages: the first page, the transaction that wrote it, and the number of pages. */
 const largeBytes = 24
 
 export const pageFlags = { branch: 1, leaf: 2, overflow: 4, meta: 8 } as const
 
-/** A page that is no page: the root of an empty tree. */
+/** The page number that stands for the root of an empty tree. */
 export const noPage = 0xffff_ffff_ffff_ffffn
 
-/** One of the two trees: that of the free pages, and that of the records. */
+/** One of the two trees of a file: the free pages, or the records. */
 export interface TreeMeta {
   readonly flags: number
   readonly depth: number
@@ -39,7 +39,7 @@ export function number64(bytes: Buffer, at: number): number {
   return Number(bytes.readBigUInt64LE(at))
 }
 
-/** What a meta page says, or why it is none. */
+/** Reads a meta page, or says why the page is invalid. */
 export function readMeta(page: Buffer, index: number): Meta | string {
   if (number64(page, 0) !== index || page.readUInt16LE(18) !== pageFlags.meta) return 'has a wrong header'
   if (page.readUInt32LE(24) !== 0xbeefc0de) return 'has a wrong magic number'
@@ -70,15 +70,15 @@ function readTree(page: Buffer, at: number): TreeMeta {
 /** An entry of a branch or leaf page. */
 export interface Node {
   readonly key: Buffer
-  /** Of a branch: the page below. */
+  /** On a branch page: the child page. */
   readonly child: number
-  /** Of a leaf: the bytes of the value, or where a large one lies. */
+  /** On a leaf page: the bytes of the value, or a reference to overflow pages. */
   readonly value: Buffer
   readonly size: number
   readonly isLarge: boolean
 }
 
-/** The entries of a branch or leaf page, or what is wrong with how they lie in it. */
+/** The entries of a branch or leaf page, or what is wrong with their layout. */
 export function readNodes(page: Buffer, isLeaf: boolean): Node[] | string {
   const lower = page.readUInt16LE(20)
   const upper = page.readUInt16LE(22)
@@ -94,7 +94,7 @@ export function readNodes(page: Buffer, isLeaf: boolean): Node[] | string {
     nodes.push(node)
     taken += (nodeBytes + node.key.length + node.value.length + 1) & ~1
   }
-  // Entries lie side by side, so that none is missing, there twice, or longer than it was.
+  // Entries leave no gaps. So a wrong sum shows an entry that is missing, duplicated or of a wrong length.
   return taken === room - upper ? nodes : 'has entries of a wrong length'
 }
 
@@ -118,8 +118,8 @@ function readNode(page: Buffer, at: number, isLeaf: boolean): Node | string {
 }
 
 /**
- * The runs of pages that a record of the free list names, or undefined when it makes no sense. The record is
- * a count and then pages: a negative number is the length of a run that begins at the next one, zero nothing.
+ * The runs of pages in a record of the free list, or undefined when the record is malformed. The record is a count
+ * and then page numbers. A negative number is the length of a run that begins at the next number; zero is ignored.
  */
 export function freeRuns(value: Buffer): [first: number, length: number][] | undefined {
   const count = value.length >= 8 ? number64(value, 0) : -1

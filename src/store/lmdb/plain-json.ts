@@ -1,6 +1,6 @@
 /*
- * Writes JSON by hand for what nearly all records and keys are: a few members, whole numbers, strings of plain
- * ASCII. That takes 0.5 µs for a table's record where JSON.stringify takes 1, and gives bytes, not a string to encode.
+ * A fast JSON writer for nearly all records and keys: a few members, whole numbers, and strings of plain ASCII. For a
+ * table's record it takes 0.5 µs where JSON.stringify takes 1, and it writes bytes, so no string needs encoding.
  */
 
 const quote = 0x22
@@ -8,25 +8,25 @@ const backslash = 0x5c
 const comma = 0x2c
 const zero = 0x30
 
-/** How deep lists and objects may lie in each other: more than records do, and no cycle gets by. */
-const deepest = 4
+/** The deepest nesting of lists and objects: more than records need, and it stops a cycle. */
+const maxDepth = 4
 
-/** Longer strings take less time in the engine's own way. */
-const longest = 256
+/** JSON.stringify is faster for longer strings. */
+const maxStringLength = 256
 
-/** Where the last one ended. One number for all spares an object for each. */
+/** The current position. One variable for all calls saves an object for each. */
 let at = 0
 
 /**
- * Writes `value` at `start` as JSON.stringify would, and answers with where it ends; −1 when it is none of the
- * plain ones or does not fit.
+ * Writes `value` at `start` as JSON.stringify would, and returns the end; −1 when the value is not plain or does not
+ * fit.
  */
 export function writePlainJson(value: unknown, target: Uint8Array, start: number): number {
   at = start
-  return writeAny(value, target, deepest) && at <= target.length ? at : -1
+  return writeAny(value, target, maxDepth) && at <= target.length ? at : -1
 }
 
-// Writing beyond the end of a typed array does nothing, so that one look at the end does.
+// Writing beyond the end of a typed array does nothing, so one check at the end is enough.
 
 function writeAny(value: unknown, target: Uint8Array, depth: number): boolean {
   if (typeof value === 'string') return writeString(value, target)
@@ -38,7 +38,7 @@ function writeAny(value: unknown, target: Uint8Array, depth: number): boolean {
 
 function writeString(text: string, target: Uint8Array): boolean {
   const { length } = text
-  if (length > longest) return false
+  if (length > maxStringLength) return false
   target[at++] = quote
   for (let i = 0; i < length; i++) {
     const unit = text.charCodeAt(i)

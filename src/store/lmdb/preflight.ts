@@ -18,8 +18,8 @@ import { CatalogError } from '../../errors.ts'
 import { FileLock } from './file-lock.ts'
 
 /*
- * The driver brings the process down when LMDB cannot open a file. So whatever could stop LMDB is looked for
- * first, and reported with the code LMDB or the system would have used.
+ * The driver crashes the process when LMDB cannot open a file. So these checks look for every possible reason first,
+ * and report it with the code that LMDB or the system would have used.
  */
 
 /** LMDB's own error numbers. Source: lmdb.h. */
@@ -27,10 +27,10 @@ const notLmdb = -30793
 const otherVersion = -30794
 const corrupted = -30796
 
-/** What each of the first two pages of a data file has at 24. */
+/** The magic number at offset 24 of the first two pages of a data file. */
 const magic = 0xbeefc0de
 
-/** What LMDB needs to begin a data file, with room to spare. */
+/** The space that LMDB needs for a new data file, with some reserve. */
 const leastSpace = 1 << 16
 
 /** Throws when LMDB could not open these files. */
@@ -38,7 +38,7 @@ export function checkFiles(dataFile: string, lockFile: string, readOnly: boolean
   const folder = dirname(dataFile)
   const { R_OK, W_OK } = constants
   if (existsSync(dataFile)) {
-    if (!statSync(dataFile).isFile()) throw failure('EISDIR', `${dataFile} is no file`)
+    if (!statSync(dataFile).isFile()) throw failure('EISDIR', `${dataFile} is not a file`)
     accessSync(dataFile, readOnly ? R_OK : R_OK | W_OK)
     checkHeader(dataFile)
   } else {
@@ -48,25 +48,25 @@ export function checkFiles(dataFile: string, lockFile: string, readOnly: boolean
   try {
     accessSync(existsSync(lockFile) ? lockFile : folder, W_OK)
   } catch (error) {
-    // Readers of what nobody can write need no locks.
+    // On a read-only file system, readers need no locks.
     if (!readOnly || (error as NodeJS.ErrnoException).code !== 'EROFS') throw error
   }
 }
 
 /**
- * Makes the lock file of a new catalog: a page for the header and a cache line for each reader, as
- * mdb_env_setup_locks lays it out. LMDB would make a file with holes, and a process that writes to a hole
+ * Creates the lock file of a new catalog: a page for the header and a cache line for each reader, as
+ * mdb_env_setup_locks lays it out. LMDB itself would create a sparse file. A process that writes to a hole of it
  * through its memory map is killed when the disk is full.
  */
 export function reserveLockFile(lockFile: string, readers: number): void {
-  // A link makes the file appear whole, and never over one that is in use.
+  // A link makes the complete file appear at once, and never replaces a file in use.
   const temporary = `${lockFile}.${process.pid}-${Math.random().toString(36).slice(2)}`
   try {
     writeFileSync(temporary, Buffer.alloc(4096 + readers * 64), { flag: 'wx' })
     linkSync(temporary, lockFile)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // When the name is taken, or the file system has no links, the file is left to LMDB.
+    // When the name is taken, or the file system has no links, LMDB creates the file.
     if (code === 'ENOSPC' || code === 'EDQUOT') throw error
   } finally {
     rmSync(temporary, { force: true })
@@ -74,8 +74,8 @@ export function reserveLockFile(lockFile: string, readers: number): void {
 }
 
 /**
- * Refuses to go on while a process has the data file open that takes no turns, one of an older release. LMDB has a
- * lock on the first byte of its lock file for as long as it is open; a system that locks whole files does not tell.
+ * Fails while a process that does not use the store's lock, such as one of an older release, has the data file open.
+ * LMDB locks the first byte of its lock file while a file is open. A system with whole-file locks cannot tell.
  */
 export function requireNoOlderRelease(lockFile: string): void {
   if (!existsSync(lockFile)) return
@@ -91,8 +91,8 @@ export function requireNoOlderRelease(lockFile: string): void {
 }
 
 /**
- * Removes a data file whose maker was stopped between the two pages it begins with: nothing was ever written to
- * it, and LMDB would not open it. One beside which there is anything else but `own` files is damaged, and stays.
+ * Removes a data file whose creator died between the writes of its first two pages: it never held a record, and LMDB
+ * would not open it. Beside other files than `own`, such a file counts as damaged and stays.
  */
 export function removeUnfinished(dataFile: string, own: readonly string[]): void {
   if (!existsSync(dataFile)) return
@@ -108,23 +108,23 @@ export function removeUnfinished(dataFile: string, own: readonly string[]): void
   if (readdirSync(dirname(dataFile)).every((name) => own.includes(name))) rmSync(dataFile)
 }
 
-/** The space a user has left on the disk that holds `path`. */
+/** The free space on the disk of `path`, for this user. */
 export function freeBytes(path: string): number {
   const { bavail, bsize } = statfsSync(path)
   return bavail * bsize
 }
 
 /**
- * Checks the two pages a data file begins with. After 16 bytes of page header each holds: at 24 a magic
- * number, at 28 the version, at 48 the page size, at 136 the page of the tree's root, at 152 the number of
- * the transaction that wrote it. Source: MDB_meta in mdb.c, version 2, 64-bit.
+ * Checks the first two pages of a data file. Behind the page header, each has these fields: the magic number at 24,
+ * the version at 28, the page size at 48, the root page of the tree at 136, and the transaction that wrote the page
+ * at 152. Source: MDB_meta in mdb.c, version 2, 64-bit.
  */
 function checkHeader(dataFile: string): void {
   const file = openSync(dataFile, 'r')
   try {
     const first = Buffer.alloc(160)
     const read = readSync(file, first, 0, first.length, 0)
-    // Whoever made an empty file was stopped before LMDB wrote to it.
+    // An empty file is valid: its creator died before LMDB wrote to it.
     if (read === 0) return
     checkMeta(first, read, dataFile)
     const pageSize = first.readUInt32LE(48)
@@ -143,7 +143,7 @@ function checkHeader(dataFile: string): void {
 
 function checkMeta(meta: Buffer, read: number, dataFile: string): void {
   if (read < meta.length || meta.readUInt32LE(24) !== magic) {
-    throw failure(notLmdb, `${dataFile} is no LMDB file`)
+    throw failure(notLmdb, `${dataFile} is not an LMDB file`)
   }
   if (meta.readUInt16LE(28) !== 2) throw failure(otherVersion, `${dataFile} has another version`)
 }

@@ -2,43 +2,43 @@ import type { Key as LmdbKey } from 'lmdb'
 import type { Key } from '../store.ts'
 import type { Database } from './environment.ts'
 
-/** How the driver reads the keys it walks over: a method of its database, which it looks up for each key. */
+/** The driver's method to read a key. The driver looks it up on the database for each key of a walk. */
 type ReadKey = (buffer: Buffer, start: number, end: number) => LmdbKey
 
-/** What all keys of a walk begin with, and how many bytes that takes. */
-interface Beginning {
+/** The common prefix of all keys of a walk, and its encoded length with the separator. */
+interface WalkPrefix {
   readonly prefix: Key
   readonly bytes: number
 }
 
-let beginning: Beginning | undefined
+let current: WalkPrefix | undefined
 
 const scratch = Buffer.alloc(8192)
 
 /**
- * Makes a database read keys faster inside {@link withPrefix}: only what follows the prefix is decoded, which takes
- * half of the time. Parts of a key are encoded one by one, so the rest of one reads as a key of its own.
+ * Makes a database decode keys faster inside {@link withPrefix}: it decodes only the parts behind the prefix, which
+ * takes half of the time. The parts of a key are encoded one by one, so the rest of a key is itself a valid key.
  */
 export function readKeysFast(db: Database): void {
-  const place = db as unknown as { readKey: ReadKey }
-  const readAny = place.readKey
-  place.readKey = (buffer, start, end) => {
-    if (beginning === undefined) return readAny(buffer, start, end)
-    const rest = readAny(buffer, start + beginning.bytes, end)
-    const prefix = beginning.prefix as string[]
+  const reader = db as unknown as { readKey: ReadKey }
+  const readAny = reader.readKey
+  reader.readKey = (buffer, start, end) => {
+    if (current === undefined) return readAny(buffer, start, end)
+    const rest = readAny(buffer, start + current.bytes, end)
+    const prefix = current.prefix as string[]
     return Array.isArray(rest) ? [...prefix, ...rest] : [...prefix, rest as string]
   }
 }
 
-/** Runs a walk over keys that all begin with `prefix` and are longer. */
+/** Runs a walk over keys that all begin with `prefix` and have further parts. */
 export function withPrefix<T>(db: Database, prefix: Key | undefined, walk: () => T): T {
   if (prefix === undefined || prefix.length === 0) return walk()
   const { writeKey } = db as unknown as { writeKey: (key: Key, target: Buffer, at: number) => number }
-  // One more byte, which parts the prefix from what follows.
-  beginning = { prefix, bytes: writeKey(prefix, scratch, 0) + 1 }
+  // One more byte for the separator behind the prefix.
+  current = { prefix, bytes: writeKey(prefix, scratch, 0) + 1 }
   try {
     return walk()
   } finally {
-    beginning = undefined
+    current = undefined
   }
 }

@@ -4,32 +4,33 @@ import { CatalogError } from '../../errors.ts'
 import type { Area, FileLock } from './file-lock.ts'
 import { lockHolder } from './lock-holder.ts'
 
-/** The one lock that opening, closing and committing need. */
+/** The lock that opening, closing and committing need. */
 const lock: Area = { name: '', start: 0 }
 
-/** A byte for each process and thread that has the store open, and one more when it may write. */
+/** Each thread with an open store locks a byte of `users`, and also one of `writers` when it may write. */
 const users: Area = { name: '-users', start: 2 ** 44 }
 const writers: Area = { name: '-writers', start: 2 ** 45 }
 const usersBytes = 2 ** 44
-const threadsEach = 2 ** 20
+const threadsPerProcess = 2 ** 20
 
-/** A byte for everybody who waits, in the order of their coming. */
+/** Each waiter locks a byte, in the order of arrival. */
 const queue: Area = { name: '-queue', start: 2 ** 46 }
 const queueBytes = 2 ** 52
 
-/** How many looks follow each other as fast as the event loop allows, before looks are milliseconds apart. */
-const quickLooks = 10
-const nextMillis = 1
-/** Those who are not next look more seldom, so that a crowd leaves the processors to the one who is at work. */
+/** The first waiter polls this often at every turn of the event loop, and every `firstMillis` later. */
+const fastPolls = 10
+const firstMillis = 1
+/** Other waiters poll less often, so that many waiters leave the processors to the holder of the lock. */
 const othersMillis = 5
 
-/** A lock that lies free so long, in milliseconds, while somebody ahead does not take it, is taken past them. */
-const patience = 30
+/** When the lock stays free this long, in milliseconds, a waiter takes it before the waiters ahead. */
+const overtakeMillis = 30
 
 /**
- * Mutual exclusion of all processes and threads that have a store open. The kernel holds the lock, so that it never
- * outlives its holder. Those who wait are served in the order of their coming (on macOS in any order), and no
- * longer than they say.
+ * A mutex for all processes and threads that have a store open. The kernel holds the lock, so it never outlives its
+ * holder. Waiters get the lock in the order of arrival (on macOS in any order), and wait no longer than their timeout.
+ *
+ * A thread must not wait twice at the same time on one instance: locks of one open file never exclude each other.
  */
 export class StoreLock {
   readonly #file: FileLock
@@ -38,7 +39,7 @@ export class StoreLock {
     this.#file = file
   }
 
-  /** Takes the lock if nobody has it and nobody waits for it. */
+  /** Takes the lock, unless it is held or another waiter wants it. */
   tryAcquire(): boolean {
     return !this.isWanted() && this.#file.tryLock(lock, 0, 1)
   }
@@ -53,24 +54,24 @@ export class StoreLock {
     const place = await this.#join(timeout)
     let freeSince: number | undefined
     try {
-      // Where there is no order, those who wait already look first.
+      // Without an order, a pause gives earlier waiters the first chance.
       if (!this.#file.hasRanges) await this.#pause(0)
-      for (let look = 0; ; look++) {
+      for (let poll = 0; ; poll++) {
         const now = performance.now()
-        // Somebody ahead who was stopped while waiting must not hold up the others.
-        const isNext = this.#isFirst(place) || now - (freeSince ?? now) > patience
+        // A waiter ahead may be a stopped process, which must not block the others.
+        const isNext = this.#isFirst(place) || now - (freeSince ?? now) > overtakeMillis
         if (isNext && this.#file.tryLock(lock, 0, 1)) return
         if (this.#file.isLocked(lock, 0, 1)) freeSince = undefined
         else freeSince ??= now
         if (now - begun > timeout) throw await this.#busy(timeout)
-        await this.#pause(isNext ? look : undefined)
+        await this.#pause(isNext ? poll : undefined)
       }
     } finally {
       this.#file.unlock(queue, place, 1)
     }
   }
 
-  /** Takes the lock without giving way to those who wait, blocking the thread. False after `timeout` milliseconds. */
+  /** Takes the lock before all waiters, and blocks the thread meanwhile. False after `timeout` milliseconds. */
   acquireBlocking(timeout: number): boolean {
     const sleeper = new Int32Array(new SharedArrayBuffer(4))
     const end = performance.now() + timeout
@@ -85,16 +86,16 @@ export class StoreLock {
     this.#file.unlock(lock, 0, 1)
   }
 
-  /** Whether somebody waits for the lock. */
+  /** Whether another process or thread waits for the lock. */
   isWanted(): boolean {
     return this.#file.isLocked(queue, 0, queueBytes, { shared: this.#file.hasRanges })
   }
 
   /**
-   * Announces, until the lock is closed, that this thread has the store open. Fails with `ServiceUnavailable` when
-   * a process of the same id has announced it: one in another container, which LMDB cannot tell from this one.
+   * Registers this thread as a user of the store, until the lock is closed. Fails with `ServiceUnavailable` when a
+   * process with the same id is registered: it runs in another container, and LMDB cannot tell the two apart.
    */
-  announce(): void {
+  register(): void {
     if (!this.#file.hasRanges || this.#file.tryLock(users, thisThread(), 1)) return
     throw new CatalogError(
       'ServiceUnavailable',
@@ -102,14 +103,14 @@ export class StoreLock {
     )
   }
 
-  /** Announces, until the lock is closed, that this thread may write. */
-  async announceWriter(): Promise<void> {
+  /** Registers this thread as a writer, until the lock is closed. */
+  async registerWriter(): Promise<void> {
     if (!this.#file.hasRanges) return
-    // Somebody who reads from a medium that cannot be written keeps writers away for the time of a read.
-    while (!this.#file.tryLock(writers, thisThread(), 1)) await sleep(nextMillis)
+    // A reader on a read-only medium locks the bytes of all writers during a read.
+    while (!this.#file.tryLock(writers, thisThread(), 1)) await sleep(firstMillis)
   }
 
-  /** Keeps writers from opening while `body` runs; undefined when one has the store open. */
+  /** Runs `body` while no writer can open the store. Undefined when a writer has the store open. */
   withoutWriters<T>(body: () => T): { readonly result: T } | undefined {
     if (!this.#file.tryLock(writers, 0, usersBytes, { shared: true })) return undefined
     try {
@@ -134,18 +135,18 @@ export class StoreLock {
     this.#file.close()
   }
 
-  /** Takes a place at the end of the queue. Monotonic time is the same for all processes of a machine. */
+  /** Takes a place at the end of the queue, by the monotonic clock, which all processes of a machine share. */
   async #join(timeout: number): Promise<number> {
     const begun = performance.now()
     let place = Number(process.hrtime.bigint() / 1000n) % (queueBytes / 2)
-    // Others lock all of the queue for the moment in which they look at it, and may be stopped in this moment.
+    // A process that looks for waiters locks the whole queue for a moment, and may be stopped in this moment.
     for (
-      let look = 0;
+      let poll = 0;
       !this.#file.tryLock(queue, place, 1, { shared: !this.#file.hasRanges });
-      look++, place++
+      poll++, place++
     ) {
       if (performance.now() - begun > timeout) throw await this.#busy(timeout)
-      if (look >= quickLooks) await sleep(nextMillis)
+      if (poll >= fastPolls) await sleep(firstMillis)
     }
     return place
   }
@@ -154,17 +155,17 @@ export class StoreLock {
     return !this.#file.hasRanges || place === 0 || !this.#file.isLocked(queue, 0, place)
   }
 
-  #pause(look: number | undefined): Promise<unknown> {
-    if (look === undefined) return sleep(othersMillis)
-    if (!this.#file.hasRanges) return sleep(nextMillis + Math.random() * othersMillis)
-    return look < quickLooks ? new Promise((resolve) => setImmediate(resolve)) : sleep(nextMillis)
+  #pause(poll: number | undefined): Promise<unknown> {
+    if (poll === undefined) return sleep(othersMillis)
+    if (!this.#file.hasRanges) return sleep(firstMillis + Math.random() * othersMillis)
+    return poll < fastPolls ? new Promise((resolve) => setImmediate(resolve)) : sleep(firstMillis)
   }
 
   async #busy(timeout: number): Promise<CatalogError> {
     const { path } = this.#file
     const holder =
       (await lockHolder(path)) ??
-      `a process that cannot be seen from here: another user's, or one in another container (\`lsof ${path}\` may name it)`
+      `an unknown process of another user or in another container (\`lsof ${path}\` may name it)`
     return new CatalogError(
       'ServiceUnavailable',
       `Cannot use ${path}: waited ${timeout / 1000} s for the lock, which ${holder} has. Continue or end that process, and try again.`,
@@ -174,5 +175,5 @@ export class StoreLock {
 
 /** The byte of this thread among all threads of all processes. */
 function thisThread(): number {
-  return (process.pid * threadsEach + (threadId % threadsEach)) % usersBytes
+  return (process.pid * threadsPerProcess + (threadId % threadsPerProcess)) % usersBytes
 }

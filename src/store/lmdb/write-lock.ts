@@ -1,21 +1,21 @@
 import type { StoreLock } from './store-lock.ts'
 
-/** After so many milliseconds, whoever goes on writing looks whether others wait. */
+/** After this many milliseconds, a thread that keeps writing checks whether others wait for the lock. */
 const sliceMillis = 2
 
 /**
- * One hold of the store's lock for all writes under way in a thread, so that many share a commit. Writes that go
- * on without a gap let others in between.
+ * Shares the store's lock among all writes of a thread, so that many writes share a commit. A thread that writes
+ * without a pause still lets other waiters in.
  */
 export class WriteLock {
   readonly #lock: StoreLock
   readonly #timeout: number
-  /** How many writes are under way. The lock is held while there are any. */
+  /** The number of writes under way. While it is above zero, this thread holds the lock. */
   #underWay = 0
-  #lookedAt = 0
-  /** Others wait: no further write begins before they had their turn. */
+  #checkedAt = 0
+  /** Whether other processes or threads wait: no further write begins before one of them had the lock. */
   #isYielding = false
-  /** Writes that wait, and their common wait for the lock. */
+  /** The number of waiting writes, and their common wait for the lock. */
   #waiting = 0
   #wait: Promise<void> | undefined
   #onIdle: (() => void) | undefined
@@ -25,12 +25,12 @@ export class WriteLock {
     this.#timeout = timeout
   }
 
-  /** How many writes are under way or wait. */
+  /** The number of writes under way or waiting. */
   get writes(): number {
     return this.#underWay + this.#waiting
   }
 
-  /** Begins a write: at once, or when the promise resolves. Each one that began must {@link leave}. */
+  /** Begins a write: at once, or when the promise resolves. Each write that began must call {@link leave}. */
   enter(): Promise<void> | undefined {
     if (this.#wait === undefined && this.#beginAtOnce()) {
       this.#underWay++
@@ -53,15 +53,15 @@ export class WriteLock {
     const now = performance.now()
     if (this.#underWay === 0) {
       if (!this.#lock.tryAcquire()) return false
-      this.#lookedAt = now
-    } else if (now - this.#lookedAt > sliceMillis) {
-      this.#lookedAt = now
+      this.#checkedAt = now
+    } else if (now - this.#checkedAt > sliceMillis) {
+      this.#checkedAt = now
       this.#isYielding = this.#lock.isWanted()
     }
     return !this.#isYielding
   }
 
-  /** Waits until the writes under way have ended and the lock is free, and begins all writes that came meanwhile. */
+  /** Waits for the end of the writes under way and for the lock, and then begins all waiting writes. */
   async #waitForAll(): Promise<void> {
     try {
       if (this.#underWay > 0) {
@@ -71,7 +71,7 @@ export class WriteLock {
         this.#onIdle = undefined
       }
       await this.#lock.acquire(this.#timeout)
-      this.#lookedAt = performance.now()
+      this.#checkedAt = performance.now()
       this.#underWay = this.#waiting
     } finally {
       this.#waiting = 0

@@ -16,16 +16,16 @@ import { versions } from './catalog/versions.ts'
 import { type Runner, register, type Topic } from './suite.ts'
 
 export interface CatalogSuiteOptions {
-  /** What the group of cases is called. Default: `the catalog`. */
+  /** The name of the group of cases. Default: `the catalog`. */
   readonly name?: string
   /**
-   * The operations it does not have, or groups of them: `rows`, `tags`, `branches`, `versions` (but for
-   * creating and listing them), `transactions`, `registration`. Each must be refused as `Unsupported`.
+   * The operations that the catalog lacks, or groups of them: `rows`, `tags`, `branches`, `versions` (except creating
+   * and listing them), `transactions`, `registration`. The catalog must refuse each of them as `Unsupported`.
    */
   readonly lacks?: readonly (OperationName | CatalogGroup)[]
 }
 
-/** Operations that are rarely there alone. */
+/** Groups of operations that a catalog usually has or lacks together. */
 const catalogGroups = {
   rows: [
     'createTable',
@@ -45,7 +45,7 @@ const catalogGroups = {
 
 export type CatalogGroup = keyof typeof catalogGroups
 
-/** What no catalog can be judged without. */
+/** The operations that the suite needs in every catalog. */
 const indispensable: readonly OperationName[] = [
   'createNamespace',
   'listNamespaces',
@@ -71,7 +71,7 @@ export const catalogTopics = [
   rows,
 ] as const
 
-/** The cases for a catalog: without those that need what it lacks, with one for each thing it lacks. */
+/** The cases for a catalog: no case that needs a lacking operation, and one case for each lacking operation. */
 function catalogCases(lacks: ReadonlySet<OperationName>): readonly Topic<CatalogTrial>[] {
   const judged = (needs: readonly string[]) => needs.every((name) => !lacks.has(name as OperationName))
   const left = catalogTopics.flatMap(({ cases }) => cases).filter(({ needs }) => !judged(needs))
@@ -81,7 +81,7 @@ function catalogCases(lacks: ReadonlySet<OperationName>): readonly Topic<Catalog
   ]
 }
 
-/** The operations that are lacking, and those this release offers to nobody. */
+/** The operations that the catalog lacks, and those that this release does not support. */
 export function lackingOperations(lacks: CatalogSuiteOptions['lacks'] = []): Set<OperationName> {
   const named = lacks.flatMap((name) => (name in catalogGroups ? catalogGroups[name as CatalogGroup] : name))
   const lacking = new Set(named as OperationName[])
@@ -99,9 +99,8 @@ export function lackingOperations(lacks: CatalogSuiteOptions['lacks'] = []): Set
 }
 
 /**
- * Registers the cases that every catalog must pass, whatever carries its operations. Each works in a namespace
- * of its own, which it drops at the end, so `open` may give the same catalog each time. What it gives is closed
- * after the case.
+ * Registers the cases that every catalog must pass, whatever its transport. Each case works in its own namespace and
+ * drops it at the end, so `open` may return the same catalog each time. The catalog is closed after the case.
  *
  * ```ts
  * import { describe, test } from 'vitest'

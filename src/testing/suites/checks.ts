@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { ErrorCode } from '../../errors.ts'
 
 /**
- * Asserts that an attempt fails with this code, and a message that matches. Errors are known by their `code`
- * rather than their class, so that two copies of the package get along.
+ * Asserts that an attempt fails with a given code, and a message that matches. Errors are recognized by their `code`
+ * and not by their class, so that two copies of the package work together.
  */
 export async function refused(
   attempt: Promise<unknown> | (() => Promise<unknown>),
@@ -38,8 +38,8 @@ export function show(value: unknown): string {
 }
 
 /**
- * Looks again and again while some work is under way. The work is waited for even when a look fails, so that
- * nothing of it happens to the next case.
+ * Runs `look` repeatedly while some work is under way. Waits for the work even when `look` fails, so that the work
+ * cannot disturb the next case.
  */
 export async function during(work: () => Promise<void>, look: () => Promise<void>): Promise<void> {
   let going = true
@@ -54,7 +54,7 @@ export async function during(work: () => Promise<void>, look: () => Promise<void
   try {
     do {
       await look()
-      await turn()
+      await nextTurn()
     } while (going)
   } finally {
     await outcome
@@ -63,7 +63,7 @@ export async function during(work: () => Promise<void>, look: () => Promise<void
   if (failed) throw failed.error
 }
 
-/** Lets others have their turn. */
-export function turn(): Promise<void> {
+/** Gives way to the event loop. */
+export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

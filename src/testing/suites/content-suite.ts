@@ -5,7 +5,7 @@ import { pathRules } from './content/paths.ts'
 import type { ContentTrial } from './content/trial.ts'
 import { type Runner, register } from './suite.ts'
 
-/** Somewhere contents can be opened: contents of one place share their objects if they are durable. */
+/** A place where contents can be opened. Durable contents of one place share their objects. */
 export interface ContentPlace {
   open(): Content | Promise<Content>
   /** Called after each case. */
@@ -13,16 +13,16 @@ export interface ContentPlace {
 }
 
 export interface ContentSuiteOptions {
-  /** What the group of cases is called. Default: `the content`. */
+  /** The name of the group of cases. Default: `the content`. */
   readonly name?: string
-  /** Whether what was put must be there when the place is opened again. Default: false. */
+  /** Whether objects must still exist when the place is opened again. Default: false. */
   readonly durable?: boolean
 }
 
 export const contentTopics = [objects, pathRules, lasting] as const
 
 /**
- * Registers the cases every {@link Content} must pass. Each opens an empty content in a place of its own.
+ * Registers the cases that every {@link Content} must pass. Each case opens an empty content in its own place.
  *
  * ```ts
  * contentSuite({ describe, test }, () => ({ open: () => myContent() }), { durable: true })

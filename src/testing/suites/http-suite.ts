@@ -8,9 +8,9 @@ import { asker, good, type HttpTrial } from './http/trial.ts'
 import { type Runner, register } from './suite.ts'
 
 export interface HttpSuiteOptions extends CatalogSuiteOptions {
-  /** Where the server is, or what gets it ready and tells; asked for each case. */
+  /** The URL of the server, or a function that prepares the server and returns its URL; called for each case. */
   readonly url: string | (() => string | Promise<string>)
-  /** A token that may do everything. Without it, the server must let in everybody, and refusals are not judged. */
+  /** A token with all permissions. Without it, the server must accept every caller, and refusals are not tested. */
   readonly token?: string
   /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: (request: Request) => Promise<Response>
@@ -19,8 +19,8 @@ export interface HttpSuiteOptions extends CatalogSuiteOptions {
 export const httpTopics = [paths, bodies, errors] as const
 
 /**
- * Registers the cases that everything must pass that speaks the protocol at a URL, whatever it is written in:
- * those of the protocol itself, by plain `fetch`, and those of {@link catalogSuite} through the client.
+ * Registers the cases that every server of the protocol must pass, in whatever language it is written. They are the
+ * cases of the protocol itself, with plain `fetch`, and those of {@link catalogSuite} through the client.
  *
  * ```ts
  * httpSuite({ describe, test }, { url: 'http://127.0.0.1:2333', token: process.env.TOKEN })

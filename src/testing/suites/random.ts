@@ -1,6 +1,6 @@
-/** Numbers that look random and are the same for the same seed: the suites ask nobody for a generator. */
+/** Pseudorandom numbers from a seed. The suites have their own generator, so that they need no package. */
 export interface Random {
-  /** A whole number from 0 and below `bound`. */
+  /** A whole number from 0 up to, but not including, `bound`. */
   below(bound: number): number
   pick<T>(items: readonly T[]): T
 }

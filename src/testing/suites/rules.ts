@@ -8,7 +8,7 @@ function rulesOf<Trial>(topics: readonly Topic<Trial>[]): Rule[] {
   return topics.flatMap(({ cases }) => cases.map(({ id, source, text }) => ({ id, source, text })))
 }
 
-/** Every rule that a suite checks, in the order in which the suites check them. */
+/** All rules of the suites, in the order in which the suites check them. */
 export const conformanceRules: readonly Rule[] = Object.freeze([
   ...rulesOf(storeTopics),
   ...rulesOf(contentTopics),

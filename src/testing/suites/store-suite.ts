@@ -12,12 +12,12 @@ import { values } from './store/values.ts'
 import { writes } from './store/writes.ts'
 import { type Runner, register } from './suite.ts'
 
-/** Somewhere stores can be opened: stores of one place share their records if they are durable. */
+/** A place where stores can be opened. Durable stores of one place share their records. */
 export interface StorePlace {
   open(): Store | Promise<Store>
   /**
-   * A place that holds what an end of the process, at this moment, would leave of this one: a copy of its
-   * files, say. A durable store is judged by it; without it, by closing and opening again alone.
+   * A place with what would remain if the process ended at this moment, such as a copy of the files. It tests a
+   * durable store; without it, the suite only closes and opens the store again.
    */
   afterCrash?(): Promise<StorePlace>
   /** Called after each case, when all stores are closed. */
@@ -25,11 +25,11 @@ export interface StorePlace {
 }
 
 export interface StoreSuiteOptions {
-  /** What the group of cases is called. Default: `the store`. */
+  /** The name of the group of cases. Default: `the store`. */
   readonly name?: string
-  /** Where the random histories begin. Default: 1, so that every run is the same. */
+  /** The seed of the random histories. Default: 1, so that every run is the same. */
   readonly seed?: number
-  /** How many random histories there are. Default: 60. */
+  /** The number of random histories. Default: 60. */
   readonly histories?: number
 }
 
@@ -47,10 +47,10 @@ export const storeTopics = [
 ] as const
 
 /**
- * Registers the cases every {@link Store} must pass. Each opens a store in a place of its own.
+ * Registers the cases that every {@link Store} must pass. Each case opens a store in its own place.
  *
- * What a store promises in its `features` is put to the test; what it does not promise is too, as far as it
- * has to be absent or refused.
+ * The suite tests what a store promises in its `features`. Where a feature that is not promised must be absent or
+ * refused, the suite tests that, too.
  *
  * ```ts
  * import { describe, test } from 'node:test'

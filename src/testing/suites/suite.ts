@@ -1,6 +1,6 @@
 /**
- * The part of a test runner that the suites need. vitest, jest and `node:test` (`{ describe, test }`) and mocha
- * (`{ describe, it }`) have it.
+ * The functions of a test runner that the suites need: `{ describe, test }` of vitest, jest and `node:test`, or
+ * `{ describe, it }` of mocha.
  */
 export interface Runner {
   readonly describe: (name: string, body: () => void) => unknown
@@ -8,23 +8,23 @@ export interface Runner {
   readonly it?: (name: string, body: () => Promise<void>) => unknown
 }
 
-/** A sentence that an implementation has to keep. */
+/** A rule that implementations must follow. */
 export interface Rule {
   /** Stable, and unique among all suites. */
   readonly id: string
-  /** Where it comes from: a section of the service document, a decision of Tabularium, or a contract. */
+  /** The source of the rule: a section of the service document, a decision of Tabularium, or a contract. */
   readonly source: string
   readonly text: string
 }
 
-/** A rule, and what shows whether it is kept. */
+/** A rule, and the test that checks it. */
 export interface Case<Trial> extends Rule {
-  /** What an implementation must have for this to be judged. */
+  /** The features that an implementation must have for this case. */
   readonly needs: readonly string[]
   readonly run: (trial: Trial) => Promise<void>
 }
 
-/** The cases that belong together. */
+/** A group of related cases. */
 export interface Topic<Trial> {
   readonly name: string
   readonly cases: readonly Case<Trial>[]
@@ -43,11 +43,11 @@ export function rule<Trial>(
   return { id, source, text, needs, run }
 }
 
-/** What a failed case throws: the rule that was broken first, then what was seen. */
+/** The error of a failed case. Its message has the broken rule first, then the observation. */
 export class BrokenRule extends Error {
   override readonly name = 'BrokenRule'
   readonly rule: Rule
-  /** Of a comparison that failed, for runners that show the difference. */
+  /** The values of a failed comparison, for runners that show the difference. */
   readonly actual: unknown
   readonly expected: unknown
 
@@ -61,14 +61,14 @@ export class BrokenRule extends Error {
   }
 }
 
-/** What a case is called in a report. */
+/** The name of a case in a report. */
 function titleOf({ id, source, text }: Rule): string {
   return `${id} (${source}): ${text}`
 }
 
 /**
- * Registers cases with a runner. `trial` prepares what a case works on, runs it, and clears up, whatever
- * happened. The bodies handed on take no parameters, since some runners would wait for them to be called.
+ * Registers cases with a runner. `trial` prepares a case, runs it, and cleans up, even after a failure. The registered
+ * functions take no parameters: some runners treat a parameter as a callback and wait for its call.
  */
 export function register<Trial>(
   { describe, test, it }: Runner,
@@ -78,7 +78,9 @@ export function register<Trial>(
 ): void {
   const add = test ?? it
   if (typeof describe !== 'function' || typeof add !== 'function') {
-    throw new TypeError('A suite needs a runner: give it { describe, test } or { describe, it } of yours.')
+    throw new TypeError(
+      'A suite needs a runner: give it { describe, test } or { describe, it } of your test runner.',
+    )
   }
   describe(name, () => {
     for (const topic of topics) {

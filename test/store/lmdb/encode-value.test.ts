@@ -1,10 +1,9 @@
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { crcOf } from '../../../src/store/lmdb/crc.ts'
 import { encodeValue, writeSealed } from '../../../src/store/lmdb/encode-value.ts'
 import { writePlainJson } from '../../../src/store/lmdb/plain-json.ts'
-import { sealed } from '../../../src/store/lmdb/seal.ts'
+import { crcOf, sealed } from '../../../src/store/lmdb/seal.ts'
 import type { Key, Value } from '../../../src/store/store.ts'
 
 const target = Buffer.alloc(1 << 12)

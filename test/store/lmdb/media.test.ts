@@ -19,7 +19,7 @@ afterEach(() => {
   view = disk = undefined
 })
 
-test('a medium that cannot be written is read while nobody can write there, and not while somebody may', async (ctx) => {
+test('a read-only medium is read only while no process has it open for writing', async (ctx) => {
   const mounted = smallDisk(8 << 20)
   if ('reason' in mounted) return ctx.skip(mounted.reason)
   disk = mounted
@@ -51,7 +51,7 @@ test('a medium that cannot be written is read while nobody can write there, and 
   await reading.close()
 })
 
-test('where nothing tells whether somebody may write, a warning does', async (ctx) => {
+test('a warning says when a writer elsewhere cannot be detected', async (ctx) => {
   const mounted = smallDisk(8 << 20)
   if ('reason' in mounted) return ctx.skip(mounted.reason)
   disk = mounted
@@ -62,7 +62,7 @@ test('where nothing tells whether somebody may write, a warning does', async (ct
   execFileSync('mount', ['-o', 'remount,ro', disk.path])
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   const reading = await openLmdbStore(disk.path, { readOnly: true })
-  expect(warned).toHaveBeenCalledWith(expect.stringContaining('cannot be written'), expect.anything())
+  expect(warned).toHaveBeenCalledWith(expect.stringContaining('is read-only here'), expect.anything())
   expect(await reading.read((reader) => reader.get(['a']))).toBe(1)
   await reading.close()
 })

@@ -146,7 +146,7 @@ describe('the queue', () => {
     const [reader, writer] = [open(), open()]
     const during = reader.withoutWriters(() => {
       let announced = false
-      void writer.announceWriter().then(() => {
+      void writer.registerWriter().then(() => {
         announced = true
       })
       return () => announced
@@ -161,7 +161,7 @@ describe('the queue', () => {
 
   test('a process of the same id in another container is refused', () => {
     const [here, there] = [open(), open()]
-    here.announce()
-    expect(() => there.announce()).toThrow(`the id ${process.pid}`)
+    here.register()
+    expect(() => there.register()).toThrow(`the id ${process.pid}`)
   })
 })

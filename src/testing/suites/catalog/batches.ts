@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { during, refused, turn } from '../checks.ts'
+import { during, nextTurn, refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import { type CatalogTrial, numbers, tablesIn, unchanged, versionOf, withVersions } from './trial.ts'
 
@@ -102,7 +102,7 @@ export const batches: Topic<CatalogTrial> = {
               [i % 2 ? 'deregister_table' : 'declare_table']: { id: id(`t${n}`) },
             }))
             await catalog.batchCommitTables({ operations })
-            await turn()
+            await nextTurn()
           }
         }
         await during(commit, async () => {

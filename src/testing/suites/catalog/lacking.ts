@@ -2,7 +2,7 @@ import type { OperationName } from '../../../operations/index.ts'
 import { type Case, rule, type Topic } from '../suite.ts'
 import { type CatalogTrial, unchanged, withVersions } from './trial.ts'
 
-/** Requests that are in order, for whatever operation is asked to refuse them. */
+/** A valid request for any operation, so that only the lacking operation can be the reason for a refusal. */
 function requestFor(name: OperationName, table: string[], home: string[]): Record<string, unknown> {
   const everything = {
     id: table,
@@ -28,7 +28,7 @@ function requestFor(name: OperationName, table: string[], home: string[]): Recor
   return everything
 }
 
-/** One case for each operation that is lacking, and one that tells what cannot be judged therefore. */
+/** One case for each lacking operation, and one that names the cases that are left out therefore. */
 export function lacking(
   lacks: ReadonlySet<OperationName>,
   left: readonly Case<CatalogTrial>[],

@@ -4,20 +4,20 @@ import type { ErrorCode } from '../../../errors.ts'
 import type { OperationName } from '../../../operations/index.ts'
 import { refused } from '../checks.ts'
 
-/** What the catalog suite judges: a handle, or anything that has its methods. */
+/** The object under test of the catalog suite: a handle, or any object with its methods. */
 export type CatalogUnderTest = OperationMethods & { close?(): Promise<void> }
 
-/** What a case of the catalog suite works on. */
+/** The context of a case of the catalog suite. */
 export interface CatalogTrial {
   readonly catalog: CatalogUnderTest
-  /** A namespace of the case's own, empty when it begins, so that a catalog may hold other things too. */
+  /** The case's own namespace, empty at the start. So the catalog may also hold other namespaces. */
   readonly home: readonly string[]
-  /** The identifier of a name, or of several below each other, in that namespace. */
+  /** The identifier of a name, or of nested names, in that namespace. */
   readonly id: (...names: string[]) => string[]
   readonly lacks: ReadonlySet<OperationName>
 }
 
-/** The identifiers of all tables in the case's namespace, below it, walked page by page. */
+/** The identifiers of all tables below the case's namespace, listed page by page. */
 export async function tablesIn(
   { catalog, home }: CatalogTrial,
   request: { limit?: number; include_declared?: boolean } = {},
@@ -30,7 +30,7 @@ interface Page {
   readonly page_token?: string | null | undefined
 }
 
-/** All pages of a listing, to its end. */
+/** All pages of a listing. */
 export async function pages<P extends Page>(page: (token: string | undefined) => Promise<P>): Promise<P[]> {
   const found: P[] = []
   const tokens = new Set<string>()
@@ -44,7 +44,7 @@ export async function pages<P extends Page>(page: (token: string | undefined) =>
   }
 }
 
-/** A declared table that got these versions. */
+/** Declares a table and creates these versions of it. */
 export async function withVersions(
   { catalog, id }: CatalogTrial,
   name: string,
@@ -79,7 +79,7 @@ export async function unchanged(
   assert.deepEqual(await inspect(trial), before)
 }
 
-/** All that a catalog tells of what is in the case's namespace. */
+/** All that the catalog reports about the content of the case's namespace. */
 async function inspect(trial: CatalogTrial) {
   const { catalog, id, lacks } = trial
   const tables: Record<string, unknown> = {}
@@ -96,7 +96,7 @@ async function inspect(trial: CatalogTrial) {
   return { namespaces, tables }
 }
 
-/** Without the contexts, which may differ from answer to answer. */
+/** A response without its contexts, which may differ between two equal responses. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (key, member) => (key === 'context' ? undefined : member)))
 }

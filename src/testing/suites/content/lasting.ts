@@ -42,7 +42,7 @@ export const lasting: Topic<ContentTrial> = {
           const bytes = await content.get('t/object')
           if (before) assert.ok(bytes, 'It was put, and is not there.')
           if (bytes) assert.equal(bytes.length, 2_000_000)
-          // A listing may show unfinished work under other names, so that it can be cleared away.
+          // A listing may show unfinished objects under other names, so that they can be removed.
           for await (const { path, size } of content.list('t/')) {
             if (path === 't/object') assert.equal(size, 2_000_000)
           }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Content } from '../../../content/content.ts'
 import type { ContentPlace } from '../content-suite.ts'
 
-/** What a case of the content suite works on: an empty content in a place of its own. */
+/** The context of a case of the content suite: an empty content in its own place. */
 export interface ContentTrial {
   readonly content: Content
   readonly place: ContentPlace
@@ -13,7 +13,7 @@ export function bytesOf(value: string): Uint8Array {
   return new TextEncoder().encode(value)
 }
 
-/** The object at a path, read as text. */
+/** The object at a path, as text. */
 export async function text(
   content: Content,
   path: string,

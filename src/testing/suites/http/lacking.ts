@@ -3,7 +3,7 @@ import type { OperationName } from '../../../operations/index.ts'
 import { type Case, rule, type Topic } from '../suite.ts'
 import { type HttpTrial, problem } from './trial.ts'
 
-/** One case for each operation that is lacking: its route is there, and answers 406. */
+/** One case for each lacking operation: its route exists, and answers 406. */
 export function lackingRoutes(
   lacks: ReadonlySet<OperationName>,
   left: readonly Case<HttpTrial>[],

@@ -4,32 +4,32 @@ import type { ErrorStatus } from '../../../http/protocol/status.ts'
 import { problems } from '../../../http/protocol/status.ts'
 import { show } from '../checks.ts'
 
-/** What an answer said. */
+/** A response. */
 export interface Reply {
   readonly status: number
   readonly headers: Headers
   readonly bytes: Uint8Array
   readonly text: string
   readonly path: string
-  /** The body as JSON; undefined when it is none. */
+  /** The body as JSON; undefined when the body is not JSON. */
   readonly json: unknown
 }
 
 export interface Asking {
-  /** Sent as JSON, or as it is when it is text or bytes. */
+  /** The body. Text and bytes are sent unchanged, all else as JSON. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   /** The token to send in place of the right one; null sends none. */
   readonly token?: string | null
 }
 
-/** What a case of the HTTP suite works on. */
+/** The context of a case of the HTTP suite. */
 export interface HttpTrial {
-  /** Sends a request to a path below the URL; the path goes as it is. */
+  /** Sends a request to a path below the URL. The path is not encoded. */
   readonly ask: (method: string, path: string, asking?: Asking) => Promise<Reply>
-  /** As `ask` with POST, and asserts that it succeeds; answers with the JSON. */
+  /** As `ask` with POST. Asserts success, and resolves to the JSON. */
   readonly post: (path: string, body?: unknown) => Promise<Record<string, unknown>>
-  /** A namespace of the case's own, empty when it begins. */
+  /** The case's own namespace, empty at the start. */
   readonly home: string
   readonly token: string | undefined
 }
@@ -75,14 +75,14 @@ async function replyOf(path: string, response: Response): Promise<Reply> {
   return { status: response.status, headers: response.headers, bytes, text, path, json }
 }
 
-/** Asserts that an answer is JSON with status 200, and gives it. */
+/** Asserts that a response is JSON with status 200, and returns the JSON. */
 export function good(reply: Reply): Record<string, unknown> {
   assert.equal(reply.status, 200, `${reply.path} answered ${reply.status}: ${reply.text.slice(0, 300)}`)
   assert.match(reply.headers.get('content-type') ?? '', /^application\/json\b/)
   return reply.json as Record<string, unknown>
 }
 
-/** Asserts that an answer is the error body of a status, of a code where one is named. */
+/** Asserts that a response is an error with a given status and, if given, a code. */
 export function problem(reply: Reply, status: ErrorStatus, code?: ErrorCode): void {
   const told = `${reply.path} answered ${reply.status}: ${reply.text.slice(0, 300)}`
   assert.equal(reply.status, status, told)

@@ -4,7 +4,7 @@ import type { StorePlace } from '../store-suite.ts'
 import { rule, type Topic } from '../suite.ts'
 import { all, type StoreTrial } from './trial.ts'
 
-/** What a store with `snapshots` can do besides. */
+/** The further methods of a store with `snapshots`. */
 interface Copied extends Store {
   snapshot(): unknown
   restore(snapshot: unknown): void

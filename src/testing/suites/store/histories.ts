@@ -50,7 +50,7 @@ function anyTransaction(source: Random): Transaction {
 
 class Undo extends Error {}
 
-/** Runs a transaction and answers with all it saw, also when it ends by throwing. */
+/** Runs a transaction, and resolves to all that it saw, even when it ends with an error. */
 function run({ steps, throws }: Transaction, writer: Writer, seen: unknown[]): void {
   seen.length = 0
   for (const step of steps) {
@@ -72,7 +72,7 @@ async function perform(store: Store, transaction: Transaction): Promise<unknown[
   return seen
 }
 
-/** The model after the transactions, if in this order they would have seen what they saw. */
+/** The model after the transactions; undefined when this order does not explain what they saw. */
 function explain(
   start: Model,
   order: readonly number[],
@@ -87,7 +87,7 @@ function explain(
       run(group[i]!, next, seen)
       model = next
     } catch {
-      // It was undone: the model stays as it was.
+      // The transaction was rolled back, so the model does not change.
     }
     if (!isDeepStrictEqual(seen, answers[i])) return undefined
   }
@@ -101,7 +101,7 @@ function orders(items: readonly number[]): number[][] {
   )
 }
 
-/** One history: groups of transactions in flight together, each to be explained by some order of them. */
+/** One history: groups of concurrent transactions. Some order of each group must explain what it saw. */
 async function follow(store: Store, source: Random, told: string): Promise<void> {
   await store.write((writer) => {
     for (const { key } of writer.range({})) writer.remove(key)

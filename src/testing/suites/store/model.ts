@@ -1,7 +1,7 @@
 import { compareKeys } from '../../../store/key.ts'
 import type { Entry, Key, Range, Value, Writer } from '../../../store/store.ts'
 
-/** What a store should answer, computed the plain way: a list of entries in key order. */
+/** A model of a store, which computes the expected results: a list of entries in key order. */
 export class Model implements Writer {
   #entries: Entry[]
 

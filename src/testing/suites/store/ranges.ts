@@ -54,7 +54,7 @@ export const ranges: Topic<StoreTrial> = {
       async ({ store }: StoreTrial) => {
         await store.write((tx) => {
           for (const [i, key] of records.entries()) tx.put(key, i)
-          // Inside the write as well as afterwards.
+          // Once inside the write and once afterwards.
           for (const [range, expected] of cases)
             assert.deepEqual(valuesOf(tx.range(range)), expected, showRange(range))
         })

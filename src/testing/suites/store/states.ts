@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { during, turn } from '../checks.ts'
+import { during, nextTurn } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import type { StoreTrial } from './trial.ts'
 
-/** What a store without `state` is judged by: that it tells none, rather than a wrong one. */
+/** A store without `state` must return undefined, rather than a wrong state. */
 export const states: Topic<StoreTrial> = {
   name: 'states, where the store tells them',
   cases: [
@@ -16,7 +16,7 @@ export const states: Topic<StoreTrial> = {
         if (store.state === undefined) return
         const seen = new Set<unknown>()
         for (let i = 0; i < 20; i++) {
-          // The same content comes back; a state does not.
+          // The same records may return; an old state must not.
           await store.write((tx) => tx.put(['n'], i % 2))
           const state = store.state()
           assert.notEqual(state, undefined)
@@ -62,7 +62,7 @@ export const states: Topic<StoreTrial> = {
         const write = async () => {
           for (let i = 1; i <= 40; i++) {
             await store.write((tx) => tx.put(['n'], i))
-            await turn()
+            await nextTurn()
           }
         }
         const look = async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type * as v from 'valibot'
 import { invalid } from '../../errors.ts'
 import { type Identifier, maxDepth } from '../../model/identifier.ts'
-import { folderPath } from '../folders.ts'
+import { requireFolderPath } from '../folders.ts'
 import {
   catalogFile,
   catalogJson,
@@ -16,14 +16,14 @@ import {
   tableJson,
 } from './format.ts'
 
-/** What an export holds, a namespace before what lies in it. */
-export type PlainItem =
+/** A namespace or table of an export. A namespace comes before its content. */
+export type ExportItem =
   | { readonly kind: 'namespace'; readonly id: Identifier; readonly json: NamespaceJson }
   | { readonly kind: 'table'; readonly id: Identifier; readonly folder: string; readonly json: TableJson }
 
 /** Walks the folders of an export. */
-export async function* plainTree(source: string): AsyncGenerator<PlainItem> {
-  const directory = folderPath(source)
+export async function* exportItems(source: string): AsyncGenerator<ExportItem> {
+  const directory = requireFolderPath(source)
   await readJson(
     catalogJson,
     join(directory, catalogFile),
@@ -32,8 +32,9 @@ export async function* plainTree(source: string): AsyncGenerator<PlainItem> {
   yield* below(directory, [])
 }
 
-async function* below(folder: string, parent: Identifier): AsyncGenerator<PlainItem> {
-  if (parent.length > maxDepth) throw invalid(`${folder} lies deeper than namespaces can. Check the export.`)
+async function* below(folder: string, parent: Identifier): AsyncGenerator<ExportItem> {
+  if (parent.length > maxDepth)
+    throw invalid(`${folder} is nested deeper than namespaces may be. Check the export.`)
   const items = await readdir(folder, { withFileTypes: true })
   for (const item of items
     .filter((found) => found.isDirectory())
@@ -65,7 +66,7 @@ async function readJson<T extends v.GenericSchema>(
   return parseJson(schema, text, path)
 }
 
-/** The bytes of a file of rows. */
+/** The bytes of a row file. */
 export async function readRowsFile(folder: string, name: string): Promise<Uint8Array> {
   return readFile(join(folder, name)).catch((cause) => {
     throw invalid(`${join(folder, name)} cannot be read. Check the export.`, { cause })

@@ -5,30 +5,30 @@ import type { Reader } from '../../store/store.ts'
 import { type KnownTable, knownTable } from '../tables.ts'
 
 /** A table with its tags and branches. */
-export interface WholeTable extends KnownTable {
+export interface TableWithRefs extends KnownTable {
   readonly tags: readonly (readonly [name: string, TagRecord])[]
   readonly branches: readonly (readonly [name: string, BranchRecord])[]
 }
 
-/** A namespace and all below it. */
-export interface Tree {
-  /** Undefined at the root. */
+/** A namespace with all namespaces and tables below it. */
+export interface NamespaceTree {
+  /** Undefined for the root namespace. */
   readonly record: NamespaceRecord | undefined
-  readonly namespaces: readonly Tree[]
-  readonly tables: readonly WholeTable[]
+  readonly namespaces: readonly NamespaceTree[]
+  readonly tables: readonly TableWithRefs[]
 }
 
-/** Everything the catalog knows, as it is at one moment. */
-export function snapshotTree(core: Core): Promise<Tree> {
+/** Reads all namespaces and tables of the catalog in one transaction. */
+export function readNamespaceTree(core: Core): Promise<NamespaceTree> {
   return core.store.read((reader) => treeOf(core, reader, rootId))
 }
 
-function treeOf(core: Core, reader: Reader, id: string): Tree {
+function treeOf(core: Core, reader: Reader, id: string): NamespaceTree {
   const namespaces = Array.from(reader.range<string>({ prefix: keys.namespaceNames(id) }), ({ value }) =>
     treeOf(core, reader, value),
   )
   const tables = Array.from(reader.range({ prefix: keys.tables(id), keysOnly: true }), ({ key }) =>
-    wholeTable(core, reader, readTable(reader, id, String(key[3]))!),
+    tableWithRefs(core, reader, readTable(reader, id, String(key[3]))!),
   )
   return {
     record: id === rootId ? undefined : reader.get<NamespaceRecord>(keys.namespace(id)),
@@ -37,7 +37,7 @@ function treeOf(core: Core, reader: Reader, id: string): Tree {
   }
 }
 
-function wholeTable(core: Core, reader: Reader, { id: internalId, record }: FoundTable): WholeTable {
+function tableWithRefs(core: Core, reader: Reader, { id: internalId, record }: FoundTable): TableWithRefs {
   return {
     ...knownTable(core, reader, internalId, record),
     tags: Array.from(reader.range<TagRecord>({ prefix: keys.tags(internalId) }), ({ key, value }) => [
