@@ -182,7 +182,12 @@ describe('rooms', () => {
     ['errors.ts', "import { x } from './model/ids.ts'", 'errors may not know model'],
     ['model/a.ts', "import { x } from '../store/key.ts'", 'model may not know store'],
     ['table/a.ts', "\nimport type { Store } from '../store/store.ts'", 'src/table/a.ts:2'],
-    ['table/a.ts', "import { memoryContent } from '../content/memory/index.ts'", 'types of content only'],
+    ['table/a.ts', "import { fileContent } from '../content/files/index.ts'", 'types of content only'],
+    [
+      'table/a.ts',
+      "import { memoryContent } from '../content/memory/index.ts'",
+      'table may not know memory content',
+    ],
     [
       'predicate/plan/a.ts',
       "import type { Snapshot } from '../../table/index.ts'",
@@ -212,8 +217,8 @@ describe('rooms', () => {
     ['client/a.ts', "import { serve } from '../http/serve.ts'", 'client may not know http'],
     [
       'http/protocol/wire.ts',
-      "import { operations } from '../../operations/index.ts'",
-      'types of operations only',
+      "import { post } from '../../operations/framework/route.ts'",
+      'types of framework only',
     ],
     [
       'operations/a.ts',
