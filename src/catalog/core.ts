@@ -9,7 +9,7 @@ import type { CatalogRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { TableEngine } from '../table/index.ts'
 
-/** Everything an operation works with: the insides of an open catalog. */
+/** Everything an operation works with: the parts of an open catalog. */
 export interface Core {
   readonly store: Store
   readonly catalog: CatalogRecord
@@ -55,7 +55,7 @@ export interface Settings {
 
 /**
  * Answers with the options and credentials that let a client read or write at `location`, such as a
- * short-lived token; undefined when there are none.
+ * short-lived token; undefined when nothing is needed.
  */
 export type StorageOptionsHook = (
   location: string,

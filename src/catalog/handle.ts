@@ -15,7 +15,7 @@ export type OperationMethods = {
   ) => ReturnType<(typeof operations)[Name]>
 }
 
-/** The member by which a handle offers the state of its store to those who cache answers. */
+/** The member by which a handle offers the state of its store to caches of answers. */
 export const storeState = Symbol('storeState')
 
 /** An open catalog, wherever it is. */
@@ -26,9 +26,9 @@ export interface Catalog extends OperationMethods, Invocable, AsyncDisposable {
    */
   close(): Promise<void>
   /**
-   * The state that the answers of `method` follow from, as `state` of a store tells it. Undefined when the answers
-   * may follow from more: a hook decides, `method` replaces the handle's own one, the store cannot tell its state, or
-   * the handle is closed. Which requests have such answers is told by `isFromStore` of an operation's definition.
+   * The state of the store that the answers of `method` follow from. Undefined when they may follow from more: a hook
+   * decides, or `method` is not the handle's own. Undefined also when the store cannot tell its state, or the handle is
+   * closed. `isFromStore` of an operation's definition says for which requests the answers follow from the store.
    */
   readonly [storeState]?: (method: unknown) => number | string | undefined
 }
@@ -41,7 +41,7 @@ export interface Backing {
     options: OperationOptions,
     done: () => void,
   ): Promise<unknown>
-  /** It calls `done` itself when an operation is answered: for those who listen to the answers anyway. */
+  /** Whether `run` calls `done` itself when an operation is answered, since it listens to the answers anyway. */
   readonly callsDone?: boolean
   /** The state of the store, where nothing but the store decides what operations answer. */
   readonly storeState?: () => number | string | undefined
@@ -86,13 +86,13 @@ export function createHandle(backing: Backing): Catalog {
 
 type Method = (request: unknown, options?: OperationOptions) => Promise<unknown>
 
-/** The handles that methods were made for, by which a method that replaced one is told from it. */
+/** The handle that each method was made for: a method that replaces one is not here, or has another handle. */
 const handleOf = new WeakMap<Method, Invocable>()
 
 /**
- * What all handles inherit. A method is bound to its handle when it is first asked for, so that it may be
- * passed around alone, and yet a fork costs nothing for the many that nobody asks for. Like any method, it may
- * be replaced on a handle, as test doubles do.
+ * What all handles inherit. A method is bound to its handle when it is first asked for. So it may be passed around
+ * alone, and a fork pays nothing for methods that are never called. Like any method, it may be replaced on a handle,
+ * as test doubles do.
  */
 const methods: object = Object.defineProperties(
   {},

@@ -30,8 +30,8 @@ export interface CatalogOptions {
   readonly locationRoots?: readonly string[]
   /**
    * The URL below which the catalog chooses locations for new tables; those there are stay where they are.
-   * Default: its own root. Below a URL that is neither within the catalog's root nor within `locationRoots`,
-   * tables can be declared, for clients that write there, and not created with rows.
+   * Default: its own root. The URL may lie outside of the catalog's root and of `locationRoots`: tables can then be
+   * declared for clients that write there, but not created with rows.
    */
   readonly tableRoot?: string
   /** How long the record of a transaction is kept, in milliseconds. Default: 7 days. */
@@ -44,16 +44,16 @@ export interface CatalogOptions {
   readonly cacheBytes?: number
   /**
    * Worker threads that scan tables of several million rows on disk, so that other work goes on meanwhile. They
-   * are started once scans have taken as long as that takes, and share in `cacheBytes`; 0 scans in slices on the
-   * main thread. Default: one for each processor, 4 at most, and none on a machine with only one.
+   * start once scans took as long as starting them does, and share in `cacheBytes`. With 0, the main thread scans in
+   * slices. Default: one for each processor, 4 at most, and none on a machine with only one.
    */
   readonly threads?: number
   /** How many operations change rows at the same time; others are Queued. Default: 16. */
   readonly concurrency?: number
   /**
-   * Whether tables that change much are optimized by themselves, as `optimizeTable` does: `'background'` looks
-   * at a table every 64 versions and merges its small fragments while others go on reading and writing. It
-   * leaves alone large fragments that little would be added to. Default: `'off'`.
+   * Whether the catalog optimizes tables that change much, as `optimizeTable` does. `'background'` looks at a table
+   * every 64 versions and merges its small fragments while others go on reading and writing. It leaves large fragments
+   * alone when merging would add little to them. Default: `'off'`.
    */
   readonly optimize?: 'off' | 'background' | BackgroundOptimize
   /** Told of errors in work that nobody waits for. Default: a process warning. */
@@ -84,7 +84,7 @@ export const catalogOptionNames: OptionNames<CatalogOptions> = {
 
 const day = 24 * 60 * 60 * 1000
 
-/** Opens the insides of a catalog over a store and its content roots, the catalog's own root first. */
+/** Opens the parts of a catalog over a store and its content roots, the catalog's own root first. */
 export async function openCore(
   store: Store,
   roots: (catalog: CatalogRecord) => readonly ContentRoot[] | Promise<readonly ContentRoot[]>,
@@ -187,7 +187,7 @@ function engines(
       let engine = made.get(content)
       if (engine === undefined) {
         engine = import('../table/index.ts').then(({ tableEngine, namesFrom }) =>
-          // Whoever gives the ids wants answers to be the same again, and versions tell the names of objects.
+          // Given ids are there to make answers repeatable, and versions tell the names of objects.
           tableEngine({ content, cacheBytes, threads, now, newName: newId && namesFrom(now, newId) }),
         )
         made.set(content, engine)

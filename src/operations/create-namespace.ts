@@ -10,9 +10,9 @@ import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 /**
- * Creates a namespace in one that exists, and answers with its properties. `mode` says what happens when it
- * exists already: `Create` (the default) fails, `ExistOk` leaves it as it is, `Overwrite` drops it with all
- * that is in it and creates it anew.
+ * Creates a namespace in one that exists, and answers with its properties. `mode` says what happens when the
+ * namespace exists already. `Create` (the default) fails, and `ExistOk` leaves the namespace as it is. `Overwrite`
+ * drops the namespace with all its content and creates it again.
  *
  * ```ts
  * await catalog.createNamespace({ id: ['prod'], properties: { owner: 'flights team' } })

@@ -10,8 +10,8 @@ import { post } from './framework/route.ts'
 
 /**
  * Creates a branch from a version of another (by default the latest of the main branch). The branch starts
- * with that version, number and all, and continues its numbering; what happens to the other branch from then
- * on does not touch it.
+ * with that version under the same number, and later versions count on from there. Later changes of the other branch
+ * do not affect the new one.
  */
 export const createTableBranch = operation({
   name: 'createTableBranch',

@@ -40,9 +40,9 @@ const createTableVersionRequest = v.object({ ...requestFields, ...versionEntry }
 const createTableVersionResponse = v.object({ ...changeFields, version: tableVersion })
 
 /**
- * Records a version that a client wrote at the table's location. The first one may have any number; after it,
- * each must be exactly the latest plus one, so that of two writers one is told with
- * `ConcurrentModification`. The same record again is a success that changes nothing: a retry is safe.
+ * Records a version that a client wrote at the table's location. The first one may have any number. Each later one
+ * must be exactly the latest plus one, so one of two concurrent writers fails with `ConcurrentModification`. The same
+ * record again succeeds and changes nothing: a retry is safe.
  */
 export const createTableVersion = operation({
   name: 'createTableVersion',

@@ -47,9 +47,9 @@ const response = v.object({
 
 /**
  * Creates a table with rows, as version 1. `data` is an Arrow IPC stream or file, an Arrow table, or an array
- * of row objects, with a `schema` if the columns shall not be inferred. `mode` says what happens to a table of
- * that name: `Create` (the default) fails, `ExistOk` leaves it as it is, `Overwrite` drops it and creates it
- * anew. A declared table is created where it was declared.
+ * of row objects. A `schema` says the columns of row objects; without one they are inferred. `mode` says what happens
+ * when a table has that name already. `Create` (the default) fails, `ExistOk` leaves that table as it is, and
+ * `Overwrite` drops it and creates it again. A declared table is created where it was declared.
  *
  * ```ts
  * await catalog.createTable({ id: ['prod', 'flights'], data: [{ origin: 'SFO', delay: 12 }] })

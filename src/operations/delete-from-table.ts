@@ -5,8 +5,9 @@ import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 /**
- * Deletes the rows a predicate holds for, and answers with how many they were and with the version that no
- * longer has them (a new one also when nothing matched). Rows inserted by others meanwhile are looked at too.
+ * Deletes the rows that a predicate holds for. Answers with their number and with the version that no longer has
+ * them, which is a new one even when nothing matched. Rows that others insert meanwhile are deleted too, where the
+ * predicate holds for them.
  *
  * ```ts
  * const { version } = await catalog.deleteFromTable({ id: ['prod', 'flights'], predicate: "delay > 60 AND origin = 'SFO'" })

@@ -63,9 +63,9 @@ const response = v.object({
 })
 
 /**
- * Describes a table: where it lies and its properties; with `load_detailed_metadata` also its version, schema
- * (in JSON form), statistics and schema metadata, at the latest version or the one that `version`, `tag` or
- * `branch` picks. A table that is declared only has no version and no schema.
+ * Describes a table: its location and its properties. With `load_detailed_metadata` also its version, schema
+ * (in JSON form), statistics and schema metadata. Those are of the latest version, or of the one that `version`, `tag`
+ * or `branch` picks. A table that is declared only has no version and no schema.
  *
  * ```ts
  * const { schema, version } = await catalog.describeTable({ id: ['prod', 'flights'], load_detailed_metadata: true })
@@ -100,7 +100,7 @@ export const describeTable = operation({
     examples: ['./catalog prod.flights', './catalog prod.flights --load-detailed-metadata'],
   },
   run: (core, asked) =>
-    // This is the operation asked most: what the records tell is answered within the read, without a further wait.
+    // The operation that is asked most: what the records tell is answered within the read, with no further wait.
     asked.check_declared || asked.load_detailed_metadata || asked.vend_credentials
       ? describeFurther(core, asked)
       : core.store.read((reader) => describe(core, asked, select(reader, asked).table)),
@@ -117,7 +117,7 @@ function describe(core: Core, asked: v.InferOutput<typeof request>, { id, record
   return described
 }
 
-/** What takes a look at the table's content, or at what lets a client reach it, too. */
+/** Describes a table where the answer also takes its content, or credentials for its location. */
 async function describeFurther(core: Core, asked: v.InferOutput<typeof request>): Promise<Description> {
   const { table, found } = await core.store.read((reader) => select(reader, asked))
   const described = describe(core, asked, table)

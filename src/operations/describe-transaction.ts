@@ -19,7 +19,7 @@ export const transactionResponse = v.object({
 
 /**
  * Describes a transaction: its status, and as properties what it did, when, and why it failed if it did.
- * Whoever sees `Succeeded` sees the whole change; what a process left running when it died is `Failed`.
+ * After `Succeeded` the whole change is visible. A transaction whose process died while it ran is `Failed`.
  *
  * ```ts
  * const { transaction_id } = await catalog.deleteFromTable({ id: ['prod', 'flights'], predicate: 'delay > 60' })

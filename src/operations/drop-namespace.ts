@@ -11,9 +11,9 @@ import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 /**
- * Drops a namespace and answers with the properties it had. `behavior` says what happens when it is not
- * empty: `Restrict` (the default) fails, `Cascade` drops everything in it, the tables' content included, in
- * one atomic step. `mode` says what happens when it does not exist: `Fail` (the default) or `Skip`.
+ * Drops a namespace and answers with the properties it had. `behavior` says what happens when the namespace is not
+ * empty. `Restrict` (the default) fails; `Cascade` drops everything in the namespace in one atomic step, the tables'
+ * content included. `mode` says what happens when the namespace does not exist: `Fail` (the default) or `Skip`.
  */
 export const dropNamespace = operation({
   name: 'dropNamespace',

@@ -8,7 +8,7 @@ import { get, pageQuery } from './framework/route.ts'
 
 /**
  * Lists the names of the namespaces directly in a namespace, in order of their UTF-8 bytes, a page at a
- * time: pass `page_token` back until the answer has none.
+ * time. Pass `page_token` back until an answer has no token.
  */
 export const listNamespaces = operation({
   name: 'listNamespaces',

@@ -49,10 +49,10 @@ const request = v.object({
 })
 
 /**
- * Lists the tables in a namespace and in all namespaces below it: full identifiers in string form, in order
- * of their names' UTF-8 bytes, a page at a time. A table that is there during the whole walk comes exactly
- * once, whatever changes around it; the walk ends with the page that has no `page_token`. With `recursive`
- * false, those directly in the namespace.
+ * Lists the tables in a namespace and in all namespaces below it, a page at a time. The answers hold full identifiers
+ * in string form, in order of their names' UTF-8 bytes. A table that exists during the whole walk comes exactly once,
+ * whatever changes around it. The walk ends with the page that has no `page_token`. With `recursive` false, only the
+ * tables directly in the namespace are listed.
  *
  * ```ts
  * const { tables } = await catalog.listTables({ id: ['prod'] })   // ['prod$flights', 'prod$eu$trains']

@@ -18,15 +18,15 @@ function between(least: number, most: number) {
 const shareMessage = 'must be a number from 0 to 1'
 
 /**
- * Merges a table's small fragments and writes those anew that have many deleted rows, in a new version with
- * the same rows in the same order; where there is nothing to do it makes no version, and `optimized` is false.
- * Earlier versions, tags and other branches keep what they have; `catalog.vacuum()` frees the space of
- * fragments that no version needs any more. What others insert and delete meanwhile is kept.
+ * Merges a table's small fragments, and rewrites fragments that have many deleted rows. The result is a new version
+ * with the same rows in the same order. Where there is nothing to do, no version is made and `optimized` is false.
+ * Earlier versions, tags and other branches stay as they are. `catalog.vacuum()` frees the space of fragments that no
+ * version needs any more. Rows that others insert meanwhile stay, and rows that others delete stay deleted.
  *
- * A merged fragment has at most `target_rows` rows (1,048,576 unless given) and about `target_bytes` bytes
- * (128 MiB), which also bounds the memory it takes. A fragment counts as small up to half of that, and is
- * written anew for its deleted rows from `min_deleted_share` of them on (0.1). The numbers of the answer tell
- * of the whole table, but for `rewritten_rows`.
+ * A merged fragment has at most `target_rows` rows (default: 1,048,576) and about `target_bytes` bytes (default:
+ * 128 MiB), which also bounds the memory that merging takes. A fragment counts as small up to half of that. It is
+ * rewritten when the share of its deleted rows is at least `min_deleted_share` (default: 0.1). The numbers in the
+ * answer are those of the whole table, except for `rewritten_rows`.
  *
  * ```ts
  * const { fragments_before, fragments_after } = await catalog.optimizeTable({ id: ['prod', 'flights'] })

@@ -35,8 +35,8 @@ const rowCount = v.pipe(
 
 /**
  * Reads rows of a table, in the order they were inserted: `data` holds the bytes of an Arrow IPC file.
- * `columns` picks and renames columns (nested ones by their path), `filter` is a predicate, `limit` (or `k`,
- * as the protocol calls it) and `offset` cut the result.
+ * `columns` picks and renames columns, nested ones by their path. `filter` is a predicate. `limit` and `offset` cut the
+ * result; the protocol also calls the limit `k`.
  *
  * ```ts
  * const { data } = await catalog.queryTable({
@@ -144,7 +144,7 @@ function refuseSearch({
     )
 }
 
-/** Clients that search nothing send an empty vector, or an object of empty ones. */
+/** Clients that do not search send an empty vector, or an object of empty vectors. */
 function isSearch(vector: unknown, within = false): boolean {
   if (vector === undefined || vector === null) return false
   if (Array.isArray(vector)) return vector.length > 0

@@ -20,8 +20,9 @@ const request = v.object({
 
 /**
  * Gives a name to content that lies at `location`. Where a table was deregistered, its rows, versions, tags
- * and branches are back; content of another engine is listed, described, renamed and tagged like any other.
- * `mode` says what happens to a table of that name: `Create` (the default) fails, `Overwrite` deregisters it.
+ * and branches are back. Content of another engine can be listed, described, renamed and tagged like any other.
+ * `mode` says what happens when a table has that name already: `Create` (the default) fails, `Overwrite` deregisters
+ * that table.
  */
 export const registerTable = operation({
   name: 'registerTable',

@@ -5,8 +5,8 @@ import { operation } from './framework/operation.ts'
 import { post, type Route } from './framework/route.ts'
 
 /*
- * The operations of the protocol that this catalog does not have. They are here so that whoever calls one is
- * told so by name, and so that what is missing can be seen in one place.
+ * The operations of the protocol that this catalog does not have. Defining them here lets each call fail with the
+ * operation's name, and shows in one place what is missing.
  */
 
 function unsupported<const Name extends string>(name: Name, summary: string, instead: string, route: Route) {

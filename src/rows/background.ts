@@ -26,7 +26,7 @@ export interface Background {
   stop(): Promise<void>
 }
 
-/** What may well happen to work that nobody asked for: somebody else was first, or the table is gone. */
+/** Errors that background work may meet in a sound catalog: another change came first, or the table is gone. */
 const harmless = new Set<ErrorCode>(['ConcurrentModification', 'TableNotFound', 'TableBranchNotFound'])
 
 const names: OptionNames<BackgroundOptimize> = {
@@ -50,7 +50,7 @@ export function background(
   if (!(Number.isSafeInteger(every) && every > 1)) {
     throw invalid('optimize.every must be a whole number of versions from 2.')
   }
-  // Of its own, so that it takes no turn from those who wait for their rows.
+  // A semaphore of its own, so that callers never wait for background work.
   const own: Core = { ...core, slots: semaphore(1) }
   const gentle: OptimizeGoals = { ...goals, gentle: true }
   const stopped = new AbortController()

@@ -20,7 +20,7 @@ export interface Optimized {
   readonly transaction_id?: string
 }
 
-/** Merges the small fragments of a table's branch, unless there are none. */
+/** Merges the small fragments of a table's branch, if there are any. */
 export async function optimize(
   core: Core,
   { id, branch }: { id: Identifier; branch: string },
@@ -32,7 +32,7 @@ export async function optimize(
     found.engine.isOptimized(found.snapshot, goals),
   )
   if (isOptimized) {
-    return { optimized: false, version: found.version, ...told(found.snapshot, found.snapshot, 0) }
+    return { optimized: false, version: found.version, ...totals(found.snapshot, found.snapshot, 0) }
   }
   const { base, snapshot, affected, version, transaction_id } = await changeRows(core, options, {
     operation: 'OptimizeTable',
@@ -44,10 +44,10 @@ export async function optimize(
     prepare: ({ engine, base = found.snapshot }, work) => engine.optimizeRows(base, goals, work),
     apply: applyToRows,
   })
-  return { optimized: affected > 0, version, ...told(base!, snapshot, affected), transaction_id }
+  return { optimized: affected > 0, version, ...totals(base!, snapshot, affected), transaction_id }
 }
 
-function told(before: Snapshot, after: Snapshot, rewritten: number) {
+function totals(before: Snapshot, after: Snapshot, rewritten: number) {
   return {
     rows: after.rows,
     rewritten_rows: rewritten,

@@ -38,9 +38,9 @@ export async function openVersion(
 }
 
 /**
- * Runs work on a table that a name led to. Should it fail after the name came to lead elsewhere (the table was
- * dropped, replaced or renamed; or is not any more what `isSame` asks for), the failure is none of the
- * caller's: the operation begins again.
+ * Runs work on a table that was found by its name. The work may fail because others dropped, replaced or renamed the
+ * table meanwhile, or because `isSame` does not hold any more. Then the operation starts again on what the name leads
+ * to now.
  */
 export async function whileThere<T>(
   core: Core,
@@ -52,7 +52,7 @@ export async function whileThere<T>(
   try {
     return await work()
   } catch (error) {
-    // What was canceled, or lost a race that it may lose, stays so.
+    // A canceled operation stays canceled, and so does one that lost to a conflicting change.
     if (!(error instanceof CatalogError) || error.code === 'ConcurrentModification') throw error
     const now = await core.store.read((reader) => lookUpTable(reader, id)).catch(() => table)
     if (now && isSame(now)) throw error

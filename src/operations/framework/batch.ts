@@ -2,8 +2,8 @@ import { CatalogError } from '../../errors.ts'
 import { isOvertaken } from '../../transactions/retry.ts'
 
 /**
- * Does the items of a batch in order and answers with what came of each. The error of one says which item failed,
- * and that nothing of the batch was done.
+ * Runs the items of a batch in order and answers with their results. The error of an item says which one failed, and
+ * that nothing was committed.
  */
 export function doEach<Item, Result>(
   list: string,

@@ -22,10 +22,10 @@ export interface Progress {
   readonly total: number
 }
 
-/** A request that nobody has looked at. */
+/** A request that is not checked yet. */
 export type RawRequest = Readonly<Record<string, unknown>>
 
-/** For operations whose answer always follows from the store alone. */
+/** The `isFromStore` of operations whose answers always follow from the store alone. */
 export const always = () => true
 
 /**
@@ -47,13 +47,13 @@ export interface OperationDefinition<
   /** Whether it changes the catalog or a table's rows. */
   readonly changes: boolean
   /**
-   * Whether the answer follows from the request and the records in the store alone, not from the clock, from
-   * content, from a hook, or from who asks. Asked of requests as they come, before they are checked.
+   * Whether the answer follows from the request and the records in the store alone: not from the clock, content, a hook
+   * or the caller. It gets requests before they are checked.
    */
   readonly isFromStore?: (request: RawRequest) => boolean
   /**
-   * What a request names besides its own `id`: those who guard or fake operations ask about each. Asked of requests
-   * before they are checked, so it leaves out what is malformed. Absent when there can be nothing.
+   * What a request names besides its own `id`. Authorization is asked about each, and faults of fakes match each. It
+   * gets requests before they are checked and leaves out what is malformed.
    */
   readonly subjects?: (request: RawRequest) => readonly Subject[]
   /** How it travels over HTTP. */
@@ -70,10 +70,10 @@ export interface OperationDefinition<
 /** Any operation, its types forgotten. */
 export type AnyOperation = OperationDefinition<string, v.GenericSchema, v.GenericSchema>
 
-/** The member by which operations reach a handle's insides, here or at the far end of a wire. */
+/** The member of a handle that runs an operation, in this process or on a server. */
 export const invoke = Symbol('invoke')
 
-/** What an operation runs on: a catalog's handle, wherever the catalog is. */
+/** What an operation runs on: the handle of a catalog, local or remote. */
 export interface Invocable {
   [invoke](operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown>
 }

@@ -4,8 +4,8 @@ export type Method = 'GET' | 'POST'
 export type QueryKind = 'text' | 'integer' | 'boolean' | 'map'
 
 /**
- * How an operation travels over HTTP. Source of the routes: the service document, sections 4.1 to 4.9, and the
- * Lance Namespace protocol's OpenAPI file for the operations that the document does not list.
+ * How an operation travels over HTTP. The routes come from the service document, sections 4.1 to 4.9. Those of
+ * operations that the document does not list come from the Lance Namespace protocol's OpenAPI file.
  */
 export interface Route {
   /** The first one is the protocol's; the others are taken too, because clients disagree. */
@@ -17,8 +17,8 @@ export interface Route {
   /** Fields that are read from the query string besides the body, for clients that send a GET. */
   readonly queryToo: Readonly<Record<string, QueryKind>>
   /**
-   * What the body of the request is: the JSON object of all fields that are not in path or query; the bare
-   * map `metadata`; the Arrow IPC bytes `data`; or nothing at all.
+   * What the body of the request is. `json` is an object with all fields that are not in path or query, `metadata` the
+   * bare map of that field, and `arrow` the Arrow IPC bytes of `data`.
    */
   readonly body: 'json' | 'metadata' | 'arrow' | 'none'
   /** What the body of the response is: its JSON object, the bare `count`, the bare `metadata`, Arrow `data`. */

@@ -22,7 +22,7 @@ export type AuthorizeHook = (asked: {
   readonly request: unknown
 }) => unknown
 
-/** Runs an operation on a catalog that is here: checks the request, asks whether it may, does it. */
+/** Runs an operation on a local catalog: checks the request, asks the `authorize` hook, does the work. */
 export async function runOperation(
   core: Core,
   operation: AnyOperation,
@@ -50,7 +50,7 @@ export async function runOperation(
   }
 }
 
-/** How often an operation begins again when it was overtaken. */
+/** How often an operation starts again after others changed what it works on. */
 const attempts = 100
 
 async function authorize(hook: AuthorizeHook, operation: AnyOperation, request: unknown): Promise<void> {
@@ -80,9 +80,9 @@ function denied(operation: AnyOperation, options?: { cause: unknown }): CatalogE
   )
 }
 
-/** Waits for who is emptying a location or, when that process is gone, does it in its stead. */
+/** Waits for the process that empties a location, or empties it here when that process is gone. */
 async function settle(core: Core, { removing, until }: RemovalRecord): Promise<void> {
   if (until < core.now()) await removeContent(core, [removing])
-  // It may still be there for a while: because it is large, or because it is being copied.
+  // Removing may take a while: the content is large, or a backup copies it.
   await sleep(10)
 }
