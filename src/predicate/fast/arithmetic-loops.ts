@@ -49,4 +49,21 @@ export const longLoops = {
   '*': (a: Longs, b: Longs, out: Longs) => {
     for (let i = 0; i < out.length; i++) out[i] = BigInt.asIntN(64, a[i]! * b[i]!)
   },
+  // For divisors that are above 0.
+  '/': (a: Longs, b: Longs, out: Longs) => {
+    for (let i = 0; i < out.length; i++) out[i] = BigInt.asIntN(64, a[i]! / b[i]!)
+  },
+  '%': (a: Longs, b: Longs, out: Longs) => {
+    for (let i = 0; i < out.length; i++) out[i] = BigInt.asIntN(64, a[i]! % b[i]!)
+  },
+} as const
+
+/** Remainders and quotients by a number above 0, which cannot fail. */
+export const divisions = {
+  '/': (a: Ints, b: number, out: Ints) => {
+    for (let i = 0; i < out.length; i++) out[i] = (a[i]! / b) | 0
+  },
+  '%': (a: Ints, b: number, out: Ints) => {
+    for (let i = 0; i < out.length; i++) out[i] = a[i]! % b
+  },
 } as const

@@ -9,7 +9,7 @@ import { knownRows } from '../evaluate/question.ts'
 import { readerOf } from '../evaluate/read.ts'
 import type { NumberArray, Vector } from '../evaluate/vector.ts'
 import type { ArithmeticPlan, Plan } from '../plan/plan.ts'
-import { doubleLoops, intLoops, longLoops } from './arithmetic-loops.ts'
+import { divisions, doubleLoops, intLoops, longLoops } from './arithmetic-loops.ts'
 
 type AnyArray = NumberArray | BigInt64Array | BigUint64Array
 type NegatePlan = Extract<Plan, { kind: 'negate' }>
@@ -57,7 +57,8 @@ function run(
   const isDivision = operator === '/' || operator === '%'
   if (isLongs(type)) {
     const out = frame.array(arrayTypeOf(type) as typeof BigInt64Array, n)
-    if (isDivision) divideEach(plan, frame, need, valid, x, y, out)
+    const isHarmless = !isDivision || (!mayFail(plan) && out instanceof BigInt64Array)
+    if (!isHarmless) divideEach(plan, frame, need, valid, x, y, out)
     else longLoops[operator](longs(frame, x), longs(frame, y), new BigInt64Array(out.buffer, 0, n))
     return numbersOf(type, out, valid)
   }
@@ -70,6 +71,11 @@ function run(
     const out = frame.array(arrayTypeOf(type) as typeof Int32Array, n)
     divideEach(plan, frame, need, valid, x, y, out)
     return numbersOf(type, out, valid)
+  }
+  if (type.typeId === Type.Int && isDivision && !(x instanceof Uint32Array)) {
+    const out = frame.array(Int32Array, n)
+    divisions[operator](ints(frame, x), Number(y), out)
+    return numbersOf(type, cut(frame, type, out), valid)
   }
   const out = frame.array(Float64Array, n)
   doubleLoops[operator](doubles(frame, x), doubles(frame, y), out)

@@ -23,9 +23,24 @@ export const compareNumbers: FastPath = {
   },
 }
 
-const below = { ints: literals.belowInts, doubles: literals.belowDoubles, longs: literals.belowLongs }
-const atMost = { ints: literals.atMostInts, doubles: literals.atMostDoubles, longs: literals.atMostLongs }
-const equal = { ints: literals.equalInts, doubles: literals.equalDoubles, longs: literals.equalLongs }
+const below = {
+  ints: literals.belowInts,
+  singles: literals.belowSingles,
+  doubles: literals.belowDoubles,
+  longs: literals.belowLongs,
+}
+const atMost = {
+  ints: literals.atMostInts,
+  singles: literals.atMostSingles,
+  doubles: literals.atMostDoubles,
+  longs: literals.atMostLongs,
+}
+const equal = {
+  ints: literals.equalInts,
+  singles: literals.equalSingles,
+  doubles: literals.equalDoubles,
+  longs: literals.equalLongs,
+}
 
 /** Which loop answers an operator, and whether its answer is to be negated: NaN, above all others, is then right, too. */
 const byLiteral = {
@@ -44,8 +59,9 @@ function askLiteral(operator: CompareOperator, literal: number | bigint, slow: A
     const [vector] = vectors
     const n = frame.length
     if (vector.kind === 'numbers') {
-      const values = widened(frame, vector.values)
+      const values = vector.values instanceof Float32Array ? vector.values : widened(frame, vector.values)
       if (values instanceof Int32Array) loops.ints(values, number, n, need, out)
+      else if (values instanceof Float32Array) loops.singles(values, number, n, need, out)
       else loops.doubles(values, number, n, need, out)
     } else if (vector.kind === 'longs') {
       const isSigned = vector.values instanceof BigInt64Array

@@ -54,6 +54,30 @@ export function equalDoubles(v: Float64Array, y: number, n: number, need: Bitmap
   }
 }
 
+export function belowSingles(v: Float32Array, y: number, n: number, need: Bitmap, out: Bitmap): void {
+  for (let i = 0, q = 0; i < n; i += 32, q++) {
+    let word = 0
+    if (need[q] !== 0) for (let k = Math.min(i + 32, n) - 1; k >= i; k--) word = (word << 1) | +(v[k]! < y)
+    out[q] = word & need[q]!
+  }
+}
+
+export function atMostSingles(v: Float32Array, y: number, n: number, need: Bitmap, out: Bitmap): void {
+  for (let i = 0, q = 0; i < n; i += 32, q++) {
+    let word = 0
+    if (need[q] !== 0) for (let k = Math.min(i + 32, n) - 1; k >= i; k--) word = (word << 1) | +(v[k]! <= y)
+    out[q] = word & need[q]!
+  }
+}
+
+export function equalSingles(v: Float32Array, y: number, n: number, need: Bitmap, out: Bitmap): void {
+  for (let i = 0, q = 0; i < n; i += 32, q++) {
+    let word = 0
+    if (need[q] !== 0) for (let k = Math.min(i + 32, n) - 1; k >= i; k--) word = (word << 1) | +(v[k]! === y)
+    out[q] = word & need[q]!
+  }
+}
+
 export function belowLongs(v: BigInt64Array, y: bigint, n: number, need: Bitmap, out: Bitmap): void {
   for (let i = 0, q = 0; i < n; i += 32, q++) {
     let word = 0

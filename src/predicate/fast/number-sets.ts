@@ -92,10 +92,33 @@ function doubleSet(list: readonly number[]): Loop<Float64Array> {
   const nan = +set.has(Number.NaN)
   // Fewer are filled up with one of them, and none with what no value is equal to.
   const padded = Float64Array.from({ length: comparedOneByOne }, (_, i) => few[i] ?? few[0] ?? Number.NaN)
-  return (values, n, need, out) => isOneOf(values, padded, nan, n, need, out)
+  const search = few.length > 4 ? isOneOfEight : isOneOfFour
+  return (values, n, need, out) => search(values, padded, nan, n, need, out)
 }
 
-function isOneOf(
+function isOneOfFour(
+  values: Float64Array,
+  list: Float64Array,
+  nan: number,
+  n: number,
+  need: Bitmap,
+  out: Bitmap,
+): void {
+  const [a, b, c, d] = list
+  for (let i = 0, q = 0; i < n; i += 32, q++) {
+    let word = 0
+    if (need[q] !== 0) {
+      for (let k = Math.min(i + 32, n) - 1; k >= i; k--) {
+        const x = values[k]!
+        const first = +(x === a) | +(x === b) | +(x === c) | +(x === d)
+        word = (word << 1) | first | (+Number.isNaN(x) & nan)
+      }
+    }
+    out[q] = word & need[q]!
+  }
+}
+
+function isOneOfEight(
   values: Float64Array,
   list: Float64Array,
   nan: number,

@@ -30,7 +30,7 @@ export function belowDoubles(v: Float64Array, u: Float64Array, n: number, need: 
     let word = 0
     if (need[q] !== 0)
       for (let k = Math.min(i + 32, n) - 1; k >= i; k--)
-        word = (word << 1) | (+(v[k]! < u[k]!) | (+!Number.isNaN(v[k]!) & +Number.isNaN(u[k]!)))
+        word = (word << 1) | (+!(u[k]! <= v[k]!) & +!Number.isNaN(v[k]!))
     out[q] = word & need[q]!
   }
 }

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { allFastPaths, chosenFastPaths } from '../../../src/predicate/fast/index.ts'
@@ -63,4 +64,11 @@ test('where code cannot be generated, loops that are written take over', { timeo
   const { stdout, stderr } = spawnSync(process.execPath, [...flags, ...predicates], { encoding: 'utf8' })
   expect(stderr).toBe('')
   expect(stdout.trim().split('\n').map(Number)).toEqual([50, 20, 10, 2, 92])
+})
+
+test('the plain evaluator knows none of them', () => {
+  const folder = new URL('../../../src/predicate/evaluate/', import.meta.url)
+  const files = readdirSync(folder)
+  expect(files).toContain('build.ts')
+  for (const file of files) expect(readFileSync(new URL(file, folder), 'utf8')).not.toContain("'../fast/")
 })

@@ -27,6 +27,7 @@ function lookUp(
   out: Bitmap,
   { keys, lengths, factor, shift }: Heads,
 ): void {
+  const masks = wordMasks
   for (let i = 0, q = 0; i < n; i += 32, q++) {
     let word = 0
     if (need[q] !== 0) {
@@ -45,7 +46,7 @@ function lookUp(
 }
 
 /** The bits of a word of 4 bytes that belong to a text of so many bytes. */
-const masks = Int32Array.of(0, 0xff, 0xffff, 0xffffff, -1)
+const wordMasks = Int32Array.of(0, 0xff, 0xffff, 0xffffff, -1)
 
 interface Heads {
   readonly keys: Int32Array
