@@ -1,6 +1,6 @@
 /**
- * Works on the next items while the caller looks at the one before; results come in order. However it ends,
- * nothing is under way any more when it has. `plan.depth` says how many may be under way; it may change meanwhile.
+ * Works on the next items while the caller uses a result; results come in order. When the loop ends, also by an
+ * error or a `break`, no work is under way any more. `plan.depth` limits the work under way, and may change.
  */
 export async function* ahead<T, R>(
   items: AsyncIterable<T> | Iterable<T>,
@@ -11,7 +11,7 @@ export async function* ahead<T, R>(
   try {
     for await (const item of items) {
       const result = work(item)
-      // It is awaited in its turn; if the caller stops before, its failure is nobody's.
+      // The loop below awaits it. When the caller stops before that, nobody needs to hear of its failure.
       result.catch(() => {})
       waiting.push(result)
       if (waiting.length > plan.depth) yield await waiting.shift()!

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** How long work may hold the event loop, in milliseconds. */
+/** How long work may block the event loop, in milliseconds. */
 const longest = 10
 
-/** Lets long work make room for other work now and then, and stop when its signal says so. */
+/** Lets long work yield to other work at intervals, and stops it when its signal aborts. */
 export class Pace {
   readonly signal: AbortSignal | undefined
   #since = performance.now()
@@ -13,12 +13,12 @@ export class Pace {
     signal?.throwIfAborted()
   }
 
-  /** Whether it is time to `rest`: which it also is, and then throws, when the work was aborted. */
+  /** Whether it is time to `rest`. Also true when the work was aborted: then `rest` throws. */
   get due(): boolean {
     return this.signal?.aborted === true || performance.now() - this.#since > longest
   }
 
-  /** Lets others go first. Throws the signal's reason once it was aborted. */
+  /** Yields to other work. Throws the signal's reason when the signal aborted. */
   async rest(): Promise<void> {
     this.signal?.throwIfAborted()
     await setImmediate()

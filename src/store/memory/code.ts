@@ -8,14 +8,14 @@ import type { Key } from '../store.ts'
  *         anything behind it, all bits of the number
  *   \x03  2^53 and more, by their bits
  *   \x04  strings
- * A number takes one text only and no text of a number begins another's unless the latter is greater.
+ * Each number has one text only. Where the text of a number begins the text of another, the other is greater.
  */
 
 const bits = new DataView(new ArrayBuffer(8))
 
 /**
- * A key as one string, such that JavaScript's `<` orders these strings as the store orders keys. Comparing
- * them is several times faster than comparing keys part by part. The key must have been checked.
+ * A key as one string. JavaScript's `<` orders these strings as the store orders keys, and is several times faster
+ * than a comparison part by part. The key must have been checked.
  */
 export function codeOf(key: Key): string {
   let code = ''
@@ -70,7 +70,7 @@ function codePointOrder(text: string): string {
   return ordered
 }
 
-/** The key that a code is of. */
+/** The key of a code. */
 export function keyOf(code: string): Key {
   const key: (string | number)[] = []
   for (let at = 0; at < code.length; ) {
@@ -82,14 +82,17 @@ export function keyOf(code: string): Key {
   return key
 }
 
-/** The key of a code that begins with `prefix`, whose own code is so long. Most keys are one string longer. */
+/**
+ * The key of a code that begins with `prefix`; `length` is that of the prefix's own code. Most keys have one string
+ * more than their prefix.
+ */
 export function keyAfter(prefix: Key, length: number, code: string): Key {
   const at = length + 1
   if (code.charCodeAt(length) !== 4 || endOfPart(code, at) !== code.length) return keyOf(code)
   return [...prefix, textOf(code, at, code.length)]
 }
 
-/** Where the part ends that goes on at `at`: before a mark, or at the end. */
+/** Where the part that begins at `at` ends: at the next mark, or at the end of the code. */
 function endOfPart(code: string, at: number): number {
   let end = at
   while (end < code.length && code.charCodeAt(end) > 4) end++

@@ -8,7 +8,7 @@ import { type CatalogRecord, catalogFormat, keys } from '../../store/records.ts'
 export interface Insides {
   readonly store: MemoryStore
   readonly core: Core
-  /** To be called when the content was put back: what was decoded of it may be of a time that never was. */
+  /** Drops what was decoded. Call it after a restore: later objects may come under paths that were used before. */
   forget(): void
 }
 
@@ -33,7 +33,7 @@ function insidesOf({ store, content }: MemoryParts, record: CatalogRecord, optio
   const make = () => makeCore(store, record, [memoryRoot(record, content)], options)
   let made = make()
   const core: Core = { ...made, engine: (content) => made.engine(content) }
-  // Elsewhere chance decides where housekeeping begins; here it is to be the same in every run.
+  // In other catalogs chance decides when retention begins. A fake does the same in every run.
   core.changes.count = 0
   return {
     store,
