@@ -1,8 +1,8 @@
 /**
- * Works on the next items while the caller looks at the one before; results come in order. However it ends,
- * nothing is under way any more when it has. `plan.depth` says how many may be under way; it may change meanwhile.
+ * Works on the next items while the caller looks at the one before. Results come in order. No work is under way any
+ * more when the generator has ended, for whatever reason. `plan.depth` limits the work under way and may change.
  */
-export async function* ahead<T, R>(
+export async function* prefetch<T, R>(
   items: AsyncIterable<T> | Iterable<T>,
   work: (item: T) => Promise<R>,
   plan: { readonly depth: number } = { depth: 2 },
@@ -11,7 +11,7 @@ export async function* ahead<T, R>(
   try {
     for await (const item of items) {
       const result = work(item)
-      // It is awaited in its turn; if the caller stops before, its failure is nobody's.
+      // The result is awaited in its turn. If the caller stops before, nobody hears of a failure.
       result.catch(() => {})
       waiting.push(result)
       if (waiting.length > plan.depth) yield await waiting.shift()!
