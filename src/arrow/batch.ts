@@ -1,6 +1,6 @@
 import { type Batch, batchType, Column, type DataType, type ExtractionOptions, Type } from '@uwdata/flechette'
 
-/** A batch of values of any type. Its buffers are what the engine works on. */
+/** A batch of values of any type. The engine works on its buffers. */
 export type AnyBatch = Batch<unknown>
 export type AnyColumn = Column<unknown>
 export type Values =
@@ -19,7 +19,7 @@ export type Offsets = Int32Array | BigInt64Array
 /** A buffer of no bytes: the validity of a batch without nulls. */
 export const emptyBytes = new Uint8Array(0)
 
-/** Nothing is rounded on its way out of a buffer: 64-bit integers, timestamps and decimals come as bigint. */
+/** No value is rounded: 64-bit integers, timestamps and decimals come as bigint. */
 export const extraction: ExtractionOptions = {
   useBigInt: true,
   useBigIntTimestamp: true,
@@ -36,7 +36,7 @@ export interface BatchParts {
   readonly children?: readonly AnyBatch[]
   /** Unions only. */
   readonly typeIds?: Int8Array
-  /** View types only: the buffers long values lie in. */
+  /** View types only: the buffers of long values. */
   readonly data?: readonly Uint8Array[]
   /** Dictionary-encoded types only. */
   readonly dictionary?: AnyColumn
@@ -53,7 +53,7 @@ export function makeBatch(type: DataType, parts: BatchParts): AnyBatch {
   return dictionary === undefined ? batch : setDictionary(batch, dictionary)
 }
 
-/** Flechette's own `setDictionary` decodes every value at once; this does when the first value is asked for. */
+/** Decodes values when the first one is read. Flechette's own `setDictionary` decodes all of them at once. */
 function setDictionary(batch: AnyBatch, dictionary: AnyColumn): AnyBatch {
   return Object.defineProperty(Object.assign(batch, { dictionary }), 'cache', {
     configurable: true,
@@ -73,7 +73,7 @@ export function dataOf(batch: AnyBatch): readonly Uint8Array[] {
   return (batch as unknown as { data: readonly Uint8Array[] }).data
 }
 
-/** The batch's parts, to make another batch of with some of them replaced. */
+/** The parts of a batch. Another batch can be made of them with some parts replaced. */
 export function partsOf(batch: AnyBatch): BatchParts {
   const source = batch as unknown as Record<string, unknown>
   const parts: Record<string, unknown> = {}
@@ -95,7 +95,7 @@ const partNames = [
   'dictionary',
 ] as const
 
-/** A column of the given batches, which may be none. */
+/** A column of the given batches. The list may be empty. */
 export function makeColumn(type: DataType, batches: readonly AnyBatch[]): AnyColumn {
   return new Column([...batches], type)
 }

@@ -4,7 +4,7 @@ import { bitsOf } from './bits.ts'
  * A set of rows, one bit each: bit `i % 32` of word `i / 32` stands for row `i`, least significant bit first,
  * which is the order of Arrow's validity buffers. Bits past the last row are always 0.
  *
- * A bitmap may be longer than the rows it is about, so functions that write one take the number of words.
+ * A bitmap may be longer than its rows need, so functions that write one take the number of words.
  */
 export type Bitmap = Uint32Array
 
@@ -64,17 +64,17 @@ export function addRow(bitmap: Bitmap, row: number): void {
   bitmap[row >>> 5]! |= 1 << (row & 31)
 }
 
-/** Rows in both, into `out`, which may be one of them. */
+/** Writes the rows in both to `out`, which may be `a` or `b`. */
 export function intersect(a: Bitmap, b: Bitmap, out: Bitmap, words: number): void {
   for (let q = 0; q < words; q++) out[q] = a[q]! & b[q]!
 }
 
-/** Rows in either, into `out`, which may be one of them. */
+/** Writes the rows in either to `out`, which may be `a` or `b`. */
 export function union(a: Bitmap, b: Bitmap, out: Bitmap, words: number): void {
   for (let q = 0; q < words; q++) out[q] = a[q]! | b[q]!
 }
 
-/** Rows in `a` and not in `b`, into `out`, which may be one of them. */
+/** Writes the rows in `a` and not in `b` to `out`, which may be `a` or `b`. */
 export function subtract(a: Bitmap, b: Bitmap, out: Bitmap, words: number): void {
   for (let q = 0; q < words; q++) out[q] = a[q]! & ~b[q]!
 }

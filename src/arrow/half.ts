@@ -5,7 +5,7 @@ export function fromHalf(bits: number): number {
   return halves()[bits]!
 }
 
-/** The numbers of all 65,536 patterns of 16 bits: computed when first used, as few tables have such columns. */
+/** The numbers of all 65,536 patterns of 16 bits, computed when first used, since few tables have such columns. */
 export function halves(): Float32Array {
   if (table === undefined) {
     table = new Float32Array(65_536)

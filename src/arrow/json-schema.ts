@@ -91,7 +91,7 @@ function toJsonType(type: DataType): JsonArrowType {
   return { type: name.slice(0, nested), fields }
 }
 
-/** The schema the protocol's form stands for. An unknown type is an `InvalidInput` error naming the field. */
+/** The schema of the protocol's form. Throws `InvalidInput` with the name of the field for an unknown type. */
 export function fromJsonSchema(json: JsonArrowSchema): Schema {
   return {
     version: 4,
@@ -125,7 +125,7 @@ function fromJsonField(field: JsonArrowField, where: string, depth: number): Fie
   return { name: field.name, type, nullable: field.nullable ?? true, metadata: arrowMetadata(field.metadata) }
 }
 
-/** Whether a value, which may come from anywhere, has the form of a field. */
+/** Whether a value from outside has the form of a field. */
 function isField(given: unknown): given is JsonArrowField {
   const field = given as Partial<JsonArrowField> | null | undefined
   return (
@@ -144,7 +144,7 @@ function isStringMap(given: unknown): boolean {
 
 function unknownType(path: string, type: JsonArrowType): string {
   const given = JSON.stringify(type.type)
-  return `Field ${JSON.stringify(path)} has type ${given}, which is none or lacks a part. Use a name like "int64", "string" or "timestamp:us:UTC".`
+  return `Field ${JSON.stringify(path)} has type ${given}, which is unknown or lacks a part. Use a name like "int64", "string" or "timestamp:us:UTC".`
 }
 
 const plain: Readonly<Record<string, () => DataType>> = {
@@ -180,7 +180,7 @@ function unit(text: string | undefined): 0 | 1 | 2 | 3 | undefined {
   return Object.hasOwn(unitNumbers, text ?? '') ? unitNumbers[text as 's'] : undefined
 }
 
-/** A dictionary in one word, as Lance writes those of plain values: their type, that of the index, the order. */
+/** A dictionary of plain values as Lance writes it: the type of the values, the type of the index, the order. */
 const dictPattern = /^dict:(?!dict:)(.+):(u?int\d+):(true|false)$/
 
 function fromJsonType(json: JsonArrowType, fields: Field[]): DataType | undefined {

@@ -2,12 +2,12 @@ import { type DataType, Type } from '@uwdata/flechette'
 import { type AnyBatch, type BatchParts, makeBatch, makeColumn } from './batch.ts'
 import { childFields, layoutOf } from './layout.ts'
 
-/** Nulls that may be made up at once; a few bytes must not ask for more. */
-const most = 2 ** 26
+/** Most nulls in one batch. Without a limit, a few bytes could claim any number of them. */
+const maxNulls = 2 ** 26
 
-/** A batch of nulls. Throws `RangeError` for more of them than is reasonable. */
+/** A batch of nulls. Throws `RangeError` when there are too many. */
 export function nullBatch(type: DataType, length: number): AnyBatch {
-  if (length > most) throw new RangeError(`${length} nulls`)
+  if (length > maxNulls) throw new RangeError(`${length} nulls`)
   const layout = layoutOf(type)
   const children = (size: number) => childFields(type).map((field) => nullBatch(field.type, size))
   const make = (parts: Partial<BatchParts>) =>
@@ -65,7 +65,7 @@ export function nullBatch(type: DataType, length: number): AnyBatch {
   throw new TypeError('a layout that cannot be null')
 }
 
-/** One run of `length` rows, or none. */
+/** The end of one run of `length` rows; no run for no rows. */
 function numberBatch(type: DataType, length: number): AnyBatch {
   const layout = layoutOf(type)
   if (layout.kind !== 'fixed') throw new TypeError('run ends are no integers')

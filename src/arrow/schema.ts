@@ -1,7 +1,7 @@
 import { type Field, type Schema, Table, tableToIPC } from '@uwdata/flechette'
 import { CatalogError } from '../errors.ts'
 import { makeColumn } from './batch.ts'
-import { readPlacedMessage } from './ipc/message.ts'
+import { readEncapsulatedMessage } from './ipc/message.ts'
 import { prepareType } from './ipc/prepare.ts'
 import { typeName } from './type-name.ts'
 
@@ -13,7 +13,7 @@ export {
   toJsonSchema,
 } from './json-schema.ts'
 
-/** Refuses a schema no table can have: one without columns, or with two of one name. */
+/** Refuses a schema without columns, or with two columns of one name. */
 export function checkColumns(schema: Schema): void {
   if (schema.fields.length === 0) {
     throw new CatalogError(
@@ -34,9 +34,9 @@ export function checkColumns(schema: Schema): void {
 }
 
 /**
- * How the second field differs from the first, as words to follow the column's name ("is int32 and not
- * string"); undefined when they are the same. Metadata does not count, nor do the ids and the order flag of
- * dictionaries; with `ignoreNullable`, nor does whether fields may be null or how items of lists are named.
+ * How the second field differs from the first, as words to follow the column's name ("is int32 and not string").
+ * Undefined when they are the same. Metadata and the ids and order flags of dictionaries are not compared. With
+ * `ignoreNullable`, nullability and the names of list items are not compared either.
  */
 export function fieldDifference(expected: Field, given: Field, ignoreNullable = false): string | undefined {
   const wanted = typeName(expected.type, ignoreNullable)
@@ -48,7 +48,7 @@ export function fieldDifference(expected: Field, given: Field, ignoreNullable = 
   return undefined
 }
 
-/** The first difference between two schemas as a sentence without its period; undefined when they are the same. */
+/** The first difference between two schemas, as a sentence without its period; undefined for equal schemas. */
 export function schemaDifference(expected: Schema, given: Schema): string | undefined {
   if (expected.fields === given.fields) return undefined
   const others = new Map(given.fields.map((field) => [field.name, field]))
@@ -65,7 +65,7 @@ export function schemaDifference(expected: Schema, given: Schema): string | unde
   return moved < 0 ? undefined : `column ${JSON.stringify(expected.fields[moved]!.name)} is in another place`
 }
 
-/** The schema as an Arrow IPC stream without rows: nothing of it is lost. */
+/** The schema as an Arrow IPC stream without rows. No part of the schema is lost. */
 export function encodeSchema(schema: Schema): Uint8Array {
   const fields = schema.fields.map((field) => ({ ...field, type: prepareType(field.type) }))
   const columns = fields.map((field) => makeColumn(field.type, []))
@@ -74,7 +74,7 @@ export function encodeSchema(schema: Schema): Uint8Array {
 
 /** The schema `encodeSchema` wrote. */
 export function decodeSchema(bytes: Uint8Array): Schema {
-  const placed = readPlacedMessage(bytes, 0)
+  const placed = readEncapsulatedMessage(bytes, 0)
   if (placed?.message.kind !== 'schema') throw new TypeError('no Arrow schema')
   return placed.message.schema
 }

@@ -3,9 +3,9 @@ import { type DataType, type Field, Type } from '@uwdata/flechette'
 const units = ['s', 'ms', 'us', 'ns'] as const
 
 /**
- * A name for a type that tells it from every other type: two types are the same exactly when their names
- * are. Ids of dictionaries and metadata of nested fields are left out; when `loose`, so are whether nested
- * fields may be null, and the names of items of lists and maps, on which writers do not agree.
+ * A name that identifies a type: two types are the same exactly when their names are. Ids of dictionaries and metadata
+ * of nested fields are left out. With `loose`, the nullability of nested fields and the names of items of lists and
+ * maps are left out, too, because writers do not agree on them.
  */
 export function typeName(type: DataType, loose = false): string {
   const fieldName = (field: Field, named = true): string => {

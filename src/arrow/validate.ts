@@ -6,9 +6,9 @@ import { damaged } from './ipc/body.ts'
 import { childFields, layoutOf } from './layout.ts'
 
 /**
- * Checks what a batch's buffers say, so that nothing that reads it later leads out of them: null counts,
- * offsets, sizes, indices, type ids, run ends, and that text is UTF-8. Throws `InvalidInput` naming the
- * column. Dictionaries are checked apart, as they are read.
+ * Checks the contents of a batch's buffers, so that no later read leads outside of them: null counts, offsets, sizes,
+ * indices, type ids and run ends, and that text is UTF-8. Throws `InvalidInput` with the name of the column.
+ * Dictionaries are checked when they are read.
  */
 export function validateBatch(batch: AnyBatch, column: string): void {
   const { type, length } = batch
@@ -78,7 +78,7 @@ function checkText(batch: AnyBatch, column: string): void {
   const values = batch.values as Uint8Array
   const used = values.subarray(Number(offsets[0]), Number(offsets[batch.length]))
   if (isAscii(used)) return
-  // If the whole is valid, each value is, unless a boundary falls into the middle of a character.
+  // When all bytes together are valid, each value is valid, unless it begins in the middle of a character.
   let whole = isUtf8(used)
   for (let i = 0; whole && i < batch.length; i++) {
     const at = Number(offsets[i])

@@ -1,30 +1,30 @@
 /**
- * Where the content of tables lies: immutable objects under slash-separated paths. A path is relative to
- * the root of the content it is asked of; it holds no `.`, `..` or empty segment.
+ * The storage of table content: immutable objects under slash-separated paths. A path is relative to the root of the
+ * content, and has no `.`, `..` or empty segment.
  *
- * To write one: implement the members below. An object is never changed once it was put.
+ * To write your own, implement the members below. An object never changes after it was put.
  */
 export interface Content {
   /**
-   * The folder in which an object's path is the path of a file that holds it, where that is so. Large tables
-   * are then read by worker threads, which go to the files by themselves and not through `get`.
+   * A folder in which each object is a file under the object's path, if the content has one. Worker threads then read
+   * the files of large tables themselves, without `get`.
    */
   readonly directory?: string | undefined
   /**
-   * Stores an object. Once this resolves the object is whole and as durable as the content makes it; before,
-   * nobody sees any of it. A path that is taken is refused with `ConcurrentModification`.
+   * Stores an object. Once this resolves, the object is whole and as durable as the content makes it. Before, nobody
+   * sees any part of it. Throws `ConcurrentModification` for a path that is taken.
    */
   put(path: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<void>
-  /** The object's bytes, or those from `start` up to `end`. Undefined when there is no such object. */
+  /** The object's bytes, or its bytes from `start` up to `end`. Undefined when the object does not exist. */
   get(path: string, range?: { readonly start: number; readonly end: number }): Promise<Uint8Array | undefined>
   /**
-   * All objects whose path begins with `prefix` (which ends in a slash or is empty), in no given order. What a
-   * `put` under way, or one that was cut off, has written so far may be listed too, under a path of its own
-   * that ends in `.partial`; `remove` takes it away like an object.
+   * All objects whose path begins with `prefix` (which ends in a slash or is empty), in any order. The unfinished file of
+   * a `put` that is under way or was interrupted may be listed, too. Its path ends in `.partial`, and `remove` removes it
+   * like an object.
    */
   list(
     prefix: string,
   ): AsyncIterable<{ readonly path: string; readonly size: number; readonly modified: number }>
-  /** Removes an object or, when `path` ends in a slash, all below it. Nothing happens when there is none. */
+  /** Removes an object, or all objects below a `path` that ends in a slash. Does nothing when there is no such object. */
   remove(path: string): Promise<void>
 }

@@ -31,12 +31,12 @@ function faultOf(segment: string): string | undefined {
   if (segment === '') return 'an empty segment'
   if (segment === '.' || segment === '..') return `the segment ${JSON.stringify(segment)}`
   if (segment.includes('\0')) return 'a NUL character'
-  // There these are separators themselves.
+  // Windows treats these as separators.
   if (process.platform === 'win32' && /[\\:]/.test(segment)) return 'a backslash or colon'
   return undefined
 }
 
-/** The part of `size` bytes a range means: within them, and empty when it begins behind its end. */
+/** The range limited to `size` bytes. A range that begins behind its end is empty. */
 export function clampRange(
   size: number,
   range: { readonly start: number; readonly end: number } | undefined,
@@ -46,11 +46,11 @@ export function clampRange(
   return { start, end: Math.max(start, Math.min(range.end, size)) }
 }
 
-/** Whether a real path is that of the root or lies below it. */
+/** Whether a real path is the root or lies below it. */
 export function isInside(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
 }
 
-/** What a caller is told when an object would be put where one is. */
+/** The message for a caller that puts an object at a path that is taken. */
 export const takenMessage = (path: string) =>
   `The content path ${JSON.stringify(path)} is taken and objects never change: choose another path.`

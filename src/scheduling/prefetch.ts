@@ -1,8 +1,8 @@
 /**
- * Works on the next items while the caller uses a result; results come in order. When the loop ends, also by an
- * error or a `break`, no work is under way any more. `plan.depth` limits the work under way, and may change.
+ * Works on the next items while the caller looks at the one before. Results come in order. No work is under way any
+ * more when the generator has ended, for whatever reason. `plan.depth` limits the work under way and may change.
  */
-export async function* ahead<T, R>(
+export async function* prefetch<T, R>(
   items: AsyncIterable<T> | Iterable<T>,
   work: (item: T) => Promise<R>,
   plan: { readonly depth: number } = { depth: 2 },
@@ -11,7 +11,7 @@ export async function* ahead<T, R>(
   try {
     for await (const item of items) {
       const result = work(item)
-      // The loop below awaits it. When the caller stops before that, nobody needs to hear of its failure.
+      // The result is awaited in its turn. If the caller stops before, nobody hears of a failure.
       result.catch(() => {})
       waiting.push(result)
       if (waiting.length > plan.depth) yield await waiting.shift()!

@@ -10,7 +10,7 @@ import type { Storage } from './storage/objects.ts'
 import type { EngineOptions, ManifestRef, Snapshot, TableEngine } from './table-engine.ts'
 import { appendChange, metadataChange, overwriteChange, restoreChange } from './write/change.ts'
 import { deleteChange } from './write/delete.ts'
-import { conform, ownColumns } from './write/schema-match.ts'
+import { columnsOfNewTable, matchSchema } from './write/schema-match.ts'
 import { writeRows } from './write/write-rows.ts'
 
 const defaultCacheBytes = 256 * 1024 * 1024
@@ -18,7 +18,7 @@ const defaultFragmentRows = 1_048_576
 const defaultThreadedRows = 4_000_000
 const defaultThreadedAfter = 250
 
-/** An engine over a content. Engines over one content may work at once, in one process or several. */
+/** An engine over a content. Several engines may work on one content at once, in one process or in several. */
 export function tableEngine(options: EngineOptions): TableEngine {
   const cache = new ByteCache(options.cacheBytes ?? defaultCacheBytes)
   const {
@@ -34,16 +34,16 @@ export function tableEngine(options: EngineOptions): TableEngine {
 
   const engine: TableEngine = {
     async create(prefix, table, work = {}) {
-      const change = await replacement(prefix, table, work)
+      const change = await overwrite(prefix, table, work)
       return change.create(work)
     },
     open: (prefix, ref) => openSnapshot(storage, normalPrefix(prefix), ref),
     async insertRows(base, table, work = {}) {
-      const columns = conform(table, base.schema)
+      const columns = matchSchema(table, base.schema)
       const written = await writeRows(storage, base.prefix, base.schema, columns, most, work)
       return appendChange(storage, base.schema, written)
     },
-    overwriteRows: (prefix, table, work = {}) => replacement(prefix, table, work),
+    overwriteRows: (prefix, table, work = {}) => overwrite(prefix, table, work),
     deleteRows: (predicate) => deleteChange(storage, predicate),
     replaceSchemaMetadata: (metadata) => metadataChange(storage, metadata),
     restoreTo: (old) => restoreChange(storage, loaded(old)),
@@ -56,9 +56,9 @@ export function tableEngine(options: EngineOptions): TableEngine {
     close: async () => pool?.close(),
   }
 
-  async function replacement(...[prefix, table, work = {}]: Parameters<TableEngine['overwriteRows']>) {
+  async function overwrite(...[prefix, table, work = {}]: Parameters<TableEngine['overwriteRows']>) {
     const at = normalPrefix(prefix)
-    const columns = ownColumns(table)
+    const columns = columnsOfNewTable(table)
     const written = await writeRows(storage, at, table.schema, columns, most, work)
     return overwriteChange(storage, at, table.schema, written)
   }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { ahead } from '../../src/scheduling/prefetch.ts'
+import { prefetch } from '../../src/scheduling/prefetch.ts'
 
 async function collect(depth: number, failing?: number) {
   let running = 0
@@ -16,7 +16,7 @@ async function collect(depth: number, failing?: number) {
   const items = Array.from({ length: 20 }, (_, i) => i)
   let failure: unknown
   try {
-    for await (const item of ahead(items, work, { depth })) done.push(item)
+    for await (const item of prefetch(items, work, { depth })) done.push(item)
   } catch (error) {
     failure = error
   }

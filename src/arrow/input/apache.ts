@@ -30,14 +30,14 @@ import { copyBits, countBits } from '../bits.ts'
 import { childFields, layoutOf, type ValuesConstructor } from '../layout.ts'
 import { nullBatch } from '../null-batch.ts'
 
-/** An `apache-arrow` table, of any version: known by what it has. */
+/** An `apache-arrow` table of any version, recognized by its properties. */
 export interface ApacheTable {
   readonly schema: { readonly fields: readonly unknown[]; readonly metadata?: unknown }
   readonly batches: readonly unknown[]
   readonly numRows: number
 }
 
-/** Its fields, types and data, as far as they are used here: the same in all its versions. */
+/** The parts of its fields, types and data that are read here. They are the same in all versions. */
 interface ApacheField {
   readonly name: string
   readonly nullable: boolean
@@ -86,8 +86,8 @@ export function isApacheTable(data: unknown): data is ApacheTable {
 }
 
 /**
- * The table over the same buffers. The package itself is not needed for it: its own IPC writer knows only
- * tables of the very copy of the package it belongs to, and writes some columns of nulls wrongly.
+ * The table over the same buffers, made without the package itself. The package's IPC writer only takes tables of the
+ * same copy of the package, and writes some columns of nulls wrongly.
  */
 export function fromApacheTable(table: ApacheTable): Table {
   const fields = (table.schema.fields as readonly ApacheField[]).map(fieldOf)
@@ -229,7 +229,7 @@ function nullsOf({ nullBitmap, offset, length }: ApacheData): { validity: Uint8A
   return { validity, nullCount: length - countBits(validity, length) }
 }
 
-/** Bits from `offset` on; of a bitmap that is too short the rest counts as 0. */
+/** Bits from `offset` on. Bits past the end of a short bitmap are 0. */
 function shifted(bits: Uint8Array, offset: number, length: number): Uint8Array {
   const target = new Uint8Array(Math.ceil(length / 8))
   copyBits(bits, offset, target, 0, Math.max(0, Math.min(length, bits.length * 8 - offset)))

@@ -2,14 +2,14 @@ import { type DataType, Type } from '@uwdata/flechette'
 import { CatalogError } from '../../errors.ts'
 import { describe } from './infer.ts'
 
-/** Where a value is: for errors. */
-export interface Place {
+/** The column and row of a value, for errors. */
+export interface CellPosition {
   readonly column: string
   readonly row: number
 }
 
 /** The error for a value that does not fit its column. */
-export function misfit({ column, row }: Place, given: unknown, wanted: string): CatalogError {
+export function valueMismatch({ column, row }: CellPosition, given: unknown, wanted: string): CatalogError {
   const what =
     typeof given === 'number' || typeof given === 'bigint' ? `${describe(given)} ${given}` : describe(given)
   return new CatalogError(
@@ -22,45 +22,46 @@ export function misfit({ column, row }: Place, given: unknown, wanted: string): 
  * The number or bigint an Arrow buffer holds for a value, checked to be in range. 64-bit types come as
  * bigint, decimals unscaled.
  */
-export function encodeNumber(type: DataType, value: unknown, place: Place): number | bigint {
+export function encodeNumber(type: DataType, value: unknown, position: CellPosition): number | bigint {
   switch (type.typeId) {
     case Type.Int:
-      return integer(value, type.bitWidth, type.signed, place)
+      return integer(value, type.bitWidth, type.signed, position)
     case Type.Float:
-      if (typeof value !== 'number') throw misfit(place, value, 'a number')
+      if (typeof value !== 'number') throw valueMismatch(position, value, 'a number')
       return type.precision === 0 ? halfBits(value) : value
     case Type.Decimal:
-      return decimal(value, type.precision, type.scale, type.bitWidth, place)
+      return decimal(value, type.precision, type.scale, type.bitWidth, position)
     case Type.Date: {
       if (!(value instanceof Date))
-        return integer(value, type.unit === 0 ? 32 : 64, true, place, 'a Date or a whole number')
-      const time = timeOf(value, place)
+        return integer(value, type.unit === 0 ? 32 : 64, true, position, 'a Date or a whole number')
+      const time = timeOf(value, position)
       return type.unit === 0
         ? Math.floor(time / 86_400_000)
         : BigInt(Math.floor(time / 86_400_000)) * 86_400_000n
     }
     case Type.Time:
-      return integer(value, type.bitWidth, true, place)
+      return integer(value, type.bitWidth, true, position)
     case Type.Duration:
-      return integer(value, 64, true, place)
+      return integer(value, 64, true, position)
     case Type.Timestamp: {
-      if (typeof value === 'bigint') return integer(value, 64, true, place)
-      // A number would be milliseconds to some and the column's unit to others.
-      if (!(value instanceof Date)) throw misfit(place, value, 'a Date, or a bigint in its own unit')
-      const time = BigInt(timeOf(value, place))
+      if (typeof value === 'bigint') return integer(value, 64, true, position)
+      // A number is ambiguous: milliseconds, or the column's unit.
+      if (!(value instanceof Date))
+        throw valueMismatch(position, value, 'a Date, or a bigint in its own unit')
+      const time = BigInt(timeOf(value, position))
       const scaled = [time / 1000n, time, time * 1000n, time * 1_000_000n] as const
-      // Before 1970, seconds go down, not towards zero.
+      // Times before 1970 round down, not towards zero.
       const seconds = time < 0n && time % 1000n !== 0n ? scaled[0] - 1n : scaled[0]
-      return integer(type.unit === 0 ? seconds : scaled[type.unit], 64, true, place)
+      return integer(type.unit === 0 ? seconds : scaled[type.unit], 64, true, position)
     }
     default:
       throw new TypeError('no type of numbers')
   }
 }
 
-function timeOf(date: Date, place: Place): number {
+function timeOf(date: Date, position: CellPosition): number {
   const time = date.getTime()
-  if (Number.isNaN(time)) throw misfit(place, date, 'a valid Date')
+  if (Number.isNaN(time)) throw valueMismatch(position, date, 'a valid Date')
   return time
 }
 
@@ -68,18 +69,18 @@ function integer(
   value: unknown,
   bits: number,
   signed: boolean,
-  place: Place,
+  position: CellPosition,
   wanted = 'a whole number',
 ): number | bigint {
   if (typeof value !== 'bigint' && !(typeof value === 'number' && Number.isInteger(value))) {
-    throw misfit(place, value, wanted)
+    throw valueMismatch(position, value, wanted)
   }
   const low = signed ? -(2n ** BigInt(bits - 1)) : 0n
   const high = low + 2n ** BigInt(bits) - 1n
-  if (value < low || value > high) throw misfit(place, value, `${wanted} from ${low} to ${high}`)
+  if (value < low || value > high) throw valueMismatch(position, value, `${wanted} from ${low} to ${high}`)
   if (bits < 64) return Number(value)
   if (typeof value === 'number' && !Number.isSafeInteger(value)) {
-    throw misfit(place, value, 'a bigint where a number is no longer exact')
+    throw valueMismatch(position, value, 'a bigint where a number is no longer exact')
   }
   return BigInt(value)
 }
@@ -91,7 +92,7 @@ function decimal(
   precision: number,
   scale: number,
   bits: number,
-  place: Place,
+  position: CellPosition,
 ): number | bigint {
   const wanted = `decimals of ${precision} digits, ${scale} after the point, as text, number or unscaled bigint`
   let unscaled: bigint
@@ -101,12 +102,12 @@ function decimal(
     const text =
       typeof value === 'number' || typeof value === 'string' ? decimalText.exec(String(value)) : null
     const [, sign, whole = '', fraction = ''] = text ?? []
-    if (!text || scale < 0 || fraction.length > scale) throw misfit(place, value, wanted)
+    if (!text || scale < 0 || fraction.length > scale) throw valueMismatch(position, value, wanted)
     const digits = BigInt(whole + fraction.padEnd(scale, '0'))
     unscaled = sign === '-' ? -digits : digits
   }
   const most = 10n ** BigInt(precision)
-  if (unscaled >= most || unscaled <= -most) throw misfit(place, value, wanted)
+  if (unscaled >= most || unscaled <= -most) throw valueMismatch(position, value, wanted)
   return bits === 32 ? Number(unscaled) : unscaled
 }
 

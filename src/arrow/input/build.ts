@@ -2,15 +2,15 @@ import { type DataType, type Field, Type } from '@uwdata/flechette'
 import { CatalogError } from '../../errors.ts'
 import { type AnyBatch, type BatchParts, emptyBytes, makeBatch, makeColumn, type Values } from '../batch.ts'
 import { childFields, layoutOf } from '../layout.ts'
-import { encodeNumber, misfit, type Place } from './build-scalars.ts'
+import { type CellPosition, encodeNumber, valueMismatch } from './build-scalars.ts'
 import { type Cells, isPlainObject, itemsOf, keysOf, ownValue } from './infer.ts'
 
 /** Stands for the value of a field within a struct that is null itself. */
-const nowhere = Symbol('nowhere')
+const insideNull = Symbol('insideNull')
 
 /**
- * A batch of JavaScript values, each checked to be one of the field's type. `TableSchemaValidationError`
- * names the row and the column of one that is not.
+ * A batch of JavaScript values, each checked against the field's type. Throws `TableSchemaValidationError` with the row
+ * and the column of a value that does not fit.
  */
 export function buildBatch(field: Field, { values, rows }: Cells, column = field.name): AnyBatch {
   const { type } = field
@@ -19,12 +19,12 @@ export function buildBatch(field: Field, { values, rows }: Cells, column = field
   let nullCount = 0
   for (let i = 0; i < length; i++) {
     const value = values[i]
-    if (value !== null && value !== undefined && value !== nowhere) {
+    if (value !== null && value !== undefined && value !== insideNull) {
       validity[i >> 3]! |= 1 << (i & 7)
       continue
     }
     nullCount++
-    if (!field.nullable && value !== nowhere) {
+    if (!field.nullable && value !== insideNull) {
       throw new CatalogError(
         'TableSchemaValidationError',
         `Row ${rows[i]} has no value in column ${JSON.stringify(column)}, which must not be null. Give it one.`,
@@ -36,45 +36,45 @@ export function buildBatch(field: Field, { values, rows }: Cells, column = field
   return makeBatch(type, { length, ...nulls, ...parts })
 }
 
-function isNone(value: unknown): boolean {
-  return value === null || value === undefined || value === nowhere
+function isNullish(value: unknown): boolean {
+  return value === null || value === undefined || value === insideNull
 }
 
 function buildParts(type: DataType, cells: Cells, column: string): Partial<BatchParts> {
   const { values, rows } = cells
-  const place = (i: number): Place => ({ column, row: rows[i]! })
+  const position = (i: number): CellPosition => ({ column, row: rows[i]! })
   const layout = layoutOf(type)
   switch (layout.kind) {
     case 'null': {
-      const at = values.findIndex((value) => !isNone(value))
-      if (at >= 0) throw misfit(place(at), values[at], 'nulls only')
+      const at = values.findIndex((value) => !isNullish(value))
+      if (at >= 0) throw valueMismatch(position(at), values[at], 'nulls only')
       return { nullCount: values.length }
     }
     case 'bits': {
       const bits = new Uint8Array(Math.ceil(values.length / 8))
       for (const [i, value] of values.entries()) {
-        if (isNone(value)) continue
-        if (typeof value !== 'boolean') throw misfit(place(i), value, 'true or false')
+        if (isNullish(value)) continue
+        if (typeof value !== 'boolean') throw valueMismatch(position(i), value, 'true or false')
         if (value) bits[i >> 3]! |= 1 << (i & 7)
       }
       return { values: bits }
     }
     case 'fixed':
-      if (type.typeId === Type.FixedSizeBinary) return { values: fixedBytes(layout.bytes, cells, place) }
+      if (type.typeId === Type.FixedSizeBinary) return { values: fixedBytes(layout.bytes, cells, position) }
       if (type.typeId === Type.Interval) throw unsupported(column, 'intervals')
-      return { values: numbers(type, cells, place) }
+      return { values: numbers(type, cells, position) }
     case 'bytes':
-      return joined(layout.offsets, bytesOf(cells, layout.text, place))
+      return joined(layout.offsets, bytesOf(cells, layout.text, position))
     case 'views':
-      return views(bytesOf(cells, layout.text, place))
+      return views(bytesOf(cells, layout.text, position))
     case 'list': {
-      const { starts, items } = lists(type, cells, place)
+      const { starts, items } = lists(type, cells, position)
       const offsets =
         layout.offsets === Int32Array ? Int32Array.from(starts) : BigInt64Array.from(starts, BigInt)
       return { offsets, children: [buildBatch(childFields(type)[0]!, items, `${column}.item`)] }
     }
     case 'listView': {
-      const { starts, items } = lists(type, cells, place)
+      const { starts, items } = lists(type, cells, position)
       const sizes = values.map((_, i) => starts[i + 1]! - starts[i]!)
       const array = (list: number[]) =>
         layout.offsets === Int32Array ? Int32Array.from(list) : BigInt64Array.from(list, BigInt)
@@ -82,9 +82,9 @@ function buildParts(type: DataType, cells: Cells, column: string): Partial<Batch
       return { offsets: array(starts.slice(0, -1)), sizes: array(sizes), children: [child] }
     }
     case 'fixedList':
-      return { children: [fixedLists(type, layout.stride, cells, column, place)] }
+      return { children: [fixedLists(type, layout.stride, cells, column, position)] }
     case 'struct':
-      return { children: structs(childFields(type), cells, column, place) }
+      return { children: structs(childFields(type), cells, column, position) }
     case 'dictionary':
       return dictionary(type, cells, column)
     case 'runEnds': {
@@ -108,14 +108,14 @@ function unsupported(column: string, what: string): CatalogError {
   )
 }
 
-function numbers(type: DataType, { values }: Cells, place: (i: number) => Place): Values {
+function numbers(type: DataType, { values }: Cells, position: (i: number) => CellPosition): Values {
   const layout = layoutOf(type)
   if (layout.kind !== 'fixed') throw new TypeError('no type of numbers')
   const width = layout.bytes / layout.array.BYTES_PER_ELEMENT
   const target = new layout.array(values.length * width)
   for (const [i, value] of values.entries()) {
-    if (isNone(value)) continue
-    const number = encodeNumber(type, value, place(i))
+    if (isNullish(value)) continue
+    const number = encodeNumber(type, value, position(i))
     if (width === 1) target[i] = number as never
     // Wide decimals lie in words of 64 bits, the lowest first.
     else
@@ -127,28 +127,29 @@ function numbers(type: DataType, { values }: Cells, place: (i: number) => Place)
 
 const utf8 = new TextEncoder()
 
-function bytesOf({ values }: Cells, text: boolean, place: (i: number) => Place): Uint8Array[] {
+function bytesOf({ values }: Cells, text: boolean, position: (i: number) => CellPosition): Uint8Array[] {
   return values.map((value, i) => {
-    if (isNone(value)) return emptyBytes
-    if (!text) return binary(value, place(i))
-    if (typeof value !== 'string') throw misfit(place(i), value, 'text')
-    if (/\p{Surrogate}/u.test(value)) throw misfit(place(i), value, 'text without half surrogate pairs')
+    if (isNullish(value)) return emptyBytes
+    if (!text) return binary(value, position(i))
+    if (typeof value !== 'string') throw valueMismatch(position(i), value, 'text')
+    if (/\p{Surrogate}/u.test(value))
+      throw valueMismatch(position(i), value, 'text without half surrogate pairs')
     return utf8.encode(value)
   })
 }
 
-function binary(value: unknown, place: Place): Uint8Array {
+function binary(value: unknown, position: CellPosition): Uint8Array {
   if (value instanceof Uint8Array) return value
   if (value instanceof ArrayBuffer) return new Uint8Array(value)
-  throw misfit(place, value, 'a Uint8Array')
+  throw valueMismatch(position, value, 'a Uint8Array')
 }
 
-function fixedBytes(stride: number, { values }: Cells, place: (i: number) => Place): Uint8Array {
+function fixedBytes(stride: number, { values }: Cells, position: (i: number) => CellPosition): Uint8Array {
   const target = new Uint8Array(values.length * stride)
   for (const [i, value] of values.entries()) {
-    if (isNone(value)) continue
-    const bytes = binary(value, place(i))
-    if (bytes.length !== stride) throw misfit(place(i), value, `exactly ${stride} bytes`)
+    if (isNullish(value)) continue
+    const bytes = binary(value, position(i))
+    if (bytes.length !== stride) throw valueMismatch(position(i), value, `exactly ${stride} bytes`)
     target.set(bytes, i * stride)
   }
   return target
@@ -188,13 +189,14 @@ function views(parts: readonly Uint8Array[]): Partial<BatchParts> {
   return { values, data: [long.values as Uint8Array] }
 }
 
-/** Where each list begins among the items of all, and the items. A map's items are its entries. */
-function lists(type: DataType, { values, rows }: Cells, place: (i: number) => Place) {
+/** The items of all lists, and where each list begins among them. The items of a map are its entries. */
+function lists(type: DataType, { values, rows }: Cells, position: (i: number) => CellPosition) {
   const starts = [0]
   const listed = values.map((value, i) => {
-    if (isNone(value)) return null
-    const items = type.typeId === Type.Map ? entriesOf(type, value, place(i)) : value
-    if (!isList(items)) throw misfit(place(i), value, type.typeId === Type.Map ? 'a Map' : 'an array')
+    if (isNullish(value)) return null
+    const items = type.typeId === Type.Map ? entriesOf(type, value, position(i)) : value
+    if (!isList(items))
+      throw valueMismatch(position(i), value, type.typeId === Type.Map ? 'a Map' : 'an array')
     return items
   })
   for (const [i, items] of listed.entries()) starts.push(starts[i]! + (items?.length ?? 0))
@@ -205,11 +207,12 @@ function isList(value: unknown): value is ArrayLike<unknown> & Iterable<unknown>
   return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))
 }
 
-function entriesOf(type: DataType, value: unknown, place: Place): unknown {
+function entriesOf(type: DataType, value: unknown, position: CellPosition): unknown {
   const [key, item] = childFields(childFields(type)[0]!.type) as [Field, Field]
-  if (!(value instanceof Map) && !Array.isArray(value)) throw misfit(place, value, 'a Map')
+  if (!(value instanceof Map) && !Array.isArray(value)) throw valueMismatch(position, value, 'a Map')
   return Array.from(value, (entry: unknown) => {
-    if (!Array.isArray(entry) || entry.length !== 2) throw misfit(place, entry, 'pairs of key and value')
+    if (!Array.isArray(entry) || entry.length !== 2)
+      throw valueMismatch(position, entry, 'pairs of key and value')
     return Object.fromEntries([
       [key.name, entry[0]],
       [item.name, entry[1]],
@@ -222,16 +225,16 @@ function fixedLists(
   stride: number,
   { values, rows }: Cells,
   column: string,
-  place: (i: number) => Place,
+  position: (i: number) => CellPosition,
 ): AnyBatch {
   const items: unknown[] = []
   const itemRows: number[] = []
   for (const [i, value] of values.entries()) {
-    if (!isNone(value) && !(isList(value) && value.length === stride)) {
-      throw misfit(place(i), value, `arrays of exactly ${stride} values`)
+    if (!isNullish(value) && !(isList(value) && value.length === stride)) {
+      throw valueMismatch(position(i), value, `arrays of exactly ${stride} values`)
     }
     for (let k = 0; k < stride; k++) {
-      items.push(isNone(value) ? nowhere : (value as ArrayLike<unknown>)[k])
+      items.push(isNullish(value) ? insideNull : (value as ArrayLike<unknown>)[k])
       itemRows.push(rows[i]!)
     }
   }
@@ -242,24 +245,24 @@ function structs(
   fields: readonly Field[],
   { values, rows }: Cells,
   column: string,
-  place: (i: number) => Place,
+  position: (i: number) => CellPosition,
 ): AnyBatch[] {
   const names = new Set(fields.map(({ name }) => name))
   for (const [i, value] of values.entries()) {
-    if (isNone(value)) continue
-    if (!isPlainObject(value)) throw misfit(place(i), value, 'an object')
+    if (isNullish(value)) continue
+    if (!isPlainObject(value)) throw valueMismatch(position(i), value, 'an object')
     const extra = keysOf([value]).find((key) => !names.has(key))
     if (extra !== undefined) throw unknownField(`${column}.${extra}`, rows[i]!)
   }
   return fields.map((field) => {
     const inner = values.map((value) =>
-      isNone(value) ? nowhere : ownValue(value as Record<string, unknown>, field.name),
+      isNullish(value) ? insideNull : ownValue(value as Record<string, unknown>, field.name),
     )
     return buildBatch(field, { values: inner, rows }, `${column}.${field.name}`)
   })
 }
 
-/** The error for a name the schema does not have. */
+/** The error for a name that is not in the schema. */
 export function unknownField(column: string, row: number): CatalogError {
   return new CatalogError(
     'TableSchemaValidationError',
@@ -269,14 +272,14 @@ export function unknownField(column: string, row: number): CatalogError {
 
 function dictionary(type: DataType, { values, rows }: Cells, column: string): Partial<BatchParts> {
   if (type.typeId !== Type.Dictionary) throw new TypeError('no dictionary type')
-  const places = new Map<unknown, number>()
+  const indexes = new Map<unknown, number>()
   const entries: unknown[] = []
   const entryRows: number[] = []
   const indices = values.map((value, i) => {
-    if (isNone(value)) return 0
-    const known = places.get(value)
+    if (isNullish(value)) return 0
+    const known = indexes.get(value)
     if (known !== undefined && !Object.is(value, -0)) return known
-    places.set(value, entries.length)
+    indexes.set(value, entries.length)
     entryRows.push(rows[i]!)
     return entries.push(value) - 1
   })

@@ -21,7 +21,7 @@ import {
 } from '@uwdata/flechette'
 import { invalid } from '../../errors.ts'
 
-/** Values of one column or nested field, and the row each came from. */
+/** Values of one column or nested field, and the row of each value. */
 export interface Cells {
   readonly values: readonly unknown[]
   readonly rows: readonly number[]
@@ -107,14 +107,14 @@ function kindOf(value: unknown): string | undefined {
   return isPlainObject(value) ? 'object' : undefined
 }
 
-/** An object that is a bag of named values and nothing else. */
+/** Whether a value is an object of named values, and not an instance of a class. */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false
   const prototype = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
 }
 
-/** How an error calls a value. */
+/** The kind of a value, for errors. */
 export function describe(value: unknown): string {
   if (value === null) return 'null'
   if (typeof value === 'object') return value.constructor?.name ?? 'object'
@@ -159,12 +159,12 @@ export function keysOf(objects: readonly Readonly<Record<string, unknown>>[]): s
   return [...names]
 }
 
-/** The object's own value, which may be called `constructor` or `__proto__`; undefined when it has none. */
+/** The object's own value; undefined when it has none. The name may be `constructor` or `__proto__`. */
 export function ownValue(object: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
-/** Vectors: of fixed size when all have the same. */
+/** The type of vectors: lists of fixed size when all have the same length. */
 function typedArrayType(kind: string, values: readonly unknown[]): DataType {
   const type = itemTypes.find(([array]) => array.name === kind)![1]()
   const lengths = new Set<number>()

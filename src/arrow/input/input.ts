@@ -22,22 +22,22 @@ export type ArrowInput =
 
 export interface ArrowInputOptions {
   /**
-   * The schema row objects are read with: each value is checked against its column, and a name that is
-   * missing is null. Arrow data brings its own schema, and this one is then not looked at.
+   * The schema of row objects. Each value is checked against its column, and a missing name is null. Arrow data has a
+   * schema of its own, and this option is ignored.
    */
   readonly schema?: Schema | readonly Field[] | JsonArrowSchema | undefined
 }
 
 /**
- * A checked Arrow table of whatever the caller has.
+ * A checked Arrow table of any data a caller may give.
  *
- * Without a schema the types of row objects are inferred from all of them: numbers are float64, bigints
- * int64, Dates timestamps in milliseconds, Uint8Arrays binary, other typed arrays vectors of their type (of
- * fixed size if all have the same), arrays lists, objects structs; every column may be null. A column with
- * values of several kinds is refused.
+ * Without a schema, the types of row objects are inferred from all rows. Numbers become float64, bigints int64, Dates
+ * timestamps in milliseconds, Uint8Arrays binary, arrays lists, and objects structs. Other typed arrays become vectors
+ * of their type, of fixed size if all have the same length. Every column may be null. A column with values of several
+ * kinds is refused.
  *
- * `InvalidInput` for what is no table, is damaged, or cannot be inferred; `TableSchemaValidationError`,
- * naming row and column, for values that do not fit the schema.
+ * Throws `InvalidInput` for data that is no table, is damaged, or has no type that could be inferred. Throws
+ * `TableSchemaValidationError` with row and column for a value that does not fit the schema.
  */
 export async function toArrowTable(data: ArrowInput, options: ArrowInputOptions = {}): Promise<Table> {
   if (data instanceof Uint8Array) return decodeArrow(data)
@@ -87,7 +87,7 @@ function isFields(schema: unknown): schema is readonly Field[] {
 
 type Row = Readonly<Record<string, unknown>>
 
-/** A table of row objects: of the given schema, or of one inferred from all rows. */
+/** A table of row objects with the given schema, or with one that is inferred from all rows. */
 function tableFromRows(rows: readonly Row[], given: Schema | undefined): Table {
   for (const [i, row] of rows.entries()) {
     if (typeof row !== 'object' || row === null || Array.isArray(row)) {

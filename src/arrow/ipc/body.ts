@@ -13,28 +13,28 @@ import { childFields, layoutOf, type OffsetsConstructor, type ValuesConstructor 
 import { nullBatch } from '../null-batch.ts'
 import type { BatchHeader } from './message.ts'
 
-/** What lies around a record batch's body: how its bytes are decompressed, and its dictionaries by id. */
+/** What reading the body of a record batch needs: a way to decompress its bytes, and dictionaries by id. */
 export interface BodyContext {
   readonly decompress?: (bytes: Uint8Array, codec: 'lz4' | 'zstd', column: string) => Uint8Array
   readonly dictionary: (id: number) => AnyColumn | undefined
 }
 
-/** Where a column's part of a message's metadata begins: counts of what comes before it. */
-export interface ColumnPlace {
+/** Where a column begins in a message's metadata: how many nodes, buffers and variadic counts come before it. */
+export interface ColumnCursor {
   readonly node: number
   readonly buffer: number
   readonly variadic: number
 }
 
-const firstColumn: ColumnPlace = { node: 0, buffer: 0, variadic: 0 }
+const firstColumn: ColumnCursor = { node: 0, buffer: 0, variadic: 0 }
 
-/** The place of every column of a message. */
-export function columnPlaces(header: BatchHeader, types: readonly DataType[]): ColumnPlace[] {
+/** The cursor of every column of a message. */
+export function columnCursors(header: BatchHeader, types: readonly DataType[]): ColumnCursor[] {
   const reader = new BodyReader(header, emptyBytes, { dictionary: () => undefined })
   return types.map((type) => {
-    const { place } = reader
+    const { cursor } = reader
     reader.skip(type)
-    return place
+    return cursor
   })
 }
 
@@ -42,9 +42,9 @@ export function columnPlaces(header: BatchHeader, types: readonly DataType[]): C
 const maxLength = 2 ** 31 - 1
 
 /**
- * Makes batches over the body of a RecordBatch message, column after column in the order of the schema.
- * Buffers are viewed where they lie, or copied when they are not aligned. Sizes are checked here: no batch
- * has a buffer that is too short for its length. What the buffers say is `validateBatch`'s business.
+ * Makes batches over the body of a RecordBatch message, column after column in the order of the schema. Buffers are
+ * viewed where they lie, or copied when they are not aligned. The reader checks sizes: no batch has a buffer that is too
+ * short for its length. `validateBatch` checks the contents of the buffers.
  */
 export class BodyReader {
   readonly #header: BatchHeader
@@ -57,30 +57,30 @@ export class BodyReader {
 
   /**
    * `body` holds the message's body from byte `base` on, or the buffers in it, one by one. The first column read is the
-   * one at `place`.
+   * one at `cursor`.
    */
   constructor(
     header: BatchHeader,
     body: Uint8Array | readonly Uint8Array[],
     context: BodyContext,
     base = 0,
-    place = firstColumn,
+    cursor = firstColumn,
   ) {
     this.#header = header
     this.#body = body
     this.#base = base
     this.#context = context
-    this.#node = place.node
-    this.#buffer = place.buffer
-    this.#variadic = place.variadic
+    this.#node = cursor.node
+    this.#buffer = cursor.buffer
+    this.#variadic = cursor.variadic
   }
 
   /** Where the next column begins. */
-  get place(): ColumnPlace {
+  get cursor(): ColumnCursor {
     return { node: this.#node, buffer: this.#buffer, variadic: this.#variadic }
   }
 
-  /** Passes over one column. Gives the part of the body it takes. */
+  /** Skips one column. Returns the part of the body that the column takes. */
   skip(type: DataType): { start: number; end: number } {
     const first = this.#buffer
     this.#skip(type)
@@ -121,7 +121,7 @@ export class BodyReader {
     for (const field of childFields(type)) this.#skip(field.type)
   }
 
-  /** The next column. `column` is how errors call it. */
+  /** The next column. `column` is its name in errors. */
   read(type: DataType, column: string): AnyBatch {
     const node = this.#header.nodes[this.#node++]
     if (node === undefined) throw damaged(column, 'is missing from a record batch')
@@ -264,13 +264,13 @@ export class BodyReader {
   }
 }
 
-/** The values of lists of fixed size, with nulls added at the end where too few are there. */
+/** The values of lists of fixed size. All are null when the writer left them out. */
 function withNulls(type: DataType, [values]: readonly AnyBatch[], length: number): AnyBatch[] {
   if (values!.length >= length) return [values!]
   return [nullBatch(childFields(type)[0]!.type, length)]
 }
 
-/** The error for data in which something about one column cannot be. */
+/** The error for data in which one column is damaged. */
 export function damaged(column: string, fact: string, options?: { cause?: unknown }): CatalogError {
   return invalid(
     `The Arrow data is damaged: column ${JSON.stringify(column)} ${fact}. Write and send it again.`,

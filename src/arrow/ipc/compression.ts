@@ -1,14 +1,14 @@
 import { invalid } from '../../errors.ts'
 import { damaged } from './body.ts'
 
-/** Decompresses buffers; holds how many bytes it may still produce. */
+/** Decompresses buffers, up to a limit for all of them together. */
 export type Decompress = (bytes: Uint8Array, codec: 'lz4' | 'zstd', column: string) => Uint8Array
 
 type Lz4 = typeof import('lz4js')
 
 /**
- * Loads the codecs named and gives a function that decompresses the buffers of Arrow messages, `limit`
- * bytes at most in all: a small message may otherwise ask for any amount of memory.
+ * Loads codecs and returns a function that decompresses the buffers of Arrow messages, to `limit` bytes in all. Without
+ * a limit, a small message could ask for any amount of memory.
  */
 export async function loadDecompress(
   codecs: ReadonlySet<'lz4' | 'zstd'>,
@@ -18,13 +18,13 @@ export async function loadDecompress(
   const zstd = codecs.has('zstd') ? await import('fzstd') : undefined
   let left = limit
   return (bytes, codec, column) => {
-    // Each buffer begins with its length when decompressed, or −1 when it was left as it is.
+    // Each buffer begins with its decompressed length, or with −1 when it is not compressed.
     if (bytes.length < 8) throw damaged(column, 'has a compressed buffer without its length')
     const length = Number(new DataView(bytes.buffer, bytes.byteOffset, 8).getBigInt64(0, true))
     const packed = bytes.subarray(8)
     if (length === -1) return packed
     if (length < 0) throw damaged(column, 'has a compressed buffer of negative length')
-    // Before anything is allocated for it.
+    // The check comes before any memory is allocated.
     if (length > mostBytes(packed, codec, column)) {
       throw damaged(column, 'has a compressed buffer that cannot be as long as it says')
     }
@@ -48,7 +48,7 @@ export async function loadDecompress(
   }
 }
 
-/** More bytes than this cannot be in a compressed buffer. */
+/** The most bytes that a compressed buffer can hold. */
 function mostBytes(packed: Uint8Array, codec: 'lz4' | 'zstd', column: string): number {
   // No sequence of LZ4 gives more than 255 bytes for one.
   if (codec === 'lz4') return packed.length * 255
@@ -60,8 +60,8 @@ function mostBytes(packed: Uint8Array, codec: 'lz4' | 'zstd', column: string): n
 }
 
 /**
- * The size a ZSTD frame says it has, or else the most its blocks can hold: few bytes may stand for any
- * number of equal ones, but only 128 KiB to a block.
+ * The size that a ZSTD frame states, or the most that its blocks can hold. A few bytes may stand for any number of equal
+ * bytes, but a block holds at most 128 KiB.
  *
  * Format: https://www.rfc-editor.org/rfc/rfc8878#section-3.1.1
  */
@@ -95,8 +95,8 @@ function mostZstdBytes(source: Uint8Array): number {
 }
 
 /**
- * Decompresses an LZ4 frame into `target`, which it must fill exactly. The frame is walked here since the
- * library neither checks the lengths of blocks nor puts their checksums in the right place.
+ * Decompresses an LZ4 frame into `target`, which the frame must fill exactly. The frame is parsed here because the
+ * library neither checks the lengths of blocks nor expects their checksums in the right place.
  *
  * Format: https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
  */

@@ -8,20 +8,19 @@ import { validateBatch } from '../validate.ts'
 import { type BodyContext, BodyReader, damaged } from './body.ts'
 import { loadDecompress } from './compression.ts'
 import { isArrowFile, readBlock, readFooter } from './file.ts'
-import { type PlacedMessage, readPlacedMessage } from './message.ts'
+import { type EncapsulatedMessage, readEncapsulatedMessage } from './message.ts'
 
 export interface DecodeOptions {
-  /** Most bytes compressed buffers may take when decompressed. Default 2 GiB. */
+  /** Most bytes of all compressed buffers after decompression. Default 2 GiB. */
   readonly maxDecompressedBytes?: number
 }
 
 /**
- * The table in the bytes of an Arrow IPC stream or file, its buffers viewed where they lie whenever they
- * are aligned and not compressed: do not change the bytes afterwards.
+ * The table in the bytes of an Arrow IPC stream or file. Its buffers are views of the bytes where these are aligned and
+ * not compressed, so do not change the bytes afterwards.
  *
- * All of it is checked first. Bytes that are cut off or damaged are an `InvalidInput` error that says what
- * is wrong and in which column; a schema without columns, or with a name twice, is a
- * `TableSchemaValidationError`.
+ * The whole table is checked. Throws `InvalidInput` with the problem and its column for bytes that are cut off or
+ * damaged. Throws `TableSchemaValidationError` for a schema without columns or with a name twice.
  */
 export async function decodeArrow(bytes: Uint8Array, options: DecodeOptions = {}): Promise<Table> {
   try {
@@ -63,19 +62,19 @@ async function decode(bytes: Uint8Array, limit: number): Promise<Table> {
 
 interface Messages {
   readonly schema: Schema
-  readonly messages: readonly PlacedMessage[]
+  readonly messages: readonly EncapsulatedMessage[]
 }
 
 function streamMessages(bytes: Uint8Array): Messages {
-  const first = readPlacedMessage(bytes, 0)
+  const first = readEncapsulatedMessage(bytes, 0)
   if (first?.message.kind !== 'schema') {
     throw invalid(
       'These are no Arrow bytes: they do not begin with a schema. Send an Arrow IPC stream or file.',
     )
   }
-  const messages: PlacedMessage[] = []
+  const messages: EncapsulatedMessage[] = []
   for (let at = first.end; ; ) {
-    const next = readPlacedMessage(bytes, at)
+    const next = readEncapsulatedMessage(bytes, at)
     if (next === undefined) return { schema: first.message.schema, messages }
     if (next.message.kind !== 'schema') messages.push(next)
     at = next.end
@@ -84,13 +83,13 @@ function streamMessages(bytes: Uint8Array): Messages {
 
 function fileMessages(bytes: Uint8Array): Messages {
   const { schema, dictionaries, records } = readFooter(bytes)
-  // In the order they lie in, each record batch comes after the dictionaries it was written with.
+  // In the order of the file, each record batch comes after its dictionaries.
   const blocks = [...dictionaries, ...records].sort((a, b) => a.offset - b.offset)
   return { schema: schema(), messages: blocks.map((block) => readBlock(bytes, block)) }
 }
 
 function readRecords(
-  { message, body }: PlacedMessage,
+  { message, body }: EncapsulatedMessage,
   fields: readonly Field[],
   context: BodyContext,
   columns: AnyBatch[][],
@@ -112,7 +111,7 @@ function readRecords(
   })
 }
 
-/** Columns of nulls or of runs cost no bytes, so a few of them may claim any number of rows. */
+/** Columns of nulls or of runs take no bytes for a row, so a few bytes could claim any number of rows. */
 export function checkRowCount(rows: number, bytes: number): void {
   if (rows > 2 ** 26 && rows > bytes * 8) {
     throw invalid(
@@ -122,7 +121,7 @@ export function checkRowCount(rows: number, bytes: number): void {
 }
 
 function readDictionary(
-  { message, body }: PlacedMessage,
+  { message, body }: EncapsulatedMessage,
   types: ReadonlyMap<number, { type: DataType; column: string }>,
   context: BodyContext,
   dictionaries: Map<number, AnyColumn>,

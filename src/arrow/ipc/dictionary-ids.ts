@@ -3,7 +3,7 @@ import { childFields } from '../layout.ts'
 
 type DictionaryType = DataType & { typeId: -1 }
 
-/** The dictionary types in the fields, each before those within its values. */
+/** The dictionary types in the fields. Each comes before the dictionaries within its values. */
 export function dictionaryTypesOf(fields: readonly Field[]): DictionaryType[] {
   const found: DictionaryType[] = []
   const visit = (type: DataType): void => {
@@ -18,7 +18,7 @@ export function dictionaryTypesOf(fields: readonly Field[]): DictionaryType[] {
   return found
 }
 
-/** The schema with its dictionaries numbered in the order of `dictionaryTypesOf`, none of them shared. */
+/** The schema with its dictionaries numbered in the order of `dictionaryTypesOf`. No two fields share one. */
 export function numberDictionaries(schema: Schema): Schema {
   let next = 0
   const renumber = (type: DataType): DataType => {

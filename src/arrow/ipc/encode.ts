@@ -5,9 +5,8 @@ import { nullBatch } from '../null-batch.ts'
 import { counter, prepareBatches } from './prepare.ts'
 
 /**
- * The table as an Arrow IPC file or stream, in parts to be written one after the other: the buffers
- * themselves are not copied. `columns` holds the batches of each column, cut at the same rows. Buffers
- * begin at multiples of 8 bytes.
+ * The table as an Arrow IPC file or stream, in parts to be written one after the other. Buffers are not copied, and begin
+ * at multiples of 8 bytes. `columns` holds the batches of each column, cut at the same rows.
  */
 export function encodeArrow(
   schema: Schema,
@@ -17,7 +16,7 @@ export function encodeArrow(
   const nextId = counter()
   const prepared = columns.map((batches, i) => {
     const { type } = schema.fields[i]!
-    // The footer of a file names at least one batch, or arrow-rs does not read it.
+    // arrow-rs only reads a file whose footer lists at least one batch.
     return prepareBatches(
       type,
       batches.length > 0 || format !== 'file' ? batches : [nullBatch(type, 0)],
@@ -34,7 +33,7 @@ export function encodeArrow(
   return sink.parts
 }
 
-/** Collects what flechette's encoder writes. */
+/** Collects the parts that flechette's encoder writes. */
 class PartSink {
   readonly parts: Uint8Array[] = []
 
@@ -51,7 +50,7 @@ class PartSink {
   }
 }
 
-/** The parts as one. */
+/** Joins parts to one array. */
 export function joinParts(parts: readonly Uint8Array[]): Uint8Array {
   if (parts.length === 1) return parts[0]!
   let size = 0

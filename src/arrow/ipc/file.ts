@@ -1,7 +1,7 @@
 import type { Schema } from '@uwdata/flechette'
 import { invalid } from '../../errors.ts'
 import { FlatReader } from './flatbuffer.ts'
-import { type PlacedMessage, readPlacedMessage } from './message.ts'
+import { type EncapsulatedMessage, readEncapsulatedMessage } from './message.ts'
 import { readSchema } from './schema.ts'
 
 const magic = Uint8Array.of(65, 82, 82, 79, 87, 49) // ARROW1
@@ -57,9 +57,9 @@ export function readFooter(tail: Uint8Array): Footer {
 }
 
 /** The message a block of the footer points at. */
-export function readBlock(bytes: Uint8Array, block: Block): PlacedMessage {
+export function readBlock(bytes: Uint8Array, block: Block): EncapsulatedMessage {
   const { offset } = block
-  const placed = offset >= 8 && offset < bytes.length ? readPlacedMessage(bytes, offset) : undefined
+  const placed = offset >= 8 && offset < bytes.length ? readEncapsulatedMessage(bytes, offset) : undefined
   if (placed === undefined || placed.message.bodyLength !== block.bodyLength) {
     throw invalid(
       `The footer of the Arrow file points at byte ${offset}, where no message is. Send it again, whole.`,

@@ -1,8 +1,8 @@
 import { invalid } from '../../errors.ts'
 
 /**
- * Reads a FlatBuffers message one field at a time and never looks outside of it: whatever the bytes say,
- * what comes back is a value or an `InvalidInput` error.
+ * Reads a FlatBuffers message one field at a time, and never reads outside of it. For any bytes, the result is a value
+ * or an `InvalidInput` error.
  *
  * Format: https://flatbuffers.dev/internals/
  */
@@ -115,7 +115,7 @@ export class FlatTable {
     this.#size = size
   }
 
-  /** Where field `index` lies, or 0 when it is absent. */
+  /** The position of field `index`, or 0 when it is absent. */
   at(index: number): number {
     const slot = 4 + index * 2
     if (slot + 2 > this.#size) return 0

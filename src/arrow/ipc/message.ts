@@ -3,7 +3,7 @@ import { invalid } from '../../errors.ts'
 import { FlatReader, type FlatTable } from './flatbuffer.ts'
 import { readSchema } from './schema.ts'
 
-/** What a RecordBatch message says of its body. */
+/** The description of its body in a RecordBatch message. */
 export interface BatchHeader {
   readonly length: number
   readonly nodes: readonly { readonly length: number; readonly nullCount: number }[]
@@ -25,8 +25,8 @@ export type Message =
       readonly bodyLength: number
     }
 
-/** A message and where its body lies. */
-export interface PlacedMessage {
+/** A message with its body. */
+export interface EncapsulatedMessage {
   readonly message: Message
   readonly body: Uint8Array
   readonly end: number
@@ -96,11 +96,10 @@ function readBatchHeader(table: FlatTable, version: number): BatchHeader {
 }
 
 /**
- * Reads the message at `at`, length prefix and body included; undefined at the end-of-stream marker. When
- * the bytes end in the middle, or before a marker, that is an error: a stream that was cut off between two
- * messages would otherwise look like a smaller table.
+ * Reads the message at `at` with its length prefix and body. Undefined at the end-of-stream marker. Throws when the bytes
+ * end before that marker: a stream that was cut off between two messages would otherwise look like a smaller table.
  */
-export function readPlacedMessage(bytes: Uint8Array, at: number): PlacedMessage | undefined {
+export function readEncapsulatedMessage(bytes: Uint8Array, at: number): EncapsulatedMessage | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (at + 4 > bytes.length) throw cutOff(bytes.length)
   let length = view.getInt32(at, true)

@@ -28,7 +28,7 @@ import {
 import { invalid } from '../../errors.ts'
 import type { FlatTable } from './flatbuffer.ts'
 
-/** Both far above what anybody uses, and low enough that a forged schema costs nothing. */
+/** Limits far above real schemas, and low enough that a forged schema costs little. */
 const maxDepth = 64
 const maxFields = 100_000
 
@@ -76,7 +76,7 @@ function readField(table: FlatTable, budget: { fields: number }, depth: number):
   }
 }
 
-/** Flechette's constructors refuse what is out of range with a plain error; this says in which column. */
+/** Adds the column to the plain error with which flechette's constructors refuse a value out of range. */
 function namedType(name: string, read: () => DataType): DataType {
   try {
     return read()
@@ -167,7 +167,7 @@ function readType(typeId: number, table: FlatTable | undefined, children: Field[
   }
 }
 
-/** Far more digits than any width holds would only serve to make somebody compute a power of ten. */
+/** Refuses more digits than any width holds: a forged type could make a reader compute a huge power of ten. */
 function boundedDecimal(precision: number, scale: number, bitWidth: number): DataType {
   if (precision < 1 || precision > 76 || Math.abs(scale) > 128) throw new Error('digits out of range')
   return decimal(precision, scale, bitWidth as 128)

@@ -4,9 +4,8 @@ import { compactDictionary } from './compact.ts'
 import { assemble, type Piece } from './take.ts'
 
 /**
- * Assembles every column's pieces, which cover the same rows. Usually that gives one batch for each column;
- * it gives several, cut at the same rows, where a dictionary, 32-bit offsets or 16-bit run ends would not
- * hold them all.
+ * Assembles the pieces of every column, which cover the same rows. The result is usually one batch for each column. It is
+ * several batches, cut at the same rows, when a dictionary, 32-bit offsets or 16-bit run ends cannot hold all rows.
  */
 export function assembleColumns(
   fields: readonly Field[],

@@ -4,8 +4,8 @@ import { RunBuilder } from './runs.ts'
 import { assemble } from './take.ts'
 
 /**
- * The batch with a dictionary of just the entries it uses, when it has far more: a few rows cut out of many
- * would otherwise carry all of them along. Other batches come back as they are.
+ * The batch with a dictionary of the entries it uses, when its dictionary has far more. Otherwise a few rows cut out of
+ * many would keep all entries. Other batches are returned as they are.
  */
 export function compactDictionary(batch: AnyBatch): AnyBatch {
   const { type } = batch

@@ -3,15 +3,15 @@ import { type AnyBatch, type AnyColumn, makeColumn } from '../batch.ts'
 import { layoutOf } from '../layout.ts'
 import { assemble, type Piece } from './take.ts'
 
-/** One dictionary for several, and where each entry of the old ones lies in it (absent: where it did). */
+/** One dictionary made of several, and the new index of each old entry (undefined: unchanged). */
 export interface MergedDictionary {
   readonly dictionary: AnyColumn
   readonly moved: readonly (Int32Array | undefined)[]
 }
 
 /**
- * Merges dictionaries of one type. Entries keep their order, and equal ones of plain types become one. A
- * dictionary that goes on where another one ends (an Arrow delta) is taken as it is.
+ * Merges dictionaries of one type. Entries keep their order, and equal entries of plain types become one. A dictionary
+ * that extends another one (an Arrow delta) is used as it is.
  */
 export function mergeDictionaries(type: DataType, dictionaries: readonly AnyColumn[]): MergedDictionary {
   let longest = dictionaries[0]!
@@ -50,13 +50,13 @@ export function mergeDictionaries(type: DataType, dictionaries: readonly AnyColu
   return { dictionary: makeColumn(type, [assemble(type, pieces)]), moved }
 }
 
-/** What an entry is recognised by in a Map; undefined for nested values, which are not compared. */
+/** The key of an entry in a Map; undefined for nested values, which are not compared. */
 function keyAt(batch: AnyBatch, row: number): unknown {
   if (batch.nullCount > 0 && !batch.isValid(row)) return null
   const layout = layoutOf(batch.type)
   if (layout.kind === 'fixed' && layout.bytes === layout.array.BYTES_PER_ELEMENT) {
     const value = batch.values[row]
-    // A Map takes -0 for 0.
+    // A Map does not tell -0 from 0.
     return Object.is(value, -0) ? minusZero : value
   }
   const value = batch.at(row)

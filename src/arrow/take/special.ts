@@ -40,7 +40,7 @@ export function takeUnion(
         span.last = at
       }
     }
-    // Rows may share a value; then all values from the first to the last one used are kept.
+    // When rows share a value, all values from the first to the last used one are kept.
     const builders = spans.map(({ low, high, rising }) => {
       const builder = new RunBuilder()
       if (!rising) builder.add(low, high)
@@ -70,7 +70,7 @@ export function takeUnion(
   }
 }
 
-/** Gathers rows of a run-end-encoded array; the result has no more runs than the pieces have. */
+/** Gathers rows of a run-end encoded array. The result has no more runs than the pieces have. */
 export function takeRunEnds(type: DataType, pieces: readonly Piece[], length: number): Partial<BatchParts> {
   if (type.typeId !== Type.RunEndEncoded) throw new TypeError('no run-end-encoded type')
   const ends: number[] = []

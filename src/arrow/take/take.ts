@@ -33,9 +33,9 @@ export function sliceBatch(batch: AnyBatch, start: number, end: number): AnyBatc
 }
 
 /**
- * One batch of the pieces' rows, in the order given, of any Arrow type. Buffers are shared with the pieces
- * where that costs nothing, so a whole batch comes back as it is and a slice of a fixed-width one copies
- * nothing. Throws `DictionaryFull` when the pieces' dictionaries do not fit into one.
+ * One batch of the pieces' rows, in the order given, of any Arrow type. The result shares buffers with the pieces where
+ * possible: a whole batch is returned as it is, and a slice of a fixed-width batch copies no values. Throws
+ * `DictionaryFull` when the dictionaries of the pieces do not fit into one.
  */
 export function assemble(type: DataType, pieces: readonly Piece[]): AnyBatch {
   const only = pieces.length === 1 ? pieces[0] : undefined
@@ -262,7 +262,7 @@ function takeDictionary(
   return { values, dictionary }
 }
 
-/** The batch with its indices changed to where the entries were moved to. */
+/** The batch with its indices replaced by the new indices of their entries. */
 export function remap(
   batch: AnyBatch,
   moved: Int32Array | undefined,

@@ -6,8 +6,8 @@ import { type Piece, takeChild } from './take.ts'
 const maxBuffer = 2 ** 31 - 1
 
 /**
- * Gathers values of a view type into one data buffer, or keeps the buffers as they are where rows share
- * bytes so much that copying would take more.
+ * Gathers values of a view type into one data buffer. When rows share so many bytes that a copy would take more, the
+ * buffers are kept as they are.
  */
 export function takeViews(pieces: readonly Piece[], length: number): Partial<BatchParts> {
   const values = new Uint8Array(length * 16)
@@ -45,7 +45,7 @@ export function takeViews(pieces: readonly Piece[], length: number): Partial<Bat
   return { values, data: data ? [data] : [...kept.keys()] }
 }
 
-/** Calls `visit` for every row that is not null: its place among the runs' rows, its view and its size. */
+/** Calls `visit` for every row that is not null, with its index among the selected rows, its view and its size. */
 function forEachValid(
   batch: AnyBatch,
   runs: ArrayLike<number>,
@@ -80,8 +80,8 @@ function dataBytes(pieces: readonly Piece[]): number {
 }
 
 /**
- * Lists that view their values anywhere: gathered compactly, unless rows share values so much that this
- * would take more than keeping the values as they are.
+ * Gathers list views. Their values are copied together, unless rows share so many values that a copy would take more
+ * than the values as they are.
  */
 export function takeListViews(
   type: DataType,

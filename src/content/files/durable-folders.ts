@@ -2,12 +2,12 @@ import { mkdir, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { RealFolders } from './real-folders.ts'
 
-/** Folders remembered at most. */
-const most = 10_000
+/** At most as many folders are remembered. */
+const maxFolders = 10_000
 
 /**
- * Makes folders below a root, and makes sure that their names outlast a crash of the machine before anything
- * in them is said to. Folders that were there count as well, since nobody knows whether those were synced.
+ * Makes folders below a root. Their names outlast a crash of the machine before a file in them is reported as written.
+ * Folders that exist already are synced as well, since nobody knows whether they were.
  */
 export class DurableFolders {
   readonly #root: string
@@ -20,13 +20,13 @@ export class DurableFolders {
     this.#real = real
   }
 
-  /** Makes a folder below the root, and the root itself, as far as missing, and answers with its real path. */
+  /** Makes a folder below the root if it is missing, and the root itself. Returns the real path of the folder. */
   async make(segments: readonly string[]): Promise<string> {
     await this.#make(segments)
     return this.#real.find(segments)
   }
 
-  /** Forgets folders, after some of them were found to be gone. */
+  /** Forgets all folders, after one of them was found missing. */
   forget(): void {
     this.#made.clear()
     this.#real.forget()
@@ -36,7 +36,7 @@ export class DurableFolders {
     const name = segments.join('/')
     const known = this.#made.get(name)
     if (known) return known
-    if (this.#made.size >= most) this.#made.clear()
+    if (this.#made.size >= maxFolders) this.#made.clear()
     const made = segments.length === 0 ? this.#makeRoot() : this.#makeBelow(segments)
     this.#made.set(name, made)
     made.catch(() => this.#made.delete(name))
@@ -46,7 +46,7 @@ export class DurableFolders {
   async #makeBelow(segments: readonly string[]): Promise<void> {
     const parents = segments.slice(0, -1)
     await this.#make(parents)
-    // Nothing is made before it is known where.
+    // The parent's real path is checked before anything is made in it.
     const parent = await this.#real.look(parents)
     await mkdir(join(parent, segments.at(-1)!)).catch(ignoreExisting)
     await this.#real.look(segments)
@@ -63,9 +63,9 @@ export class DurableFolders {
   }
 }
 
-/** Makes the names in a folder outlast a crash of the machine. */
+/** Syncs a folder, so that the names in it outlast a crash of the machine. */
 export async function syncFolder(folder: string): Promise<void> {
-  // Windows has no such thing.
+  // Windows cannot sync a folder.
   if (process.platform === 'win32') return
   const handle = await open(folder, 'r')
   try {

@@ -10,15 +10,14 @@ import { RealFolders, unlessMissing } from './real-folders.ts'
 import { writeNewFile } from './write-file.ts'
 
 /**
- * Content as files below a folder, which is made when the first object is put. An object's path is the file's
- * path from there. Symbolic links are followed only as long as they do not lead out.
+ * Content as files below a folder, which is made when the first object is put. An object's path is the path of its file
+ * below that folder. Symbolic links are followed only if they do not lead out of the folder.
  *
- * A `put` that has resolved is on disk, with the names of the folders it made. One that a crash interrupted
- * leaves at most a file whose name ends in `.partial`; `list` reports those like any object, so that whoever
- * clears what nothing refers to clears them as well.
+ * A `put` that has resolved is on disk, with the names of the folders it made. A `put` that a crash interrupted leaves at
+ * most a file whose name ends in `.partial`. `list` reports such files like objects, so that a vacuum removes them.
  *
- * Errors: `InvalidInput` for a path that is none, `PermissionDenied` where the user or a link does not allow
- * it, `ServiceUnavailable` when the disk is full.
+ * Errors: `InvalidInput` for an invalid path, `PermissionDenied` when the user's rights or a link forbid the access,
+ * `ServiceUnavailable` when the disk is full.
  */
 export function fileContent(root: string): Content {
   return new FileContent(resolve(root))
@@ -43,7 +42,7 @@ class FileContent implements Content {
     try {
       await this.#put(segments, parts).catch((error: unknown) => {
         if (!isMissing(error)) throw error
-        // A folder we knew was removed by somebody else.
+        // Another process has removed a folder that was remembered.
         this.#folders.forget()
         return this.#put(segments, parts)
       })
@@ -79,7 +78,7 @@ class FileContent implements Content {
     try {
       const parent = await unlessMissing(this.#real.look(segments))
       if (parent === undefined) return
-      // What is a link itself is removed, not what it leads to.
+      // A link is removed itself, and not its target.
       if (isFolder) await removeFolder(join(parent, name))
       else await unlink(join(parent, name))
     } catch (error) {
@@ -110,7 +109,7 @@ class FileContent implements Content {
         const folder = await this.#real.find(parents)
         return await readFile(join(folder, segments.at(-1)!), range, 'refuse')
       } catch (error) {
-        // Perhaps a folder is not where it was.
+        // The folder may have moved.
         if (isMissing(error)) this.#real.forget(parents)
         else if (!isLink(error)) throw error
       }
@@ -125,7 +124,7 @@ interface FoundObject {
   readonly modified: number
 }
 
-/** All files below a folder. What comes or goes meanwhile may or may not be among them. */
+/** All files below a folder. Files that are made or removed meanwhile may or may not be listed. */
 async function* walkFiles(folder: string, prefix: string): AsyncGenerator<FoundObject, void, undefined> {
   const found = await readdir(folder, { withFileTypes: true }).catch(ignoreMissing)
   for (const item of found ?? []) {
@@ -140,7 +139,7 @@ async function* walkFiles(folder: string, prefix: string): AsyncGenerator<FoundO
 }
 
 async function removeFolder(folder: string): Promise<void> {
-  // An object of that name is not below it.
+  // An object of that name does not lie below the path.
   if ((await lstat(folder)).isFile()) return
   await rm(folder, { recursive: true, force: true, maxRetries: 3 })
 }

@@ -10,7 +10,7 @@ const readAt = promisify(read)
 /** Whether the system can be told not to follow a link. */
 export const canRefuseLinks = constants.O_NOFOLLOW !== undefined
 
-/** The bytes of a file, or of a part of it; undefined when it is no file. */
+/** The bytes of a file or of a part of it; undefined for anything but a file. */
 export async function readFile(
   file: string,
   range: { readonly start: number; readonly end: number } | undefined,
@@ -19,13 +19,13 @@ export async function readFile(
   const noLinks = links === 'refuse' ? constants.O_NOFOLLOW : 0
   const handle = await openFile(file, constants.O_RDONLY | noLinks)
   try {
-    // Of an open file these two are a few microseconds of calls; in the pool they would wait for large reads of others.
+    // On an open file, fstat and close take microseconds. In the thread pool they would wait for large reads of others.
     const stats = fstatSync(handle)
     if (!stats.isFile()) return undefined
     const { start, end } = clampRange(stats.size, range)
-    // Of its own, so that it begins at an aligned address.
+    // A buffer of its own begins at an aligned address.
     const bytes = new Uint8Array(Buffer.allocUnsafeSlow(end - start).buffer)
-    // What lies behind the first page goes first, see below.
+    // The bytes behind the first page are read first, see below.
     const split = start < pageBytes && bytes.length > largeBytes ? pageBytes - start : 0
     const last = split + (await readFully(handle, bytes.subarray(split), start + split))
     const first = await readFully(handle, bytes.subarray(0, split), start)
@@ -36,14 +36,14 @@ export async function readFile(
 }
 
 /**
- * A read that begins in a file's first page is taken by Linux for the first of many: it reads ahead, up to what is set
- * for the disk. Of a column of 4 MB at the beginning of ten files, 80 MB are read instead of 38, in 120 ms instead
- * of 55, where the disk is set to 8 MB. One that begins in the second page is not.
+ * Linux takes a read that begins in a file's first page for the first of many, and reads ahead up to the disk's setting.
+ * For a column of 4 MB at the beginning of ten files and a setting of 8 MB, it reads 80 MB instead of 38 MB, in 120 ms
+ * instead of 55 ms. A read that begins in the second page is not affected.
  */
 const pageBytes = 4096
 const largeBytes = 128 * 1024
 
-/** Fills `bytes` from a position on; says how many there were. */
+/** Fills `bytes` from a position on. Returns how many bytes were read. */
 async function readFully(handle: number, bytes: Uint8Array, position: number): Promise<number> {
   let at = 0
   while (at < bytes.length) {
@@ -54,9 +54,9 @@ async function readFully(handle: number, bytes: Uint8Array, position: number): P
   return at
 }
 
-/** Whether an error says that the file would not be opened as it is a link. */
+/** Whether an error says that a file was not opened because it is a link. */
 export function isLink(error: unknown): boolean {
   const code = systemCode(error)
-  // BSDs say so in other words.
+  // BSDs use other codes.
   return code === 'ELOOP' || code === 'EMLINK' || code === 'EFTYPE'
 }

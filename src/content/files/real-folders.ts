@@ -4,10 +4,10 @@ import { CatalogError } from '../../errors.ts'
 import { isInside } from '../path.ts'
 import { isMissing } from './file-errors.ts'
 
-/** Folders remembered at most. */
-const most = 10_000
-/** Milliseconds a folder is remembered for. */
-const longest = 1_000
+/** At most as many folders are remembered. */
+const maxFolders = 10_000
+/** Milliseconds that a folder is remembered. */
+const maxAge = 1_000
 
 interface Known {
   readonly path: Promise<string>
@@ -15,8 +15,8 @@ interface Known {
 }
 
 /**
- * Where folders below a root really are, once symbolic links are followed: only as long as they do not lead
- * out. To look takes as long as to read a small file, so what was found is believed for a second.
+ * The real paths of folders below a root, after symbolic links. Links that lead out of the root are refused. A look-up
+ * takes as long as reading a small file, so its result is trusted for a second.
  */
 export class RealFolders {
   readonly #root: string
@@ -32,9 +32,9 @@ export class RealFolders {
     const known = this.#known.get(name)
     const now = performance.now()
     if (known && now < known.until) return known.path
-    if (this.#known.size >= most) this.#known.clear()
+    if (this.#known.size >= maxFolders) this.#known.clear()
     const path = this.look(segments)
-    const entry = { path, until: now + longest }
+    const entry = { path, until: now + maxAge }
     this.#known.set(name, entry)
     path.catch(() => {
       if (this.#known.get(name) === entry) this.#known.delete(name)
@@ -42,21 +42,21 @@ export class RealFolders {
     return path
   }
 
-  /** The same of a folder or file, looked for just now. */
+  /** The real path of a folder or file, looked up now. */
   async look(segments: readonly string[]): Promise<string> {
     const [root, found] = await Promise.all([realpath(this.#root), realpath(join(this.#root, ...segments))])
     if (!isInside(root, found)) throw leadsOut(segments.join('/'), root)
     return found
   }
 
-  /** Forgets a folder, after something in it was found to be gone; or all. */
+  /** Forgets a folder after a file in it was found missing, or all folders. */
   forget(segments?: readonly string[]): void {
     if (segments === undefined) this.#known.clear()
     else this.#known.delete(segments.join('/'))
   }
 }
 
-/** The result, or undefined where there is nothing of that name. */
+/** The result, or undefined when no file of that name exists. */
 export function unlessMissing<T>(result: Promise<T>): Promise<T | undefined> {
   return result.catch((error: unknown) => {
     if (!isMissing(error)) throw error

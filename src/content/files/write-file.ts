@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { syncFolder } from './durable-folders.ts'
 import { systemCode } from './file-errors.ts'
 
-/** Parts smaller than this are gathered to blocks of this size, so that each write is worth its while. */
+/** Smaller parts are gathered to blocks of this size, since each write has a cost of its own. */
 const block = 1 << 20
 
-/** How names end under which objects are being written. One that stays behind was left by a crash. */
+/** The end of a file's name while it is written. A file of such a name that stays was left by a crash. */
 const partialSuffix = '.partial'
 
 /**
@@ -35,7 +35,7 @@ export async function writeNewFile(
   await syncFolder(folder)
 }
 
-/** Gives a file its name, unless that is taken. */
+/** Gives a file its final name, unless the name is taken. */
 async function moveToFree(from: string, to: string): Promise<void> {
   try {
     await link(from, to)
@@ -43,7 +43,7 @@ async function moveToFree(from: string, to: string): Promise<void> {
     const code = systemCode(error)
     const noLinks = code === 'ENOTSUP' || code === 'EOPNOTSUPP' || code === 'ENOSYS' || code === 'EPERM'
     if (!noLinks) throw error
-    // Some file systems have no links. There, two who choose the same name at the same moment can both win.
+    // Some file systems have no links. There, two writers of one name at the same moment may both succeed.
     const taken = await lstat(to).then(
       () => true,
       () => false,

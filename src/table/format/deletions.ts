@@ -5,7 +5,7 @@ import { encodeArrow } from '../../arrow/ipc/encode.ts'
 import { readFooter } from '../../arrow/ipc/file.ts'
 import { brokenObject, readRange, type Storage } from '../storage/objects.ts'
 import { FileParts } from './file-parts.ts'
-import type { DeletionEntry, FragmentPlace } from './manifest.ts'
+import type { DeletionEntry, FragmentLayout } from './manifest.ts'
 
 const schema: Schema = {
   fields: [
@@ -17,7 +17,7 @@ const schema: Schema = {
 export interface Deleted {
   readonly rows: number
   readonly deleted: Bitmap
-  /** How many they are. */
+  /** How many rows are deleted. */
   readonly count: number
 }
 
@@ -28,8 +28,8 @@ export interface Deletions {
 }
 
 /**
- * Writes which rows of some fragments are deleted, and gives an entry for each of them. It is one object for all,
- * since to make a file lasts as long as to evaluate a million rows.
+ * Writes which rows of some fragments are deleted, and returns an entry for each fragment. All of them share one
+ * object, since creating a file takes as long as evaluating a million rows.
  */
 export function writeDeletions(
   { content, newName }: Storage,
@@ -55,11 +55,11 @@ export function writeDeletions(
   return { entries, written }
 }
 
-/** The rows of a fragment that are not deleted; undefined when none is. */
+/** The rows of a fragment that are not deleted; undefined when no row is deleted. */
 export async function readLive(
   { content, cache }: Storage,
   prefix: string,
-  entry: FragmentPlace,
+  entry: FragmentLayout,
 ): Promise<Bitmap | undefined> {
   const { deletions, rows } = entry
   if (deletions === undefined) return undefined

@@ -1,6 +1,6 @@
 import { checksum, type Range } from '../storage/objects.ts'
 
-/** An Arrow file in parts, of which small stretches are looked at again before it is written. */
+/** An Arrow file in parts. Small stretches of it are read again before the file is written. */
 export class FileParts {
   readonly parts: readonly Uint8Array[]
   readonly size: number
@@ -31,12 +31,12 @@ export class FileParts {
     return [start, length, checksum(this.#within(start, length))]
   }
 
-  /** The checksum of all of it. */
+  /** The checksum of the whole file. */
   checksum(): number {
     return checksum(this.parts)
   }
 
-  /** The checksum of what lies outside of some ranges. */
+  /** The checksum of all bytes outside of some ranges. */
   restOf(ranges: readonly Range[]): number {
     const parts: Uint8Array[] = []
     let at = 0

@@ -4,7 +4,7 @@ import type { StoredStatistics } from '../statistics/stored-statistics.ts'
 import { brokenObject, type Range } from '../storage/objects.ts'
 import type { ManifestRef } from '../table-engine.ts'
 
-/** A fragment: an immutable Arrow file of one record batch, and where everything lies in it. */
+/** A fragment: an immutable Arrow file of one record batch, and the byte ranges of its parts. */
 export interface FragmentEntry {
   /** Relative to the table's location, like every path in a manifest. */
   readonly path: string
@@ -23,7 +23,7 @@ export interface FragmentEntry {
   readonly deletions?: DeletionEntry
 }
 
-/** All ranges of a fragment that have a checksum of their own, in the order they lie in. */
+/** All ranges of a fragment that have a checksum of their own, in the order of the file. */
 export function rangesOf({
   batch,
   columns,
@@ -34,12 +34,12 @@ export function rangesOf({
     .sort(([a], [b]) => a - b)
 }
 
-/** What reading a fragment needs of its entry. */
-export type FragmentPlace = Omit<FragmentEntry, 'statistics'>
+/** The part of an entry that reading the fragment needs. */
+export type FragmentLayout = Omit<FragmentEntry, 'statistics'>
 
 /**
- * The rows of a fragment that were deleted. They lie in an Arrow file of one boolean column, true where deleted,
- * with a record batch for each fragment that the same change took rows from.
+ * The deleted rows of a fragment. They lie in an Arrow file of one boolean column, true for deleted rows. The file has
+ * a record batch for each fragment that the same change deleted rows from.
  */
 export interface DeletionEntry {
   readonly path: string
@@ -51,7 +51,7 @@ export interface DeletionEntry {
   readonly count: number
 }
 
-/** What is there of some fragments taken together. */
+/** The sums over some fragments. */
 export interface Totals {
   /** Rows not deleted. */
   readonly rows: number
@@ -77,7 +77,7 @@ export interface ManifestBody extends Totals {
   readonly tail: readonly FragmentEntry[]
 }
 
-/** The kinds of JSON objects a table has, and the newest format of them that is known here. */
+/** The kinds of JSON objects that a table has. */
 export type Kind = 'manifest' | 'segment'
 const formatVersion = 1
 
@@ -88,7 +88,7 @@ export function seal(kind: Kind, text: string): Uint8Array {
 
 const texts = new WeakMap<FragmentEntry, string>()
 
-/** An entry as JSON, made once: the next manifest mostly repeats the entries of the one before. */
+/** An entry as JSON, made once, since most entries of a manifest come again in the next one. */
 export function entryText(entry: FragmentEntry): string {
   let text = texts.get(entry)
   if (text === undefined) {
@@ -108,7 +108,7 @@ export function manifestText({ tail, ...rest }: ManifestBody): string {
   return `${JSON.stringify(rest).slice(0, -1)},"tail":${entriesText(tail)}}`
 }
 
-/** The body of what `seal` gave. Anything else is `InvalidTableState`. */
+/** The body of an object that `seal` made. Throws `InvalidTableState` for any other bytes. */
 export function unseal<T>(
   kind: Kind,
   path: string,
@@ -123,7 +123,7 @@ export function unseal<T>(
   return found.body as T
 }
 
-/** What tells the bytes from any others: the first half of their SHA-256, in hex. */
+/** Identifies bytes: the first half of their SHA-256, in hex. */
 export function etagOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 32)
 }

@@ -5,7 +5,7 @@ import { brokenObject, type Storage } from '../storage/objects.ts'
 import type { ManifestRef, Snapshot } from '../table-engine.ts'
 import { type FragmentEntry, type ManifestBody, type SegmentEntry, unseal } from './manifest.ts'
 
-/** A snapshot with what its manifest holds. Every snapshot the engine hands out is one. */
+/** A snapshot with the content of its manifest. Every snapshot that the engine returns is one. */
 export interface LoadedSnapshot extends Snapshot {
   readonly body: ManifestBody
 }
@@ -38,7 +38,7 @@ export function openSnapshot(storage: Storage, prefix: string, ref: ManifestRef)
   const path = prefix + ref.path
   return storage.cache.get(
     `${path}@${ref.etag}`,
-    // Parsed JSON takes several times the room of its text.
+    // Parsed JSON takes several times the memory of its text.
     () => ref.size * 4,
     async () => {
       const bytes = await storage.content.get(path)
@@ -66,7 +66,7 @@ export function openSegment(
   )
 }
 
-/** The groups of fragments, in the order of their rows; the tail is a group without a segment. */
+/** The groups of fragments, in the order of their rows. The tail is a group without a segment. */
 export async function* groupsOf(
   storage: Storage,
   { prefix, body }: LoadedSnapshot,

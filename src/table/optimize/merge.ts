@@ -4,41 +4,41 @@ import type { Bitmap } from '../../arrow/bitmap.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import { compactDictionary } from '../../arrow/take/compact.ts'
 import { assemble, type Piece, wholeOf } from '../../arrow/take/take.ts'
-import { ahead } from '../../scheduling/prefetch.ts'
+import { prefetch } from '../../scheduling/prefetch.ts'
 import type { Pace } from '../../scheduling/time-slice.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { readColumns } from '../read/fragment-read.ts'
-import { runsOf } from '../read/row-selection.ts'
+import { selectRows } from '../read/row-selection.ts'
 import { ByteCache } from '../storage/cache.ts'
-import { oneRead } from '../storage/coalesced-read.ts'
+import { coalesceReads } from '../storage/coalesced-read.ts'
 import type { Storage } from '../storage/objects.ts'
 import { writeFragment } from '../write/fragment-write.ts'
 
-/** A fragment whose rows went into a new one. */
+/** A fragment whose rows were copied into a merged one. */
 export interface Source {
   readonly path: string
   readonly rows: number
-  /** Rows that were not deleted then; undefined when none was. */
+  /** Rows that were not deleted at that time; undefined for all rows. */
   readonly live: Bitmap | undefined
   readonly deletions: string | undefined
-  /** Where its first row lies among the new ones. */
+  /** The index of its first row among the merged rows. */
   readonly start: number
 }
 
-/** Fragments that were written to take the place of others. */
+/** Fragments that were written to replace others. */
 export interface Merged {
   readonly sources: ReadonlyMap<string, Source>
   readonly rows: number
   readonly written: readonly FragmentEntry[]
 }
 
-/** Small fragments that are read before it is their turn. */
+/** How many small fragments are prefetched. */
 const depth = 8
 const smallBytes = 4 * 1024 * 1024
 
-/** Writes the rows of some fragments that are not deleted as one, or as few as there can be. */
+/** Writes the live rows of some fragments as one fragment, or as few as possible. */
 export async function merge(
   storage: Storage,
   { prefix, schema }: LoadedSnapshot,
@@ -55,9 +55,9 @@ export async function merge(
     live: await readLive(storage, prefix, entry),
   })
   const areSmall = entries.every(({ size }) => size <= smallBytes)
-  for await (const { entry, columns, live } of ahead(entries, read, { depth: areSmall ? depth : 0 })) {
+  for await (const { entry, columns, live } of prefetch(entries, read, { depth: areSmall ? depth : 0 })) {
     const { path, rows, deletions } = entry
-    const left = live && runsOf(live, rows, 0, rows)
+    const left = live && selectRows(live, rows, 0, rows)
     gathered.add(columns, left?.runs)
     sources.set(path, { path, rows, live, deletions: deletions?.path, start })
     start += left ? left.rows : rows
@@ -72,16 +72,16 @@ export async function merge(
   return { sources, rows: start, written }
 }
 
-/** Pieces that are kept before they are put together. */
+/** Pieces that are kept before they are assembled. */
 const mostPieces = 256
 
 /**
- * Gathers rows of many fragments. What it keeps is about as large as the rows themselves, however many or
- * large the fragments were that they come from.
+ * Gathers rows of many fragments. The memory it takes depends on the gathered rows only, and not on the number or size
+ * of the fragments.
  */
 class Gatherer {
   readonly #fields: readonly Field[]
-  /** What was put together, for each column. */
+  /** The assembled batches of each column. */
   #batches: AnyBatch[][]
   #pieces: Piece[][]
 
@@ -95,13 +95,13 @@ class Gatherer {
   add(columns: readonly AnyBatch[], runs: ArrayLike<number> | undefined): void {
     for (const [i, batch] of columns.entries()) {
       this.#pieces[i]!.push(runs ? { batch, runs } : wholeOf(batch))
-      // A single run would be a view, which keeps all rows of the fragment; two pieces are copied.
+      // A single run would become a view, which keeps all rows of the fragment in memory. Two pieces are copied.
       if (runs) this.#pieces[i]!.push({ batch, runs: [] })
     }
     if (runs || this.#pieces[0]!.length >= mostPieces) this.#flush()
   }
 
-  /** The rows as one batch for each column; as several where one dictionary would not hold them all. */
+  /** The rows as one batch for each column, or as several when one dictionary cannot hold all entries. */
   async finish(pace: Pace): Promise<AnyBatch[][]> {
     this.#flush()
     const pieces = this.#batches.map((batches) => batches.map(wholeOf))
@@ -128,8 +128,8 @@ class Gatherer {
 }
 
 /**
- * All columns of a fragment, read in one go, and past the cache, where rows that are read once would only
- * drive out what is read often.
+ * All columns of a fragment, in one coalesced read past the cache. Rows that are read once would only drive out of the
+ * cache what is read often.
  */
 async function readWhole(
   storage: Storage,
@@ -137,7 +137,7 @@ async function readWhole(
   schema: Schema,
   entry: FragmentEntry,
 ): Promise<readonly AnyBatch[]> {
-  const content = oneRead(storage.content, prefix + entry.path)
+  const content = coalesceReads(storage.content, prefix + entry.path)
   const past = { ...storage, content, cache: new ByteCache(0) }
   const { columns } = await readColumns(past, prefix, schema, entry, schema.fields.keys())
   return columns as readonly AnyBatch[]

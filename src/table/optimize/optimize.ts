@@ -5,8 +5,8 @@ import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Change, Changed, OptimizeGoals, Snapshot, WorkOptions } from '../table-engine.ts'
 import { reviseManifest } from '../write/write-manifest.ts'
 import { merge } from './merge.ts'
-import { cut, pays } from './plan.ts'
-import { Replacement } from './rebase.ts'
+import { isWorthwhile, planMerges } from './plan.ts'
+import { RebasableMerge } from './rebase.ts'
 
 /** Whether there is anything to merge. Reads no rows. */
 export async function isOptimized(
@@ -15,15 +15,15 @@ export async function isOptimized(
   mostRows: number,
   goals: OptimizeGoals,
 ): Promise<boolean> {
-  for await (const group of cut(fragmentsOf(storage, snapshot), mostRows, goals)) {
+  for await (const group of planMerges(fragmentsOf(storage, snapshot), mostRows, goals)) {
     if (group.merge) return false
   }
   return true
 }
 
 /**
- * Writes merged fragments in place of small ones and of those with many deleted rows, one after the other.
- * The change puts them in the place of the old ones in any later version, whose own rows it keeps.
+ * Writes merged fragments that replace small fragments and fragments with many deleted rows, one after the other. The
+ * change replaces the old fragments in any later version, and keeps the rows that version has added.
  */
 export async function optimizeRows(
   storage: Storage,
@@ -39,12 +39,12 @@ export async function optimizeRows(
     rowsDone += rows
     onProgress?.({ rowsDone, rowsTotal })
   }
-  const replacements: Replacement[] = []
-  for await (const group of cut(fragmentsOf(storage, base), mostRows, goals)) {
+  const replacements: RebasableMerge[] = []
+  for await (const group of planMerges(fragmentsOf(storage, base), mostRows, goals)) {
     if (group.merge) {
       const merged = await merge(storage, base, group.entries, pace, onRows)
-      if (pays(group.entries, merged.written))
-        replacements.push(new Replacement(storage, base.prefix, merged))
+      if (isWorthwhile(group.entries, merged.written))
+        replacements.push(new RebasableMerge(storage, base.prefix, merged))
     } else {
       for (const { rows } of group.entries) onRows(rows)
     }
@@ -55,21 +55,21 @@ export async function optimizeRows(
 
 class Optimization implements Change {
   readonly #storage: Storage
-  readonly #byPath = new Map<string, Replacement>()
+  readonly #byPath = new Map<string, RebasableMerge>()
 
-  constructor(storage: Storage, replacements: readonly Replacement[]) {
+  constructor(storage: Storage, replacements: readonly RebasableMerge[]) {
     this.#storage = storage
     for (const one of replacements) for (const path of one.paths) this.#byPath.set(path, one)
   }
 
-  /** Gives the base back as it is when nothing of it is replaced. */
+  /** Returns the base itself when nothing in it is replaced. */
   async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
     const snapshot = base as LoadedSnapshot
     const pace = new Pace(options.signal)
     const walk = new Walk(this.#byPath)
     const segments: SegmentEntry[] = []
     for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
-      // What comes before the first change stays in its segments; what comes after is packed anew.
+      // Entries before the first change stay in their segments. Later entries are packed into new segments.
       if (segment && walk.untouched && entries.every(({ path }) => !this.#byPath.has(path))) {
         segments.push(segment)
         continue
@@ -88,17 +88,17 @@ class Optimization implements Change {
   }
 }
 
-/** Goes through the fragments of a version and puts new ones in the place of those that were merged. */
+/** Goes through the fragments of a version and replaces those that were merged. */
 class Walk {
   readonly entries: FragmentEntry[] = []
-  /** Rows in fragments that were put in the place of others. */
+  /** Rows in fragments that replace others. */
   affected = 0
-  readonly #byPath: ReadonlyMap<string, Replacement>
-  readonly #used = new Set<Replacement>()
-  #replacement: Replacement | undefined
+  readonly #byPath: ReadonlyMap<string, RebasableMerge>
+  readonly #used = new Set<RebasableMerge>()
+  #replacement: RebasableMerge | undefined
   #found: FragmentEntry[] = []
 
-  constructor(byPath: ReadonlyMap<string, Replacement>) {
+  constructor(byPath: ReadonlyMap<string, RebasableMerge>) {
     this.#byPath = byPath
   }
 
@@ -108,7 +108,7 @@ class Walk {
 
   async next(entry: FragmentEntry): Promise<void> {
     const replacement = this.#byPath.get(entry.path)
-    // Neighbours that were merged in this order, whatever of them is left.
+    // Collects neighbours that were merged in this order, even if some of them are gone.
     if (replacement === undefined || !this.#goesOn(replacement, entry)) await this.finish()
     if (replacement === undefined || this.#used.has(replacement)) {
       this.entries.push(entry)
@@ -125,12 +125,12 @@ class Walk {
     this.#replacement = undefined
     this.#found = []
     this.#used.add(replacement)
-    const instead = await replacement.inPlaceOf(found)
+    const instead = await replacement.rebaseOnto(found)
     if (instead) for (const { rows, deletions } of instead) this.affected += rows - (deletions?.count ?? 0)
     for (const entry of instead ?? found) this.entries.push(entry)
   }
 
-  #goesOn(replacement: Replacement, { path }: FragmentEntry): boolean {
+  #goesOn(replacement: RebasableMerge, { path }: FragmentEntry): boolean {
     return this.#replacement === replacement && replacement.comesAfter(this.#found.at(-1)!.path, path)
   }
 }

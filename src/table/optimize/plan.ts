@@ -2,32 +2,32 @@ import type { FragmentEntry } from '../format/manifest.ts'
 import type { OptimizeGoals } from '../table-engine.ts'
 import { fragmentBytes } from '../write/write-rows.ts'
 
-/** Fragments beside each other, and whether they are to become one. */
-export interface Cut {
+/** Neighbouring fragments, and whether they become one. */
+export interface MergeGroup {
   readonly entries: readonly FragmentEntry[]
   readonly merge: boolean
 }
 
-/** Share of deleted rows from which a fragment is written anew for their sake. */
+/** Share of deleted rows from which a fragment is rewritten without them. */
 const deletedShare = 0.1
 
-/** Most fragments that become one in one go: what is known of them has to fit into memory. */
+/** Most fragments that are merged into one: their entries have to fit into memory. */
 const mostFragments = 65_536
 
-/** How often the rest of a group must fit into its first fragment for that one to be left alone, when gentle. */
+/** With `gentle`, a first fragment is left alone when it is larger than the rest of its group this many times. */
 const gentleFactor = 2
 
 /**
- * Cuts a table's fragments, in their order, into groups that become one fragment each and fragments that stay
- * as they are. Those to be merged are at most half as large as a fragment may be, or have many deleted rows;
- * a group never gets larger than one may be. So what comes out of a group that was full is no longer small,
- * and cutting a second time finds nothing to merge.
+ * Divides a table's fragments, in their order, into groups that become one fragment each and fragments that stay as
+ * they are. A fragment is merged when it has many deleted rows, or at most half the size that a fragment may have. No
+ * group is larger than a fragment may be. So a full group becomes a fragment that is no longer small, and planning a
+ * second time finds nothing to merge.
  */
-export async function* cut(
+export async function* planMerges(
   entries: AsyncIterable<FragmentEntry>,
   mostRows: number,
   goals: OptimizeGoals,
-): AsyncGenerator<Cut> {
+): AsyncGenerator<MergeGroup> {
   const most = { rows: goals.targetRows ?? mostRows, bytes: goals.targetBytes ?? fragmentBytes }
   const share = goals.minDeletedShare ?? deletedShare
   let open: FragmentEntry[] = []
@@ -36,7 +36,7 @@ export async function* cut(
   for await (const entry of entries) {
     const size = sizeOf(entry)
     const isSmall = size.rows * 2 <= most.rows && size.bytes * 2 <= most.bytes
-    const isWanted = isSmall || isWorn(entry, share)
+    const isWanted = isSmall || hasManyDeletedRows(entry, share)
     const isFull =
       rows + size.rows > most.rows || bytes + size.bytes > most.bytes || open.length >= mostFragments
     if (open.length > 0 && (!isWanted || isFull)) {
@@ -56,12 +56,12 @@ export async function* cut(
   if (open.length > 0) yield* close(open, share, goals.gentle)
 }
 
-/** Whether it would pay to put `after` in the place of `before`. */
-export function pays(before: readonly FragmentEntry[], after: readonly FragmentEntry[]): boolean {
+/** Whether it is worthwhile to replace `before` by `after`. */
+export function isWorthwhile(before: readonly FragmentEntry[], after: readonly FragmentEntry[]): boolean {
   return after.length < before.length || deletedIn(after) < deletedIn(before)
 }
 
-function* close(entries: readonly FragmentEntry[], share: number, gentle = false): Generator<Cut> {
+function* close(entries: readonly FragmentEntry[], share: number, gentle = false): Generator<MergeGroup> {
   let first = 0
   if (gentle) {
     let rest = 0
@@ -69,19 +69,19 @@ function* close(entries: readonly FragmentEntry[], share: number, gentle = false
     for (; first < entries.length - 1; first++) {
       const { bytes } = sizeOf(entries[first]!)
       rest -= bytes
-      if (bytes <= gentleFactor * rest || isWorn(entries[first]!, share)) break
+      if (bytes <= gentleFactor * rest || hasManyDeletedRows(entries[first]!, share)) break
     }
   }
   if (first > 0) yield { entries: entries.slice(0, first), merge: false }
   const left = entries.slice(first)
-  yield { entries: left, merge: left.length > 1 || isWorn(left[0]!, share) }
+  yield { entries: left, merge: left.length > 1 || hasManyDeletedRows(left[0]!, share) }
 }
 
-function isWorn({ rows, deletions }: FragmentEntry, share: number): boolean {
+function hasManyDeletedRows({ rows, deletions }: FragmentEntry, share: number): boolean {
   return deletions !== undefined && deletions.count > 0 && deletions.count >= share * rows
 }
 
-/** The rows that are left, and about the bytes they take: the columns' only, without what each file adds. */
+/** The live rows, and about the bytes of their columns, without the metadata of the file. */
 function sizeOf({ rows, columns, dictionaries = [], deletions }: FragmentEntry) {
   const left = rows - (deletions?.count ?? 0)
   let bytes = 0

@@ -12,17 +12,17 @@ import { type Deleted, readLive, writeDeletions } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { Merged, Source } from './merge.ts'
-import { pays } from './plan.ts'
+import { isWorthwhile } from './plan.ts'
 
 /**
- * Merged fragments that can take the place of what they were made of in a later version, too: rows that were
- * deleted since are marked as deleted in the new fragments.
+ * Merged fragments that can replace their sources in a later version, too. Rows that were deleted since are marked as
+ * deleted in the new fragments.
  */
-export class Replacement {
+export class RebasableMerge {
   readonly #storage: Storage
   readonly #prefix: string
   readonly #merged: Merged
-  /** What it was for the last version asked about, which usually comes again with rows added elsewhere. */
+  /** The result of the last rebase. The next version usually has the same sources, with rows added elsewhere. */
   #last: { readonly key: string; readonly entries: readonly FragmentEntry[] | undefined } | undefined
 
   constructor(storage: Storage, prefix: string, merged: Merged) {
@@ -42,10 +42,10 @@ export class Replacement {
   }
 
   /**
-   * The fragments that hold just the rows which are left of some sources, given in their order; undefined
-   * when there are none, or when they are not worth it. A source that is not given has no row left.
+   * The fragments that hold the remaining rows of some sources, which are given in their order. Undefined when a rebase
+   * is impossible or not worthwhile. A source that is not given has no row left.
    */
-  async inPlaceOf(found: readonly FragmentEntry[]): Promise<readonly FragmentEntry[] | undefined> {
+  async rebaseOnto(found: readonly FragmentEntry[]): Promise<readonly FragmentEntry[] | undefined> {
     const { sources, written } = this.#merged
     const changed = found.filter(({ path, deletions }) => sources.get(path)!.deletions !== deletions?.path)
     if (changed.length === 0 && found.length === sources.size) return written
@@ -62,13 +62,13 @@ export class Replacement {
       const fits = await this.#mark(source, byPath.get(source.path), deleted)
       if (!fits) return undefined
     }
-    // With most rows deleted again, the old fragments are the better ones.
+    // When most rows are deleted by now, the old fragments are better.
     if (countRows(deleted) * 2 > rows) return undefined
     const entries = await this.#deleting(deleted)
-    return pays(found, entries) ? entries : undefined
+    return isWorthwhile(found, entries) ? entries : undefined
   }
 
-  /** Marks the new rows that are gone from a source; false when it has rows again that were deleted then. */
+  /** Marks the merged rows that a source has lost. False when a row that was deleted in the source is back. */
   async #mark(source: Source, now: FragmentEntry | undefined, deleted: Bitmap): Promise<boolean> {
     if (now && now.deletions?.path === source.deletions) return true
     const then = source.live ?? allRows(source.rows)

@@ -8,12 +8,12 @@ import { uniqueName } from '../storage/object-names.ts'
 import { brokenObject, type Range, type Storage } from '../storage/objects.ts'
 import type { CheckedObject, ManifestRef, TableEngine } from '../table-engine.ts'
 
-/** As much of an object is in memory at a time. */
+/** Bytes of an object that are in memory at a time. */
 const pieceBytes = 4 << 20
 
 type CheckOptions = NonNullable<Parameters<TableEngine['check']>[2]>
 
-/** Looks at what versions need, past all caches. */
+/** Checks the objects that versions need, past all caches. */
 export async function* checkObjects(
   content: Content,
   prefix: string,
@@ -36,7 +36,7 @@ export async function* checkObjects(
   }
 }
 
-/** Opens a manifest, and makes sure that its sums are those of what it lists. */
+/** Opens a manifest, and checks its sums against the entries it lists. */
 async function openSound(storage: Storage, prefix: string, ref: ManifestRef): Promise<LoadedSnapshot> {
   const snapshot = await openSnapshot(storage, prefix, ref)
   const { tail, segments, ...body } = snapshot.body
@@ -89,7 +89,7 @@ async function* checkFragments(
   }
 }
 
-/** Whether an object ends where it should, by its last byte and the one that must not come after it. */
+/** Checks the size of an object by reading its last byte and the byte after it, which must not exist. */
 async function checkSize(content: Content, path: string, size: number): Promise<void> {
   const end = await content.get(path, { start: Math.max(0, size - 1), end: size + 1 })
   if (end === undefined) throw brokenObject(path, 'is missing')
@@ -97,7 +97,7 @@ async function checkSize(content: Content, path: string, size: number): Promise<
   if (end.length > 1) throw brokenObject(path, `is longer than the ${size} bytes it should have`)
 }
 
-/** Compares the checksum of every range, and of what lies between, reading a piece at a time. */
+/** Compares the checksum of every range, and of the bytes between them, reading a piece at a time. */
 async function checkBytes(
   content: Content,
   path: string,

@@ -1,10 +1,10 @@
 import type { Schema } from '@uwdata/flechette'
 import { type AnyBatch, type AnyColumn, makeColumn } from '../../arrow/batch.ts'
-import { BodyReader, type ColumnPlace, columnPlaces } from '../../arrow/ipc/body.ts'
+import { BodyReader, type ColumnCursor, columnCursors } from '../../arrow/ipc/body.ts'
 import { dictionaryTypesOf } from '../../arrow/ipc/dictionary-ids.ts'
 import { type BatchHeader, readMessage } from '../../arrow/ipc/message.ts'
-import type { FragmentPlace } from '../format/manifest.ts'
-import { oneRead } from '../storage/coalesced-read.ts'
+import type { FragmentLayout } from '../format/manifest.ts'
+import { coalesceReads } from '../storage/coalesced-read.ts'
 import { brokenObject, readRange, type Storage } from '../storage/objects.ts'
 
 /** The rows of a fragment: its columns that were asked for, at their index in the schema. */
@@ -17,22 +17,22 @@ export interface FragmentRows {
 const smallBytes = 64 * 1024
 
 /**
- * Reads columns of a fragment: their bytes and no others, unless it is small. The schema's dictionaries must be numbered by
- * `numberDictionaries`. What is missing, cut off or damaged is `InvalidTableState`.
+ * Reads columns of a fragment: their bytes and no others, unless the fragment is small. The schema's dictionaries must
+ * be numbered by `numberDictionaries`. Throws `InvalidTableState` for a file that is missing, cut off or damaged.
  */
 export async function readColumns(
   storage: Storage,
   prefix: string,
   schema: Schema,
-  entry: FragmentPlace,
+  entry: FragmentLayout,
   indices: Iterable<number>,
 ): Promise<FragmentRows> {
   const wanted = new Set(indices)
   const path = prefix + entry.path
   if (entry.size <= smallBytes) {
-    storage = { ...storage, content: oneRead(storage.content, path) }
+    storage = { ...storage, content: coalesceReads(storage.content, path) }
   } else if (wanted.has(0)) {
-    storage = { ...storage, content: oneRead(storage.content, path, firstColumn(entry)) }
+    storage = { ...storage, content: coalesceReads(storage.content, path, firstColumn(entry)) }
   }
   const columns: (AnyBatch | undefined)[] = schema.fields.map(() => undefined)
   await Promise.all(
@@ -44,11 +44,11 @@ export async function readColumns(
 }
 
 /**
- * The first column and the metadata before it, which are read together: Linux takes a small read at a file's beginning
- * and a large one behind it for two of many, and of 40 MB of first columns it read 130 where the disk is set to read
- * 8 MB ahead.
+ * The range of the first column and the metadata before it, which are read together. Linux takes a small read at the
+ * beginning of a file and a large read behind it for the first of many, and reads ahead: 130 MB instead of 40 MB of
+ * first columns on a disk that is set to read 8 MB ahead.
  */
-function firstColumn({ batch, columns }: FragmentPlace): { start: number; end: number } {
+function firstColumn({ batch, columns }: FragmentLayout): { start: number; end: number } {
   const [start, length] = columns[0]!
   return { start: batch[0], end: Math.max(batch[0] + batch[1], start + length) }
 }
@@ -57,7 +57,7 @@ function readColumn(
   storage: Storage,
   prefix: string,
   schema: Schema,
-  entry: FragmentPlace,
+  entry: FragmentLayout,
   index: number,
 ): Promise<AnyBatch> {
   const path = prefix + entry.path
@@ -75,8 +75,8 @@ function readColumn(
       const body = entry.batch[0] + entry.batch[1]
       const context = { dictionary: (id: number) => dictionaries.get(id) }
       return readable(path, () => {
-        const { header, places } = head
-        return new BodyReader(header, bytes, context, range[0] - body, places[index]).read(type, name)
+        const { header, cursors } = head
+        return new BodyReader(header, bytes, context, range[0] - body, cursors[index]).read(type, name)
       })
     },
   )
@@ -84,14 +84,14 @@ function readColumn(
 
 interface Head {
   readonly header: BatchHeader
-  readonly places: readonly ColumnPlace[]
+  readonly cursors: readonly ColumnCursor[]
 }
 
 function readHead(
   { content, cache }: Storage,
   path: string,
   schema: Schema,
-  entry: FragmentPlace,
+  entry: FragmentLayout,
 ): Promise<Head> {
   return cache.get(
     `${path}#header`,
@@ -104,7 +104,7 @@ function readHead(
         const { header } = message
         return {
           header,
-          places: columnPlaces(
+          cursors: columnCursors(
             header,
             schema.fields.map(({ type }) => type),
           ),
@@ -118,15 +118,15 @@ async function readDictionaries(
   storage: Storage,
   path: string,
   schema: Schema,
-  entry: FragmentPlace,
+  entry: FragmentLayout,
   index: number,
 ): Promise<ReadonlyMap<number, AnyColumn>> {
   const found = new Map<number, AnyColumn>()
-  // Those within a dictionary's values come after it and are needed before it.
+  // A dictionary within the values of another one has a higher number, and is needed first.
   for (const type of dictionaryTypesOf([schema.fields[index]!]).reverse()) {
-    const place = entry.dictionaries?.[type.id]
-    if (place === undefined) throw brokenObject(path, 'lacks a dictionary')
-    const [metadata, body] = place
+    const cursor = entry.dictionaries?.[type.id]
+    if (cursor === undefined) throw brokenObject(path, 'lacks a dictionary')
+    const [metadata, body] = cursor
     const column = await storage.cache.get(
       `${path}#dictionary${type.id}`,
       () => body[1] + 256,
@@ -151,7 +151,7 @@ async function readDictionaries(
   return found
 }
 
-/** Bytes whose checksum is right and that make no sense all the same: the writer's fault, not the caller's. */
+/** Reports bytes that make no sense although their checksum is right. That is the writer's fault, not the caller's. */
 function readable<T>(path: string, read: () => T): T {
   try {
     return read()

@@ -6,13 +6,13 @@ import { sliceBatch } from '../../arrow/take/take.ts'
 import { CatalogError, invalid } from '../../errors.ts'
 import type { QueryOptions } from '../table-engine.ts'
 
-/** A column of an answer: where it comes from, and its field there. */
+/** A column of an answer: its path in the table, and its field in the answer. */
 export interface Pick {
   readonly path: readonly number[]
   readonly field: Field
 }
 
-/** The columns asked for; all of them when none are named. */
+/** The requested columns; all columns by default. */
 export function projection(schema: Schema, columns: QueryOptions['columns']): Pick[] {
   if (columns === undefined) return schema.fields.map((field, i) => ({ path: [i], field }))
   const named = Array.isArray(columns)
@@ -62,7 +62,7 @@ function namesOf(schema: Schema): string {
     : `${names.slice(0, 20).join(', ')} and ${names.length - 20} more`
 }
 
-/** The names in a field path: separated by dots, in backticks where a name holds one, a backtick doubled. */
+/** The names in a field path. Dots separate names. A name with a dot is in backticks, with its own backticks doubled. */
 function splitPath(text: string): string[] {
   const part = /(?:`((?:[^`]|``)*)`|([^.`]+))(\.|$)/y
   const names: string[] = []
@@ -76,7 +76,7 @@ function splitPath(text: string): string[] {
   throw invalid(`${JSON.stringify(text)} ends in a dot. Name the field that comes after it.`)
 }
 
-/** The batches of an answer's columns, out of those of a fragment. */
+/** The batches of an answer's columns, taken from the columns of a fragment. */
 export function pickColumns(picks: readonly Pick[], columns: readonly (AnyBatch | undefined)[]): AnyBatch[] {
   return picks.map(({ path, field }) => {
     let batch = columns[path[0]!]!

@@ -6,23 +6,23 @@ import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import type { Piece } from '../../arrow/take/take.ts'
 import { invalid } from '../../errors.ts'
 import type { Predicate } from '../../predicate/index.ts'
-import { ahead } from '../../scheduling/prefetch.ts'
+import { prefetch } from '../../scheduling/prefetch.ts'
 import { Pace } from '../../scheduling/time-slice.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { compile, prune, readFragment, selectMatches } from '../scan/fragment.ts'
-import { type Begun, startScan } from '../scan/scan.ts'
+import { type PendingResult, startScan } from '../scan/scan.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { CountOptions, QueryOptions } from '../table-engine.ts'
 import { readColumns } from './fragment-read.ts'
 import { pickColumns, projection } from './projection.ts'
-import { runsOf, wholeRun } from './row-selection.ts'
+import { selectAllRows, selectRows } from './row-selection.ts'
 
-/** Rows of a record batch in an answer, unless the last. */
+/** Rows of each record batch in an answer but the last. */
 const batchRows = 131_072
 
-/** The rows asked for, as an Arrow IPC file. */
+/** The requested rows as an Arrow IPC file. */
 export async function queryRows(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -37,10 +37,10 @@ export async function queryRows(
   const predicate =
     options.filter === undefined ? undefined : await compile(options.filter, schema, storage.now())
   const answer = new Answer(picks.map(({ field }) => field))
-  // With a limit the first fragments may do, and part of the last one.
+  // With a limit, the first fragments may have enough rows, so fragments are not scanned as a whole.
   const scan =
     predicate && left === Infinity ? await startScan(storage, snapshot, predicate, pace) : undefined
-  const find = async (entry: FragmentEntry, predicate: Predicate): Promise<Begun<Bitmap>> => {
+  const find = async (entry: FragmentEntry, predicate: Predicate): Promise<PendingResult<Bitmap>> => {
     if (scan) return scan.begin(entry, 'rows')
     const fragment = await readFragment(storage, prefix, schema, predicate, entry)
     return () => {
@@ -61,10 +61,10 @@ export async function queryRows(
   }
   let rowsDone = 0
   const rowsTotal = snapshot.rows + snapshot.deletedRows
-  // Without a filter the manifest knows how many rows a fragment has, so it is only read when one is needed.
+  // Without a filter the manifest has the number of rows, so a fragment is only read when one of its rows is needed.
   const plan = scan ?? { depth: predicate ? 2 : 0 }
   try {
-    for await (const { entry, verdict, matches } of ahead(fragmentsOf(storage, snapshot), begin, plan)) {
+    for await (const { entry, verdict, matches } of prefetch(fragmentsOf(storage, snapshot), begin, plan)) {
       if (left <= 0) break
       rowsDone += entry.rows
       const known = verdict === 'all' ? entry.rows - (entry.deletions?.count ?? 0) : undefined
@@ -72,7 +72,7 @@ export async function queryRows(
         skip -= known ?? 0
       } else {
         const found = matches ? await matches() : await readLive(storage, prefix, entry)
-        const runs = found ? runsOf(found, entry.rows, skip, left) : wholeRun(entry.rows, skip, left)
+        const runs = found ? selectRows(found, entry.rows, skip, left) : selectAllRows(entry.rows, skip, left)
         skip -= runs.skipped
         left -= runs.rows
         if (runs.rows > 0) {
@@ -132,7 +132,7 @@ class Answer {
   }
 }
 
-/** How many rows a predicate holds for; all of them without one, and then no row is read. */
+/** Counts the rows that match a predicate. Without a predicate it counts all rows and reads none. */
 export async function countMatching(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -152,7 +152,7 @@ export async function countMatching(
   let rowsDone = 0
   let sum = 0
   try {
-    for await (const { entry, verdict, count } of ahead(fragmentsOf(storage, snapshot), begin, scan)) {
+    for await (const { entry, verdict, count } of prefetch(fragmentsOf(storage, snapshot), begin, scan)) {
       if (count) sum += await count()
       else if (verdict === 'all') sum += entry.rows - (entry.deletions?.count ?? 0)
       rowsDone += entry.rows

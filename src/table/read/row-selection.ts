@@ -1,15 +1,15 @@
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import { RunBuilder } from '../../arrow/take/runs.ts'
 
-export interface RowRuns {
+export interface RowSelection {
   readonly runs: ArrayLike<number>
   readonly rows: number
-  /** Rows passed over before the first of the runs. */
+  /** Rows skipped before the first run. */
   readonly skipped: number
 }
 
-/** The rows whose bit is set, `limit` of them at most after passing over `skip`. */
-export function runsOf(bitmap: Bitmap, rows: number, skip: number, limit: number): RowRuns {
+/** Selects rows whose bit is set: at most `limit` of them, after skipping `skip`. */
+export function selectRows(bitmap: Bitmap, rows: number, skip: number, limit: number): RowSelection {
   const runs = new RunBuilder()
   let skipped = 0
   for (let w = 0; w < bitmap.length && runs.rows < limit; w++) {
@@ -30,8 +30,8 @@ export function runsOf(bitmap: Bitmap, rows: number, skip: number, limit: number
   return { runs: runs.done(), rows: runs.rows, skipped }
 }
 
-/** The same where every row counts. */
-export function wholeRun(rows: number, skip: number, limit: number): RowRuns {
+/** Selects from all rows of a fragment. */
+export function selectAllRows(rows: number, skip: number, limit: number): RowSelection {
   const start = Math.min(skip, rows)
   const end = Math.min(rows, start + limit)
   return { runs: end > start ? [start, end] : [], rows: end - start, skipped: start }

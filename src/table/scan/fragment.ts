@@ -3,27 +3,27 @@ import { type Bitmap, noRows, wordsFor } from '../../arrow/bitmap.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import type { Pace } from '../../scheduling/time-slice.ts'
 import { readLive } from '../format/deletions.ts'
-import type { FragmentEntry, FragmentPlace } from '../format/manifest.ts'
+import type { FragmentEntry, FragmentLayout } from '../format/manifest.ts'
 import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
 import { statisticsAt } from '../statistics/stored-statistics.ts'
 import type { Storage } from '../storage/objects.ts'
-import type { Wanted } from './message.ts'
+import type { ScanResultKind } from './message.ts'
 
-/** Compiles a predicate for the time it is. The language is loaded when the first one is used. */
+/** Compiles a predicate for the given time. The predicate language is loaded with the first predicate. */
 export async function compile(text: string, schema: Schema, now: number): Promise<Predicate> {
   const { compilePredicate } = await import('../../predicate/index.ts')
   return compilePredicate(text, schema, now)
 }
 
-/** What the statistics of a fragment say of a predicate. */
+/** Which rows of a fragment may match, by its statistics alone. */
 export function prune(predicate: Predicate, schema: Schema, entry: FragmentEntry): 'none' | 'some' | 'all' {
   return predicate.prune((path) => statisticsAt(entry.statistics, schema, path), entry.rows)
 }
 
-/** Rows looked at in one go: few enough that the event loop never waits long. */
+/** Rows evaluated at once: few enough that the event loop never waits long. */
 const sliceRows = 65_536
 
-/** A fragment in memory: what a predicate reads of it, and which of its rows are there; undefined for all. */
+/** The columns that a predicate reads of a fragment, and its live rows; undefined for all rows. */
 export interface LoadedFragment {
   readonly rows: FragmentRows
   readonly live: Bitmap | undefined
@@ -34,7 +34,7 @@ export async function readFragment(
   prefix: string,
   schema: Schema,
   predicate: Predicate,
-  entry: FragmentPlace,
+  entry: FragmentLayout,
 ): Promise<LoadedFragment> {
   const [rows, live] = await Promise.all([
     readColumns(storage, prefix, schema, entry, predicate.columns),
@@ -43,11 +43,11 @@ export async function readFragment(
   return { rows, live }
 }
 
-/** How many of the live rows a predicate holds for, or which. */
+/** Counts or selects the live rows that match. */
 export function evaluateFragment(
   predicate: Predicate,
   fragment: LoadedFragment,
-  wanted: Wanted,
+  wanted: ScanResultKind,
   pace: Pace,
 ): Promise<number | Bitmap> {
   return wanted === 'count'
@@ -69,7 +69,7 @@ export async function countMatches(
   return sum
 }
 
-/** Which of the live rows the predicate holds for, up to the slice after which `enough` says so. */
+/** Selects the live rows that match, slice by slice, until `enough` returns true. */
 export async function selectMatches(
   predicate: Predicate,
   { rows, live }: LoadedFragment,

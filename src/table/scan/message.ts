@@ -1,17 +1,17 @@
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import { CatalogError, type ErrorCode } from '../../errors.ts'
-import type { FragmentPlace } from '../format/manifest.ts'
+import type { FragmentLayout } from '../format/manifest.ts'
 
-/** What a worker thread is started with. */
+/** The data that a worker thread starts with. */
 export interface WorkerSettings {
   /** Bytes of decoded columns it keeps. */
   readonly cacheBytes: number
 }
 
-/** What is wanted of a fragment: how many rows a predicate holds for, or which. */
-export type Wanted = 'count' | 'rows'
+/** Whether a scan counts or selects the matching rows of a fragment. */
+export type ScanResultKind = 'count' | 'rows'
 
-/** One fragment to be asked. */
+/** The request to scan one fragment. */
 export interface ScanRequest {
   readonly id: number
   /** The folder whose files the content's objects are. */
@@ -20,24 +20,24 @@ export interface ScanRequest {
   /** The table's schema as its manifest has it. */
   readonly schema: string
   readonly predicate: string
-  /** The time that the predicate is compiled for; undefined when it does not ask for it. */
+  /** The time that the predicate is compiled for; undefined for a predicate that does not use the time. */
   readonly now: number | undefined
-  readonly entry: FragmentPlace
-  readonly wanted: Wanted
+  readonly entry: FragmentLayout
+  readonly wanted: ScanResultKind
 }
 
-/** Nobody waits for a request any more. */
+/** Tells a worker that nobody waits for a request any more. */
 export interface Cancel {
   readonly cancel: number
 }
 
-/** What a worker says: that it is there, or what came of a request. */
+/** The message of a worker: that it has started, or the result of a request. */
 export type Reply =
   | 'ready'
   | { readonly id: number; readonly result: number | Bitmap }
   | { readonly id: number; readonly failure: Failure }
 
-/** An error on its way from one thread to another, which classes do not survive. */
+/** An error as one thread sends it to another. Messages lose the classes of their objects. */
 export interface Failure {
   readonly code?: ErrorCode
   readonly message: string

@@ -5,31 +5,31 @@ import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { ByteCache } from '../storage/cache.ts'
 import { fromFailure, type Reply, type ScanRequest, type WorkerSettings } from './message.ts'
 
-/** A worker thread is not there, or died: what it was asked has to be found out in another way. */
+/** The error for a request whose worker thread is gone. The caller scans the fragment in another way. */
 export class WorkerLost extends Error {}
 
-type Question = Omit<ScanRequest, 'id'>
+type ScanTask = Omit<ScanRequest, 'id'>
 
 interface Waiting {
   readonly resolve: (result: number | Bitmap) => void
   readonly reject: (error: unknown) => void
 }
 
-/** The part of the cache's bytes that goes to the workers: what is scanned is read by them. */
+/** The share of the cache's bytes that goes to the workers, since they read what is scanned. */
 const workersShare = 0.75
 
 export interface PoolOptions {
   readonly threads: number
-  /** Rows from which on a table is worth it. */
+  /** Rows from which on workers scan a table. */
   readonly fewestRows: number
   /** Milliseconds of scans before workers are started; with 0 the first scan waits for them. */
   readonly startAfter: number
 }
 
 /**
- * Worker threads that ask fragments of files. They are started once scans have taken as long as that costs: two of
- * them take 330 ms of processor time, and ten million rows of a cold table were counted after 520 ms with them where
- * it takes 240 ms without. They keep the process alive only while they work, and end with `close`.
+ * Worker threads that scan fragments in files. The pool starts them once scans have taken as long as starting costs.
+ * Two workers take 330 ms of processor time to start: a first count of ten million rows took 520 ms with them and
+ * 240 ms without. Workers keep the process alive only while they work, and end with `close`.
  */
 export class ScanPool {
   readonly fewestRows: number
@@ -42,7 +42,7 @@ export class ScanPool {
   #spent = 0
   #isClosed = false
 
-  /** `cache` is the one of the thread the pool belongs to: once workers run, it gives them most of its room. */
+  /** `cache` belongs to the thread of the pool. Once workers run, the cache gives most of its bytes to them. */
   constructor({ threads, fewestRows, startAfter }: PoolOptions, cache: ByteCache) {
     this.fewestRows = fewestRows
     this.#threads = threads
@@ -50,17 +50,17 @@ export class ScanPool {
     this.#cache = cache
   }
 
-  /** The workers, once they are there; none before, and where they cannot be started. */
+  /** The workers that have started; empty before, and where workers cannot be started. */
   get ready(): readonly ScanWorker[] {
     return this.#ready
   }
 
-  /** A scan begins that workers might take part in. */
+  /** Announces a scan that workers might take part in. */
   async enter(): Promise<void> {
     if (this.#startAfter === 0) await this.#start()
   }
 
-  /** Says how long scans took without workers, in milliseconds. */
+  /** Adds the milliseconds that a scan took without workers. */
   spend(milliseconds: number): void {
     this.#spent += milliseconds
     if (this.#spent >= this.#startAfter) void this.#start()
@@ -69,7 +69,7 @@ export class ScanPool {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#ready = []
-    // Those that are only being started, too: nobody has to wait until they are there.
+    // Workers that are still starting are closed, too, so that nobody has to wait for them.
     await Promise.all(this.#workers.map((worker) => worker.close()))
     await this.#started
   }
@@ -101,7 +101,7 @@ export class ScanPool {
 }
 
 export class ScanWorker {
-  /** Whether it could be started. */
+  /** Whether the worker could be started. */
   readonly ready: Promise<boolean>
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
@@ -127,8 +127,8 @@ export class ScanWorker {
     })
   }
 
-  /** Asks a fragment. Throws what asking it here would, the signal's reason, or `WorkerLost`. */
-  ask(question: Question, signal: AbortSignal): Promise<number | Bitmap> {
+  /** Scans a fragment. Throws what a scan on this thread would throw, the signal's reason, or `WorkerLost`. */
+  scan(task: ScanTask, signal: AbortSignal): Promise<number | Bitmap> {
     if (signal.aborted) return Promise.reject(signal.reason)
     if (this.#lost) return Promise.reject(new WorkerLost())
     const id = ++this.#lastId
@@ -141,7 +141,7 @@ export class ScanWorker {
     signal.addEventListener('abort', cancel)
     if (this.#waiting.size === 0) this.#worker.ref()
     this.#waiting.set(id, { resolve, reject })
-    this.#worker.postMessage({ ...question, id })
+    this.#worker.postMessage({ ...task, id })
     promise.then(forget, forget)
     return promise
   }
@@ -180,11 +180,11 @@ function withResolvers<T>() {
   return { promise, resolve, reject }
 }
 
-/** Starts the thread that `worker.ts` is the beginning of. */
+/** Starts a thread that runs `worker.ts`. */
 function startWorker(options: WorkerOptions): Worker {
   const { url } = import.meta
   if (!url.endsWith('.ts')) return new Worker(new URL('./table/scan/worker.js', url), options)
-  // From sources, as in tests, a thread has to learn first how to read them.
+  // When sources run as they are, as in tests, a thread first registers the loader for TypeScript.
   const tsx = pathToFileURL(createRequire(url).resolve('tsx/package.json'))
   const loader = new URL('dist/esm/api/index.mjs', tsx)
   const first = `import { register } from '${loader}'; register(); await import('${new URL('./worker.ts', url)}')`

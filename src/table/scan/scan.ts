@@ -6,21 +6,21 @@ import type { FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import type { Storage } from '../storage/objects.ts'
 import { evaluateFragment, readFragment } from './fragment.ts'
-import type { Wanted } from './message.ts'
+import type { ScanResultKind } from './message.ts'
 import { type ScanPool, WorkerLost } from './pool.ts'
-import { bytesOf, fewestAhead, fragmentsAhead } from './prefetch-depth.ts'
+import { bytesOf, minPrefetchDepth, prefetchDepth } from './prefetch-depth.ts'
 
-/** What became of a fragment that was begun: awaited in the order of the fragments, so that errors are, too. */
-export type Begun<T> = () => Promise<T>
+/** The result of a fragment whose scan has begun. Results are awaited in the order of the fragments, and so are errors. */
+export type PendingResult<T> = () => Promise<T>
 
-/** Asks fragments of one snapshot a predicate: in worker threads when that is worth it, else here. */
+/** Evaluates a predicate on fragments of one snapshot: in worker threads if that is worthwhile, else on this thread. */
 export interface Scan {
-  /** How many fragments to have begun at once, at the moment. */
+  /** How many fragments to prefetch at the moment. */
   readonly depth: number
-  /** Begins with a fragment. Here that means to read it; it is evaluated when it is awaited. */
-  begin(entry: FragmentEntry, wanted: 'count'): Promise<Begun<number>>
-  begin(entry: FragmentEntry, wanted: 'rows'): Promise<Begun<Bitmap>>
-  /** Stops what was begun and is not wanted any more. */
+  /** Begins to scan a fragment. On this thread it is read at once, and evaluated when the result is awaited. */
+  begin(entry: FragmentEntry, wanted: 'count'): Promise<PendingResult<number>>
+  begin(entry: FragmentEntry, wanted: 'rows'): Promise<PendingResult<Bitmap>>
+  /** Stops scans whose results nobody awaits. */
   end(): void
 }
 
@@ -39,7 +39,7 @@ export async function startScan(
 }
 
 class LocalScan implements Scan {
-  depth = fewestAhead
+  depth = minPrefetchDepth
   readonly #storage: Storage
   readonly #snapshot: LoadedSnapshot
   readonly #predicate: Predicate
@@ -52,9 +52,12 @@ class LocalScan implements Scan {
     this.#pace = pace
   }
 
-  async begin<T extends number | Bitmap>(entry: FragmentEntry, wanted: Wanted): Promise<Begun<T>> {
+  async begin<T extends number | Bitmap>(
+    entry: FragmentEntry,
+    wanted: ScanResultKind,
+  ): Promise<PendingResult<T>> {
     const { prefix, schema } = this.#snapshot
-    this.depth = fragmentsAhead(bytesOf(entry, this.#predicate.columns))
+    this.depth = prefetchDepth(bytesOf(entry, this.#predicate.columns))
     const fragment = await readFragment(this.#storage, prefix, schema, this.#predicate, entry)
     return () => evaluateFragment(this.#predicate, fragment, wanted, this.#pace) as Promise<T>
   }
@@ -62,11 +65,11 @@ class LocalScan implements Scan {
   end(): void {}
 }
 
-/** Which worker has read a fragment before, and thus keeps it. */
+/** The worker that has read a fragment before and has it in its cache. */
 const owners = new WeakMap<ScanPool, Map<string, number>>()
 const mostOwned = 100_000
 
-/** Asks workers as soon as there are any; until then fragments are asked here. */
+/** Scans fragments in workers as soon as they have started, and on this thread until then. */
 class ThreadedScan implements Scan {
   readonly #here: Scan
   readonly #pool: ScanPool
@@ -93,7 +96,7 @@ class ThreadedScan implements Scan {
     this.#snapshot = snapshot
     this.#predicate = predicate
     this.#signal = pace.signal ? AbortSignal.any([pace.signal, this.#abort.signal]) : this.#abort.signal
-    // Each question to a worker listens.
+    // Each request to a worker adds a listener.
     setMaxListeners(0, this.#signal)
     const owner = owners.get(pool) ?? new Map<string, number>()
     owners.set(pool, owner)
@@ -102,17 +105,20 @@ class ThreadedScan implements Scan {
 
   get depth(): number {
     const { length } = this.#pool.ready
-    // As many again are on their way to each worker.
+    // Each worker has as many requests waiting as it works on.
     return length === 0 ? this.#here.depth : length * this.#here.depth * 2
   }
 
-  async begin<T extends number | Bitmap>(entry: FragmentEntry, wanted: Wanted): Promise<Begun<T>> {
+  async begin<T extends number | Bitmap>(
+    entry: FragmentEntry,
+    wanted: ScanResultKind,
+  ): Promise<PendingResult<T>> {
     const workers = this.#pool.ready
     if (workers.length === 0) return this.#beginHere(entry, wanted)
     const { prefix, body } = this.#snapshot
     const { statistics: _, ...place } = entry
     const worker = workers[this.#choose(workers.length, prefix + entry.path, entry.rows)]!
-    const answer = worker.ask(
+    const answer = worker.scan(
       {
         directory: this.#directory,
         prefix,
@@ -124,7 +130,7 @@ class ThreadedScan implements Scan {
       },
       this.#signal,
     )
-    // It is awaited in its turn; should the scan end before, its failure is nobody's.
+    // The answer is awaited in its turn. If the scan ends before, nobody hears of a failure.
     answer.catch(() => {})
     return async () => {
       try {
@@ -141,7 +147,10 @@ class ThreadedScan implements Scan {
     this.#abort.abort()
   }
 
-  async #beginHere<T extends number | Bitmap>(entry: FragmentEntry, wanted: Wanted): Promise<Begun<T>> {
+  async #beginHere<T extends number | Bitmap>(
+    entry: FragmentEntry,
+    wanted: ScanResultKind,
+  ): Promise<PendingResult<T>> {
     const begun = await this.#here.begin(entry, wanted as 'rows')
     return async () => {
       const start = performance.now()
@@ -151,7 +160,7 @@ class ThreadedScan implements Scan {
     }
   }
 
-  /** The worker that keeps the fragment, unless that leaves others idle. */
+  /** The worker that has the fragment in its cache, unless that would leave others idle. */
   #choose(workers: number, path: string, rows: number): number {
     const given = this.#given
     while (given.length < workers) given.push(0)

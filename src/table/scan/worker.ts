@@ -8,11 +8,11 @@ import { uniqueName } from '../storage/object-names.ts'
 import type { Storage } from '../storage/objects.ts'
 import { evaluateFragment, readFragment } from './fragment.ts'
 import { type Cancel, type Reply, type ScanRequest, toFailure, type WorkerSettings } from './message.ts'
-import { fragmentsAhead } from './prefetch-depth.ts'
+import { prefetchDepth } from './prefetch-depth.ts'
 
 /*
- * A worker thread of a pool: asks fragments, which it reads from the disk itself, and keeps what it read. So the
- * main thread neither reads nor decodes nor checks sums, and what comes back is small.
+ * A worker thread of a pool. It reads fragments from the disk, caches them and evaluates predicates on them. So the main
+ * thread neither reads nor decodes nor checks sums, and the replies are small.
  */
 
 /** Predicates that stay compiled. */
@@ -40,7 +40,7 @@ port.on('message', (message: ScanRequest | Cancel) => {
 say('ready')
 
 function next(): void {
-  while (waiting.length > 0 && running.size < fragmentsAhead(waiting[0]!.entry.size)) {
+  while (waiting.length > 0 && running.size < prefetchDepth(waiting[0]!.entry.size)) {
     const request = waiting.shift()!
     const abort = new AbortController()
     running.set(request.id, abort)

@@ -1,7 +1,7 @@
 import type { AnyBatch } from '../../arrow/batch.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
 
-/** What the statistics of a column say of its values. */
+/** The part of a column's statistics that describes its values. */
 export type Bounds = Omit<ColumnStatistics, 'nullCount'>
 
 /** Which rows of a batch have a value: bits as in Arrow's validity; empty when all have. */
@@ -11,7 +11,7 @@ export interface Present {
 }
 
 /** Bounds of integers of up to 32 bits. */
-export function measureIntegers(values: Int32Array, { bits, nulls }: Present, rows: number): Bounds {
+export function integerBounds(values: Int32Array, { bits, nulls }: Present, rows: number): Bounds {
   let min = Number.POSITIVE_INFINITY
   let max = Number.NEGATIVE_INFINITY
   if (nulls === 0) {
@@ -32,7 +32,7 @@ export function measureIntegers(values: Int32Array, { bits, nulls }: Present, ro
 }
 
 /** Bounds of 64-bit integers, compared as two halves: reading them as bigint would take ten times as long. */
-export function measureLongs(
+export function longBounds(
   values: BigInt64Array | BigUint64Array,
   { bits, nulls }: Present,
   rows: number,
@@ -65,7 +65,7 @@ export function measureLongs(
 }
 
 /** Bounds of floats. NaN is kept apart; -0 is below 0. */
-export function measureFloats(
+export function floatBounds(
   values: Float32Array | Float64Array,
   { bits, nulls }: Present,
   rows: number,
@@ -80,7 +80,7 @@ export function measureFloats(
     if (nulls > 0 && ((bits[i >> 3]! >> (i & 7)) & 1) === 0) continue
     present++
     const value = values[i]!
-    // Neither for NaN.
+    // Both are false for NaN.
     if (value <= min) min = value
     if (value >= max) max = value
     if (!Number.isNaN(value)) numbers++
@@ -96,11 +96,11 @@ export function measureFloats(
   return { min, max, hasNaN }
 }
 
-/** Bytes a bound may take; longer values are cut. */
+/** Bytes of a bound; longer values are cut. */
 const longest = 64
 
 /** Bounds of strings, by the order of their UTF-8 bytes. */
-export function measureTexts(batch: AnyBatch, { bits, nulls }: Present, rows: number): Bounds {
+export function textBounds(batch: AnyBatch, { bits, nulls }: Present, rows: number): Bounds {
   const bytes = batch.values as Uint8Array
   const offsets = batch.offsets
   let minStart = -1
@@ -152,7 +152,7 @@ function text(bytes: Uint8Array): string {
   return utf8.decode(bytes)
 }
 
-/** A string above every one that begins with `prefix`; undefined when there is none. */
+/** A string above every string that begins with `prefix`; undefined when no such string exists. */
 function above(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0)!)
   for (let last = points.pop(); last !== undefined; last = points.pop()) {

@@ -2,14 +2,7 @@ import { type DataType, Type } from '@uwdata/flechette'
 import { type AnyBatch, dictionaryOf, emptyBytes } from '../../arrow/batch.ts'
 import { countBits } from '../../arrow/bits.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
-import {
-  type Bounds,
-  measureFloats,
-  measureIntegers,
-  measureLongs,
-  measureTexts,
-  type Present,
-} from './bounds.ts'
+import { type Bounds, floatBounds, integerBounds, longBounds, type Present, textBounds } from './bounds.ts'
 
 /** Statistics by field path: the column's index, then the index of a child in each struct on the way. */
 export type FragmentStatistics = ReadonlyMap<string, ColumnStatistics>
@@ -20,11 +13,21 @@ export function pathKey(path: readonly number[]): string {
 }
 
 /** Adds the statistics of a column, and of the fields of structs in it. */
-export function measureColumn(batch: AnyBatch, index: number, into: Map<string, ColumnStatistics>): void {
-  measure(batch, presentIn(batch, { bits: emptyBytes, nulls: 0 }, batch.length), [index], into, batch.length)
+export function addColumnStatistics(
+  batch: AnyBatch,
+  index: number,
+  into: Map<string, ColumnStatistics>,
+): void {
+  addStatistics(
+    batch,
+    presentIn(batch, { bits: emptyBytes, nulls: 0 }, batch.length),
+    [index],
+    into,
+    batch.length,
+  )
 }
 
-function measure(
+function addStatistics(
   batch: AnyBatch,
   present: Present,
   path: readonly number[],
@@ -35,16 +38,16 @@ function measure(
     into.set(pathKey(path), { nullCount: present.nulls, ...bounds(batch, present, rows) })
   if (batch.type.typeId !== Type.Struct || path.length > 8) return
   for (const [i, child] of batch.children.entries()) {
-    measure(child, presentIn(child, present, rows), [...path, i], into, rows)
+    addStatistics(child, presentIn(child, present, rows), [...path, i], into, rows)
   }
 }
 
-/** Unions and runs say of no row by themselves whether it is null. */
+/** Unions and run-end encoded arrays have no null bitmap of their own. */
 function hasNullBitmap(type: DataType): boolean {
   return type.typeId !== Type.Union && type.typeId !== Type.RunEndEncoded
 }
 
-/** Rows that have a value both here and in the struct around. */
+/** Rows that have a value in the batch and in the struct around it. */
 function presentIn(batch: AnyBatch, outer: Present, rows: number): Present {
   if (batch.type.typeId === Type.Null) return { bits: new Uint8Array(Math.ceil(rows / 8)), nulls: rows }
   const own = batch.nullCount > 0 ? batch.validity : emptyBytes
@@ -61,31 +64,31 @@ function bounds(batch: AnyBatch, present: Present, rows: number): Bounds {
   if (present.nulls === rows) return {}
   switch (type.typeId) {
     case Type.Bool:
-      return measureBits(batch.values as Uint8Array, present, rows)
+      return bitBounds(batch.values as Uint8Array, present, rows)
     case Type.Int:
     case Type.Time:
     case Type.Date:
       return batch.values instanceof BigInt64Array || batch.values instanceof BigUint64Array
-        ? measureLongs(batch.values, present, rows)
-        : measureIntegers(batch.values as Int32Array, present, rows)
+        ? longBounds(batch.values, present, rows)
+        : integerBounds(batch.values as Int32Array, present, rows)
     case Type.Timestamp:
     case Type.Duration:
-      return measureLongs(batch.values as BigInt64Array, present, rows)
+      return longBounds(batch.values as BigInt64Array, present, rows)
     case Type.Decimal:
-      // Unscaled values of up to 64 bits; wider ones are left without bounds.
+      // Bounds are kept of unscaled values of up to 64 bits.
       if (type.bitWidth === 32) {
-        const { min, max } = measureIntegers(batch.values as Int32Array, present, rows)
+        const { min, max } = integerBounds(batch.values as Int32Array, present, rows)
         return { min: BigInt(min as number), max: BigInt(max as number) }
       }
       if (type.bitWidth !== 64) return {}
-      return measureLongs(signed(batch.values as BigUint64Array), present, rows)
+      return longBounds(signed(batch.values as BigUint64Array), present, rows)
     case Type.Float:
-      return type.precision === 0 ? {} : measureFloats(batch.values as Float64Array, present, rows)
+      return type.precision === 0 ? {} : floatBounds(batch.values as Float64Array, present, rows)
     case Type.Utf8:
     case Type.LargeUtf8:
-      return measureTexts(batch, present, rows)
+      return textBounds(batch, present, rows)
     case Type.Dictionary:
-      return measureDictionary(batch, present, rows)
+      return dictionaryBounds(batch, present, rows)
     default:
       return {}
   }
@@ -95,7 +98,7 @@ function signed(values: BigUint64Array): BigInt64Array {
   return new BigInt64Array(values.buffer, values.byteOffset, values.length)
 }
 
-function measureBits(values: Uint8Array, present: Present, rows: number): Bounds {
+function bitBounds(values: Uint8Array, present: Present, rows: number): Bounds {
   let some = false
   let all = true
   for (let i = 0; i < Math.ceil(rows / 8) && (all || !some); i++) {
@@ -107,8 +110,8 @@ function measureBits(values: Uint8Array, present: Present, rows: number): Bounds
   return { min: all, max: some }
 }
 
-/** Bounds of the entries that rows refer to. Nulls are those of the rows; an entry may be null as well. */
-function measureDictionary(batch: AnyBatch, present: Present, rows: number): Partial<ColumnStatistics> {
+/** Bounds of the entries that rows refer to. A row is null when its index is null or its entry is. */
+function dictionaryBounds(batch: AnyBatch, present: Present, rows: number): Partial<ColumnStatistics> {
   const dictionary = dictionaryOf(batch)
   const entries = dictionary.data[0]
   if (dictionary.data.length !== 1 || entries === undefined)

@@ -5,8 +5,8 @@ import type { FragmentStatistics } from './column-statistics.ts'
 import { pathKey } from './column-statistics.ts'
 
 /**
- * Statistics as a manifest holds them, by field path. What JSON has no number for is text: 64-bit integers,
- * and `NaN`, infinities and `-0`.
+ * Statistics as a manifest holds them, by field path. Numbers that JSON cannot hold are texts: 64-bit integers, `NaN`,
+ * infinities and `-0`.
  */
 export type StoredStatistics = Readonly<Record<string, StoredColumn>>
 
@@ -15,7 +15,7 @@ interface StoredColumn {
   readonly min?: string | number | boolean
   readonly max?: string | number | boolean
   readonly nan?: boolean
-  /** Present when a bound was cut: which. */
+  /** Which bounds were cut; absent when both are exact. */
   readonly cut?: 'min' | 'max' | 'both'
 }
 
@@ -47,7 +47,7 @@ function numberText(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value)
 }
 
-/** The statistics of the field at a path; undefined when there are none. */
+/** The statistics of the field at a path; undefined when the manifest holds none. */
 export function statisticsAt(
   stored: StoredStatistics,
   schema: Schema,

@@ -4,9 +4,9 @@ interface Entry {
 }
 
 /**
- * Keeps what was read, up to a number of bytes; what was not used for longest goes first. Everything it is
- * asked for is immutable, so nothing in it is ever stale. Those who ask for the same thing at once share one
- * read, and a read that failed is tried again by whoever asks next.
+ * A cache of values that were read, up to a number of bytes. The least recently used value is dropped first. All
+ * values are immutable, so no value is ever stale. Callers that ask for one key at once share one read. A read that
+ * failed is forgotten, and the next call tries again.
  */
 export class ByteCache {
   #limit: number
@@ -17,7 +17,7 @@ export class ByteCache {
     this.#limit = limit
   }
 
-  /** The value under `key`, loaded when it is not there; `size` says how many bytes it takes. */
+  /** The value under `key`, loaded if it is absent. `size` returns the bytes of a loaded value. */
   get<T>(key: string, size: (value: T) => number, load: () => Promise<T>): Promise<T> {
     const known = this.#entries.get(key)
     if (known) {
@@ -35,7 +35,7 @@ export class ByteCache {
     return value
   }
 
-  /** How many bytes it keeps at most. */
+  /** Most bytes kept. */
   get limit(): number {
     return this.#limit
   }
@@ -60,7 +60,7 @@ export class ByteCache {
   #shrink(): void {
     for (const [oldest, { bytes }] of this.#entries) {
       if (this.#bytes <= this.#limit) break
-      // What is still being read takes nothing yet, and is shared.
+      // A value that is still being read has no size yet, and callers share it.
       if (bytes > 0) this.#forget(oldest, this.#entries.get(oldest)!)
     }
   }

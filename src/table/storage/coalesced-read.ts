@@ -6,10 +6,10 @@ interface Part {
 }
 
 /**
- * A content that reads one object, or a part of it, in one go when something in there is first asked for, and gives
- * everything in there from that. To find and open a file takes longer than to read the whole of a small one.
+ * A content that coalesces all reads of one object, or of a part of it: the first read fetches the whole part, and all
+ * reads are answered from that. Finding and opening a small file takes longer than reading all of it.
  */
-export function oneRead(content: Content, path: string, part?: Part): Content {
+export function coalesceReads(content: Content, path: string, part?: Part): Content {
   const { start, end } = part ?? { start: 0, end: Infinity }
   let read: Promise<Uint8Array | undefined> | undefined
   return {
@@ -20,7 +20,7 @@ export function oneRead(content: Content, path: string, part?: Part): Content {
       read ??= content.get(path, part)
       const bytes = await read
       const found = bytes?.subarray(range.start - start, range.end - start)
-      // A copy, as what is kept of an object must not keep all of it; of what is nearly all, none is made.
+      // A small view would keep all bytes in memory, so it is copied. A view of most bytes is not.
       return found && found.length * 2 > bytes!.length ? found : found?.slice()
     },
     put: (...given) => content.put(...given),

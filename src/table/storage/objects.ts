@@ -5,7 +5,7 @@ import { CatalogError } from '../../errors.ts'
 import type { ScanPool } from '../scan/pool.ts'
 import type { ByteCache } from './cache.ts'
 
-/** Part of an object: where it begins, how long it is, and its CRC-32. */
+/** Part of an object: its offset, its length and its CRC-32. */
 export type Range = readonly [offset: number, length: number, crc: number]
 
 /** What the engine reads and writes through. */
@@ -16,7 +16,7 @@ export interface Storage {
   readonly newName: () => string
   /** The time, in milliseconds since the epoch. */
   readonly now: () => number
-  /** Worker threads that scan large tables, if there are to be any. */
+  /** Worker threads that scan large tables, if the engine has any. */
   readonly pool?: ScanPool | undefined
 }
 
@@ -26,7 +26,7 @@ export function checksum(parts: readonly Uint8Array[]): number {
   return sum
 }
 
-/** The error for an object that is not what the manifest says. Nothing of it is served as data. */
+/** The error for an object that differs from what the manifest says. No byte of it is served as data. */
 export function brokenObject(path: string, fact: string, options?: { cause?: unknown }): CatalogError {
   return new CatalogError(
     'InvalidTableState',
@@ -59,7 +59,7 @@ async function checked(
   return bytes.byteOffset % 8 === 0 ? bytes : bytes.slice()
 }
 
-/** As much is summed in one go, in a millisecond (0.25 ns a byte): a large column at once would hold up everybody else. */
+/** Bytes summed at once, in about a millisecond. Summing a whole large column would block all other work. */
 const sliceBytes = 4 << 20
 
 async function sumOf(bytes: Uint8Array): Promise<number> {

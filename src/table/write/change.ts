@@ -27,7 +27,7 @@ export function appendChange(storage: Storage, schema: Schema, written: readonly
   }
 }
 
-/** Puts fragments in place of all there is, with a schema of their own. */
+/** Replaces the whole content by fragments with a schema of their own. */
 export function overwriteChange(
   storage: Storage,
   prefix: string,

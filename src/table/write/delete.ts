@@ -2,26 +2,26 @@ import type { Schema } from '@uwdata/flechette'
 import { allRows, type Bitmap, clearTrailing, countRows, noRows } from '../../arrow/bitmap.ts'
 import { schemaDifference } from '../../arrow/schema.ts'
 import type { Predicate } from '../../predicate/index.ts'
-import { ahead } from '../../scheduling/prefetch.ts'
+import { prefetch } from '../../scheduling/prefetch.ts'
 import { Pace } from '../../scheduling/time-slice.ts'
 import { type Deleted, readLive, writeDeletions } from '../format/deletions.ts'
 import type { DeletionEntry, FragmentEntry, SegmentEntry } from '../format/manifest.ts'
 import { groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { compile, prune } from '../scan/fragment.ts'
-import { type Begun, type Scan, startScan } from '../scan/scan.ts'
+import { type PendingResult, type Scan, startScan } from '../scan/scan.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Change, Changed, Snapshot } from '../table-engine.ts'
 import { reviseManifest, writeSegment } from './write-manifest.ts'
 
-/** What became of a fragment: its new entry, or none when nothing of it is left. */
+/** The result for a fragment: its new entry, or undefined when no row of the fragment is left. */
 interface Outcome {
   readonly entry: FragmentEntry | undefined
   readonly deleted: number
 }
 
-/** What a predicate was found to hold for, so that a newer base costs only what is new in it. */
-interface Memory {
-  /** Rows that were not deleted when the predicate was evaluated; undefined when all were there. */
+/** The matches of a predicate in a fragment. With them, a newer base only costs what is new in that base. */
+interface Evaluation {
+  /** Rows that were not deleted when the predicate was evaluated; undefined for all rows. */
   readonly live: Bitmap | undefined
   readonly matches: Bitmap
 }
@@ -29,12 +29,16 @@ interface Memory {
 /** A fragment whose outcome is known, or whose matching rows are being looked for. */
 type Prepared =
   | { readonly entry: FragmentEntry; readonly outcome: Outcome }
-  | { readonly entry: FragmentEntry; readonly live: Bitmap | undefined; readonly matches: Begun<Bitmap> }
+  | {
+      readonly entry: FragmentEntry
+      readonly live: Bitmap | undefined
+      readonly matches: PendingResult<Bitmap>
+    }
 
-/** What follows from the rows that match: an outcome, or that more rows of the fragment are deleted. */
+/** What follows from the matching rows: an outcome, or deletions that must be written. */
 type Settled = Outcome | Deleted
 
-/** Deletes the rows a predicate holds for: fragments it does not touch are neither read (if their statistics tell) nor written. */
+/** Deletes the rows that match a predicate. Fragments that statistics rule out are not read. */
 export function deleteChange(storage: Storage, text: string): Change {
   return new Deletion(storage, text)
 }
@@ -42,10 +46,10 @@ export function deleteChange(storage: Storage, text: string): Change {
 class Deletion implements Change {
   readonly #storage: Storage
   readonly #text: string
-  /** One time for all bases it is applied to. */
+  /** All bases see the same time. */
   readonly #now: number
   #compiled: { readonly schema: Schema; readonly predicate: Predicate } | undefined
-  readonly #memories = new Map<string, Memory>()
+  readonly #evaluations = new Map<string, Evaluation>()
   readonly #outcomes = new Map<string, Outcome>()
 
   constructor(storage: Storage, text: string) {
@@ -63,7 +67,7 @@ class Deletion implements Change {
     const scan = await startScan(this.#storage, snapshot, predicate, pace)
     const segments: SegmentEntry[] = []
     let tail: readonly FragmentEntry[] = []
-    // What these refer to is written while the rest goes on, and is there before anybody is told of it.
+    // Deletions are written while the scan goes on. All of them are awaited before the result is returned.
     const writes: Promise<void>[] = []
     const keep = (write: Promise<void>) => {
       write.catch(() => {})
@@ -75,7 +79,7 @@ class Deletion implements Change {
       for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
         const settled: { readonly entry: FragmentEntry; readonly found: Settled }[] = []
         const prepare = (entry: FragmentEntry) => this.#prepare(snapshot, predicate, entry, scan)
-        for await (const prepared of ahead(entries, prepare, scan)) {
+        for await (const prepared of prefetch(entries, prepare, scan)) {
           const { entry } = prepared
           settled.push({ entry, found: await settle(prepared) })
           rowsDone += entry.rows
@@ -107,7 +111,7 @@ class Deletion implements Change {
     return predicate
   }
 
-  /** Settles a fragment from memory or statistics, or begins to evaluate it. */
+  /** Settles a fragment from an earlier evaluation or from statistics, or begins to evaluate it. */
   async #prepare(
     { prefix, schema }: LoadedSnapshot,
     predicate: Predicate,
@@ -122,20 +126,20 @@ class Deletion implements Change {
       return { entry, outcome: { entry: undefined, deleted: entry.rows - (entry.deletions?.count ?? 0) } }
     }
     const live = await readLive(this.#storage, prefix, entry)
-    const remembered = this.#memories.get(entry.path)
-    if (remembered && covers(remembered.live, live, entry.rows)) {
-      return { entry, live, matches: async () => remembered.matches }
+    const earlier = this.#evaluations.get(entry.path)
+    if (earlier && covers(earlier.live, live, entry.rows)) {
+      return { entry, live, matches: async () => earlier.matches }
     }
     const found = await scan.begin(entry, 'rows')
     const matches = async () => {
       const matches = await found()
-      this.#memories.set(entry.path, { live, matches })
+      this.#evaluations.set(entry.path, { live, matches })
       return matches
     }
     return { entry, live, matches }
   }
 
-  /** Begins to write the deletions that a group of fragments needs; once written, what became of each is remembered. */
+  /** Begins to write the deletions of a group of fragments. Once they are written, the outcomes are remembered. */
   #outcomesOf(
     prefix: string,
     settled: readonly { readonly entry: FragmentEntry; readonly found: Settled }[],
@@ -155,7 +159,7 @@ class Deletion implements Change {
   }
 }
 
-/** Waits for what matches. */
+/** Waits for the matching rows. */
 async function settle(prepared: Prepared): Promise<Settled> {
   if ('outcome' in prepared) return prepared.outcome
   const { entry, live } = prepared
@@ -165,7 +169,7 @@ async function settle(prepared: Prepared): Promise<Settled> {
 function without(entry: FragmentEntry, live: Bitmap | undefined, matches: Bitmap): Settled {
   const { rows } = entry
   const before = entry.deletions?.count ?? 0
-  // Where nothing was deleted before, what matches is what is deleted now: there is nothing to put together.
+  // Without earlier deletions, the matching rows are the deleted ones.
   const deleted = live ? eitherGone(live, matches, rows) : matches
   const count = countRows(deleted)
   if (count === before) return { entry, deleted: 0 }
@@ -173,7 +177,7 @@ function without(entry: FragmentEntry, live: Bitmap | undefined, matches: Bitmap
   return { rows, deleted, count }
 }
 
-/** Rows that are not live or match. */
+/** Rows that were deleted before, and rows that match. */
 function eitherGone(live: Bitmap, matches: Bitmap, rows: number): Bitmap {
   const deleted = noRows(rows)
   for (let q = 0; q < deleted.length; q++) deleted[q] = ~live[q]! | matches[q]!
@@ -185,12 +189,12 @@ function deleting(entry: FragmentEntry, deletions: DeletionEntry): Outcome {
   return { entry: { ...entry, deletions }, deleted: deletions.count - (entry.deletions?.count ?? 0) }
 }
 
-/** A fragment with the rows that were deleted so far. */
+/** Identifies a fragment together with its deletions so far. */
 function keyOf({ path, deletions }: FragmentEntry): string {
   return `${path} ${deletions?.path ?? ''}`
 }
 
-/** Whether every row that is there now was there then. */
+/** Whether every row that is live now was live then. */
 function covers(then: Bitmap | undefined, now: Bitmap | undefined, rows: number): boolean {
   if (then === undefined) return true
   const there = now ?? allRows(rows)

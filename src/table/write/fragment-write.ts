@@ -10,11 +10,11 @@ import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
 import type { Pace } from '../../scheduling/time-slice.ts'
 import { FileParts } from '../format/file-parts.ts'
 import { type FragmentEntry, rangesOf } from '../format/manifest.ts'
-import { measureColumn } from '../statistics/column-statistics.ts'
+import { addColumnStatistics } from '../statistics/column-statistics.ts'
 import { storeStatistics } from '../statistics/stored-statistics.ts'
 import type { Range, Storage } from '../storage/objects.ts'
 
-/** Writes one batch for each column as a fragment. Once this resolves the fragment is as durable as the content. */
+/** Writes one batch for each column as a fragment, which is durable once this resolves. */
 export async function writeFragment(
   { content, newName }: Storage,
   prefix: string,
@@ -25,9 +25,9 @@ export async function writeFragment(
   const statistics = new Map<string, ColumnStatistics>()
   const columns: (readonly AnyBatch[])[] = []
   for (const [i, batch] of batches.entries()) {
-    // With each dictionary in one piece, as it will be in the file.
+    // The file holds each dictionary in one piece, so the statistics see it so, too.
     const prepared = prepareBatches(schema.fields[i]!.type, [batch]).batches
-    measureColumn(prepared[0]!, i, statistics)
+    addColumnStatistics(prepared[0]!, i, statistics)
     columns.push(prepared)
     if (pace.due) await pace.rest()
   }
@@ -45,7 +45,7 @@ export async function writeFragment(
   }
 }
 
-/** The bytes a row of these batches takes, about. */
+/** About how many bytes a row of these batches takes. */
 export function bytesPerRow(columns: readonly (readonly AnyBatch[])[], rows: number): number {
   let sum = 0
   for (const batches of columns) for (const batch of batches) sum += byteLength(batch)
@@ -53,8 +53,8 @@ export function bytesPerRow(columns: readonly (readonly AnyBatch[])[], rows: num
 }
 
 /**
- * Where everything lies, read from the file's own footer and messages just as a reader would: what the
- * manifest says and what the file says cannot differ.
+ * The layout of the file, read from its own footer and messages as a reader does it. So the manifest and the file
+ * cannot differ.
  */
 function layoutOfFile(
   file: FileParts,

@@ -8,8 +8,8 @@ function refuse(sentence: string): CatalogError {
   return new CatalogError('TableSchemaValidationError', sentence)
 }
 
-/** The table's columns in the order of the schema, which they must fit. */
-export function conform(table: Table, schema: Schema): AnyColumn[] {
+/** The table's columns in the order of the schema. Throws when they do not fit it. */
+export function matchSchema(table: Table, schema: Schema): AnyColumn[] {
   const { fields } = table.schema
   const wantedNames = new Set(schema.fields.map(({ name }) => name))
   const places = new Map(fields.map(({ name }, i) => [name, i]))
@@ -36,12 +36,12 @@ export function conform(table: Table, schema: Schema): AnyColumn[] {
   })
 }
 
-/** The columns of a new table; what its own schema says must hold. */
-export function ownColumns(table: Table): AnyColumn[] {
-  return conform(table, table.schema)
+/** The columns of a new table, checked against its own schema. */
+export function columnsOfNewTable(table: Table): AnyColumn[] {
+  return matchSchema(table, table.schema)
 }
 
-/** Refuses a null where a field says there is none. Within structs and lists, rows that are null themselves may hide some. */
+/** Refuses nulls in a field that must not be null. Within a struct or list that is null itself they are allowed. */
 function checkNulls(field: Field, batches: readonly AnyBatch[], path: string): void {
   if (!field.nullable && batches.some(({ nullCount }) => nullCount > 0)) {
     throw refuse(
@@ -49,7 +49,7 @@ function checkNulls(field: Field, batches: readonly AnyBatch[], path: string): v
     )
   }
   for (const [i, child] of childFields(field.type).entries()) {
-    // Below a null there is always a null, so nothing can be said there without looking at every row.
+    // A child is null wherever its parent is. To tell those nulls from others would take a look at every row.
     const visible = batches.filter(({ nullCount }) => nullCount === 0).map(({ children }) => children[i]!)
     if (visible.length > 0) checkNulls(child, visible, `${path}.${child.name}`)
   }

@@ -15,11 +15,11 @@ import {
 import { type LoadedSnapshot, snapshotOf } from '../format/snapshot.ts'
 import type { Storage } from '../storage/objects.ts'
 
-/** Fragments a manifest lists itself, and bytes their entries may take, before they move to a segment. */
+/** Fragments that a manifest lists itself, and the bytes of their entries. Beyond that, entries move to a segment. */
 const maxTail = 256
 const maxTailBytes = 128 * 1024
 
-/** What of a manifest is not derived. */
+/** The parts of a manifest that are not derived from others. */
 export interface ManifestParts {
   readonly schema: string
   readonly metadata: readonly (readonly [string, string])[]
@@ -28,8 +28,9 @@ export interface ManifestParts {
 }
 
 /**
- * Writes a manifest, and segments for what is too much for it. Its name is its own: an attempt that is not
- * committed leaves a file that nothing refers to.
+ * Writes a manifest, and segments for the entries that are too many for it. No other attempt uses the same file name:
+ * an attempt that is not committed leaves a file that nothing refers to. With `base`, a schema that is the same is
+ * not decoded again.
  */
 export async function writeManifest(
   storage: Storage,
@@ -51,7 +52,7 @@ export async function writeManifest(
   const path = `_versions/${number}${storage.newName()}.json`
   await storage.content.put(prefix + path, bytes)
   const snapshot = snapshotOf(prefix, refOf(path, bytes), body, base)
-  // What was just written is what the next reader asks for.
+  // The next reader asks for the newest version.
   return storage.cache.get(
     `${prefix}${path}@${snapshot.manifest.etag}`,
     () => bytes.length * 4,

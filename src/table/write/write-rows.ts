@@ -2,25 +2,25 @@ import type { Schema } from '@uwdata/flechette'
 import type { AnyBatch, AnyColumn } from '../../arrow/batch.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import type { Piece } from '../../arrow/take/take.ts'
-import { ahead } from '../../scheduling/prefetch.ts'
+import { prefetch } from '../../scheduling/prefetch.ts'
 import { Pace } from '../../scheduling/time-slice.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { WorkOptions } from '../table-engine.ts'
 import { bytesPerRow, writeFragment } from './fragment-write.ts'
 
-/** Bytes a fragment is meant to have at most. */
+/** Most bytes of a fragment, as estimated before it is written. */
 export const fragmentBytes = 128 * 1024 * 1024
 
 /**
- * Fragments that are written while the next one is made: most of the time goes into waiting for the disk, which
- * takes several syncs at once about as fast as one.
+ * Fragments that are written while the next one is made. Most of the time goes into waiting for the disk, and several
+ * syncs at once take about as long as one.
  */
-const writesAhead = 3
+const concurrentWrites = 3
 
 /**
- * Writes rows as fragments, in their order. However the rows were cut into batches, fragments are neither
- * tiny nor unbounded, and each is one record batch.
+ * Writes rows as fragments, in their order. Each fragment is one record batch, and its size does not depend on how the
+ * given rows were cut into batches.
  */
 export async function writeRows(
   storage: Storage,
@@ -38,7 +38,9 @@ export async function writeRows(
   const entries: FragmentEntry[] = []
   let rowsDone = 0
   const write = (one: readonly AnyBatch[]) => writeFragment(storage, prefix, schema, one, pace)
-  for await (const entry of ahead(cut(schema, batches, rowsTotal, most), write, { depth: writesAhead })) {
+  for await (const entry of prefetch(splitIntoFragments(schema, batches, rowsTotal, most), write, {
+    depth: concurrentWrites,
+  })) {
     entries.push(entry)
     rowsDone += entry.rows
     onProgress?.({ rowsDone, rowsTotal })
@@ -48,7 +50,7 @@ export async function writeRows(
 }
 
 /** The rows of one fragment after the other. */
-function* cut(
+function* splitIntoFragments(
   { fields }: Schema,
   batches: readonly (readonly AnyBatch[])[],
   rows: number,

@@ -4,7 +4,7 @@ import type { AnyBatch } from '../../../src/arrow/batch.ts'
 import { decodeArrow } from '../../../src/arrow/ipc/decode.ts'
 import type { ColumnStatistics } from '../../../src/predicate/prune/statistics.ts'
 import { fromJsonSchema, toArrowTable } from '../../../src/table/index.ts'
-import { measureColumn } from '../../../src/table/statistics/column-statistics.ts'
+import { addColumnStatistics } from '../../../src/table/statistics/column-statistics.ts'
 import { statisticsAt, storeStatistics } from '../../../src/table/statistics/stored-statistics.ts'
 
 const names = {
@@ -81,7 +81,7 @@ test('bounds, nulls and NaN are those of the values, also after being stored', a
       const table = await toArrowTable(rows, { schema })
       const measured = new Map<string, ColumnStatistics>()
       for (const [i, column] of table.children.entries())
-        measureColumn(column.data[0] as AnyBatch, i, measured)
+        addColumnStatistics(column.data[0] as AnyBatch, i, measured)
       const stored = JSON.parse(JSON.stringify(storeStatistics(measured)))
       for (const [i, { name }] of schema.fields.entries()) {
         const own = rows.map((row) => row[name as keyof typeof row])
@@ -105,7 +105,7 @@ test('every type is measured without harm', async () => {
   for (const [i, column] of table.children.entries()) {
     for (const batch of column.data) {
       const measured = new Map<string, ColumnStatistics>()
-      measureColumn(batch as AnyBatch, i, measured)
+      addColumnStatistics(batch as AnyBatch, i, measured)
       const { nullCount } = measured.get(`${i}`) ?? {
         nullCount: Array.from(batch).filter((v) => v === null).length,
       }
