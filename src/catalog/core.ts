@@ -1,5 +1,5 @@
 import type { Content } from '../content/content.ts'
-import type { Places } from '../locations/locations.ts'
+import type { ContentRoot } from '../locations/locations.ts'
 import type { Identity } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { AuthorizeHook } from '../operations/framework/run.ts'
@@ -14,7 +14,7 @@ export interface Core {
   readonly store: Store
   readonly catalog: CatalogRecord
   /** Where the content of tables lies. */
-  readonly places: Places
+  readonly contentRoots: readonly ContentRoot[]
   /** The engine that reads and writes rows in a content; loaded when first asked for. */
   readonly engine: (content: Content) => Promise<TableEngine>
   /** Ends what engines keep running: their worker threads. */

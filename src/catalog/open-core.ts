@@ -107,7 +107,7 @@ export function makeCore(
   const core: Core = {
     store,
     catalog,
-    places: { roots },
+    contentRoots: roots,
     ...engines(options, now),
     now,
     newId: options.newId ?? idSource(now),

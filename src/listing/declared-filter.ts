@@ -1,6 +1,6 @@
 import type { Core } from '../catalog/core.ts'
-import { isCreated, isWritten, undecidedPlace } from '../locations/declared-only.ts'
-import type { Place } from '../locations/locations.ts'
+import { folderToInspect, hasForeignObjects, isCreated } from '../locations/declared-only.ts'
+import type { ContentFolder } from '../locations/locations.ts'
 import { readTable } from '../lookup/table-record.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { Reader } from '../store/store.ts'
@@ -19,8 +19,8 @@ export interface CreatedTablesFilter extends PageFilter<Identifier> {
 }
 
 /** Drops tables that are only declared. For some tables, only the objects at their location tell. */
-export function createdOnly(core: Core, recursive: boolean): CreatedTablesFilter {
-  const undecided = new Map<Identifier, Place>()
+export function createdTablesFilter(core: Core, recursive: boolean): CreatedTablesFilter {
+  const undecided = new Map<Identifier, ContentFolder>()
   const filter: PageFilter<Identifier> = {
     // Clients may page through direct children by the last name. An empty page would give them no name.
     maxDropped: recursive ? maxDropped : Number.POSITIVE_INFINITY,
@@ -32,7 +32,7 @@ export function createdOnly(core: Core, recursive: boolean): CreatedTablesFilter
           some.map((item) => {
             const place = undecided.get(item)
             // One unreadable location must not fail the whole listing.
-            return place === undefined || isWritten(place).catch(() => false)
+            return place === undefined || hasForeignObjects(place).catch(() => false)
           }),
         )
         kept.push(...some.filter((_, i) => created[i]))
@@ -44,7 +44,7 @@ export function createdOnly(core: Core, recursive: boolean): CreatedTablesFilter
   const isCandidate = (reader: Reader, path: Identifier, parent: string): boolean => {
     const table = readTable(reader, parent, path.at(-1)!)!
     if (isCreated(table.record)) return true
-    const place = undecidedPlace(core, table)
+    const place = folderToInspect(core, table)
     if (place) undecided.set(path, place)
     return place !== undefined
   }

@@ -3,7 +3,7 @@ import type { Identity } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
 
 /** The `storage_options` of a response; empty unless the request asks for credentials and the catalog has some. */
-export async function vendedOptions(
+export async function vendedCredentials(
   core: Core,
   location: string,
   request: {

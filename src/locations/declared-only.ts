@@ -1,7 +1,7 @@
 import type { Core } from '../catalog/core.ts'
 import type { FoundTable } from '../lookup/names.ts'
 import type { TableRecord } from '../store/records.ts'
-import { locationOf, type Place, placeOf } from './locations.ts'
+import { type ContentFolder, contentFolderOf, locationOf } from './locations.ts'
 import { registrationFolder } from './registration.ts'
 
 /*
@@ -18,24 +18,24 @@ export function isCreated({ registered, main }: TableRecord): boolean {
  * The folder whose objects tell whether a table is more than declared. Undefined when the table's record decides:
  * where clients keep versions through the catalog, and where the catalog cannot reach the location.
  */
-export function undecidedPlace(core: Core, table: FoundTable): Place | undefined {
+export function folderToInspect(core: Core, table: FoundTable): ContentFolder | undefined {
   return core.settings.managedVersioning ? undefined : unversionedPlace(core, table)
 }
 
 /** Whether another engine wrote rows at a table's location without telling the catalog. */
-export async function holdsForeignRows(core: Core, table: FoundTable): Promise<boolean> {
+export async function hasForeignRows(core: Core, table: FoundTable): Promise<boolean> {
   const place = unversionedPlace(core, table)
-  return place !== undefined && isWritten(place)
+  return place !== undefined && hasForeignObjects(place)
 }
 
 /** The folder of a table that never had a version, if the catalog can reach its location. */
-function unversionedPlace(core: Core, { id, record }: FoundTable): Place | undefined {
+function unversionedPlace(core: Core, { id, record }: FoundTable): ContentFolder | undefined {
   if (record.registered || record.main.last !== null) return undefined
-  return placeOf(core.places, locationOf(core.places, id, record))
+  return contentFolderOf(core.contentRoots, locationOf(core.contentRoots, id, record))
 }
 
 /** Whether a folder holds an object that our own engine did not write. Stops at the first one. */
-export async function isWritten({ content, prefix }: Place): Promise<boolean> {
+export async function hasForeignObjects({ content, prefix }: ContentFolder): Promise<boolean> {
   const { isEngineObject } = await import('../table/storage/object-names.ts')
   for await (const { path } of content.list(prefix)) {
     const name = path.slice(prefix.length)

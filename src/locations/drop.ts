@@ -2,7 +2,7 @@ import type { Core } from '../catalog/core.ts'
 import { readTable, removeTable } from '../lookup/table-record.ts'
 import { keys, type TableRecord } from '../store/records.ts'
 import type { Key, Writer } from '../store/store.ts'
-import type { Change } from '../transactions/commit.ts'
+import type { ChangeContext } from '../transactions/commit.ts'
 import { locationOf, releaseLocation, segmentsOf } from './locations.ts'
 import { markRemoval } from './removal.ts'
 
@@ -12,12 +12,12 @@ import { markRemoval } from './removal.ts'
  */
 export function dropTable(
   core: Core,
-  { writer, now }: Change,
+  { writer, now }: ChangeContext,
   internalId: string,
   record: TableRecord,
 ): string {
   removeTableRecords(core, writer, internalId, record)
-  return markRemoval(writer, locationOf(core.places, internalId, record), now)
+  return markRemoval(writer, locationOf(core.contentRoots, internalId, record), now)
 }
 
 /** Removes all records of a table: its name, versions, tags, branches and its claim on a location. */
@@ -30,11 +30,11 @@ export function removeTableRecords(
   removeTable(writer, internalId, record)
   releaseLocation(writer, record)
   for (const family of ['v', 'g', 'b']) removeAll(writer, [family, internalId])
-  writer.remove(keys.registration(segmentsOf(locationOf(core.places, internalId, record))))
+  writer.remove(keys.registration(segmentsOf(locationOf(core.contentRoots, internalId, record))))
 }
 
 /** Drops all tables and namespaces in a namespace, but not the namespace itself. Returns the tables' locations. */
-export function dropEverythingIn(core: Core, change: Change, namespace: string): string[] {
+export function dropEverythingIn(core: Core, change: ChangeContext, namespace: string): string[] {
   const { writer } = change
   const locations: string[] = []
   const pending = [namespace]

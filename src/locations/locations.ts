@@ -9,10 +9,10 @@ import { limits } from '../model/fields.ts'
 import { formatIdentifier, quote } from '../model/identifier.ts'
 import { keys, type RemovalRecord, type TableRecord } from '../store/records.ts'
 import type { Reader, Writer } from '../store/store.ts'
-import { StillThere } from '../transactions/retry.ts'
+import { LocationBusy } from '../transactions/retry.ts'
 
 /** A folder of content that the catalog can reach: the content, and the path of the folder, ending in a slash. */
-export interface Place {
+export interface ContentFolder {
   readonly content: Content
   readonly prefix: string
 }
@@ -28,12 +28,6 @@ export interface ContentRoot {
   readonly reserved: ReadonlySet<string>
 }
 
-/** The roots that the catalog can reach. A table elsewhere is out of reach. */
-export interface Places {
-  /** The catalog's own root first. */
-  readonly roots: readonly ContentRoot[]
-}
-
 /** The folder in the catalog's own root where it chooses locations of new tables. */
 export const tablesFolder = 'tables'
 
@@ -46,39 +40,39 @@ const schemeOnlyPattern = /^[a-z][a-z0-9+.-]+:$/i
 const controlPattern = /[\u0000-\u001f\u007f]/
 
 /** The location of a table, as a URL. */
-export function locationOf(places: Places, internalId: string, record: TableRecord): string {
-  return record.location ?? `${places.roots[0]!.url}${tablesFolder}/${internalId}`
+export function locationOf(roots: readonly ContentRoot[], internalId: string, record: TableRecord): string {
+  return record.location ?? `${roots[0]!.url}${tablesFolder}/${internalId}`
 }
 
 /** The location to record for a new table without a given one; null means that it follows from the internal id. */
 export function newLocation(
-  places: Places,
+  roots: readonly ContentRoot[],
   tableRoot: string | undefined,
   internalId: string,
 ): string | null {
-  return tableRoot === undefined ? null : checkLocation(places, `${tableRoot}/${internalId}`)
+  return tableRoot === undefined ? null : checkLocation(roots, `${tableRoot}/${internalId}`)
 }
 
 /** The folder of a table's content; undefined when the location is out of reach. */
-export function placeOf(places: Places, location: string): Place | undefined {
+export function contentFolderOf(roots: readonly ContentRoot[], location: string): ContentFolder | undefined {
   const url = normalize(location)
-  const root = rootOf(places, url)
+  const root = rootOf(roots, url)
   if (root === undefined) return undefined
   const path = decodeURIComponent(url.slice(root.url.length)).replace(/\/+$/, '')
   return path === '' ? undefined : { content: root.content, prefix: `${path}/` }
 }
 
 /** The folder, in the catalog's own root, for what the catalog keeps of a location out of reach. */
-export function offsiteFolderOf(places: Places, location: string): Place {
+export function offsiteFolderOf(roots: readonly ContentRoot[], location: string): ContentFolder {
   const name = createHash('sha256').update(location).digest('hex')
-  return { content: places.roots[0]!.content, prefix: `${offsiteFolder}/${name}/` }
+  return { content: roots[0]!.content, prefix: `${offsiteFolder}/${name}/` }
 }
 
 /**
  * Checks a location from a caller and normalizes it: an absolute path becomes a `file:` URL, `.` and `..` are
  * resolved, and a slash at the end is removed.
  */
-export function checkLocation(places: Places, location: string): string {
+export function checkLocation(roots: readonly ContentRoot[], location: string): string {
   if (location.length === 0 || location.length > limits.locationCharacters) {
     throw invalid(`location is ${location.length} characters long; give 1 to ${limits.locationCharacters}.`)
   }
@@ -90,21 +84,21 @@ export function checkLocation(places: Places, location: string): string {
       `location ${quote(location)} is neither a URL nor an absolute path; write, for example, s3://bucket/table or file:///data/table.`,
     )
   }
-  const url = withoutAlias(places, normalize(location))
+  const url = withoutAlias(roots, normalize(location))
   if (schemeOnlyPattern.test(url)) {
     throw invalid(`location ${quote(location)} names no folder; write, for example, s3://bucket/table.`)
   }
-  if (places.roots.some((root) => root.url.startsWith(`${url}/`))) {
+  if (roots.some((root) => root.url.startsWith(`${url}/`))) {
     throw invalid(
       `location ${quote(location)} is a root of the catalog, or contains one; name a folder below that root.`,
     )
   }
-  const root = rootOf(places, url)
-  return root === undefined ? url : checkPath(places, root, url, location)
+  const root = rootOf(roots, url)
+  return root === undefined ? url : checkPath(roots, root, url, location)
 }
 
 /** Checks a location below a root. Below a root, two spellings of one path would be two tables at one place. */
-function checkPath(places: Places, root: ContentRoot, url: string, location: string): string {
+function checkPath(roots: readonly ContentRoot[], root: ContentRoot, url: string, location: string): string {
   const path = decodePath(url.slice(root.url.length))
   const names = path?.split('/') ?? []
   if (
@@ -118,7 +112,7 @@ function checkPath(places: Places, root: ContentRoot, url: string, location: str
   }
   const first = names[0]!
   const ownFolder = first === offsiteFolder || (first === tablesFolder && names.length === 1)
-  if (root.reserved.has(first) || (ownFolder && root === places.roots[0])) {
+  if (root.reserved.has(first) || (ownFolder && root === roots[0])) {
     throw invalid(
       `location ${quote(location)} is where the catalog keeps its own records; name another folder.`,
     )
@@ -126,17 +120,17 @@ function checkPath(places: Places, root: ContentRoot, url: string, location: str
   return isFileUrl(url) ? url : root.url + names.map(encodeURIComponent).join('/')
 }
 
-function rootOf(places: Places, url: string): ContentRoot | undefined {
-  return places.roots.find((candidate) => url.startsWith(candidate.url) && url.length > candidate.url.length)
+function rootOf(roots: readonly ContentRoot[], url: string): ContentRoot | undefined {
+  return roots.find((candidate) => url.startsWith(candidate.url) && url.length > candidate.url.length)
 }
 
 /** The root above a location, given as the parts of its key; the catalog's own root when it is out of reach. */
-export function rootBySegments({ roots }: Places, segments: readonly string[]): ContentRoot {
+export function rootBySegments(roots: readonly ContentRoot[], segments: readonly string[]): ContentRoot {
   return roots.find(({ url }) => segmentsOf(url).every((segment, i) => segment === segments[i])) ?? roots[0]!
 }
 
-function withoutAlias(places: Places, url: string): string {
-  const root = places.roots.find(({ alias }) => alias !== undefined && `${url}/`.startsWith(alias))
+function withoutAlias(roots: readonly ContentRoot[], url: string): string {
+  const root = roots.find(({ alias }) => alias !== undefined && `${url}/`.startsWith(alias))
   return root === undefined ? url : (root.url + `${url}/`.slice(root.alias!.length)).replace(/\/+$/, '')
 }
 
@@ -177,13 +171,18 @@ function filePath(location: string): string {
  * Makes a table the owner of its location. Refuses a location that is, contains or lies within the location of
  * another table: dropping one table must never remove the content of another.
  */
-export function claimLocation(places: Places, writer: Writer, location: string, internalId: string): void {
-  const owner = ownerOf(places, writer, location)
+export function claimLocation(
+  roots: readonly ContentRoot[],
+  writer: Writer,
+  location: string,
+  internalId: string,
+): void {
+  const owner = ownerOf(roots, writer, location)
   if (owner !== undefined) {
     const record = tableRecord(writer, owner)
     throw new CatalogError(
       'TableAlreadyExists',
-      `The location ${location} belongs to table ${formatIdentifier(identifierOf(writer, record))}, or overlaps its location (${locationOf(places, owner, record)}). Give a location of its own, or deregister that table first.`,
+      `The location ${location} belongs to table ${formatIdentifier(identifierOf(writer, record))}, or overlaps its location (${locationOf(roots, owner, record)}). Give a location of its own, or deregister that table first.`,
     )
   }
   writer.put(keys.location(segmentsOf(location)), internalId)
@@ -194,7 +193,7 @@ export function releaseLocation(writer: Writer, record: TableRecord): void {
   if (record.location !== null) writer.remove(keys.location(segmentsOf(record.location)))
 }
 
-function ownerOf(places: Places, reader: Reader, location: string): string | undefined {
+function ownerOf(roots: readonly ContentRoot[], reader: Reader, location: string): string | undefined {
   const segments = segmentsOf(location)
   for (let depth = 1; depth <= segments.length; depth++) {
     const owner = reader.get<string | RemovalRecord>(keys.location(segments.slice(0, depth)))
@@ -206,17 +205,17 @@ function ownerOf(places: Places, reader: Reader, location: string): string | und
   })) {
     return ownerIn(value)
   }
-  return ownerOfChosen(places, reader, location)
+  return ownerOfChosen(roots, reader, location)
 }
 
 function ownerIn(record: string | RemovalRecord): string {
-  if (typeof record === 'object') throw new StillThere(record)
+  if (typeof record === 'object') throw new LocationBusy(record)
   return record
 }
 
 /** The owner of a location that the catalog chose. The path contains the internal id, so no record is needed. */
-function ownerOfChosen(places: Places, reader: Reader, location: string): string | undefined {
-  const folder = `${places.roots[0]!.url}${tablesFolder}/`
+function ownerOfChosen(roots: readonly ContentRoot[], reader: Reader, location: string): string | undefined {
+  const folder = `${roots[0]!.url}${tablesFolder}/`
   if (!location.startsWith(folder)) return undefined
   const internalId = location.slice(folder.length).split('/')[0]!
   return tableById(reader, internalId)?.record.location === null ? internalId : undefined

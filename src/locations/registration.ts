@@ -11,10 +11,17 @@ import {
   type VersionRecord,
 } from '../store/records.ts'
 import type { Reader, Writer } from '../store/store.ts'
-import { type Change, commit, type Unchanged } from '../transactions/commit.ts'
+import { type ChangeContext, commit, type Unchanged } from '../transactions/commit.ts'
 import { leaseMillis } from '../transactions/transaction-record.ts'
 import { removeTableRecords } from './drop.ts'
-import { locationOf, offsiteFolderOf, type Place, placeOf, rootBySegments, segmentsOf } from './locations.ts'
+import {
+  type ContentFolder,
+  contentFolderOf,
+  locationOf,
+  offsiteFolderOf,
+  rootBySegments,
+  segmentsOf,
+} from './locations.ts'
 import {
   openRegistration,
   parseRegistration,
@@ -52,7 +59,7 @@ export async function commitDeregistering<T extends object>(
   core: Core,
   operation: string,
   subject: Identifier,
-  body: (change: Change, deregister: Deregister) => T | Unchanged<T>,
+  body: (change: ChangeContext, deregister: Deregister) => T | Unchanged<T>,
 ): Promise<T & { transaction_id?: string }> {
   const identity = { transactionId: core.newId(), now: core.now() }
   const done = new Map<string, { written: string; path: string; at: number }>()
@@ -72,7 +79,7 @@ export async function commitDeregistering<T extends object>(
             const before = done.get(table.id)
             // A vacuum may have removed an old registration: it cannot know that this commit will refer to it.
             if (before?.written === written && core.now() - before.at < leaseMillis / 2) {
-              const location = locationOf(core.places, table.id, table.record)
+              const location = locationOf(core.contentRoots, table.id, table.record)
               change.writer.put(keys.registration(segmentsOf(location)), before.path)
             } else {
               open.push({ table, written })
@@ -87,7 +94,10 @@ export async function commitDeregistering<T extends object>(
     } catch (error) {
       if (!(error instanceof RegistrationNeeded)) throw error
       for (const { table, written } of error.tables) {
-        const { content, prefix } = registrationPlace(core, locationOf(core.places, table.id, table.record))
+        const { content, prefix } = registrationPlace(
+          core,
+          locationOf(core.contentRoots, table.id, table.record),
+        )
         const path = `${prefix}${core.newId()}${writtenBy(core)}`
         const at = core.now()
         await content.put(path, sealRegistration(written))
@@ -184,16 +194,16 @@ export async function registrationFault(
   segments: readonly string[],
   path: string,
 ): Promise<string | undefined> {
-  const bytes = await rootBySegments(core.places, segments).content.get(path)
+  const bytes = await rootBySegments(core.contentRoots, segments).content.get(path)
   if (bytes === undefined) return 'is missing'
   const found = openRegistration(bytes)
   return 'fault' in found ? found.fault : undefined
 }
 
 /** The folder of a location's registrations: within the location, or in the own root when it is out of reach. */
-function registrationPlace(core: Core, location: string): Place {
-  const place = placeOf(core.places, location)
-  if (place === undefined) return offsiteFolderOf(core.places, location)
+function registrationPlace(core: Core, location: string): ContentFolder {
+  const place = contentFolderOf(core.contentRoots, location)
+  if (place === undefined) return offsiteFolderOf(core.contentRoots, location)
   return { content: place.content, prefix: `${place.prefix}${registrationFolder}` }
 }
 

@@ -3,7 +3,7 @@ import { keys, type RemovalRecord, recordFormat } from '../store/records.ts'
 import type { Reader, Writer } from '../store/store.ts'
 import { leaseMillis } from '../transactions/transaction-record.ts'
 import { hasBackupLease } from './backup-lease.ts'
-import { offsiteFolderOf, type Place, placeOf, segmentsOf } from './locations.ts'
+import { type ContentFolder, contentFolderOf, offsiteFolderOf, segmentsOf } from './locations.ts'
 
 /**
  * Marks the location of a table, within the change that drops the table, and returns the location. No table gets
@@ -25,8 +25,8 @@ export async function removeContent(core: Core, locations: readonly string[]): P
   const emptied: string[] = []
   for (const location of locations) {
     // For a location out of reach, this removes what the catalog keeps of it in its own root.
-    const place = placeOf(core.places, location) ?? offsiteFolderOf(core.places, location)
-    if (await removePlace(place)) emptied.push(location)
+    const place = contentFolderOf(core.contentRoots, location) ?? offsiteFolderOf(core.contentRoots, location)
+    if (await removeContentFolder(place)) emptied.push(location)
   }
   if (emptied.length === 0) return
   await core.store
@@ -59,7 +59,7 @@ async function postponeForBackup(core: Core, locations: readonly string[]): Prom
 }
 
 /** Removes a folder of content, and returns whether that succeeded. */
-export async function removePlace({ content, prefix }: Place): Promise<boolean> {
+export async function removeContentFolder({ content, prefix }: ContentFolder): Promise<boolean> {
   return content.remove(prefix).then(
     () => true,
     () => false,

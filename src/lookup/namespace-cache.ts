@@ -20,7 +20,7 @@ interface CachedNames {
  * looks up its namespace, and looks up whether a namespace already has the table's name. A batch repeats these
  * lookups for few namespaces, and on disk each costs a microsecond, even for a name that does not exist.
  */
-export function rememberingNamespaces(writer: Writer): Writer {
+export function withNamespaceCache(writer: Writer): Writer {
   const known = new Map<string, CachedNames>()
   const namesIn = (parent: string): CachedNames => {
     let names = known.get(parent)

@@ -1,5 +1,5 @@
 import type { Core } from '../catalog/core.ts'
-import { locationOf, type Place, placeOf } from '../locations/locations.ts'
+import { type ContentFolder, contentFolderOf, locationOf } from '../locations/locations.ts'
 import { tableById } from '../lookup/table-record.ts'
 import type { Identifier } from '../model/identifier.ts'
 import { keys, type TableRecord, type VersionRecord } from '../store/records.ts'
@@ -18,7 +18,7 @@ export interface KnownTable {
   readonly record: TableRecord
   readonly location: string
   /** The folder of its content; undefined when its location is out of reach. */
-  readonly place: Place | undefined
+  readonly place: ContentFolder | undefined
   /** The versions on all branches. */
   readonly versions: readonly KnownVersion[]
   /** Whether there are versions, and our own engine wrote all of them. */
@@ -55,13 +55,13 @@ export function knownTable(core: Core, reader: Reader, internalId: string, recor
       record: value,
     }),
   )
-  const location = locationOf(core.places, internalId, record)
+  const location = locationOf(core.contentRoots, internalId, record)
   return {
     internalId,
     id: idOf(reader, record),
     record,
     location,
-    place: placeOf(core.places, location),
+    place: contentFolderOf(core.contentRoots, location),
     versions,
     fromOwnEngine: versions.length > 0 && versions.every((version) => version.record.rows !== undefined),
   }

@@ -2,7 +2,7 @@ import type { Core } from '../catalog/core.ts'
 import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { hasBackupLease } from '../locations/backup-lease.ts'
-import { locationOf, placeOf, tablesFolder } from '../locations/locations.ts'
+import { contentFolderOf, locationOf, tablesFolder } from '../locations/locations.ts'
 import { registrationFolder } from '../locations/registration.ts'
 import { abandonedRemovals, removeContent } from '../locations/removal.ts'
 import { readTable, tableById } from '../lookup/table-record.ts'
@@ -50,7 +50,7 @@ export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<V
     const now = core.now()
     await removeContent(core, await core.store.read((reader) => abandonedRemovals(reader, now)))
   }
-  const { content } = core.places.roots[0]!
+  const { content } = core.contentRoots[0]!
   const report = { examined: 0, removed: 0, bytes: 0 }
   const began = core.now()
   // Objects are listed before the store is read, so the read sees every commit that refers to a listed object.
@@ -245,7 +245,7 @@ function contentOf(
   internalId: string,
   record: TableRecord,
 ): TableContent | undefined {
-  const place = placeOf(core.places, locationOf(core.places, internalId, record))
+  const place = contentFolderOf(core.contentRoots, locationOf(core.contentRoots, internalId, record))
   if (place === undefined || place.content !== content) return undefined
   const versions = versionsOf(reader, internalId)
   const fromOwnEngine = versions.length > 0 && versions.every((version) => version.rows !== undefined)

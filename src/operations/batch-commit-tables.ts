@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
-import { vendedOptions } from '../locations/credentials.ts'
+import { vendedCredentials } from '../locations/credentials.ts'
 import { commitDeregistering, type Deregister } from '../locations/registration.ts'
-import { rememberingNamespaces } from '../lookup/namespace-cache.ts'
+import { withNamespaceCache } from '../lookup/namespace-cache.ts'
 import { changeFields, limits, requestFields } from '../model/fields.ts'
-import type { Change } from '../transactions/commit.ts'
+import type { ChangeContext } from '../transactions/commit.ts'
 import { batchDeleteTableVersions, deleteVersions } from './batch-delete-table-versions.ts'
 import { createTableVersion, createVersion } from './create-table-version.ts'
 import {
@@ -127,7 +127,7 @@ export const batchCommitTables = operation({
     )
     const response = await commitDeregistering(core, 'BatchCommitTables', [], (given, takeOut) => {
       // No operation of a batch changes a namespace.
-      const change = { ...given, writer: rememberingNamespaces(given.writer) }
+      const change = { ...given, writer: withNamespaceCache(given.writer) }
       return {
         results: doEach('operations', operations, (step, index) =>
           runStep(core, change, takeOut, step, declarations[index]),
@@ -140,7 +140,7 @@ export const batchCommitTables = operation({
 
 function runStep(
   core: Core,
-  change: Change,
+  change: ChangeContext,
   takeOut: Deregister,
   step: TableOperation,
   declaration: Declaration | null | undefined,
@@ -174,7 +174,7 @@ async function withCredentials(
     results.map(async (result, index) => {
       const asked = operations[index]!.declare_table
       if (!asked?.vend_credentials || !result.declare_table) return result
-      const vended = await vendedOptions(core, result.declare_table.location, asked)
+      const vended = await vendedCredentials(core, result.declare_table.location, asked)
       return { declare_table: { ...result.declare_table, ...vended } }
     }),
   )

@@ -4,7 +4,7 @@ import { headOf, onBranch, putHead } from '../lookup/versions.ts'
 import { branch, changeFields, requestFields, tableIdentifier, version } from '../model/fields.ts'
 import { formatIdentifier } from '../model/identifier.ts'
 import { keys, type TagRecord, type VersionRecord } from '../store/records.ts'
-import { type Change, commit, findTableToChange, unchanged } from '../transactions/commit.ts'
+import { type ChangeContext, commit, findTableToChange, unchanged } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -57,7 +57,7 @@ export const batchDeleteTableVersions = operation({
 
 /** Deletes the ranges within a change and answers how many versions went. */
 export function deleteVersions(
-  change: Change,
+  change: ChangeContext,
   { id, branch, ranges }: Pick<v.InferOutput<typeof deleteVersionsRequest>, 'id' | 'branch' | 'ranges'>,
 ): number {
   const { writer } = change

@@ -13,7 +13,7 @@ import {
 } from '../model/fields.ts'
 import { formatIdentifier } from '../model/identifier.ts'
 import { keys, recordFormat, type VersionRecord } from '../store/records.ts'
-import { type Change, commit, findTableToChange, unchanged } from '../transactions/commit.ts'
+import { type ChangeContext, commit, findTableToChange, unchanged } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -72,7 +72,7 @@ export const createTableVersion = operation({
 })
 
 /** Creates the version within a change; `created` is false when the same record was there already. */
-export function createVersion(change: Change, entry: VersionEntry) {
+export function createVersion(change: ChangeContext, entry: VersionEntry) {
   const { writer, transactionId, now } = change
   const table = findTableToChange(change, entry.id)
   const head = headOf(writer, entry.id, table, entry.branch)

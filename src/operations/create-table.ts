@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
 import { CatalogError, invalid } from '../errors.ts'
-import { holdsForeignRows } from '../locations/declared-only.ts'
+import { hasForeignRows } from '../locations/declared-only.ts'
 import { dropTable as dropRecords } from '../locations/drop.ts'
-import { claimLocation, locationOf, newLocation, placeOf } from '../locations/locations.ts'
-import { removeContent, removePlace } from '../locations/removal.ts'
+import { claimLocation, contentFolderOf, locationOf, newLocation } from '../locations/locations.ts'
+import { removeContent, removeContentFolder } from '../locations/removal.ts'
 import { type FoundTable, findNamespace, lookUpTable, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
 import { putVersion } from '../lookup/versions.ts'
@@ -23,7 +23,7 @@ import { rowsInput, schemaInput, toRows } from '../rows/input.ts'
 import { versionOf, whileThere } from '../rows/rows.ts'
 import type { TableRecord } from '../store/records.ts'
 import { runLong } from '../transactions/long-transaction.ts'
-import { Overtaken } from '../transactions/retry.ts'
+import { TargetReplaced } from '../transactions/retry.ts'
 import { type OperationOptions, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -100,7 +100,7 @@ async function createAsAsked(
       requireFreeName(reader, findNamespace(reader, id.slice(0, -1)), id, 'TableAlreadyExists')
     return found
   })
-  const isForeign = existing !== undefined && (await holdsForeignRows(core, existing))
+  const isForeign = existing !== undefined && (await hasForeignRows(core, existing))
   if (existing && isDeclared(existing) && !isForeign) {
     if (properties) {
       throw invalid(
@@ -130,13 +130,13 @@ async function createDeclared(
       prepare: (_, __, rows) => rows,
       apply: (found, rows, current, work) => {
         // Declared when the work began, created by somebody else since.
-        if (current !== undefined) throw new Overtaken(id)
+        if (current !== undefined) throw new TargetReplaced(id)
         return createRows(found, rows, work)
       },
     })
   const { version, transaction_id } = await whileThere(core, id, declared, create, isDeclared)
   const { record } = declared
-  const location = locationOf(core.places, declared.id, record)
+  const location = locationOf(core.contentRoots, declared.id, record)
   return { location, properties: record.properties, version, transaction_id }
 }
 
@@ -153,13 +153,13 @@ async function create(
   const internalId = core.newId()
   const record: Omit<TableRecord, 'parent' | 'created_at'> = {
     name: id.at(-1)!,
-    location: newLocation(core.places, core.settings.tableRoot, internalId),
+    location: newLocation(core.contentRoots, core.settings.tableRoot, internalId),
     properties,
     main: { latest: null, last: null },
     registered: false,
   }
-  const location = locationOf(core.places, internalId, record as TableRecord)
-  const place = placeOf(core.places, location)
+  const location = locationOf(core.contentRoots, internalId, record as TableRecord)
+  const place = contentFolderOf(core.contentRoots, location)
   if (place === undefined) throw outOfReach(id, location)
   const engine = await core.engine(place.content)
   let isUnused = true
@@ -176,13 +176,13 @@ async function create(
           const { writer, now, transactionId, concerns } = change
           replaced = []
           const existing = lookUpTable(writer, id)
-          if (existing && existing.id !== foreign?.id && isDeclared(existing)) throw new Overtaken(id)
+          if (existing && existing.id !== foreign?.id && isDeclared(existing)) throw new TargetReplaced(id)
           if (existing && mode === 'ExistOk') return { existing }
           const parent = findNamespace(writer, id.slice(0, -1))
           if (existing && mode === 'Overwrite')
             replaced = [dropRecords(core, change, existing.id, existing.record)]
           else requireFreeName(writer, parent, id, 'TableAlreadyExists')
-          if (record.location !== null) claimLocation(core.places, writer, record.location, internalId)
+          if (record.location !== null) claimLocation(core.contentRoots, writer, record.location, internalId)
           const table = { id: internalId, record: { ...record, parent, created_at: now } }
           concerns(internalId)
           putTable(writer, internalId, table.record)
@@ -195,7 +195,7 @@ async function create(
       },
     )
   } finally {
-    if (isUnused) await removePlace(place)
+    if (isUnused) await removeContentFolder(place)
     else await removeContent(core, replaced)
   }
 }
@@ -206,7 +206,7 @@ function isDeclared({ record }: FoundTable): boolean {
 
 function describeExisting(core: Core, { id, record }: FoundTable) {
   return {
-    location: locationOf(core.places, id, record),
+    location: locationOf(core.contentRoots, id, record),
     properties: record.properties,
     version: record.main.latest ?? 0,
   }

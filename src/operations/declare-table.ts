@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
-import { vendedOptions } from '../locations/credentials.ts'
+import { vendedCredentials } from '../locations/credentials.ts'
 import { checkLocation, claimLocation, locationOf, newLocation } from '../locations/locations.ts'
 import { findNamespace, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
 import { changeFields, flag, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { TableRecord } from '../store/records.ts'
-import { type Change, commit } from '../transactions/commit.ts'
+import { type ChangeContext, commit } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -51,7 +51,7 @@ export const declareTable = operation({
       declare(core, change, declaration),
     )
     if (!request.vend_credentials) return response
-    return { ...response, ...(await vendedOptions(core, response.location, request)) }
+    return { ...response, ...(await vendedCredentials(core, response.location, request)) }
   },
 })
 
@@ -80,8 +80,8 @@ export function prepareDeclaration(
     internalId,
     location:
       location === null
-        ? newLocation(core.places, core.settings.tableRoot, internalId)
-        : checkLocation(core.places, location),
+        ? newLocation(core.contentRoots, core.settings.tableRoot, internalId)
+        : checkLocation(core.contentRoots, location),
     properties: request.properties ?? {},
   }
 }
@@ -89,12 +89,12 @@ export function prepareDeclaration(
 /** Declares the table within a change. */
 export function declare(
   core: Core,
-  { writer, now, concerns }: Change,
+  { writer, now, concerns }: ChangeContext,
   { id, internalId, location, properties }: Declaration,
 ): DeclaredTable {
   const parent = findNamespace(writer, id.slice(0, -1))
   requireFreeName(writer, parent, id, 'TableAlreadyExists')
-  if (location !== null) claimLocation(core.places, writer, location, internalId)
+  if (location !== null) claimLocation(core.contentRoots, writer, location, internalId)
   const record: TableRecord = {
     parent,
     name: id.at(-1)!,
@@ -106,7 +106,7 @@ export function declare(
   }
   concerns(internalId)
   putTable(writer, internalId, record)
-  const declared: DeclaredTable = { location: locationOf(core.places, internalId, record), properties }
+  const declared: DeclaredTable = { location: locationOf(core.contentRoots, internalId, record), properties }
   // Tells clients to keep versions through the catalog, when it is set up so.
   if (core.settings.managedVersioning) declared.managed_versioning = true
   return declared

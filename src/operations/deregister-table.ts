@@ -4,7 +4,7 @@ import { locationOf } from '../locations/locations.ts'
 import { commitDeregistering, type Deregister } from '../locations/registration.ts'
 import { changeFields, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
-import { type Change, findTableToChange } from '../transactions/commit.ts'
+import { type ChangeContext, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -42,12 +42,12 @@ export const deregisterTable = operation({
 })
 
 /** Deregisters the table within a change. */
-export function deregister(core: Core, change: Change, takeOut: Deregister, id: Identifier) {
+export function deregister(core: Core, change: ChangeContext, takeOut: Deregister, id: Identifier) {
   const table = findTableToChange(change, id)
   takeOut(table)
   return {
     id: [...id],
-    location: locationOf(core.places, table.id, table.record),
+    location: locationOf(core.contentRoots, table.id, table.record),
     properties: table.record.properties,
   }
 }

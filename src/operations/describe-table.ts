@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
 import { invalid } from '../errors.ts'
-import { vendedOptions } from '../locations/credentials.ts'
-import { isCreated, isWritten, undecidedPlace } from '../locations/declared-only.ts'
-import { locationOf, placeOf } from '../locations/locations.ts'
+import { vendedCredentials } from '../locations/credentials.ts'
+import { folderToInspect, hasForeignObjects, isCreated } from '../locations/declared-only.ts'
+import { contentFolderOf, locationOf } from '../locations/locations.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
 import { type FoundVersion, findTag, findVersion, headOf } from '../lookup/versions.ts'
 import {
@@ -110,7 +110,7 @@ type Description = v.InferInput<typeof response>
 
 /** What a table's record tells. Built member by member, since spreading costs as much as the rest. */
 function describe(core: Core, asked: v.InferOutput<typeof request>, { id, record }: FoundTable): Description {
-  const location = locationOf(core.places, id, record)
+  const location = locationOf(core.contentRoots, id, record)
   const described: Description = { location, properties: record.properties }
   if (core.settings.managedVersioning) described.managed_versioning = true
   if (asked.with_table_uri) described.table_uri = location
@@ -131,14 +131,14 @@ async function describeFurther(core: Core, asked: v.InferOutput<typeof request>)
       await whileThere(core, asked.id, table, () => details(core, asked.id, location, found)),
     )
   }
-  if (asked.vend_credentials) Object.assign(described, await vendedOptions(core, location, asked))
+  if (asked.vend_credentials) Object.assign(described, await vendedCredentials(core, location, asked))
   return described
 }
 
 async function isOnlyDeclared(core: Core, table: FoundTable): Promise<boolean> {
   if (isCreated(table.record)) return false
-  const place = undecidedPlace(core, table)
-  return place === undefined || !(await isWritten(place))
+  const place = folderToInspect(core, table)
+  return place === undefined || !(await hasForeignObjects(place))
 }
 
 function select(
@@ -161,7 +161,7 @@ function select(
 async function details(core: Core, id: readonly string[], location: string, found: FoundVersion | undefined) {
   const names = { table: id.at(-1)!, namespace: id.slice(0, -1) }
   if (found === undefined) return names
-  const place = placeOf(core.places, location)
+  const place = contentFolderOf(core.contentRoots, location)
   // Only the engine that wrote a version knows its columns.
   if (found.record.rows === undefined || place === undefined) return { ...names, version: found.version }
   const snapshot = await openManifest(await core.engine(place.content), place, found.record)

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { invalid } from '../errors.ts'
-import { createdOnly } from '../listing/declared-filter.ts'
+import { createdTablesFilter } from '../listing/declared-filter.ts'
 import { checkDelimiter, joinIdentifier, pageOfNames, pageOfTables, readPage } from '../listing/paging.ts'
 import { findNamespace } from '../lookup/names.ts'
 import {
@@ -85,7 +85,7 @@ export const listTables = operation({
     if (recursive && start_after != null) {
       throw invalid('start_after goes with recursive: false only; use page_token to go on with a listing.')
     }
-    const created = includeDeclared ? undefined : createdOnly(core, recursive)
+    const created = includeDeclared ? undefined : createdTablesFilter(core, recursive)
     const { items, ...more } = await readPage<Identifier>(
       core,
       { listing: ['tables', id, includeDeclared, ...(recursive ? [] : ['children'])], page_token, limit },

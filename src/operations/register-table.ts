@@ -6,7 +6,7 @@ import { findNamespace, lookUpTable, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
 import { changeFields, choice, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
 import { keys, type TableRecord } from '../store/records.ts'
-import { Overtaken } from '../transactions/retry.ts'
+import { TargetReplaced } from '../transactions/retry.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -46,19 +46,19 @@ async function register(
   core: Core,
   { id, location: given, mode, properties }: v.InferOutput<typeof request>,
 ) {
-  const location = checkLocation(core.places, given)
+  const location = checkLocation(core.contentRoots, given)
   const internalId = core.newId()
   const remembered = await readRegistration(core, location)
   return commitDeregistering(core, 'RegisterTable', id, ({ writer, now, concerns }, takeOut) => {
     concerns(internalId)
     const parent = findNamespace(writer, id.slice(0, -1))
     const existing = mode === 'Overwrite' ? lookUpTable(writer, id) : undefined
-    const isSame = existing && locationOf(core.places, existing.id, existing.record) === location
+    const isSame = existing && locationOf(core.contentRoots, existing.id, existing.record) === location
     const left = existing && takeOut(existing)
     if (!existing) requireFreeName(writer, parent, id, 'TableAlreadyExists')
-    claimLocation(core.places, writer, location, internalId)
+    claimLocation(core.contentRoots, writer, location, internalId)
     // The location was registered, and given up again, since it was read.
-    if (!isSame && !remembered.isCurrent(writer)) throw new Overtaken(id)
+    if (!isSame && !remembered.isCurrent(writer)) throw new TargetReplaced(id)
     writer.remove(keys.registration(segmentsOf(location)))
     const known = isSame ? left : remembered.known
     const record: TableRecord = {

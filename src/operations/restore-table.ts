@@ -3,7 +3,7 @@ import { findVersion } from '../lookup/versions.ts'
 import { branch, changeFields, requestFields, tableIdentifier, version } from '../model/fields.ts'
 import { applyToRows, changeRows } from '../rows/change.ts'
 import { openVersion } from '../rows/rows.ts'
-import { Overtaken } from '../transactions/retry.ts'
+import { TargetReplaced } from '../transactions/retry.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -36,7 +36,7 @@ export const restoreTable = operation({
       branch,
       require: (reader, table) => findVersion(reader, id, table, branch, version),
       check: ({ table }) => {
-        if (table.id !== old.table.id) throw new Overtaken(id)
+        if (table.id !== old.table.id) throw new TargetReplaced(id)
       },
       prepare: ({ engine }) => engine.restoreTo(old.snapshot),
       apply: applyToRows,

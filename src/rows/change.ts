@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Core } from '../catalog/core.ts'
 import { CatalogError } from '../errors.ts'
-import { holdsForeignRows } from '../locations/declared-only.ts'
-import type { Place } from '../locations/locations.ts'
+import { hasForeignRows } from '../locations/declared-only.ts'
+import type { ContentFolder } from '../locations/locations.ts'
 import { type FoundTable, findTable, tableNotFound } from '../lookup/names.ts'
 import { tableById } from '../lookup/table-record.ts'
 import {
@@ -34,7 +34,7 @@ import {
 export interface TableToChange {
   readonly id: Identifier
   readonly table: FoundTable
-  readonly place: Place
+  readonly place: ContentFolder
   readonly engine: TableEngine
   /** Its latest version; undefined when the table is declared only. */
   readonly base: Snapshot | undefined
@@ -92,7 +92,7 @@ export async function changeRows<Checked, Prepared>(
   return whileThere(core, id, table, async () => {
     const engine = await core.engine(place.content)
     // Rows of two engines at one location would be taken for leftovers of one another.
-    if (current === undefined && (await holdsForeignRows(core, table))) throw foreign(id)
+    if (current === undefined && (await hasForeignRows(core, table))) throw foreign(id)
     const base = current && (await openManifest(engine, place, current.record))
     const found: TableToChange = { id, table, place, engine, base }
     const checked = (await change.check?.(found)) as Checked

@@ -2,7 +2,7 @@ import type { Core } from '../catalog/core.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 import type { OptimizeGoals, Snapshot } from '../table/index.ts'
-import { Overtaken } from '../transactions/retry.ts'
+import { TargetReplaced } from '../transactions/retry.ts'
 import { applyToRows, changeRows } from './change.ts'
 import { openVersion, whileThere } from './rows.ts'
 
@@ -39,7 +39,7 @@ export async function optimize(
     id,
     branch,
     check: ({ table }) => {
-      if (table.id !== found.table.id) throw new Overtaken(id)
+      if (table.id !== found.table.id) throw new TargetReplaced(id)
     },
     prepare: ({ engine, base = found.snapshot }, work) => engine.optimizeRows(base, goals, work),
     apply: applyToRows,

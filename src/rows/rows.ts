@@ -1,19 +1,19 @@
 import type { Core } from '../catalog/core.ts'
 import { CatalogError } from '../errors.ts'
-import { holdsForeignRows } from '../locations/declared-only.ts'
-import { locationOf, type Place, placeOf } from '../locations/locations.ts'
+import { hasForeignRows } from '../locations/declared-only.ts'
+import { type ContentFolder, contentFolderOf, locationOf } from '../locations/locations.ts'
 import { type FoundTable, findTable, lookUpTable } from '../lookup/names.ts'
 import { type FoundVersion, findVersion, headOf, onBranch } from '../lookup/versions.ts'
 import { formatIdentifier, type Identifier } from '../model/identifier.ts'
 import { recordFormat, type VersionRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
 import type { ManifestRef, Snapshot, TableEngine } from '../table/index.ts'
-import { Overtaken } from '../transactions/retry.ts'
+import { TargetReplaced } from '../transactions/retry.ts'
 
 /** Where the content of a table lies, if this catalog can reach it. */
-export function requirePlace(core: Core, id: Identifier, table: FoundTable): Place {
-  const location = locationOf(core.places, table.id, table.record)
-  const place = placeOf(core.places, location)
+export function requirePlace(core: Core, id: Identifier, table: FoundTable): ContentFolder {
+  const location = locationOf(core.contentRoots, table.id, table.record)
+  const place = contentFolderOf(core.contentRoots, location)
   if (place === undefined) {
     throw new CatalogError(
       'InvalidTableState',
@@ -56,7 +56,7 @@ export async function whileThere<T>(
     if (!(error instanceof CatalogError) || error.code === 'ConcurrentModification') throw error
     const now = await core.store.read((reader) => lookUpTable(reader, id)).catch(() => table)
     if (now && isSame(now)) throw error
-    throw new Overtaken(id, { cause: error })
+    throw new TargetReplaced(id, { cause: error })
   }
 }
 
@@ -69,7 +69,7 @@ export async function readRows(
 ): Promise<{ table: FoundTable; found: FoundVersion }> {
   const { table, found } = await core.store.read((reader) => findRows(reader, id, branch, version))
   if (found) return { table, found }
-  throw table.record.registered || (await holdsForeignRows(core, table)) ? foreign(id) : declaredOnly(id)
+  throw table.record.registered || (await hasForeignRows(core, table)) ? foreign(id) : declaredOnly(id)
 }
 
 function findRows(
@@ -96,7 +96,11 @@ export function requireOurs(id: Identifier, { version, branch, record }: FoundVe
 }
 
 /** The rows of a version that our engine wrote. */
-export function openManifest(engine: TableEngine, place: Place, record: VersionRecord): Promise<Snapshot> {
+export function openManifest(
+  engine: TableEngine,
+  place: ContentFolder,
+  record: VersionRecord,
+): Promise<Snapshot> {
   return engine.open(place.prefix, manifestOf(record))
 }
 

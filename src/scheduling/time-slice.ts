@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 const longest = 10
 
 /** Lets long work yield to other work at intervals, and stops it when its signal aborts. */
-export class Pace {
+export class TimeSlice {
   readonly signal: AbortSignal | undefined
   #since = performance.now()
 

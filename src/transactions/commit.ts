@@ -6,7 +6,7 @@ import type { Writer } from '../store/store.ts'
 import { afterChange } from './retention.ts'
 
 /** The context in which the body of a change runs. */
-export interface Change {
+export interface ChangeContext {
   readonly writer: Writer
   /** The id of the transaction record. */
   readonly transactionId: string
@@ -16,10 +16,10 @@ export interface Change {
 }
 
 /** What is fixed before a change begins, and stays the same when its body runs again. */
-export type ChangeIdentity = Pick<Change, 'transactionId' | 'now'>
+export type ChangeIdentity = Pick<ChangeContext, 'transactionId' | 'now'>
 
 /** Finds the table that a change is about, and notes it as the subject. Throws `TableNotFound`. */
-export function findTableToChange({ writer, concerns }: Change, id: Identifier): FoundTable {
+export function findTableToChange({ writer, concerns }: ChangeContext, id: Identifier): FoundTable {
   const table = findTable(writer, id)
   concerns(table.id)
   return table
@@ -49,7 +49,7 @@ export async function commit<T extends object>(
   core: Core,
   operation: string,
   subject: Identifier,
-  body: (change: Change) => T | Unchanged<T>,
+  body: (change: ChangeContext) => T | Unchanged<T>,
   { transactionId, now }: ChangeIdentity = { transactionId: core.newId(), now: core.now() },
 ): Promise<T & { transaction_id?: string }> {
   const response = await core.store.write((writer) => {
@@ -66,7 +66,7 @@ export async function commit<T extends object>(
 export function runChange<T>(
   writer: Writer,
   { transactionId, now }: ChangeIdentity,
-  body: (change: Change) => T,
+  body: (change: ChangeContext) => T,
 ): { result: T; subjectId: string | undefined } {
   let subjectId: string | undefined
   const concerns = (internalId: string) => {

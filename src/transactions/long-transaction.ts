@@ -4,7 +4,7 @@ import type { Identifier } from '../model/identifier.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 import { keys, recordFormat, type TransactionRecord, type TransactionStatus } from '../store/records.ts'
 import type { WorkOptions } from '../table/index.ts'
-import { type Change, runChange } from './commit.ts'
+import { type ChangeContext, runChange } from './commit.ts'
 import { afterChange } from './retention.ts'
 import { leaseMillis, statusOf } from './transaction-record.ts'
 
@@ -16,7 +16,7 @@ export interface LongTransaction {
    * the transaction goes on. Fails when the transaction was canceled, or when its lease ended so that it counts as
    * failed.
    */
-  commit<T>(body: (change: Change) => T | undefined): Promise<T | undefined>
+  commit<T>(body: (change: ChangeContext) => T | undefined): Promise<T | undefined>
 }
 
 /** The operation of a long transaction, and the table it changes. */
@@ -90,7 +90,11 @@ export async function runLong<T>(
   }
 }
 
-function finish<T>(core: Core, id: string, body: (change: Change) => T | undefined): Promise<T | undefined> {
+function finish<T>(
+  core: Core,
+  id: string,
+  body: (change: ChangeContext) => T | undefined,
+): Promise<T | undefined> {
   const now = core.now()
   return core.store.write((writer) => {
     const current = writer.get<TransactionRecord>(keys.transaction(id))

@@ -6,7 +6,7 @@ import type { RemovalRecord } from '../store/records.ts'
  * Thrown when another process replaced the table or version that an operation began with. The operation has changed
  * nothing, so it runs again, on what is there now.
  */
-export class Overtaken extends CatalogError {
+export class TargetReplaced extends CatalogError {
   constructor(id: Identifier, options?: { cause?: unknown }) {
     super(
       'ConcurrentModification',
@@ -17,7 +17,7 @@ export class Overtaken extends CatalogError {
 }
 
 /** Thrown when a location still holds content of a dropped table, which is being removed. */
-export class StillThere extends CatalogError {
+export class LocationBusy extends CatalogError {
   readonly removal: RemovalRecord
   constructor(removal: RemovalRecord) {
     super(
@@ -29,6 +29,6 @@ export class StillThere extends CatalogError {
 }
 
 /** Whether an error means that the operation should run again. */
-export function isOvertaken(error: unknown): boolean {
-  return error instanceof Overtaken || error instanceof StillThere
+export function isRetryable(error: unknown): boolean {
+  return error instanceof TargetReplaced || error instanceof LocationBusy
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { rememberingNamespaces } from '../../src/lookup/namespace-cache.ts'
+import { withNamespaceCache } from '../../src/lookup/namespace-cache.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { keys } from '../../src/store/records.ts'
 
@@ -19,7 +19,7 @@ test('a writer that remembers namespaces answers as the plain one does', async (
             writer.put(keys.namespaceName(parent, name), `${parent}/${name}`)
         })
         await store.write((writer) => {
-          const remembering = rememberingNamespaces(writer)
+          const remembering = withNamespaceCache(writer)
           for (const [parent, name, isTable] of asked) {
             const key = isTable ? keys.table(parent, name) : keys.namespaceName(parent, name)
             expect(remembering.get(key)).toBe(writer.get(key))
@@ -37,7 +37,7 @@ test('of a namespace with few namespaces, names are asked for a few times only',
   let gets = 0
   await store.write((writer) => {
     writer.put(keys.namespaceName('', 'ns'), 'id')
-    const remembering = rememberingNamespaces({
+    const remembering = withNamespaceCache({
       range: (range) => writer.range(range),
       put: (key, value) => writer.put(key, value),
       remove: (key) => writer.remove(key),

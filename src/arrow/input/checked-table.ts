@@ -1,6 +1,6 @@
 import { type DataType, type Field, type Schema, Table, Type } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../errors.ts'
-import { Pace } from '../../scheduling/time-slice.ts'
+import { TimeSlice } from '../../scheduling/time-slice.ts'
 import { type AnyBatch, type AnyColumn, dataOf, dictionaryOf, makeColumn, typeIdsOf } from '../batch.ts'
 import { type BodyContext, BodyReader } from '../ipc/body.ts'
 import { checkRowCount } from '../ipc/decode.ts'
@@ -54,7 +54,7 @@ function prepare({ schema, children }: Table): { schema: Schema; batches: (reado
 class BatchChecker {
   readonly #dictionaries = new Map<number, AnyColumn>()
   readonly #context: BodyContext = { dictionary: (id) => this.#dictionaries.get(id) }
-  readonly #pace = new Pace(undefined)
+  readonly #timeSlice = new TimeSlice(undefined)
 
   /** The batches of columns, which have as many rows each. */
   async check(fields: readonly NamedType[], batches: readonly AnyBatch[]): Promise<AnyBatch[]> {
@@ -75,7 +75,7 @@ class BatchChecker {
       const batch = reader.read(type, name)
       validateBatch(batch, name)
       checked.push(batch)
-      if (this.#pace.due) await this.#pace.rest()
+      if (this.#timeSlice.due) await this.#timeSlice.rest()
     }
     return checked
   }

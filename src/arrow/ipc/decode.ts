@@ -1,6 +1,6 @@
 import { type DataType, type Field, type Schema, Table, Type } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../errors.ts'
-import { Pace } from '../../scheduling/time-slice.ts'
+import { TimeSlice } from '../../scheduling/time-slice.ts'
 import { type AnyBatch, type AnyColumn, makeColumn } from '../batch.ts'
 import { checkColumns } from '../schema.ts'
 import { typeName } from '../type-name.ts'
@@ -48,9 +48,9 @@ async function decode(bytes: Uint8Array, limit: number): Promise<Table> {
   const context: BodyContext = { decompress, dictionary: (id) => dictionaries.get(id) }
   const encoded = dictionaryTypes(schema.fields)
   const columns: AnyBatch[][] = schema.fields.map(() => [])
-  const pace = new Pace(undefined)
+  const timeSlice = new TimeSlice(undefined)
   for (const placed of messages) {
-    if (pace.due) await pace.rest()
+    if (timeSlice.due) await timeSlice.rest()
     if (placed.message.kind === 'records') readRecords(placed, schema.fields, context, columns)
     if (placed.message.kind === 'dictionary') readDictionary(placed, encoded, context, dictionaries)
   }

@@ -48,7 +48,7 @@ export async function backup(
   { aside, ...options }: BackupOptions & Replacing = {},
 ): Promise<BackupReport> {
   const target = requireFolderPath(given)
-  const root = core.places.roots[0]!
+  const root = core.contentRoots[0]!
   if (core.store.copyTo === undefined || !root.url.startsWith('file:')) {
     throw new CatalogError(
       'Unsupported',
@@ -101,7 +101,7 @@ async function copy(
       onProgress?.({ ...report })
     }
     await copyFiles(source, folder, paths, { links, signal, onFile })
-    await relocate(store, core.places.roots[0]!.url, folderUrl(final))
+    await relocate(store, core.contentRoots[0]!.url, folderUrl(final))
   } finally {
     await store.close()
   }

@@ -1,5 +1,5 @@
 import type { Core } from '../../catalog/core.ts'
-import { offsiteFolder, type Place } from '../../locations/locations.ts'
+import { type ContentFolder, offsiteFolder } from '../../locations/locations.ts'
 import { registrationFolder } from '../../locations/registration.ts'
 import { manifestOf } from '../../rows/rows.ts'
 import { keys } from '../../store/records.ts'
@@ -15,7 +15,7 @@ export async function* copiedPaths(
   core: Core,
   onTable: (table: KnownTable, isInside: boolean) => void,
 ): AsyncGenerator<FileToCopy> {
-  const { content } = core.places.roots[0]!
+  const { content } = core.contentRoots[0]!
   for await (const table of allTables(core)) {
     const isInside = table.place?.content === content
     onTable(table, isInside)
@@ -28,7 +28,7 @@ export async function* copiedPaths(
 async function* pathsOfTable(
   core: Core,
   table: KnownTable,
-  { content, prefix }: Place,
+  { content, prefix }: ContentFolder,
 ): AsyncGenerator<FileToCopy> {
   const { isEngineObject } = await import('../../table/storage/object-names.ts')
   const seen = new Set<string>()
@@ -49,7 +49,7 @@ async function* pathsOfTable(
 
 /** The folders, below the own root, of tables that this catalog deregistered. */
 async function deregisteredFolders(core: Core): Promise<Set<string>> {
-  const own = core.places.roots[0]!.url.split('/').filter((segment) => segment !== '')
+  const own = core.contentRoots[0]!.url.split('/').filter((segment) => segment !== '')
   const paths = await core.store.read((reader) =>
     Array.from(reader.range<string>({ prefix: [...keys.registrations, ...own] }), ({ value }) => value),
   )
@@ -61,7 +61,7 @@ function folderOf(path: string): string {
 }
 
 async function* everythingBelow(core: Core, prefix: string): AsyncGenerator<FileToCopy> {
-  for await (const { path } of core.places.roots[0]!.content.list(prefix)) {
+  for await (const { path } of core.contentRoots[0]!.content.list(prefix)) {
     yield { path, needed: false, linkable: false }
   }
 }

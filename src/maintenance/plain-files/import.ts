@@ -1,7 +1,13 @@
 import type { Core } from '../../catalog/core.ts'
 import { CatalogError } from '../../errors.ts'
-import { checkLocation, claimLocation, locationOf, type Place, placeOf } from '../../locations/locations.ts'
-import { removePlace } from '../../locations/removal.ts'
+import {
+  type ContentFolder,
+  checkLocation,
+  claimLocation,
+  contentFolderOf,
+  locationOf,
+} from '../../locations/locations.ts'
+import { removeContentFolder } from '../../locations/removal.ts'
 import { findNamespace, lookUpNamespace, lookUpTable, requireFreeName } from '../../lookup/names.ts'
 import { putTable } from '../../lookup/table-record.ts'
 import type { Identifier } from '../../model/identifier.ts'
@@ -16,7 +22,7 @@ import {
 } from '../../store/records.ts'
 import type { Writer } from '../../store/store.ts'
 import type { Snapshot, TableEngine } from '../../table/index.ts'
-import type { Change } from '../../transactions/commit.ts'
+import type { ChangeContext } from '../../transactions/commit.ts'
 import { type LongTransaction, runLong } from '../../transactions/long-transaction.ts'
 import type { NamespaceJson, TableJson } from './format.ts'
 import { exportItems, readRowsFile } from './read-export.ts'
@@ -41,7 +47,7 @@ interface Prepared {
   readonly id: Identifier
   readonly internalId: string
   readonly json: TableJson
-  readonly place: Place
+  readonly place: ContentFolder
   /** The snapshot of each version with exported rows, by branch and number. */
   readonly snapshots: ReadonlyMap<string, Snapshot>
 }
@@ -104,7 +110,7 @@ async function importAll(
     isCommitted = true
     return report
   } finally {
-    if (!isCommitted) for (const { place } of tables) await removePlace(place)
+    if (!isCommitted) for (const { place } of tables) await removeContentFolder(place)
   }
 }
 
@@ -118,7 +124,10 @@ async function prepare(
   began: (table: Prepared) => void,
 ): Promise<Prepared> {
   const internalId = core.newId()
-  const place = placeOf(core.places, locationOf(core.places, internalId, { location: null } as TableRecord))!
+  const place = contentFolderOf(
+    core.contentRoots,
+    locationOf(core.contentRoots, internalId, { location: null } as TableRecord),
+  )!
   const snapshots = new Map<string, Snapshot>()
   const table: Prepared = { id, internalId, json, place, snapshots }
   began(table)
@@ -142,7 +151,7 @@ async function prepare(
 
 async function writeVersion(
   engine: TableEngine,
-  { prefix }: Place,
+  { prefix }: ContentFolder,
   folder: string,
   files: readonly string[],
   version: number,
@@ -167,7 +176,7 @@ function versionKey(branch: string, version: number): string {
 }
 
 /** Creates a namespace, unless it exists. Returns the number of created namespaces. */
-function putNamespace(core: Core, { writer }: Change, id: Identifier, json: NamespaceJson): number {
+function putNamespace(core: Core, { writer }: ChangeContext, id: Identifier, json: NamespaceJson): number {
   if (lookUpNamespace(writer, id) !== undefined) return 0
   const parent = findNamespace(writer, id.slice(0, -1))
   requireFreeName(writer, parent, id, 'NamespaceAlreadyExists')
@@ -180,13 +189,13 @@ function putNamespace(core: Core, { writer }: Change, id: Identifier, json: Name
 
 function putImported(
   core: Core,
-  { writer, transactionId }: Change,
+  { writer, transactionId }: ChangeContext,
   { id, internalId, json, snapshots }: Prepared,
 ): void {
   const parent = findNamespace(writer, id.slice(0, -1))
   requireFreeName(writer, parent, id, 'TableAlreadyExists')
-  const location = json.location === undefined ? null : checkLocation(core.places, json.location)
-  if (location !== null) claimLocation(core.places, writer, location, internalId)
+  const location = json.location === undefined ? null : checkLocation(core.contentRoots, json.location)
+  if (location !== null) claimLocation(core.contentRoots, writer, location, internalId)
   putTable(writer, internalId, {
     parent,
     name: json.name,

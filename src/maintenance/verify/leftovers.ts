@@ -1,5 +1,5 @@
 import type { Core } from '../../catalog/core.ts'
-import { type Place, tablesFolder } from '../../locations/locations.ts'
+import { type ContentFolder, tablesFolder } from '../../locations/locations.ts'
 import { registrationFolder } from '../../locations/registration.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import { keys } from '../../store/records.ts'
@@ -11,7 +11,7 @@ const graceMillis = 3_600_000
 /** Reports objects of our engine at a table's location that no version refers to. */
 export async function findLeftovers(
   core: Core,
-  { content, prefix }: Place,
+  { content, prefix }: ContentFolder,
   reached: ReadonlySet<string>,
   findings: Findings,
   id: Identifier | undefined,
@@ -29,7 +29,7 @@ export async function findLeftovers(
 
 /** Reports folders below the catalog's own root that belong to no table. */
 export async function findLostFolders(core: Core, findings: Findings): Promise<void> {
-  const { content } = core.places.roots[0]!
+  const { content } = core.contentRoots[0]!
   const before = core.now() - graceMillis
   let current: { folder: string; objects: number; bytes: number } | undefined
   const finish = async () => {
@@ -51,7 +51,7 @@ export async function findLostFolders(core: Core, findings: Findings): Promise<v
 
 /** Whether a folder belongs to no table, registered or deregistered. */
 async function isLost(core: Core, folder: string): Promise<boolean> {
-  const { content, url } = core.places.roots[0]!
+  const { content, url } = core.contentRoots[0]!
   const internalId = folder.slice(tablesFolder.length + 1, -1)
   const location = `${url}${folder.slice(0, -1)}`
   const isKnown = await core.store.read((reader) => {

@@ -1,5 +1,5 @@
 import type { Core } from '../../catalog/core.ts'
-import type { Place } from '../../locations/locations.ts'
+import type { ContentFolder } from '../../locations/locations.ts'
 import { registrationFault } from '../../locations/registration.ts'
 import { manifestOf } from '../../rows/rows.ts'
 import { keys, type VersionRecord } from '../../store/records.ts'
@@ -17,7 +17,7 @@ export async function verify(core: Core, options: VerifyOptions = {}): Promise<V
   if (core.store.inspect && options.store !== false) {
     const inspection = await core.store.inspect({ signal: options.signal })
     // LMDB may crash the process when it reads a damaged file.
-    if (inspection.damage.length > 0) return damagedStore(core.places.roots[0]!.url, inspection, options)
+    if (inspection.damage.length > 0) return damagedStore(core.contentRoots[0]!.url, inspection, options)
   }
   await verifyRecords(core, findings)
   await verifyContent(core, findings, options)
@@ -60,7 +60,7 @@ async function verifyContent(core: Core, findings: Findings, options: VerifyOpti
 async function verifyTable(
   core: Core,
   table: KnownTable,
-  place: Place,
+  place: ContentFolder,
   findings: Findings,
   { quick, signal }: VerifyOptions,
 ): Promise<void> {

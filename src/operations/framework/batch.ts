@@ -1,5 +1,5 @@
 import { CatalogError } from '../../errors.ts'
-import { isOvertaken } from '../../transactions/retry.ts'
+import { isRetryable } from '../../transactions/retry.ts'
 
 /**
  * Runs the items of a batch in order and answers with their results. The error of an item says which one failed, and
@@ -15,7 +15,7 @@ export function doEach<Item, Result>(
   try {
     for (; index < items.length; index++) results[index] = run(items[index]!, index)
   } catch (error) {
-    if (!(error instanceof CatalogError) || isOvertaken(error)) throw error
+    if (!(error instanceof CatalogError) || isRetryable(error)) throw error
     throw new CatalogError(
       error.code,
       `${list}[${index}] failed, so nothing was committed: ${error.message}`,

@@ -5,7 +5,7 @@ import { removeContent } from '../../locations/removal.ts'
 import type { Identity } from '../../model/fields.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import type { RemovalRecord } from '../../store/records.ts'
-import { isOvertaken, StillThere } from '../../transactions/retry.ts'
+import { isRetryable, LocationBusy } from '../../transactions/retry.ts'
 import { checkRequest } from './check.ts'
 import type { AnyOperation, OperationOptions } from './operation.ts'
 
@@ -37,8 +37,8 @@ export async function runOperation(
       try {
         return await operation.run(core, checked, options)
       } catch (error) {
-        if (!isOvertaken(error) || attempt === attempts) throw error
-        if (error instanceof StillThere) await settle(core, error.removal)
+        if (!isRetryable(error) || attempt === attempts) throw error
+        if (error instanceof LocationBusy) await settle(core, error.removal)
       }
     }
   } catch (error) {

@@ -5,7 +5,7 @@ import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import { compactDictionary } from '../../arrow/take/compact.ts'
 import { assemble, type Piece, wholeOf } from '../../arrow/take/take.ts'
 import { prefetch } from '../../scheduling/prefetch.ts'
-import type { Pace } from '../../scheduling/time-slice.ts'
+import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
@@ -43,7 +43,7 @@ export async function merge(
   storage: Storage,
   { prefix, schema }: LoadedSnapshot,
   entries: readonly FragmentEntry[],
-  pace: Pace,
+  timeSlice: TimeSlice,
   onRows: (rows: number) => void,
 ): Promise<Merged> {
   const sources = new Map<string, Source>()
@@ -62,12 +62,12 @@ export async function merge(
     sources.set(path, { path, rows, live, deletions: deletions?.path, start })
     start += left ? left.rows : rows
     onRows(rows)
-    if (pace.due) await pace.rest()
+    if (timeSlice.due) await timeSlice.rest()
   }
   const written: FragmentEntry[] = []
-  for (const batches of await gathered.finish(pace)) {
-    written.push(await writeFragment(storage, prefix, schema, batches, pace))
-    await pace.rest()
+  for (const batches of await gathered.finish(timeSlice)) {
+    written.push(await writeFragment(storage, prefix, schema, batches, timeSlice))
+    await timeSlice.rest()
   }
   return { sources, rows: start, written }
 }
@@ -102,14 +102,14 @@ class Gatherer {
   }
 
   /** The rows as one batch for each column, or as several when one dictionary cannot hold all entries. */
-  async finish(pace: Pace): Promise<AnyBatch[][]> {
+  async finish(timeSlice: TimeSlice): Promise<AnyBatch[][]> {
     this.#flush()
     const pieces = this.#batches.map((batches) => batches.map(wholeOf))
     try {
       const batches: AnyBatch[] = []
       for (const [i, field] of this.#fields.entries()) {
         batches.push(compactDictionary(assemble(field.type, pieces[i]!)))
-        if (pace.due) await pace.rest()
+        if (timeSlice.due) await timeSlice.rest()
       }
       return [batches]
     } catch (error) {

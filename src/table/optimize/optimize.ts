@@ -1,4 +1,4 @@
-import { Pace } from '../../scheduling/time-slice.ts'
+import { TimeSlice } from '../../scheduling/time-slice.ts'
 import type { FragmentEntry, SegmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import type { Storage } from '../storage/objects.ts'
@@ -32,7 +32,7 @@ export async function optimizeRows(
   goals: OptimizeGoals,
   { signal, onProgress }: WorkOptions,
 ): Promise<Change> {
-  const pace = new Pace(signal)
+  const timeSlice = new TimeSlice(signal)
   const rowsTotal = base.rows + base.deletedRows
   let rowsDone = 0
   const onRows = (rows: number) => {
@@ -42,13 +42,13 @@ export async function optimizeRows(
   const replacements: RebasableMerge[] = []
   for await (const group of planMerges(fragmentsOf(storage, base), mostRows, goals)) {
     if (group.merge) {
-      const merged = await merge(storage, base, group.entries, pace, onRows)
+      const merged = await merge(storage, base, group.entries, timeSlice, onRows)
       if (isWorthwhile(group.entries, merged.written))
         replacements.push(new RebasableMerge(storage, base.prefix, merged))
     } else {
       for (const { rows } of group.entries) onRows(rows)
     }
-    if (pace.due) await pace.rest()
+    if (timeSlice.due) await timeSlice.rest()
   }
   return new Optimization(storage, replacements)
 }
@@ -65,7 +65,7 @@ class Optimization implements Change {
   /** Returns the base itself when nothing in it is replaced. */
   async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
     const snapshot = base as LoadedSnapshot
-    const pace = new Pace(options.signal)
+    const timeSlice = new TimeSlice(options.signal)
     const walk = new Walk(this.#byPath)
     const segments: SegmentEntry[] = []
     for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
@@ -75,7 +75,7 @@ class Optimization implements Change {
         continue
       }
       for (const entry of entries) await walk.next(entry)
-      if (pace.due) await pace.rest()
+      if (timeSlice.due) await timeSlice.rest()
     }
     await walk.finish()
     options.signal?.throwIfAborted()

@@ -7,7 +7,7 @@ import type { Piece } from '../../arrow/take/take.ts'
 import { invalid } from '../../errors.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import { prefetch } from '../../scheduling/prefetch.ts'
-import { Pace } from '../../scheduling/time-slice.ts'
+import { TimeSlice } from '../../scheduling/time-slice.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
@@ -32,20 +32,20 @@ export async function queryRows(
   const { signal, onProgress } = options
   let skip = bound('offset', options.offset) ?? 0
   let left = bound('limit', options.limit) ?? Number.POSITIVE_INFINITY
-  const pace = new Pace(signal)
+  const timeSlice = new TimeSlice(signal)
   const picks = projection(schema, options.columns)
   const predicate =
     options.filter === undefined ? undefined : await compile(options.filter, schema, storage.now())
   const answer = new Answer(picks.map(({ field }) => field))
   // With a limit, the first fragments may have enough rows, so fragments are not scanned as a whole.
   const scan =
-    predicate && left === Infinity ? await startScan(storage, snapshot, predicate, pace) : undefined
+    predicate && left === Infinity ? await startScan(storage, snapshot, predicate, timeSlice) : undefined
   const find = async (entry: FragmentEntry, predicate: Predicate): Promise<PendingResult<Bitmap>> => {
     if (scan) return scan.begin(entry, 'rows')
     const fragment = await readFragment(storage, prefix, schema, predicate, entry)
     return () => {
       let wanted = skip + left
-      return selectMatches(predicate, fragment, pace, (slice) => {
+      return selectMatches(predicate, fragment, timeSlice, (slice) => {
         wanted -= countRows(slice)
         return wanted <= 0
       })
@@ -82,7 +82,7 @@ export async function queryRows(
         }
       }
       onProgress?.({ rowsDone, rowsTotal })
-      if (pace.due) await pace.rest()
+      if (timeSlice.due) await timeSlice.rest()
     }
   } finally {
     scan?.end()
@@ -139,11 +139,11 @@ export async function countMatching(
   options: CountOptions,
 ): Promise<number> {
   const { predicate: text, signal, onProgress } = options
-  const pace = new Pace(signal)
+  const timeSlice = new TimeSlice(signal)
   if (text === undefined) return snapshot.rows
   const { schema } = snapshot
   const predicate = await compile(text, schema, storage.now())
-  const scan = await startScan(storage, snapshot, predicate, pace)
+  const scan = await startScan(storage, snapshot, predicate, timeSlice)
   const begin = async (entry: FragmentEntry) => {
     const verdict = prune(predicate, schema, entry)
     return { entry, verdict, count: verdict === 'some' ? await scan.begin(entry, 'count') : undefined }
@@ -157,7 +157,7 @@ export async function countMatching(
       else if (verdict === 'all') sum += entry.rows - (entry.deletions?.count ?? 0)
       rowsDone += entry.rows
       onProgress?.({ rowsDone, rowsTotal })
-      if (pace.due) await pace.rest()
+      if (timeSlice.due) await timeSlice.rest()
     }
   } finally {
     scan.end()

@@ -1,7 +1,7 @@
 import type { Schema } from '@uwdata/flechette'
 import { type Bitmap, noRows, wordsFor } from '../../arrow/bitmap.ts'
 import type { Predicate } from '../../predicate/index.ts'
-import type { Pace } from '../../scheduling/time-slice.ts'
+import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry, FragmentLayout } from '../format/manifest.ts'
 import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
@@ -48,23 +48,23 @@ export function evaluateFragment(
   predicate: Predicate,
   fragment: LoadedFragment,
   wanted: ScanResultKind,
-  pace: Pace,
+  timeSlice: TimeSlice,
 ): Promise<number | Bitmap> {
   return wanted === 'count'
-    ? countMatches(predicate, fragment, pace)
-    : selectMatches(predicate, fragment, pace)
+    ? countMatches(predicate, fragment, timeSlice)
+    : selectMatches(predicate, fragment, timeSlice)
 }
 
 export async function countMatches(
   predicate: Predicate,
   { rows, live }: LoadedFragment,
-  pace: Pace,
+  timeSlice: TimeSlice,
 ): Promise<number> {
   let sum = 0
   for (let start = 0; start < rows.length; start += sliceRows) {
     const end = Math.min(start + sliceRows, rows.length)
     sum += predicate.count(rows, start, end, slice(live, start, end))
-    if (pace.due) await pace.rest()
+    if (timeSlice.due) await timeSlice.rest()
   }
   return sum
 }
@@ -73,7 +73,7 @@ export async function countMatches(
 export async function selectMatches(
   predicate: Predicate,
   { rows, live }: LoadedFragment,
-  pace: Pace,
+  timeSlice: TimeSlice,
   enough: (found: Bitmap) => boolean = () => false,
 ): Promise<Bitmap> {
   const all = noRows(rows.length)
@@ -82,7 +82,7 @@ export async function selectMatches(
     const found = predicate.select(rows, start, end, slice(live, start, end))
     all.set(found.subarray(0, wordsFor(end - start)), start >>> 5)
     if (enough(found)) break
-    if (pace.due) await pace.rest()
+    if (timeSlice.due) await timeSlice.rest()
   }
   return all
 }

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { Predicate } from '../../predicate/index.ts'
-import type { Pace } from '../../scheduling/time-slice.ts'
+import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import type { Storage } from '../storage/objects.ts'
@@ -28,14 +28,14 @@ export async function startScan(
   storage: Storage,
   snapshot: LoadedSnapshot,
   predicate: Predicate,
-  pace: Pace,
+  timeSlice: TimeSlice,
 ): Promise<Scan> {
   const { pool, content } = storage
-  const here = new LocalScan(storage, snapshot, predicate, pace)
+  const here = new LocalScan(storage, snapshot, predicate, timeSlice)
   const isLarge = pool && snapshot.rows + snapshot.deletedRows >= pool.fewestRows
   if (!isLarge || content.directory === undefined) return here
   await pool.enter()
-  return new ThreadedScan(here, pool, content.directory, snapshot, predicate, pace)
+  return new ThreadedScan(here, pool, content.directory, snapshot, predicate, timeSlice)
 }
 
 class LocalScan implements Scan {
@@ -43,13 +43,13 @@ class LocalScan implements Scan {
   readonly #storage: Storage
   readonly #snapshot: LoadedSnapshot
   readonly #predicate: Predicate
-  readonly #pace: Pace
+  readonly #timeSlice: TimeSlice
 
-  constructor(storage: Storage, snapshot: LoadedSnapshot, predicate: Predicate, pace: Pace) {
+  constructor(storage: Storage, snapshot: LoadedSnapshot, predicate: Predicate, timeSlice: TimeSlice) {
     this.#storage = storage
     this.#snapshot = snapshot
     this.#predicate = predicate
-    this.#pace = pace
+    this.#timeSlice = timeSlice
   }
 
   async begin<T extends number | Bitmap>(
@@ -59,7 +59,7 @@ class LocalScan implements Scan {
     const { prefix, schema } = this.#snapshot
     this.depth = prefetchDepth(bytesOf(entry, this.#predicate.columns))
     const fragment = await readFragment(this.#storage, prefix, schema, this.#predicate, entry)
-    return () => evaluateFragment(this.#predicate, fragment, wanted, this.#pace) as Promise<T>
+    return () => evaluateFragment(this.#predicate, fragment, wanted, this.#timeSlice) as Promise<T>
   }
 
   end(): void {}
@@ -88,14 +88,16 @@ class ThreadedScan implements Scan {
     directory: string,
     snapshot: LoadedSnapshot,
     predicate: Predicate,
-    pace: Pace,
+    timeSlice: TimeSlice,
   ) {
     this.#here = here
     this.#pool = pool
     this.#directory = directory
     this.#snapshot = snapshot
     this.#predicate = predicate
-    this.#signal = pace.signal ? AbortSignal.any([pace.signal, this.#abort.signal]) : this.#abort.signal
+    this.#signal = timeSlice.signal
+      ? AbortSignal.any([timeSlice.signal, this.#abort.signal])
+      : this.#abort.signal
     // Each request to a worker adds a listener.
     setMaxListeners(0, this.#signal)
     const owner = owners.get(pool) ?? new Map<string, number>()

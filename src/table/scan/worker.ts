@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { fileContent } from '../../content/files/index.ts'
 import { compilePredicate, type Predicate } from '../../predicate/index.ts'
-import { Pace } from '../../scheduling/time-slice.ts'
+import { TimeSlice } from '../../scheduling/time-slice.ts'
 import { decodeTableSchema } from '../format/snapshot.ts'
 import { ByteCache } from '../storage/cache.ts'
 import { uniqueName } from '../storage/object-names.ts'
@@ -63,7 +63,7 @@ async function answer(request: ScanRequest, signal: AbortSignal): Promise<void> 
     const storage = storageOf(request.directory)
     const { schema, predicate } = predicateOf(request)
     const fragment = await readFragment(storage, prefix, schema, predicate, entry)
-    const result = await evaluateFragment(predicate, fragment, wanted, new Pace(signal))
+    const result = await evaluateFragment(predicate, fragment, wanted, new TimeSlice(signal))
     say({ id, result }, typeof result === 'number' ? [] : [result.buffer as ArrayBuffer])
   } catch (error) {
     say({ id, failure: toFailure(error) })

@@ -3,7 +3,7 @@ import { allRows, type Bitmap, clearTrailing, countRows, noRows } from '../../ar
 import { schemaDifference } from '../../arrow/schema.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import { prefetch } from '../../scheduling/prefetch.ts'
-import { Pace } from '../../scheduling/time-slice.ts'
+import { TimeSlice } from '../../scheduling/time-slice.ts'
 import { type Deleted, readLive, writeDeletions } from '../format/deletions.ts'
 import type { DeletionEntry, FragmentEntry, SegmentEntry } from '../format/manifest.ts'
 import { groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
@@ -61,10 +61,10 @@ class Deletion implements Change {
   async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
     const snapshot = base as LoadedSnapshot
     const { prefix, schema } = snapshot
-    const pace = new Pace(options.signal)
+    const timeSlice = new TimeSlice(options.signal)
     const predicate = await this.#predicate(schema)
     const rowsTotal = snapshot.rows + snapshot.deletedRows
-    const scan = await startScan(this.#storage, snapshot, predicate, pace)
+    const scan = await startScan(this.#storage, snapshot, predicate, timeSlice)
     const segments: SegmentEntry[] = []
     let tail: readonly FragmentEntry[] = []
     // Deletions are written while the scan goes on. All of them are awaited before the result is returned.
@@ -84,7 +84,7 @@ class Deletion implements Change {
           settled.push({ entry, found: await settle(prepared) })
           rowsDone += entry.rows
           options.onProgress?.({ rowsDone, rowsTotal })
-          if (pace.due) await pace.rest()
+          if (timeSlice.due) await timeSlice.rest()
         }
         const outcomes = this.#outcomesOf(prefix, settled, keep)
         const kept = outcomes.flatMap(({ entry }) => entry ?? [])

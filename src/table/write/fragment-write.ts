@@ -7,7 +7,7 @@ import { type Block, readFooter } from '../../arrow/ipc/file.ts'
 import { type BatchHeader, readMessage } from '../../arrow/ipc/message.ts'
 import { prepareBatches } from '../../arrow/ipc/prepare.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
-import type { Pace } from '../../scheduling/time-slice.ts'
+import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import { FileParts } from '../format/file-parts.ts'
 import { type FragmentEntry, rangesOf } from '../format/manifest.ts'
 import { addColumnStatistics } from '../statistics/column-statistics.ts'
@@ -20,7 +20,7 @@ export async function writeFragment(
   prefix: string,
   schema: Schema,
   batches: readonly AnyBatch[],
-  pace: Pace,
+  timeSlice: TimeSlice,
 ): Promise<FragmentEntry> {
   const statistics = new Map<string, ColumnStatistics>()
   const columns: (readonly AnyBatch[])[] = []
@@ -29,12 +29,12 @@ export async function writeFragment(
     const prepared = prepareBatches(schema.fields[i]!.type, [batch]).batches
     addColumnStatistics(prepared[0]!, i, statistics)
     columns.push(prepared)
-    if (pace.due) await pace.rest()
+    if (timeSlice.due) await timeSlice.rest()
   }
   const file = new FileParts(encodeArrow(schema, columns))
   const layout = layoutOfFile(file, schema.fields)
   const path = `data/${newName()}.arrow`
-  await pace.rest()
+  await timeSlice.rest()
   await content.put(prefix + path, file.parts)
   return {
     path,

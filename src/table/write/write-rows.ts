@@ -3,7 +3,7 @@ import type { AnyBatch, AnyColumn } from '../../arrow/batch.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import type { Piece } from '../../arrow/take/take.ts'
 import { prefetch } from '../../scheduling/prefetch.ts'
-import { Pace } from '../../scheduling/time-slice.ts'
+import { TimeSlice } from '../../scheduling/time-slice.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { WorkOptions } from '../table-engine.ts'
@@ -30,21 +30,21 @@ export async function writeRows(
   mostRows: number,
   { signal, onProgress }: WorkOptions,
 ): Promise<FragmentEntry[]> {
-  const pace = new Pace(signal)
+  const timeSlice = new TimeSlice(signal)
   const rowsTotal = columns[0]!.length
   const batches = columns.map(({ data }) => data as readonly AnyBatch[])
   const perRow = bytesPerRow(batches, rowsTotal)
   const most = Math.max(64, Math.min(mostRows, Math.floor(fragmentBytes / Math.max(perRow, 1))) & ~63)
   const entries: FragmentEntry[] = []
   let rowsDone = 0
-  const write = (one: readonly AnyBatch[]) => writeFragment(storage, prefix, schema, one, pace)
+  const write = (one: readonly AnyBatch[]) => writeFragment(storage, prefix, schema, one, timeSlice)
   for await (const entry of prefetch(splitIntoFragments(schema, batches, rowsTotal, most), write, {
     depth: concurrentWrites,
   })) {
     entries.push(entry)
     rowsDone += entry.rows
     onProgress?.({ rowsDone, rowsTotal })
-    await pace.rest()
+    await timeSlice.rest()
   }
   return entries
 }

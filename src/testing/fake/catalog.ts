@@ -16,7 +16,7 @@ import { type FakeClock, ManualClock } from './clock.ts'
 import type { Fault, Matched } from './fault.ts'
 import { FaultSet, type Faults } from './faults.ts'
 import { CountedIds } from './ids.ts'
-import { emptyInsides, forkInsides, type InsideOptions, type Insides } from './internals.ts'
+import { emptyInternals, forkInternals, type InternalOptions, type Internals } from './internals.ts'
 import { Acknowledged, runWithFaults } from './run.ts'
 import { plantSeed, type Seed } from './seed.ts'
 
@@ -103,10 +103,10 @@ export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalo
   const ids = new CountedIds()
   const common: Common = { rest, randomSeed, keepCalls }
   const inside = { ...rest, now: clock.now, newId: ids.next }
-  const insides = emptyInsides(id, inside)
-  if (typeof seed === 'function') await seed(localHandle(insides.core))
-  else if (seed !== undefined) await plantSeed(localHandle(insides.core), seed)
-  return new Fake(common, insides, clock, ids, faults).handle
+  const internals = emptyInternals(id, inside)
+  if (typeof seed === 'function') await seed(localHandle(internals.core))
+  else if (seed !== undefined) await plantSeed(localHandle(internals.core), seed)
+  return new Fake(common, internals, clock, ids, faults).handle
 }
 
 /** What all forks have in common. */
@@ -119,8 +119,8 @@ interface Common {
 class Fake {
   readonly handle: FakeCatalog
   readonly #common: Common
-  readonly #insides: Insides
-  readonly #options: InsideOptions
+  readonly #internals: Internals
+  readonly #options: InternalOptions
   readonly #clock: ManualClock
   readonly #ids: CountedIds
   readonly #calls: CallLog
@@ -129,13 +129,13 @@ class Fake {
 
   constructor(
     common: Common,
-    insides: Insides,
+    internals: Internals,
     clock: ManualClock,
     ids: CountedIds,
     faults: readonly Fault[],
   ) {
     this.#common = common
-    this.#insides = insides
+    this.#internals = internals
     this.#options = { ...common.rest, now: clock.now, newId: ids.next }
     this.#clock = clock
     this.#ids = ids
@@ -143,7 +143,7 @@ class Fake {
     this.#faults = new FaultSet(common.randomSeed, () => this.#freeze())
     for (const fault of faults) this.#faults.add(fault)
     const first = this.#snapshot()
-    const catalog: LocalCatalog = localHandle(insides.core, {
+    const catalog: LocalCatalog = localHandle(internals.core, {
       run: (operation, request, options, done) => this.#run(operation, request, options, done),
       callsDone: true,
     })
@@ -152,7 +152,7 @@ class Fake {
       clock,
       calls: this.#calls,
       faults: this.#faults,
-      seed: (seed: Seed) => plantSeed(localHandle(insides.core), seed),
+      seed: (seed: Seed) => plantSeed(localHandle(internals.core), seed),
       reset: () => this.#reset(first, faults),
       fork: () => this.#fork(),
       snapshot: () => this.#snapshot(),
@@ -177,7 +177,7 @@ class Fake {
     const call = calls.begin(operation.name, request, clock.now())
     let work: Promise<unknown>
     if (this.#faults.isEmpty && this.#acknowledged.isEmpty) {
-      work = runOperation(this.#insides.core, operation, request, options)
+      work = runOperation(this.#internals.core, operation, request, options)
     } else {
       work = this.#runAsFaultsSay(call, operation, request, options)
     }
@@ -206,7 +206,7 @@ class Fake {
     const taking = this.#faults.taking(matched, operation)
     if (taking.length > 0) call.faults = taking.map(({ id }) => id)
     const ground = {
-      insides: this.#insides,
+      internals: this.#internals,
       options: this.#options,
       clock: this.#clock,
       acknowledged: this.#acknowledged,
@@ -216,27 +216,27 @@ class Fake {
     return this.#acknowledged.isEnding ? this.#acknowledged.settled().then(run) : run()
   }
 
-  #freeze(): Insides {
+  #freeze(): Internals {
     const time = this.#clock.now()
-    return forkInsides(this.#insides, { ...this.#options, now: () => time })
+    return forkInternals(this.#internals, { ...this.#options, now: () => time })
   }
 
   #fork(): FakeCatalog {
     const clock = new ManualClock(this.#clock.now())
     const ids = new CountedIds(this.#ids.count)
     const options = { ...this.#common.rest, now: clock.now, newId: ids.next }
-    const insides = forkInsides(this.#insides, options)
+    const internals = forkInternals(this.#internals, options)
     const faults = this.#faults.all.map(({ fault }) => fault)
-    return new Fake(this.#common, insides, clock, ids, faults).handle
+    return new Fake(this.#common, internals, clock, ids, faults).handle
   }
 
   #snapshot(): FakeSnapshot {
-    return { ...this.#insides.store.snapshot(), time: this.#clock.now(), ids: this.#ids.count }
+    return { ...this.#internals.store.snapshot(), time: this.#clock.now(), ids: this.#ids.count }
   }
 
   #restore(snapshot: FakeSnapshot): void {
-    this.#insides.store.restore(snapshot)
-    this.#insides.forget()
+    this.#internals.store.restore(snapshot)
+    this.#internals.forget()
     this.#clock.set(snapshot.time)
     this.#ids.count = snapshot.ids
   }

@@ -5,7 +5,7 @@ import type { MemoryStore } from '../../store/memory/index.ts'
 import { type CatalogRecord, catalogFormat, keys } from '../../store/records.ts'
 
 /** A memory catalog, opened up. */
-export interface Insides {
+export interface Internals {
   readonly store: MemoryStore
   readonly core: Core
   /** Drops what was decoded. Call it after a restore: later objects may come under paths that were used before. */
@@ -13,23 +13,27 @@ export interface Insides {
 }
 
 /** What does not change from fork to fork but for clock and ids. */
-export type InsideOptions = CatalogOptions & Required<Pick<CatalogOptions, 'now' | 'newId'>>
+export type InternalOptions = CatalogOptions & Required<Pick<CatalogOptions, 'now' | 'newId'>>
 
 /** An empty catalog, the same every time. */
-export function emptyInsides(id: string, options: InsideOptions): Insides {
+export function emptyInternals(id: string, options: InternalOptions): Internals {
   const parts = memoryParts(undefined, options.now)
   const record: CatalogRecord = { v: catalogFormat, id, secret: `secret of ${id}`, created_at: options.now() }
   // A memory store writes before it answers.
   parts.store.write((writer) => writer.put(keys.catalog, record))
-  return insidesOf(parts, record, options)
+  return internalsOf(parts, record, options)
 }
 
 /** A copy that goes its own way from here, with a clock and ids of its own. */
-export function forkInsides({ store, core }: Insides, options: InsideOptions): Insides {
-  return insidesOf(memoryParts(store.snapshot(), options.now), core.catalog, options)
+export function forkInternals({ store, core }: Internals, options: InternalOptions): Internals {
+  return internalsOf(memoryParts(store.snapshot(), options.now), core.catalog, options)
 }
 
-function insidesOf({ store, content }: MemoryParts, record: CatalogRecord, options: InsideOptions): Insides {
+function internalsOf(
+  { store, content }: MemoryParts,
+  record: CatalogRecord,
+  options: InternalOptions,
+): Internals {
   const make = () => makeCore(store, record, [memoryRoot(record, content)], options)
   let made = make()
   const core: Core = { ...made, engine: (content) => made.engine(content) }

@@ -2,14 +2,14 @@ import type { AnyOperation, OperationOptions } from '../../operations/framework/
 import { runOperation } from '../../operations/framework/run.ts'
 import type { ManualClock } from './clock.ts'
 import type { ActiveFault } from './faults.ts'
-import type { InsideOptions, Insides } from './internals.ts'
+import type { InternalOptions, Internals } from './internals.ts'
 import { acknowledge, type RunningChange } from './running.ts'
 import { after } from './wait.ts'
 
 /** What calls with faults run on. */
 export interface FaultGround {
-  readonly insides: Insides
-  readonly options: InsideOptions
+  readonly internals: Internals
+  readonly options: InternalOptions
   readonly clock: ManualClock
   readonly acknowledged: Acknowledged
 }
@@ -100,17 +100,17 @@ async function runSomehow(
   options: OperationOptions,
 ): Promise<unknown> {
   const special = faults.find(({ fault }) => fault.stale !== undefined || fault.running !== undefined)
-  if (special === undefined) return runOperation(ground.insides.core, operation, request, options)
+  if (special === undefined) return runOperation(ground.internals.core, operation, request, options)
   const { stale, delay, fail } = special.fault
   if (delay === undefined && fail === undefined) special.fired++
   if (stale === 'token') {
     const strange = { ...(request as object), page_token: 'of-a-listing-that-is-gone' }
-    return runOperation(ground.insides.core, operation, strange, options)
+    return runOperation(ground.internals.core, operation, strange, options)
   }
   if (stale === 'state') {
-    return runOperation((special.state as Insides).core, operation, request, options)
+    return runOperation((special.state as Internals).core, operation, request, options)
   }
-  const change = await acknowledge(ground.insides, ground.options, operation, request, options)
+  const change = await acknowledge(ground.internals, ground.options, operation, request, options)
   if ('release' in change) hold(ground, special, change)
   return change.response
 }

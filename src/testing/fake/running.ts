@@ -2,7 +2,7 @@ import { CatalogError } from '../../errors.ts'
 import type { AnyOperation, OperationOptions } from '../../operations/framework/operation.ts'
 import { runOperation } from '../../operations/framework/run.ts'
 import { keys, type TransactionRecord } from '../../store/records.ts'
-import { forkInsides, type InsideOptions, type Insides } from './internals.ts'
+import { forkInternals, type InternalOptions, type Internals } from './internals.ts'
 
 /** A change whose transaction stays Running. */
 export interface RunningChange {
@@ -19,8 +19,8 @@ export interface RunningChange {
  * that be impossible, the transaction is Failed.
  */
 export async function acknowledge(
-  insides: Insides,
-  options: InsideOptions,
+  internals: Internals,
+  options: InternalOptions,
   operation: AnyOperation,
   request: unknown,
   asked: OperationOptions,
@@ -31,7 +31,7 @@ export async function acknowledge(
     given.push(id)
     return id
   }
-  const copy = forkInsides(insides, { ...options, newId })
+  const copy = forkInternals(internals, { ...options, newId })
   const response = await runOperation(copy.core, operation, request, asked)
   const { transaction_id: transactionId } = response as { transaction_id?: string }
   // Nothing had to change, so nothing is at work.
@@ -39,8 +39,8 @@ export async function acknowledge(
   const key = keys.transaction(transactionId)
   const done = await copy.store.read((reader) => reader.get<TransactionRecord>(key))
   const { finished_at: _, lease_until: __, ...record } = done!
-  await insides.store.write((writer) => writer.put(key, { ...record, status: 'Running' }))
-  const { core } = insides
+  await internals.store.write((writer) => writer.put(key, { ...record, status: 'Running' }))
+  const { core } = internals
   let released: Promise<void> | undefined
   const make = async () => {
     const now = await core.store.read((reader) => reader.get<TransactionRecord>(key))
