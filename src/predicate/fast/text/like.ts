@@ -137,28 +137,34 @@ function shortHeads(
         const c = offsets[k + 2]!
         const d = offsets[k + 3]!
         const end = offsets[k + 4]!
-        const first = headDiffers(view.getUint32(start, true), b - start - length, key, mask, longer)
-        const second = headDiffers(view.getUint32(b, true), c - b - length, key, mask, longer)
-        const third = headDiffers(view.getUint32(c, true), d - c - length, key, mask, longer)
-        const fourth = headDiffers(view.getUint32(d, true), end - d - length, key, mask, longer)
+        const first =
+          ((view.getUint32(start, true) & mask) ^ key) |
+          ((b - start - length) >> 31) |
+          ((b - start - length) & longer)
+        const second =
+          ((view.getUint32(b, true) & mask) ^ key) | ((c - b - length) >> 31) | ((c - b - length) & longer)
+        const third =
+          ((view.getUint32(c, true) & mask) ^ key) | ((d - c - length) >> 31) | ((d - c - length) & longer)
+        const fourth =
+          ((view.getUint32(d, true) & mask) ^ key) |
+          ((end - d - length) >> 31) |
+          ((end - d - length) & longer)
         word |=
           (+(first === 0) | (+(second === 0) << 1) | (+(third === 0) << 2) | (+(fourth === 0) << 3)) << k
         start = end
       }
       for (; k < last; k++) {
         const end = offsets[k + 1]!
-        const differs = headDiffers(view.getUint32(start, true), end - start - length, key, mask, longer)
+        const differs =
+          ((view.getUint32(start, true) & mask) ^ key) |
+          ((end - start - length) >> 31) |
+          ((end - start - length) & longer)
         word |= +(differs === 0) << k
         start = end
       }
     }
     out[q] = word & need[q]!
   }
-}
-
-/** Not 0 when the first bytes are others, or the text is shorter, or longer where that matters. */
-function headDiffers(bytes: number, over: number, key: number, mask: number, longer: number): number {
-  return ((bytes & mask) ^ key) | (over >> 31) | (over & longer)
 }
 
 function heads(
