@@ -33,6 +33,9 @@ export interface LmdbStoreOptions {
 
 export type Database = RootDatabase<Value, LmdbKey>
 
+/** What {@link excludeWriters} needs of an environment. */
+type Readable = Pick<Environment, 'path' | 'lock' | 'isOnReadOnlyMedium' | 'readers'>
+
 /** One open data file. This thread opens it once, for all stores on it. */
 export interface Environment {
   readonly path: string
@@ -48,6 +51,8 @@ export interface Environment {
    * way, so each read must lock out writers itself.
    */
   readonly isOnReadOnlyMedium: boolean
+  /** The reads under way that keep writers away, on a read-only medium. */
+  readonly readers: Set<symbol>
   readonly busyTimeout: number
   /** The number of open stores on this environment. */
   users: number
@@ -170,7 +175,7 @@ async function use(environment: Environment, readOnly: boolean): Promise<Environ
     await release(environment)
     throw invalid(`${environment.path} is open for reading only in this process: close that catalog first.`)
   }
-  await environment.lock!.registerWriter()
+  await environment.lock!.registerWriter(environment.busyTimeout)
   return environment
 }
 
@@ -197,6 +202,7 @@ async function openEnvironment(
       lock,
       writes: asReader ? undefined : new WriteLock(lock!, busyTimeout),
       isOnReadOnlyMedium,
+      readers: new Set(),
       busyTimeout,
       users: 1,
       busy: false,
@@ -274,18 +280,33 @@ async function openWithoutWriters(
   lock: StoreLock | undefined,
   options: LmdbStoreOptions,
 ): Promise<Database> {
-  if (lock === undefined) return openDatabase(path, true, options)
-  return readWithoutWriters(path, lock, () => openDatabase(path, true, options))
+  const admitWriters = excludeWriters({ path, lock, isOnReadOnlyMedium: true, readers: new Set() })
+  try {
+    return openDatabase(path, true, options)
+  } finally {
+    admitWriters()
+  }
 }
 
-/** Runs a read on a read-only medium. Fails with `ServiceUnavailable` when a process has the file open for writing. */
-export function readWithoutWriters<T>(path: string, lock: StoreLock, body: () => T): T {
-  const read = lock.withoutWriters(body)
-  if (read) return read.result
-  throw new CatalogError(
-    'ServiceUnavailable',
-    `Cannot read ${path}: it is read-only here, so LMDB cannot protect reads, and another process has it open for writing. Close the catalog there, open it where its directory is writable, or reach it over HTTP.`,
-  )
+const nothing = () => {}
+
+/**
+ * Keeps writers away from a read-only medium until the function that it returns is called. Fails with
+ * `ServiceUnavailable` when a process has the file open for writing. Elsewhere LMDB's own locks protect readers.
+ */
+export function excludeWriters({ path, lock, isOnReadOnlyMedium, readers }: Readable): () => void {
+  if (!isOnReadOnlyMedium || lock === undefined) return nothing
+  if (readers.size === 0 && !lock.tryExcludeWriters()) {
+    throw new CatalogError(
+      'ServiceUnavailable',
+      `Cannot read ${path}: this directory is read-only here, so reads cannot be protected, and a process has the catalog open for writing on another path. Close that process, open the catalog where its directory can be written, or reach it over HTTP.`,
+    )
+  }
+  const reader = Symbol('reader')
+  readers.add(reader)
+  return () => {
+    if (readers.delete(reader) && readers.size === 0) lock.admitWriters()
+  }
 }
 
 function openDatabase(

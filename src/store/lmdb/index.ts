@@ -8,9 +8,9 @@ import {
   acquire,
   type Database,
   type Environment,
+  excludeWriters,
   type LmdbStoreOptions,
   noCatalog,
-  readWithoutWriters,
   release,
   storeFiles,
 } from './environment.ts'
@@ -79,16 +79,16 @@ class LmdbDirectoryStore implements LmdbStore {
   async read<T>(body: (reader: Reader) => T): Promise<T> {
     this.#refuse()
     const environment = this.#environment
+    const admitWriters = excludeWriters(environment)
     // The driver reuses a snapshot for up to a millisecond, so it is dropped here. The next read takes a new snapshot,
     // which lasts through the body, since nothing else runs meanwhile.
     environment.db.resetReadTxn()
     const reader = new LmdbReader(environment.db, this.path)
     environment.busy = true
     try {
-      const { lock, isOnReadOnlyMedium } = environment
-      if (isOnReadOnlyMedium && lock) return readWithoutWriters(this.path, lock, () => runBody(body, reader))
       return runBody(body, reader)
     } finally {
+      admitWriters()
       environment.busy = false
       reader.ended = true
     }
@@ -113,10 +113,13 @@ class LmdbDirectoryStore implements LmdbStore {
 
   state(): number | undefined {
     this.#refuse()
+    const admitWriters = excludeWriters(this.#environment)
     try {
       return readState(this.#environment)
     } catch (error) {
       throw explain(error, this.path)
+    } finally {
+      admitWriters()
     }
   }
 
@@ -128,6 +131,7 @@ class LmdbDirectoryStore implements LmdbStore {
   /** Inspects the file, while an open read transaction keeps the newest snapshot from being overwritten. */
   async inspect(options?: InspectOptions): Promise<StoreInspection> {
     this.#refuse()
+    const admitWriters = excludeWriters(this.#environment)
     this.#environment.db.resetReadTxn()
     const snapshot = this.#environment.db.useReadTransaction()
     const inspected = inspectFile(this.path, options)
@@ -137,11 +141,13 @@ class LmdbDirectoryStore implements LmdbStore {
     } finally {
       this.#pending.delete(inspected)
       snapshot.done()
+      admitWriters()
     }
   }
 
   async copyTo(folder: string): Promise<void> {
     this.#refuse()
+    const admitWriters = excludeWriters(this.#environment)
     const file = join(folder, basename(this.path))
     const copied = copyEnvironment(this.#environment.db, file)
     this.#pending.add(copied)
@@ -151,6 +157,7 @@ class LmdbDirectoryStore implements LmdbStore {
       throw await storeFailure(error, file)
     } finally {
       this.#pending.delete(copied)
+      admitWriters()
     }
   }
 

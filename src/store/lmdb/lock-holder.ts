@@ -6,7 +6,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
  * for processes in other containers. Source of the format: proc_pid_fdinfo(5).
  */
 export async function lockHolder(path: string): Promise<string | undefined> {
-  const { ino } = await stat(path)
+  const { ino } = await stat(path).catch(() => ({ ino: undefined }))
   const held = new RegExp(
     `^lock:\\s+\\d+: OFDLCK\\s+\\S+\\s+(\\S+)\\s+-?\\d+\\s+\\S+:${ino}\\s+(\\d+)\\s`,
     'gm',

@@ -103,21 +103,28 @@ export class StoreLock {
     )
   }
 
-  /** Registers this thread as a writer, until the lock is closed. */
-  async registerWriter(): Promise<void> {
+  /**
+   * Registers this thread as a writer, until the lock is closed. Fails with `ServiceUnavailable` after `timeout`
+   * milliseconds.
+   */
+  async registerWriter(timeout: number): Promise<void> {
     if (!this.#file.hasRanges) return
+    const begun = performance.now()
     // A reader on a read-only medium locks the bytes of all writers during a read.
-    while (!this.#file.tryLock(writers, thisThread(), 1)) await sleep(firstMillis)
+    while (!this.#file.tryLock(writers, thisThread(), 1)) {
+      if (performance.now() - begun > timeout) throw await this.#busy(timeout)
+      await sleep(firstMillis)
+    }
   }
 
-  /** Runs `body` while no writer can open the store. Undefined when a writer has the store open. */
-  withoutWriters<T>(body: () => T): { readonly result: T } | undefined {
-    if (!this.#file.tryLock(writers, 0, usersBytes, { shared: true })) return undefined
-    try {
-      return { result: body() }
-    } finally {
-      this.#file.unlock(writers, 0, usersBytes)
-    }
+  /** Keeps writers from opening the store. False when a writer has the store open. */
+  tryExcludeWriters(): boolean {
+    return this.#file.tryLock(writers, 0, usersBytes, { shared: true })
+  }
+
+  /** Ends what {@link tryExcludeWriters} began. */
+  admitWriters(): void {
+    this.#file.unlock(writers, 0, usersBytes)
   }
 
   /** Whether the file of the lock is new. Told and changed by the one who has the lock. */

@@ -144,19 +144,19 @@ describe('the queue', () => {
 
   test('readers that cannot be protected keep writers away while they read, and see who may write', async () => {
     const [reader, writer] = [open(), open()]
-    const during = reader.withoutWriters(() => {
-      let announced = false
-      void writer.registerWriter().then(() => {
-        announced = true
-      })
-      return () => announced
-    })!
-    expect(during.result()).toBe(false)
+    expect(reader.tryExcludeWriters()).toBe(true)
+    await expect(writer.registerWriter(30)).rejects.toMatchObject({ code: 'ServiceUnavailable' })
+    let isRegistered = false
+    const registering = writer.registerWriter(5000).then(() => {
+      isRegistered = true
+    })
     await sleep(20)
-    expect(during.result()).toBe(true)
-    expect(reader.withoutWriters(() => 1)).toBeUndefined()
+    expect(isRegistered).toBe(false)
+    reader.admitWriters()
+    await registering
+    expect(reader.tryExcludeWriters()).toBe(false)
     writer.close()
-    expect(reader.withoutWriters(() => 1)).toEqual({ result: 1 })
+    expect(reader.tryExcludeWriters()).toBe(true)
   })
 
   test('a process of the same id in another container is refused', () => {
