@@ -150,6 +150,7 @@ export async function release(environment: Environment): Promise<void> {
  * directory in this process uses it.
  */
 async function close(environment: Environment): Promise<void> {
+  environment.writes?.release()
   if (!environment.isOnReadOnlyMedium) await environment.lock!.acquire(environment.busyTimeout)
   try {
     await environment.db.close()

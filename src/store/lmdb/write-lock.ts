@@ -19,6 +19,8 @@ export class WriteLock {
   #waiting = 0
   #wait: Promise<void> | undefined
   #onIdle: (() => void) | undefined
+  /** Set while no write is under way and the lock is kept for the next one. */
+  #releasing: NodeJS.Immediate | undefined
 
   constructor(lock: StoreLock, timeout: number) {
     this.#lock = lock
@@ -41,24 +43,46 @@ export class WriteLock {
     return this.#wait
   }
 
+  /**
+   * Ends a write. The lock is kept until the end of this turn of the event loop, because a caller that writes again at
+   * once then needs no call of the kernel.
+   */
   leave(): void {
     if (--this.#underWay > 0) return
-    this.#lock.release()
+    if (this.#isYielding) this.release()
+    else this.#releasing = setImmediate(() => this.release())
     this.#isYielding = false
     this.#onIdle?.()
+  }
+
+  /** Releases the lock if it is kept for the next write. */
+  release(): void {
+    if (this.#underWay > 0 || (this.#releasing === undefined && !this.#isYielding)) return
+    clearImmediate(this.#releasing)
+    this.#releasing = undefined
+    this.#lock.release()
   }
 
   #beginAtOnce(): boolean {
     if (this.#underWay > 0 && this.#isYielding) return false
     const now = performance.now()
-    if (this.#underWay === 0) {
+    const isHeld = this.#underWay > 0 || this.#releasing !== undefined
+    if (!isHeld) {
       if (!this.#lock.tryAcquire()) return false
       this.#checkedAt = now
-    } else if (now - this.#checkedAt > sliceMillis) {
-      this.#checkedAt = now
-      this.#isYielding = this.#lock.isWanted()
+      return true
     }
-    return !this.#isYielding
+    if (now - this.#checkedAt > sliceMillis) {
+      this.#checkedAt = now
+      if (this.#lock.isWanted()) {
+        if (this.#underWay > 0) this.#isYielding = true
+        else this.release()
+        return false
+      }
+    }
+    clearImmediate(this.#releasing)
+    this.#releasing = undefined
+    return true
   }
 
   /** Waits for the end of the writes under way and for the lock, and then begins all waiting writes. */

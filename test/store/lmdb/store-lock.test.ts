@@ -100,6 +100,8 @@ describe.each([
     isOver = true
     await writers
     expect(writes.writes).toBe(0)
+    // The lock is kept until the end of this turn of the event loop.
+    await new Promise((resolve) => setImmediate(resolve))
     expect(other.tryAcquire()).toBe(true)
     // All that wait are refused together, and the next one is not.
     await Promise.all(
