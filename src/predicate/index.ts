@@ -1,7 +1,6 @@
 import type { Schema } from '@uwdata/flechette'
 import type { Bitmap } from '../arrow/bitmap.ts'
 import { evaluator, type Rows } from './evaluate/index.ts'
-import { fastPaths } from './fast/index.ts'
 import { planPredicate } from './plan/filter.ts'
 import { prune, type StatisticsOf } from './prune/prune.ts'
 
@@ -36,7 +35,7 @@ export function compilePredicate(text: string, schema: Schema, now: number = Dat
     asksTime = true
     return now
   })
-  const { columns, select, count } = evaluator(plan, fastPaths)
+  const { columns, select, count } = evaluator(plan)
   return {
     text,
     now: asksTime ? now : undefined,

@@ -1,6 +1,6 @@
 import type { AnyBatch } from '../../arrow/batch.ts'
 import { type Bitmap, subtract } from '../../arrow/bitmap.ts'
-import { eachNeeded } from './each-needed.ts'
+import { lookUpCodes } from '../fast/kernels/compare.ts'
 import type { Frame } from './frame.ts'
 import { hasValidity, runOf, scalarAt } from './scalar.ts'
 import type { Codes, NumberArray } from './vector.ts'
@@ -47,8 +47,7 @@ export function validCodes(
   }
   const known = valid ?? frame.allRows()
   const isNull = frame.bitmap()
-  const nulls = table
-  eachNeeded(frame.length, known, isNull, (row) => nulls[codes[row]!] === 1)
+  lookUpCodes(codes, table, frame.length, known, isNull)
   subtract(known, isNull, isNull, frame.words)
   return isNull
 }
