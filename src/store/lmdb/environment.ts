@@ -1,12 +1,10 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
-import { isMainThread } from 'node:worker_threads'
+import { dirname, join } from 'node:path'
 import type { Key as LmdbKey, RootDatabase } from 'lmdb'
-import { CatalogError, invalid } from '../../errors.ts'
+import { CatalogError } from '../../errors.ts'
 import type { Value } from '../store.ts'
 import { loadDriver } from './driver.ts'
-import { explain } from './failure.ts'
 import { FileLock } from './file-lock.ts'
 import { fileSystemOf, hasFreeAddressSpace, isMountedReadOnly, isWritable } from './file-system.ts'
 import { checkFiles, removeUnfinished, requireNoOlderRelease, reserveLockFile } from './preflight.ts'
@@ -65,7 +63,7 @@ export interface Environment {
   closing: Promise<void> | undefined
 }
 
-const dataFile = 'catalog.mdb'
+export const dataFile = 'catalog.mdb'
 const lockFile = `${dataFile}-lock`
 const storeLockFile = 'catalog.lock'
 
@@ -81,106 +79,9 @@ const largeMap = 2 ** 36
 const usualMap = 2 ** 30
 const defaultReaders = 2048
 const defaultTimeout = 30_000
-/** How long an exiting process waits for the lock, in milliseconds. */
-const exitTimeout = 1000
 
-/** What this thread has open, or is opening. */
-interface Registry {
-  readonly opening: Map<string, Promise<Environment>>
-  /** For the end of the process, which waits for no promise. */
-  readonly open: Set<Environment>
-}
-
-/**
- * The environments of this thread. LMDB allows a process to open a file only once. The registry is global, because a
- * process may load several copies of this module.
- */
-const registry: Registry = (() => {
-  const place = globalThis as { [name: symbol]: unknown }
-  const name = Symbol.for('tabularium.lmdb.registry')
-  if (place[name] === undefined) {
-    place[name] = { opening: new Map(), open: new Set() } satisfies Registry
-    process.once('exit', exitSafely)
-  }
-  return place[name] as Registry
-})()
-
-/** Opens the data file of a directory, or returns the environment that is already open. */
-export async function acquire(directory: string, options: LmdbStoreOptions): Promise<Environment> {
-  const given = join(resolve(directory), dataFile)
-  const { readOnly = false, create = !readOnly } = options
-  try {
-    const isNew = !existsSync(given)
-    if (isNew && !create) throw noCatalog(directory)
-    const firstMade = isNew ? mkdirSync(dirname(given), { recursive: true }) : undefined
-    const path = join(realpathSync(dirname(given)), dataFile)
-    for (let opening = registry.opening.get(path); opening; opening = registry.opening.get(path)) {
-      const environment = await joinOpen(await opening.catch(() => undefined))
-      if (environment) return await use(environment, readOnly)
-    }
-    // There must be no await between the last look at the map and this entry: another call could open the file.
-    const opening = openEnvironment(path, options, firstMade)
-    registry.opening.set(path, opening)
-    const environment = await opening.catch((error: unknown) => {
-      registry.opening.delete(path)
-      throw error
-    })
-    return await use(environment, readOnly)
-  } catch (error) {
-    throw explain(error, given)
-  }
-}
-
-export function noCatalog(directory: string): CatalogError {
-  return invalid(`There is no catalog in ${directory}. Check the path.`)
-}
-
-/** Releases one use of an environment, and closes the environment after the last use. */
-export async function release(environment: Environment): Promise<void> {
-  if (--environment.users > 0) return
-  environment.closing = close(environment).finally(() => {
-    environment.closing = undefined
-  })
-  await environment.closing
-}
-
-/**
- * Closes an environment under the store's lock: the last process to close destroys LMDB's locks, on which a process
- * that opens meanwhile relies. When the lock is not available, the environment stays open, and the next open of the
- * directory in this process uses it.
- */
-async function close(environment: Environment): Promise<void> {
-  environment.writes?.release()
-  if (!environment.isOnReadOnlyMedium) await environment.lock!.acquire(environment.busyTimeout)
-  try {
-    await environment.db.close()
-  } finally {
-    registry.open.delete(environment)
-    registry.opening.delete(environment.path)
-    environment.lock?.close()
-  }
-}
-
-/** Adds a use to an open environment. Undefined when it is closed, or failed to open. */
-async function joinOpen(environment: Environment | undefined): Promise<Environment | undefined> {
-  await environment?.closing?.catch(() => {})
-  if (environment === undefined || !registry.open.has(environment)) return undefined
-  environment.users++
-  return environment
-}
-
-/** Makes an environment ready for a store that only reads, or one that also writes. */
-async function use(environment: Environment, readOnly: boolean): Promise<Environment> {
-  if (readOnly) return environment
-  if (environment.readOnly) {
-    await release(environment)
-    throw invalid(`${environment.path} is open for reading only in this process: close that catalog first.`)
-  }
-  await environment.lock!.registerWriter(environment.busyTimeout)
-  return environment
-}
-
-async function openEnvironment(
+/** Opens the data file at `path`. `firstMade` is the first of the folders that were made for it. */
+export async function openEnvironment(
   path: string,
   options: LmdbStoreOptions,
   firstMade: string | undefined,
@@ -196,7 +97,7 @@ async function openEnvironment(
     const db = await (isOnReadOnlyMedium
       ? openWithoutWriters(path, lock, options)
       : openLocked(path, lock!, asReader, options, firstMade))
-    const environment: Environment = {
+    return {
       path,
       readOnly: asReader,
       db,
@@ -211,8 +112,6 @@ async function openEnvironment(
       marked: undefined,
       closing: undefined,
     }
-    registry.open.add(environment)
-    return environment
   } catch (error) {
     lock?.close()
     throw error
@@ -360,18 +259,5 @@ async function syncFolders(folder: string, firstMade: string | undefined): Promi
       await handle.close()
     }
     if (at === last || at === dirname(at)) return
-  }
-}
-
-/**
- * Runs when the process exits, for two reasons:
- * - Node closes open environments without the store's lock. So this takes the lock, and the kernel drops it later.
- * - Node waits for the committing thread, which waits for bodies that the event loop no longer runs. The process
- *   would hang and keep LMDB's lock, so it kills itself.
- */
-function exitSafely(): void {
-  for (const { bodiesToRun, lock, isOnReadOnlyMedium } of registry.open) {
-    if (bodiesToRun > 0 && isMainThread) process.kill(process.pid, 'SIGKILL')
-    if (!isOnReadOnlyMedium) lock?.acquireBlocking(exitTimeout)
   }
 }

@@ -5,17 +5,15 @@ import { closedError, nestedError, runBody } from '../body.ts'
 import type { InspectOptions, Reader, Store, StoreFeatures, StoreInspection, Writer } from '../store.ts'
 import { LmdbReader, LmdbWriter } from './access.ts'
 import {
-  acquire,
   type Database,
   type Environment,
   excludeWriters,
   type LmdbStoreOptions,
-  noCatalog,
-  release,
   storeFiles,
 } from './environment.ts'
 import { explain, storeFailure } from './failure.ts'
 import { inspectFile } from './inspect.ts'
+import { acquire, noCatalog, release } from './registry.ts'
 import { markState, readState } from './state.ts'
 
 export { type LmdbStoreOptions, storeFiles } from './environment.ts'

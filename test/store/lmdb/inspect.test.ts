@@ -3,9 +3,9 @@ import { mkdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { acquire, release } from '../../../src/store/lmdb/environment.ts'
 import { type LmdbStore, openLmdbStore } from '../../../src/store/lmdb/index.ts'
 import { inspectFile } from '../../../src/store/lmdb/inspect.ts'
+import { acquire, release } from '../../../src/store/lmdb/registry.ts'
 import type { Reader, Writer } from '../../../src/store/store.ts'
 
 /** How many bits are flipped; more of them in long runs. */
