@@ -1,10 +1,142 @@
-import type { OperationName } from '../index.ts'
+import { writeFile } from 'node:fs/promises'
+import { type Column, type DataType, Type, tableFromIPC } from '@uwdata/flechette'
+import { type Catalog, type OperationName, type OperationOptions, operations } from '../index.ts'
+import { formatCsv } from './csv.ts'
 import type { Io } from './io.ts'
 import { openLocation } from './open.ts'
-import { operate, queryToFile } from './operate.ts'
-import { printerOf } from './print.ts'
+import { type Printer, printerOf } from './print.ts'
 import { progressBar } from './progress.ts'
 import type { AnyOperation } from './record.ts'
+import { UsageError } from './usage.ts'
+import { plain } from './values.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Runs an operation and prints its answer. A listing without `limit` fetches all pages. */
+async function operate(
+  catalog: Catalog,
+  name: OperationName,
+  request: Fields,
+  options: OperationOptions,
+  printer: Printer,
+  io: Io,
+): Promise<void> {
+  const run = catalog[name] as (request: Fields, options: OperationOptions) => Promise<Fields>
+  if (name === 'queryTable') {
+    printer.rows(arrowRows((await run(request, options)).data as Uint8Array))
+  } else if (isListing(name) && request.limit === undefined && request.page_token === undefined) {
+    let page_token: unknown
+    do {
+      const answer = await run({ ...request, page_token }, options)
+      print(printer, name, answer)
+      page_token = answer.page_token
+    } while (page_token)
+  } else {
+    const answer = await run(request, options)
+    print(printer, name, answer)
+    if (isListing(name) && answer.page_token) io.stderr.write(`more: --page-token ${answer.page_token}\n`)
+  }
+  printer.end()
+}
+
+function print(printer: Printer, name: string, answer: Fields): void {
+  const shaped = shape(name, answer)
+  if ('rows' in shaped) printer.rows(shaped.rows)
+  else printer.one(shaped.one)
+}
+
+/** Runs a query and writes its rows to a file, or to standard output (`-`), as Arrow, JSON lines or CSV. */
+async function queryToFile(
+  catalog: Catalog,
+  request: Fields,
+  options: OperationOptions,
+  path: string,
+  io: Io,
+): Promise<void> {
+  const format = formatOf(path)
+  if (path === '-' && io.stdout.isTTY) {
+    throw new UsageError(
+      '--output - writes binary Arrow data, and standard output is a terminal: redirect it to a file or a program, or leave --output out to see the rows',
+    )
+  }
+  const { data } = await catalog.queryTable(request as Parameters<Catalog['queryTable']>[0], options)
+  const content = format === 'arrow' ? data : await textOf(data, format)
+  if (path === '-') {
+    io.stdout.write(content)
+    return
+  }
+  try {
+    await writeFile(path, content)
+  } catch (error) {
+    throw new UsageError(`--output cannot be written to ${path}: ${(error as Error).message}`)
+  }
+}
+
+function formatOf(path: string): 'arrow' | 'json' | 'csv' {
+  if (path === '-' || /\.(arrow|arrows|feather|ipc)$/i.test(path)) return 'arrow'
+  if (/\.(jsonl|ndjson|json)$/i.test(path)) return 'json'
+  if (/\.csv$/i.test(path)) return 'csv'
+  throw new UsageError(
+    `--output ${path}: end the name in .arrow, .jsonl or .csv, or write - for Arrow on standard output`,
+  )
+}
+
+function textOf(data: Uint8Array, format: 'json' | 'csv'): string {
+  const rows = arrowRows(data)
+  if (format === 'csv') return formatCsv([...rows])
+  return Array.from(rows, (row) => `${JSON.stringify(row)}\n`).join('')
+}
+
+/** The rows of an Arrow IPC file, with values for JSON. */
+function* arrowRows(bytes: Uint8Array): Generator<Record<string, unknown>> {
+  const table = tableFromIPC(bytes, { useBigInt: true, useDate: true })
+  const columns = table.schema.fields.map(({ name, type }, index) => ({
+    name,
+    column: table.getChildAt(index) as Column<unknown>,
+    read: readerOf(type),
+  }))
+  for (let row = 0; row < table.numRows; row++) {
+    const record: Record<string, unknown> = {}
+    for (const { name, column, read } of columns) record[name] = read(column.at(row))
+    yield record
+  }
+}
+
+function readerOf({ typeId }: DataType): (value: unknown) => unknown {
+  if (typeId !== Type.Date) return plain
+  return (value) => (value instanceof Date ? value.toISOString().replace('T00:00:00.000Z', '') : plain(value))
+}
+
+/** A response to print: as rows, or as one object. */
+type Shaped = { readonly rows: readonly Fields[] } | { readonly one: Fields }
+
+/** The contents of a listing: names, objects, or objects by name. */
+type Listed = readonly (string | Fields)[] | Readonly<Record<string, Fields>>
+
+/** Whether an operation answers with a page of a listing. */
+function isListing(operation: string): boolean {
+  return listingOf(operation) !== undefined
+}
+
+/** The printed part of a response: the rows of a listing, or else all fields but the context. */
+function shape(operation: string, answer: Fields): Shaped {
+  const listing = listingOf(operation)
+  if (listing !== undefined) return { rows: rowsOf(answer[listing.field] as Listed, listing.item) }
+  const { context, ...one } = answer
+  return { one }
+}
+
+function listingOf(operation: string) {
+  return operations[operation as OperationName].definition.command?.lists
+}
+
+function rowsOf(listed: Listed, item: string): readonly Fields[] {
+  if (Array.isArray(listed)) {
+    return listed.map((entry: string | Fields) => (typeof entry === 'string' ? { [item]: entry } : entry))
+  }
+  const byName = Object.entries(listed as Readonly<Record<string, Fields>>)
+  return byName.map(([name, contents]) => ({ [item]: name, ...contents }))
+}
 
 /** The options that all operation commands share. */
 export interface Shared {

@@ -1,7 +1,7 @@
 import { CatalogError, invalid } from '../../errors.ts'
 import type { AnyOperation } from '../../operations/framework/operation.ts'
+import { seededRandom } from '../suites/random.ts'
 import { checkFault, type Fault, isFor, type Matched } from './fault.ts'
-import { seededRandom } from './random.ts'
 import { Waits } from './wait.ts'
 
 /** A fault that is in force. */

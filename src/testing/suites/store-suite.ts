@@ -1,5 +1,6 @@
+import assert from 'node:assert/strict'
 import type { Store } from '../../store/store.ts'
-import { closing } from './store/closing.ts'
+import { refused } from './checks.ts'
 import { features } from './store/features.ts'
 import { histories } from './store/histories.ts'
 import { keys } from './store/keys.ts'
@@ -10,7 +11,49 @@ import { states } from './store/states.ts'
 import type { StoreTrial } from './store/trial.ts'
 import { values } from './store/values.ts'
 import { writes } from './store/writes.ts'
-import { type Runner, register } from './suite.ts'
+import { type Runner, register, rule, type Topic } from './suite.ts'
+
+const closing: Topic<StoreTrial> = {
+  name: 'closing',
+  cases: [
+    rule(
+      'store.close',
+      'Store.close',
+      'Closing finishes what is under way, and may be repeated.',
+      [],
+      async ({ store }: StoreTrial) => {
+        const writes = Array.from({ length: 20 }, (_, i) =>
+          store.write((tx) => {
+            tx.put(['n', i], i)
+            return i
+          }),
+        )
+        const closing = store.close()
+        await Promise.all([closing, store.close()])
+        assert.deepEqual(
+          await Promise.all(writes),
+          Array.from({ length: 20 }, (_, i) => i),
+        )
+        await store.close()
+      },
+    ),
+
+    rule(
+      'store.closed',
+      'Store.close',
+      'A closed store refuses everything as ServiceUnavailable.',
+      [],
+      async ({ store }: StoreTrial) => {
+        const closing = store.close()
+        const attempts = () => [store.read((tx) => tx.get(['a'])), store.write((tx) => tx.put(['a'], 1))]
+        const early = attempts()
+        for (const attempt of early) await refused(attempt, 'ServiceUnavailable', /closed/)
+        await closing
+        for (const attempt of attempts()) await refused(attempt, 'ServiceUnavailable', /closed/)
+      },
+    ),
+  ],
+}
 
 /** A place where stores can be opened. Durable stores of one place share their records. */
 export interface StorePlace {

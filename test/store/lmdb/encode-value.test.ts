@@ -1,8 +1,7 @@
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { encodeValue, writeSealed } from '../../../src/store/lmdb/encode-value.ts'
-import { writePlainJson } from '../../../src/store/lmdb/plain-json.ts'
+import { encodeValue, writePlainJson, writeSealed } from '../../../src/store/lmdb/encode-value.ts'
 import { crcOf, sealed } from '../../../src/store/lmdb/seal.ts'
 import type { Key, Value } from '../../../src/store/store.ts'
 
