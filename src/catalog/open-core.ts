@@ -175,10 +175,10 @@ function createRecord(store: Store, now: () => number): Promise<CatalogRecord> {
 
 /** Makes the engine of a content when it is first asked for: catalogs that read no rows load none. */
 function engines(
-  { cacheBytes, newId, threads = defaultThreads() }: CatalogOptions,
+  { cacheBytes, newId, threads }: CatalogOptions,
   now: () => number,
 ): Pick<Core, 'engine' | 'closeEngines'> {
-  if (!Number.isInteger(threads) || threads < 0 || threads > mostThreads) {
+  if (threads !== undefined && !(Number.isInteger(threads) && threads >= 0 && threads <= mostThreads)) {
     throw invalid(`The option threads is ${threads}. Give a whole number from 0 to ${mostThreads}.`)
   }
   const made = new Map<Content, Promise<TableEngine>>()
@@ -188,7 +188,13 @@ function engines(
       if (engine === undefined) {
         engine = import('../table/index.ts').then(({ tableEngine, namesFrom }) =>
           // Given ids are there to make answers repeatable, and versions tell the names of objects.
-          tableEngine({ content, cacheBytes, threads, now, newName: newId && namesFrom(now, newId) }),
+          tableEngine({
+            content,
+            cacheBytes,
+            threads: threads ?? defaultThreads(),
+            now,
+            newName: newId && namesFrom(now, newId),
+          }),
         )
         made.set(content, engine)
       }

@@ -248,8 +248,8 @@ export function localHandle(core: Core, running: Omit<Backing, 'close'> = runnin
 function runningOn(core: Core): Omit<Backing, 'close'> {
   const { store, settings } = core
   return {
-    run: runOperation.bind(undefined, core),
+    run: (operation, request, options) => runOperation(core, operation, request, options),
     // A hook decides each time anew, so no answer may be given again.
-    ...(settings.authorize === undefined && { storeState: () => store.state?.() }),
+    storeState: settings.authorize === undefined ? () => store.state?.() : undefined,
   }
 }
