@@ -129,7 +129,7 @@ async function ours(seeds: Seeds): Promise<Record<string, Count>> {
   return { one: on(single, all!), two: on(engineOf(2), all!), deleted: on(single, some) }
 }
 
-/** Whoever cannot be had is told of, and left out. */
+/** The report names a peer that is missing, and leaves it out. */
 async function others(seeds: Seeds): Promise<Record<string, Count>> {
   const found: Record<string, Count> = {}
   try {

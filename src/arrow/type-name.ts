@@ -4,8 +4,8 @@ const units = ['s', 'ms', 'us', 'ns'] as const
 
 /**
  * A name that identifies a type: two types are the same exactly when their names are. Ids of dictionaries and metadata
- * of nested fields are left out. With `loose`, the nullability of nested fields and the names of items of lists and
- * maps are left out, too, because writers do not agree on them.
+ * of nested fields are left out. With `loose`, the nullability of nested fields is left out, too, and so are the
+ * names of items of lists and maps. Writers do not agree on these.
  */
 export function typeName(type: DataType, loose = false): string {
   const fieldName = (field: Field, named = true): string => {

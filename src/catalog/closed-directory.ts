@@ -53,7 +53,7 @@ export async function restoreCatalog(
   const directory = requireFolderPath(target)
   requireSound(copy, await verifyCatalog(copy, { signal }))
   await using source = await openCatalog(copy)
-  // What is there stays until the copy is whole: whoever is killed meanwhile leaves it as it was.
+  // What is there stays until the copy is whole: a process that is killed meanwhile leaves it as it was.
   const aside = await asideOf(directory, options)
   const work = { signal, links, onProgress, aside }
   const report = await source.backup(directory, work)

@@ -29,10 +29,11 @@ export interface LocalCatalog extends Catalog {
   vacuum(options?: VacuumOptions): Promise<VacuumReport>
 
   /**
-   * Looks at everything the catalog holds (the file of the store, every record, every object that a version
-   * needs, down to the last bit) and reports what is wrong, by name and place. Writes nothing, takes as much
-   * memory as the largest table has objects, and may run while others read and write: what they give up
-   * meanwhile is no problem. What is damaged is reported, not thrown.
+   * Looks at everything the catalog holds: the file of the store, every record, and every bit of every object that a
+   * version needs. The report names what is wrong, and where. Damage is reported, not thrown.
+   *
+   * It writes nothing and may run while others read and write. Its memory grows with the number of objects of the
+   * largest table.
    *
    * ```ts
    * const { ok, findings } = await catalog.verify()

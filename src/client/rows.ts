@@ -60,8 +60,8 @@ async function schemaFor(
     )
     return (described.schema as ArrowSchema | undefined) ?? given
   } catch (error) {
-    // A caller may be allowed to insert but not to describe. The server checks the columns in any case, and its
-    // errors are the most precise, so the rows are sent whenever that is possible without the table's schema.
+    // A caller may be allowed to insert but not to describe. The server checks the columns anyway, and its errors
+    // are the most precise. So the rows are sent if they can be without the table's schema.
     const isKnown =
       given !== undefined || (error instanceof CatalogError && error.code === 'PermissionDenied')
     if (isKnown && !signal?.aborted) return given

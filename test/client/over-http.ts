@@ -4,9 +4,8 @@ import type { Catalog, LocalCatalog } from '../../src/index.ts'
 import { operations } from '../../src/index.ts'
 
 /**
- * The catalog as a client sees it through a server, with no socket between. Upkeep is done on the catalog
- * itself, and the headers of responses are left out of answers, so that these can be compared with what the
- * catalog answers.
+ * The catalog as a client sees it through a server, with no socket between. Upkeep is done on the catalog itself.
+ * The headers of responses are left out of answers, so that answers can be compared with those of the catalog.
  */
 export async function overHttp(local: LocalCatalog): Promise<LocalCatalog> {
   // No request is put off or sent twice: what a test counts is what the catalog did.

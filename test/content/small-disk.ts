@@ -8,7 +8,7 @@ export interface SmallDisk {
   unmount(): void
 }
 
-/** A file system of so many bytes in memory, or the reason why there is none. */
+/** A file system of so many bytes in memory, or the reason why the system gives none. */
 export function smallDisk(bytes: number): SmallDisk | { readonly reason: string } {
   const path = mkdtempSync(join(tmpdir(), 'tabularium-disk-'))
   try {

@@ -17,9 +17,9 @@ export interface Call {
 }
 
 /**
- * The worlds in which the outcomes follow from the calls, done one at a time in some order, each at a moment
- * between its start and its end; none when the history is not linearizable. Worlds that come to the same are
- * followed once. Source of the method: Wing and Gong, Testing and Verifying Concurrent Objects, 1993; leaving
+ * The worlds in which the outcomes follow from the calls, done one at a time in some order. Each call takes effect
+ * at one moment between its start and its end. There is no world when the history is not linearizable. Equal worlds
+ * are followed once. Source of the method: Wing and Gong, Testing and Verifying Concurrent Objects, 1993; leaving
  * out what was seen before: Lowe, Testing for linearizability, 2017.
  */
 export function linearize(worlds: readonly World[], calls: readonly Call[]): World[] {

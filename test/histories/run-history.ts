@@ -9,9 +9,8 @@ import { renderGroup, type Seen, seenIn } from './script.ts'
 import type { Stage } from './stages.ts'
 
 /**
- * Runs groups of calls, those of a group at the same time, and checks that what they came to is what they
- * come to in the model in some order; and that the catalog then holds what the model holds. A failure tells
- * the history as code.
+ * Runs groups of calls, the calls of a group at the same time. Their outcomes must be those of the model in some
+ * order, and the catalog must then hold what the model holds. A failure tells the history as code.
  */
 export async function runHistory(stage: Stage, history: readonly (readonly Command[])[]): Promise<void> {
   const { catalog, root } = stage

@@ -91,7 +91,7 @@ test('while a backup lease lasts, dropped content stays', async () => {
   expect(await catalog.vacuum({ graceMillis: 0, dryRun: true })).toMatchObject({ examined: before.length })
   expect(await pathsOf(content)).toEqual(before)
   expect(await catalog.verify()).toMatchObject({ ok: true })
-  // Whoever held it is gone.
+  // The process that held it is gone.
   time += 2_000
   await catalog.vacuum({ graceMillis: 0 })
   expect(await pathsOf(content)).toEqual([])

@@ -6,8 +6,8 @@ import type { Command } from '../histories/model/index.ts'
 import { call } from '../histories/run-history.ts'
 
 /*
- * Takes part in histories of several processes: opens the catalog it is told to, runs the calls it is given one
- * after the other, and tells when each began and ended by the machine's own clock.
+ * Takes part in histories of several processes. It opens a catalog and runs the calls that it gets, one after the
+ * other. It tells when each call began and ended, by the machine's own clock.
  */
 
 /** What a process is told, one line each. */

@@ -28,8 +28,8 @@ export function eachCatalog(tests: (open: Open) => void): void {
 }
 
 /**
- * As {@link eachCatalog}, for what only a catalog in this process has (hooks, progress, or too many calls), and
- * for rules that the exported suite of catalogs judges over HTTP.
+ * As {@link eachCatalog}, for what only a catalog in this process has, such as hooks and progress, and for tests
+ * with very many calls. It also does for rules that the exported suite of catalogs judges over HTTP.
  */
 export function eachLocalCatalog(tests: (open: Open) => void): void {
   for (const { name, kind, remote } of matrix) if (!remote) run(name, kind, remote, tests)

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * A new folder, in memory where the system offers enough of that: no test can look at what a power cut leaves, and without
- * waiting for a disk those that commit much take three quarters of the time. Its path holds no symbolic link.
+ * A new folder, in memory where the system offers enough of that. No test can look at what a power cut leaves.
+ * Without waiting for a disk, tests that commit much take three quarters of the time. The path holds no symbolic
+ * link.
  */
 export async function temporaryDirectory(): Promise<string> {
   return realpath(await mkdtemp(join(await roomy, 'tabularium-')))

@@ -17,8 +17,8 @@ export interface Route {
   /** Fields that are read from the query string besides the body, for clients that send a GET. */
   readonly queryToo: Readonly<Record<string, QueryKind>>
   /**
-   * What the body of the request is. `json` is an object with all fields that are not in path or query, `metadata` the
-   * bare map of that field, and `arrow` the Arrow IPC bytes of `data`.
+   * What the body of the request is. `json` is an object with all fields that are not in path or query. `metadata`
+   * is the bare map of that field, and `arrow` the Arrow IPC bytes of `data`.
    */
   readonly body: 'json' | 'metadata' | 'arrow' | 'none'
   /** What the body of the response is: its JSON object, the bare `count`, the bare `metadata`, Arrow `data`. */

@@ -44,8 +44,8 @@ export class WriteLock {
   }
 
   /**
-   * Ends a write. The lock is kept until the end of this turn of the event loop, because a caller that writes again at
-   * once then needs no call of the kernel.
+   * Ends a write. The thread keeps the lock until the end of this turn of the event loop. A caller that writes again
+   * at once then needs no call of the kernel.
    */
   leave(): void {
     if (--this.#underWay > 0) return

@@ -84,9 +84,9 @@ export interface Matched {
 }
 
 /**
- * Something that goes wrong on demand. It is for the calls that all of `operation`, `table`, `namespace` and
- * `match` hold for (every call, when there is none); of those `nth`, `times` and `probability` choose; and
- * to what is chosen happens what `delay`, `fail`, `running` and `stale` say.
+ * Something that goes wrong on demand. It has three parts. `operation`, `table`, `namespace` and `match` say which
+ * calls it is for; without them, it is for every call. `nth`, `times` and `probability` choose among these calls.
+ * `delay`, `fail`, `running` and `stale` say what happens to a chosen call.
  */
 export interface Fault {
   /** The operation, or several. */
@@ -132,7 +132,7 @@ export interface Fault {
   readonly stale?: 'state' | 'token' | undefined
 }
 
-/** Checks a fault. `InvalidInput`, naming the field, for what is none. */
+/** Checks a fault. `InvalidInput`, naming the field, for anything else. */
 export function checkFault(given: Fault): Fault {
   const { match, fail, ...written } = given ?? {}
   const own = fail instanceof Error ? fail : undefined

@@ -1,8 +1,8 @@
 import { openLmdbStore } from '../../../src/store/lmdb/index.ts'
 
 /**
- * Adds one to two counters, which therefore always agree, as often as told, with many additions in flight,
- * and watches that no read finds them apart.
+ * Adds one to two counters, as often as told, with many additions in flight. The counters always agree, and each
+ * read checks that they do.
  */
 async function main([directory, times, inFlight]: string[]): Promise<void> {
   const store = await openLmdbStore(directory!)
