@@ -1,6 +1,5 @@
 import type { Bitmap } from '../../../arrow/bitmap.ts'
-import { compile, eachWord } from '../kernels/compile.ts'
-import type { Matches } from './pattern.ts'
+import type { Matches } from '../../evaluate/text-pattern.ts'
 import { eachText, finish, readable, type TextTest, verify } from './text-test.ts'
 
 const mostHeads = 64
@@ -12,36 +11,42 @@ export function textSetTest(list: readonly Uint8Array[]): TextTest {
   if (heads === undefined) return eachText(contains)
   // Four bytes and the length tell short texts apart; of longer ones they pick those worth a closer look.
   const isDecided = list.every((bytes) => bytes.length <= 4)
-  const loop = compile<HeadsLoop>('heads', 'offs,dv,n,need,out,masks,keys,lengths,factor,shift', () =>
-    eachWord(
-      '{e=offs[$i+1];const l=e-o,x=dv.getUint32(o,true)&masks[Math.min(l,4)],' +
-        'h=Math.imul(x^Math.imul(l,-1640531535),factor)>>>shift;w|=+((keys[h]^x|lengths[h]^l)===0)<<$b;o=e}',
-      'let o=offs[i],e=0;',
-    ),
-  )
   return (texts, n, need, out) => {
     const { view, safe } = readable(texts, n)
-    loop(texts.offsets, view, safe, need, out, masks, heads.keys, heads.lengths, heads.factor, heads.shift)
+    lookUp(texts.offsets, view, safe, need, out, heads)
     if (!isDecided) verify(contains, texts, safe, out)
     if (safe < n) finish(contains, texts, safe, n, need, out)
   }
 }
 
-type HeadsLoop = (
+function lookUp(
   offsets: Int32Array,
   view: DataView,
   n: number,
   need: Bitmap,
   out: Bitmap,
-  masks: Int32Array,
-  keys: Int32Array,
-  lengths: Int32Array,
-  factor: number,
-  shift: number,
-) => void
+  { keys, lengths, factor, shift }: Heads,
+): void {
+  const masks = wordMasks
+  for (let i = 0, q = 0; i < n; i += 32, q++) {
+    let word = 0
+    if (need[q] !== 0) {
+      let end = offsets[Math.min(i + 32, n)]!
+      for (let k = Math.min(i + 32, n) - 1; k >= i; k--) {
+        const start = offsets[k]!
+        const length = end - start
+        const key = view.getUint32(start, true) & masks[Math.min(length, 4)]!
+        const slot = Math.imul(key ^ Math.imul(length, -1640531535), factor) >>> shift
+        word = (word << 1) | +(((keys[slot]! ^ key) | (lengths[slot]! ^ length)) === 0)
+        end = start
+      }
+    }
+    out[q] = word & need[q]!
+  }
+}
 
 /** The bits of a word of 4 bytes that belong to a text of so many bytes. */
-const masks = Int32Array.of(0, 0xff, 0xffff, 0xffffff, -1)
+const wordMasks = Int32Array.of(0, 0xff, 0xffff, 0xffffff, -1)
 
 interface Heads {
   readonly keys: Int32Array
