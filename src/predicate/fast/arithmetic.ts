@@ -9,7 +9,7 @@ import { knownRows } from '../evaluate/question.ts'
 import { readerOf } from '../evaluate/read.ts'
 import type { NumberArray, Vector } from '../evaluate/vector.ts'
 import type { ArithmeticPlan, Plan } from '../plan/plan.ts'
-import { divisions, doubleLoops, intLoops, longLoops } from './arithmetic-loops.ts'
+import { divisions, doubleLoops, intByNumber, intLoops, longByNumber, longLoops } from './arithmetic-loops.ts'
 
 type AnyArray = NumberArray | BigInt64Array | BigUint64Array
 type NegatePlan = Extract<Plan, { kind: 'negate' }>
@@ -59,12 +59,12 @@ function run(
     const out = frame.array(arrayTypeOf(type) as typeof BigInt64Array, n)
     const isHarmless = !isDivision || (!mayFail(plan) && out instanceof BigInt64Array)
     if (!isHarmless) divideEach(plan, frame, need, valid, x, y, out)
-    else longLoops[operator](longs(frame, x), longs(frame, y), new BigInt64Array(out.buffer, 0, n))
+    else runLongs(operator, frame, x, y, new BigInt64Array(out.buffer, 0, n))
     return numbersOf(type, out, valid)
   }
   if (type.typeId === Type.Int && !isDivision) {
     const out = frame.array(Int32Array, n)
-    intLoops[operator](ints(frame, x), ints(frame, y), out)
+    runInts(operator, frame, x, y, out)
     return numbersOf(type, cut(frame, type, out), valid)
   }
   if (mayFail(plan)) {
@@ -74,13 +74,30 @@ function run(
   }
   if (type.typeId === Type.Int && isDivision && !(x instanceof Uint32Array)) {
     const out = frame.array(Int32Array, n)
-    divisions[operator](ints(frame, x), Number(y), out)
+    divisions[operator](ints(frame, x), Number(y), out.length, out)
     return numbersOf(type, cut(frame, type, out), valid)
   }
   const out = frame.array(Float64Array, n)
-  doubleLoops[operator](doubles(frame, x), doubles(frame, y), out)
+  doubleLoops[operator](doubles(frame, x), doubles(frame, y), out.length, out)
   return numbersOf(type, cut(frame, type, out), valid)
 }
+
+function runInts(operator: '+' | '-' | '*', frame: Frame, x: Operand, y: Operand, out: Int32Array): void {
+  if (typeof y === 'object' || typeof x !== 'object')
+    intLoops[operator](ints(frame, x), ints(frame, y), out.length, out)
+  else if (operator === '-') intByNumber['+'](ints(frame, x), -Number(y) | 0, out.length, out)
+  else intByNumber[operator](ints(frame, x), Number(y) | 0, out.length, out)
+}
+
+function runLongs(operator: Operator, frame: Frame, x: Operand, y: Operand, out: BigInt64Array): void {
+  if (typeof y === 'object' || typeof x !== 'object')
+    longLoops[operator](longs(frame, x), longs(frame, y), out.length, out)
+  else if (operator === '-')
+    longByNumber['+'](longs(frame, x), BigInt.asIntN(64, -BigInt(y)), out.length, out)
+  else longByNumber[operator](longs(frame, x), BigInt.asIntN(64, BigInt(y)), out.length, out)
+}
+
+type Operator = ArithmeticPlan['operator']
 
 /** Divisions that may fail are those of needed rows only. */
 function divideEach(

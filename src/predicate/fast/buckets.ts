@@ -5,6 +5,7 @@ import { wantTrue } from '../evaluate/node.ts'
 import { knownRows, questionOf } from '../evaluate/question.ts'
 import type { Longs } from '../evaluate/vector.ts'
 import type { Scalar } from '../plan/plan.ts'
+import { generated } from './generate.ts'
 import { type Steps, stepsOf } from './steps.ts'
 
 /** Buckets at most: a table that a processor's second cache holds. */
@@ -22,8 +23,10 @@ export const buckets: FastPath = {
     const { args, holds, negated, noIsNull } = questionOf(plan)
     const steps = args.length === 1 ? stepsOf(args[0]!) : undefined
     if (steps === undefined || bucketBits(steps.step) <= 0) return undefined
+    const loop = loopFor(bucketBits(steps.step))
+    if (loop === undefined) return undefined
     const arg = build.value(steps.arg)
-    const table = new Buckets(steps, (value) => holds(value, null))
+    const table = new Buckets(steps, (value) => holds(value, null), loop)
     return {
       ...slow,
       cost: arg.cost + 5,
@@ -52,6 +55,7 @@ class Buckets {
   readonly #steps: Steps
   readonly #holds: (value: Scalar) => boolean
   readonly #bits: number
+  readonly #loop: Loop
   #first = 0
   /** One less than the number of buckets, which is a power of two; -1 while there is none. */
   #mask = -1
@@ -60,10 +64,11 @@ class Buckets {
   #rows = 0
   readonly #answers = new Map<number, number>()
 
-  constructor(steps: Steps, holds: (value: Scalar) => boolean) {
+  constructor(steps: Steps, holds: (value: Scalar) => boolean, loop: Loop) {
     this.#steps = steps
     this.#holds = holds
     this.#bits = bucketBits(steps.step)
+    this.#loop = loop
   }
 
   /** Writes the rows of `need`, none of them null, for which the answer is yes; false if it cannot. */
@@ -80,7 +85,7 @@ class Buckets {
   /** False when a value, needed or not, was outside of the table. */
   #run(values: Longs['values'], halves: Int32Array, n: number, need: Bitmap, out: Bitmap): boolean {
     const bits = this.#bits
-    const exact = (row: number, word: number, needed: number) => {
+    const exact: Exact = (row, word, needed) => {
       for (let rest = needed; rest !== 0; rest &= rest - 1) {
         const bit = 31 - Math.clz32(rest & -rest)
         const bucket = bucketOf(halves, row + bit, bits) - this.#first
@@ -89,8 +94,7 @@ class Buckets {
       }
       return word
     }
-    const loop = bits < 32 ? lookUpLow : lookUpHigh
-    return loop(halves, bits & 31, this.#first, this.#mask, this.#table, exact, n, need, out) === 0
+    return this.#loop(n, need, out, halves, bits & 31, this.#first, this.#mask, this.#table, exact) === 0
   }
 
   /** The first and the last bucket of the needed values; undefined when one's number is too large. */
@@ -167,66 +171,30 @@ function stepOf(value: number | bigint, step: number): number {
   return Number(floorDiv(BigInt(value), BigInt(step)))
 }
 
-/** Not 0 when a value, needed or not, is outside of the table. For buckets of less than 2^32. */
-function lookUpLow(
+type Exact = (row: number, word: number, needed: number) => number
+type Loop = (
+  n: number,
+  need: Bitmap,
+  out: Bitmap,
   halves: Int32Array,
   shift: number,
   first: number,
   mask: number,
   table: Uint8Array,
-  exact: (row: number, word: number, needed: number) => number,
-  n: number,
-  need: Bitmap,
-  out: Bitmap,
-): number {
-  let missed = 0
-  for (let i = 0, q = 0; i < n; i += 32, q++) {
-    let word = 0
-    if (need[q] !== 0) {
-      let seen = 0
-      for (let k = Math.min(i + 32, n) - 1; k >= i; k--) {
-        const high = halves[2 * k + 1]!
-        const place = (((high << (32 - shift)) | (halves[2 * k]! >>> shift)) - first) | 0
-        const answer = table[place & mask]!
-        missed |= (place ^ (place & mask)) | ((high >> (shift - 1)) ^ (high >> 31))
-        seen |= answer
-        word = (word << 1) | (answer & 1)
-      }
-      if (seen > 1) word = exact(i, word, need[q]!)
-    }
-    out[q] = word & need[q]!
-  }
-  return missed
-}
+  exact: Exact,
+) => number
 
-/** The same for longer buckets. */
-function lookUpHigh(
-  halves: Int32Array,
-  shift: number,
-  first: number,
-  mask: number,
-  table: Uint8Array,
-  exact: (row: number, word: number, needed: number) => number,
-  n: number,
-  need: Bitmap,
-  out: Bitmap,
-): number {
-  let missed = 0
-  for (let i = 0, q = 0; i < n; i += 32, q++) {
-    let word = 0
-    if (need[q] !== 0) {
-      let seen = 0
-      for (let k = Math.min(i + 32, n) - 1; k >= i; k--) {
-        const high = halves[2 * k + 1]!
-        const place = ((high >> shift) - first) | 0
-        const answer = table[place & mask]!
-        missed |= place ^ (place & mask)
-        seen |= answer
-        word = (word << 1) | (answer & 1)
-      }
-      if (seen > 1) word = exact(i, word, need[q]!)
-    }
-    out[q] = word & need[q]!
-  }
-  return missed
+/** A loop that looks buckets of so many bits up. It gives something else than 0 when a value, needed or not, is outside. */
+function loopFor(bits: number): Loop | undefined {
+  const isHigh = bits >= 32
+  const bucket = isHigh ? 'high>>shift' : 'high<<32-shift|halves[2*($i)]>>>shift'
+  // A bucket's number has to fit into 32 bits.
+  const fits = isHigh ? '' : 'seen|=high>>shift-1^high>>31;'
+  return generated<Loop>(
+    'halves,shift,first,mask,table,exact',
+    `{const high=halves[2*($i)+1],place=(${bucket})-first|0,known=place&mask,answer=table[known];` +
+      `seen|=place^known;${fits}answers|=answer;w|=(answer&1)<<$b}`,
+    'let answers=0',
+    'if(answers>1)w=exact(i,w,m)',
+  )
 }

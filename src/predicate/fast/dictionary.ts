@@ -10,6 +10,7 @@ import { readerOf, scalarsFrom } from '../evaluate/read.ts'
 import { isEncoded } from '../evaluate/scalar.ts'
 import type { Codes } from '../evaluate/vector.ts'
 import type { CallPlan, Scalar } from '../plan/plan.ts'
+import { generated } from './generate.ts'
 
 /** Values that a dictionary or runs encode: each is asked, or worked on, once. */
 export const dictionary: FastPath = {
@@ -65,19 +66,14 @@ function answersFor(entries: readonly AnyBatch[], ask: Ask): Uint8Array {
   return answers
 }
 
+type Loop = (n: number, need: Bitmap, out: Bitmap, codes: Codes['codes'], table: Uint8Array) => void
+
 /** Rows whose code's entry is 1 in a table: what was found for each value of a dictionary. */
 function lookUp(codes: Codes['codes'], table: Uint8Array, n: number, need: Bitmap, out: Bitmap): void {
-  if (codes instanceof Int32Array) lookUpInts(codes, table, n, need, out)
+  // A comment of its own gives each kind of array a loop of its own.
+  const loop = generated<Loop>('codes,table', `/*${codes.constructor.name}*/w|=table[codes[$i]]<<$b;`)
+  if (loop !== undefined) loop(n, need, out, codes, table)
   else eachNeeded(n, need, out, (row) => table[codes[row]!] === 1)
-}
-
-function lookUpInts(codes: Int32Array, table: Uint8Array, n: number, need: Bitmap, out: Bitmap): void {
-  for (let i = 0, q = 0; i < n; i += 32, q++) {
-    let word = 0
-    if (need[q] !== 0)
-      for (let k = Math.min(i + 32, n) - 1; k >= i; k--) word = (word << 1) | table[codes[k]!]!
-    out[q] = word & need[q]!
-  }
 }
 
 /** A call whose one argument that varies is a column: once for each entry, if it is encoded. */

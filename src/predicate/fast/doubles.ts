@@ -20,7 +20,8 @@ export const doubles: FastPath = {
           return slow.vector(frame, need)
         }
         const values = frame.array(Float64Array, frame.length)
-        for (let i = 0; i < values.length; i++) values[i] = apply(vector.values[i]!)
+        const n = frame.length
+        for (let i = 0; i < n; i++) values[i] = apply(vector.values[i]!)
         return { kind: 'numbers', type, valid: vector.valid, values }
       },
     }

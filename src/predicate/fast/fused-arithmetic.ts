@@ -4,7 +4,9 @@ import type { Build, FastPath } from '../evaluate/build.ts'
 import { isWidening } from '../evaluate/call.ts'
 import type { Frame } from '../evaluate/frame.ts'
 import { type ValueNode, wantTrue } from '../evaluate/node.ts'
-import type { CompareOperator, Plan } from '../plan/plan.ts'
+import type { Plan } from '../plan/plan.ts'
+import { generate, mayGenerate } from './generate.ts'
+import { orderOfDoubles, orderWithNumber } from './orders.ts'
 
 type Loop = (n: number, need: Bitmap, out: Bitmap, ...parameters: unknown[]) => void
 
@@ -47,40 +49,6 @@ export const fusedArithmetic: FastPath = {
       },
     }
   },
-}
-
-let generates: boolean | undefined
-
-/** Whether the runtime lets programs make functions of text. */
-function mayGenerate(): boolean {
-  if (generates !== undefined) return generates
-  try {
-    new Function('')
-    generates = true
-  } catch {
-    generates = false
-  }
-  return generates
-}
-
-/** What is 1 where the double `x`, which may be NaN, the largest one, is so related to `y`, which is not NaN. */
-const orderWithNumber: Record<CompareOperator, string> = {
-  '=': '+(x===y)',
-  '<>': '+(x!==y)',
-  '<': '+(x<y)',
-  '<=': '+(x<=y)',
-  '>': '+!(x<=y)',
-  '>=': '+!(x<y)',
-}
-
-/** The same for doubles that may both be NaN. */
-const orderOfDoubles: Record<CompareOperator, string> = {
-  '=': '(+(x===y)|+(x!==x)&+(y!==y))',
-  '<>': '1^(+(x===y)|+(x!==x)&+(y!==y))',
-  '<': '(+(x<y)|+(x===x)&+(y!==y))',
-  '<=': '1^(+(y<x)|+(y===y)&+(x!==x))',
-  '>': '(+(y<x)|+(y===y)&+(x!==x))',
-  '>=': '1^(+(x<y)|+(x===x)&+(y!==y))',
 }
 
 /** Writes plans as expressions of JavaScript, which name what they need: arrays `v…`, numbers and functions `k…`. */
@@ -176,37 +144,9 @@ function loopOf(row: string, leaves: number, constants: number): Loop {
   let loop = loops.get(row)
   if (loop === undefined) {
     const names = (name: string, count: number) => Array.from({ length: count }, (_, i) => name + i)
-    loop = new Function(
-      'n',
-      'need',
-      'out',
-      ...names('v', leaves),
-      ...names('k', constants),
-      eachWord(row),
-    ) as Loop
+    loop = generate<Loop>([...names('v', leaves), ...names('k', constants)].join(), row)
     if (loops.size >= mostLoops) loops.delete(loops.keys().next().value!)
     loops.set(row, loop)
   }
   return loop
-}
-
-/**
- * The body of a loop over `n` rows: `row` is the text of a statement that sets bit `$b` of `w` for the row
- * `$i`. It ends with the word's bits in `out`, cut to those of `need`; words without a needed row are skipped.
- *
- * The 32 rows of a word are unrolled, and there is no branch: a mispredicted one costs more than the comparison.
- */
-function eachWord(row: string): string {
-  const at = (index: string, bit: string) => row.replaceAll('$i', index).replaceAll('$b', bit)
-  let unrolled = ''
-  for (let bit = 0; bit < 32; bit++) unrolled += at(bit === 0 ? 'i' : `i+${bit}`, String(bit))
-  return `
-    for (let i = 0, q = 0; i < n; i += 32, q++) {
-      const m = need[q]
-      if (m === 0) { out[q] = 0; continue }
-      let w = 0
-      if (i + 32 <= n) { ${unrolled} }
-      else for (let j = 0; i + j < n; j++) { ${at('(i+j)', 'j')} }
-      out[q] = w & m
-    }`
 }

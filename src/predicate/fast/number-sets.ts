@@ -2,7 +2,10 @@ import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { FastPath } from '../evaluate/build.ts'
 import { eachNeeded } from '../evaluate/each-needed.ts'
 import type { NumberArray } from '../evaluate/vector.ts'
-import { halvesOf, widened } from './compare-numbers.ts'
+import { halvesOf, ofKind } from './compare-numbers.ts'
+import { generated } from './generate.ts'
+
+type Loop<V> = (values: V, n: number, need: Bitmap, out: Bitmap) => void
 
 /** `IN` a list of numbers. */
 export const numberSets: FastPath = {
@@ -11,135 +14,81 @@ export const numberSets: FastPath = {
     if (plan.kind !== 'in') return undefined
     const [first] = plan.values
     if (typeof first !== 'number' && typeof first !== 'bigint') return undefined
-    const numbers = plan.values.map(Number)
-    const askInts = intSet(numbers)
-    const askDoubles = doubleSet(numbers)
+    const askNumbers = numberSet(plan.values.map(Number))
     const askLongs = typeof first === 'bigint' ? longSet(plan.values as readonly bigint[]) : undefined
     return (frame, vectors, need, out) => {
       const [vector] = vectors
-      const n = frame.length
-      if (vector.kind === 'longs' && askLongs) askLongs(halvesOf(vector.values), n, need, out)
-      else if (vector.kind === 'numbers') {
-        const values = asInts(vector.values) ?? widened(frame, vector.values)
-        if (values instanceof Int32Array) askInts(values, n, need, out)
-        else askDoubles(values, n, need, out)
-      } else slow(frame, vectors, need, out)
+      if (vector.kind === 'longs' && askLongs) askLongs(halvesOf(vector.values), frame.length, need, out)
+      else if (vector.kind === 'numbers') askNumbers(vector.values, frame.length, need, out)
+      else slow(frame, vectors, need, out)
     }
   },
-}
-
-type Loop<V> = (values: V, n: number, need: Bitmap, out: Bitmap) => void
-
-/** Unsigned integers have the same bits as signed ones, and a set asks for nothing else. */
-function asInts(values: NumberArray): Int32Array | undefined {
-  if (!(values instanceof Uint32Array)) return undefined
-  return new Int32Array(values.buffer as ArrayBuffer, values.byteOffset, values.length)
-}
-
-const longestTable = 65_536
-
-/** Integers that lie close together: a byte for each from the least to the greatest, read without a branch. */
-function intSet(list: readonly number[]): Loop<Int32Array> {
-  const ints = list.map((value) => value | 0)
-  const least = ints.reduce((a, b) => Math.min(a, b), 2 ** 31)
-  const range = ints.reduce((a, b) => Math.max(a, b), -(2 ** 31)) - least
-  if (range >= longestTable) {
-    const doubles = doubleSet(ints)
-    let wide = new Float64Array(0)
-    return (values, n, need, out) => {
-      if (wide.length < n) wide = new Float64Array(n)
-      wide.set(values)
-      doubles(wide, n, need, out)
-    }
-  }
-  const mask = 2 ** (32 - Math.clz32(range)) - 1
-  const table = new Uint8Array(mask + 1)
-  for (const value of ints) table[value - least] = 1
-  return (values, n, need, out) => lookUp(values, table, least, range, mask, n, need, out)
-}
-
-function lookUp(
-  values: Int32Array,
-  table: Uint8Array,
-  least: number,
-  range: number,
-  mask: number,
-  n: number,
-  need: Bitmap,
-  out: Bitmap,
-): void {
-  for (let i = 0, q = 0; i < n; i += 32, q++) {
-    let word = 0
-    if (need[q] !== 0) {
-      for (let k = Math.min(i + 32, n) - 1; k >= i; k--) {
-        const x = (values[k]! - least) >>> 0
-        word = (word << 1) | (table[x & mask]! & +(x <= range))
-      }
-    }
-    out[q] = word & need[q]!
-  }
 }
 
 const comparedOneByOne = 8
 
 /** NaN is equal to itself, -0 to 0. */
-function doubleSet(list: readonly number[]): Loop<Float64Array> {
+function numberSet(list: readonly number[]): Loop<NumberArray> {
   const set = new Set(list)
+  const hasNaN = set.has(Number.NaN)
   const few = [...set].filter((value) => !Number.isNaN(value))
-  if (few.length > comparedOneByOne) {
-    return (values, n, need, out) => eachNeeded(n, need, out, (row) => set.has(values[row]!))
-  }
-  const nan = +set.has(Number.NaN)
-  // Fewer are filled up with one of them, and none with what no value is equal to.
-  const padded = Float64Array.from({ length: comparedOneByOne }, (_, i) => few[i] ?? few[0] ?? Number.NaN)
-  const search = few.length > 4 ? isOneOfEight : isOneOfFour
-  return (values, n, need, out) => search(values, padded, nan, n, need, out)
-}
-
-function isOneOfFour(
-  values: Float64Array,
-  list: Float64Array,
-  nan: number,
-  n: number,
-  need: Bitmap,
-  out: Bitmap,
-): void {
-  const [a, b, c, d] = list
-  for (let i = 0, q = 0; i < n; i += 32, q++) {
-    let word = 0
-    if (need[q] !== 0) {
-      for (let k = Math.min(i + 32, n) - 1; k >= i; k--) {
-        const x = values[k]!
-        const first = +(x === a) | +(x === b) | +(x === c) | +(x === d)
-        word = (word << 1) | first | (+Number.isNaN(x) & nan)
-      }
-    }
-    out[q] = word & need[q]!
+  const search = few.length > comparedOneByOne || few.length === 0 ? inTable(few) : oneByOne(few, hasNaN)
+  return (values, n, need, out) => {
+    if (search?.(values, n, need, out)) return
+    eachNeeded(n, need, out, (row) => set.has(values[row]!))
   }
 }
 
-function isOneOfEight(
-  values: Float64Array,
-  list: Float64Array,
-  nan: number,
+/** Does what a loop does, or gives false where it cannot. */
+type Try = (values: NumberArray, n: number, need: Bitmap, out: Bitmap) => boolean
+
+/** Fewer than the loop compares with are filled up with one of them. */
+function oneByOne(few: readonly number[], hasNaN: boolean): Try {
+  const size = few.length <= 4 ? 4 : comparedOneByOne
+  const padded = Array.from({ length: size }, (_, i) => few[i] ?? few[0]!)
+  const names = padded.map((_, i) => `k${i}`)
+  const tests = names.map((name) => `+(x===${name})`).join('|')
+  const row = `const x=values[$i];w|=(${tests}${hasNaN ? '|+(x!==x)' : ''})<<$b`
+  return (values, n, need, out) => {
+    const loop = generated<
+      (n: number, need: Bitmap, out: Bitmap, values: NumberArray, ...k: number[]) => void
+    >(`values,${names}`, ofKind(values, row))
+    loop?.(n, need, out, values, ...padded)
+    return loop !== undefined
+  }
+}
+
+const longestTable = 65_536
+
+/** Integers that lie close together: a byte for each from the least to the greatest, read without a branch. */
+function inTable(list: readonly number[]): Try | undefined {
+  const least = list.reduce((a, b) => Math.min(a, b), Infinity)
+  const range = list.reduce((a, b) => Math.max(a, b), -Infinity) - least
+  if (!list.every(Number.isInteger) || !(range < longestTable)) return undefined
+  const mask = 2 ** (32 - Math.clz32(range)) - 1
+  const table = new Uint8Array(mask + 1)
+  for (const value of list) table[value - least] = 1
+  return (values, n, need, out) => {
+    if (values instanceof Float32Array || values instanceof Float64Array) return false
+    const loop = generated<TableLoop>(
+      'values,table,least,range,mask',
+      ofKind(values, 'const x=values[$i]-least>>>0;w|=(table[x&mask]&+(x<=range))<<$b'),
+    )
+    loop?.(n, need, out, values, table, least, range, mask)
+    return loop !== undefined
+  }
+}
+
+type TableLoop = (
   n: number,
   need: Bitmap,
   out: Bitmap,
-): void {
-  const [a, b, c, d, e, f, g, h] = list
-  for (let i = 0, q = 0; i < n; i += 32, q++) {
-    let word = 0
-    if (need[q] !== 0) {
-      for (let k = Math.min(i + 32, n) - 1; k >= i; k--) {
-        const x = values[k]!
-        const first = +(x === a) | +(x === b) | +(x === c) | +(x === d)
-        const second = +(x === e) | +(x === f) | +(x === g) | +(x === h)
-        word = (word << 1) | first | second | (+Number.isNaN(x) & nan)
-      }
-    }
-    out[q] = word & need[q]!
-  }
-}
+  values: NumberArray,
+  table: Uint8Array,
+  least: number,
+  range: number,
+  mask: number,
+) => void
 
 /**
  * A set of 64-bit integers: a hash table of their halves, for a BigInt for each row costs ten times as much.

@@ -109,7 +109,8 @@ function longPlaces(halves: Uint32Array, step: number, { first, mask }: StepTabl
   if (step < 2 ** 20) return false
   const inverse = 1 / step
   let missed = 0
-  for (let i = 0; i < out.length; i++) {
+  const n = out.length
+  for (let i = 0; i < n; i++) {
     const high = halves[2 * i + 1]!
     const place = ((((high * 4294967296 + halves[2 * i]! + 0.5) * inverse) | 0) - first) | 0
     const known = place & mask
@@ -130,23 +131,27 @@ function anyLongPlaces(
   mask: number,
   out: Int32Array,
 ): void {
-  for (let i = 0; i < out.length; i++) {
+  const n = out.length
+  for (let i = 0; i < n; i++) {
     const value = (halves[2 * i + 1]! | 0) * 0x100000000 + halves[2 * i]!
     out[i] = (Math.floor(value / step) - first) & mask
   }
 }
 
 function numberPlaces(values: NumberArray, step: number, first: number, mask: number, out: Int32Array): void {
-  for (let i = 0; i < out.length; i++) out[i] = (Math.floor(values[i]! / step) - first) & mask
+  const n = out.length
+  for (let i = 0; i < n; i++) out[i] = (Math.floor(values[i]! / step) - first) & mask
 }
 
 /** Puts what the table holds in the place of places. */
 function lookUp(table: Int32Array, places: Int32Array): void {
-  for (let i = 0; i < places.length; i++) places[i] = table[places[i]!]!
+  const n = places.length
+  for (let i = 0; i < n; i++) places[i] = table[places[i]!]!
 }
 
 function lookUpLongs(table: Int32Array, places: Int32Array, out: Int32Array): void {
-  for (let i = 0; i < places.length; i++) {
+  const n = places.length
+  for (let i = 0; i < n; i++) {
     const place = places[i]!
     out[2 * i] = table[2 * place]!
     out[2 * i + 1] = table[2 * place + 1]!

@@ -34,11 +34,13 @@ export const textLength: FastPath = {
 }
 
 function countBytes(offsets: Int32Array, out: Int32Array): void {
-  for (let i = 0; i < out.length; i++) out[i] = offsets[i + 1]! - offsets[i]!
+  const n = out.length
+  for (let i = 0; i < n; i++) out[i] = offsets[i + 1]! - offsets[i]!
 }
 
 function countCharacters(offsets: Int32Array, bytes: Uint8Array, out: Int32Array): void {
-  for (let i = 0; i < out.length; i++) {
+  const n = out.length
+  for (let i = 0; i < n; i++) {
     let count = 0
     for (let j = offsets[i]!; j < offsets[i + 1]!; j++) count += +((bytes[j]! & 0xc0) !== 0x80)
     out[i] = count

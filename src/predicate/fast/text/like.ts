@@ -3,6 +3,7 @@ import { likeMatcher } from '../../evaluate/question.ts'
 import { foldPattern } from '../../evaluate/text-fold.ts'
 import { anyOne, type Matches, matcherOf, type Segments, segmentsOf } from '../../evaluate/text-pattern.ts'
 import type { Letters, LikePlan } from '../../plan/plan.ts'
+import { generated } from '../generate.ts'
 import { eachText, finish, readable, type TextTest, verify } from './text-test.ts'
 import { withinTest } from './within.ts'
 
@@ -33,7 +34,7 @@ export function lettersEqualTest(bytes: Uint8Array, letters: Letters, matches: M
 
 /**
  * Patterns that say how a text begins. The first 8 bytes and the length of each text are compared as words,
- * without a branch: 2 to 4 ns for each row, needed or not, where going to each needed row takes 5 to 10.
+ * without a branch: 2 to 3 ns for each row, needed or not, where going to each needed row takes 5 to 10.
  * Where this does not decide, what is left is asked of `matches`.
  *
  * A `_` is taken for one byte below 0x80. Texts with another one there are rare, and settled by `matches`.
@@ -64,19 +65,10 @@ function headTest(segments: Segments, matches: Matches, letters?: Letters): Text
   const isLengthKnown = isWhole && letters === undefined && !segments[0]!.includes(anyOne)
   const isDecided =
     segments[0]!.length <= 8 && (isWhole || (segments.length === 2 && segments[1]!.length === 0))
-  const head8: Head = {
-    key0: key[0]!,
-    key1: key[1]!,
-    mask0: mask[0]! | any[0]!,
-    mask1: mask[1]! | any[1]!,
-    any0: any[0]!,
-    any1: any[1]!,
-    length,
-    // A text that is longer differs, unless what follows may be anything.
-    longer: isLengthKnown || (isWhole && isDecided) ? -1 : 0,
-  }
-
-  const fold = mask[1] === 0 ? shortFoldedHeads : foldedHeads
+  const isDouble = head.length > 4
+  const exactLength = isLengthKnown || (isWhole && isDecided)
+  const loop = headLoop(isDouble, hasAny, exactLength, letters)
+  if (loop === undefined) return eachText(matches)
 
   return (texts, n, need, out) => {
     const { bytes, offsets } = texts
@@ -89,211 +81,62 @@ function headTest(segments: Segments, matches: Matches, letters?: Letters): Text
       }
       return word
     }
-    if (letters !== undefined) fold(offsets, view, safe, need, out, head8, folds[letters], matchWord)
-    else if (hasAny) someHeads(offsets, view, safe, need, out, head8, matchWord)
-    else if (mask[1] === 0) shortHeads(offsets, view, safe, need, out, head8)
-    else heads(offsets, view, safe, need, out, head8)
+    const words = [key[0]!, mask[0]! | any[0]!, key[1]!, mask[1]! | any[1]!, any[0]!, any[1]!] as const
+    loop(safe, need, out, offsets, view, length, ...words, matchWord)
     if (!isDecided) verify(matches, texts, safe, out)
     if (safe < n) finish(matches, texts, safe, n, need, out)
   }
 }
 
-/** The first 8 bytes of a text in two words, and its length. */
-interface Head {
-  readonly key0: number
-  readonly key1: number
-  /** The bits that are compared. */
-  readonly mask0: number
-  readonly mask1: number
+type HeadLoop = (
+  n: number,
+  need: Bitmap,
+  out: Bitmap,
+  offsets: Int32Array,
+  view: DataView,
+  length: number,
+  key0: number,
+  mask0: number,
+  key1: number,
+  mask1: number,
   /** The highest bits of bytes that may be any below 0x80. */
-  readonly any0: number
-  readonly any1: number
-  /** The least length. */
-  readonly length: number
-  /** -1 where a text that is longer differs, 0 elsewhere. */
-  readonly longer: number
-}
-
-/**
- * For patterns that say four bytes at most: reading the others would take half as long again. Four rows at once take
- * 3.8 ns each where one by one they take 5.3.
- */
-function shortHeads(
-  offsets: Int32Array,
-  view: DataView,
-  n: number,
-  need: Bitmap,
-  out: Bitmap,
-  { key0: key, mask0: mask, length, longer }: Head,
-): void {
-  for (let i = 0, q = 0; i < n; i += 32, q++) {
-    let word = 0
-    if (need[q] !== 0) {
-      const last = Math.min(i + 32, n)
-      let start = offsets[i]!
-      let k = i
-      for (; k + 4 <= last; k += 4) {
-        const b = offsets[k + 1]!
-        const c = offsets[k + 2]!
-        const d = offsets[k + 3]!
-        const end = offsets[k + 4]!
-        const first =
-          ((view.getUint32(start, true) & mask) ^ key) |
-          ((b - start - length) >> 31) |
-          ((b - start - length) & longer)
-        const second =
-          ((view.getUint32(b, true) & mask) ^ key) | ((c - b - length) >> 31) | ((c - b - length) & longer)
-        const third =
-          ((view.getUint32(c, true) & mask) ^ key) | ((d - c - length) >> 31) | ((d - c - length) & longer)
-        const fourth =
-          ((view.getUint32(d, true) & mask) ^ key) |
-          ((end - d - length) >> 31) |
-          ((end - d - length) & longer)
-        word |=
-          (+(first === 0) | (+(second === 0) << 1) | (+(third === 0) << 2) | (+(fourth === 0) << 3)) << k
-        start = end
-      }
-      for (; k < last; k++) {
-        const end = offsets[k + 1]!
-        const differs =
-          ((view.getUint32(start, true) & mask) ^ key) |
-          ((end - start - length) >> 31) |
-          ((end - start - length) & longer)
-        word |= +(differs === 0) << k
-        start = end
-      }
-    }
-    out[q] = word & need[q]!
-  }
-}
-
-function heads(
-  offsets: Int32Array,
-  view: DataView,
-  n: number,
-  need: Bitmap,
-  out: Bitmap,
-  { key0, key1, mask0, mask1, length, longer }: Head,
-): void {
-  for (let i = 0, q = 0; i < n; i += 32, q++) {
-    let word = 0
-    if (need[q] !== 0) {
-      let end = offsets[Math.min(i + 32, n)]!
-      for (let k = Math.min(i + 32, n) - 1; k >= i; k--) {
-        const start = offsets[k]!
-        const over = end - start - length
-        const a = view.getUint32(start, true)
-        const b = view.getUint32(start + 4, true)
-        const differs = ((a & mask0) ^ key0) | ((b & mask1) ^ key1) | (over >> 31) | (over & longer)
-        word = (word << 1) | +(differs === 0)
-        end = start
-      }
-    }
-    out[q] = word & need[q]!
-  }
-}
-
-/** Words with a byte from 0x80 on where a `_` stands are settled by `matchWord`. */
-function someHeads(
-  offsets: Int32Array,
-  view: DataView,
-  n: number,
-  need: Bitmap,
-  out: Bitmap,
-  { key0, key1, mask0, mask1, any0, any1, length, longer }: Head,
+  any0: number,
+  any1: number,
   matchWord: (firstRow: number) => number,
-): void {
-  for (let i = 0, q = 0; i < n; i += 32, q++) {
-    let word = 0
-    if (need[q] !== 0) {
-      let seen = 0
-      let end = offsets[Math.min(i + 32, n)]!
-      for (let k = Math.min(i + 32, n) - 1; k >= i; k--) {
-        const start = offsets[k]!
-        const over = end - start - length
-        const a = view.getUint32(start, true)
-        const b = view.getUint32(start + 4, true)
-        seen |= (a & any0) | (b & any1)
-        const differs = ((a & mask0) ^ key0) | ((b & mask1) ^ key1) | (over >> 31) | (over & longer)
-        word = (word << 1) | +(differs === 0)
-        end = start
-      }
-      if (seen !== 0) word = matchWord(i)
-    }
-    out[q] = word & need[q]!
-  }
+) => void
+
+/** Compares one or two words of each text, and its length: what it is, or at least is. */
+function headLoop(
+  isDouble: boolean,
+  hasAny: boolean,
+  exactLength: boolean,
+  letters: Letters | undefined,
+): HeadLoop | undefined {
+  const looks = hasAny || letters !== undefined
+  let row = '{end=offsets[$i+1];let a=view.getUint32(start,true);'
+  if (isDouble) row += 'let b=view.getUint32(start+4,true);'
+  if (letters) row += `unclear|=(a${isDouble ? '|b' : ''})&0x80808080;${foldWord[letters]('a')};`
+  else if (hasAny) row += `unclear|=a&any0${isDouble ? '|b&any1' : ''};`
+  if (letters && isDouble) row += `${foldWord[letters]('b')};`
+  const differs = [
+    '((a&mask0)^key0)',
+    ...(isDouble ? ['((b&mask1)^key1)'] : []),
+    exactLength ? '(end-start^length)' : '(end-start-length)>>31',
+  ]
+  row += `w|=+((${differs.join('|')})===0)<<$b;start=end}`
+  return generated<HeadLoop>(
+    'offsets,view,length,key0,mask0,key1,mask1,any0,any1,matchWord',
+    row,
+    `let start=offsets[i],end=0${looks ? ',unclear=0' : ''};`,
+    looks ? 'if(unclear!==0)w=matchWord(i);' : '',
+  )
 }
 
 /**
- * Four bytes below 0x80 in small or capital letters: to each byte is added what makes its highest bit tell
- * whether it is at or above the first letter, and whether it is above the last. The case of those that are
- * between is turned over.
+ * Brings four bytes below 0x80 to small or capital letters: to each byte is added what makes its highest bit tell
+ * whether it is at or above the first letter, and whether it is above the last.
  */
-const folds = {
-  small: { first: 0x3f3f3f3f, last: 0x25252525 },
-  capital: { first: 0x1f1f1f1f, last: 0x05050505 },
+const foldWord = {
+  small: (w: string) => `${w}|=((${w}+0x3f3f3f3f)&~(${w}+0x25252525)&0x80808080)>>>2`,
+  capital: (w: string) => `${w}&=~(((${w}+0x1f1f1f1f)&~(${w}+0x05050505)&0x80808080)>>>2)`,
 } as const
-
-function shortFoldedHeads(
-  offsets: Int32Array,
-  view: DataView,
-  n: number,
-  need: Bitmap,
-  out: Bitmap,
-  { key0, mask0, length, longer }: Head,
-  { first, last }: (typeof folds)[Letters],
-  matchWord: (firstRow: number) => number,
-): void {
-  for (let i = 0, q = 0; i < n; i += 32, q++) {
-    let word = 0
-    if (need[q] !== 0) {
-      let seen = 0
-      let end = offsets[Math.min(i + 32, n)]!
-      for (let k = Math.min(i + 32, n) - 1; k >= i; k--) {
-        const start = offsets[k]!
-        const over = end - start - length
-        let a = view.getUint32(start, true)
-        seen |= a & 0x80808080
-        a ^= ((a + first) & ~(a + last) & 0x80808080) >>> 2
-        const differs = ((a & mask0) ^ key0) | (over >> 31) | (over & longer)
-        word = (word << 1) | +(differs === 0)
-        end = start
-      }
-      if (seen !== 0) word = matchWord(i)
-    }
-    out[q] = word & need[q]!
-  }
-}
-
-function foldedHeads(
-  offsets: Int32Array,
-  view: DataView,
-  n: number,
-  need: Bitmap,
-  out: Bitmap,
-  { key0, key1, mask0, mask1, length, longer }: Head,
-  { first, last }: (typeof folds)[Letters],
-  matchWord: (firstRow: number) => number,
-): void {
-  for (let i = 0, q = 0; i < n; i += 32, q++) {
-    let word = 0
-    if (need[q] !== 0) {
-      let seen = 0
-      let end = offsets[Math.min(i + 32, n)]!
-      for (let k = Math.min(i + 32, n) - 1; k >= i; k--) {
-        const start = offsets[k]!
-        const over = end - start - length
-        let a = view.getUint32(start, true)
-        let b = view.getUint32(start + 4, true)
-        seen |= (a | b) & 0x80808080
-        a ^= ((a + first) & ~(a + last) & 0x80808080) >>> 2
-        b ^= ((b + first) & ~(b + last) & 0x80808080) >>> 2
-        const differs = ((a & mask0) ^ key0) | ((b & mask1) ^ key1) | (over >> 31) | (over & longer)
-        word = (word << 1) | +(differs === 0)
-        end = start
-      }
-      if (seen !== 0) word = matchWord(i)
-    }
-    out[q] = word & need[q]!
-  }
-}

@@ -1,5 +1,6 @@
 import type { Bitmap } from '../../../arrow/bitmap.ts'
 import type { Matches } from '../../evaluate/text-pattern.ts'
+import { generated } from '../generate.ts'
 import { eachText, finish, readable, type TextTest, verify } from './text-test.ts'
 
 const mostHeads = 64
@@ -8,41 +9,40 @@ const mostHeads = 64
 export function textSetTest(list: readonly Uint8Array[]): TextTest {
   const contains = hashSet(list)
   const heads = perfectHeads(list)
-  if (heads === undefined) return eachText(contains)
+  const loop = heads && lookUpLoop()
+  if (loop === undefined) return eachText(contains)
+  const { keys, lengths, factor, shift } = heads!
   // Four bytes and the length tell short texts apart; of longer ones they pick those worth a closer look.
   const isDecided = list.every((bytes) => bytes.length <= 4)
   return (texts, n, need, out) => {
     const { view, safe } = readable(texts, n)
-    lookUp(texts.offsets, view, safe, need, out, heads)
+    loop(safe, need, out, texts.offsets, view, wordMasks, keys, lengths, factor, shift)
     if (!isDecided) verify(contains, texts, safe, out)
     if (safe < n) finish(contains, texts, safe, n, need, out)
   }
 }
 
-function lookUp(
-  offsets: Int32Array,
-  view: DataView,
+type Loop = (
   n: number,
   need: Bitmap,
   out: Bitmap,
-  { keys, lengths, factor, shift }: Heads,
-): void {
-  const masks = wordMasks
-  for (let i = 0, q = 0; i < n; i += 32, q++) {
-    let word = 0
-    if (need[q] !== 0) {
-      let end = offsets[Math.min(i + 32, n)]!
-      for (let k = Math.min(i + 32, n) - 1; k >= i; k--) {
-        const start = offsets[k]!
-        const length = end - start
-        const key = view.getUint32(start, true) & masks[Math.min(length, 4)]!
-        const slot = Math.imul(key ^ Math.imul(length, -1640531535), factor) >>> shift
-        word = (word << 1) | +(((keys[slot]! ^ key) | (lengths[slot]! ^ length)) === 0)
-        end = start
-      }
-    }
-    out[q] = word & need[q]!
-  }
+  offsets: Int32Array,
+  view: DataView,
+  masks: Int32Array,
+  keys: Int32Array,
+  lengths: Int32Array,
+  factor: number,
+  shift: number,
+) => void
+
+function lookUpLoop(): Loop | undefined {
+  return generated<Loop>(
+    'offsets,view,masks,keys,lengths,factor,shift',
+    '{end=offsets[$i+1];const length=end-start,key=view.getUint32(start,true)&masks[Math.min(length,4)],' +
+      'slot=Math.imul(key^Math.imul(length,-1640531535),factor)>>>shift;' +
+      'w|=+((keys[slot]^key|lengths[slot]^length)===0)<<$b;start=end}',
+    'let start=offsets[i],end=0;',
+  )
 }
 
 /** The bits of a word of 4 bytes that belong to a text of so many bytes. */
