@@ -1,4 +1,4 @@
-import { anyOne, lengthOfCodePoint, type Token } from './pattern.ts'
+import { anyOne, lengthOfCodePoint, type Token } from './text-pattern.ts'
 
 /** Where the first occurrence in the text from `from` to `to` ends; -1 when there is none. */
 export type Find = (bytes: Uint8Array, from: number, to: number) => number

@@ -1,5 +1,5 @@
-import type { LikePlan } from '../../plan/plan.ts'
-import { type Find, finderOf } from './search.ts'
+import type { LikePlan } from '../plan/plan.ts'
+import { type Find, finderOf } from './text-search.ts'
 
 /** A `LIKE` pattern as bytes of UTF-8; `anyOne` stands for one code point of whatever length. */
 export type Token = number

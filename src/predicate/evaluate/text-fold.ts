@@ -1,6 +1,6 @@
-import type { LikePlan } from '../../plan/plan.ts'
-import { lengthOfCodePoint, type Matches, matcherOf, type Segments } from './pattern.ts'
-import { codePointAt } from './search.ts'
+import type { LikePlan } from '../plan/plan.ts'
+import { lengthOfCodePoint, type Matches, matcherOf, type Segments } from './text-pattern.ts'
+import { codePointAt } from './text-search.ts'
 
 const folded = new Map<number, number>()
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { foldCodePoint } from '../../../src/predicate/fast/text/fold.ts'
-import { matcherOf, segmentsOf } from '../../../src/predicate/fast/text/pattern.ts'
-import { finderOf } from '../../../src/predicate/fast/text/search.ts'
+import { foldCodePoint } from '../../../src/predicate/evaluate/text-fold.ts'
+import { matcherOf, segmentsOf } from '../../../src/predicate/evaluate/text-pattern.ts'
+import { finderOf } from '../../../src/predicate/evaluate/text-search.ts'
 
 test('code points fold to one exactly when they differ by case only', () => {
   // The engine's own table, asked one pair at a time: those that have any other case.
