@@ -58,7 +58,9 @@ export async function runLong<T>(
   let recorded: Promise<unknown> = core.store.write((writer) =>
     writer.put(keys.transaction(id), record(enter ? 'Queued' : 'Running')),
   )
-  recorded.catch(() => {})
+  // Nobody waits for the record before the commit. Work that has none could not commit, so it stops at once.
+  const stopWithout = (error: unknown) => stop.abort(error)
+  recorded.catch(stopWithout)
   core.running.set(id, () => stop.abort(canceled(id)))
   const renewal = setInterval(() => renew(core, id, stop).catch(() => {}), leaseMillis / 3)
   renewal.unref()
@@ -67,6 +69,7 @@ export async function runLong<T>(
       await enter
       entered = true
       recorded = recorded.then(() => update(core, id, (current) => ({ ...current, status: 'Running' })))
+      recorded.catch(stopWithout)
     }
     // A progress listener learns the transaction's id, and may describe or cancel it at once.
     if (options.onProgress) await recorded

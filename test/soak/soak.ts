@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import bundleScripts from '../support/scripts.ts'
 import { commands } from './commands.ts'
 import { crashes } from './crash.ts'
+import { fullDisk } from './full-disk.ts'
 import { histories } from './histories.ts'
 import { linear } from './linear.ts'
 import { beginning, opening } from './opening.ts'
@@ -19,6 +20,11 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
   disk: {
     about: 'the same on a disk that fails, or writes less than it should, now and then',
     begin: crashes(0.05),
+  },
+  full: {
+    about:
+      'more writers than run at once, in process and over HTTP, on a disk that runs full again and again',
+    begin: fullDisk,
   },
   opening: { about: 'processes open, write, close, leave and are killed, all on one store', begin: opening },
   beginning: { about: 'new stores that four processes open in the same instant', begin: beginning },
