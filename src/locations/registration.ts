@@ -12,7 +12,6 @@ import {
 } from '../store/records.ts'
 import type { Reader, Writer } from '../store/store.ts'
 import { type ChangeContext, commit, type Unchanged } from '../transactions/commit.ts'
-import { leaseMillis } from '../transactions/transaction-record.ts'
 import { removeTableRecords } from './drop.ts'
 import {
   type ContentFolder,
@@ -41,9 +40,16 @@ export const registrationFolder = '_registration/'
 /** Deregisters a table within a change. Returns its registration, or undefined when the table needs none. */
 export type Deregister = (table: FoundTable) => Registration | undefined
 
+interface NeededRegistration {
+  readonly table: FoundTable
+  readonly written: string
+  /** How many vacuums had begun. */
+  readonly vacuums: number
+}
+
 /** Thrown inside a change to roll it back: these registrations must be written before the change can commit. */
 class RegistrationNeeded {
-  readonly tables: readonly { readonly table: FoundTable; readonly written: string }[]
+  readonly tables: readonly NeededRegistration[]
   constructor(tables: RegistrationNeeded['tables']) {
     this.tables = tables
   }
@@ -62,7 +68,7 @@ export async function commitDeregistering<T extends object>(
   body: (change: ChangeContext, deregister: Deregister) => T | Unchanged<T>,
 ): Promise<T & { transaction_id?: string }> {
   const identity = { transactionId: core.newId(), now: core.now() }
-  const done = new Map<string, { written: string; path: string; at: number }>()
+  const done = new Map<string, { written: string; path: string; vacuums: number }>()
   for (let attempt = 0; attempt < attempts; attempt++) {
     try {
       return await commit(
@@ -70,19 +76,20 @@ export async function commitDeregistering<T extends object>(
         operation,
         subject,
         (change) => {
-          const open: { table: FoundTable; written: string }[] = []
+          const open: NeededRegistration[] = []
+          const vacuums = vacuumsBegun(change.writer)
           const result = body(change, (table) => {
             const known = registrationOf(change.writer, table)
             const written = JSON.stringify(known)
             removeTableRecords(core, change.writer, table.id, table.record)
             if (known === undefined) return undefined
             const before = done.get(table.id)
-            // A vacuum may have removed an old registration: it cannot know that this commit will refer to it.
-            if (before?.written === written && core.now() - before.at < leaseMillis / 2) {
+            // A vacuum may have removed the registration: it cannot know that this commit will refer to it.
+            if (before?.written === written && before.vacuums === vacuums) {
               const location = locationOf(core.contentRoots, table.id, table.record)
               change.writer.put(keys.registration(segmentsOf(location)), before.path)
             } else {
-              open.push({ table, written })
+              open.push({ table, written, vacuums })
             }
             return known
           })
@@ -93,15 +100,14 @@ export async function commitDeregistering<T extends object>(
       )
     } catch (error) {
       if (!(error instanceof RegistrationNeeded)) throw error
-      for (const { table, written } of error.tables) {
+      for (const { table, written, vacuums } of error.tables) {
         const { content, prefix } = registrationPlace(
           core,
           locationOf(core.contentRoots, table.id, table.record),
         )
         const path = `${prefix}${core.newId()}${writtenBy(core)}`
-        const at = core.now()
         await content.put(path, sealRegistration(written))
-        done.set(table.id, { written, path, at })
+        done.set(table.id, { written, path, vacuums })
       }
     }
   }
@@ -109,6 +115,11 @@ export async function commitDeregistering<T extends object>(
     'ConcurrentModification',
     `A table to be deregistered changed during each of ${attempts} attempts. Try again when fewer writes are going on.`,
   )
+}
+
+/** How many vacuums have begun. What was written before one of them began, and no record names, it may remove. */
+export function vacuumsBegun(reader: Reader): number {
+  return reader.get<number>(keys.vacuums) ?? 0
 }
 
 /** The newest registration of a location. */

@@ -2,7 +2,7 @@ import type { Core } from '../catalog/core.ts'
 import { keys, type RemovalRecord, recordFormat } from '../store/records.ts'
 import type { Reader, Writer } from '../store/store.ts'
 import { leaseMillis } from '../transactions/transaction-record.ts'
-import { hasBackupLease } from './backup-lease.ts'
+import { endLapsedBackups, hasBackupLease } from './backup-lease.ts'
 import { type ContentFolder, contentFolderOf, offsiteFolderOf, segmentsOf } from './locations.ts'
 
 /**
@@ -10,6 +10,7 @@ import { type ContentFolder, contentFolderOf, offsiteFolderOf, segmentsOf } from
  * the location before {@link removeContent} has emptied it: otherwise the removal could remove new content.
  */
 export function markRemoval(writer: Writer, location: string, now: number): string {
+  endLapsedBackups(writer, now)
   const record: RemovalRecord = { v: recordFormat, removing: location, until: now + leaseMillis }
   writer.put(keys.location(segmentsOf(location)), record)
   return location

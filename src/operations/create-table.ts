@@ -170,7 +170,8 @@ async function create(
       options,
       { operation: 'CreateTable', subject: id },
       async (transaction, work) => {
-        const snapshot = await engine.create(place.prefix, rows, { ...work, version: 1 })
+        const writing = engine.writtenBy(transaction.id)
+        const snapshot = await writing.create(place.prefix, rows, { ...work, version: 1 })
         work.signal?.throwIfAborted()
         const kept = await transaction.commit<{ existing?: FoundTable }>((change) => {
           const { writer, now, transactionId, concerns } = change

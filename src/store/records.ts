@@ -168,6 +168,8 @@ export const keys = {
   registrations: ['d'] as Key,
   backupLease: (id: string): Key => ['h', id],
   backupLeases: ['h'] as Key,
+  /** How many vacuums have begun. */
+  vacuums: ['w'] as Key,
 }
 
 /** Whether a key is that of a namespace's name. */

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import bundleScripts from '../support/scripts.ts'
+import { clock } from './clock.ts'
 import { commands } from './commands.ts'
 import { crashes } from './crash.ts'
 import { fullDisk } from './full-disk.ts'
@@ -26,6 +27,7 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
       'more writers than run at once, in process and over HTTP, on a disk that runs full again and again',
     begin: fullDisk,
   },
+  clock: { about: 'two handles write and vacuum while their clock steps by hours', begin: clock },
   opening: { about: 'processes open, write, close, leave and are killed, all on one store', begin: opening },
   beginning: { about: 'new stores that four processes open in the same instant', begin: beginning },
   commands: { about: 'commands of four shells on the catalog of a server that writes', begin: commands },
