@@ -81,13 +81,18 @@ export async function commitDeregistering<T extends object>(
           const result = body(change, (table) => {
             const known = registrationOf(change.writer, table)
             const written = JSON.stringify(known)
+            const location = locationOf(core.contentRoots, table.id, table.record)
+            const key = keys.registration(segmentsOf(location))
             removeTableRecords(core, change.writer, table.id, table.record)
-            if (known === undefined) return undefined
+            if (known === undefined) {
+              // Others may have written content there without telling the catalog.
+              change.writer.put(key, registrationPlace(core, location).prefix)
+              return undefined
+            }
             const before = done.get(table.id)
             // A vacuum may have removed the registration: it cannot know that this commit will refer to it.
             if (before?.written === written && before.vacuums === vacuums) {
-              const location = locationOf(core.contentRoots, table.id, table.record)
-              change.writer.put(keys.registration(segmentsOf(location)), before.path)
+              change.writer.put(key, before.path)
             } else {
               open.push({ table, written, vacuums })
             }
@@ -152,12 +157,27 @@ function writtenBy(core: Core): string {
  * only the one in its store counts: others belong to changes that failed, or to a table that was dropped since.
  */
 async function newestIn(content: Content, prefix: string, own: string | undefined, suffix: string) {
-  let newest = own
+  let newest = own !== undefined && isFolderOnly(own) ? undefined : own
   for await (const { path } of content.list(prefix)) {
     if (!path.endsWith('.json') || path.endsWith(suffix)) continue
     if (newest === undefined || path > newest) newest = path
   }
   return newest
+}
+
+/** Whether the store remembers only that content waits: the table had no versions, tags, branches or properties. */
+function isFolderOnly(path: string): boolean {
+  return path.endsWith('/')
+}
+
+/** The folders, below the own root, of tables that this catalog deregistered. */
+export async function deregisteredFolders(core: Core): Promise<Set<string>> {
+  const own = segmentsOf(core.contentRoots[0]!.url)
+  const paths = await core.store.read((reader) =>
+    Array.from(reader.range<string>({ prefix: [...keys.registrations, ...own] }), ({ value }) => value),
+  )
+  const inside = paths.filter((path) => path.includes(registrationFolder))
+  return new Set(inside.map((path) => path.slice(0, path.lastIndexOf(registrationFolder))))
 }
 
 /** Stores the versions, tags and branches of a registration. */
@@ -205,6 +225,7 @@ export async function registrationFault(
   segments: readonly string[],
   path: string,
 ): Promise<string | undefined> {
+  if (isFolderOnly(path)) return undefined
   const bytes = await rootBySegments(core.contentRoots, segments).content.get(path)
   if (bytes === undefined) return 'is missing'
   const found = openRegistration(bytes)

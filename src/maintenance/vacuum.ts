@@ -3,7 +3,7 @@ import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { endLapsedBackups, hasBackupLease } from '../locations/backup-lease.ts'
 import { contentFolderOf, locationOf, tablesFolder } from '../locations/locations.ts'
-import { registrationFolder, vacuumsBegun } from '../locations/registration.ts'
+import { deregisteredFolders, registrationFolder, vacuumsBegun } from '../locations/registration.ts'
 import { abandonedRemovals, removeContent } from '../locations/removal.ts'
 import { readTable, tableById } from '../lookup/table-record.ts'
 import { manifestOf } from '../rows/rows.ts'
@@ -127,7 +127,8 @@ async function reached(
 ): Promise<(path: string) => boolean> {
   const live = new Set<string>()
   const paths = new Set<string>()
-  const whole: string[] = []
+  // Content of a deregistered table stays: its location may be registered again.
+  const whole: string[] = [...(await deregisteredFolders(core))]
   for await (const { internalId, prefix, versions } of tablesIn(core, content)) {
     signal?.throwIfAborted()
     live.add(prefix)
@@ -146,7 +147,7 @@ async function reached(
   }
   for await (const { path } of content.list(`${tablesFolder}/`)) {
     const at = path.indexOf(`/${registrationFolder}`)
-    // Content of a deregistered table stays: its location may be registered again.
+    // Another catalog may have deregistered it.
     if (at >= 0 && !live.has(path.slice(0, at + 1))) whole.push(path.slice(0, at + 1))
   }
   const { isEngineObject } = await import('../table/storage/object-names.ts')

@@ -4,7 +4,7 @@ import { CatalogError, invalid } from '../errors.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { dropTable as dropRecords } from '../locations/drop.ts'
 import { claimLocation, contentFolderOf, locationOf, newLocation } from '../locations/locations.ts'
-import { removeContent, removeContentFolder } from '../locations/removal.ts'
+import { removeContent, removeUnused } from '../locations/removal.ts'
 import { type FoundTable, findNamespace, lookUpTable, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
 import { putVersion } from '../lookup/versions.ts'
@@ -196,7 +196,7 @@ async function create(
       },
     )
   } finally {
-    if (isUnused) await removeContentFolder(place)
+    if (isUnused) await removeUnused(core, internalId, place)
     else await removeContent(core, replaced)
   }
 }

@@ -163,7 +163,10 @@ export const keys = {
    */
   location: (segments: readonly string[]): Key => ['l', ...segments],
   locations: ['l'] as Key,
-  /** The path of the registration of a deregistered table, by the table's location. */
+  /**
+   * The path of the registration of a deregistered table, by the table's location. Where there was nothing to
+   * register, the path of the folder: the location waits all the same.
+   */
   registration: (segments: readonly string[]): Key => ['d', ...segments],
   registrations: ['d'] as Key,
   backupLease: (id: string): Key => ['h', id],

@@ -7,7 +7,7 @@ import {
   contentFolderOf,
   locationOf,
 } from '../../locations/locations.ts'
-import { removeContentFolder } from '../../locations/removal.ts'
+import { removeUnused } from '../../locations/removal.ts'
 import { findNamespace, lookUpNamespace, lookUpTable, requireFreeName } from '../../lookup/names.ts'
 import { putTable } from '../../lookup/table-record.ts'
 import type { Identifier } from '../../model/identifier.ts'
@@ -108,7 +108,7 @@ async function importAll(
     isCommitted = true
     return report
   } finally {
-    if (!isCommitted) for (const { place } of tables) await removeContentFolder(place)
+    if (!isCommitted) for (const { internalId, place } of tables) await removeUnused(core, internalId, place)
   }
 }
 
