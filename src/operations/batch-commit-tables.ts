@@ -5,7 +5,7 @@ import { withNamespaceCache } from '../lookup/namespace-cache.ts'
 import { changeFields, limits, requestFields } from '../model/fields.ts'
 import type { ChangeContext } from '../transactions/commit.ts'
 import { batchDeleteTableVersions, deleteVersions } from './batch-delete-table-versions.ts'
-import { createTableVersion, createVersion } from './create-table-version.ts'
+import { createTableVersion, createVersion, requestKey } from './create-table-version.ts'
 import {
   credentialsFor,
   type Declaration,
@@ -119,7 +119,8 @@ export const batchCommitTables = operation({
       `./catalog '[{"declare_table":{"id":["prod","returns"]}},{"deregister_table":{"id":["prod","old"]}}]'`,
     ],
   },
-  run: async (core, { operations }) => {
+  run: async (core, { operations, context }) => {
+    const key = requestKey(context)
     const declarations = doEach(
       'operations',
       operations,
@@ -132,7 +133,7 @@ export const batchCommitTables = operation({
       const change = { ...given, writer: withNamespaceCache(given.writer) }
       return {
         results: doEach('operations', operations, (step, index) =>
-          runStep(core, change, takeOut, step, declarations[index]),
+          runStep(core, change, takeOut, step, declarations[index], key),
         ),
       }
     })
@@ -150,6 +151,7 @@ function runStep(
   takeOut: Deregister,
   step: TableOperation,
   declaration: Declaration | null | undefined,
+  key: string | undefined,
 ): TableResult {
   const { transactionId: transaction_id } = change
   if (declaration) {
@@ -158,7 +160,8 @@ function runStep(
     return { declare_table: declared }
   }
   if (step.create_table_version) {
-    const { version } = createVersion(change, step.create_table_version)
+    const { context } = step.create_table_version
+    const { version } = createVersion(change, step.create_table_version, requestKey(context) ?? key)
     return { create_table_version: { version, transaction_id } }
   }
   if (step.delete_table_versions) {

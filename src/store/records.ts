@@ -83,6 +83,8 @@ export interface VersionRecord extends Versioned {
   readonly metadata?: Readonly<Record<string, string>>
   readonly naming_scheme?: string
   readonly transaction_id: string
+  /** Tells a retry of the request that created the version from a request of another writer. */
+  readonly request_key?: string
   /** The number of rows that are not deleted. Set only when our own engine wrote the version. */
   readonly rows?: number
 }

@@ -128,6 +128,7 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
     metadata: v.optional(texts),
     naming_scheme: v.optional(v.string()),
     transaction_id: v.string(),
+    request_key: v.optional(v.string()),
     rows: v.optional(whole),
   }),
   g: v.object({ ...versioned, branch: v.string(), version: whole }),
