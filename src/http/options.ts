@@ -17,13 +17,17 @@ export interface RequestInfo {
   readonly remoteAddress: string | undefined
   /** The parsed body; absent before the body was read. */
   readonly body?: unknown
+  /** The location that the body names for the table, in its normal spelling. */
+  readonly location?: string
 }
 
 /**
  * Decides whether a caller may run an operation on the namespace or table `id`, which is undefined when the path
  * has no identifier. False, or an error, refuses with 403. The server asks before it reads the body. It asks
  * again for each table that only the body names: the new name of a renamed table, and every item of a batch. For
- * an item it gives the name of the single operation.
+ * an item it gives the name of the single operation. It asks again for registerTable and declareTable when the body
+ * names a location, which `request.location` tells. Content there may have belonged to a table that the caller may
+ * not see: allow the locations that are the caller's.
  */
 export type AuthorizeRequest = (
   principal: Principal | undefined,

@@ -7,6 +7,9 @@ import type { Reader } from '../store/store.ts'
 /** How long a lease lasts, in milliseconds. A process that does not renew it in time counts as dead. */
 export const leaseMillis = 60_000
 
+/** Why a transaction failed whose lease ended. */
+export const lapsedMessage = 'The process that ran it ended, or was silent for too long, before it was done.'
+
 /** Properties that the record itself provides, so callers cannot set them. */
 export const reservedProperties: ReadonlySet<string> = new Set([
   'id',
@@ -69,7 +72,7 @@ export function propertiesOf(id: string, record: TransactionRecord, now: number)
     properties.failure = record.failure.message
     properties.failure_code = record.failure.code
   } else if (statusOf(record, now) !== record.status) {
-    properties.failure = 'The process that ran it ended before it was done.'
+    properties.failure = lapsedMessage
   }
   return properties
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { memoryContent } from '../../src/content/memory/index.ts'
 import { type Catalog, CatalogError, openCatalog, type Progress } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
@@ -321,6 +321,23 @@ eachContent((open) => {
     expect(error).toBeInstanceOf(CatalogError)
     expect(error.message).toContain(lost)
     expect((await catalog.listTableVersions({ id })).versions).toHaveLength(4)
+  })
+
+  it('an onError that throws stops neither the process nor later work', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => warned.mockRestore())
+    const onError = vi.fn(() => {
+      throw new Error('the listener is broken')
+    })
+    const { catalog, content } = await open({ optimize: { every: 4 }, onError, cacheBytes: 0 })
+    await pieces(catalog, 3)
+    const [lost] = (await pathsOf(content)).filter((path) => path.includes('/data/'))
+    await content.remove(lost!)
+    for (let n = 1; n <= 2; n++) {
+      for (let i = 0; i < 4; i++) await catalog.insertIntoTable({ id, data: numbered(3) })
+      await vi.waitFor(() => expect(onError).toHaveBeenCalledTimes(n))
+    }
+    expect(warned).toHaveBeenCalledWith(expect.objectContaining({ message: 'the listener is broken' }))
   })
 
   it('a vacuum frees what was merged once its versions are gone, and nothing before', async () => {

@@ -19,6 +19,7 @@ const scripts = [
   'test/content/children/put-objects.ts',
   'test/http/children/changes.ts',
   'test/processes/crash-child.ts',
+  'test/processes/full-disk-child.ts',
   'test/processes/linear-child.ts',
   'test/processes/opening-child.ts',
   'test/processes/race-child.ts',

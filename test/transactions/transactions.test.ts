@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { memoryContent } from '../../src/content/memory/index.ts'
-import { type Content, type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { CatalogError, type Content, type LocalCatalog, openCatalog } from '../../src/index.ts'
 import { idSource } from '../../src/model/ids.ts'
 import { openLmdbStore } from '../../src/store/lmdb/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
@@ -700,5 +700,61 @@ describe('from a second handle on the same directory', () => {
       { onProgress: ({ transaction_id }) => seen.push(status(catalog, transaction_id!)) },
     )
     expect(new Set(await Promise.all(seen))).toEqual(new Set(['Running']))
+  })
+})
+
+describe('on a store that fails', () => {
+  /** Rejections that nobody heard of while `work` ran. Each of them would have ended the process. */
+  async function unheard(work: () => Promise<unknown>): Promise<unknown[]> {
+    const heard: unknown[] = []
+    const others = process.listeners('unhandledRejection')
+    process.removeAllListeners('unhandledRejection')
+    process.on('unhandledRejection', (reason) => heard.push(reason))
+    try {
+      await work()
+      await sleep(10)
+    } finally {
+      process.removeAllListeners('unhandledRejection')
+      for (const other of others) process.on('unhandledRejection', other)
+    }
+    return heard
+  }
+
+  it('each of many writers gets the error, those that waited their turn too', async () => {
+    const store = memoryStore()
+    let isFull = false
+    const failing: Store = {
+      features: store.features,
+      read: (body) => store.read(body),
+      write: async (body) => {
+        // As long as a sync of a disk takes: the work has begun by then.
+        if (isFull) await sleep(5)
+        if (isFull) throw new CatalogError('ServiceUnavailable', 'The disk is full. Free some space.')
+        return store.write(body)
+      },
+      close: () => store.close(),
+    }
+    const catalog = closedAfterwards(
+      await openCatalog({ store: failing, content: memoryContent(), concurrency: 2 }),
+    )
+    await catalog.createTable({ id, data: numbered(3) })
+    for (const onProgress of [undefined, () => {}]) {
+      isFull = true
+      let failed: PromiseSettledResult<unknown>[] = []
+      const lost = await unheard(async () => {
+        failed = await Promise.allSettled(
+          Array.from({ length: 12 }, () =>
+            catalog.insertIntoTable({ id, data: numbered(1) }, { onProgress }),
+          ),
+        )
+      })
+      expect(lost).toEqual([])
+      for (const result of failed) {
+        expect(result).toMatchObject({ status: 'rejected', reason: { code: 'ServiceUnavailable' } })
+      }
+      isFull = false
+      await catalog.insertIntoTable({ id, data: numbered(1) })
+    }
+    expect(await countOf(catalog, id)).toBe(5)
   })
 })

@@ -51,10 +51,11 @@ export abstract class Exchange {
   abstract discardBody(): void
 
   /** What hooks get to know of the request. */
-  info(body?: unknown): RequestInfo {
+  info(body?: unknown, location?: string): RequestInfo {
     const { requestId, method, path, headers, remoteAddress } = this
     const info = { requestId, method, path, headers, remoteAddress }
-    return body === undefined ? info : { ...info, body }
+    if (body === undefined) return info
+    return location === undefined ? { ...info, body } : { ...info, body, location }
   }
 }
 

@@ -49,7 +49,7 @@ export function responder(context: HttpContext): Responder {
       const content = route.body === 'arrow' ? body.bytes : parseJson(body.bytes)
       const built = buildRequest(match, address, content, headers, principal)
       const asked = dialect.request?.(operation, built) ?? built
-      await authorize.members(principal, operation, asked, () => exchange.info(content))
+      await authorize.members(principal, operation, asked, (location) => exchange.info(content, location))
       const children = listsChildren(operation) && dialect.listing === 'children'
       const final = children ? childrenRequest(operation, asked) : asked
       return await cache.answer(exchange, body.bytes, final, async () => {

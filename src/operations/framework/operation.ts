@@ -87,6 +87,8 @@ export interface OperationDefinition<
    * gets requests before they are checked and leaves out what is malformed.
    */
   readonly subjects?: (request: RawRequest) => readonly Subject[]
+  /** The location that a request names for its table. Authorization is told of it. It gets requests before they are checked. */
+  readonly location?: (request: RawRequest) => string | undefined
   /** How it travels over HTTP. */
   readonly route: Route
   /** How it is typed on the command line; absent for what is not supported. */

@@ -66,8 +66,9 @@ export const tables = {
     const existing = lookUp(state, id)
     if (existing?.kind === 'table' && mode === 'Overwrite') deregister(state, id)
     else requireFree(state, id, 'TableAlreadyExists')
-    claim(state, location)
+    claim(state, location, true)
     const known = state.deregistered.get(location)
+    state.deregistered.delete(location)
     const table: ModelTable = {
       ...emptyTable(state, location, properties ?? known?.properties ?? {}, true),
       ...(known && structuredClone({ branches: known.branches, tags: known.tags })),
@@ -185,10 +186,14 @@ export function checkLocation(location: string): string {
 }
 
 /** Refuses a location that is another table's, or lies within or around one. */
-function claim(state: State, location: string): void {
-  for (const [, found] of walk(state.root, [])) {
-    if (found.kind !== 'table') continue
-    const both = [`${found.location}/`, `${location}/`] as const
+function claim(state: State, location: string, isRegistration = false): void {
+  const taken = Array.from(walk(state.root, []), ([, found]) =>
+    found.kind === 'table' ? [found.location] : [],
+  )
+  // What waits is taken by a registration only.
+  const waiting = [...state.deregistered.keys()].filter((at) => !(isRegistration && at === location))
+  for (const at of [...taken.flat(), ...waiting]) {
+    const both = [`${at}/`, `${location}/`] as const
     if (both[0].startsWith(both[1]) || both[1].startsWith(both[0])) throw new Refused('TableAlreadyExists')
   }
 }

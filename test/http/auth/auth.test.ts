@@ -218,4 +218,23 @@ describe('the authorize hook', () => {
     expect(seen).toContainEqual(['batchCommitTables', undefined])
     expect(seen).toContainEqual(['batchDeleteTableVersions', ['private', 't']])
   })
+
+  it('is told the location that the body names, so that content of others can be kept from a caller', async () => {
+    const { ask, catalog } = await asked((_principal, _operation, id, { location }) => {
+      return id?.[0] !== 'secret' && (location === undefined || location.startsWith('s3://bucket/mine/'))
+    })
+    await catalog.declareTable({ id: ['secret'] })
+    const { location } = await catalog.deregisterTable({ id: ['secret'] })
+    for (const given of [location, `${location}/`]) {
+      for (const verb of ['register', 'declare']) {
+        const reply = await ask('POST', `/v1/table/mine/${verb}`, { location: given }, credentials)
+        expect(reply.status).toBe(403)
+      }
+      const operations = [{ declare_table: { id: ['mine'], location: given } }]
+      expect((await ask('POST', '/v1/table/batch-commit', { operations }, credentials)).status).toBe(403)
+    }
+    const mine = { location: 's3://bucket/mine/t' }
+    expect((await ask('POST', '/v1/table/mine/register', mine, credentials)).status).toBe(200)
+    expect((await ask('POST', '/v1/table/other/declare', {}, credentials)).status).toBe(200)
+  })
 })
