@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { branch, requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
 import { openVersion, readRows, whileThere } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
-import { post } from './framework/route.ts'
+import { listedStatuses, post } from './framework/route.ts'
 
 /**
  * Counts the rows of a table: of its latest version or the one that `version` or `tag` names, all rows or those a predicate holds
@@ -37,6 +37,7 @@ export const countTableRows = operation({
     queryToo: { version: 'integer', tag: 'text', branch: 'text', predicate: 'text' },
     answer: 'count',
     rows: true,
+    statuses: listedStatuses,
   }),
   command: {
     group: 'Rows',

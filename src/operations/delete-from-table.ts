@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { branch, changeFields, requestFields, tableIdentifier, text, version } from '../model/fields.ts'
 import { applyToRows, changeRows } from '../rows/change.ts'
 import { operation } from './framework/operation.ts'
-import { post } from './framework/route.ts'
+import { listedStatuses, post } from './framework/route.ts'
 
 /**
  * Deletes the rows that a predicate holds for. Answers with their number and with the version that no longer has
@@ -20,7 +20,7 @@ export const deleteFromTable = operation({
   response: v.object({ ...changeFields, version, num_deleted_rows: version }),
   errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
   changes: true,
-  route: post('/v1/table/{id}/delete', { rows: true }),
+  route: post('/v1/table/{id}/delete', { rows: true, statuses: listedStatuses }),
   command: {
     group: 'Rows',
     aliases: ['delete'],

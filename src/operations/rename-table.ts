@@ -6,7 +6,7 @@ import { changeFields, identifier, name, requestFields, tableIdentifier } from '
 import { identifierProblem } from '../model/identifier.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
-import { post } from './framework/route.ts'
+import { listedStatuses, post } from './framework/route.ts'
 import { subject } from './framework/subjects.ts'
 
 /**
@@ -33,7 +33,7 @@ export const renameTable = operation({
     const namespace = new_namespace_id ?? (Array.isArray(id) ? id.slice(0, -1) : undefined)
     return Array.isArray(namespace) ? subject('renameTable', [...namespace, new_table_name]) : []
   },
-  route: post('/v1/table/{id}/rename'),
+  route: post('/v1/table/{id}/rename', { statuses: [...listedStatuses, 409] }),
   command: {
     group: 'Tables',
     aliases: ['rename', 'mv'],

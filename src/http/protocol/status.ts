@@ -45,6 +45,12 @@ export const statusOfCode: { readonly [Code in ErrorCode]: ErrorStatus } = {
   TableBranchAlreadyExists: 409,
 }
 
+/** The HTTP status of an error code, where the operation may have these statuses only. */
+export function statusAmong(listed: readonly number[] | undefined, code: ErrorCode): ErrorStatus {
+  const status = statusOfCode[code]
+  return listed === undefined || listed.includes(status) ? status : 400
+}
+
 /** The body of every error response. */
 export interface ErrorBody {
   readonly type: string
