@@ -17,7 +17,8 @@ export const deleteFromTable = operation({
   name: 'deleteFromTable',
   summary: 'Delete rows of a table by a predicate.',
   request: v.object({ ...requestFields, id: tableIdentifier, predicate: text, branch }),
-  response: v.object({ ...changeFields, version, num_deleted_rows: version }),
+  // The protocol has no such number, so other servers leave it out.
+  response: v.object({ ...changeFields, version, num_deleted_rows: v.optional(version) }),
   errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
   changes: true,
   route: post('/v1/table/{id}/delete', { rows: true, statuses: listedStatuses }),

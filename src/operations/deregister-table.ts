@@ -14,7 +14,8 @@ const deregisterTableResponse = v.object({
   ...changeFields,
   id: v.array(text),
   location: text,
-  properties: stringMap,
+  // The protocol answers null where an implementation has no properties.
+  properties: v.nullable(stringMap),
 })
 
 /**

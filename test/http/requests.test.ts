@@ -130,3 +130,19 @@ describe('the id of a body', () => {
     expect(await post(transaction, { id: ['u', transaction_id] })).toMatchObject({ status: 200 })
   })
 })
+
+describe('a value that cannot be read', () => {
+  it('is told when it is text that is not UTF-8', async () => {
+    const body = Buffer.concat([Buffer.from('{"properties":{"a":"'), Buffer.from([0xff]), Buffer.from('"}}')])
+    const type = { 'content-type': 'application/json' }
+    const reply = await served.ask('POST', '/v1/namespace/n/create', new Uint8Array(body), type)
+    expectProblem(reply, 400, 13, '/v1/namespace/n/create', /not valid UTF-8/)
+    expect((await served.catalog.listNamespaces({ id: [] })).namespaces).toEqual([])
+  })
+
+  it('says the bound of a limit', async () => {
+    const path = '/v1/namespace/$/table/list'
+    const reply = await served.ask('GET', `${path}?limit=9223372036854775807`)
+    expectProblem(reply, 400, 13, path, /limit must be a whole number from 0 to 2\^53 − 1/)
+  })
+})

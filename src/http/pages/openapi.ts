@@ -182,6 +182,7 @@ const errorSchema: JsonSchema = {
     instance: text,
     code: { type: 'integer', enum: Object.values(errorNumbers) },
     error: text,
+    transaction_id: text,
   },
 }
 
