@@ -3,7 +3,7 @@ import { invalid } from '../errors.ts'
 import { findNamespace, requireFreeName } from '../lookup/names.ts'
 import { putTable, removeTable } from '../lookup/table-record.ts'
 import { changeFields, identifier, name, requestFields, tableIdentifier } from '../model/fields.ts'
-import { identifierProblem } from '../model/identifier.ts'
+import { formatIdentifier, identifierProblem } from '../model/identifier.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
 import { listedStatuses, post } from './framework/route.ts'
@@ -11,7 +11,9 @@ import { subject } from './framework/subjects.ts'
 
 /**
  * Renames a table, and moves it when `new_namespace_id` is given (`[]` is the root; absent or null, the table
- * stays in its namespace). One atomic step: location, versions, tags and branches stay as they are.
+ * stays in its namespace). One atomic step: location, versions, tags and branches stay as they are. Where a namespace
+ * was given, `context.renamed_to` of the answer is the identifier that the table has now, as some clients write `[]`
+ * for a namespace that was not set.
  *
  * ```ts
  * await catalog.renameTable({ id: ['prod', 'flights'], new_table_name: 'flights_2024', new_namespace_id: ['archive'] })
@@ -57,7 +59,8 @@ export const renameTable = operation({
       requireFreeName(writer, parent, target, 'TableAlreadyExists')
       removeTable(writer, internalId, record)
       putTable(writer, internalId, { ...record, parent, name: new_table_name })
-      return {}
+      // `[]` may be meant as no namespace, so a table that moved to the root by mistake can be found and moved back.
+      return new_namespace_id == null ? {} : { context: { renamed_to: formatIdentifier(target) } }
     })
   },
 })

@@ -123,7 +123,10 @@ describe('4.5 rename', () => {
     ]
     for (const [id, body] of steps) {
       const reply = await ask('POST', `/v1/table/${id}/rename`, body)
-      expect(reply.json).toStrictEqual({ transaction_id: expect.any(String) })
+      const { transaction_id, context } = reply.json as Record<string, unknown>
+      expect(transaction_id).toEqual(expect.any(String))
+      const moved = 'new_namespace_id' in body
+      expect(context).toEqual(moved ? { renamed_to: expect.stringMatching(/old/) } : undefined)
     }
     expect((await catalog.listTables({ id: [] })).tables).toStrictEqual(['oldest'])
   })
@@ -429,7 +432,7 @@ describe('conventions', () => {
       await catalog.createNamespace({ id: [name] })
       await catalog.declareTable({ id: [name, name] })
       const encoded = encodeURIComponent(`${name}$${name}`)
-      for (const id of [encoded, encoded.replaceAll('%20', '+')]) {
+      for (const id of [encoded, encoded.replaceAll('%2B', '+')]) {
         const reply = await ask('POST', `/v1/table/${id}/describe`, { id: [name, name] })
         expect(reply.status, `${name} as ${id}: ${reply.text}`).toBe(200)
       }
