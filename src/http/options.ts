@@ -51,6 +51,12 @@ export interface HttpOptions {
    * what it needs with either.
    */
   readonly listing?: 'recursive' | 'children' | undefined
+  /**
+   * What becomes of fields and query parameters that an operation does not have. `refuse` (the default) answers 400
+   * and names the nearest field, since the answer would be to another question without it. `ignore` leaves them out,
+   * for clients that are newer than this server.
+   */
+  readonly unknownFields?: 'refuse' | 'ignore' | undefined
   readonly limits?: LimitOptions | undefined
   /** Most requests of one caller in a time; the server answers 503 to more. Default: no such limit. */
   readonly rateLimit?: { readonly requests: number; readonly perMillis: number } | undefined
@@ -66,6 +72,7 @@ export const httpOptionNames: OptionNames<HttpOptions> = {
   auth: true,
   authorize: true,
   listing: true,
+  unknownFields: true,
   limits: true,
   rateLimit: true,
   docs: true,

@@ -87,11 +87,8 @@ export const version = v.pipe(
   v.minValue(0, 'must be a whole number from 0 to 2^53 − 1'),
 )
 
-export const limit = v.pipe(
-  v.number('must be a whole number from 0'),
-  v.safeInteger('must be a whole number from 0'),
-  v.minValue(0, 'must be a whole number from 0'),
-)
+/** Most items that an answer may have. */
+export const limit = version
 
 export const pageToken = v.nullish(text)
 
@@ -183,7 +180,7 @@ export function choice<const T extends string>(...words: readonly [T, ...T[]]) {
 }
 
 /** Equal for all spellings of a word. */
-function caseKey(word: string): string {
+export function caseKey(word: string): string {
   return word.replaceAll('_', '').toLowerCase()
 }
 

@@ -17,7 +17,7 @@ import {
 import { deregister, deregisterTable } from './deregister-table.ts'
 import { doEach } from './framework/batch.ts'
 import { operation } from './framework/operation.ts'
-import { post } from './framework/route.ts'
+import { listedStatuses, post } from './framework/route.ts'
 import { objectsIn, subjectOf } from './framework/subjects.ts'
 
 /** The members that an operation of a batch may have, each an operation that may also be asked for alone. */
@@ -107,7 +107,7 @@ export const batchCommitTables = operation({
         objectsIn([step[member]]).flatMap((item) => subjectOf(members[member].definition, item)),
       ),
     ),
-  route: post('/v1/table/batch-commit'),
+  route: post('/v1/table/batch-commit', { statuses: [...listedStatuses, 409] }),
   command: {
     group: 'Transactions and batches',
     aliases: ['commit'],

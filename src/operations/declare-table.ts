@@ -29,7 +29,8 @@ const declareTableResponse = v.object({
   ...changeFields,
   location: text,
   storage_options: v.optional(stringMap),
-  properties: stringMap,
+  // The protocol answers null where an implementation has no properties.
+  properties: v.nullable(stringMap),
   managed_versioning: v.optional(flag),
 })
 

@@ -1,11 +1,10 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
-import { invalid } from '../errors.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
 import { folderToInspect, hasForeignObjects, isCreated } from '../locations/declared-only.ts'
 import { contentFolderOf, locationOf } from '../locations/locations.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
-import { type FoundVersion, findTag, findVersion, headOf } from '../lookup/versions.ts'
+import { type FoundVersion, findVersion, headOf, wantedVersion } from '../lookup/versions.ts'
 import {
   flag,
   branch as mainOrBranch,
@@ -143,15 +142,11 @@ async function isOnlyDeclared(core: Core, table: FoundTable): Promise<boolean> {
 
 function select(
   reader: Reader,
-  { id, version, tag, branch, load_detailed_metadata }: v.InferOutput<typeof request>,
+  asked: v.InferOutput<typeof request>,
 ): { table: FoundTable; found: FoundVersion | undefined } {
+  const { id, load_detailed_metadata } = asked
   const table = findTable(reader, id)
-  if (tag !== undefined && tag !== null) {
-    if (version != null || branch !== '')
-      throw invalid('tag cannot be used together with version or branch; give one of them.')
-    const at = findTag(reader, id, table.id, tag)
-    return { table, found: findVersion(reader, id, table, at.branch, at.version) }
-  }
+  const { branch, version } = asked.tag == null ? asked : wantedVersion(reader, id, table, asked)
   if (version != null) return { table, found: findVersion(reader, id, table, branch, version) }
   const { latest } = headOf(reader, id, table, branch)
   const wanted = load_detailed_metadata && latest !== null

@@ -1,5 +1,5 @@
 import type { Core } from '../catalog/core.ts'
-import { CatalogError } from '../errors.ts'
+import { CatalogError, noteTransaction } from '../errors.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 import { keys, recordFormat, type TransactionRecord, type TransactionStatus } from '../store/records.ts'
@@ -84,7 +84,15 @@ export async function runLong<T>(
     afterChange(core, id)
     return result
   } catch (error) {
-    await recorded.then(() => fail(core, id, error, options.signal)).catch(() => {})
+    const isRecorded = await recorded.then(
+      () => true,
+      () => false,
+    )
+    if (isRecorded) {
+      await fail(core, id, error, options.signal).catch(() => {})
+      // The reason of an abort is the caller's own.
+      if (error !== options.signal?.reason) noteTransaction(error, id)
+    }
     throw error
   } finally {
     clearInterval(renewal)

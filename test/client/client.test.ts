@@ -90,7 +90,7 @@ describe('answers', () => {
     })
     const { context = {} } = await catalog.listTables({ id: [] })
     expect(Object.keys(context)).toContain('header.x-request-id')
-    expect(Object.keys(context)).not.toContain('header.content-type')
+    expect(context).toHaveProperty(['header.content-type'], 'application/json; charset=utf-8')
   })
 
   it('name bare bodies, with the transaction', async () => {

@@ -1,6 +1,8 @@
 import type { Catalog } from '../../catalog/handle.ts'
 import { CatalogError } from '../../errors.ts'
 import type { OperationOptions } from '../../operations/framework/operation.ts'
+import { removeUnknown } from '../../operations/framework/unknown-fields.ts'
+import { operations } from '../../operations/index.ts'
 import { presentedToken } from '../auth/auth.ts'
 import { authorizer } from '../auth/authorize.ts'
 import { childrenRequest, childrenResponse, listsChildren } from '../dialects/children.ts'
@@ -24,6 +26,7 @@ type Run = (request: Fields, options: OperationOptions) => Promise<Fields>
 /** Makes the responder for operations. */
 export function responder(context: HttpContext): Responder {
   const { options, admission, metrics, authenticate, rateLimit, cache } = context
+  const { unknownFields } = options
   const authorize = authorizer(options.authorize)
   const segments = context.prefix.split('/').length - 1
   const runs = options.catalog as unknown as Readonly<Record<keyof Catalog, Run>>
@@ -33,7 +36,7 @@ export function responder(context: HttpContext): Responder {
     const known = authenticate(exchange)
     exchange.principal = known instanceof Promise ? await known : known
     rateLimit?.(exchange.principal?.name ?? exchange.remoteAddress ?? '')
-    const address = readAddress(match, exchange.query, exchange.dialect!)
+    const address = readAddress(match, exchange.method, exchange.query, exchange.dialect!, unknownFields)
     await authorize(exchange.principal, match.operation, address.id, () => exchange.info())
     return address
   }
@@ -49,6 +52,7 @@ export function responder(context: HttpContext): Responder {
       const content = route.body === 'arrow' ? body.bytes : parseJson(body.bytes)
       const built = buildRequest(match, address, content, headers, principal)
       const asked = dialect.request?.(operation, built) ?? built
+      if (unknownFields === 'ignore') removeUnknown(operations[operation].definition, asked)
       await authorize.members(principal, operation, asked, (location) => exchange.info(content, location))
       const children = listsChildren(operation) && dialect.listing === 'children'
       const final = children ? childrenRequest(operation, asked) : asked

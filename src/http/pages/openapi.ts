@@ -2,7 +2,7 @@ import { type ErrorCode, errorNumbers } from '../../errors.ts'
 import type { OperationName } from '../../operations/index.ts'
 import { packageVersion } from '../../version.ts'
 import type { QueryKind } from '../protocol/query.ts'
-import { type ErrorStatus, problems, statusOfCode } from '../protocol/status.ts'
+import { type ErrorStatus, problems, statusAmong } from '../protocol/status.ts'
 import { arrowFileType, arrowStreamType, jsonType, type Method, type Route, wire } from '../protocol/wire.ts'
 import { type JsonSchema, schemasOf, withoutFields } from './openapi-schemas.ts'
 
@@ -144,7 +144,7 @@ function requestBody({ body }: Route, method: Method, title: string): Pick<OpenA
 }
 
 function responsesOf(
-  { answer }: Route,
+  { answer, statuses }: Route,
   title: string,
   codes: readonly ErrorCode[],
 ): OpenApiOperation['responses'] {
@@ -155,8 +155,10 @@ function responsesOf(
     arrow: { [arrowFileType]: { schema: {} } },
   }
   const byStatus = new Map<ErrorStatus, ErrorCode[]>()
-  for (const code of codes)
-    byStatus.set(statusOfCode[code], [...(byStatus.get(statusOfCode[code]) ?? []), code])
+  for (const code of codes) {
+    const status = statusAmong(statuses, code)
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
   const errors = [...byStatus]
     .sort(([a], [b]) => a - b)
     .map(([status, all]) => [
@@ -180,6 +182,7 @@ const errorSchema: JsonSchema = {
     instance: text,
     code: { type: 'integer', enum: Object.values(errorNumbers) },
     error: text,
+    transaction_id: text,
   },
 }
 

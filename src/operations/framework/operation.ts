@@ -73,6 +73,11 @@ export interface OperationDefinition<
   readonly summary: string
   readonly request: Request
   readonly response: Response
+  /**
+   * Fields of the public protocol, and of clients in use, that would not change the answer here: they are taken and
+   * ignored. Every other field that `request` does not have is refused.
+   */
+  readonly ignores?: readonly string[]
   /** The codes it may fail with, besides those every operation shares. */
   readonly errors: readonly ErrorCode[]
   /** Whether it changes the catalog or a table's rows. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Core } from '../../catalog/core.ts'
-import { CatalogError } from '../../errors.ts'
+import { CatalogError, transactionOf } from '../../errors.ts'
 import { checkLocation } from '../../locations/locations.ts'
 import { removeContent } from '../../locations/removal.ts'
 import type { Identity } from '../../model/fields.ts'
@@ -53,6 +53,7 @@ export async function runOperation(
       throw error
     throw new CatalogError('Internal', `${operation.name} failed unexpectedly; see the cause.`, {
       cause: error,
+      transaction_id: transactionOf(error),
     })
   }
 }

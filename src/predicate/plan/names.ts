@@ -1,7 +1,7 @@
 import { type Field, type Schema, Type } from '@uwdata/flechette'
+import { nearest } from '../../model/nearest.ts'
 import { predicateError } from '../errors.ts'
 import type { NamePart } from '../syntax/syntax.ts'
-import { nearest } from './nearest.ts'
 import type { ColumnPlan } from './plan.ts'
 import { logicalType, typeName } from './types.ts'
 

@@ -67,7 +67,7 @@ describe('every failure is an error body', () => {
       },
     )
     const path = '/v1/namespace/$/describe'
-    const reply = await ask('POST', `${path}?x=1`, {})
+    const reply = await ask('POST', `${path}?delimiter=$`, {})
     const status = statusOfCode[code]
     expectProblem(
       reply,

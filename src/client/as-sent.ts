@@ -1,0 +1,38 @@
+import type * as v from 'valibot'
+
+/**
+ * A checked request as the caller meant it: without the defaults that checking filled in, and without null. A server
+ * has defaults of its own, and may know neither.
+ */
+export function asSent(schema: v.GenericSchema, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const { entries, item, wrapped } = schema as {
+    entries?: Readonly<Record<string, v.GenericSchema>>
+    item?: v.GenericSchema
+    wrapped?: v.GenericSchema
+  }
+  if (wrapped !== undefined) return asSent(wrapped, value)
+  if (item !== undefined && Array.isArray(value)) {
+    // A pipe may check a list first and its items later.
+    const items = laterItem(schema) ?? item
+    return value.map((member) => asSent(items, member))
+  }
+  if (entries === undefined) return value
+  const sent: Record<string, unknown> = {}
+  for (const [name, member] of Object.entries(value)) {
+    const entry = entries[name]
+    if (member === undefined || member === null || (entry !== undefined && isDefault(entry, member))) continue
+    sent[name] = entry === undefined ? member : asSent(entry, member)
+  }
+  return sent
+}
+
+function laterItem(schema: v.GenericSchema): v.GenericSchema | undefined {
+  const { pipe = [] } = schema as { pipe?: readonly { item?: v.GenericSchema }[] }
+  return pipe.slice(1).find(({ item }) => item !== undefined)?.item
+}
+
+function isDefault(entry: v.GenericSchema, member: unknown): boolean {
+  const { default: given } = entry as { readonly default?: unknown }
+  return given !== undefined && given === member
+}
