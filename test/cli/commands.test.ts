@@ -9,7 +9,7 @@ import { operations } from '../../src/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { lines, run } from './run.ts'
 
-const flights = 'origin,delay,late\nSFO,75,true\nOAK,12,false\nSFO,,false\n'
+const flights = 'origin,delay,late\nSFO,75,true\nOAK,12.0,false\nSFO,,false\n'
 
 /** A catalog with prod.flights in three rows, and the folder it is in. */
 async function catalog() {
