@@ -62,8 +62,10 @@ export function mountCore(fastify: FastifyInstance, core: HttpCore): void {
   }
 }
 
-function exchangeOf({ raw, ip, body }: FastifyRequest, reply: FastifyReply): NodeExchange {
-  return new NodeExchange(raw, reply.raw, ip, (body as Readable | undefined) ?? raw)
+function exchangeOf({ raw, ip, ips, body }: FastifyRequest, reply: FastifyReply): NodeExchange {
+  // Only an application that believes proxies has a list of addresses.
+  const address = ips === undefined ? undefined : ip
+  return new NodeExchange(raw, reply.raw, address, (body as Readable | undefined) ?? raw)
 }
 
 function send(

@@ -309,7 +309,7 @@ describe('what goes wrong', () => {
     ['serving without a say who may call', ['serve', 'memory:'], /no caller could use this server/],
     [
       'tokens and nobody asked for one',
-      ['serve', 'memory:', '--no-auth', '--token', 'abcdefgh'],
+      ['serve', 'memory:', '--no-auth', '--token', 'abcdefghijklmnop'],
       /leave out/,
     ],
     ['half of what tokens need', ['serve', 'memory:', '--issuer', 'x'], /all of --jwks-url/],

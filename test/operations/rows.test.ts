@@ -377,6 +377,16 @@ eachCatalog((open) => {
       expect(
         await rowsOf(catalog, id, { columns: { column_aliases: { town: 'place.city', one: 'a' } } }),
       ).toEqual([{ town: 'Rome', one: 1 }])
+      const column_aliases = JSON.parse(
+        '{"__proto__":"a","constructor":"b","prototype":"place.city","c":"a"}',
+      )
+      const renamed = tableFromIPC((await catalog.queryTable({ id, columns: { column_aliases } })).data)
+      expect(renamed.names.toSorted()).toEqual(['__proto__', 'c', 'constructor', 'prototype'])
+      await fails(
+        catalog.queryTable({ id, columns: { column_aliases: JSON.parse('{"__proto__":1}') } }),
+        'InvalidInput',
+        '__proto__',
+      )
       await fails(catalog.queryTable({ id, columns: ['none'] }), 'TableColumnNotFound', 'none')
       await fails(
         catalog.queryTable({ id, columns: [] }),

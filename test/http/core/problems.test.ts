@@ -145,16 +145,16 @@ describe('limits', () => {
 
   it('bound the requests of one caller, in the words of the document', async () => {
     const { ask } = await serveInMemory({
-      auth: { tokens: ['caller-one', 'caller-two'] },
+      auth: { tokens: ['token-of-caller-one', 'token-of-caller-two'] },
       rateLimit: { requests: 3, perMillis: 60_000 },
     })
     const path = '/v1/namespace/$/describe'
     const as = (token: string) => ask('POST', path, {}, { 'x-api-key': token })
-    for (let i = 0; i < 3; i++) expect((await as('caller-one')).status).toBe(200)
-    const reply = await as('caller-one')
+    for (let i = 0; i < 3; i++) expect((await as('token-of-caller-one')).status).toBe(200)
+    const reply = await as('token-of-caller-one')
     expectProblem(reply, 503, 21, path)
     expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(50)
-    expect((await as('caller-two')).status).toBe(200)
+    expect((await as('token-of-caller-two')).status).toBe(200)
   })
 
   it('bound what is under way at once, and let in again who comes later', async () => {
