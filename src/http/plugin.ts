@@ -7,7 +7,7 @@ import { NodeExchange } from './node-exchange.ts'
 import type { PluginOptions } from './options.ts'
 
 /** All methods, so that the core can tell a client that it used a wrong one. */
-const everyMethod: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+const everyMethod: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
 
 /**
  * A Fastify plugin that offers a catalog under the prefix it is registered with. Hooks, error handlers and

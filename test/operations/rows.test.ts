@@ -388,6 +388,16 @@ eachCatalog((open) => {
         '__proto__',
       )
       await fails(catalog.queryTable({ id, columns: ['none'] }), 'TableColumnNotFound', 'none')
+      for (const name of ['_rowid', '_rowoffset', '_rowaddr']) {
+        const refused = [name, 'is not supported']
+        await fails(catalog.queryTable({ id, columns: [name] }), 'Unsupported', ...refused)
+        await fails(catalog.queryTable({ id, filter: `${name} > 1` }), 'InvalidInput', ...refused)
+        await fails(catalog.countTableRows({ id, predicate: `${name} > 1` }), 'InvalidInput', ...refused)
+      }
+      await catalog.createTable({ id: ['own'], data: [{ _rowid: 7 }] })
+      expect(await rowsOf(catalog, ['own'], { columns: ['_rowid'], filter: '_rowid = 7' })).toEqual([
+        { _rowid: 7 },
+      ])
       await fails(
         catalog.queryTable({ id, columns: [] }),
         'InvalidInput',
