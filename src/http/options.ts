@@ -39,7 +39,8 @@ export type AuthorizeRequest = (
 /** How a catalog is offered over HTTP. All options but `auth` have a default. */
 export interface HttpOptions {
   /**
-   * Which callers to let in. `false` lets in all callers over the loopback interface, and refuses the rest.
+   * Which callers to let in. `false` lets in all callers over the loopback interface, and refuses the rest. That
+   * includes requests that a proxy on this machine passes on, unless `trustProxy` tells whose they are.
    */
   readonly auth: AuthOptions | false
   readonly authorize?: AuthorizeRequest | undefined
@@ -58,7 +59,10 @@ export interface HttpOptions {
    */
   readonly unknownFields?: 'refuse' | 'ignore' | undefined
   readonly limits?: LimitOptions | undefined
-  /** Most requests of one caller in a time; the server answers 503 to more. Default: no such limit. */
+  /**
+   * Most requests of one caller in a time; the server answers 503 to more. As many requests with wrong credentials
+   * are taken from one address. Behind a proxy, set `trustProxy` too. Default: no such limit.
+   */
   readonly rateLimit?: { readonly requests: number; readonly perMillis: number } | undefined
   /** `/openapi.json` and `/docs`. Default: true. */
   readonly docs?: boolean | undefined

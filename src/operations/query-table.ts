@@ -8,6 +8,7 @@ import {
   tableIdentifier,
   text,
   version,
+  withAnyKey,
 } from '../model/fields.ts'
 import { openVersion, whileThere } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
@@ -17,7 +18,7 @@ const columnNames = v.pipe(
   v.array(v.pipe(text, v.nonEmpty('must not be empty'))),
   v.nonEmpty('must name at least one column'),
 )
-const columnAliases = v.record(text, v.pipe(text, v.nonEmpty('must not be empty')))
+const columnAliases = withAnyKey(v.record(text, v.pipe(text, v.nonEmpty('must not be empty'))))
 
 const columnsObject = v.object(
   { column_names: v.nullish(columnNames), column_aliases: v.nullish(columnAliases) },

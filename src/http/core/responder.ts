@@ -11,7 +11,7 @@ import type { HttpOptions } from '../options.ts'
 import type { ErrorStatus } from '../protocol/status.ts'
 import { requestIdHeader } from '../protocol/wire.ts'
 import { type Answer, answerOf, jsonUtf8, type StreamableAnswer } from './answer.ts'
-import { parseJson, readBody } from './body.ts'
+import { type Body, parseJson, readBody } from './body.ts'
 import type { HttpContext } from './context.ts'
 import type { Exchange } from './exchange.ts'
 import { problemOf } from './problem.ts'
@@ -46,7 +46,7 @@ export function responder(context: HttpContext): Responder {
     const address = await open(exchange, match)
     const { principal, headers } = exchange
     const dialect = exchange.dialect!
-    const reading = readBody(exchange, route.body, admission)
+    const reading = bodyOf(exchange, match, admission)
     const body = reading instanceof Promise ? await reading : reading
     try {
       const content = route.body === 'arrow' ? body.bytes : parseJson(body.bytes)
@@ -75,7 +75,8 @@ export function responder(context: HttpContext): Responder {
     } else if (exchange.method === 'OPTIONS') {
       answer = { status: 200, body: '', headers: { allow: allowedMethods(match.route) } }
     } else if (!takesMethod(match.route, exchange.method)) {
-      const refused = failure(context, exchange, wrongMethod(match.route, exchange.method))
+      const status = exchange.method === 'TRACE' ? 405 : undefined
+      const refused = failure(context, exchange, wrongMethod(match.route, exchange.method), status)
       answer = { ...refused, headers: { allow: allowedMethods(match.route) } }
     } else {
       const meant = inDialect(exchange, match, options.listing)
@@ -91,6 +92,27 @@ export function responder(context: HttpContext): Responder {
     }
     metrics.count(exchange.match?.operation ?? 'none', answer.status, performance.now() - exchange.started)
     return answer
+  }
+}
+
+/** The operations of the protocol that the catalog does not have. */
+const unsupported = new Set<string>(
+  Object.values(operations)
+    .filter(({ definition: { errors } }) => errors.length === 1 && errors.at(0) === 'Unsupported')
+    .map(({ definition }) => definition.name),
+)
+
+/** The body of a request. A client need not send the right kind to hear that there is no such operation. */
+function bodyOf(
+  exchange: Exchange,
+  { operation, route }: Match,
+  admission: HttpContext['admission'],
+): Body | Promise<Body> {
+  try {
+    return readBody(exchange, route.body, admission)
+  } catch (error) {
+    if (!unsupported.has(operation)) throw error
+    return { bytes: Buffer.alloc(0), release: () => {} }
   }
 }
 

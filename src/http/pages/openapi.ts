@@ -42,9 +42,9 @@ const shared: readonly ErrorCode[] = [
 
 /**
  * The OpenAPI 3.1 description of all operations, made from the routes and from the schemas of the operations.
- * `prefix` is the path below which the operations are mounted.
+ * `prefix` is the path below which the operations are mounted. A server that is open asks for no credentials.
  */
-export async function openApiDocument(prefix = ''): Promise<OpenApiDocument> {
+export async function openApiDocument(prefix = '', isOpen = false): Promise<OpenApiDocument> {
   const { operations } = await import('../../operations/index.ts')
   const schemas: Record<string, JsonSchema> = { Error: errorSchema }
   const paths: Record<string, Record<string, OpenApiOperation>> = {}
@@ -78,16 +78,15 @@ export async function openApiDocument(prefix = ''): Promise<OpenApiDocument> {
       description: 'A table catalog: namespaces, tables, versions, tags, branches and atomic commits.',
     },
     servers: [{ url: prefix === '' ? '/' : prefix }],
-    security: [{ bearer: [] }, { apiKey: [] }],
+    ...(isOpen ? {} : { security: [{ bearer: [] }, { apiKey: [] }] }),
     paths,
-    components: {
-      schemas,
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer' },
-        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
-      },
-    },
+    components: { schemas, ...(isOpen ? {} : { securitySchemes }) },
   }
+}
+
+const securitySchemes: JsonSchema = {
+  bearer: { type: 'http', scheme: 'bearer' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
 }
 
 const text: JsonSchema = { type: 'string' }
@@ -175,7 +174,7 @@ const errorSchema: JsonSchema = {
   type: 'object',
   required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'error'],
   properties: {
-    type: { type: 'string', enum: Object.values(problems).map(({ type }) => type) },
+    type: { type: 'string', enum: [...new Set(Object.values(problems).map(({ type }) => type))] },
     title: text,
     status: { type: 'integer' },
     detail: text,

@@ -14,7 +14,7 @@ import { startChild } from '../../store/children/child.ts'
 import { temporaryDirectory } from '../../support/folders.ts'
 import { type Ask, asking, type Reply, serveInMemory } from '../support/ask.ts'
 
-const lancedb = { 'x-lancedb-version': '0.39' }
+const lancedb = { 'x-lancedb-database': 'db' }
 
 /** Requests whose answers are kept, on a catalog in which most of what they name comes and goes. */
 const keptReads: readonly Parameters<Ask>[] = [

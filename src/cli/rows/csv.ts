@@ -1,42 +1,43 @@
-import { UsageError } from './usage.ts'
+import { UsageError } from '../usage.ts'
+
+/** Records of CSV: a text for each column, or null. */
+export interface Csv {
+  readonly rows: readonly Readonly<Record<string, string | null>>[]
+  /** The line on which each row begins. */
+  readonly lines: readonly number[]
+}
 
 /**
  * Parses CSV as RFC 4180 describes it: the first record names the columns, and quoted fields may hold commas and line
- * breaks. An empty field without quotes is null. A column of numbers only has numbers, a column of `true` and
- * `false` only has booleans, and any other column has strings.
+ * breaks. An empty field without quotes is null.
  */
-export function parseCsv(text: string, source: string): Record<string, unknown>[] {
-  const [header, ...records] = readRecords(text.replace(/^\uFEFF/, ''), source)
+export function parseCsv(text: string, source: string): Csv {
+  const { records, lines } = readRecords(text.replace(/^\uFEFF/, ''), source)
+  const header = records.shift()
   if (header === undefined) throw new UsageError(`${source} is empty`)
+  lines.shift()
   const names = header.map((field) => field ?? '')
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw new UsageError(`${source} names column ${JSON.stringify(twice)} twice`)
   for (const [index, record] of records.entries()) {
     if (record.length !== names.length) {
       throw new UsageError(
-        `record ${index + 2} of ${source} has ${record.length} fields; the first one names ${names.length} columns`,
+        `line ${lines[index]} of ${source}: record ${index + 2} has ${record.length} fields; the first one names ${names.length} columns`,
       )
     }
   }
-  const read = names.map((_, column) => readerFor(records.map((record) => record[column]!)))
-  return records.map((record) =>
-    Object.fromEntries(
-      names.map((name, column) => [name, record[column] === null ? null : read[column]!(record[column]!)]),
-    ),
+  const rows = records.map((record) =>
+    Object.fromEntries(names.map((name, column) => [name, record[column]!])),
   )
+  return { rows, lines }
 }
 
-const number = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
-
-function readerFor(fields: readonly (string | null)[]): (field: string) => unknown {
-  const present = fields.filter((field) => field !== null)
-  if (present.length === 0) return (field) => field
-  if (present.every((field) => number.test(field))) return Number
-  if (present.every((field) => field === 'true' || field === 'false')) return (field) => field === 'true'
-  return (field) => field
-}
-
-/** The records. An empty field without quotes is null. */
-function readRecords(text: string, source: string): (string | null)[][] {
+/** The records, and the line on which each begins. */
+function readRecords(text: string, source: string): { records: (string | null)[][]; lines: number[] } {
   const records: (string | null)[][] = []
+  const lines: number[] = []
+  let line = 1
+  let begins = line
   let record: (string | null)[] = []
   let at = 0
   while (at < text.length) {
@@ -45,6 +46,7 @@ function readRecords(text: string, source: string): (string | null)[][] {
     if (quoted) {
       const end = closingQuote(text, at, source)
       field = text.slice(at + 1, end).replaceAll('""', '"')
+      line += lineBreaks(field)
       at = end + 1
     } else {
       const end = fieldEnd(text, at)
@@ -57,15 +59,24 @@ function readRecords(text: string, source: string): (string | null)[][] {
       if (at < text.length) continue
       record.push(null)
     } else if (at < text.length && text[at] !== '\r' && text[at] !== '\n') {
-      throw new UsageError(`record ${records.length + 1} of ${source} has text after a closing quote`)
+      throw new UsageError(`line ${line} of ${source} has text after a closing quote`)
     }
     if (text[at] === '\r') at++
     if (text[at] === '\n') at++
     // An empty line is not a record.
-    if (record.length > 1 || record[0] !== null) records.push(record)
+    if (record.length > 1 || record[0] !== null) {
+      records.push(record)
+      lines.push(begins)
+    }
     record = []
+    begins = ++line
   }
-  return records
+  return { records, lines }
+}
+
+/** How many lines end within a text. */
+function lineBreaks(text: string): number {
+  return text.match(/\r\n|\r|\n/g)?.length ?? 0
 }
 
 function fieldEnd(text: string, from: number): number {

@@ -1,10 +1,12 @@
-import { readFile } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
+import { type Io, mostInputBytes, readAll, tooLarge } from '../io.ts'
+import { UsageError } from '../usage.ts'
 import { parseCsv } from './csv.ts'
-import { type Io, readAll } from './io.ts'
-import { UsageError } from './usage.ts'
+import { parseJson } from './json.ts'
+import { TextRows } from './text-rows.ts'
 
-/** Rows to write: Arrow IPC bytes, or row objects. */
-export type Rows = Uint8Array | Record<string, unknown>[]
+/** Rows to write: Arrow IPC bytes, or rows of a text. */
+export type Rows = Uint8Array | TextRows
 
 /**
  * Reads rows from a file, from standard input (`-`), or from a JSON array on the command line. The first bytes of a
@@ -12,17 +14,22 @@ export type Rows = Uint8Array | Record<string, unknown>[]
  */
 export async function readRows(source: string, io: Io): Promise<Rows> {
   if (/^\s*\[/.test(source)) return jsonArray(source, '--data')
-  const bytes =
-    source === '-'
-      ? await readAll(io.stdin)
-      : new Uint8Array(
-          await readFile(source).catch((cause) => {
-            throw new UsageError(`--data cannot be read from ${source}: ${(cause as Error).message}`)
-          }),
-        )
+  const bytes = source === '-' ? await readAll(io.stdin) : await readFile(source)
   if (isArrow(bytes)) return bytes
   if (/\.arrows?$/i.test(source)) throw new UsageError(`--data ${source} is not an Arrow IPC file or stream`)
   return fromText(textOf(bytes, source), source)
+}
+
+async function readFile(source: string): Promise<Uint8Array> {
+  try {
+    await using file = await open(source)
+    const { size } = await file.stat()
+    if (size > mostInputBytes) throw tooLarge(`${source} has ${size.toLocaleString('en')}`)
+    return new Uint8Array(await file.readFile())
+  } catch (cause) {
+    if (cause instanceof UsageError) throw cause
+    throw new UsageError(`--data cannot be read from ${source}: ${(cause as Error).message}`)
+  }
 }
 
 /** Whether bytes begin like an Arrow IPC file, or like a stream of format 0.15 or an older one. */
@@ -44,32 +51,39 @@ function textOf(bytes: Uint8Array, source: string): string {
 function fromText(text: string, source: string): Rows {
   const start = text.trimStart()
   if (start.startsWith('[')) return jsonArray(text, source)
-  if (!start.startsWith('{') || source.toLowerCase().endsWith('.csv')) return parseCsv(text, source)
-  const whole = parsed(text)
-  if (whole !== undefined) return [whole as Record<string, unknown>]
-  const rows: Record<string, unknown>[] = []
-  for (const [index, line] of text.split('\n').entries()) {
-    if (line.trim() !== '') rows.push(json(line, `line ${index + 1} of ${source}`) as Record<string, unknown>)
+  if (!start.startsWith('{') || source.toLowerCase().endsWith('.csv')) {
+    const { rows, lines } = parseCsv(text, source)
+    return new TextRows(rows, true, (row) => `line ${lines[row]} of ${source}`)
   }
-  return rows
+  const whole = oneObject(text)
+  if (whole !== undefined) return new TextRows([whole], false, () => source)
+  const rows: unknown[] = []
+  const lines: number[] = []
+  for (const [index, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue
+    rows.push(json(line, `line ${index + 1} of ${source}`))
+    lines.push(index + 1)
+  }
+  return new TextRows(rows, false, (row) => `line ${lines[row]} of ${source}`)
 }
 
 /** Parses the whole text as JSON, since one object may span many lines. Undefined when it is not JSON. */
-function parsed(text: string): unknown {
+function oneObject(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }
 }
 
-function jsonArray(text: string, source: string): Record<string, unknown>[] {
-  return json(text, source) as Record<string, unknown>[]
+function jsonArray(text: string, source: string): TextRows {
+  const rows = json(text, source) as readonly unknown[]
+  return new TextRows(rows, false, (row) => `row ${row + 1} of ${source}`)
 }
 
 function json(text: string, source: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch (error) {
     throw new UsageError(`${source} is not JSON: ${(error as Error).message}`)
   }
