@@ -21,6 +21,11 @@ export function isLanceDb(headers: IncomingHttpHeaders): boolean {
   return headers['x-lancedb-database'] !== undefined
 }
 
+/** Whether the namespace client sends the headers: after it wrote, it asks for answers no older than its writes. */
+export function asksForFreshAnswers(headers: IncomingHttpHeaders): boolean {
+  return headers['x-lancedb-min-timestamp'] !== undefined || headers['x-lancedb-min-version'] !== undefined
+}
+
 export const lancedbDialect: Dialect = {
   name: 'lancedb',
   // The client writes identifiers into the path as they are.
