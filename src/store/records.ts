@@ -125,6 +125,8 @@ export interface TransactionRecord extends Versioned {
   readonly subject: readonly string[]
   /** The internal id of the subject. Absent for batches, and before the subject is created. */
   readonly subject_id?: string
+  /** The internal ids of the tables that a batch changed. */
+  readonly subject_ids?: readonly string[]
   readonly finished_at?: number
   /** When the lease of the process at work ends; then the transaction counts as failed. */
   readonly lease_until?: number

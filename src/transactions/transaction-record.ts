@@ -39,11 +39,13 @@ export function findTransaction(reader: Reader, id: Identifier): { id: string; r
 
 /**
  * Whether a transaction may be requested under an identifier. That is the current identifier of its table or
- * namespace, or the one at the time while nothing else has it. A change of several tables is found under any.
+ * namespace, or the one at the time while nothing else has it. A batch is found under the tables that it changed and
+ * that are still there.
  */
 function concerns(reader: Reader, subject: Identifier, record: TransactionRecord): boolean {
-  if (subject.length === 0 || record.subject.length === 0) return true
+  if (subject.length === 0) return true
   const now = lookUpTable(reader, subject)?.id ?? lookUpNamespace(reader, subject)
+  if (record.subject.length === 0) return now !== undefined && record.subject_ids?.includes(now) === true
   if (now === undefined || record.subject_id === undefined) return sameNames(subject, record.subject)
   return now === record.subject_id
 }

@@ -144,7 +144,7 @@ eachCatalog((open) => {
       )
     })
 
-    it('is found by the name its namespace has; that of a batch by any', async () => {
+    it('is found by the name its namespace has; that of a batch by those of the tables that it changed', async () => {
       const catalog = await open()
       const made = (await catalog.createNamespace({ id: ['n'] })).transaction_id!
       await catalog.createNamespace({ id: ['m'] })
@@ -154,6 +154,16 @@ eachCatalog((open) => {
         operations: [{ declare_table: { id: ['n', 't'] } }, { declare_table: { id: ['m', 't'] } }],
       })
       for (const name of ['n', 'm']) await catalog.describeTransaction({ id: [name, 't', transaction_id!] })
+      await catalog.describeTransaction({ id: [transaction_id!] })
+      await catalog.declareTable({ id: ['other'] })
+      for (const name of ['other', 'never', 'n']) {
+        const request = { id: [name, transaction_id!] }
+        await fails(catalog.describeTransaction(request), 'TransactionNotFound', `of ${name}`)
+        const actions = [{ setPropertyAction: { key: 'a', value: 'b' } }]
+        await fails(catalog.alterTransaction({ ...request, actions }), 'TransactionNotFound', `of ${name}`)
+      }
+      await catalog.renameTable({ id: ['m', 't'], new_table_name: 'u' })
+      await catalog.describeTransaction({ id: ['m', 'u', transaction_id!] })
       await catalog.dropNamespace({ id: ['n'], behavior: 'Cascade' })
       await catalog.describeTransaction({ id: ['n', made] })
       await catalog.createNamespace({ id: ['n'] })

@@ -141,6 +141,7 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
     properties: texts,
     subject: v.array(v.string()),
     subject_id: v.optional(v.string()),
+    subject_ids: v.optional(v.array(v.string())),
     finished_at: v.optional(time),
     lease_until: v.optional(time),
     failure: v.optional(v.object({ code: v.string(), message: v.string() })),

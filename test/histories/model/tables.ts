@@ -102,7 +102,9 @@ export const tables = {
     requireFree(state, [...namespace, new_table_name], 'TableAlreadyExists')
     findNamespace(state, id.slice(0, -1)).children.delete(id.at(-1)!)
     target.children.set(new_table_name, table)
-    return recorded(state, 'RenameTable', id, table)
+    const answer = recorded(state, 'RenameTable', id, table)
+    if (new_namespace_id == null) return answer
+    return { ...answer, context: { renamed_to: [...namespace, new_table_name].join('$') } }
   },
 
   tableExists(state: State, { id, version }: Request<'tableExists'>) {

@@ -24,7 +24,15 @@ export const versions = {
     const results = entries.map((entry) => createVersion(state, entry))
     return {
       versions: results.map(({ version }) => version),
-      ...(results.some(({ created }) => created) ? recorded(state, 'BatchCreateTableVersions', []) : {}),
+      ...(results.some(({ created }) => created)
+        ? recorded(
+            state,
+            'BatchCreateTableVersions',
+            [],
+            undefined,
+            new Set(entries.map(({ id }) => findTable(state, id as string[]).key)),
+          )
+        : {}),
     }
   },
 
