@@ -136,9 +136,7 @@ eachContent((open) => {
     })
   })
 
-  it('after any history a vacuum leaves every version of every table readable', {
-    timeout: 60_000,
-  }, async () => {
+  it('after any history a vacuum leaves every version of every table readable', async () => {
     const name = fc.constantFrom('a', 'b', 'c')
     const branch = fc.constantFrom('main', 'dev')
     const step = fc.oneof(

@@ -24,9 +24,7 @@ describe.skipIf('reason' in disk)(
       if ('unmount' in disk) disk.unmount()
     })
 
-    test('refuses with a clear error, keeps what it has, and goes on once there is room', {
-      timeout: 30_000,
-    }, async () => {
+    test('refuses with a clear error, keeps what it has, and goes on once there is room', async () => {
       const inserted = { big: 10, other: 10 }
 
       /** Fills the disk: rows until no more fit, then fewer and fewer. */

@@ -546,7 +546,7 @@ eachCatalog((open) => {
       expect(await kept(catalog, old)).toBe(150)
       now.move(1)
       young.push(...(await declareMany(catalog, 200, 50)))
-      await expect.poll(() => kept(catalog, old), { timeout: 10_000 }).toBe(0)
+      await expect.poll(() => kept(catalog, old)).toBe(0)
       expect(await kept(catalog, young)).toBe(100)
     })
 
@@ -554,7 +554,7 @@ eachCatalog((open) => {
       const catalog = await open({ transactionCount: 100 })
       const made: string[] = []
       for (let at = 0; at < 400; at += 100) made.push(...(await declareMany(catalog, at, 100)))
-      await expect.poll(() => kept(catalog, made), { timeout: 10_000 }).toBeLessThan(120)
+      await expect.poll(() => kept(catalog, made)).toBeLessThan(120)
       expect(await kept(catalog, made.slice(-100))).toBe(100)
     })
   })
@@ -595,9 +595,7 @@ describe('work beyond what runs at once', () => {
       )
     }
     const withStatus = async (wanted: string) => {
-      await expect
-        .poll(async () => (await statuses()).some(([, found]) => found === wanted), { timeout: 20_000 })
-        .toBe(true)
+      await expect.poll(async () => (await statuses()).some(([, found]) => found === wanted)).toBe(true)
       return (await statuses()).find(([, found]) => found === wanted)![0]
     }
     return { catalog, content, open: () => open(), withStatus }
@@ -679,7 +677,7 @@ describe('from a second handle on the same directory', () => {
     const two = await open()
     await one.createTable({ id, data: numbered(1) })
     const cancelOnceSeen = async (transaction: string) => {
-      await expect.poll(() => status(two, transaction), { timeout: 20_000 }).toBe('Running')
+      await expect.poll(() => status(two, transaction)).toBe('Running')
       await two.alterTransaction(cancel(transaction))
     }
     const done = one.insertIntoTable(

@@ -42,8 +42,7 @@ export function requireLocal({ peerAddress, remoteAddress, believesProxy, header
       'This server asks for no credentials and so answers its own machine only. Set up auth to reach it from others.',
     )
   }
-  const isPassedOn = proxyHeaders.some((name) => headers[name] !== undefined)
-  if (isPassedOn && !(believesProxy && headers['x-forwarded-for'] !== undefined)) {
+  if (isPassedOn(headers) && !(believesProxy && headers['x-forwarded-for'] !== undefined)) {
     throw refused(
       'This server asks for no credentials and so answers its own machine only, and a proxy passes this request on for another. Set up auth, or name the proxy in trustProxy.',
     )
@@ -55,6 +54,11 @@ export function requireLocal({ peerAddress, remoteAddress, believesProxy, header
       'This server asks for no credentials and so answers no requests that other sites send through a browser. Use localhost, or set up auth.',
     )
   }
+}
+
+function isPassedOn(headers: IncomingHttpHeaders): boolean {
+  for (const name of proxyHeaders) if (headers[name] !== undefined) return true
+  return false
 }
 
 function refused(message: string): CatalogError {

@@ -123,7 +123,11 @@ describe('a client of the protocol', () => {
   const others: [string, string, Record<string, string>][] = [
     ['one that asks for fresh answers', 'n$a+b', { 'x-lancedb-min-timestamp': '2026-11-22T00:00:00Z' }],
     ['one with a key', 'n$a%20b', { 'x-api-key': 'key' }],
-    ['both', 'n$a+b', { 'x-api-key': 'key', 'x-lancedb-min-version': '3', 'x-lancedb-min-read-version': '3' }],
+    [
+      'both',
+      'n$a+b',
+      { 'x-api-key': 'key', 'x-lancedb-min-version': '3', 'x-lancedb-min-read-version': '3' },
+    ],
   ]
 
   it.each(others)('is not taken for the remote client: %s', async (_what, path, sent) => {
@@ -131,7 +135,12 @@ describe('a client of the protocol', () => {
     await catalog.createNamespace({ id: ['n'] })
     await catalog.createTable({ id: ['n', 'a b'], data: [{ x: 1 }] })
     await catalog.insertIntoTable({ id: ['n', 'a b'], data: [{ x: 2 }] })
-    const versions = await ask('GET', `/v1/table/${path}/version/list?limit=1&descending=true`, undefined, sent)
+    const versions = await ask(
+      'GET',
+      `/v1/table/${path}/version/list?limit=1&descending=true`,
+      undefined,
+      sent,
+    )
     expect(versions.json).toMatchObject({ versions: [{ version: 2 }] })
     expect((await ask('GET', '/v1/namespace/$/table/list', undefined, sent)).json).toStrictEqual({
       tables: ['n$a b'],
