@@ -10,6 +10,7 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 function limitsIn(source: string): number[] {
   const found = [
     ...source.matchAll(/^\s*\}, ([\d_]+)\)$/gm),
+    ...source.matchAll(/^\s*\w+ \* [\d_]+ \+ ([\d_]+),\n\)$/gm),
     ...source.matchAll(/\{\s*timeout: ([\d_]+)(?: \* \w+)?,?\s*\},\s*(?:async )?\(/g),
   ]
   return found.map(([, millis]) => Number(millis!.replaceAll('_', '')))

@@ -34,7 +34,9 @@ export async function serveInMemory(
   catalogOptions: CatalogOptions = {},
 ): Promise<Served> {
   const catalog = await openCatalog('memory:', catalogOptions)
-  const handler = await fetchHandler(catalog, { auth: false, ...options })
+  // A busy machine makes the event loop late, which only the tests of that limit are about.
+  const limits = { eventLoopDelay: 0, ...options.limits }
+  const handler = await fetchHandler(catalog, { auth: false, ...options, limits })
   onTestFinished(async () => {
     await handler.close()
     await catalog.close()
