@@ -15,6 +15,7 @@ const scripts = [
   'test/store/children/hold-store.ts',
   'test/store/children/hold-unlocked.ts',
   'test/store/children/increment.ts',
+  'test/store/children/open-damaged.ts',
   'test/store/children/put-on-demand.ts',
   'test/content/children/put-objects.ts',
   'test/http/children/changes.ts',
