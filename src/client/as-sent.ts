@@ -1,15 +1,17 @@
-import type * as v from 'valibot'
+import type { AnyOperation } from '../operations/framework/operation.ts'
+
+type Schema = AnyOperation['request']
 
 /**
  * A checked request as the caller meant it: without the defaults that checking filled in, and without null. A server
  * has defaults of its own, and may know neither.
  */
-export function asSent(schema: v.GenericSchema, value: unknown): unknown {
+export function asSent(schema: Schema, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const { entries, item, wrapped } = schema as {
-    entries?: Readonly<Record<string, v.GenericSchema>>
-    item?: v.GenericSchema
-    wrapped?: v.GenericSchema
+    entries?: Readonly<Record<string, Schema>>
+    item?: Schema
+    wrapped?: Schema
   }
   if (wrapped !== undefined) return asSent(wrapped, value)
   if (item !== undefined && Array.isArray(value)) {
@@ -27,12 +29,12 @@ export function asSent(schema: v.GenericSchema, value: unknown): unknown {
   return sent
 }
 
-function laterItem(schema: v.GenericSchema): v.GenericSchema | undefined {
-  const { pipe = [] } = schema as { pipe?: readonly { item?: v.GenericSchema }[] }
+function laterItem(schema: Schema): Schema | undefined {
+  const { pipe = [] } = schema as { pipe?: readonly { item?: Schema }[] }
   return pipe.slice(1).find(({ item }) => item !== undefined)?.item
 }
 
-function isDefault(entry: v.GenericSchema, member: unknown): boolean {
+function isDefault(entry: Schema, member: unknown): boolean {
   const { default: given } = entry as { readonly default?: unknown }
   return given !== undefined && given === member
 }

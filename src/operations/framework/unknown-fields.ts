@@ -13,7 +13,7 @@ import type { AnyOperation } from './operation.ts'
 
 /** Fails with `InvalidInput` for a field that the operation does not have, and names the nearest one. */
 export function refuseUnknown(operation: AnyOperation, request: object): void {
-  const found = findUnknown(operation.request, request, operation.ignores, false)
+  const found = findUnknown(shapeOf(operation.request), request, operation.ignores, false)
   if (found === undefined) return
   const { path, name, fields } = found
   const where = path.length === 0 ? '' : `: ${formatPath(path)}`
@@ -24,26 +24,18 @@ export function refuseUnknown(operation: AnyOperation, request: object): void {
 
 /** Removes the fields that the operation does not have from a request. */
 export function removeUnknown(operation: Pick<AnyOperation, 'request' | 'ignores'>, request: object): void {
-  findUnknown(operation.request, request, operation.ignores, true)
+  findUnknown(shapeOf(operation.request), request, operation.ignores, true)
 }
 
 /** The fields that the requests of an operation have. */
 export function fieldsOf(request: v.GenericSchema): readonly string[] {
-  return isObject(request) ? Object.keys(request.entries) : noFields
+  return shapeOf(request)?.names ?? noFields
 }
 
-/** Whether a value that the schema takes may hold objects with fields of their own. */
+/** Whether a value that the schema takes may hold objects with fields of their own, below its own fields. */
 export function holdsFields(schema: v.GenericSchema): boolean {
-  const known = withFields.get(schema)
-  if (known !== undefined) return known
-  const item = itemOf(schema)
-  const held =
-    schema.type === 'lazy' ||
-    isObject(schema) ||
-    (item !== undefined && holdsFields(item)) ||
-    partsOf(schema, undefined).some(holdsFields)
-  withFields.set(schema, held)
-  return held
+  const shape = shapeOf(schema)
+  return shape?.entries === undefined ? shape !== undefined : [...shape.entries.values()].some(Boolean)
 }
 
 /** The path of a field as one writes it, such as `operations[1].declare_table`. */
@@ -63,55 +55,75 @@ interface Unknown {
   readonly fields: readonly string[]
 }
 
-type Entries = Readonly<Record<string, v.GenericSchema>>
-type ObjectSchema = v.GenericSchema & { readonly entries: Entries }
-
-const withFields = new WeakMap<v.GenericSchema, boolean>()
-const noFields: readonly string[] = []
-
-function isObject(schema: v.GenericSchema): schema is ObjectSchema {
-  return 'entries' in schema
+/** Where objects with fields lie in the values of a schema. Values without any have no shape. */
+interface Shape {
+  /** The fields of an object, with the shapes of their values. */
+  readonly entries?: ReadonlyMap<string, Shape | undefined>
+  readonly names?: readonly string[]
+  readonly isLoose?: boolean
+  /** The shape of each item of a list. */
+  readonly item?: Shape | undefined
+  /** Further shapes of the same value. */
+  readonly parts: readonly Shape[]
+  /** The schema of a value that itself decides which one it has. */
+  readonly getter?: ((value: unknown) => v.GenericSchema) | undefined
 }
 
-/** The schemas that a value must satisfy besides that of its fields; `value` decides where they depend on it. */
-function partsOf(schema: v.GenericSchema, value: unknown): readonly v.GenericSchema[] {
-  const { wrapped, getter, pipe } = schema as {
+const noFields: readonly string[] = []
+const shapes = new WeakMap<v.GenericSchema, { readonly shape: Shape | undefined }>()
+
+function shapeOf(schema: v.GenericSchema): Shape | undefined {
+  const known = shapes.get(schema)
+  if (known !== undefined) return known.shape
+  const shape = makeShape(schema)
+  shapes.set(schema, { shape })
+  return shape
+}
+
+function makeShape(schema: v.GenericSchema): Shape | undefined {
+  const { entries, item, wrapped, getter, pipe } = schema as {
+    entries?: Readonly<Record<string, v.GenericSchema>>
+    item?: v.GenericSchema
     wrapped?: v.GenericSchema
-    getter?: (input: unknown) => v.GenericSchema
+    getter?: Shape['getter']
     pipe?: readonly (v.GenericSchema | { kind: string })[]
   }
+  if (entries !== undefined) {
+    const names = Object.keys(entries)
+    const members = new Map(names.map((name) => [name, shapeOf(entries[name]!)]))
+    return { entries: members, names, isLoose: schema.type === 'loose_object', parts: [] }
+  }
+  if (wrapped !== undefined) return shapeOf(wrapped)
   const later = (pipe ?? []).slice(1).filter((step) => step.kind === 'schema') as v.GenericSchema[]
-  const inner = wrapped ?? (value === undefined ? undefined : getter?.(value))
-  return inner === undefined ? later : [inner, ...later]
+  const parts = later.map(shapeOf).filter((shape) => shape !== undefined)
+  const items = item && shapeOf(item)
+  return getter || items || parts.length > 0 ? { item: items, parts, getter } : undefined
 }
 
-function itemOf(schema: v.GenericSchema): v.GenericSchema | undefined {
-  return (schema as { item?: v.GenericSchema }).item
-}
-
-/** The first field that the schema does not have; with `remove`, all of them are removed instead. */
+/** The first field that the shape does not have; with `remove`, all of them are removed instead. */
 function findUnknown(
-  schema: v.GenericSchema,
+  shape: Shape | undefined,
   value: unknown,
   ignores: readonly string[] = noFields,
   remove: boolean,
 ): Unknown | undefined {
-  if (typeof value !== 'object' || value === null || !holdsFields(schema)) return undefined
-  if (isObject(schema)) {
-    return Array.isArray(value) ? undefined : findInObject(schema, value as never, ignores, remove)
+  if (shape === undefined || typeof value !== 'object' || value === null) return undefined
+  const { item, parts, getter } = shape
+  if (Array.isArray(value)) {
+    const found = item && findInList(item, value, remove)
+    if (found !== undefined) return found
+  } else if (shape.entries !== undefined) {
+    return findInObject(shape, value as Record<string, unknown>, ignores, remove)
   }
-  const item = itemOf(schema)
-  const found = item && holdsFields(item) ? findInList(item, value, remove) : undefined
-  if (found !== undefined) return found
-  for (const part of partsOf(schema, value)) {
+  for (const part of parts) {
     const found = findUnknown(part, value, noFields, remove)
     if (found !== undefined) return found
   }
-  return undefined
+  return getter && findUnknown(shapeOf(getter(value)), value, noFields, remove)
 }
 
 function findInObject(
-  { entries, type }: ObjectSchema,
+  { entries, names, isLoose }: Shape,
   value: Record<string, unknown>,
   ignores: readonly string[],
   remove: boolean,
@@ -119,22 +131,23 @@ function findInObject(
   for (const name in value) {
     const member = value[name]
     if (member === undefined || member === null) continue
-    if (Object.hasOwn(entries, name)) {
-      const found = findUnknown(entries[name]!, member, noFields, remove)
+    const shape = entries!.get(name)
+    if (shape !== undefined) {
+      const found = findUnknown(shape, member, noFields, remove)
       if (found === undefined) continue
       found.path.unshift(name)
       return found
     }
-    if (type === 'loose_object' || ignores.includes(name)) continue
-    if (!remove) return { path: [], name, fields: Object.keys(entries) }
+    if (entries!.has(name) || isLoose || ignores.includes(name)) continue
+    if (!remove) return { path: [], name, fields: names! }
     delete value[name]
   }
   return undefined
 }
 
-function findInList(item: v.GenericSchema, list: object, remove: boolean): Unknown | undefined {
+function findInList(item: Shape, list: readonly unknown[], remove: boolean): Unknown | undefined {
   // A longer list is refused as a whole.
-  if (!Array.isArray(list) || list.length > limits.batch) return undefined
+  if (list.length > limits.batch) return undefined
   for (let i = 0; i < list.length; i++) {
     const found = findUnknown(item, list[i], noFields, remove)
     if (found === undefined) continue

@@ -88,6 +88,7 @@ export function expectProblem(
   expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8')
   expect(reply.headers.get('x-request-id')).toMatch(/./)
   const [type, title] = documented[status]!
+  const transaction = reply.headers.get('x-tabularium-transaction-id')
   expect(reply.json).toStrictEqual({
     type,
     title,
@@ -96,6 +97,8 @@ export function expectProblem(
     instance: path,
     code,
     error: (reply.json as { detail: string }).detail,
+    // Where work failed that was recorded.
+    ...(transaction === null ? {} : { transaction_id: transaction }),
   })
   expect(reply.status).toBe(status)
 }
