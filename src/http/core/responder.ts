@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { Catalog } from '../../catalog/handle.ts'
 import { CatalogError } from '../../errors.ts'
 import type { OperationOptions } from '../../operations/framework/operation.ts'
@@ -5,11 +6,12 @@ import { presentedToken } from '../auth/auth.ts'
 import { authorizer } from '../auth/authorize.ts'
 import { childrenRequest, childrenResponse, listsChildren } from '../dialects/children.ts'
 import { dialectOf, type Fields } from '../dialects/dialect.ts'
+import { Throttled } from '../limits/admission-control.ts'
 import type { HttpOptions } from '../options.ts'
 import type { ErrorStatus } from '../protocol/status.ts'
 import { requestIdHeader } from '../protocol/wire.ts'
 import { type Answer, answerOf, jsonUtf8, type StreamableAnswer } from './answer.ts'
-import { parseJson, readBody } from './body.ts'
+import { parseJson, readBody, uncounted } from './body.ts'
 import type { HttpContext } from './context.ts'
 import type { Exchange } from './exchange.ts'
 import { problemOf } from './problem.ts'
@@ -58,7 +60,7 @@ export function responder(context: HttpContext): Responder {
         return answerOf(route, response, dialect.response?.(operation, response) ?? response)
       })
     } finally {
-      body.release()
+      body.hold?.release()
     }
   }
 
@@ -76,14 +78,16 @@ export function responder(context: HttpContext): Responder {
     } else {
       const meant = inDialect(exchange, match, options.listing)
       let entered = false
+      let isLarge = meant.route.rows === true
       try {
         admission.enter()
         entered = true
         answer = await run(exchange, meant)
+        isLarge = countAnswer(context, exchange, answer) || isLarge
       } catch (error) {
         answer = failure(context, exchange, error)
       }
-      if (entered) leave(context, exchange, meant)
+      if (entered) leave(context, exchange, isLarge)
     }
     metrics.count(exchange.match?.operation ?? 'none', answer.status, performance.now() - exchange.started)
     return answer
@@ -99,10 +103,29 @@ function inDialect(exchange: Exchange, match: Match, listing: HttpOptions['listi
   return exchange.match
 }
 
-/** Rows that wait for a slow reader take memory, so their request counts until the reader has them. */
-function leave({ admission }: HttpContext, exchange: Exchange, { route }: Match): void {
-  if (!route.rows || exchange.isClosed) admission.leave()
+/** What waits for a slow reader takes memory, so a request for much counts until the reader has its answer. */
+function leave({ admission }: HttpContext, exchange: Exchange, isLarge: boolean): void {
+  if (!isLarge || exchange.isClosed) admission.leave()
   else exchange.onClose(() => admission.leave())
+}
+
+/** Counts a large answer until the client has read it, and tells whether it is one. Fails when there is no room. */
+export function countAnswer(
+  { admission }: HttpContext,
+  exchange: Exchange,
+  { body }: StreamableAnswer,
+): boolean {
+  if (body instanceof Readable) {
+    exchange.limitSilence(admission.silences.download)
+    return true
+  }
+  if (body.length <= uncounted || exchange.isClosed) return false
+  const hold = admission.memory.hold()
+  if (!hold.tryTake(body.length))
+    throw new Throttled('Answers that wait for their readers take all the memory that they may')
+  exchange.onClose(() => hold.release())
+  exchange.limitSilence(admission.silences.download)
+  return true
 }
 
 /** Aborted when the caller goes away before the answer. */
