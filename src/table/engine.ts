@@ -2,7 +2,7 @@ import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './
 import { isOptimized, optimizeRows } from './optimize/optimize.ts'
 import { checkObjects } from './read/check.ts'
 
-import { countMatching, queryRows } from './read/query.ts'
+import { countMatching, queryRows, streamRows } from './read/query.ts'
 import { ScanPool } from './scan/pool.ts'
 import { ByteCache } from './storage/cache.ts'
 import { uniqueName } from './storage/object-names.ts'
@@ -51,6 +51,7 @@ export function tableEngine(options: EngineOptions): TableEngine {
     optimizeRows: (base, goals = {}, work = {}) => optimizeRows(storage, loaded(base), most, goals, work),
     countRows: (snapshot, work = {}) => countMatching(storage, loaded(snapshot), work),
     queryRows: (snapshot, query = {}) => queryRows(storage, loaded(snapshot), query),
+    streamRows: (snapshot, query = {}) => streamRows(storage, loaded(snapshot), query),
     reachable: (prefix, refs) => reachable(storage, normalPrefix(prefix), refs),
     check: (prefix, refs, work = {}) => checkObjects(content, normalPrefix(prefix), refs, work),
     close: async () => pool?.close(),

@@ -2,15 +2,16 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { type ServeOptions, serve } from '../../src/http/index.ts'
-import { type MemoryCatalog, openCatalog } from '../../src/index.ts'
+import { type CatalogOptions, type MemoryCatalog, openCatalog } from '../../src/index.ts'
+import { hostileBody } from '../support/hostile-bodies.ts'
 import { arrowRows, arrowStream, asking } from './support/ask.ts'
 
 /*
  * What requests hold in memory at once, all of them together.
  */
 
-async function running(options: Partial<ServeOptions> = {}) {
-  const catalog: MemoryCatalog = await openCatalog('memory:')
+async function running(options: Partial<ServeOptions> = {}, catalogOptions: CatalogOptions = {}) {
+  const catalog: MemoryCatalog = await openCatalog('memory:', catalogOptions)
   const server = await serve(catalog, {
     auth: false,
     port: 0,
@@ -126,4 +127,69 @@ it('requests that wait for their turn on a connection end with it', async () => 
   await expect
     .poll(async () => (await ask('GET', '/metrics')).text)
     .toMatch(/^tabularium_requests_in_flight 0$/m)
+})
+
+it('an answer is made as it is read, and takes memory for a part of it only', async () => {
+  const { catalog, ask, held, port } = await running({ timeouts: { download: 500 } })
+  const rows = Array.from({ length: 3_000 }, (_, i) => ({ n: i, text: 'x'.repeat(2_000) }))
+  await catalog.createTable({ id: ['t'], data: rows })
+  const column_aliases = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`a${i}`, 'text']))
+  const body = JSON.stringify({ columns: { column_aliases } })
+  const asked = `POST /v1/table/t/query HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  const silent = await begin(port, '')
+  silent.socket.pause()
+  silent.socket.write(asked)
+  await expect.poll(held).toBeGreaterThan(1_000_000)
+  expect(await held()).toBeLessThan(100_000_000)
+  // Nobody reads it, so it is broken off.
+  await expect.poll(held, { timeout: 20_000 }).toBe(0)
+  const whole = await ask('POST', '/v1/table/t/query', { columns: { column_aliases } })
+  expect(whole.status).toBe(200)
+  expect(whole.bytes.length).toBeGreaterThan(3_000 * 2_000 * 20)
+  expect(whole.headers.get('content-length')).toBeNull()
+  await expect.poll(held).toBe(0)
+  const short = await ask('POST', '/v1/table/t/query', { limit: 1 })
+  expect(Number(short.headers.get('content-length'))).toBe(short.bytes.length)
+})
+
+it('answers and bodies that can never fit are refused, and say so', async () => {
+  const { catalog, ask } = await running({}, { resultBytes: 1_000_000, decodedBytes: 1_000_000 })
+  const rows = Array.from({ length: 300 }, (_, i) => ({ n: i, text: 'x'.repeat(1_000) }))
+  await catalog.createTable({ id: ['t'], data: rows })
+  const column_aliases = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`a${i}`, 'text']))
+  const refused = await ask('POST', '/v1/table/t/query', { columns: { column_aliases } })
+  expect(refused.status).toBe(400)
+  expect(refused.text).toMatch(/would take more than 1,000,000 bytes/)
+  const large = hostileBody({ codec: 'zstd', bytes: 2_000_000, text: true })
+  const body = await ask('POST', '/v1/table/u/create', large, arrowStream)
+  expect(body.status).toBe(400)
+  expect(body.text).toMatch(/claims to take 2,000,\d+ bytes when decoded, and 1,000,000 are the most/)
+})
+
+it('compressed bodies wait for the memory that they take when decoded', async () => {
+  const { catalog, ask, held } = await running({
+    limits: { bodyBytes: 20_000_000, arrowBytes: 1_000_000, jsonBytes: 1_000_000 },
+  })
+  const body = hostileBody({ codec: 'lz4', bytes: 8_000_000 })
+  expect(body.length).toBeLessThan(64 * 1024)
+  const most = { held: 0 }
+  const watching = setInterval(async () => {
+    most.held = Math.max(most.held, await held().catch(() => 0))
+  }, 5)
+  onTestFinished(() => clearInterval(watching))
+  const replies = await Promise.all(
+    Array.from({ length: 6 }, (_, i) => ask('POST', `/v1/table/t${i}/create`, body, arrowStream)),
+  )
+  expect(replies.map(({ status }) => status)).toStrictEqual([200, 200, 200, 200, 200, 200])
+  expect((await catalog.listTables({ id: [] })).tables).toHaveLength(6)
+  expect(most.held).toBeGreaterThanOrEqual(8_000_000)
+  expect(most.held).toBeLessThanOrEqual(20_000_000)
+  const never = await ask(
+    'POST',
+    '/v1/table/u/create',
+    hostileBody({ codec: 'lz4', bytes: 24_000_000 }),
+    arrowStream,
+  )
+  expect(never.status).toBe(400)
+  expect(never.text).toMatch(/needs 24,\d+,\d+ bytes of memory, and all requests together have 20,000,000/)
 })

@@ -106,23 +106,22 @@ export function zstdZeros(length: number): Uint8Array {
   return Uint8Array.from(parts)
 }
 
-/** Rows of one column of small numbers, not compressed. */
-export function plainBody(rows: number): Uint8Array {
+/** Columns of bytes, which are not compressed. All of them lie at the same place. */
+export function plainBody(rows: number, columns = 1): Uint8Array {
+  const names = Array.from({ length: columns }, (_, i) => (columns === 1 ? 'x' : `c${i}`))
   const schema = {
-    fields: [{ name: 'x', type: int8(), nullable: true, metadata: new Map() }],
+    fields: names.map((name) => ({ name, type: int8(), nullable: true, metadata: new Map() })),
     metadata: null,
   }
-  const values = new Uint8Array(rows)
-  const regions = [
-    { offset: 0, length: 0 },
-    { offset: 0, length: rows },
-  ]
   const record = {
     byteLength: (rows + 7) & ~7,
-    nodes: [{ length: rows, nullCount: 0 }],
-    regions,
+    nodes: names.map(() => ({ length: rows, nullCount: 0 })),
+    regions: names.flatMap(() => [
+      { offset: 0, length: 0 },
+      { offset: 0, length: rows },
+    ]),
     variadic: [],
-    buffers: [new Uint8Array(0), values],
+    buffers: [new Uint8Array(rows)],
   }
   return encodeIPC({ schema, records: [record] }, {}).finish()
 }

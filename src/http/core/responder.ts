@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { Catalog } from '../../catalog/handle.ts'
 import { CatalogError } from '../../errors.ts'
 import type { OperationOptions } from '../../operations/framework/operation.ts'
+import { requestMemory } from '../../scheduling/request-memory.ts'
 import { presentedToken } from '../auth/auth.ts'
 import { authorizer } from '../auth/authorize.ts'
 import { childrenRequest, childrenResponse, listsChildren } from '../dialects/children.ts'
@@ -40,13 +41,19 @@ export function responder(context: HttpContext): Responder {
     return address
   }
 
-  async function run(exchange: Exchange, match: Match): Promise<Answer> {
+  async function run(exchange: Exchange, match: Match): Promise<StreamableAnswer> {
     const { operation, route } = match
     const address = await open(exchange, match)
     const { principal, headers } = exchange
     const dialect = exchange.dialect!
     const reading = readBody(exchange, route.body, admission)
     const body = reading instanceof Promise ? await reading : reading
+    const hold = body.hold ?? (route.rows ? admission.memory.hold() : undefined)
+    const work =
+      route.rows && hold
+        ? { signal: goneSignal(exchange), [requestMemory]: { hold, inParts: route.answer === 'arrow' } }
+        : {}
+    let isStream = false
     try {
       const content = route.body === 'arrow' ? body.bytes : parseJson(body.bytes)
       const built = buildRequest(match, address, content, headers, principal)
@@ -54,18 +61,21 @@ export function responder(context: HttpContext): Responder {
       await authorize.members(principal, operation, asked, () => exchange.info(content))
       const children = listsChildren(operation) && dialect.listing === 'children'
       const final = children ? childrenRequest(operation, asked) : asked
-      return await cache.answer(exchange, body.bytes, final, async () => {
-        const done = await runs[operation](final, { signal: route.rows ? goneSignal(exchange) : undefined })
+      const answer = await cache.answer(exchange, body.bytes, final, async () => {
+        const done = await runs[operation](final, work)
         const response = children ? childrenResponse(operation, final, done) : done
         return answerOf(route, response, dialect.response?.(operation, response) ?? response)
       })
+      isStream = answer.body instanceof Readable
+      return answer
     } finally {
-      body.hold?.release()
+      if (isStream && !exchange.isClosed) exchange.onClose(() => hold?.release())
+      else hold?.release()
     }
   }
 
   return async (exchange) => {
-    let answer: Answer
+    let answer: StreamableAnswer
     const match = matchPath(exchange.path, segments)
     if (match === undefined) {
       const { unknownRoute: status = 404 } = dialectOf(exchange.headers, options.listing)
