@@ -37,6 +37,7 @@ export async function queryRows(
   const predicate =
     options.filter === undefined ? undefined : await compile(options.filter, schema, storage.now())
   const answer = new Answer(picks.map(({ field }) => field))
+  const budget = predicate?.budget()
   // With a limit, the first fragments may have enough rows, so fragments are not scanned as a whole.
   const scan =
     predicate && left === Infinity ? await startScan(storage, snapshot, predicate, timeSlice) : undefined
@@ -45,7 +46,7 @@ export async function queryRows(
     const fragment = await readFragment(storage, prefix, schema, predicate, entry)
     return () => {
       let wanted = skip + left
-      return selectMatches(predicate, fragment, timeSlice, (slice) => {
+      return selectMatches(predicate, fragment, timeSlice, budget!, (slice) => {
         wanted -= countRows(slice)
         return wanted <= 0
       })
