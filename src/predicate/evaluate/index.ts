@@ -1,9 +1,15 @@
-import { type Bitmap, countRows, noRows } from '../../arrow/bitmap.ts'
+import { type Bitmap, countRows, noRows, wordsFor } from '../../arrow/bitmap.ts'
 import type { Plan } from '../plan/plan.ts'
+import { pause, stretch, WorkBudget } from '../work.ts'
 import { builder, type FastPath } from './build.ts'
 import { operandsOf } from './fold.ts'
 import { Frame, type Rows, sliceRows } from './frame.ts'
 import { wantTrue } from './node.ts'
+
+/** What the rows of a slice may cost, in units of a comparison of numbers: some 5 ms. */
+const sliceCost = 2_500_000
+/** Milliseconds below which twice as many rows are tried next. */
+const quickMillis = 2
 
 export type { Rows } from './frame.ts'
 export { sliceRows } from './frame.ts'
@@ -18,6 +24,11 @@ export interface Evaluator {
    * cause an error. Throws `InvalidInput` when a row makes the predicate fail, as a division by zero does.
    */
   select(rows: Rows, start: number, end: number, live?: Bitmap): Bitmap
+  /**
+   * The same in steps of a few milliseconds, so that the caller can rest between them. What it returns at last is what
+   * `select` gives. Functions that take more work than `budget` has left are refused.
+   */
+  steps(rows: Rows, start: number, end: number, live?: Bitmap, budget?: WorkBudget): Generator<void, Bitmap>
   /** How many rows `select` would give. */
   count(rows: Rows, start: number, end: number, live?: Bitmap): number
   /** Indices of the top-level columns that it reads, in order. */
@@ -33,47 +44,91 @@ export interface Evaluator {
  */
 export function evaluator(plan: Plan, fastPaths: readonly FastPath[]): Evaluator {
   const test = builder(fastPaths).test(plan)
-  const frame = new Frame()
+  // What a plan takes is estimated by its parts. Where functions take longer, fewer rows are tried by and by.
+  const mostRows = Math.max(1, Math.min(sliceRows, Math.floor(sliceCost / test.cost)))
+  // A slice begins at a word.
+  const frame = new Frame(mostRows + 31)
+  let pace = mostRows
 
-  /** Evaluates slice by slice, and hands each slice's rows to `take`, which must not keep them. */
-  function run(
+  function* steps(
     rows: Rows,
     start: number,
     end: number,
-    live: Bitmap | undefined,
-    take: (selected: Bitmap, words: number, firstWord: number) => void,
-  ): void {
+    live?: Bitmap,
+    budget: WorkBudget = new WorkBudget(),
+  ): Generator<void, Bitmap> {
     if (start % 32 !== 0) throw new RangeError(`start must be a multiple of 32, not ${start}`)
-    for (let from = start; from < end; from += sliceRows) {
-      frame.moveTo(rows, from, Math.min(from + sliceRows, end))
-      const firstWord = (from - start) >>> 5
-      const need = frame.allRows()
-      if (live !== undefined) {
-        for (let q = 0; q < frame.words; q++) need[q]! &= live[firstWord + q]!
-      }
-      const yes = frame.bitmap()
-      test.test(frame, need, wantTrue, yes, frame.bitmap())
-      take(yes, frame.words, firstWord)
+    const selected = noRows(Math.max(0, end - start))
+    for (let from = start; from < end; ) {
+      const to = endOf(from, pace, end)
+      const began = performance.now()
+      if (evaluate(rows, start, from, to, live, selected, budget)) {
+        from = to
+        if (performance.now() - began < quickMillis) pace = Math.min(mostRows, pace * 2)
+      } else pace = Math.max(1, (to - from) >>> 1)
+      yield
     }
+    return selected
   }
 
+  /** Adds the selected ones of some rows; false when they take too long to be evaluated at once. */
+  function evaluate(
+    rows: Rows,
+    start: number,
+    from: number,
+    to: number,
+    live: Bitmap | undefined,
+    selected: Bitmap,
+    budget: WorkBudget,
+  ): boolean {
+    const firstRow = from & ~31
+    const firstWord = (firstRow - start) >>> 5
+    frame.moveTo(rows, firstRow, to)
+    const need = frame.allRows()
+    need[0]! &= -1 << (from & 31)
+    if (live !== undefined) for (let q = 0; q < frame.words; q++) need[q]! &= live[firstWord + q]!
+    const yes = frame.bitmap()
+    let spent = 0
+    try {
+      stretch(
+        to - from > 1,
+        () => test.test(frame, need, wantTrue, yes, frame.bitmap()),
+        (steps) => {
+          spent = steps
+        },
+      )
+    } catch (error) {
+      if (error !== pause) throw error
+      return false
+    } finally {
+      budget.take(spent)
+    }
+    for (let q = 0; q < frame.words; q++) selected[firstWord + q]! |= yes[q]!
+    return true
+  }
+
+  const select: Evaluator['select'] = (rows, start, end, live) => {
+    const walk = steps(rows, start, end, live)
+    for (;;) {
+      const { done, value } = walk.next()
+      if (done) return value
+    }
+  }
   return {
     columns: columnsOf(plan),
-    select(rows, start, end, live) {
-      const selected = noRows(Math.max(0, end - start))
-      run(rows, start, end, live, (yes, words, firstWord) => selected.set(yes.subarray(0, words), firstWord))
-      return selected
-    },
+    steps,
+    select,
     // Counting bits of a mask costs 0.05 ns a row; a loop that counts rows itself is no faster than one that
     // writes a mask (1.0 and 0.9 ns), so there is none.
-    count(rows, start, end, live) {
-      let count = 0
-      run(rows, start, end, live, (yes, words) => {
-        count += countRows(yes, words)
-      })
-      return count
-    },
+    count: (rows, start, end, live) => countRows(select(rows, start, end, live), wordsFor(end - start)),
   }
+}
+
+/** The row after so many rows: at a word's end, unless that leaves none. */
+function endOf(from: number, pace: number, end: number): number {
+  const to = Math.min(from + pace, end)
+  const even = to & ~31
+  return to < end && even > from ? even : to
 }
 
 function columnsOf(plan: Plan): number[] {
