@@ -27,6 +27,14 @@ export interface Predicate {
    * `InvalidInput` when functions take more work than `budget` has left.
    */
   steps(rows: Rows, start: number, end: number, live?: Bitmap, budget?: WorkBudget): Generator<void, Bitmap>
+  /** The same for how many they are. */
+  countSteps(
+    rows: Rows,
+    start: number,
+    end: number,
+    live?: Bitmap,
+    budget?: WorkBudget,
+  ): Generator<void, number>
   /** The work that the functions of one scan may take. */
   budget(): WorkBudget
   /** How many rows `select` would give. */
@@ -48,9 +56,10 @@ export function compilePredicate(text: string, schema: Schema, now: number = Dat
       return now
     }),
   )
-  const { columns, select, count, steps } = evaluator(plan, fastPaths)
+  const { columns, select, count, steps, countSteps } = evaluator(plan, fastPaths)
   return {
     steps,
+    countSteps,
     budget: () => new WorkBudget(),
     text,
     now: asksTime ? now : undefined,

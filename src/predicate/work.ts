@@ -10,7 +10,7 @@ import { type CatalogError, invalid } from '../errors.ts'
  */
 
 /** Steps that the functions of one row may take, and all constants of a predicate together. */
-export const mostStepsAtOnce = 50_000_000
+export const mostStepsAtOnce = 30_000_000
 /** Steps that the functions of one scan may take for all rows: some minutes. */
 export const mostStepsInAll = 100_000_000_000
 /** Milliseconds after which a stretch of several rows pauses. */
@@ -23,28 +23,36 @@ const lookEvery = 20_000
 /** What is thrown when a stretch pauses. */
 export const pause = { name: 'Pause', message: 'Evaluation pauses.' } as const
 
-interface Stretch {
+/** Some rows that are evaluated at once, or one, or the constants of a predicate. */
+export class Stretch {
+  /** The steps that functions took so far. */
+  steps = 0
+  nextLook = lookEvery
   readonly mayPause: boolean
   readonly until: number
-  steps: number
-  nextLook: number
+
+  constructor(mayPause: boolean, millis: number = stretchMillis) {
+    this.mayPause = mayPause
+    this.until = performance.now() + millis
+  }
+
+  run<T>(work: () => T): T {
+    const outer = current
+    current = this
+    try {
+      return work()
+    } finally {
+      current = outer
+    }
+  }
 }
 
-const unbounded: Stretch = { mayPause: false, until: Infinity, steps: 0, nextLook: Infinity }
+const unbounded = new Stretch(false, Infinity)
 let current = unbounded
 
-/** Does the work of several rows, or of one; `steps` is told what functions took, also when the work throws. */
-export function stretch<T>(severalRows: boolean, work: () => T, took?: (steps: number) => void): T {
-  const outer = current
-  const until = performance.now() + stretchMillis
-  const own: Stretch = { mayPause: severalRows, until, steps: 0, nextLook: lookEvery }
-  current = own
-  try {
-    return work()
-  } finally {
-    current = outer
-    took?.(own.steps)
-  }
+/** Does the work of constants, which cannot pause, within the bound of one row. */
+export function boundConstants<T>(work: () => T): T {
+  return new Stretch(false, Infinity).run(work)
 }
 
 /** Pauses when the stretch took too long. */
@@ -55,17 +63,6 @@ export function look(): void {
 /** The same after work that need not be done again, so that a single row pauses, too. */
 export function lookAfterProgress(): void {
   if (performance.now() > current.until) throw pause
-}
-
-/** Does the work of constants, which cannot pause, within the bound of one row. */
-export function boundConstants<T>(work: () => T): T {
-  const outer = current
-  current = { mayPause: false, until: Infinity, steps: 0, nextLook: Infinity }
-  try {
-    return work()
-  } finally {
-    current = outer
-  }
 }
 
 /** Adds steps that any row may take. Pauses when the stretch took too long. */

@@ -26,8 +26,8 @@ export function callNode(plan: CallPlan, args: readonly ValueNode[]): ValueNode 
 }
 
 /** Steps for each character, byte or item that a function is given or gives. */
-const stepsOfSize = 10
-/** Steps for a call, whatever its values. */
+const stepsOfSize = 4
+/** Steps for a call and for each of its arguments. */
 const stepsOfCall = 50
 
 /** The function of a call, which counts its steps. Functions that take more for their values announce that themselves. */
@@ -35,7 +35,7 @@ export function counted({ function: { evaluate, name }, at }: CallPlan): (...arg
   return (...args) => {
     let size = 0
     for (let i = 0; i < args.length; i++) size += sizeOf(args[i]!)
-    charge(stepsOfCall + size * stepsOfSize, name, at)
+    charge(stepsOfCall * (args.length + 1) + size * stepsOfSize, name, at)
     const result = evaluate(...args)
     spend(sizeOf(result) * stepsOfSize)
     return result

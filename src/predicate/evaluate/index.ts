@@ -1,6 +1,6 @@
-import { type Bitmap, countRows, noRows, wordsFor } from '../../arrow/bitmap.ts'
+import { type Bitmap, countRows, noRows } from '../../arrow/bitmap.ts'
 import type { Plan } from '../plan/plan.ts'
-import { pause, stretch, WorkBudget } from '../work.ts'
+import { pause, Stretch, WorkBudget } from '../work.ts'
 import { builder, type FastPath } from './build.ts'
 import { operandsOf } from './fold.ts'
 import { Frame, type Rows, sliceRows } from './frame.ts'
@@ -29,6 +29,14 @@ export interface Evaluator {
    * `select` gives. Functions that take more work than `budget` has left are refused.
    */
   steps(rows: Rows, start: number, end: number, live?: Bitmap, budget?: WorkBudget): Generator<void, Bitmap>
+  /** The same for counting. */
+  countSteps(
+    rows: Rows,
+    start: number,
+    end: number,
+    live?: Bitmap,
+    budget?: WorkBudget,
+  ): Generator<void, number>
   /** How many rows `select` would give. */
   count(rows: Rows, start: number, end: number, live?: Bitmap): number
   /** Indices of the top-level columns that it reads, in order. */
@@ -50,6 +58,57 @@ export function evaluator(plan: Plan, fastPaths: readonly FastPath[]): Evaluator
   const frame = new Frame(mostRows + 31)
   let pace = mostRows
 
+  /** Evaluates some rows after the other, and hands those that are selected to `take`, which must not keep them. */
+  function* walk(
+    rows: Rows,
+    start: number,
+    end: number,
+    live: Bitmap | undefined,
+    budget: WorkBudget,
+    take: (selected: Bitmap, words: number, firstWord: number) => void,
+  ): Generator<void, void> {
+    if (start % 32 !== 0) throw new RangeError(`start must be a multiple of 32, not ${start}`)
+    for (let from = start; from < end; ) {
+      const to = endOf(from, pace, end)
+      const began = performance.now()
+      const firstWord = ((from & ~31) - start) >>> 5
+      const selected = evaluate(rows, from, to, live, firstWord, budget)
+      if (selected === undefined) pace = Math.max(1, (to - from) >>> 1)
+      else {
+        take(selected, frame.words, firstWord)
+        from = to
+        if (pace < mostRows && performance.now() - began < quickMillis) pace = Math.min(mostRows, pace * 2)
+      }
+      yield
+    }
+  }
+
+  /** The selected ones of some rows; undefined when they take too long to be evaluated at once. */
+  function evaluate(
+    rows: Rows,
+    from: number,
+    to: number,
+    live: Bitmap | undefined,
+    firstWord: number,
+    budget: WorkBudget,
+  ): Bitmap | undefined {
+    frame.moveTo(rows, from & ~31, to)
+    const need = frame.allRows()
+    need[0]! &= -1 << (from & 31)
+    if (live !== undefined) for (let q = 0; q < frame.words; q++) need[q]! &= live[firstWord + q]!
+    const yes = frame.bitmap()
+    const stretch = new Stretch(to - from > 1)
+    try {
+      stretch.run(() => test.test(frame, need, wantTrue, yes, frame.bitmap()))
+    } catch (error) {
+      if (error !== pause) throw error
+      budget.take(stretch.steps)
+      return undefined
+    }
+    budget.take(stretch.steps)
+    return yes
+  }
+
   function* steps(
     rows: Rows,
     start: number,
@@ -57,70 +116,45 @@ export function evaluator(plan: Plan, fastPaths: readonly FastPath[]): Evaluator
     live?: Bitmap,
     budget: WorkBudget = new WorkBudget(),
   ): Generator<void, Bitmap> {
-    if (start % 32 !== 0) throw new RangeError(`start must be a multiple of 32, not ${start}`)
-    const selected = noRows(Math.max(0, end - start))
-    for (let from = start; from < end; ) {
-      const to = endOf(from, pace, end)
-      const began = performance.now()
-      if (evaluate(rows, start, from, to, live, selected, budget)) {
-        from = to
-        if (performance.now() - began < quickMillis) pace = Math.min(mostRows, pace * 2)
-      } else pace = Math.max(1, (to - from) >>> 1)
-      yield
+    const all = noRows(Math.max(0, end - start))
+    // Rows of a word may come by and by.
+    const add = (selected: Bitmap, words: number, firstWord: number) => {
+      for (let q = 0; q < words; q++) all[firstWord + q]! |= selected[q]!
     }
-    return selected
+    yield* walk(rows, start, end, live, budget, add)
+    return all
   }
 
-  /** Adds the selected ones of some rows; false when they take too long to be evaluated at once. */
-  function evaluate(
+  function* countSteps(
     rows: Rows,
     start: number,
-    from: number,
-    to: number,
-    live: Bitmap | undefined,
-    selected: Bitmap,
-    budget: WorkBudget,
-  ): boolean {
-    const firstRow = from & ~31
-    const firstWord = (firstRow - start) >>> 5
-    frame.moveTo(rows, firstRow, to)
-    const need = frame.allRows()
-    need[0]! &= -1 << (from & 31)
-    if (live !== undefined) for (let q = 0; q < frame.words; q++) need[q]! &= live[firstWord + q]!
-    const yes = frame.bitmap()
-    let spent = 0
-    try {
-      stretch(
-        to - from > 1,
-        () => test.test(frame, need, wantTrue, yes, frame.bitmap()),
-        (steps) => {
-          spent = steps
-        },
-      )
-    } catch (error) {
-      if (error !== pause) throw error
-      return false
-    } finally {
-      budget.take(spent)
-    }
-    for (let q = 0; q < frame.words; q++) selected[firstWord + q]! |= yes[q]!
-    return true
+    end: number,
+    live?: Bitmap,
+    budget: WorkBudget = new WorkBudget(),
+  ): Generator<void, number> {
+    let count = 0
+    yield* walk(rows, start, end, live, budget, (selected, words) => {
+      count += countRows(selected, words)
+    })
+    return count
   }
 
-  const select: Evaluator['select'] = (rows, start, end, live) => {
-    const walk = steps(rows, start, end, live)
-    for (;;) {
-      const { done, value } = walk.next()
-      if (done) return value
-    }
-  }
   return {
     columns: columnsOf(plan),
     steps,
-    select,
+    countSteps,
+    select: (rows, start, end, live) => last(steps(rows, start, end, live)),
     // Counting bits of a mask costs 0.05 ns a row; a loop that counts rows itself is no faster than one that
     // writes a mask (1.0 and 0.9 ns), so there is none.
-    count: (rows, start, end, live) => countRows(select(rows, start, end, live), wordsFor(end - start)),
+    count: (rows, start, end, live) => last(countSteps(rows, start, end, live)),
+  }
+}
+
+/** What steps return at last. */
+function last<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
   }
 }
 

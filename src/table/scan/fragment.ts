@@ -1,5 +1,5 @@
 import type { Schema } from '@uwdata/flechette'
-import { type Bitmap, countRows, noRows, wordsFor } from '../../arrow/bitmap.ts'
+import { type Bitmap, noRows, wordsFor } from '../../arrow/bitmap.ts'
 import type { Predicate, WorkBudget } from '../../predicate/index.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import { readLive } from '../format/deletions.ts'
@@ -56,46 +56,36 @@ export function evaluateFragment(
     : selectMatches(predicate, fragment, timeSlice, budget)
 }
 
-async function countMatches(
+function countMatches(
   predicate: Predicate,
-  fragment: LoadedFragment,
+  { rows, live }: LoadedFragment,
   timeSlice: TimeSlice,
   budget: WorkBudget,
 ): Promise<number> {
-  let sum = 0
-  for (let start = 0; start < fragment.rows.length; start += sliceRows) {
-    sum += countRows(await selectSlice(predicate, fragment, start, timeSlice, budget))
-  }
-  return sum
+  return walk(predicate.countSteps(rows, 0, rows.length, live, budget), timeSlice)
 }
 
 /** Selects the live rows that match, slice by slice, until `enough` returns true. */
 export async function selectMatches(
   predicate: Predicate,
-  fragment: LoadedFragment,
+  { rows, live }: LoadedFragment,
   timeSlice: TimeSlice,
   budget: WorkBudget,
   enough: (found: Bitmap) => boolean = () => false,
 ): Promise<Bitmap> {
-  const all = noRows(fragment.rows.length)
-  for (let start = 0; start < fragment.rows.length; start += sliceRows) {
-    const found = await selectSlice(predicate, fragment, start, timeSlice, budget)
+  const all = noRows(rows.length)
+  for (let start = 0; start < rows.length; start += sliceRows) {
+    const end = Math.min(start + sliceRows, rows.length)
+    const liveSlice = live?.subarray(start >>> 5, wordsFor(end))
+    const found = await walk(predicate.steps(rows, start, end, liveSlice, budget), timeSlice)
     all.set(found, start >>> 5)
     if (enough(found)) break
   }
   return all
 }
 
-/** Selects the matching rows of a slice, and rests whenever it is time to. */
-async function selectSlice(
-  predicate: Predicate,
-  { rows, live }: LoadedFragment,
-  start: number,
-  timeSlice: TimeSlice,
-  budget: WorkBudget,
-): Promise<Bitmap> {
-  const end = Math.min(start + sliceRows, rows.length)
-  const steps = predicate.steps(rows, start, end, live?.subarray(start >>> 5, wordsFor(end)), budget)
+/** Does the steps of an evaluation, and rests whenever it is time to. */
+async function walk<T>(steps: Generator<void, T>, timeSlice: TimeSlice): Promise<T> {
   for (;;) {
     const { done, value } = steps.next()
     if (timeSlice.due) await timeSlice.rest()
