@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
+import { publishing, type StagedManifests } from '../lance/publish.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
 import { commitDeregistering, type Deregister } from '../locations/registration.ts'
 import { withNamespaceCache } from '../lookup/namespace-cache.ts'
@@ -125,15 +126,18 @@ export const batchCommitTables = operation({
       operations,
       ({ declare_table }) => declare_table && prepareDeclaration(core, declare_table),
     )
-    const response = await commitDeregistering(core, 'BatchCommitTables', [], (given, takeOut) => {
-      // No operation of a batch changes a namespace.
-      const change = { ...given, writer: withNamespaceCache(given.writer) }
-      return {
-        results: doEach('operations', operations, (step, index) =>
-          runStep(core, change, takeOut, step, declarations[index]),
-        ),
-      }
-    })
+    const versions = operations.flatMap((step) => step.create_table_version ?? [])
+    const response = await publishing(core, versions, (staged) =>
+      commitDeregistering(core, 'BatchCommitTables', [], (given, takeOut) => {
+        // No operation of a batch changes a namespace.
+        const change = { ...given, writer: withNamespaceCache(given.writer) }
+        return {
+          results: doEach('operations', operations, (step, index) =>
+            runStep(core, change, takeOut, step, declarations[index], staged),
+          ),
+        }
+      }),
+    )
     return { ...response, results: [...(await withCredentials(core, operations, response.results))] }
   },
 })
@@ -144,6 +148,7 @@ function runStep(
   takeOut: Deregister,
   step: TableOperation,
   declaration: Declaration | null | undefined,
+  staged: StagedManifests,
 ): TableResult {
   const { transactionId: transaction_id } = change
   if (declaration) {
@@ -152,7 +157,7 @@ function runStep(
     return { declare_table: declared }
   }
   if (step.create_table_version) {
-    const { version } = createVersion(change, step.create_table_version)
+    const { version } = createVersion(core, change, step.create_table_version, staged)
     return { create_table_version: { version, transaction_id } }
   }
   if (step.delete_table_versions) {

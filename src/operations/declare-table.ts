@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
 import { checkLocation, claimLocation, locationOf, newLocation } from '../locations/locations.ts'
+import { isManaged } from '../locations/managed.ts'
 import { findNamespace, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
 import { changeFields, flag, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
@@ -108,6 +109,6 @@ export function declare(
   putTable(writer, internalId, record)
   const declared: DeclaredTable = { location: locationOf(core.contentRoots, internalId, record), properties }
   // Tells clients to keep versions through the catalog, when it is set up so.
-  if (core.settings.managedVersioning) declared.managed_versioning = true
+  if (isManaged(core, record)) declared.managed_versioning = true
   return declared
 }

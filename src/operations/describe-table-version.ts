@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { settle } from '../lance/settle.ts'
 import { findTable } from '../lookup/names.ts'
 import { findVersion, toTableVersion } from '../lookup/versions.ts'
 import {
@@ -9,7 +10,7 @@ import {
   tableVersion,
   version,
 } from '../model/fields.ts'
-import { always, operation } from './framework/operation.ts'
+import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 /** Answers with the record of one version of a table. */
@@ -20,7 +21,6 @@ export const describeTableVersion = operation({
   response: v.object({ ...responseFields, version: tableVersion }),
   errors: ['TableNotFound', 'TableBranchNotFound', 'TableVersionNotFound'],
   changes: false,
-  isFromStore: always,
   route: post('/v1/table/{id}/version/describe'),
   command: {
     group: 'Versions, tags and branches',
@@ -28,9 +28,11 @@ export const describeTableVersion = operation({
     positional: ['version'],
     examples: ['./catalog prod.flights 3'],
   },
-  run: (core, { id, version, branch }) =>
-    core.store.read((reader) => {
+  run: async (core, { id, version, branch }) => {
+    await settle(core, id, branch)
+    return core.store.read((reader) => {
       const found = findVersion(reader, id, findTable(reader, id), branch, version)
       return { version: toTableVersion(found.version, found.record) }
-    }),
+    })
+  },
 })

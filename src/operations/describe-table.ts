@@ -1,9 +1,11 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
 import { invalid } from '../errors.ts'
+import { settle } from '../lance/settle.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
-import { folderToInspect, hasForeignObjects, isCreated } from '../locations/declared-only.ts'
+import { inspectionOf, isCreated } from '../locations/declared-only.ts'
 import { contentFolderOf, locationOf } from '../locations/locations.ts'
+import { isManaged } from '../locations/managed.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
 import { type FoundVersion, findTag, findVersion, headOf } from '../lookup/versions.ts'
 import {
@@ -19,7 +21,7 @@ import {
 import { openManifest, whileThere } from '../rows/rows.ts'
 import type { Reader } from '../store/store.ts'
 import type { Snapshot } from '../table/index.ts'
-import { operation } from './framework/operation.ts'
+import { operation, type RawRequest } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 const request = v.object({
@@ -84,8 +86,7 @@ export const describeTable = operation({
     'InvalidTableState',
   ],
   changes: false,
-  isFromStore: ({ check_declared, load_detailed_metadata, vend_credentials }) =>
-    !check_declared && !load_detailed_metadata && !vend_credentials,
+  isFromStore: (asked) => !asked.check_declared && !asked.vend_credentials && !tellsVersion(asked),
   route: post('/v1/table/{id}/describe', {
     query: { with_table_uri: 'boolean', load_detailed_metadata: 'boolean', check_declared: 'boolean' },
   }),
@@ -101,10 +102,15 @@ export const describeTable = operation({
   },
   run: (core, asked) =>
     // The operation that is asked most: what the records tell is answered within the read, with no further wait.
-    asked.check_declared || asked.load_detailed_metadata || asked.vend_credentials
+    asked.check_declared || asked.vend_credentials || tellsVersion(asked)
       ? describeFurther(core, asked)
       : core.store.read((reader) => describe(core, asked, select(reader, asked).table)),
 })
+
+/** Whether an answer follows from the table's versions, which other programs may write where the table lies. */
+function tellsVersion({ version, tag, branch, load_detailed_metadata }: RawRequest): boolean {
+  return Boolean(load_detailed_metadata || branch) || version != null || tag != null
+}
 
 type Description = v.InferInput<typeof response>
 
@@ -112,13 +118,14 @@ type Description = v.InferInput<typeof response>
 function describe(core: Core, asked: v.InferOutput<typeof request>, { id, record }: FoundTable): Description {
   const location = locationOf(core.contentRoots, id, record)
   const described: Description = { location, properties: record.properties }
-  if (core.settings.managedVersioning) described.managed_versioning = true
+  if (isManaged(core, record)) described.managed_versioning = true
   if (asked.with_table_uri) described.table_uri = location
   return described
 }
 
 /** Describes a table where the answer also takes its content, or credentials for its location. */
 async function describeFurther(core: Core, asked: v.InferOutput<typeof request>): Promise<Description> {
+  if (tellsVersion(asked)) await settle(core, asked.id, asked.branch)
   const { table, found } = await core.store.read((reader) => select(reader, asked))
   const described = describe(core, asked, table)
   const { location } = described
@@ -137,8 +144,8 @@ async function describeFurther(core: Core, asked: v.InferOutput<typeof request>)
 
 async function isOnlyDeclared(core: Core, table: FoundTable): Promise<boolean> {
   if (isCreated(table.record)) return false
-  const place = folderToInspect(core, table)
-  return place === undefined || !(await hasForeignObjects(place))
+  const inspect = inspectionOf(core, table)
+  return inspect === undefined || !(await inspect())
 }
 
 function select(

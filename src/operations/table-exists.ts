@@ -1,8 +1,9 @@
 import * as v from 'valibot'
+import { settle } from '../lance/settle.ts'
 import { findTable } from '../lookup/names.ts'
 import { findVersion } from '../lookup/versions.ts'
 import { requestFields, responseFields, tableIdentifier, version } from '../model/fields.ts'
-import { always, operation } from './framework/operation.ts'
+import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 /** Resolves when the table (and the version, if one is named) exists, and fails when it does not. */
@@ -13,13 +14,16 @@ export const tableExists = operation({
   response: v.object(responseFields),
   errors: ['TableNotFound', 'TableVersionNotFound'],
   changes: false,
-  isFromStore: always,
+  // Other programs may write versions where the table lies.
+  isFromStore: ({ version }) => version == null,
   route: post('/v1/table/{id}/exists'),
   command: { group: 'Tables', aliases: ['exists'], examples: ['./catalog prod.flights'] },
-  run: (core, { id, version }) =>
-    core.store.read((reader) => {
+  run: async (core, { id, version }) => {
+    if (version != null) await settle(core, id, '')
+    return core.store.read((reader) => {
       const table = findTable(reader, id)
-      if (version !== undefined && version !== null) findVersion(reader, id, table, '', version)
+      if (version != null) findVersion(reader, id, table, '', version)
       return {}
-    }),
+    })
+  },
 })

@@ -82,6 +82,8 @@ export interface VersionRecord extends Versioned {
   readonly timestamp_millis: number
   readonly metadata?: Readonly<Record<string, string>>
   readonly naming_scheme?: string
+  /** Where a writer put the manifest that became `manifest_path`. */
+  readonly staging_path?: string
   readonly transaction_id: string
   /** The number of rows that are not deleted. Set only when our own engine wrote the version. */
   readonly rows?: number

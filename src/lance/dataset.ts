@@ -1,0 +1,62 @@
+import type { Core } from '../catalog/core.ts'
+import type { Content, SharedFiles } from '../content/content.ts'
+import { invalid } from '../errors.ts'
+import { contentFolderOf, locationOf } from '../locations/locations.ts'
+import type { FoundTable } from '../lookup/table-record.ts'
+import { quote } from '../model/identifier.ts'
+import { keys, type VersionRecord } from '../store/records.ts'
+import type { Reader } from '../store/store.ts'
+import { finalNameOf, nameOf, versionOfName, versionsFolderOf } from './names.ts'
+
+/** The folder of a table that Lance's clients can write and the catalog can reach. */
+export interface DatasetFolder {
+  readonly content: Content
+  readonly shared: SharedFiles
+  /** The folder within the content, ending in a slash. */
+  readonly prefix: string
+  /** The folder as Lance names it: from the root of the disk or bucket on, ending in a slash. */
+  readonly objectPath: string
+}
+
+/** The folder of a table, if the catalog can publish versions there. */
+export function datasetFolderOf(core: Core, { id, record }: FoundTable): DatasetFolder | undefined {
+  const location = locationOf(core.contentRoots, id, record)
+  const folder = contentFolderOf(core.contentRoots, location)
+  if (folder?.content.shared === undefined) return undefined
+  const { content, prefix } = folder
+  return { content, shared: content.shared!, prefix, objectPath: objectPathOf(location) }
+}
+
+/** Whether our own engine wrote a table's latest rows. */
+export function isOurs(reader: Reader, { id, record: { main } }: FoundTable): boolean {
+  if (main.latest === null) return false
+  return reader.get<VersionRecord>(keys.version(id, '', main.latest))?.rows !== undefined
+}
+
+function objectPathOf(location: string): string {
+  const path = location.replace(/^[^/]*\/\/[^/]*\//, '').replace(/\/+$/, '')
+  return `${decodeURIComponent(path)}/`
+}
+
+/** The final path, as Lance names it, of a manifest to commit. Refuses a manifest that Lance would not look for. */
+export function finalPathOf(
+  { objectPath }: DatasetFolder,
+  { branch, version, manifest_path }: StagedVersion,
+): string {
+  const stagedName = nameOf(manifest_path)
+  const finalName = finalNameOf(stagedName)!
+  const folder = objectPath + versionsFolderOf(branch)
+  if (versionOfName(finalName) !== version || manifest_path.replace(/^\/+/, '') !== folder + stagedName) {
+    throw invalid(
+      `manifest_path ${quote(manifest_path)} is not a manifest of version ${version} below ${folder}. Write it there, and name it as Lance does.`,
+    )
+  }
+  return folder + finalName
+}
+
+/** What a request says of a version whose manifest is to be published. */
+export interface StagedVersion {
+  readonly branch: string
+  readonly version: number
+  readonly manifest_path: string
+}
