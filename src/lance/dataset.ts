@@ -1,9 +1,11 @@
 import type { Core } from '../catalog/core.ts'
 import type { Content, SharedFiles } from '../content/content.ts'
 import { invalid } from '../errors.ts'
+import { hasManifests } from '../locations/declared-only.ts'
 import { contentFolderOf, locationOf } from '../locations/locations.ts'
+import { lookUpTable } from '../lookup/names.ts'
 import type { FoundTable } from '../lookup/table-record.ts'
-import { quote } from '../model/identifier.ts'
+import { type Identifier, quote } from '../model/identifier.ts'
 import { keys, type VersionRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
 import { finalNameOf, nameOf, versionOfName, versionsFolderOf } from './names.ts'
@@ -59,4 +61,31 @@ export interface StagedVersion {
   readonly branch: string
   readonly version: number
   readonly manifest_path: string
+}
+
+/** A table whose folder holds a dataset of Lance. */
+export interface Dataset {
+  readonly table: FoundTable
+  readonly folder: DatasetFolder
+}
+
+/** The dataset of a table. Undefined where rows are our own engine's, or out of reach, or nobody wrote any. */
+export async function findDataset(core: Core, id: Identifier): Promise<Dataset | undefined> {
+  const found = await core.store.read((reader) => {
+    const table = lookUpTable(reader, id)
+    const folder = table && !isOurs(reader, table) ? datasetFolderOf(core, table) : undefined
+    return table && folder && { table, folder }
+  })
+  if (found === undefined) return undefined
+  return (await hasManifests(found.folder.shared, found.folder.prefix)) ? found : undefined
+}
+
+/** Refuses a name of a tag or branch that Lance does not open. */
+export function checkRefName(field: string, name: string): void {
+  const isOpened =
+    !name.includes('..') && !name.endsWith('.lock') && !name.startsWith('.') && !name.endsWith('.')
+  if (isOpened) return
+  throw invalid(
+    `${field} ${quote(name)} is not a name that Lance opens: it begins or ends with ".", holds "..", or ends with ".lock". Choose another name.`,
+  )
 }

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
+import { type BranchToThin, prepareDeletion, removeManifests } from '../lance/delete-versions.ts'
 import { publishing, type StagedManifests } from '../lance/publish.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
 import { commitDeregistering, type Deregister } from '../locations/registration.ts'
@@ -127,20 +128,34 @@ export const batchCommitTables = operation({
       ({ declare_table }) => declare_table && prepareDeclaration(core, declare_table),
     )
     const versions = operations.flatMap((step) => step.create_table_version ?? [])
+    const deletions = await prepareDeletions(core, operations)
     const response = await publishing(core, versions, (staged) =>
       commitDeregistering(core, 'BatchCommitTables', [], (given, takeOut) => {
         // No operation of a batch changes a namespace.
         const change = { ...given, writer: withNamespaceCache(given.writer) }
         return {
           results: doEach('operations', operations, (step, index) =>
-            runStep(core, change, takeOut, step, declarations[index], staged),
+            runStep(core, change, takeOut, step, declarations[index], staged, deletions),
           ),
         }
       }),
     )
+    for (const { thinned, paths } of deletions.values()) if (thinned) await removeManifests(thinned, paths)
     return { ...response, results: [...(await withCredentials(core, operations, response.results))] }
   },
 })
+
+/** What is known of each deletion of versions before the batch runs, and the paths of the manifests that it removes. */
+type Deletions = Map<TableOperation, { readonly thinned: BranchToThin | undefined; paths: readonly string[] }>
+
+async function prepareDeletions(core: Core, operations: readonly TableOperation[]): Promise<Deletions> {
+  const deletions: Deletions = new Map()
+  for (const step of operations) {
+    const request = step.delete_table_versions
+    if (request) deletions.set(step, { thinned: await prepareDeletion(core, request), paths: [] })
+  }
+  return deletions
+}
 
 function runStep(
   core: Core,
@@ -149,6 +164,7 @@ function runStep(
   step: TableOperation,
   declaration: Declaration | null | undefined,
   staged: StagedManifests,
+  deletions: Deletions,
 ): TableResult {
   const { transactionId: transaction_id } = change
   if (declaration) {
@@ -161,8 +177,9 @@ function runStep(
     return { create_table_version: { version, transaction_id } }
   }
   if (step.delete_table_versions) {
-    const deleted_count = deleteVersions(change, step.delete_table_versions)
-    return { delete_table_versions: { deleted_count, transaction_id } }
+    const deletion = deletions.get(step)!
+    deletion.paths = deleteVersions(change, step.delete_table_versions, deletion.thinned)
+    return { delete_table_versions: { deleted_count: deletion.paths.length, transaction_id } }
   }
   return {
     deregister_table: { ...deregister(core, change, takeOut, step.deregister_table!.id), transaction_id },

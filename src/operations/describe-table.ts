@@ -1,7 +1,9 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
 import { invalid } from '../errors.ts'
+import { findDataset } from '../lance/dataset.ts'
 import { settle } from '../lance/settle.ts'
+import { requireTag } from '../lance/tags.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
 import { inspectionOf, isCreated } from '../locations/declared-only.ts'
 import { contentFolderOf, locationOf } from '../locations/locations.ts'
@@ -124,7 +126,8 @@ function describe(core: Core, asked: v.InferOutput<typeof request>, { id, record
 }
 
 /** Describes a table where the answer also takes its content, or credentials for its location. */
-async function describeFurther(core: Core, asked: v.InferOutput<typeof request>): Promise<Description> {
+async function describeFurther(core: Core, given: v.InferOutput<typeof request>): Promise<Description> {
+  const asked = await withoutTag(core, given)
   if (tellsVersion(asked)) await settle(core, asked.id, asked.branch)
   const { table, found } = await core.store.read((reader) => select(reader, asked))
   const described = describe(core, asked, table)
@@ -140,6 +143,15 @@ async function describeFurther(core: Core, asked: v.InferOutput<typeof request>)
   }
   if (asked.vend_credentials) Object.assign(described, await vendedCredentials(core, location, asked))
   return described
+}
+
+/** Looks up a tag where Lance keeps it. */
+async function withoutTag(core: Core, asked: v.InferOutput<typeof request>): Promise<typeof asked> {
+  const { id, tag, version, branch } = asked
+  const dataset = tag == null || version != null || branch !== '' ? undefined : await findDataset(core, id)
+  if (dataset === undefined) return asked
+  const found = await requireTag(dataset, id, tag!)
+  return { ...asked, tag: undefined, version: found.version, branch: found.branch ?? '' }
 }
 
 async function isOnlyDeclared(core: Core, table: FoundTable): Promise<boolean> {

@@ -37,6 +37,16 @@ export class Dataset {
     await this.content.put(this.prefix + folderOf(branch) + nameOf(version), bytes(text))
   }
 
+  /** Writes a tag or a branch as Lance does. */
+  async putRef(path: string, ref: object): Promise<void> {
+    await this.content.put(`${this.prefix}_refs/${path}.json`, bytes(JSON.stringify(ref)))
+  }
+
+  async ref(path: string): Promise<unknown> {
+    const found = await this.content.get(`${this.prefix}_refs/${path}.json`)
+    return found && JSON.parse(new TextDecoder().decode(found))
+  }
+
   async remove(version: number, branch = ''): Promise<void> {
     await this.content.remove(this.prefix + folderOf(branch) + nameOf(version))
   }

@@ -28,10 +28,6 @@ const keptReads: readonly Parameters<Ask>[] = [
   ['POST', '/v1/table/n$a/describe', {}],
   ['POST', '/v1/table/n.a/describe?delimiter=.', { with_table_uri: true }],
   ['POST', '/v1/table/n$a/exists', {}],
-  ['POST', '/v1/table/n$a/tags/version', { tag: 'x' }],
-  ['GET', '/v1/table/n$a/tags/list'],
-  ['GET', '/v1/table/n$a/tags/list', undefined, lancedb],
-  ['GET', '/v1/table/n$a/branches/list'],
 ]
 
 /** Requests whose answers depend on more. */
@@ -40,6 +36,10 @@ const otherReads: readonly Parameters<Ask>[] = [
   ['POST', '/v1/table/n$a/describe', { check_declared: true }],
   ['POST', '/v1/table/n$a/describe', {}, lancedb],
   ['POST', '/v1/table/n$a/count_rows', {}],
+  ['POST', '/v1/table/n$a/tags/version', { tag: 'x' }],
+  ['GET', '/v1/table/n$a/tags/list'],
+  ['GET', '/v1/table/n$a/tags/list', undefined, lancedb],
+  ['GET', '/v1/table/n$a/branches/list'],
   ['POST', '/v1/table/n$a/describe', { tag: 'x' }],
   ['POST', '/v1/table/n$a/exists', { version: 1 }],
   ['GET', '/v1/table/n$a/version/list?limit=1'],
