@@ -36,7 +36,10 @@ export interface NamespaceRecord extends Versioned {
   readonly created_at: number
 }
 
-/** The head of a branch. `last` never decreases, so that no version number is used twice. */
+/**
+ * The head of a branch. `last` never decreases, so that no version number is used twice. Of a table of Lance, the head
+ * follows Lance's files instead.
+ */
 export interface Head {
   /** The highest version that exists. */
   readonly latest: number | null
