@@ -4,7 +4,8 @@ import { lookUpTable } from '../lookup/names.ts'
 import { type FoundTable, tableById } from '../lookup/table-record.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { formatIdentifier, type Identifier } from '../model/identifier.ts'
-import { keys, type VersionRecord } from '../store/records.ts'
+import { type BranchRecord, keys, type VersionRecord } from '../store/records.ts'
+import type { Reader } from '../store/store.ts'
 import { isRetryable } from '../transactions/retry.ts'
 import { type DatasetFolder, datasetFolderOf, finalPathOf, type StagedVersion } from './dataset.ts'
 import { isStaged, nameOf, versionsFolderOf } from './names.ts'
@@ -125,12 +126,26 @@ async function removeRefused(core: Core, staged: StagedManifests): Promise<void>
 
 async function requirePublished(core: Core, staged: StagedManifests): Promise<void> {
   for (const [version, manifest] of staged) {
-    const record = await readRecord(core, manifest, version)
-    // Another writer's cleanup may have removed the version already.
-    if (record === undefined || isRecordOf(record, version)) continue
+    const { record, head } = await core.store.read((reader) => readAgain(reader, manifest, version))
+    // A cleanup may have removed the version already, when later ones are there, or the whole branch is dropped.
+    const wasPublished = head === undefined || (head.last ?? 0) > version.version
+    if (record === undefined ? wasPublished : isRecordOf(record, version)) continue
+    const of = `version ${version.version} of the table ${formatIdentifier(version.id)}${onBranch(version.branch)}`
     throw new CatalogError(
       'ConcurrentModification',
-      `Another program published version ${version.version} of the table ${formatIdentifier(version.id)}${onBranch(version.branch)} at the same moment, without asking the catalog. Rebase on the latest version and create the one after it.`,
+      record === undefined
+        ? `The manifest of ${of} was removed before it could be published. Write it again.`
+        : `Another program published ${of} at the same moment, without asking the catalog. Rebase on the latest version and create the one after it.`,
     )
   }
+}
+
+/** The record of a version and the head of its branch, as far as they are there. */
+function readAgain(reader: Reader, { table }: StagedManifest, { branch, version }: VersionToPublish) {
+  const record = reader.get<VersionRecord>(keys.version(table.id, branch, version))
+  const head =
+    branch === ''
+      ? tableById(reader, table.id)?.record.main
+      : reader.get<BranchRecord>(keys.branch(table.id, branch))?.head
+  return { record, head }
 }

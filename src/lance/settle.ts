@@ -131,9 +131,10 @@ async function carryOut(
   const gone = new Map<number, string>()
   const toAdopt = new Set(unknown)
   for (const { version, name, record } of pending) {
-    if (await publish(folder, branch, name)) continue
+    const result = await publish(folder, branch, name)
+    if (result === 'published') continue
     gone.set(version, record.transaction_id)
-    toAdopt.add(version)
+    if (result === 'taken') toAdopt.add(version)
   }
   for (const [version, record] of missing) {
     const path = folder.prefix + versionsFolderOf(branch) + nameOf(record.manifest_path)
@@ -145,21 +146,26 @@ async function carryOut(
   return { gone, adopted: await readManifests(folder, branch, toAdopt) }
 }
 
-/** Gives a manifest its final name. Returns false when another program's manifest has that name. */
+/** Gives a manifest its final name, unless it is gone, or another program's manifest has that name. */
 async function publish(
   { content, shared, prefix }: DatasetFolder,
   branch: string,
   name: string,
-): Promise<boolean> {
+): Promise<'published' | 'taken' | 'missing'> {
   const at = prefix + versionsFolderOf(branch)
   const staging = at + name
   const final = at + finalNameOf(name)!
-  let isPublished = true
-  if ((await shared.link(staging, final)) === 'taken') {
+  const result = await shared.link(staging, final)
+  if (result === 'missing') {
+    // Somebody else published it and removed the staged name.
+    return (await content.get(final, { start: 0, end: 0 })) === undefined ? 'missing' : 'published'
+  }
+  let isOurs = true
+  if (result === 'taken') {
     const [ours, theirs] = await Promise.all([content.get(staging), content.get(final)])
     // Somebody else published it, and perhaps died before the staged name was removed.
-    isPublished = ours === undefined || (theirs !== undefined && Buffer.compare(ours, theirs) === 0)
+    isOurs = ours === undefined || (theirs !== undefined && Buffer.compare(ours, theirs) === 0)
   }
   await content.remove(staging)
-  return isPublished
+  return isOurs ? 'published' : 'taken'
 }

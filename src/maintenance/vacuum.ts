@@ -1,6 +1,7 @@
 import type { Core } from '../catalog/core.ts'
 import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
+import { isStaged, nameOf } from '../lance/names.ts'
 import { hasBackupLease } from '../locations/backup-lease.ts'
 import { contentFolderOf, locationOf, tablesFolder } from '../locations/locations.ts'
 import { registrationFolder } from '../locations/registration.ts'
@@ -40,7 +41,7 @@ export interface VacuumReport {
  * Removes unreachable content below the catalog's own root: objects that no version of their table refers to, and
  * the content of tables that were dropped. These objects stay:
  * - Objects younger than the grace period, or than the oldest row operation under way: a commit may follow.
- * - Objects that another engine may have written.
+ * - Objects that another engine may have written, but not manifests that a writer of Lance staged and left.
  * - Objects outside of the catalog's own root.
  */
 export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<VacuumReport> {
@@ -85,8 +86,8 @@ async function requireNoBackupLease(core: Core): Promise<void> {
 type Listed = ReturnType<Content['list']> extends AsyncIterable<infer Item> ? Item : never
 
 /**
- * Lists the objects written before a moment. Registrations have a moment of their own: they are written ahead of a
- * change that has no transaction record yet, so the check for work under way cannot protect them.
+ * Lists the objects written before a moment. Registrations and staged manifests have a moment of their own: they are
+ * written ahead of a change that has no transaction record yet, so the check for work under way cannot protect them.
  */
 async function list(
   content: Content,
@@ -99,11 +100,15 @@ async function list(
   for await (const found of content.list(`${tablesFolder}/`)) {
     signal?.throwIfAborted()
     report.examined++
-    const isRegistration = found.path.includes(`/${registrationFolder}`)
-    if (found.modified < (isRegistration ? Math.min(before, registeredBefore) : before))
-      candidates.push(found)
+    const isAhead = found.path.includes(`/${registrationFolder}`) || isStagedManifest(found.path)
+    if (found.modified < (isAhead ? Math.min(before, registeredBefore) : before)) candidates.push(found)
   }
   return candidates
+}
+
+/** Whether a writer of Lance put an object there to have it published. Its record, if there is one, names it. */
+function isStagedManifest(path: string): boolean {
+  return path.includes('/_versions/') && isStaged(path)
 }
 
 /** How far, in milliseconds, the clock of the content may lag behind the catalog's clock. */
@@ -154,9 +159,11 @@ async function reached(
   const live = new Set<string>()
   const paths = new Set<string>()
   const whole: string[] = []
-  for await (const { internalId, prefix, versions } of tablesIn(core, content)) {
+  const staged = new Set<string>()
+  for await (const { internalId, prefix, versions, stagedNames } of tablesIn(core, content)) {
     signal?.throwIfAborted()
     live.add(prefix)
+    for (const name of stagedNames) staged.add(name)
     if (versions === undefined) {
       whole.push(prefix)
       continue
@@ -178,6 +185,8 @@ async function reached(
   const { isEngineObject } = await import('../table/storage/object-names.ts')
   const isOurs = (name: string) => isEngineObject(name) || name.startsWith(registrationFolder)
   return (path) => {
+    // A writer that was killed, or gave up, left it behind.
+    if (isStagedManifest(path) && !staged.has(nameOf(path))) return false
     if (paths.has(path) || whole.some((prefix) => path.startsWith(prefix))) return true
     const name = nameIn(live, path)
     // Clients of other engines may write anywhere at a table's location.
@@ -213,6 +222,8 @@ interface TableContent {
   readonly prefix: string
   /** The manifests of all versions; undefined when another engine wrote the versions, or may do so. */
   readonly versions: readonly ManifestRef[] | undefined
+  /** The names of manifests that writers of Lance staged, and that were recorded. */
+  readonly stagedNames: readonly string[]
 }
 
 const tablesAtATime = 1_000
@@ -249,5 +260,12 @@ function contentOf(
   if (place === undefined || place.content !== content) return undefined
   const versions = versionsOf(reader, internalId)
   const fromOwnEngine = versions.length > 0 && versions.every((version) => version.rows !== undefined)
-  return { internalId, prefix: place.prefix, versions: fromOwnEngine ? versions.map(manifestOf) : undefined }
+  return {
+    internalId,
+    prefix: place.prefix,
+    versions: fromOwnEngine ? versions.map(manifestOf) : undefined,
+    stagedNames: versions.flatMap(({ staging_path }) =>
+      staging_path === undefined ? [] : nameOf(staging_path),
+    ),
+  }
 }

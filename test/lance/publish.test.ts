@@ -209,6 +209,28 @@ eachContent((openAny) => {
     expect(await listed(catalog, 't')).toEqual([1])
   })
 
+  it('a vacuum removes staged manifests that nobody will commit', async () => {
+    const { catalog, content } = await openAny({ now: () => Date.now() + 3_600_000 })
+    const dataset = await declared(catalog, content, 't')
+    await catalog.createTableVersion({ id: ['t'], ...(await dataset.stage(1, 'one')) })
+    const recorded = await dataset.stage(2, 'two')
+    await catalog.createTableVersion({ id: ['t'], ...recorded })
+    // As after a crash: the staged name is back, and so is the work to publish it.
+    await dataset.remove(2)
+    await content.put(recorded.manifest_path.replace(dataset.objectPath, dataset.prefix), Buffer.from('two'))
+    await dataset.stage(3, 'left')
+    await dataset.stage(2, 'left', 'dev')
+    expect((await catalog.vacuum({ graceMillis: 0 })).removed).toBe(2)
+    expect(await listed(catalog, 't')).toEqual([1, 2])
+    expect([await dataset.manifests(), await dataset.manifests('dev')]).toEqual([
+      [
+        [1, 'one'],
+        [2, 'two'],
+      ],
+      [],
+    ])
+  })
+
   it('a table that is renamed keeps its versions, and one that is registered again has them back', async () => {
     const { catalog, content } = await open()
     const dataset = await declared(catalog, content, 't')
@@ -334,6 +356,21 @@ it('a program that publishes the same version past the catalog wins, and the wri
   ])
   expect(await listed(other, 't')).toEqual([1, 2])
   await other.createTableVersion({ id: ['t'], ...(await dataset.stage(3, 'three')) })
+})
+
+it('a manifest that vanishes before it is published makes no version', async () => {
+  const { failing, before, dataset } = await twoCatalogs()
+  for (const version of [1, 2]) {
+    before.link = (from) => dataset.content.remove(from)
+    const staged = await dataset.stage(version, 'lost')
+    await expect(failing.createTableVersion({ id: ['t'], ...staged })).rejects.toMatchObject({
+      code: 'ConcurrentModification',
+    })
+    expect(await listed(failing, 't')).toEqual(version === 1 ? [] : [1])
+    delete before.link
+    await failing.createTableVersion({ id: ['t'], ...(await dataset.stage(version, 'again')) })
+  }
+  expect(await listed(failing, 't')).toEqual([1, 2])
 })
 
 describe('managed versioning is offered', () => {
