@@ -3,12 +3,13 @@ import type { Content, SharedFiles } from '../content/content.ts'
 import { invalid } from '../errors.ts'
 import { hasManifests } from '../locations/declared-only.ts'
 import { contentFolderOf, locationOf } from '../locations/locations.ts'
+import { isManaged } from '../locations/managed.ts'
 import { lookUpTable } from '../lookup/names.ts'
 import type { FoundTable } from '../lookup/table-record.ts'
 import { type Identifier, quote } from '../model/identifier.ts'
 import { keys, type VersionRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
-import { finalNameOf, nameOf, versionOfName, versionsFolderOf } from './names.ts'
+import { finalNameOf, isStaged, nameOf, versionOfName, versionsFolderOf } from './names.ts'
 
 /** The folder of a table that Lance's clients can write and the catalog can reach. */
 export interface DatasetFolder {
@@ -40,20 +41,35 @@ function objectPathOf(location: string): string {
   return `${decodeURIComponent(path)}/`
 }
 
-/** The final path, as Lance names it, of a manifest to commit. Refuses a manifest that Lance would not look for. */
-export function finalPathOf(
-  { objectPath }: DatasetFolder,
+/** Where a manifest is to be published. */
+export interface Publication {
+  readonly folder: DatasetFolder
+  /** As Lance names it. */
+  readonly finalPath: string
+}
+
+/**
+ * Where the manifest of a version is to be published. Undefined for one that is to be recorded only: it is not staged, or
+ * out of reach, or a client that nobody told to keep versions here names it in a way of its own. Refuses a staged
+ * manifest that Lance would not look for.
+ */
+export function publicationOf(
+  core: Core,
+  table: FoundTable,
   { branch, version, manifest_path }: StagedVersion,
-): string {
+): Publication | undefined {
+  if (!isStaged(manifest_path)) return undefined
+  const folder = datasetFolderOf(core, table)
+  if (folder === undefined) return undefined
   const stagedName = nameOf(manifest_path)
   const finalName = finalNameOf(stagedName)!
-  const folder = objectPath + versionsFolderOf(branch)
-  if (versionOfName(finalName) !== version || manifest_path.replace(/^\/+/, '') !== folder + stagedName) {
-    throw invalid(
-      `manifest_path ${quote(manifest_path)} is not a manifest of version ${version} below ${folder}. Write it there, and name it as Lance does.`,
-    )
-  }
-  return folder + finalName
+  const at = folder.objectPath + versionsFolderOf(branch)
+  const isThere = manifest_path.replace(/^\/+/, '') === at + stagedName
+  if (!isThere && !isManaged(core, table.record)) return undefined
+  if (isThere && versionOfName(finalName) === version) return { folder, finalPath: at + finalName }
+  throw invalid(
+    `manifest_path ${quote(manifest_path)} is not a manifest of version ${version} below ${at}. Write it there, and name it as Lance does.`,
+  )
 }
 
 /** What a request says of a version whose manifest is to be published. */

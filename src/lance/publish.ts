@@ -7,7 +7,7 @@ import { formatIdentifier, type Identifier } from '../model/identifier.ts'
 import { type BranchRecord, keys, type VersionRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
 import { isRetryable } from '../transactions/retry.ts'
-import { type DatasetFolder, datasetFolderOf, finalPathOf, type StagedVersion } from './dataset.ts'
+import { type DatasetFolder, type Publication, publicationOf, type StagedVersion } from './dataset.ts'
 import { isStaged, nameOf, versionsFolderOf } from './names.ts'
 import { settle } from './settle.ts'
 
@@ -22,11 +22,8 @@ export interface VersionToPublish extends StagedVersion {
 }
 
 /** A manifest to publish, which is on disk. */
-export interface StagedManifest {
+export interface StagedManifest extends Publication {
   readonly table: FoundTable
-  readonly folder: DatasetFolder
-  /** As Lance names it. */
-  readonly finalPath: string
   /** Undefined when there is no such file. */
   readonly size: number | undefined
 }
@@ -89,11 +86,10 @@ async function findManifests(core: Core, versions: readonly VersionToPublish[]):
   const staged = new Map<VersionToPublish, StagedManifest>()
   for (const version of versions) {
     const table = await core.store.read((reader) => lookUpTable(reader, version.id))
-    const folder = table && datasetFolderOf(core, table)
-    if (folder === undefined) continue
-    const finalPath = finalPathOf(folder, version)
-    const size = await folder.shared.sync(pathOf(folder, version))
-    staged.set(version, { table, folder, finalPath, size })
+    const publication = table && publicationOf(core, table, version)
+    if (publication === undefined) continue
+    const { folder } = publication
+    staged.set(version, { ...publication, table, size: await folder.shared.sync(pathOf(folder, version)) })
   }
   return staged
 }

@@ -1,9 +1,9 @@
 import type { Core } from '../catalog/core.ts'
 import { CatalogError } from '../errors.ts'
 import { findTable } from '../lookup/names.ts'
-import { findVersion, onBranch, tagExists, tagNotFound } from '../lookup/versions.ts'
+import { findVersion, onBranch, tagExists, tagNotFound, type WantedVersion } from '../lookup/versions.ts'
 import { formatIdentifier, type Identifier } from '../model/identifier.ts'
-import { checkRefName, type Dataset } from './dataset.ts'
+import { checkRefName, type Dataset, findDataset } from './dataset.ts'
 import { nameOf, versionsFolderOf } from './names.ts'
 import { readRef, refBytes, refPath, type TagFile } from './ref-files.ts'
 import { settle } from './settle.ts'
@@ -92,4 +92,25 @@ async function requireManifest(
     'TableVersionNotFound',
     `Version ${version} of the table ${formatIdentifier(id)}${onBranch(branch)} was removed by a cleanup while it was tagged. List its versions to see which exist.`,
   )
+}
+
+/**
+ * Settles the branch of the version that a request means, and looks up its tag where Lance keeps it. Returns the request
+ * without the tag then.
+ */
+export async function settleWanted<Wanted extends WantedVersion>(
+  core: Core,
+  id: Identifier,
+  wanted: Wanted,
+): Promise<Wanted> {
+  const { tag, version, branch } = wanted
+  const dataset = tag == null || version != null || branch !== '' ? undefined : await findDataset(core, id)
+  const settled = dataset ? await byVersion(dataset, id, wanted) : wanted
+  await settle(core, id, settled.branch)
+  return settled
+}
+
+async function byVersion<Wanted extends WantedVersion>(dataset: Dataset, id: Identifier, wanted: Wanted) {
+  const { version, branch } = await requireTag(dataset, id, wanted.tag!)
+  return { ...wanted, tag: undefined, version, branch: branch ?? '' }
 }

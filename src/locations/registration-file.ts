@@ -18,6 +18,7 @@ const versionRecord = v.object({
   naming_scheme: v.optional(text),
   staging_path: v.optional(text),
   transaction_id: text,
+  request_key: v.optional(text),
   rows: v.optional(version),
 })
 

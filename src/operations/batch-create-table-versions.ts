@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { publishing } from '../lance/publish.ts'
 import { changeFields, limits, requestFields, tableVersion } from '../model/fields.ts'
 import { commit, unchanged } from '../transactions/commit.ts'
-import { createVersion, versionEntry } from './create-table-version.ts'
+import { createVersion, requestKey, versionEntry } from './create-table-version.ts'
 import { doEach } from './framework/batch.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -35,10 +35,11 @@ export const batchCreateTableVersions = operation({
       `./catalog --entries '[{"id":["prod","orders"],"version":8,"manifest_path":"_versions/8.manifest"}]'`,
     ],
   },
-  run: (core, { entries }) =>
+  run: (core, { entries, context }) =>
     publishing(core, entries, (staged) =>
       commit(core, 'BatchCreateTableVersions', [], (change) => {
-        const results = doEach('entries', entries, (entry) => createVersion(core, change, entry, staged))
+        const key = requestKey(context)
+        const results = doEach('entries', entries, (entry) => createVersion(core, change, entry, key, staged))
         const versions = results.map((result) => result.version)
         return results.some((result) => result.created) ? { versions } : unchanged({ versions })
       }),

@@ -2,8 +2,7 @@ import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { newBranch } from '../lance/adopt.ts'
-import { datasetFolderOf } from '../lance/dataset.ts'
-import { isStaged } from '../lance/names.ts'
+import { publicationOf } from '../lance/dataset.ts'
 import { publishing, type StagedManifest, type StagedManifests } from '../lance/publish.ts'
 import { headOf, onBranch, putVersion, toTableVersion } from '../lookup/versions.ts'
 import {
@@ -47,8 +46,12 @@ const createTableVersionResponse = v.object({ ...changeFields, version: tableVer
 
 /**
  * Records a version that a client wrote at the table's location. The first one may have any number. Each later one
- * must be exactly the latest plus one, so one of two concurrent writers fails with `ConcurrentModification`. The same
- * record again succeeds and changes nothing: a retry is safe.
+ * must be exactly the latest plus one, so one of two concurrent writers fails with `ConcurrentModification`.
+ *
+ * A retry is safe where the catalog can tell it from another writer: the same record again succeeds and changes
+ * nothing when `manifest_path` ends in a name with a UUID, as staged manifests of Lance do, or when both requests had
+ * the same header `idempotency-key` or `x-request-id` (in process: the entry `header.idempotency-key` of `context`).
+ * Otherwise the same record again is `ConcurrentModification`, since two writers may have chosen the same name.
  *
  * Where the catalog can reach the location, a manifest named `_versions/NAME.manifest-UUID`, as Lance's writers name
  * theirs, gets its final name before the answer. The answer has that name. The first version of a branch of Lance makes
@@ -77,39 +80,57 @@ export const createTableVersion = operation({
   run: (core, request) =>
     publishing(core, [request], (staged) =>
       commit(core, 'CreateTableVersion', request.id, (change) => {
-        const { created, version } = createVersion(core, change, request, staged)
+        const key = requestKey(request.context)
+        const { created, version } = createVersion(core, change, request, key, staged)
         return created ? { version } : unchanged({ version })
       }),
     ),
 })
 
-/** Creates the version within a change; `created` is false when the same record was there already. */
+/** The headers that tell a retry from another request, the first one that is there. */
+const keyHeaders = ['header.idempotency-key', 'header.x-request-id']
+
+/** Longer keys are not kept: a retry with one is a conflict. */
+const mostKeyCharacters = 256
+
+/** What a retry of a request has in common with the first attempt, and no other request has. */
+export function requestKey(context: Readonly<Record<string, string>> | null | undefined): string | undefined {
+  const key = keyHeaders.map((name) => context?.[name]).find((value) => value)
+  return key !== undefined && key.length <= mostKeyCharacters ? key : undefined
+}
+
+/** A name that only one writer can have chosen: it holds a UUID, as the names of staged manifests do. */
+const uniqueName = /[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}[^/]*$/i
+
+/** Creates the version within a change; `created` is false when this is a retry. `key` is that of the request. */
 export function createVersion(
   core: Core,
   change: ChangeContext,
   entry: VersionEntry,
+  key: string | undefined,
   staged: StagedManifests,
 ) {
   const { writer, transactionId, now } = change
   const table = findTableToChange(change, entry.id)
   const manifest = staged.get(entry)
   // The table came, or another came in its place, after the manifest was looked for.
-  if (
-    manifest ? manifest.table.id !== table.id : isStaged(entry.manifest_path) && datasetFolderOf(core, table)
-  )
+  if (manifest ? manifest.table.id !== table.id : publicationOf(core, table, entry) !== undefined)
     throw new TargetReplaced(entry.id)
   if (manifest) makeBranch(change, table.id, entry)
   const head = headOf(writer, entry.id, table, entry.branch)
-  const wanted = toRecord(entry, manifest, transactionId, now)
+  const wanted = toRecord(entry, manifest, key, transactionId, now)
   const existing = writer.get<VersionRecord>(keys.version(table.id, entry.branch, entry.version))
-  if (existing !== undefined && sameRecord(existing, wanted)) {
+  const isSame = existing !== undefined && sameRecord(existing, wanted)
+  if (isSame && isRetry(existing, wanted)) {
     return { created: false, version: toTableVersion(entry.version, existing) }
   }
   const where = `the table ${formatIdentifier(entry.id)}${onBranch(entry.branch)}`
   if (existing !== undefined) {
     throw new CatalogError(
       'ConcurrentModification',
-      `Version ${entry.version} of ${where} already exists with another manifest (${existing.manifest_path}). Rebase on the latest version, ${head.latest}, and create the one after it.`,
+      isSame
+        ? `Version ${entry.version} of ${where} already exists, and another writer may have created it: its manifest has a name that others can choose, too (${existing.manifest_path}). Read the version to see whose it is. Give each manifest a name with a UUID, or send retries with the same header idempotency-key.`
+        : `Version ${entry.version} of ${where} already exists with another manifest (${existing.manifest_path}). Rebase on the latest version, ${head.latest}, and create the one after it.`,
     )
   }
   if (head.last !== null && entry.version !== head.last + 1) {
@@ -134,9 +155,15 @@ function makeBranch({ writer, now }: ChangeContext, table: string, { branch, ver
   writer.put(key, newBranch({ latest: null, last: null }, version, now))
 }
 
+function isRetry(existing: VersionRecord, wanted: VersionRecord): boolean {
+  if (uniqueName.test(wanted.staging_path ?? wanted.manifest_path)) return true
+  return wanted.request_key !== undefined && wanted.request_key === existing.request_key
+}
+
 function toRecord(
   entry: VersionEntry,
   manifest: StagedManifest | undefined,
+  key: string | undefined,
   transactionId: string,
   now: number,
 ): VersionRecord {
@@ -149,6 +176,7 @@ function toRecord(
     ...(entry.e_tag == null ? {} : { e_tag: entry.e_tag }),
     ...(entry.metadata == null ? {} : { metadata: entry.metadata }),
     ...(entry.naming_scheme == null ? {} : { naming_scheme: entry.naming_scheme }),
+    ...(key === undefined ? {} : { request_key: key }),
     timestamp_millis: now,
     transaction_id: transactionId,
   }

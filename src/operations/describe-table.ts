@@ -1,15 +1,12 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
-import { invalid } from '../errors.ts'
-import { findDataset } from '../lance/dataset.ts'
-import { settle } from '../lance/settle.ts'
-import { requireTag } from '../lance/tags.ts'
+import { settleWanted } from '../lance/tags.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
 import { inspectionOf, isCreated } from '../locations/declared-only.ts'
 import { contentFolderOf, locationOf } from '../locations/locations.ts'
 import { isManaged } from '../locations/managed.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
-import { type FoundVersion, findTag, findVersion, headOf } from '../lookup/versions.ts'
+import { type FoundVersion, findVersion, headOf, wantedVersion } from '../lookup/versions.ts'
 import {
   flag,
   branch as mainOrBranch,
@@ -69,7 +66,8 @@ const response = v.object({
 /**
  * Describes a table: its location and its properties. With `load_detailed_metadata` also its version, schema
  * (in JSON form), statistics and schema metadata. Those are of the latest version, or of the one that `version`, `tag`
- * or `branch` picks. A table that is declared only has no version and no schema.
+ * or `branch` picks. A table that is declared only has no version and no schema. Of a table that another engine
+ * wrote, the catalog knows the version: the latest record, or where there are no records, the latest of Lance's files.
  *
  * ```ts
  * const { schema, version } = await catalog.describeTable({ id: ['prod', 'flights'], load_detailed_metadata: true })
@@ -127,8 +125,7 @@ function describe(core: Core, asked: v.InferOutput<typeof request>, { id, record
 
 /** Describes a table where the answer also takes its content, or credentials for its location. */
 async function describeFurther(core: Core, given: v.InferOutput<typeof request>): Promise<Description> {
-  const asked = await withoutTag(core, given)
-  if (tellsVersion(asked)) await settle(core, asked.id, asked.branch)
+  const asked = tellsVersion(given) ? await settleWanted(core, given.id, given) : given
   const { table, found } = await core.store.read((reader) => select(reader, asked))
   const described = describe(core, asked, table)
   const { location } = described
@@ -145,15 +142,6 @@ async function describeFurther(core: Core, given: v.InferOutput<typeof request>)
   return described
 }
 
-/** Looks up a tag where Lance keeps it. */
-async function withoutTag(core: Core, asked: v.InferOutput<typeof request>): Promise<typeof asked> {
-  const { id, tag, version, branch } = asked
-  const dataset = tag == null || version != null || branch !== '' ? undefined : await findDataset(core, id)
-  if (dataset === undefined) return asked
-  const found = await requireTag(dataset, id, tag!)
-  return { ...asked, tag: undefined, version: found.version, branch: found.branch ?? '' }
-}
-
 async function isOnlyDeclared(core: Core, table: FoundTable): Promise<boolean> {
   if (isCreated(table.record)) return false
   const inspect = inspectionOf(core, table)
@@ -162,15 +150,11 @@ async function isOnlyDeclared(core: Core, table: FoundTable): Promise<boolean> {
 
 function select(
   reader: Reader,
-  { id, version, tag, branch, load_detailed_metadata }: v.InferOutput<typeof request>,
+  asked: v.InferOutput<typeof request>,
 ): { table: FoundTable; found: FoundVersion | undefined } {
+  const { id, load_detailed_metadata } = asked
   const table = findTable(reader, id)
-  if (tag !== undefined && tag !== null) {
-    if (version != null || branch !== '')
-      throw invalid('tag cannot be used together with version or branch; give one of them.')
-    const at = findTag(reader, id, table.id, tag)
-    return { table, found: findVersion(reader, id, table, at.branch, at.version) }
-  }
+  const { branch, version } = asked.tag == null ? asked : wantedVersion(reader, id, table, asked)
   if (version != null) return { table, found: findVersion(reader, id, table, branch, version) }
   const { latest } = headOf(reader, id, table, branch)
   const wanted = load_detailed_metadata && latest !== null
@@ -179,8 +163,8 @@ function select(
 
 async function details(core: Core, id: readonly string[], location: string, found: FoundVersion | undefined) {
   const names = { table: id.at(-1)!, namespace: id.slice(0, -1) }
-  if (found === undefined) return names
   const place = contentFolderOf(core.contentRoots, location)
+  if (found === undefined) return names
   // Only the engine that wrote a version knows its columns.
   if (found.record.rows === undefined || place === undefined) return { ...names, version: found.version }
   const snapshot = await openManifest(await core.engine(place.content), place, found.record)

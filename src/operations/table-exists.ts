@@ -1,28 +1,35 @@
 import * as v from 'valibot'
-import { settle } from '../lance/settle.ts'
+import { settleWanted } from '../lance/tags.ts'
 import { findTable } from '../lookup/names.ts'
-import { findVersion } from '../lookup/versions.ts'
-import { requestFields, responseFields, tableIdentifier, version } from '../model/fields.ts'
+import { findVersion, wantedVersion } from '../lookup/versions.ts'
+import { requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
-/** Resolves when the table (and the version, if one is named) exists, and fails when it does not. */
+/** Resolves when the table (and the version, if `version` or `tag` names one) exists, and fails when it does not. */
 export const tableExists = operation({
   name: 'tableExists',
   summary: 'Check that a table exists.',
-  request: v.object({ ...requestFields, id: tableIdentifier, version: v.nullish(version) }),
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    version: v.nullish(version),
+    tag: v.nullish(text),
+  }),
   response: v.object(responseFields),
-  errors: ['TableNotFound', 'TableVersionNotFound'],
+  errors: ['TableNotFound', 'TableVersionNotFound', 'TableTagNotFound'],
   changes: false,
   // Other programs may write versions where the table lies.
-  isFromStore: ({ version }) => version == null,
+  isFromStore: ({ version, tag }) => version == null && tag == null,
   route: post('/v1/table/{id}/exists'),
   command: { group: 'Tables', aliases: ['exists'], examples: ['./catalog prod.flights'] },
-  run: async (core, { id, version }) => {
-    if (version != null) await settle(core, id, '')
+  run: async (core, { id, version, tag }) => {
+    const asked = { branch: '', version, tag }
+    const settled = version == null && tag == null ? asked : await settleWanted(core, id, asked)
     return core.store.read((reader) => {
       const table = findTable(reader, id)
-      if (version != null) findVersion(reader, id, table, '', version)
+      const wanted = wantedVersion(reader, id, table, settled)
+      if (wanted.version !== undefined) findVersion(reader, id, table, wanted.branch, wanted.version)
       return {}
     })
   },
