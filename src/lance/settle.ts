@@ -119,7 +119,10 @@ function makePlan(
     }
   }
   const unknown = new Set<number>()
-  for (const version of published) if (!recorded.has(version)) unknown.add(version)
+  for (const version of published) {
+    // One that was recorded since the first look is no other program's.
+    if (!recorded.has(version) && recordOf(version) === undefined) unknown.add(version)
+  }
   return { pending, missing, unknown }
 }
 
