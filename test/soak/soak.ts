@@ -5,6 +5,7 @@ import { commands } from './commands.ts'
 import { crashes } from './crash.ts'
 import { fullDisk } from './full-disk.ts'
 import { histories } from './histories.ts'
+import { hostile } from './hostile.ts'
 import { lance } from './lance.ts'
 import { linear } from './linear.ts'
 import { beginning, opening } from './opening.ts'
@@ -36,6 +37,10 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
   lance: {
     about: 'clients of Lance, with Python and Node, that are killed like their server',
     begin: lance,
+  },
+  hostile: {
+    about: 'hostile bodies, predicates and queries against a server: its memory and its answers are watched',
+    begin: hostile,
   },
   histories: { about: 'random histories on each store and over HTTP, against a model', begin: histories },
 }
