@@ -21,7 +21,10 @@ export interface CatalogOptions {
   readonly authorize?: AuthorizeHook
   /** Gives clients what they need to reach a table's location, when they ask for it. Default: nothing. */
   readonly storageOptions?: StorageOptionsHook
-  /** Tells clients to keep table versions through the catalog. Default: false. */
+  /**
+   * Tells clients of Lance to keep table versions through the catalog. It says so only of tables whose versions it can
+   * publish: below its own root and `locationRoots`. Default: false.
+   */
   readonly managedVersioning?: boolean
   /**
    * Folders, besides the catalog's own, in which `file:` locations are read, written and removed. A `file:`

@@ -27,4 +27,24 @@ export interface Content {
   ): AsyncIterable<{ readonly path: string; readonly size: number; readonly modified: number }>
   /** Removes an object, or all objects below a `path` that ends in a slash. Does nothing when there is no such object. */
   remove(path: string): Promise<void>
+  /** Files that other programs write here, too. Optional: without it, the catalog manages no versions of Lance tables. */
+  readonly shared?: SharedFiles | undefined
+}
+
+/** What a content does with files that other programs write beside the catalog's objects, as Lance does. */
+export interface SharedFiles {
+  /** The names of the files in a folder, but not of those below it. `prefix` ends in a slash. */
+  names(prefix: string): Promise<readonly string[]>
+  /**
+   * Makes a file that another program wrote as durable as an object, and returns its size in bytes. Undefined when there
+   * is no such file.
+   */
+  sync(path: string): Promise<number | undefined>
+  /**
+   * Gives a file a second path, in one step, and as durable as an object. Never replaces a file: returns `taken` when
+   * there is one, and `missing` when there is none to link.
+   */
+  link(from: string, to: string): Promise<'linked' | 'taken' | 'missing'>
+  /** Puts a file in the place of the one at `path`, if any, in one step and as durable as an object. */
+  replace(path: string, bytes: Uint8Array): Promise<void>
 }

@@ -1,6 +1,5 @@
 import type { Core } from '../catalog/core.ts'
-import { folderToInspect, hasForeignObjects, isCreated } from '../locations/declared-only.ts'
-import type { ContentFolder } from '../locations/locations.ts'
+import { inspectionOf, isCreated } from '../locations/declared-only.ts'
 import { readTable } from '../lookup/table-record.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { Reader } from '../store/store.ts'
@@ -20,7 +19,7 @@ export interface CreatedTablesFilter extends PageFilter<Identifier> {
 
 /** Drops tables that are only declared. For some tables, only the objects at their location tell. */
 export function createdTablesFilter(core: Core, recursive: boolean): CreatedTablesFilter {
-  const undecided = new Map<Identifier, ContentFolder>()
+  const undecided = new Map<Identifier, () => Promise<boolean>>()
   const filter: PageFilter<Identifier> = {
     // Clients may page through direct children by the last name. An empty page would give them no name.
     maxDropped: recursive ? maxDropped : Number.POSITIVE_INFINITY,
@@ -30,9 +29,9 @@ export function createdTablesFilter(core: Core, recursive: boolean): CreatedTabl
         const some = items.slice(at, at + parallelListings)
         const created = await Promise.all(
           some.map((item) => {
-            const place = undecided.get(item)
+            const inspect = undecided.get(item)
             // One unreadable location must not fail the whole listing.
-            return place === undefined || hasForeignObjects(place).catch(() => false)
+            return inspect === undefined || inspect().catch(() => false)
           }),
         )
         kept.push(...some.filter((_, i) => created[i]))
@@ -44,9 +43,9 @@ export function createdTablesFilter(core: Core, recursive: boolean): CreatedTabl
   const isCandidate = (reader: Reader, path: Identifier, parent: string): boolean => {
     const table = readTable(reader, parent, path.at(-1)!)!
     if (isCreated(table.record)) return true
-    const place = folderToInspect(core, table)
-    if (place) undecided.set(path, place)
-    return place !== undefined
+    const inspect = inspectionOf(core, table)
+    if (inspect) undecided.set(path, inspect)
+    return inspect !== undefined
   }
   return { ...filter, isCandidate }
 }

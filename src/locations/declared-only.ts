@@ -1,7 +1,10 @@
 import type { Core } from '../catalog/core.ts'
+import type { SharedFiles } from '../content/content.ts'
+import { versionOfName, versionsFolderOf } from '../lance/names.ts'
 import type { FoundTable } from '../lookup/names.ts'
 import type { TableRecord } from '../store/records.ts'
 import { type ContentFolder, contentFolderOf, locationOf } from './locations.ts'
+import { isManaged } from './managed.ts'
 import { registrationFolder } from './registration.ts'
 
 /*
@@ -15,11 +18,21 @@ export function isCreated({ registered, main }: TableRecord): boolean {
 }
 
 /**
- * The folder whose objects tell whether a table is more than declared. Undefined when the table's record decides:
- * where clients keep versions through the catalog, and where the catalog cannot reach the location.
+ * Looks whether a table is more than declared, though its record does not show it. Undefined when the record decides,
+ * since the catalog cannot reach the location.
  */
-export function folderToInspect(core: Core, table: FoundTable): ContentFolder | undefined {
-  return core.settings.managedVersioning ? undefined : unversionedPlace(core, table)
+export function inspectionOf(core: Core, table: FoundTable): (() => Promise<boolean>) | undefined {
+  const place = unversionedPlace(core, table)
+  if (place === undefined) return undefined
+  if (!isManaged(core, table.record)) return () => hasForeignObjects(place)
+  // Clients that keep versions through the catalog write rows first: the first version makes the table.
+  return () => hasManifests(place.content.shared!, place.prefix)
+}
+
+/** Whether a folder holds a dataset of Lance, which keeps at least the latest manifest of the main branch. */
+export async function hasManifests(shared: SharedFiles, prefix: string): Promise<boolean> {
+  const names = await shared.names(prefix + versionsFolderOf(''))
+  return names.some((name) => versionOfName(name) !== undefined)
 }
 
 /** Whether another engine wrote rows at a table's location without telling the catalog. */
@@ -35,7 +48,7 @@ function unversionedPlace(core: Core, { id, record }: FoundTable): ContentFolder
 }
 
 /** Whether a folder holds an object that our own engine did not write. Stops at the first one. */
-export async function hasForeignObjects({ content, prefix }: ContentFolder): Promise<boolean> {
+async function hasForeignObjects({ content, prefix }: ContentFolder): Promise<boolean> {
   const { isEngineObject } = await import('../table/storage/object-names.ts')
   for await (const { path } of content.list(prefix)) {
     const name = path.slice(prefix.length)

@@ -16,6 +16,7 @@ const versionRecord = v.object({
   timestamp_millis: v.number(),
   metadata: v.optional(stringMap),
   naming_scheme: v.optional(text),
+  staging_path: v.optional(text),
   transaction_id: text,
   request_key: v.optional(text),
   rows: v.optional(version),

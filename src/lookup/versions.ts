@@ -46,18 +46,40 @@ export function headOf(reader: Reader, id: Identifier, table: FoundTable, branch
 export function findBranch(reader: Reader, id: Identifier, internalId: string, branch: string): BranchRecord {
   const record = reader.get<BranchRecord>(keys.branch(internalId, branch))
   if (record !== undefined) return record
-  throw new CatalogError(
+  throw branchNotFound(id, branch)
+}
+
+export function branchNotFound(id: Identifier, branch: string): CatalogError {
+  return new CatalogError(
     'TableBranchNotFound',
     `The table ${formatIdentifier(id)} has no branch ${quote(branch)}. List its branches to see which exist, or leave branch out for the main branch.`,
+  )
+}
+
+export function branchExists(id: Identifier, branch: string): CatalogError {
+  return new CatalogError(
+    'TableBranchAlreadyExists',
+    `The table ${formatIdentifier(id)} already has a branch ${quote(branch)}. Choose another name, or delete that branch first.`,
   )
 }
 
 export function findTag(reader: Reader, id: Identifier, internalId: string, tag: string): TagRecord {
   const record = reader.get<TagRecord>(keys.tag(internalId, tag))
   if (record !== undefined) return record
-  throw new CatalogError(
+  throw tagNotFound(id, tag)
+}
+
+export function tagNotFound(id: Identifier, tag: string): CatalogError {
+  return new CatalogError(
     'TableTagNotFound',
     `The table ${formatIdentifier(id)} has no tag ${quote(tag)}. List its tags to see which exist, or create this one first.`,
+  )
+}
+
+export function tagExists(id: Identifier, tag: string, version: number): CatalogError {
+  return new CatalogError(
+    'TableTagAlreadyExists',
+    `The table ${formatIdentifier(id)} already has the tag ${quote(tag)}, on version ${version}. Update the tag to move it.`,
   )
 }
 

@@ -1,6 +1,7 @@
 import type { Core } from '../catalog/core.ts'
 import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
+import { isStaged, nameOf } from '../lance/names.ts'
 import { endLapsedBackups, hasBackupLease } from '../locations/backup-lease.ts'
 import { contentFolderOf, locationOf, tablesFolder } from '../locations/locations.ts'
 import { deregisteredFolders, registrationFolder, vacuumsBegun } from '../locations/registration.ts'
@@ -11,6 +12,7 @@ import { keys, type TablePointer, type TableRecord, type VersionRecord } from '.
 import type { Reader } from '../store/store.ts'
 import type { ManifestRef } from '../table/index.ts'
 import { failLapsed, knownTransactions, lapsedOf } from '../transactions/lapsed.ts'
+import { leaseMillis } from '../transactions/transaction-record.ts'
 
 export interface VacuumOptions {
   /** Keeps objects written within this many milliseconds. Default: one hour. */
@@ -35,7 +37,7 @@ export interface VacuumReport {
  * the content of tables that were dropped. These objects stay:
  * - Objects younger than the grace period.
  * - Objects that work under way wrote, which their names tell: a commit may follow.
- * - Objects that another engine may have written.
+ * - Objects that another engine may have written, but not manifests that a writer of Lance staged and left.
  * - Objects outside of the catalog's own root.
  */
 export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<VacuumReport> {
@@ -49,7 +51,8 @@ export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<V
   const report = { examined: 0, removed: 0, bytes: 0 }
   // Objects are listed before the store is read. So the reads see every commit that refers to a listed object, and
   // the record of all work that wrote one.
-  const candidates = await list(content, core.now() - graceMillis, report, signal)
+  const now = core.now()
+  const candidates = await list(content, now - graceMillis, now - leaseMillis, report, signal)
   const ended = await endLapsed(core, dryRun)
   const reachable = await reached(core, content, signal)
   const isOfWork = await objectsOfWork(core, ended)
@@ -77,10 +80,14 @@ async function requireNoBackupLease(core: Core): Promise<void> {
 
 type Listed = ReturnType<Content['list']> extends AsyncIterable<infer Item> ? Item : never
 
-/** Lists the objects written before a moment. */
+/**
+ * Lists the objects written before a moment. A manifest that a writer of Lance stages is there a while before it is
+ * committed.
+ */
 async function list(
   content: Content,
-  before: number,
+  moment: number,
+  stagedBefore: number,
   report: { examined: number },
   signal: AbortSignal | undefined,
 ): Promise<Listed[]> {
@@ -88,9 +95,15 @@ async function list(
   for await (const found of content.list(`${tablesFolder}/`)) {
     signal?.throwIfAborted()
     report.examined++
+    const before = isStagedManifest(found.path) ? Math.min(moment, stagedBefore) : moment
     if (found.modified < before) candidates.push(found)
   }
   return candidates
+}
+
+/** Whether a writer of Lance put an object there to have it published. Its record, if there is one, names it. */
+function isStagedManifest(path: string): boolean {
+  return path.includes('/_versions/') && isStaged(path)
 }
 
 /**
@@ -129,9 +142,11 @@ async function reached(
   const paths = new Set<string>()
   // Content of a deregistered table stays: its location may be registered again.
   const whole: string[] = [...(await deregisteredFolders(core))]
-  for await (const { internalId, prefix, versions } of tablesIn(core, content)) {
+  const staged = new Set<string>()
+  for await (const { internalId, prefix, versions, stagedNames } of tablesIn(core, content)) {
     signal?.throwIfAborted()
     live.add(prefix)
+    for (const name of stagedNames) staged.add(name)
     if (versions === undefined) {
       whole.push(prefix)
       continue
@@ -153,6 +168,8 @@ async function reached(
   const { isEngineObject } = await import('../table/storage/object-names.ts')
   const isOurs = (name: string) => isEngineObject(name) || name.startsWith(registrationFolder)
   return (path) => {
+    // A writer that was killed, or gave up, left it behind.
+    if (isStagedManifest(path) && nameIn(live, path) !== undefined) return staged.has(nameOf(path))
     if (paths.has(path) || whole.some((prefix) => path.startsWith(prefix))) return true
     const name = nameIn(live, path)
     // Clients of other engines may write anywhere at a table's location.
@@ -188,6 +205,8 @@ interface TableContent {
   readonly prefix: string
   /** The manifests of all versions; undefined when another engine wrote the versions, or may do so. */
   readonly versions: readonly ManifestRef[] | undefined
+  /** The names of manifests that writers of Lance staged, and that were recorded. */
+  readonly stagedNames: readonly string[]
 }
 
 const tablesAtATime = 1_000
@@ -224,5 +243,12 @@ function contentOf(
   if (place === undefined || place.content !== content) return undefined
   const versions = versionsOf(reader, internalId)
   const fromOwnEngine = versions.length > 0 && versions.every((version) => version.rows !== undefined)
-  return { internalId, prefix: place.prefix, versions: fromOwnEngine ? versions.map(manifestOf) : undefined }
+  return {
+    internalId,
+    prefix: place.prefix,
+    versions: fromOwnEngine ? versions.map(manifestOf) : undefined,
+    stagedNames: versions.flatMap(({ staging_path }) =>
+      staging_path === undefined ? [] : nameOf(staging_path),
+    ),
+  }
 }

@@ -1,5 +1,7 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
+import { type BranchToThin, prepareDeletion, removeManifests } from '../lance/delete-versions.ts'
+import { publishing, type StagedManifests } from '../lance/publish.ts'
 import { commitDeregistering, type Deregister } from '../locations/registration.ts'
 import { withNamespaceCache } from '../lookup/namespace-cache.ts'
 import { changeFields, limits, requestFields } from '../model/fields.ts'
@@ -126,17 +128,23 @@ export const batchCommitTables = operation({
       operations,
       ({ declare_table }) => declare_table && prepareDeclaration(core, declare_table),
     )
+    const versions = operations.flatMap((step) => step.create_table_version ?? [])
+    const deletions = await prepareDeletions(core, operations)
     // Before the commit: a hook that fails must not make a failure of a batch that was applied.
     const vended = await vendedFor(core, operations, declarations)
-    const response = await commitDeregistering(core, 'BatchCommitTables', [], (given, takeOut) => {
-      // No operation of a batch changes a namespace.
-      const change = { ...given, writer: withNamespaceCache(given.writer) }
-      return {
-        results: doEach('operations', operations, (step, index) =>
-          runStep(core, change, takeOut, step, declarations[index], key),
-        ),
-      }
-    })
+    const response = await publishing(core, versions, (staged) =>
+      commitDeregistering(core, 'BatchCommitTables', [], (given, takeOut) => {
+        // No operation of a batch changes a namespace.
+        const change = { ...given, writer: withNamespaceCache(given.writer) }
+        const prepared: Prepared = { key, staged, deletions }
+        return {
+          results: doEach('operations', operations, (step, index) =>
+            runStep(core, change, takeOut, step, declarations[index], prepared),
+          ),
+        }
+      }),
+    )
+    for (const { thinned, paths } of deletions.values()) if (thinned) await removeManifests(thinned, paths)
     vended?.forEach((credentials, index) => {
       const { declare_table } = response.results[index]!
       if (declare_table) response.results[index] = { declare_table: { ...declare_table, ...credentials } }
@@ -145,13 +153,33 @@ export const batchCommitTables = operation({
   },
 })
 
+/** What the steps need besides the change. */
+interface Prepared {
+  /** The key of the request. */
+  readonly key: string | undefined
+  readonly staged: StagedManifests
+  readonly deletions: Deletions
+}
+
+/** What is known of each deletion of versions before the batch runs, and the paths of the manifests that it removes. */
+type Deletions = Map<TableOperation, { readonly thinned: BranchToThin | undefined; paths: readonly string[] }>
+
+async function prepareDeletions(core: Core, operations: readonly TableOperation[]): Promise<Deletions> {
+  const deletions: Deletions = new Map()
+  for (const step of operations) {
+    const request = step.delete_table_versions
+    if (request) deletions.set(step, { thinned: await prepareDeletion(core, request), paths: [] })
+  }
+  return deletions
+}
+
 function runStep(
   core: Core,
   change: ChangeContext,
   takeOut: Deregister,
   step: TableOperation,
   declaration: Declaration | null | undefined,
-  key: string | undefined,
+  { key, staged, deletions }: Prepared,
 ): TableResult {
   const { transactionId: transaction_id } = change
   if (declaration) {
@@ -161,12 +189,19 @@ function runStep(
   }
   if (step.create_table_version) {
     const { context } = step.create_table_version
-    const { version } = createVersion(change, step.create_table_version, requestKey(context) ?? key)
+    const { version } = createVersion(
+      core,
+      change,
+      step.create_table_version,
+      requestKey(context) ?? key,
+      staged,
+    )
     return { create_table_version: { version, transaction_id } }
   }
   if (step.delete_table_versions) {
-    const deleted_count = deleteVersions(change, step.delete_table_versions)
-    return { delete_table_versions: { deleted_count, transaction_id } }
+    const deletion = deletions.get(step)!
+    deletion.paths = deleteVersions(change, step.delete_table_versions, deletion.thinned)
+    return { delete_table_versions: { deleted_count: deletion.paths.length, transaction_id } }
   }
   return {
     deregister_table: { ...deregister(core, change, takeOut, step.deregister_table!.id), transaction_id },

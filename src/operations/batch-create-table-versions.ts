@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { publishing } from '../lance/publish.ts'
 import { changeFields, limits, requestFields, tableVersion } from '../model/fields.ts'
 import { commit, unchanged } from '../transactions/commit.ts'
 import { createVersion, requestKey, versionEntry } from './create-table-version.ts'
@@ -7,7 +8,10 @@ import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 import { objectsIn, subject } from './framework/subjects.ts'
 
-/** Creates versions of one or many tables in one atomic step: all of them, or none. */
+/**
+ * Creates versions of one or many tables in one atomic step: all of them, or none. Manifests of Lance get their final
+ * names after that step, in the order of their versions.
+ */
 export const batchCreateTableVersions = operation({
   name: 'batchCreateTableVersions',
   summary: 'Create versions of many tables atomically.',
@@ -32,10 +36,12 @@ export const batchCreateTableVersions = operation({
     ],
   },
   run: (core, { entries, context }) =>
-    commit(core, 'BatchCreateTableVersions', [], (change) => {
-      const key = requestKey(context)
-      const results = doEach('entries', entries, (entry) => createVersion(change, entry, key))
-      const versions = results.map((result) => result.version)
-      return results.some((result) => result.created) ? { versions } : unchanged({ versions })
-    }),
+    publishing(core, entries, (staged) =>
+      commit(core, 'BatchCreateTableVersions', [], (change) => {
+        const key = requestKey(context)
+        const results = doEach('entries', entries, (entry) => createVersion(core, change, entry, key, staged))
+        const versions = results.map((result) => result.version)
+        return results.some((result) => result.created) ? { versions } : unchanged({ versions })
+      }),
+    ),
 })

@@ -1,5 +1,11 @@
 import * as v from 'valibot'
 import { CatalogError } from '../errors.ts'
+import {
+  type BranchToThin,
+  prepareDeletion,
+  removeManifests,
+  requireDeletable,
+} from '../lance/delete-versions.ts'
 import { headOf, onBranch, putHead } from '../lookup/versions.ts'
 import { branch, changeFields, requestFields, tableIdentifier, version } from '../model/fields.ts'
 import { formatIdentifier } from '../model/identifier.ts'
@@ -33,6 +39,9 @@ const deleteVersionsResponse = v.object({ ...changeFields, deleted_count: versio
  * Deletes ranges of versions of a table, start inclusive, end exclusive, −1 meaning all through the latest;
  * answers with how many there were. A tagged version refuses, and then nothing is deleted. The numbers of
  * deleted versions are never given again.
+ *
+ * Of a table of Lance, the manifests are removed, too. Its latest version refuses, and so does one that a branch begins
+ * with.
  */
 export const batchDeleteTableVersions = operation({
   name: 'batchDeleteTableVersions',
@@ -48,33 +57,41 @@ export const batchDeleteTableVersions = operation({
     options: { ranges: 'ranges of versions: [{"start_version":1,"end_version":5}], the end not included' },
     examples: [`./catalog prod.flights --ranges '[{"start_version":1,"end_version":5}]'`],
   },
-  run: (core, request) =>
-    commit(core, 'BatchDeleteTableVersions', request.id, (change) => {
-      const deleted_count = deleteVersions(change, request)
+  run: async (core, request) => {
+    const thinned = await prepareDeletion(core, request)
+    let deleted: readonly string[] = []
+    const response = await commit(core, 'BatchDeleteTableVersions', request.id, (change) => {
+      deleted = deleteVersions(change, request, thinned)
+      const deleted_count = deleted.length
       return deleted_count > 0 ? { deleted_count } : unchanged({ deleted_count })
-    }),
+    })
+    if (thinned) await removeManifests(thinned, deleted)
+    return response
+  },
 })
 
-/** Deletes the ranges within a change and answers how many versions went. */
+/** Deletes the ranges within a change. Returns the paths of the manifests of the versions that went. */
 export function deleteVersions(
   change: ChangeContext,
   { id, branch, ranges }: Pick<v.InferOutput<typeof deleteVersionsRequest>, 'id' | 'branch' | 'ranges'>,
-): number {
+  thinned: BranchToThin | undefined,
+): readonly string[] {
   const { writer } = change
   const table = findTableToChange(change, id)
   const head = headOf(writer, id, table, branch)
   const prefix = keys.versions(table.id, branch)
-  const doomed = new Set<number>()
+  const doomed = new Map<number, string>()
   for (const { start_version, end_version } of ranges) {
-    for (const { key } of writer.range<VersionRecord>({
+    for (const { key, value } of writer.range<VersionRecord>({
       prefix,
       start: [...prefix, start_version],
       ...(end_version === -1 ? {} : { end: [...prefix, end_version] }),
     })) {
-      doomed.add(Number(key[3]))
+      doomed.set(Number(key[3]), value.manifest_path)
     }
   }
-  if (doomed.size === 0) return 0
+  if (doomed.size === 0) return []
+  if (thinned) requireDeletable(thinned, id, doomed.keys(), head.latest)
   for (const { key, value } of writer.range<TagRecord>({ prefix: keys.tags(table.id) })) {
     if (value.branch === branch && doomed.has(value.version)) {
       throw new CatalogError(
@@ -83,11 +100,11 @@ export function deleteVersions(
       )
     }
   }
-  for (const version of doomed) writer.remove(keys.version(table.id, branch, version))
+  for (const version of doomed.keys()) writer.remove(keys.version(table.id, branch, version))
   if (head.latest !== null && doomed.has(head.latest)) {
     let latest: number | null = null
     for (const { key } of writer.range({ prefix, reverse: true, limit: 1 })) latest = Number(key[3])
     putHead(writer, table, branch, { ...head, latest })
   }
-  return doomed.size
+  return [...doomed.values()]
 }

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
-import { CatalogError } from '../errors.ts'
-import { findVersion } from '../lookup/versions.ts'
+import { createBranch } from '../lance/branches.ts'
+import { findDataset } from '../lance/dataset.ts'
+import { branchExists, findVersion } from '../lookup/versions.ts'
 import { branch, changeFields, newBranch, requestFields, tableIdentifier, version } from '../model/fields.ts'
-import { formatIdentifier, quote } from '../model/identifier.ts'
 import { type BranchRecord, keys, recordFormat } from '../store/records.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
@@ -11,7 +11,7 @@ import { post } from './framework/route.ts'
 /**
  * Creates a branch from a version of another (by default the latest of the main branch). The branch starts
  * with that version under the same number, and later versions count on from there. Later changes of the other branch
- * do not affect the new one.
+ * do not affect the new one. Of a table of Lance, the branch is Lance's own.
  */
 export const createTableBranch = operation({
   name: 'createTableBranch',
@@ -24,7 +24,13 @@ export const createTableBranch = operation({
     from_version: v.nullish(version),
   }),
   response: v.object(changeFields),
-  errors: ['TableNotFound', 'TableBranchAlreadyExists', 'TableBranchNotFound', 'TableVersionNotFound'],
+  errors: [
+    'TableNotFound',
+    'TableBranchAlreadyExists',
+    'TableBranchNotFound',
+    'TableVersionNotFound',
+    'InvalidTableState',
+  ],
   changes: true,
   route: post('/v1/table/{id}/branches/create'),
   command: {
@@ -37,15 +43,16 @@ export const createTableBranch = operation({
     },
     examples: ['./catalog prod.flights experiment --from-version 3'],
   },
-  run: (core, { id, name, from_branch, from_version }) =>
-    commit(core, 'CreateTableBranch', id, (change) => {
+  run: async (core, { id, name, from_branch, from_version }) => {
+    const dataset = await findDataset(core, id)
+    if (dataset)
+      await createBranch(core, dataset, { id, name, from_branch, from_version: from_version ?? undefined })
+    return commit(core, 'CreateTableBranch', id, (change) => {
       const { writer, now } = change
       const table = findTableToChange(change, id)
+      if (dataset) return {}
       if (writer.get(keys.branch(table.id, name))) {
-        throw new CatalogError(
-          'TableBranchAlreadyExists',
-          `The table ${formatIdentifier(id)} already has a branch ${quote(name)}. Choose another name, or delete that branch first.`,
-        )
+        throw branchExists(id, name)
       }
       const from = findVersion(writer, id, table, from_branch, from_version ?? undefined)
       const record: BranchRecord = {
@@ -58,5 +65,6 @@ export const createTableBranch = operation({
       writer.put(keys.branch(table.id, name), record)
       writer.put(keys.version(table.id, name, from.version), from.record)
       return {}
-    }),
+    })
+  },
 })

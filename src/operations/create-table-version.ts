@@ -1,5 +1,9 @@
 import * as v from 'valibot'
-import { CatalogError } from '../errors.ts'
+import type { Core } from '../catalog/core.ts'
+import { CatalogError, invalid } from '../errors.ts'
+import { newBranch } from '../lance/adopt.ts'
+import { publicationOf } from '../lance/dataset.ts'
+import { publishing, type StagedManifest, type StagedManifests } from '../lance/publish.ts'
 import { headOf, onBranch, putVersion, toTableVersion } from '../lookup/versions.ts'
 import {
   branch,
@@ -11,9 +15,10 @@ import {
   text,
   version,
 } from '../model/fields.ts'
-import { formatIdentifier } from '../model/identifier.ts'
+import { formatIdentifier, quote } from '../model/identifier.ts'
 import { keys, recordFormat, type VersionRecord } from '../store/records.ts'
 import { type ChangeContext, commit, findTableToChange, unchanged } from '../transactions/commit.ts'
+import { TargetReplaced } from '../transactions/retry.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -47,6 +52,10 @@ const createTableVersionResponse = v.object({ ...changeFields, version: tableVer
  * nothing when `manifest_path` ends in a name with a UUID, as staged manifests of Lance do, or when both requests had
  * the same header `idempotency-key` or `x-request-id` (in process: the entry `header.idempotency-key` of `context`).
  * Otherwise the same record again is `ConcurrentModification`, since two writers may have chosen the same name.
+ *
+ * Where the catalog can reach the location, a manifest named `_versions/NAME.manifest-UUID`, as Lance's writers name
+ * theirs, gets its final name before the answer. The answer has that name. The first version of a branch of Lance makes
+ * the branch.
  */
 export const createTableVersion = operation({
   name: 'createTableVersion',
@@ -69,10 +78,13 @@ export const createTableVersion = operation({
     examples: ['./catalog prod.orders 8 --manifest-path _versions/8.manifest'],
   },
   run: (core, request) =>
-    commit(core, 'CreateTableVersion', request.id, (change) => {
-      const { created, version } = createVersion(change, request, requestKey(request.context))
-      return created ? { version } : unchanged({ version })
-    }),
+    publishing(core, [request], (staged) =>
+      commit(core, 'CreateTableVersion', request.id, (change) => {
+        const key = requestKey(request.context)
+        const { created, version } = createVersion(core, change, request, key, staged)
+        return created ? { version } : unchanged({ version })
+      }),
+    ),
 })
 
 /** The headers that tell a retry from another request, the first one that is there. */
@@ -91,11 +103,22 @@ export function requestKey(context: Readonly<Record<string, string>> | null | un
 const uniqueName = /[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}[^/]*$/i
 
 /** Creates the version within a change; `created` is false when this is a retry. `key` is that of the request. */
-export function createVersion(change: ChangeContext, entry: VersionEntry, key: string | undefined) {
+export function createVersion(
+  core: Core,
+  change: ChangeContext,
+  entry: VersionEntry,
+  key: string | undefined,
+  staged: StagedManifests,
+) {
   const { writer, transactionId, now } = change
   const table = findTableToChange(change, entry.id)
+  const manifest = staged.get(entry)
+  // The table came, or another came in its place, after the manifest was looked for.
+  if (manifest ? manifest.table.id !== table.id : publicationOf(core, table, entry) !== undefined)
+    throw new TargetReplaced(entry.id)
+  if (manifest) makeBranch(change, table.id, entry)
   const head = headOf(writer, entry.id, table, entry.branch)
-  const wanted = toRecord(entry, key, transactionId, now)
+  const wanted = toRecord(entry, manifest, key, transactionId, now)
   const existing = writer.get<VersionRecord>(keys.version(table.id, entry.branch, entry.version))
   const isSame = existing !== undefined && sameRecord(existing, wanted)
   if (isSame && isRetry(existing, wanted)) {
@@ -116,25 +139,40 @@ export function createVersion(change: ChangeContext, entry: VersionEntry, key: s
       `Version ${entry.version} cannot be created: the next version of ${where} is ${head.last + 1}. Rebase on the latest version and create that one.`,
     )
   }
+  if (manifest && manifest.size === undefined) {
+    throw invalid(
+      `manifest_path ${quote(entry.manifest_path)} leads to no file, so version ${entry.version} of ${where} cannot be created. Write the manifest first.`,
+    )
+  }
   putVersion(writer, table, entry.branch, entry.version, wanted)
   return { created: true, version: toTableVersion(entry.version, wanted) }
 }
 
+/** Makes the branch of a version, if it is not there: Lance commits a branch's first version before the branch. */
+function makeBranch({ writer, now }: ChangeContext, table: string, { branch, version }: VersionEntry): void {
+  const key = keys.branch(table, branch)
+  if (branch === '' || writer.get(key) !== undefined) return
+  writer.put(key, newBranch({ latest: null, last: null }, version, now))
+}
+
 function isRetry(existing: VersionRecord, wanted: VersionRecord): boolean {
-  if (uniqueName.test(wanted.manifest_path)) return true
+  if (uniqueName.test(wanted.staging_path ?? wanted.manifest_path)) return true
   return wanted.request_key !== undefined && wanted.request_key === existing.request_key
 }
 
 function toRecord(
   entry: VersionEntry,
+  manifest: StagedManifest | undefined,
   key: string | undefined,
   transactionId: string,
   now: number,
 ): VersionRecord {
+  const manifest_size = entry.manifest_size ?? manifest?.size
   return {
     v: recordFormat,
-    manifest_path: entry.manifest_path,
-    ...(entry.manifest_size == null ? {} : { manifest_size: entry.manifest_size }),
+    manifest_path: manifest?.finalPath ?? entry.manifest_path,
+    ...(manifest && { staging_path: entry.manifest_path }),
+    ...(manifest_size === undefined ? {} : { manifest_size }),
     ...(entry.e_tag == null ? {} : { e_tag: entry.e_tag }),
     ...(entry.metadata == null ? {} : { metadata: entry.metadata }),
     ...(entry.naming_scheme == null ? {} : { naming_scheme: entry.naming_scheme }),
@@ -145,6 +183,8 @@ function toRecord(
 }
 
 function sameRecord(a: VersionRecord, b: VersionRecord): boolean {
+  // Nobody names two manifests to publish alike.
+  if (b.staging_path !== undefined) return a.staging_path === b.staging_path
   return (
     a.manifest_path === b.manifest_path &&
     a.manifest_size === b.manifest_size &&

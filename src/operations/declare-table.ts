@@ -8,6 +8,7 @@ import {
   namedLocation,
   newLocation,
 } from '../locations/locations.ts'
+import { isManaged } from '../locations/managed.ts'
 import { findNamespace, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
 import { changeFields, flag, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
@@ -127,6 +128,6 @@ export function declare(
   putTable(writer, internalId, record)
   const declared: DeclaredTable = { location: locationOf(core.contentRoots, internalId, record), properties }
   // Tells clients to keep versions through the catalog, when it is set up so.
-  if (core.settings.managedVersioning) declared.managed_versioning = true
+  if (isManaged(core, record)) declared.managed_versioning = true
   return declared
 }

@@ -1,5 +1,7 @@
 import * as v from 'valibot'
 import { CatalogError } from '../errors.ts'
+import { deleteBranch } from '../lance/branches.ts'
+import { findDataset } from '../lance/dataset.ts'
 import { findBranch } from '../lookup/versions.ts'
 import { branch, changeFields, requestFields, tableIdentifier } from '../model/fields.ts'
 import { formatIdentifier, quote } from '../model/identifier.ts'
@@ -33,10 +35,13 @@ export const deleteTableBranch = operation({
     positional: ['name'],
     examples: ['./catalog prod.flights experiment'],
   },
-  run: (core, { id, name }) =>
-    commit(core, 'DeleteTableBranch', id, (change) => {
+  run: async (core, { id, name }) => {
+    const dataset = await findDataset(core, id)
+    if (dataset) await deleteBranch(core, dataset, id, name)
+    return commit(core, 'DeleteTableBranch', id, (change) => {
       const { writer } = change
       const table = findTableToChange(change, id)
+      if (dataset) return {}
       findBranch(writer, id, table.id, name)
       for (const { key, value } of writer.range<TagRecord>({ prefix: keys.tags(table.id) })) {
         if (value.branch !== name) continue
@@ -49,5 +54,6 @@ export const deleteTableBranch = operation({
       for (const key of versions) writer.remove(key)
       writer.remove(keys.branch(table.id, name))
       return {}
-    }),
+    })
+  },
 })

@@ -1,4 +1,6 @@
 import * as v from 'valibot'
+import { findDataset } from '../lance/dataset.ts'
+import { deleteTag } from '../lance/tags.ts'
 import { findTag } from '../lookup/versions.ts'
 import { changeFields, requestFields, tableIdentifier, text } from '../model/fields.ts'
 import { keys } from '../store/records.ts'
@@ -12,7 +14,7 @@ export const deleteTableTag = operation({
   summary: 'Delete a tag.',
   request: v.object({ ...requestFields, id: tableIdentifier, tag: text }),
   response: v.object(changeFields),
-  errors: ['TableNotFound', 'TableTagNotFound'],
+  errors: ['TableNotFound', 'TableTagNotFound', 'InvalidTableState'],
   changes: true,
   route: post('/v1/table/{id}/tags/delete'),
   command: {
@@ -21,12 +23,16 @@ export const deleteTableTag = operation({
     positional: ['tag'],
     examples: ['./catalog prod.flights stable'],
   },
-  run: (core, { id, tag }) =>
-    commit(core, 'DeleteTableTag', id, (change) => {
+  run: async (core, { id, tag }) => {
+    const dataset = await findDataset(core, id)
+    if (dataset) await deleteTag(dataset, id, tag)
+    return commit(core, 'DeleteTableTag', id, (change) => {
       const { writer } = change
       const table = findTableToChange(change, id)
+      if (dataset) return {}
       findTag(writer, id, table.id, tag)
       writer.remove(keys.tag(table.id, tag))
       return {}
-    }),
+    })
+  },
 })

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { settleWanted } from '../lance/tags.ts'
 import { findTable } from '../lookup/names.ts'
 import { findVersion, requireWanted, toTableVersion, wantedVersion } from '../lookup/versions.ts'
 import {
@@ -10,7 +11,7 @@ import {
   text,
   version,
 } from '../model/fields.ts'
-import { always, operation } from './framework/operation.ts'
+import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 /** Answers with the record of one version of a table, which `version` or `tag` names. */
@@ -27,7 +28,6 @@ export const describeTableVersion = operation({
   response: v.object({ ...responseFields, version: tableVersion }),
   errors: ['TableNotFound', 'TableBranchNotFound', 'TableVersionNotFound', 'TableTagNotFound'],
   changes: false,
-  isFromStore: always,
   route: post('/v1/table/{id}/version/describe'),
   command: {
     group: 'Versions, tags and branches',
@@ -37,9 +37,10 @@ export const describeTableVersion = operation({
   },
   run: async (core, { id, ...asked }) => {
     requireWanted('describeTableVersion', asked)
+    const settled = await settleWanted(core, id, asked)
     return core.store.read((reader) => {
       const table = findTable(reader, id)
-      const wanted = wantedVersion(reader, id, table, asked)
+      const wanted = wantedVersion(reader, id, table, settled)
       const found = findVersion(reader, id, table, wanted.branch, wanted.version)
       return { version: toTableVersion(found.version, found.record) }
     })

@@ -1,9 +1,10 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
+import { settleWanted } from '../lance/tags.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
-import { folderToInspect, hasForeignObjects, isCreated } from '../locations/declared-only.ts'
-import { foreignVersion } from '../locations/foreign-version.ts'
+import { inspectionOf, isCreated } from '../locations/declared-only.ts'
 import { contentFolderOf, locationOf } from '../locations/locations.ts'
+import { isManaged } from '../locations/managed.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
 import { type FoundVersion, findVersion, headOf, wantedVersion } from '../lookup/versions.ts'
 import {
@@ -19,7 +20,7 @@ import {
 import { openManifest, whileThere } from '../rows/rows.ts'
 import type { Reader } from '../store/store.ts'
 import type { Snapshot } from '../table/index.ts'
-import { operation } from './framework/operation.ts'
+import { operation, type RawRequest } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 const request = v.object({
@@ -85,8 +86,7 @@ export const describeTable = operation({
     'InvalidTableState',
   ],
   changes: false,
-  isFromStore: ({ check_declared, load_detailed_metadata, vend_credentials }) =>
-    !check_declared && !load_detailed_metadata && !vend_credentials,
+  isFromStore: (asked) => !asked.check_declared && !asked.vend_credentials && !tellsVersion(asked),
   route: post('/v1/table/{id}/describe', {
     query: { with_table_uri: 'boolean', load_detailed_metadata: 'boolean', check_declared: 'boolean' },
   }),
@@ -102,10 +102,15 @@ export const describeTable = operation({
   },
   run: (core, asked) =>
     // The operation that is asked most: what the records tell is answered within the read, with no further wait.
-    asked.check_declared || asked.load_detailed_metadata || asked.vend_credentials
+    asked.check_declared || asked.vend_credentials || tellsVersion(asked)
       ? describeFurther(core, asked)
       : core.store.read((reader) => describe(core, asked, select(reader, asked).table)),
 })
+
+/** Whether an answer follows from the table's versions, which other programs may write where the table lies. */
+function tellsVersion({ version, tag, branch, load_detailed_metadata }: RawRequest): boolean {
+  return Boolean(load_detailed_metadata || branch) || version != null || tag != null
+}
 
 type Description = v.InferInput<typeof response>
 
@@ -113,13 +118,14 @@ type Description = v.InferInput<typeof response>
 function describe(core: Core, asked: v.InferOutput<typeof request>, { id, record }: FoundTable): Description {
   const location = locationOf(core.contentRoots, id, record)
   const described: Description = { location, properties: record.properties }
-  if (core.settings.managedVersioning) described.managed_versioning = true
+  if (isManaged(core, record)) described.managed_versioning = true
   if (asked.with_table_uri) described.table_uri = location
   return described
 }
 
 /** Describes a table where the answer also takes its content, or credentials for its location. */
-async function describeFurther(core: Core, asked: v.InferOutput<typeof request>): Promise<Description> {
+async function describeFurther(core: Core, given: v.InferOutput<typeof request>): Promise<Description> {
+  const asked = tellsVersion(given) ? await settleWanted(core, given.id, given) : given
   const { table, found } = await core.store.read((reader) => select(reader, asked))
   const described = describe(core, asked, table)
   const { location } = described
@@ -129,7 +135,7 @@ async function describeFurther(core: Core, asked: v.InferOutput<typeof request>)
   if (asked.load_detailed_metadata) {
     Object.assign(
       described,
-      await whileThere(core, asked.id, table, () => details(core, asked.id, location, table, found)),
+      await whileThere(core, asked.id, table, () => details(core, asked.id, location, found)),
     )
   }
   if (asked.vend_credentials) Object.assign(described, await vendedCredentials(core, location, asked))
@@ -138,8 +144,8 @@ async function describeFurther(core: Core, asked: v.InferOutput<typeof request>)
 
 async function isOnlyDeclared(core: Core, table: FoundTable): Promise<boolean> {
   if (isCreated(table.record)) return false
-  const place = folderToInspect(core, table)
-  return place === undefined || !(await hasForeignObjects(place))
+  const inspect = inspectionOf(core, table)
+  return inspect === undefined || !(await inspect())
 }
 
 function select(
@@ -155,21 +161,10 @@ function select(
   return { table, found: wanted ? findVersion(reader, id, table, branch) : undefined }
 }
 
-async function details(
-  core: Core,
-  id: readonly string[],
-  location: string,
-  { record }: FoundTable,
-  found: FoundVersion | undefined,
-) {
+async function details(core: Core, id: readonly string[], location: string, found: FoundVersion | undefined) {
   const names = { table: id.at(-1)!, namespace: id.slice(0, -1) }
   const place = contentFolderOf(core.contentRoots, location)
-  if (found === undefined) {
-    // Where clients do not keep versions through the catalog, another engine may keep its own.
-    const isForeign = !core.settings.managedVersioning && record.main.last === null
-    const version = place && isForeign ? await foreignVersion(place) : undefined
-    return version === undefined ? names : { ...names, version }
-  }
+  if (found === undefined) return names
   // Only the engine that wrote a version knows its columns.
   if (found.record.rows === undefined || place === undefined) return { ...names, version: found.version }
   const snapshot = await openManifest(await core.engine(place.content), place, found.record)

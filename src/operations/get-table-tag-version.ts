@@ -1,8 +1,10 @@
 import * as v from 'valibot'
+import { findDataset } from '../lance/dataset.ts'
+import { requireTag } from '../lance/tags.ts'
 import { findTable } from '../lookup/names.ts'
 import { findTag } from '../lookup/versions.ts'
 import { requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
-import { always, operation } from './framework/operation.ts'
+import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 /** Answers with the version a tag points to, and its branch unless that is the main one. */
@@ -11,9 +13,8 @@ export const getTableTagVersion = operation({
   summary: 'Get the version a tag points to.',
   request: v.object({ ...requestFields, id: tableIdentifier, tag: text }),
   response: v.object({ ...responseFields, version, branch: v.optional(text) }),
-  errors: ['TableNotFound', 'TableTagNotFound'],
+  errors: ['TableNotFound', 'TableTagNotFound', 'InvalidTableState'],
   changes: false,
-  isFromStore: always,
   route: post('/v1/table/{id}/tags/version'),
   command: {
     group: 'Versions, tags and branches',
@@ -21,9 +22,11 @@ export const getTableTagVersion = operation({
     positional: ['tag'],
     examples: ['./catalog prod.flights stable'],
   },
-  run: (core, { id, tag }) =>
-    core.store.read((reader) => {
-      const found = findTag(reader, id, findTable(reader, id).id, tag)
-      return { version: found.version, ...(found.branch === '' ? {} : { branch: found.branch }) }
-    }),
+  run: async (core, { id, tag }) => {
+    const dataset = await findDataset(core, id)
+    const { version, branch } = dataset
+      ? await requireTag(dataset, id, tag)
+      : await core.store.read((reader) => findTag(reader, id, findTable(reader, id).id, tag))
+    return branch ? { version, branch } : { version }
+  },
 })

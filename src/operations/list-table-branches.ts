@@ -1,8 +1,9 @@
 import * as v from 'valibot'
+import { readRefs } from '../lance/ref-files.ts'
 import { listNamed, listNamedRequest } from '../listing/named-parts.ts'
 import { pageToken, responseFields, text, version } from '../model/fields.ts'
 import { type BranchRecord, keys, type VersionRecord } from '../store/records.ts'
-import { always, operation } from './framework/operation.ts'
+import { operation } from './framework/operation.ts'
 import { pageQuery, post } from './framework/route.ts'
 
 const branchContents = v.object({
@@ -19,9 +20,8 @@ export const listTableBranches = operation({
   summary: 'List the branches of a table.',
   request: listNamedRequest,
   response: v.object({ ...responseFields, branches: v.record(text, branchContents), page_token: pageToken }),
-  errors: ['TableNotFound'],
+  errors: ['TableNotFound', 'InvalidTableState'],
   changes: false,
-  isFromStore: always,
   route: post('/v1/table/{id}/branches/list', {
     methods: ['POST', 'GET'],
     body: 'none',
@@ -50,6 +50,12 @@ export const listTableBranches = operation({
           }
           return parent_branch === '' ? contents : { parentBranch: parent_branch, ...contents }
         },
+        inDataset: async ({ folder }) =>
+          Array.from(await readRefs(folder, 'branches'), ([name, file]) => {
+            const { parentBranch, parentVersion, createAt, manifestSize } = file
+            const contents = { parentVersion, createAt, manifestSize }
+            return [name, parentBranch ? { parentBranch, ...contents } : contents]
+          }),
       },
     )
     return { branches: named, ...more }

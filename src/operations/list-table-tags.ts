@@ -1,8 +1,9 @@
 import * as v from 'valibot'
+import { readRefs } from '../lance/ref-files.ts'
 import { listNamed, listNamedRequest } from '../listing/named-parts.ts'
 import { pageToken, responseFields, text, version } from '../model/fields.ts'
 import { keys, type TagRecord, type VersionRecord } from '../store/records.ts'
-import { always, operation } from './framework/operation.ts'
+import { operation } from './framework/operation.ts'
 import { pageQuery, post } from './framework/route.ts'
 
 const tagContents = v.object({ branch: v.optional(text), version, manifestSize: version })
@@ -13,9 +14,8 @@ export const listTableTags = operation({
   summary: 'List the tags of a table.',
   request: listNamedRequest,
   response: v.object({ ...responseFields, tags: v.record(text, tagContents), page_token: pageToken }),
-  errors: ['TableNotFound'],
+  errors: ['TableNotFound', 'InvalidTableState'],
   changes: false,
-  isFromStore: always,
   route: post('/v1/table/{id}/tags/list', { methods: ['POST', 'GET'], body: 'none', query: pageQuery }),
   command: {
     group: 'Versions, tags and branches',
@@ -32,6 +32,11 @@ export const listTableTags = operation({
         const contents = { version, manifestSize: record?.manifest_size ?? 0 }
         return branch === '' ? contents : { branch, ...contents }
       },
+      inDataset: async ({ folder }) =>
+        Array.from(await readRefs(folder, 'tags'), ([name, { branch, version, manifestSize }]) => {
+          const contents = { version, manifestSize }
+          return [name, branch ? { branch, ...contents } : contents]
+        }),
     })
     return { tags: named, ...more }
   },

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { settle } from '../lance/settle.ts'
 import { pageOfEntries, readPage } from '../listing/paging.ts'
 import { findTable } from '../lookup/names.ts'
 import { headOf, toTableVersion } from '../lookup/versions.ts'
@@ -13,7 +14,7 @@ import {
   tableVersion,
 } from '../model/fields.ts'
 import { keys, type VersionRecord } from '../store/records.ts'
-import { always, operation } from './framework/operation.ts'
+import { operation } from './framework/operation.ts'
 import { pageQuery, post } from './framework/route.ts'
 
 /** Lists the versions of a table's branch, oldest first or, with `descending`, latest first, a page at a time. */
@@ -31,7 +32,6 @@ export const listTableVersions = operation({
   response: v.object({ ...responseFields, versions: v.array(tableVersion), page_token: pageToken }),
   errors: ['TableNotFound', 'TableBranchNotFound'],
   changes: false,
-  isFromStore: always,
   route: post('/v1/table/{id}/version/list', {
     methods: ['POST', 'GET'],
     body: 'none',
@@ -45,6 +45,7 @@ export const listTableVersions = operation({
     examples: ['./catalog prod.flights', './catalog prod.flights --descending --limit 1'],
   },
   run: async (core, { id, branch, page_token, limit, descending }) => {
+    await settle(core, id, branch)
     const { items, ...more } = await readPage(
       core,
       { listing: ['versions', id, branch, descending ?? false], page_token, limit },

@@ -1,4 +1,6 @@
 import * as v from 'valibot'
+import { findDataset } from '../lance/dataset.ts'
+import { moveTag } from '../lance/tags.ts'
 import { findTag, findVersion } from '../lookup/versions.ts'
 import { branch, changeFields, requestFields, tableIdentifier, text, version } from '../model/fields.ts'
 import { keys, recordFormat } from '../store/records.ts'
@@ -18,7 +20,13 @@ export const updateTableTag = operation({
   summary: 'Move a tag to another version.',
   request: v.object({ ...requestFields, id: tableIdentifier, tag: text, version, branch }),
   response: v.object(changeFields),
-  errors: ['TableNotFound', 'TableTagNotFound', 'TableVersionNotFound', 'TableBranchNotFound'],
+  errors: [
+    'TableNotFound',
+    'TableTagNotFound',
+    'TableVersionNotFound',
+    'TableBranchNotFound',
+    'InvalidTableState',
+  ],
   changes: true,
   route: post('/v1/table/{id}/tags/update', { statuses: listedStatuses }),
   command: {
@@ -27,13 +35,17 @@ export const updateTableTag = operation({
     positional: ['tag', 'version'],
     examples: ['./catalog prod.flights stable 4'],
   },
-  run: (core, { id, tag, version, branch }) =>
-    commit(core, 'UpdateTableTag', id, (change) => {
+  run: async (core, { id, tag, version, branch }) => {
+    const dataset = await findDataset(core, id)
+    if (dataset) await moveTag(core, dataset, { id, tag, version, branch })
+    return commit(core, 'UpdateTableTag', id, (change) => {
       const { writer } = change
       const table = findTableToChange(change, id)
+      if (dataset) return {}
       findTag(writer, id, table.id, tag)
       findVersion(writer, id, table, branch, version)
       writer.put(keys.tag(table.id, tag), { v: recordFormat, branch, version })
       return {}
-    }),
+    })
+  },
 })

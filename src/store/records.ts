@@ -36,7 +36,10 @@ export interface NamespaceRecord extends Versioned {
   readonly created_at: number
 }
 
-/** The head of a branch. `last` never decreases, so that no version number is used twice. */
+/**
+ * The head of a branch. `last` never decreases, so that no version number is used twice. Of a table of Lance, the head
+ * follows Lance's files instead.
+ */
 export interface Head {
   /** The highest version that exists. */
   readonly latest: number | null
@@ -82,6 +85,8 @@ export interface VersionRecord extends Versioned {
   readonly timestamp_millis: number
   readonly metadata?: Readonly<Record<string, string>>
   readonly naming_scheme?: string
+  /** Where a writer put the manifest that became `manifest_path`. */
+  readonly staging_path?: string
   readonly transaction_id: string
   /** Tells a retry of the request that created the version from a request of another writer. */
   readonly request_key?: string

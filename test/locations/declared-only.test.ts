@@ -53,9 +53,9 @@ eachContent((open) => {
     for (const version of [1n, 2n, 10n])
       await content.put(`${pathOf(location)}_versions/${2n ** 64n - 1n - version}.manifest`, bytes)
     expect(await versionOf(['c'])).toBe(10)
-    // Where versions are recorded, the records tell.
-    await catalog.createTableVersion({ id: ['c'], version: 1, manifest_path: 'm' })
-    expect(await versionOf(['c'])).toBe(1)
+    // Versions that are recorded come after those.
+    await catalog.createTableVersion({ id: ['c'], version: 11, manifest_path: 'm' })
+    expect(await versionOf(['c'])).toBe(11)
   })
 
   it('pages of created tables are full, and the last one has no token', async () => {
@@ -112,14 +112,19 @@ eachContent((open) => {
     })
   })
 
-  it('where clients keep versions through the catalog, these alone decide', async () => {
+  it('where clients keep versions through the catalog, versions alone decide', async () => {
     const { catalog, content } = await open({ managedVersioning: true })
-    await written(catalog, content, 'a')
-    expect(await isOnlyDeclared(catalog, 'a')).toBe(true)
-    expect(await catalog.listTables({ id: [], include_declared: false })).toEqual({ tables: [] })
+    for (const id of ['a', 'b']) {
+      const { location } = await catalog.declareTable({ id: [id] })
+      await content.put(`${pathOf(location)}data/1.lance`, bytes)
+    }
+    // A version that was published past the catalog is one, too.
+    await written(catalog, content, 'c')
+    expect(await catalog.listTables({ id: [], include_declared: false })).toEqual({ tables: ['c'] })
+    expect([await isOnlyDeclared(catalog, 'a'), await isOnlyDeclared(catalog, 'c')]).toEqual([true, false])
     await catalog.createTableVersion({ id: ['a'], version: 1, manifest_path: '1.manifest' })
-    expect(await isOnlyDeclared(catalog, 'a')).toBe(false)
-    expect(await catalog.listTables({ id: [], include_declared: false })).toEqual({ tables: ['a'] })
+    expect([await isOnlyDeclared(catalog, 'a'), await isOnlyDeclared(catalog, 'b')]).toEqual([false, true])
+    expect(await catalog.listTables({ id: [], include_declared: false })).toEqual({ tables: ['a', 'c'] })
   })
 
   it('what our own engine left behind before a first version makes no table', async () => {

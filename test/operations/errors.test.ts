@@ -26,6 +26,7 @@ import { numbered } from '../support/rows.ts'
  *   foreign     registered, its content another engine's
  *   client      versions 1 and 2 recorded by a client, tag `x` on 1
  *   broken      rows in `folder`, whose manifest is gone
+ *   lance       a table of Lance in `folder`, whose files are not as Lance writes them
  */
 async function seed(catalog: Catalog, folder: string): Promise<string> {
   await catalog.createNamespace({ id: ['n'] })
@@ -49,6 +50,13 @@ async function seed(catalog: Catalog, folder: string): Promise<string> {
   for (const file of await readdir(join(folder, 'broken'), { recursive: true, withFileTypes: true })) {
     if (file.isFile()) await rm(join(file.parentPath, file.name))
   }
+  await catalog.declareTable({ id: ['lance'], location: join(folder, 'lance') })
+  for (const file of ['_versions/1.manifest', '_refs/tags/x.json', '_refs/branches/x.json']) {
+    await mkdir(join(folder, 'lance', file, '..'), { recursive: true })
+    await writeFile(join(folder, 'lance', file), 'not so')
+  }
+  // The first to ask for its versions adopts them.
+  await catalog.listTableVersions({ id: ['lance'] })
   return transaction_id!
 }
 
@@ -76,6 +84,10 @@ const noVersion = (request: object = {}): Refusal => ({
 const noTag = (request: object = {}): Refusal => ({
   request: { ...rows, tag: 'none', ...request },
   says: ['rows', '"none"', 'List its tags'],
+})
+const damaged = (ref: string, request: object = {}): Refusal => ({
+  request: { id: ['lance'], ...request },
+  says: [`_refs/${ref}/x.json`, 'Restore it'],
 })
 const noNamespace = (request: object): Refusal => ({
   request,
@@ -284,16 +296,26 @@ const refusals: {
     },
     TableVersionNotFound: noVersion({ tag: 'z' }),
     TableBranchNotFound: noBranch({ tag: 'z', version: 1 }),
+    InvalidTableState: damaged('tags', { tag: 'x', version: 1 }),
   },
   updateTableTag: {
     TableNotFound: noTable({ tag: 'x', version: 1 }),
     TableTagNotFound: noTag({ version: 1 }),
     TableVersionNotFound: noVersion({ tag: 'x' }),
     TableBranchNotFound: noBranch({ tag: 'x', version: 1 }),
+    InvalidTableState: damaged('tags', { tag: 'x', version: 1 }),
   },
-  getTableTagVersion: { TableNotFound: noTable({ tag: 'x' }), TableTagNotFound: noTag() },
-  listTableTags: { TableNotFound: noTable() },
-  deleteTableTag: { TableNotFound: noTable({ tag: 'x' }), TableTagNotFound: noTag() },
+  getTableTagVersion: {
+    TableNotFound: noTable({ tag: 'x' }),
+    TableTagNotFound: noTag(),
+    InvalidTableState: damaged('tags', { tag: 'x' }),
+  },
+  listTableTags: { TableNotFound: noTable(), InvalidTableState: damaged('tags') },
+  deleteTableTag: {
+    TableNotFound: noTable({ tag: 'x' }),
+    TableTagNotFound: noTag(),
+    InvalidTableState: damaged('tags', { tag: 'x' }),
+  },
   createTableBranch: {
     TableNotFound: noTable({ name: 'z' }),
     TableBranchAlreadyExists: { request: { ...rows, name: 'dev' }, says: ['"dev"', 'another name'] },
@@ -305,8 +327,12 @@ const refusals: {
       request: { ...rows, name: 'z', from_version: 9 },
       says: [/9/, 'List its versions'],
     },
+    InvalidTableState: {
+      request: { id: ['lance'], name: 'z' },
+      says: ['Version 1 of the table lance', 'Make the branch with Lance'],
+    },
   },
-  listTableBranches: { TableNotFound: noTable() },
+  listTableBranches: { TableNotFound: noTable(), InvalidTableState: damaged('branches') },
   deleteTableBranch: {
     TableNotFound: noTable({ name: 'dev' }),
     TableBranchNotFound: {

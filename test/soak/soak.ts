@@ -6,6 +6,7 @@ import { crashes } from './crash.ts'
 import { fullDisk } from './full-disk.ts'
 import { histories } from './histories.ts'
 import { hostile } from './hostile.ts'
+import { lance } from './lance.ts'
 import { linear } from './linear.ts'
 import { beginning, opening } from './opening.ts'
 import type { Begin, Scenario } from './scenario.ts'
@@ -33,6 +34,10 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
   beginning: { about: 'new stores that four processes open in the same instant', begin: beginning },
   commands: { about: 'commands of four shells on the catalog of a server that writes', begin: commands },
   linear: { about: 'calls of several processes at once, some over HTTP, against a model', begin: linear },
+  lance: {
+    about: 'clients of Lance, with Python and Node, that are killed like their server',
+    begin: lance,
+  },
   hostile: {
     about: 'hostile bodies, predicates and queries against a server: its memory and its answers are watched',
     begin: hostile,

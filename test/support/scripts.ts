@@ -19,6 +19,8 @@ const scripts = [
   'test/store/children/put-on-demand.ts',
   'test/content/children/put-objects.ts',
   'test/http/children/changes.ts',
+  'test/lance/clients/server.ts',
+  'test/lance/clients/writer.ts',
   'test/processes/crash-child.ts',
   'test/processes/full-disk-child.ts',
   'test/processes/linear-child.ts',

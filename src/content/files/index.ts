@@ -7,6 +7,7 @@ import { DurableFolders } from './durable-folders.ts'
 import { fileError, isMissing, systemCode } from './file-errors.ts'
 import { canRefuseLinks, isLink, readFile } from './read-file.ts'
 import { RealFolders, unlessMissing } from './real-folders.ts'
+import { SharedFilesOnDisk } from './shared-files.ts'
 import { writeNewFile } from './write-file.ts'
 
 /**
@@ -25,6 +26,7 @@ export function fileContent(root: string): Content {
 
 class FileContent implements Content {
   readonly directory: string
+  readonly shared: SharedFilesOnDisk
   readonly #root: string
   readonly #real: RealFolders
   readonly #folders: DurableFolders
@@ -34,6 +36,7 @@ class FileContent implements Content {
     this.#root = root
     this.#real = new RealFolders(root)
     this.#folders = new DurableFolders(root, this.#real)
+    this.shared = new SharedFilesOnDisk(root, this.#real, this.#folders)
   }
 
   async put(path: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, link, lstat, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, link, lstat, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from './durable-folders.ts'
 import { systemCode } from './file-errors.ts'
@@ -19,6 +19,20 @@ export async function writeNewFile(
   name: string,
   parts: readonly Uint8Array[],
 ): Promise<void> {
+  await writeAside(folder, parts, (temporary) => moveToFree(temporary, join(folder, name)))
+}
+
+/** As {@link writeNewFile}, but replaces the file of that name if there is one. */
+export async function replaceFile(folder: string, name: string, parts: readonly Uint8Array[]): Promise<void> {
+  await writeAside(folder, parts, (temporary) => rename(temporary, join(folder, name)))
+}
+
+/** Writes a file under a name of its own, syncs it, and moves it where it belongs. */
+async function writeAside(
+  folder: string,
+  parts: readonly Uint8Array[],
+  move: (temporary: string) => Promise<void>,
+): Promise<void> {
   const temporary = join(folder, `.${randomUUID()}${partialSuffix}`)
   try {
     const handle = await open(temporary, 'wx')
@@ -28,11 +42,22 @@ export async function writeNewFile(
     } finally {
       await handle.close()
     }
-    await moveToFree(temporary, join(folder, name))
+    await move(temporary)
   } finally {
     await rm(temporary, { force: true })
   }
   await syncFolder(folder)
+}
+
+/** Gives a file a second name in one step. Throws the system's errors, `EEXIST` when the name is taken. */
+export async function linkFile(from: string, folder: string, name: string): Promise<void> {
+  try {
+    await link(from, join(folder, name))
+    await syncFolder(folder)
+  } catch (error) {
+    if (!hasNoLinks(error)) throw error
+    await writeNewFile(folder, name, [await readFile(from)])
+  }
 }
 
 /** Gives a file its final name, unless the name is taken. */
@@ -40,9 +65,7 @@ async function moveToFree(from: string, to: string): Promise<void> {
   try {
     await link(from, to)
   } catch (error) {
-    const code = systemCode(error)
-    const noLinks = code === 'ENOTSUP' || code === 'EOPNOTSUPP' || code === 'ENOSYS' || code === 'EPERM'
-    if (!noLinks) throw error
+    if (!hasNoLinks(error)) throw error
     // Some file systems have no links. There, two writers of one name at the same moment may both succeed.
     const taken = await lstat(to).then(
       () => true,
@@ -51,6 +74,12 @@ async function moveToFree(from: string, to: string): Promise<void> {
     if (taken) throw Object.assign(new Error(`${to} exists`, { cause: error }), { code: 'EEXIST' })
     await rename(from, to)
   }
+}
+
+/** Whether an error says that the file system has no links. */
+function hasNoLinks(error: unknown): boolean {
+  const code = systemCode(error)
+  return code === 'ENOTSUP' || code === 'EOPNOTSUPP' || code === 'ENOSYS' || code === 'EPERM'
 }
 
 function* blocksOf(parts: readonly Uint8Array[]): Generator<Uint8Array, void, undefined> {

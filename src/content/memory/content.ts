@@ -1,6 +1,7 @@
 import { CatalogError } from '../../errors.ts'
 import { MapEdit } from '../../memory/ordered-map.ts'
 import { StateHolder } from '../../memory/state.ts'
+import type { SharedFiles } from '../content.ts'
 import { clampRange, folderSegmentsOf, segmentsOf, takenMessage } from '../path.ts'
 import type { MemoryContent } from './index.ts'
 
@@ -16,11 +17,9 @@ export class ContentInMemory implements MemoryContent {
 
   async put(path: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<void> {
     segmentsOf(path)
-    const { objects } = this.#holder.state
-    if (objects.find(path)) throw new CatalogError('ConcurrentModification', takenMessage(path))
-    const edit = new MapEdit(objects)
-    edit.put(path, { bytes: copyOf(bytes), modified: this.#now() })
-    this.#holder.setObjects(edit.map())
+    if (this.#holder.state.objects.find(path))
+      throw new CatalogError('ConcurrentModification', takenMessage(path))
+    this.#set(path, { bytes: copyOf(bytes), modified: this.#now() })
   }
 
   async get(path: string, range?: { readonly start: number; readonly end: number }) {
@@ -50,6 +49,37 @@ export class ContentInMemory implements MemoryContent {
     }
     const left = edit.map()
     if (left.size < objects.size) this.#holder.setObjects(left)
+  }
+
+  /** Made when it is asked for, so that a fork pays nothing for it. */
+  get shared(): SharedFiles {
+    return {
+      names: async (prefix) => {
+        folderSegmentsOf(prefix)
+        const names = Array.from(this.#below(prefix), ([path]) => path.slice(prefix.length))
+        return names.filter((name) => !name.includes('/'))
+      },
+      sync: async (path) => this.#holder.state.objects.find(path)?.value.bytes.length,
+      link: async (from, to) => {
+        segmentsOf(to)
+        const { objects } = this.#holder.state
+        const source = objects.find(from)?.value
+        if (!source) return 'missing'
+        if (objects.find(to)) return 'taken'
+        this.#set(to, source)
+        return 'linked'
+      },
+      replace: async (path, bytes) => {
+        segmentsOf(path)
+        this.#set(path, { bytes: copyOf(bytes), modified: this.#now() })
+      },
+    }
+  }
+
+  #set(path: string, object: { readonly bytes: Uint8Array; readonly modified: number }): void {
+    const edit = new MapEdit(this.#holder.state.objects)
+    edit.put(path, object)
+    this.#holder.setObjects(edit.map())
   }
 
   fork(now: () => number = this.#now): MemoryContent {

@@ -11,11 +11,6 @@ const kept: Partial<Record<OperationName, [method: 'GET' | 'POST', path: string,
   tableExists: ['POST', '/v1/table/t/exists', {}],
   listTables: ['GET', '/v1/namespace/$/table/list'],
   listAllTables: ['GET', '/v1/table'],
-  listTableVersions: ['POST', '/v1/table/t/version/list'],
-  describeTableVersion: ['POST', '/v1/table/t/version/describe', { version: 1 }],
-  getTableTagVersion: ['POST', '/v1/table/t/tags/version', { tag: 'x' }],
-  listTableTags: ['POST', '/v1/table/t/tags/list'],
-  listTableBranches: ['POST', '/v1/table/t/branches/list'],
 }
 
 it('all operations whose answers are kept are tried here', () => {

@@ -27,15 +27,7 @@ const keptReads: readonly Parameters<Ask>[] = [
   ['GET', '/v1/table'],
   ['POST', '/v1/table/n$a/describe', {}],
   ['POST', '/v1/table/n.a/describe?delimiter=.', { with_table_uri: true }],
-  ['POST', '/v1/table/n$a/describe', { tag: 'x' }],
   ['POST', '/v1/table/n$a/exists', {}],
-  ['POST', '/v1/table/n$a/exists', { version: 1 }],
-  ['GET', '/v1/table/n$a/version/list?limit=1'],
-  ['POST', '/v1/table/n$a/version/describe', { version: 1 }],
-  ['POST', '/v1/table/n$a/tags/version', { tag: 'x' }],
-  ['GET', '/v1/table/n$a/tags/list'],
-  ['GET', '/v1/table/n$a/tags/list', undefined, lancedb],
-  ['GET', '/v1/table/n$a/branches/list'],
 ]
 
 /** Requests whose answers depend on more. */
@@ -44,6 +36,14 @@ const otherReads: readonly Parameters<Ask>[] = [
   ['POST', '/v1/table/n$a/describe', { check_declared: true }],
   ['POST', '/v1/table/n$a/describe', {}, lancedb],
   ['POST', '/v1/table/n$a/count_rows', {}],
+  ['POST', '/v1/table/n$a/tags/version', { tag: 'x' }],
+  ['GET', '/v1/table/n$a/tags/list'],
+  ['GET', '/v1/table/n$a/tags/list', undefined, lancedb],
+  ['GET', '/v1/table/n$a/branches/list'],
+  ['POST', '/v1/table/n$a/describe', { tag: 'x' }],
+  ['POST', '/v1/table/n$a/exists', { version: 1 }],
+  ['GET', '/v1/table/n$a/version/list?limit=1'],
+  ['POST', '/v1/table/n$a/version/describe', { version: 1 }],
 ]
 
 type Change = readonly [name: keyof typeof operations, request: object]
@@ -312,7 +312,7 @@ describe('for an answer that is kept', () => {
 
 it('operations that change something follow from more than the store', () => {
   const claims = Object.values(operations).filter(({ definition }) => 'isFromStore' in definition)
-  expect(claims.length).toBeGreaterThan(10)
+  expect(claims.length).toBeGreaterThan(5)
   expect(claims.filter(({ definition }) => definition.changes)).toStrictEqual([])
 })
 

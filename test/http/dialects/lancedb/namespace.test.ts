@@ -72,7 +72,7 @@ describe.each([
     await again.restore()
     expect(await again.countRows("name = 'Ada'")).toBe(1)
     const { versions } = await server.catalog.listTableVersions({ id })
-    expect(versions.map(({ version }) => version)).toEqual(managedVersioning ? [1, 2, 3, 4] : [])
+    expect(versions.map(({ version }) => version)).toEqual([1, 2, 3, 4])
   })
 
   it('tell tables that were created from those only declared', async () => {

@@ -1,0 +1,95 @@
+import { open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SharedFiles } from '../content.ts'
+import { folderSegmentsOf, segmentsOf } from '../path.ts'
+import { type DurableFolders, syncFolder } from './durable-folders.ts'
+import { fileError, isMissing, systemCode } from './file-errors.ts'
+import { type RealFolders, unlessMissing } from './real-folders.ts'
+import { linkFile, replaceFile } from './write-file.ts'
+
+/** Files below a root that other programs write, too. Links that lead out of the root are refused. */
+export class SharedFilesOnDisk implements SharedFiles {
+  readonly #root: string
+  readonly #real: RealFolders
+  readonly #folders: DurableFolders
+
+  constructor(root: string, real: RealFolders, folders: DurableFolders) {
+    this.#root = root
+    this.#real = real
+    this.#folders = folders
+  }
+
+  names(prefix: string): Promise<readonly string[]> {
+    const segments = folderSegmentsOf(prefix)
+    return this.#withErrors('list', prefix, async () => {
+      // Looked up now: programs that write beside the catalog also move and remove folders.
+      const found = await unlessMissing(
+        this.#real.look(segments).then((folder) => readdir(folder, { withFileTypes: true })),
+      )
+      return (found ?? []).filter((item) => item.isFile()).map((item) => item.name)
+    })
+  }
+
+  sync(path: string): Promise<number | undefined> {
+    const { folder, name } = parted(path)
+    return this.#withErrors('sync', path, () =>
+      unlessMissing(
+        this.#real.look(folder).then(async (real) => {
+          const size = await syncFile(join(real, name))
+          await syncFolder(real)
+          return size
+        }),
+      ),
+    )
+  }
+
+  link(from: string, to: string): Promise<'linked' | 'taken' | 'missing'> {
+    const source = parted(from)
+    const target = parted(to)
+    return this.#withErrors('write', to, async () => {
+      try {
+        const file = join(await this.#real.look(source.folder), source.name)
+        await linkFile(file, await this.#real.look(target.folder), target.name)
+        return 'linked'
+      } catch (error) {
+        if (systemCode(error) === 'EEXIST') return 'taken'
+        if (isMissing(error)) return 'missing'
+        throw error
+      }
+    })
+  }
+
+  replace(path: string, bytes: Uint8Array): Promise<void> {
+    const { folder, name } = parted(path)
+    return this.#withErrors('write', path, async () => {
+      // Another program may have removed a folder that was remembered.
+      this.#folders.forget()
+      await replaceFile(await this.#folders.make(folder), name, [bytes])
+    })
+  }
+
+  async #withErrors<T>(action: string, path: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw fileError(action, join(this.#root, path), error)
+    }
+  }
+}
+
+function parted(path: string): { folder: string[]; name: string } {
+  const folder = segmentsOf(path)
+  return { name: folder.pop()!, folder }
+}
+
+/** Syncs a file, and returns its size. */
+async function syncFile(file: string): Promise<number> {
+  // Windows syncs only what is open for writing.
+  const handle = await open(file, process.platform === 'win32' ? 'r+' : 'r')
+  try {
+    await handle.sync()
+    return (await handle.stat()).size
+  } finally {
+    await handle.close()
+  }
+}

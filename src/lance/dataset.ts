@@ -1,0 +1,107 @@
+import type { Core } from '../catalog/core.ts'
+import type { Content, SharedFiles } from '../content/content.ts'
+import { invalid } from '../errors.ts'
+import { hasManifests } from '../locations/declared-only.ts'
+import { contentFolderOf, locationOf } from '../locations/locations.ts'
+import { isManaged } from '../locations/managed.ts'
+import { lookUpTable } from '../lookup/names.ts'
+import type { FoundTable } from '../lookup/table-record.ts'
+import { type Identifier, quote } from '../model/identifier.ts'
+import { keys, type VersionRecord } from '../store/records.ts'
+import type { Reader } from '../store/store.ts'
+import { finalNameOf, isStaged, nameOf, versionOfName, versionsFolderOf } from './names.ts'
+
+/** The folder of a table that Lance's clients can write and the catalog can reach. */
+export interface DatasetFolder {
+  readonly content: Content
+  readonly shared: SharedFiles
+  /** The folder within the content, ending in a slash. */
+  readonly prefix: string
+  /** The folder as Lance names it: from the root of the disk or bucket on, ending in a slash. */
+  readonly objectPath: string
+}
+
+/** The folder of a table, if the catalog can publish versions there. */
+export function datasetFolderOf(core: Core, { id, record }: FoundTable): DatasetFolder | undefined {
+  const location = locationOf(core.contentRoots, id, record)
+  const folder = contentFolderOf(core.contentRoots, location)
+  if (folder?.content.shared === undefined) return undefined
+  const { content, prefix } = folder
+  return { content, shared: content.shared!, prefix, objectPath: objectPathOf(location) }
+}
+
+/** Whether our own engine wrote a table's latest rows. */
+export function isOurs(reader: Reader, { id, record: { main } }: FoundTable): boolean {
+  if (main.latest === null) return false
+  return reader.get<VersionRecord>(keys.version(id, '', main.latest))?.rows !== undefined
+}
+
+function objectPathOf(location: string): string {
+  const path = location.replace(/^[^/]*\/\/[^/]*\//, '').replace(/\/+$/, '')
+  return `${decodeURIComponent(path)}/`
+}
+
+/** Where a manifest is to be published. */
+export interface Publication {
+  readonly folder: DatasetFolder
+  /** As Lance names it. */
+  readonly finalPath: string
+}
+
+/**
+ * Where the manifest of a version is to be published. Undefined for one that is to be recorded only: it is not staged, or
+ * out of reach, or a client that nobody told to keep versions here names it in a way of its own. Refuses a staged
+ * manifest that Lance would not look for.
+ */
+export function publicationOf(
+  core: Core,
+  table: FoundTable,
+  { branch, version, manifest_path }: StagedVersion,
+): Publication | undefined {
+  if (!isStaged(manifest_path)) return undefined
+  const folder = datasetFolderOf(core, table)
+  if (folder === undefined) return undefined
+  const stagedName = nameOf(manifest_path)
+  const finalName = finalNameOf(stagedName)!
+  const at = folder.objectPath + versionsFolderOf(branch)
+  const isThere = manifest_path.replace(/^\/+/, '') === at + stagedName
+  if (!isThere && !isManaged(core, table.record)) return undefined
+  if (isThere && versionOfName(finalName) === version) return { folder, finalPath: at + finalName }
+  throw invalid(
+    `manifest_path ${quote(manifest_path)} is not a manifest of version ${version} below ${at}. Write it there, and name it as Lance does.`,
+  )
+}
+
+/** What a request says of a version whose manifest is to be published. */
+export interface StagedVersion {
+  readonly branch: string
+  readonly version: number
+  readonly manifest_path: string
+}
+
+/** A table whose folder holds a dataset of Lance. */
+export interface Dataset {
+  readonly table: FoundTable
+  readonly folder: DatasetFolder
+}
+
+/** The dataset of a table. Undefined where rows are our own engine's, or out of reach, or nobody wrote any. */
+export async function findDataset(core: Core, id: Identifier): Promise<Dataset | undefined> {
+  const found = await core.store.read((reader) => {
+    const table = lookUpTable(reader, id)
+    const folder = table && !isOurs(reader, table) ? datasetFolderOf(core, table) : undefined
+    return table && folder && { table, folder }
+  })
+  if (found === undefined) return undefined
+  return (await hasManifests(found.folder.shared, found.folder.prefix)) ? found : undefined
+}
+
+/** Refuses a name of a tag or branch that Lance does not open. */
+export function checkRefName(field: string, name: string): void {
+  const isOpened =
+    !name.includes('..') && !name.endsWith('.lock') && !name.startsWith('.') && !name.endsWith('.')
+  if (isOpened) return
+  throw invalid(
+    `${field} ${quote(name)} is not a name that Lance opens: it begins or ends with ".", holds "..", or ends with ".lock". Choose another name.`,
+  )
+}

@@ -1,0 +1,62 @@
+import type { Core } from '../catalog/core.ts'
+import { CatalogError } from '../errors.ts'
+import { onBranch } from '../lookup/versions.ts'
+import { formatIdentifier, type Identifier } from '../model/identifier.ts'
+import { type Dataset, findDataset } from './dataset.ts'
+import { nameOf, versionsFolderOf } from './names.ts'
+import { readRefs } from './ref-files.ts'
+import { settle } from './settle.ts'
+
+/* Versions of a dataset are deleted with their manifests: otherwise they would be adopted again. */
+
+/** A branch of a dataset whose versions are to be deleted. */
+export interface BranchToThin {
+  readonly dataset: Dataset
+  readonly branch: string
+  /** The versions that must stay, and what needs them. */
+  readonly needed: ReadonlyMap<number, string>
+}
+
+/** Prepares deleting versions of a branch. Undefined when the table is not Lance's. */
+export async function prepareDeletion(
+  core: Core,
+  { id, branch }: { readonly id: Identifier; readonly branch: string },
+): Promise<BranchToThin | undefined> {
+  const dataset = await findDataset(core, id)
+  if (dataset === undefined) return undefined
+  await settle(core, id, branch)
+  const needed = new Map<number, string>()
+  for (const [name, file] of await readRefs(dataset.folder, 'branches'))
+    if ((file.parentBranch ?? '') === branch)
+      needed.set(file.parentVersion, `The branch ${name} begins with it`)
+  for (const [name, file] of await readRefs(dataset.folder, 'tags'))
+    if ((file.branch ?? '') === branch) needed.set(file.version, `The tag ${name} names it`)
+  return { dataset, branch, needed }
+}
+
+/** Refuses to delete a version that something needs, and the latest one: Lance counts on from it. */
+export function requireDeletable(
+  { branch, needed }: BranchToThin,
+  id: Identifier,
+  versions: Iterable<number>,
+  latest: number | null,
+): void {
+  for (const version of versions) {
+    const reason =
+      needed.get(version) ?? (version === latest ? 'It is the latest, from which Lance counts on' : undefined)
+    if (reason === undefined) continue
+    throw new CatalogError(
+      'InvalidTableState',
+      `Version ${version} of the table ${formatIdentifier(id)}${onBranch(branch)} cannot be deleted. ${reason}. Leave it out.`,
+    )
+  }
+}
+
+/** Removes the manifests of deleted versions. */
+export async function removeManifests(
+  { dataset: { folder }, branch }: BranchToThin,
+  paths: readonly string[],
+): Promise<void> {
+  for (const path of paths)
+    await folder.content.remove(folder.prefix + versionsFolderOf(branch) + nameOf(path))
+}

@@ -1,0 +1,147 @@
+import type { Core } from '../catalog/core.ts'
+import { CatalogError } from '../errors.ts'
+import { lookUpTable } from '../lookup/names.ts'
+import { type FoundTable, tableById } from '../lookup/table-record.ts'
+import { onBranch } from '../lookup/versions.ts'
+import { formatIdentifier, type Identifier } from '../model/identifier.ts'
+import { type BranchRecord, keys, type VersionRecord } from '../store/records.ts'
+import type { Reader } from '../store/store.ts'
+import { isRetryable } from '../transactions/retry.ts'
+import { type DatasetFolder, type Publication, publicationOf, type StagedVersion } from './dataset.ts'
+import { isStaged, nameOf, versionsFolderOf } from './names.ts'
+import { settle } from './settle.ts'
+
+/*
+ * A version is recorded first, and then its manifest gets its final name, before the request is answered. The record
+ * decides between writers. When the process dies in between, the next request for the branch publishes the manifest.
+ */
+
+/** A version to create, as a request gives it. */
+export interface VersionToPublish extends StagedVersion {
+  readonly id: Identifier
+}
+
+/** A manifest to publish, which is on disk. */
+export interface StagedManifest extends Publication {
+  readonly table: FoundTable
+  /** Undefined when there is no such file. */
+  readonly size: number | undefined
+}
+
+/** The manifests to publish, by the versions in the request. */
+export type StagedManifests = ReadonlyMap<VersionToPublish, StagedManifest>
+
+const none: StagedManifests = new Map()
+
+/**
+ * Runs work that records versions, and publishes their manifests after it. When a version is refused, its staged
+ * manifest is removed. Versions without a staged manifest are recorded only.
+ */
+export function publishing<T>(
+  core: Core,
+  versions: readonly VersionToPublish[],
+  work: (staged: StagedManifests) => Promise<T>,
+): Promise<T> {
+  const toPublish = versions.filter(({ manifest_path }) => isStaged(manifest_path))
+  return toPublish.length === 0 ? work(none) : publishAfter(core, toPublish, work)
+}
+
+async function publishAfter<T>(
+  core: Core,
+  versions: readonly VersionToPublish[],
+  work: (staged: StagedManifests) => Promise<T>,
+): Promise<T> {
+  // What others left unpublished comes first, and what they published past the catalog counts.
+  for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await settle(core, id, branch)
+  const staged = await findManifests(core, versions)
+  let result: T
+  try {
+    result = await work(staged)
+  } catch (error) {
+    if (error instanceof CatalogError && error.code === 'ConcurrentModification' && !isRetryable(error))
+      await removeRefused(core, staged)
+    throw error
+  }
+  // The tables may have been renamed meanwhile.
+  const published = branchesOf([...staged.keys()], (version) => staged.get(version)!.table.id)
+  for (const version of published) {
+    const { table } = staged.get(version)!
+    await settle(core, version.id, version.branch, (reader) => tableById(reader, table.id))
+  }
+  await requirePublished(core, staged)
+  return result
+}
+
+/** One version of each branch. */
+function branchesOf(
+  versions: readonly VersionToPublish[],
+  tableOf: (version: VersionToPublish) => unknown,
+): readonly VersionToPublish[] {
+  const byBranch = new Map<string, VersionToPublish>()
+  for (const version of versions) byBranch.set(JSON.stringify([tableOf(version), version.branch]), version)
+  return [...byBranch.values()]
+}
+
+async function findManifests(core: Core, versions: readonly VersionToPublish[]): Promise<StagedManifests> {
+  const staged = new Map<VersionToPublish, StagedManifest>()
+  for (const version of versions) {
+    const table = await core.store.read((reader) => lookUpTable(reader, version.id))
+    const publication = table && publicationOf(core, table, version)
+    if (publication === undefined) continue
+    const { folder } = publication
+    staged.set(version, { ...publication, table, size: await folder.shared.sync(pathOf(folder, version)) })
+  }
+  return staged
+}
+
+/** The path of a staged manifest within the content. */
+function pathOf({ prefix }: DatasetFolder, { branch, manifest_path }: StagedVersion): string {
+  return prefix + versionsFolderOf(branch) + nameOf(manifest_path)
+}
+
+/** Whether a record is that of the version in the request. */
+function isRecordOf(record: VersionRecord | undefined, { manifest_path }: VersionToPublish): boolean {
+  return record?.staging_path === manifest_path
+}
+
+function readRecord(
+  core: Core,
+  { table }: StagedManifest,
+  { branch, version }: VersionToPublish,
+): Promise<VersionRecord | undefined> {
+  return core.store.read((reader) => reader.get<VersionRecord>(keys.version(table.id, branch, version)))
+}
+
+/** Removes manifests that will never be published. An earlier try of the same request may have recorded one. */
+async function removeRefused(core: Core, staged: StagedManifests): Promise<void> {
+  for (const [version, manifest] of staged) {
+    if (isRecordOf(await readRecord(core, manifest, version), version)) continue
+    await manifest.folder.content.remove(pathOf(manifest.folder, version)).catch(() => {})
+  }
+}
+
+async function requirePublished(core: Core, staged: StagedManifests): Promise<void> {
+  for (const [version, manifest] of staged) {
+    const { record, head } = await core.store.read((reader) => readAgain(reader, manifest, version))
+    // A cleanup may have removed the version already, when later ones are there, or the whole branch is dropped.
+    const wasPublished = head === undefined || (head.last ?? 0) > version.version
+    if (record === undefined ? wasPublished : isRecordOf(record, version)) continue
+    const of = `version ${version.version} of the table ${formatIdentifier(version.id)}${onBranch(version.branch)}`
+    throw new CatalogError(
+      'ConcurrentModification',
+      record === undefined
+        ? `The manifest of ${of} was removed before it could be published. Write it again.`
+        : `Another program published ${of} at the same moment, without asking the catalog. Rebase on the latest version and create the one after it.`,
+    )
+  }
+}
+
+/** The record of a version and the head of its branch, as far as they are there. */
+function readAgain(reader: Reader, { table }: StagedManifest, { branch, version }: VersionToPublish) {
+  const record = reader.get<VersionRecord>(keys.version(table.id, branch, version))
+  const head =
+    branch === ''
+      ? tableById(reader, table.id)?.record.main
+      : reader.get<BranchRecord>(keys.branch(table.id, branch))?.head
+  return { record, head }
+}

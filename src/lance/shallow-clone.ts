@@ -1,0 +1,148 @@
+import { type Field, readFields, writeFields } from './protobuf.ts'
+
+/*
+ * A branch of Lance begins with a shallow clone: a manifest with the fragments and indices of another one, that says
+ * where their files lie. https://lance.org/format/table has the messages.
+ */
+
+/** The fields of a manifest. */
+const manifestField = {
+  fragments: 2,
+  auxiliary: 4,
+  indexSection: 6,
+  readerFlags: 9,
+  writerFlags: 10,
+  transactionFile: 12,
+  basePaths: 18,
+  branch: 20,
+  transactionSections: [21, 23],
+}
+const knownManifestFields = new Set([...Array.from({ length: 21 }, (_, i) => i + 1), 23])
+/** Of a fragment, those of its fields that name files. */
+const filesField = 2
+const deletionFileField = 3
+/** Of data files and deletion files. */
+const fileBaseField = 7
+const indexBaseField = 9
+/** Deletions, stable row ids, the second format, a config, base paths, no transaction files. */
+const knownFlags = 0b11_1111n
+const basePathsFlag = 0b1_0000n
+
+/** What a clone says besides what the manifest says. */
+export interface Clone {
+  /** The folder of the branch that is cloned, as a URL. */
+  readonly source: string
+  /** Its name, if it is not the main branch. */
+  readonly sourceName: string | undefined
+  readonly branch: string
+}
+
+/** The bytes of a shallow clone. Undefined when a manifest needs more than is known here. */
+export function shallowClone(manifest: Uint8Array, clone: Clone): Uint8Array | undefined {
+  try {
+    return cloneOf(Buffer.from(manifest.buffer, manifest.byteOffset, manifest.byteLength), clone)
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
+function cloneOf(file: Buffer, { source, sourceName, branch }: Clone): Uint8Array | undefined {
+  if (file.toString('latin1', file.length - 4) !== 'LANC') return undefined
+  const fields = readFields(sectionAt(file, file.readBigUInt64LE(file.length - 16)))
+  const flags = (number: number) => numberIn(fields, number) ?? 0n
+  const allFlags = flags(manifestField.readerFlags) | flags(manifestField.writerFlags)
+  if (fields.some(({ number }) => !knownManifestFields.has(number)) || allFlags & ~knownFlags)
+    return undefined
+  const bases = fields
+    .filter(({ number }) => number === manifestField.basePaths)
+    .map(({ value }) => baseId(value))
+  const base = bases.reduce((most, id) => (id >= most ? id + 1n : most), 0n)
+
+  const indexPosition = numberIn(fields, manifestField.indexSection)
+  const indices =
+    indexPosition === undefined ? undefined : withBaseInIndices(sectionAt(file, indexPosition), base)
+  const dropped = new Set([
+    manifestField.auxiliary,
+    manifestField.indexSection,
+    manifestField.readerFlags,
+    manifestField.writerFlags,
+    manifestField.transactionFile,
+    manifestField.branch,
+    ...manifestField.transactionSections,
+  ])
+  const cloned = writeFields([
+    ...fields
+      .filter(({ number }) => !dropped.has(number))
+      .map((field) => (field.number === manifestField.fragments ? withBaseInFragment(field, base) : field)),
+    ...(indices ? [{ number: manifestField.indexSection, value: 0n }] : []),
+    { number: manifestField.readerFlags, value: flags(manifestField.readerFlags) | basePathsFlag },
+    { number: manifestField.writerFlags, value: flags(manifestField.writerFlags) | basePathsFlag },
+    { number: manifestField.basePaths, value: basePath(base, sourceName, source) },
+    { number: manifestField.branch, value: Buffer.from(branch) },
+  ])
+  const before = indices ? [lengthOf(indices), indices] : []
+  const position = Buffer.alloc(8)
+  position.writeBigUInt64LE(BigInt(before.reduce((sum, { length }) => sum + length, 0)))
+  // The format's version and the mark at the end stay.
+  return Buffer.concat([...before, lengthOf(cloned), cloned, position, file.subarray(file.length - 8)])
+}
+
+/** A section of a manifest file: its length, and then its bytes. */
+function sectionAt(file: Buffer, position: bigint): Uint8Array {
+  const at = Number(position)
+  const start = at + 4
+  const end = start + file.readUInt32LE(at)
+  if (end > file.length) throw new RangeError('A section is cut off.')
+  return file.subarray(start, end)
+}
+
+function lengthOf(section: Uint8Array): Buffer {
+  const length = Buffer.alloc(4)
+  length.writeUInt32LE(section.length)
+  return length
+}
+
+function numberIn(fields: readonly Field[], number: number): bigint | undefined {
+  const found = fields.findLast((field) => field.number === number)?.value
+  return typeof found === 'bigint' ? found : undefined
+}
+
+function message({ value }: Field): Uint8Array {
+  if (typeof value === 'bigint') throw new RangeError('A message is a number.')
+  return value
+}
+
+function baseId(value: bigint | Uint8Array): bigint {
+  return numberIn(readFields(message({ number: 0, value })), 1) ?? 0n
+}
+
+/** The record of where files of the clone lie. The folder is that of a dataset, with folders for each kind of file. */
+function basePath(id: bigint, name: string | undefined, path: string): Uint8Array {
+  return writeFields([
+    { number: 1, value: id },
+    ...(name === undefined ? [] : [{ number: 2, value: Buffer.from(name) }]),
+    { number: 3, value: 1n },
+    { number: 4, value: Buffer.from(path) },
+  ])
+}
+
+/** A message with a base, unless it has one: then its file lay elsewhere before. */
+function withBase(field: Field, baseField: number, base: bigint): Field {
+  const fields = readFields(message(field))
+  if (fields.some(({ number }) => number === baseField)) return field
+  return { number: field.number, value: writeFields([...fields, { number: baseField, value: base }]) }
+}
+
+function withBaseInFragment(fragment: Field, base: bigint): Field {
+  const fields = readFields(message(fragment)).map((field) =>
+    field.number === filesField || field.number === deletionFileField
+      ? withBase(field, fileBaseField, base)
+      : field,
+  )
+  return { number: fragment.number, value: writeFields(fields) }
+}
+
+function withBaseInIndices(section: Uint8Array, base: bigint): Uint8Array {
+  return writeFields(readFields(section).map((field) => withBase(field, indexBaseField, base)))
+}

@@ -1,0 +1,62 @@
+import { connectNamespace, type Table } from '@lancedb/lancedb'
+
+/*
+ * Changes a table through LanceDB's client until it is killed: `writer URL NUMBER`. It says what it tries before it
+ * does, and then how it ended. Some of its handles are stale.
+ */
+
+const [url, number] = process.argv.slice(2) as [string, string]
+const say = (line: object) => console.log(JSON.stringify(line))
+const pick = <T>(list: readonly T[]) => list[Math.floor(Math.random() * list.length)]!
+
+process.stdin.on('end', () => process.exit()).resume()
+const db = await connectNamespace('rest', { uri: url })
+
+/** A table as it was opened, and the rows of this writer that it has. A handle does not delete what it does not see. */
+interface Handle {
+  readonly table: Table
+  readonly rows: number[]
+}
+const handles: (Handle | undefined)[] = [undefined, undefined, undefined]
+let next = Number(number) * 1_000_000
+let there: number[] = []
+
+async function change({ table, rows }: Handle): Promise<void> {
+  const chance = Math.random()
+  if (chance < 0.4) {
+    const id = Math.floor(Math.random() * 10)
+    say({ op: 'count', id })
+    await table.update({ where: `id = ${id}`, valuesSql: { n: 'n + 1' } })
+  } else if (chance < 0.6) {
+    const id = next++
+    say({ op: 'add', id })
+    await table.add([{ id, n: 0 }])
+    there.push(id)
+  } else if (chance < 0.8) {
+    const id = pick([10, 11, 12, 13, 14])
+    const n = next++
+    say({ op: 'upsert', id, n })
+    await table.mergeInsert('id').whenMatchedUpdateAll().whenNotMatchedInsertAll().execute([{ id, n }])
+  } else {
+    const id = rows.pop()
+    if (id === undefined || !there.includes(id)) return
+    there = there.filter((other) => other !== id)
+    say({ op: 'delete', id })
+    await table.delete(`id = ${id}`)
+  }
+  say({ end: 'done' })
+}
+
+for (;;) {
+  const at = Math.floor(Math.random() * handles.length)
+  try {
+    if (Math.random() < 0.2) handles[at] = undefined
+    const rows = [...there]
+    handles[at] ??= { table: await db.openTable('t'), rows }
+    await change(handles[at])
+  } catch (error) {
+    say({ end: 'failed', message: String(error).slice(0, 300) })
+    handles[at] = undefined
+    await new Promise((resolve) => setTimeout(resolve, pick([10, 50, 100])))
+  }
+}
