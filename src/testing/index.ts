@@ -20,3 +20,8 @@ export { type HttpSuiteOptions, httpSuite } from './suites/http-suite.ts'
 export { conformanceRules } from './suites/rules.ts'
 export { type StorePlace, type StoreSuiteOptions, storeSuite } from './suites/store-suite.ts'
 export { BrokenRule, type Rule, type Runner } from './suites/suite.ts'
+export {
+  type TransactionSuiteOptions,
+  type TransactionsUnderTest,
+  transactionSuite,
+} from './suites/transaction-suite.ts'

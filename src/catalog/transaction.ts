@@ -1,0 +1,351 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CatalogError, invalid } from '../errors.ts'
+import { segmentsOf } from '../locations/locations.ts'
+import { withoutHead } from '../lookup/versions.ts'
+import { type OptionNames, requireKnown } from '../model/options.ts'
+import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
+import { runOperation, settle } from '../operations/framework/run.ts'
+import { type RowsStep, rebase } from '../rows/rebase.ts'
+import { keyedQueue } from '../scheduling/keyed-queue.ts'
+import type { Semaphore } from '../scheduling/semaphore.ts'
+import { keys, type RemovalRecord } from '../store/records.ts'
+import { ReadsChanged } from '../store/staged/seen.ts'
+import { StagedStore } from '../store/staged/staged-store.ts'
+import { type LongTransaction, runLong } from '../transactions/long-transaction.ts'
+import { LocationBusy } from '../transactions/retry.ts'
+import type { Core } from './core.ts'
+import { createHandle, type Transact, type Transaction, type TransactionOptions } from './handle.ts'
+
+/** What stands between a transaction and its catalog, where something has to. */
+export interface TransactionHooks {
+  /** Runs an operation of the transaction. */
+  readonly run?: typeof runOperation
+  /** Called before each commit. A `ConcurrentModification` that it throws counts as a lost race. */
+  readonly beforeCommit?: (signal: AbortSignal) => Promise<void>
+}
+
+const optionNames: OptionNames<TransactionOptions> = { attempts: true, signal: true, onProgress: true }
+const mostAttempts = 10_000
+
+/** How often changes of rows are put on top of those of others, before that counts as a lost race. */
+const mostRebases = 100
+
+/** A transaction waits for no slot: it may hold one for as long as its function likes. Its operations take them. */
+const noSlots: Semaphore = { acquire: () => undefined, release: () => {} }
+
+/** Runs a function whose operations are committed together, again when others change what it read. */
+export async function transact<T>(
+  core: Core,
+  work: Parameters<Transact>[0],
+  options: TransactionOptions = {},
+  hooks: TransactionHooks = {},
+): Promise<T> {
+  requireKnown('transaction', options, optionNames)
+  const { attempts = 50 } = options
+  if (typeof work !== 'function') {
+    throw invalid(
+      'transaction takes a function, such as async (tx) => { await tx.dropTable({ id: ["t"] }) }.',
+    )
+  }
+  if (!(Number.isSafeInteger(attempts) && attempts >= 1 && attempts <= mostAttempts)) {
+    throw invalid(`attempts must be a whole number from 1 to ${mostAttempts.toLocaleString('en')}.`)
+  }
+  const about = { operation: 'Transaction', subject: [] }
+  return runLong({ ...core, slots: noSlots }, options, about, async (transaction, { signal }) => {
+    const { id } = transaction
+    options.onProgress?.({ transaction_id: id, rows: 0, total: 0 })
+    for (let attempt = 1; ; attempt++) {
+      const run = new Run(core, transaction, signal!, options.onProgress, hooks)
+      const ended = await run.once(work)
+      if ('result' in ended) return ended.result as T
+      if (attempt === attempts) throw lost(attempts, ended.lost)
+      await pause(Math.random() * Math.min(2 * attempt, 50), signal!)
+    }
+  })
+}
+
+/** The result of a run that was committed, or the error by which it lost a race. */
+type Ended = { readonly result: unknown } | { readonly lost: unknown }
+
+/** One run of the function of a transaction. */
+class Run {
+  readonly #core: Core
+  readonly #transaction: LongTransaction
+  readonly #hooks: TransactionHooks
+  readonly #staged: StagedStore
+  readonly #inner: Core
+  /** Stops the transaction as a whole. */
+  readonly #signal: AbortSignal
+  /** Stops what is still under way when the function has ended. */
+  readonly #stop = new AbortController()
+  readonly #innerSignal: AbortSignal
+  readonly #progress: RunProgress | undefined
+  readonly #afterwards: ((core: Core) => unknown)[] = []
+  readonly #steps: RowsStep[] = []
+  /** The operations under way, with their names. */
+  readonly #underWay = new Map<Promise<unknown>, string>()
+  #ended = false
+
+  constructor(
+    core: Core,
+    transaction: LongTransaction,
+    signal: AbortSignal,
+    onProgress: OperationOptions['onProgress'],
+    hooks: TransactionHooks,
+  ) {
+    this.#core = core
+    this.#transaction = transaction
+    this.#hooks = hooks
+    this.#signal = signal
+    this.#innerSignal = AbortSignal.any([signal, this.#stop.signal])
+    this.#progress = onProgress && new RunProgress(transaction.id, onProgress)
+    this.#staged = new StagedStore(core.store, {
+      soften: withoutHead,
+      // Its lease is renewed meanwhile, and others may alter it.
+      unremembered: keys.transaction(transaction.id),
+    })
+    // Optimizing in the background begins after the commit.
+    const { background: _, ...rest } = core
+    this.#inner = {
+      ...rest,
+      store: this.#staged,
+      inTurn: keyedQueue(),
+      staging: {
+        afterCommit: (work) => {
+          this.#afterwards.push(work)
+        },
+        softly: () => this.#staged.softly(),
+        changed: (step) => {
+          this.#steps.push(step)
+        },
+        busy: (removal, error) => this.#busy(removal, error),
+      },
+    }
+  }
+
+  async once(work: Parameters<Transact>[0]): Promise<Ended> {
+    let result: unknown
+    try {
+      result = await unlessAborted(this.#signal, async () => work(this.#handle()))
+    } catch (error) {
+      await this.#end()
+      this.#signal.throwIfAborted()
+      if (this.#staged.failure instanceof ReadsChanged) return { lost: this.#staged.failure }
+      if (!(error instanceof LocationBusy)) throw error
+      await this.#settle(error.removal)
+      return { lost: error }
+    }
+    const left = new Set(this.#underWay.values())
+    await this.#end()
+    if (left.size > 0) {
+      throw invalid(
+        `The function of the transaction returned while ${[...left].join(', ')} was still running, so nothing was committed. Await every operation in it.`,
+      )
+    }
+    if (this.#staged.failure instanceof ReadsChanged) return { lost: this.#staged.failure }
+    const lost = await this.#commit()
+    if (lost !== undefined) return { lost }
+    await this.#afterCommit()
+    return { result }
+  }
+
+  #handle(): Transaction {
+    const handle: Partial<ReturnType<typeof createHandle>> = createHandle({
+      run: (operation, request, options, done) => this.#run(operation, request, options, done),
+      callsDone: true,
+      transact: () => Promise.reject(nested()),
+      close: async () => {},
+    })
+    // The transaction ends with its function, and not before.
+    delete handle.close
+    delete handle[Symbol.asyncDispose]
+    return Object.assign(handle as Transaction, { transactionId: this.#transaction.id })
+  }
+
+  #run(
+    operation: AnyOperation,
+    request: unknown,
+    { signal, onProgress }: OperationOptions,
+    done: () => void,
+  ): Promise<unknown> {
+    if (this.#ended) {
+      done()
+      return Promise.reject(usedAfterEnd(operation.name))
+    }
+    const { run = runOperation } = this.#hooks
+    const options = {
+      signal: signal ? AbortSignal.any([signal, this.#innerSignal]) : this.#innerSignal,
+      onProgress: this.#progress?.of(onProgress) ?? onProgress,
+    }
+    // Its own record is no part of what it changes.
+    const core = isAboutRecord(operation, request, this.#transaction.id) ? this.#core : this.#inner
+    const result = run(core, operation, request, options)
+    this.#underWay.set(result, operation.name)
+    const gone = () => {
+      this.#underWay.delete(result)
+      done()
+    }
+    result.then(gone, gone)
+    return result
+  }
+
+  /** Refuses further operations, and stops those that are still under way. */
+  async #end(): Promise<void> {
+    this.#ended = true
+    if (this.#underWay.size === 0) return
+    this.#stop.abort(usedAfterEnd('The operation'))
+    await Promise.allSettled(this.#underWay.keys())
+  }
+
+  /** Commits, and answers with the error by which that lost a race, if it did. */
+  async #commit(): Promise<unknown> {
+    try {
+      await this.#hooks.beforeCommit?.(this.#signal)
+    } catch (error) {
+      if (error instanceof CatalogError && error.code === 'ConcurrentModification') return error
+      throw error
+    }
+    const branches = this.#steps.map(({ found, change }) => `${found.table.id}/${change.branch}`)
+    return inTurns(this.#core, [...new Set(branches)].sort(), () => this.#commitInTurn())
+  }
+
+  async #commitInTurn(): Promise<unknown> {
+    const staged = this.#staged
+    for (let rebases = 0; ; rebases++) {
+      this.#signal.throwIfAborted()
+      let moved: ReadonlySet<string> = new Set()
+      try {
+        const isCommitted = await this.#transaction.commit(({ writer }) => {
+          // What was only read was compared at each read, and all of it at the last one.
+          if (staged.isUnchanged) return true
+          moved = staged.check(writer)
+          if (moved.size > 0) return undefined
+          staged.apply(writer)
+          return true
+        })
+        if (isCommitted) return undefined
+      } catch (error) {
+        if (error instanceof ReadsChanged) return error
+        throw error
+      }
+      if (rebases === mostRebases) return new ReadsChanged()
+      const lost = await this.#rebase(moved)
+      if (lost !== undefined) return lost
+      if (rebases > 0) await pause(Math.random() * Math.min(rebases, 20), this.#signal)
+    }
+  }
+
+  /** Puts changes of rows on top of what others committed. Answers with the error by which that failed, if it did. */
+  async #rebase(moved: ReadonlySet<string>): Promise<unknown> {
+    this.#staged.forget(moved)
+    const core: Core = { ...this.#inner, store: this.#staged.softly().store }
+    const steps = this.#steps.filter(({ found }) => moved.has(found.table.id))
+    try {
+      await rebase(core, steps, { signal: this.#signal })
+      return undefined
+    } catch (error) {
+      this.#signal.throwIfAborted()
+      // The function finds out by itself what is the matter, when it runs again.
+      if (error instanceof CatalogError) return error
+      throw error
+    }
+  }
+
+  /** Does what waited for the commit. The transaction has succeeded by then, so a failure here is no error. */
+  async #afterCommit(): Promise<void> {
+    const core = this.#core
+    await Promise.allSettled(this.#afterwards.map(async (work) => work(core)))
+    for (const { change, version } of this.#steps) core.background?.changed(change, version)
+  }
+
+  #busy(removal: RemovalRecord, error: Error): Error {
+    if (!this.#staged.hasChanged(keys.location(segmentsOf(removal.removing)))) return error
+    return invalid(
+      `The content at ${removal.removing} belongs to a table that this transaction drops, and is removed after the commit. Use the location in a later transaction.`,
+    )
+  }
+
+  /** Waits until the content of a dropped table is removed from a location. */
+  async #settle({ removing }: RemovalRecord): Promise<void> {
+    const key = keys.location(segmentsOf(removing))
+    const mark = await this.#core.store.read((reader) => reader.get<string | RemovalRecord>(key))
+    if (typeof mark === 'object') await settle(this.#core, mark)
+  }
+}
+
+/** Adds up the progress of the operations of a run. */
+class RunProgress {
+  readonly #id: string
+  readonly #tell: NonNullable<OperationOptions['onProgress']>
+  #rows = 0
+  #total = 0
+
+  constructor(id: string, tell: NonNullable<OperationOptions['onProgress']>) {
+    this.#id = id
+    this.#tell = tell
+  }
+
+  /** The listener of one operation, whose caller may listen, too. */
+  of(own: OperationOptions['onProgress']): NonNullable<OperationOptions['onProgress']> {
+    let rows = 0
+    let total = 0
+    return (progress) => {
+      this.#rows += progress.rows - rows
+      this.#total += progress.total - total
+      rows = progress.rows
+      total = progress.total
+      own?.(progress)
+      this.#tell({ transaction_id: this.#id, rows: this.#rows, total: this.#total })
+    }
+  }
+}
+
+/** Whether an operation is about the record of a transaction. */
+function isAboutRecord({ name }: AnyOperation, request: unknown, transactionId: string): boolean {
+  if (name !== 'describeTransaction' && name !== 'alterTransaction') return false
+  const { id } = (request ?? {}) as { id?: unknown }
+  return Array.isArray(id) && id.at(-1) === transactionId
+}
+
+/** Runs work while it has the turns of all these keys, taken in order so that nobody waits for each other. */
+function inTurns<T>(core: Core, [key, ...others]: readonly string[], work: () => Promise<T>): Promise<T> {
+  return key === undefined ? work() : core.inTurn(key, () => inTurns(core, others, work))
+}
+
+/** What work resolves to, unless the signal aborts first: then its reason. */
+function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason)
+    if (signal.aborted) return stop()
+    signal.addEventListener('abort', stop, { once: true })
+    work()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', stop))
+  })
+}
+
+async function pause(millis: number, signal: AbortSignal): Promise<void> {
+  await sleep(millis, undefined, { signal }).catch(() => {})
+  signal.throwIfAborted()
+}
+
+function nested(): CatalogError {
+  return new CatalogError(
+    'Unsupported',
+    'A transaction has no transactions inside of it. Call the operations on tx itself, or run the other one afterwards.',
+  )
+}
+
+function usedAfterEnd(operation: string): CatalogError {
+  return invalid(
+    `${operation} came after the transaction of its handle had ended. Do everything within the function, and await it.`,
+  )
+}
+
+function lost(attempts: number, cause: unknown): CatalogError {
+  return new CatalogError(
+    'ConcurrentModification',
+    `Others changed what the transaction read, in each of ${attempts} runs, so nothing of it was committed. Try again when there is less going on, or read less in it.`,
+    { cause },
+  )
+}
