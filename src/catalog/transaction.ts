@@ -20,8 +20,11 @@ import { createHandle, type Transact, type Transaction, type TransactionOptions 
 export interface TransactionHooks {
   /** Runs an operation of the transaction. */
   readonly run?: typeof runOperation
-  /** Called before each commit. A `ConcurrentModification` that it throws counts as a lost race. */
-  readonly beforeCommit?: (signal: AbortSignal) => Promise<void>
+  /**
+   * Calls `commit`. A `ConcurrentModification` before that counts as a lost race. An error after it reaches the caller
+   * of a transaction that is committed.
+   */
+  readonly aroundCommit?: (commit: () => Promise<void>, signal: AbortSignal) => Promise<void>
 }
 
 const optionNames: OptionNames<TransactionOptions> = { attempts: true, signal: true, onProgress: true }
@@ -144,9 +147,7 @@ class Run {
     }
     if (this.#staged.failure instanceof ReadsChanged) return { lost: this.#staged.failure }
     const lost = await this.#commit()
-    if (lost !== undefined) return { lost }
-    await this.#afterCommit()
-    return { result }
+    return lost === undefined ? { result } : { lost }
   }
 
   #handle(): Transaction {
@@ -199,14 +200,30 @@ class Run {
 
   /** Commits, and answers with the error by which that lost a race, if it did. */
   async #commit(): Promise<unknown> {
+    const { aroundCommit } = this.#hooks
+    if (aroundCommit === undefined) return this.#commitNow()
+    let hasBegun = false
+    let lost: unknown
+    const commit = async () => {
+      hasBegun = true
+      lost = await this.#commitNow()
+      if (lost !== undefined) throw lost
+    }
     try {
-      await this.#hooks.beforeCommit?.(this.#signal)
+      await aroundCommit(commit, this.#signal)
     } catch (error) {
-      if (error instanceof CatalogError && error.code === 'ConcurrentModification') return error
+      if (lost !== undefined) return lost
+      if (!hasBegun && error instanceof CatalogError && error.code === 'ConcurrentModification') return error
       throw error
     }
+    return undefined
+  }
+
+  async #commitNow(): Promise<unknown> {
     const branches = this.#steps.map(({ found, change }) => `${found.table.id}/${change.branch}`)
-    return inTurns(this.#core, [...new Set(branches)].sort(), () => this.#commitInTurn())
+    const lost = await inTurns(this.#core, [...new Set(branches)].sort(), () => this.#commitInTurn())
+    if (lost === undefined) await this.#afterCommit()
+    return lost
   }
 
   async #commitInTurn(): Promise<unknown> {

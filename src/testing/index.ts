@@ -4,7 +4,7 @@
  *
  * @module
  */
-export type { Call, Calls } from './fake/calls.ts'
+export type { Call, CallName, Calls } from './fake/calls.ts'
 export { type FakeCatalog, type FakeOptions, type FakeSnapshot, fakeCatalog } from './fake/catalog.ts'
 export type { FakeClock } from './fake/clock.ts'
 export type { Fault, Matched } from './fake/fault.ts'
