@@ -9,9 +9,11 @@ import {
   dropLocation,
   moveName,
   moveTasks,
+  pairTasks,
   returnLocation,
   returnTasks,
   rowTasks,
+  sides,
 } from './crash-work.ts'
 
 /*
@@ -75,6 +77,28 @@ async function changeRows(task: number): Promise<never> {
     say('deleting', label(n - 1))
     const deleted = await done(catalog.deleteFromTable({ id, predicate: `note = '${label(n - 1)}'` }))
     if (deleted) say('deleted', label(n - 1))
+  }
+}
+
+/**
+ * Adds one row to each of two tables in one transaction, over and over, which also declares a table and drops the one
+ * before the last.
+ */
+async function changePairs(task: number): Promise<never> {
+  const mark = (n: number) => ['pairs', `${run}-${task}-${n}`]
+  for (let n = 1; ; n++) {
+    const committed = await done(
+      catalog.transaction(async (tx) => {
+        for (const side of sides) {
+          const data = [{ id: n, note: `${run}-${task}` }]
+          await tx.insertIntoTable({ id: [rowsTable + side], data, schema: columns })
+        }
+        await tx.createTable({ id: mark(n), data: [{ id: n, note: null }], schema: columns })
+        if (n > 2) await tx.dropTable({ id: mark(n - 2) })
+      }),
+    )
+    if (committed) say('paired', task, n)
+    else n--
   }
 }
 
@@ -142,6 +166,7 @@ await Promise.all([
   ...rowTasks.map(changeRows),
   ...moveTasks.map(move),
   ...returnTasks.map(leaveAndReturn),
+  ...pairTasks.map(changePairs),
   dropAndDeclare(),
   clear(),
   optimize(),
