@@ -3,7 +3,7 @@ import { CatalogError } from '../errors.ts'
 import { formatIdentifier } from '../model/identifier.ts'
 import type { WorkOptions } from '../table/index.ts'
 import { runChange } from '../transactions/commit.ts'
-import { attemptVersion, type RowsChange, type TableToChange } from './change.ts'
+import { attemptVersion, type RowsChange, type RowsChanged, type TableToChange } from './change.ts'
 
 /** A change of rows within a transaction over many operations, as it was made there. */
 export interface RowsStep {
@@ -17,6 +17,8 @@ export interface RowsStep {
   readonly affected: number
 }
 
+const mostAttempts = 100
+
 /**
  * Puts changes of rows on top of what others committed meanwhile, in the order in which they were made. `core` is that
  * of the transaction, which has forgotten these changes. Fails with `ConcurrentModification` when a change would come
@@ -27,7 +29,12 @@ export async function rebase(core: Core, steps: readonly RowsStep[], work: WorkO
     const { change, found, prepared, transactionId, affected } = step
     const commit = <T>(body: (change: Parameters<Parameters<typeof runChange<T>>[2]>[0]) => T) =>
       core.store.write((writer) => runChange(writer, { transactionId, now: core.now() }, body).result)
-    const made = await attemptVersion(core, change, found, prepared, { commit }, work)
+    let made: RowsChanged | undefined
+    // Other processes may commit again meanwhile.
+    for (let attempt = 0; made === undefined && attempt < mostAttempts; attempt++) {
+      work.signal?.throwIfAborted()
+      made = await attemptVersion(core, change, found, prepared, { commit }, work)
+    }
     if (made?.affected !== affected) {
       throw new CatalogError(
         'ConcurrentModification',
