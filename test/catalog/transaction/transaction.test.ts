@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { memoryContent } from '../../../src/content/memory/index.ts'
 import { CatalogError, type LocalCatalog, openCatalog } from '../../../src/index.ts'
+import { markRemoval } from '../../../src/locations/removal.ts'
+import { memoryStore } from '../../../src/store/memory/index.ts'
 import { leaseMillis } from '../../../src/transactions/transaction-record.ts'
 import { closedAfterwards, eachLocalCatalog, freshFolder, stoppedClock } from '../../support/catalogs.ts'
 
@@ -234,6 +237,21 @@ eachLocalCatalog((open) => {
     expect([seen, runs]).toEqual([1, 1])
   })
 
+  test('inserts into one table that are under way at once inside all succeed, also beside others outside', async () => {
+    const catalog = await open()
+    await catalog.createTable({ id: ['a'], data: [{ k: 0 }] })
+    let runs = 0
+    const inside = catalog.transaction(async (tx) => {
+      runs++
+      await Promise.all([1, 2, 3, 4].map((k) => tx.insertIntoTable({ id: ['a'], data: [{ k }] })))
+    })
+    const outside = [5, 6, 7].map((k) => catalog.insertIntoTable({ id: ['a'], data: [{ k }] }))
+    await Promise.all([inside, ...outside])
+    expect([await count(catalog, 'a'), runs]).toEqual([8, 1])
+    const { versions } = await catalog.listTableVersions({ id: ['a'] })
+    expect(versions.length).toBe(8)
+  })
+
   test('a batch inside of a transaction is one of its operations', async () => {
     const catalog = await open()
     await catalog.transaction(async (tx) => {
@@ -271,4 +289,21 @@ test('a catalog behind a server has none: the call says so', async () => {
   const remote = (await openCatalog(new URL('http://127.0.0.1:9') as URL)) as LocalCatalog
   onTestFinished(() => remote.close())
   await expect(remote.transaction(async () => {})).rejects.toBeInstanceOf(CatalogError)
+})
+
+test('a location whose content another process is still removing is waited for outside of the function', async () => {
+  const store = memoryStore()
+  const content = memoryContent()
+  const catalog = closedAfterwards(await openCatalog({ store, content, root: 'shop://here' }))
+  const location = 'shop://here/shared/a'
+  // The mark that a process left which died while it removed the content.
+  await store.write((writer) => markRemoval(writer, location, 0))
+  let runs = 0
+  await catalog.transaction(async (tx) => {
+    runs++
+    await tx.declareTable({ id: ['b'] })
+    await tx.declareTable({ id: ['a'], location })
+  })
+  expect(runs).toBe(2)
+  expect(await namesIn(catalog)).toEqual(['a', 'b'])
 })
