@@ -11,7 +11,10 @@ export default defineConfig({
     maxWorkers: 3,
     // A process runs many files: loading and warming up the same code anew for each takes as long as the tests.
     isolate: false,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // These limits end what hangs, and say nothing of speed: a machine may be ten times as busy as it has processors.
+    // So most tests need no limit of their own. Those that run for as long as a variable says multiply theirs.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 })

@@ -45,9 +45,9 @@ export function connect(url: string | URL, options: ClientOptions = {}): Catalog
       const checked = checkRequest(operation, request) as Record<string, unknown>
       const delimiter = checkDelimiter(checked.delimiter as string | undefined)
       const name = operation.name as OperationName
-      const outgoing = await requestOf(catalog, name, checked, request as Record<string, unknown>, options)
+      const outgoing = await requestOf(catalog, name, checked, options)
       const response = await exchange(settings, access, operation, outgoing, options.signal)
-      return rejoin(answerOf(outgoing.route, response), delimiter)
+      return rejoin(answerOf(operation, response), delimiter)
     },
     close: async () => {},
   })

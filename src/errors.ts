@@ -48,16 +48,34 @@ export type ErrorCode = keyof typeof errorNumbers
 export class CatalogError extends Error {
   override readonly name = 'CatalogError'
   readonly code: ErrorCode
+  /** The transaction that failed, where one was recorded: describe it by this id. */
+  declare readonly transaction_id?: string
 
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options?: { cause?: unknown; transaction_id?: string | undefined },
+  ) {
     super(message, options)
     this.code = code
+    if (options?.transaction_id !== undefined) this.transaction_id = options.transaction_id
   }
 
   /** The protocol's number of `code`. */
   get number(): number {
     return errorNumbers[this.code]
   }
+}
+
+/** Notes in an error of any kind which transaction failed with it. */
+export function noteTransaction(error: unknown, transaction_id: string): void {
+  if (error instanceof Error && Object.isExtensible(error)) Object.assign(error, { transaction_id })
+}
+
+/** The transaction that failed with an error, where one was recorded. */
+export function transactionOf(error: unknown): string | undefined {
+  const { transaction_id } = error instanceof Error ? (error as { transaction_id?: unknown }) : {}
+  return typeof transaction_id === 'string' ? transaction_id : undefined
 }
 
 /** An `InvalidInput` error, for a value of the caller that is refused. */

@@ -75,9 +75,10 @@ const programs = (await readdir(join(root, 'examples')))
 
 describe.each([...pages, ...programs].filter(({ text }) => blocks(text, 'ts').length > 0))(
   'every example of $name runs as it stands and prints what its comments say',
-  ({ text }) => {
+  ({ name, text }) => {
     const examples = blocks(text, 'ts')
     const printed: string[][] = []
+    const printedAgain: string[][] = []
     let folder: string
 
     beforeAll(async () => {
@@ -88,19 +89,31 @@ describe.each([...pages, ...programs].filter(({ text }) => blocks(text, 'ts').le
       await bundle(examples, folder)
       for (const group of processesFor(examples)) {
         const script = [join(folder, 'run.js'), ...group.map(String)]
-        const { stdout } = await promisify(execFile)(process.execPath, script, { timeout: 30_000 })
+        const { stdout } = await promisify(execFile)(process.execPath, script, { timeout: 120_000 })
         const parts = stdout.split(`${mark}\n`).slice(1)
         for (const [i, part] of parts.entries()) printed[group[i]!] = part.trim().split('\n')
       }
-    }, 60_000)
+      const again = examples.flatMap((code, n) => (isRunAgain(name, code) ? [n] : []))
+      if (again.length === 0) return
+      const script = [join(folder, 'run.js'), ...again.map(String)]
+      const { stdout } = await promisify(execFile)(process.execPath, script, { timeout: 120_000 })
+      const parts = stdout.split(`${mark}\n`).slice(1)
+      for (const [i, part] of parts.entries()) printedAgain[again[i]!] = part.trim().split('\n')
+    })
     afterAll(() => rm(folder, { recursive: true, force: true }))
 
     test.for(examples.map((code, n) => [n, code] as const))('example %i', ([n, code]) => {
       const told = [...code.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map((match) => match[1]!)
       if (told.length > 0) expect(printed[n]!.map(plain)).toEqual(told.map(plain))
+      if (isRunAgain(name, code)) expect(printedAgain[n]!.map(plain)).toEqual(told.map(plain))
     })
   },
 )
+
+/** Whether an example is one that a reader saves and runs more than once, and that leaves files behind. */
+function isRunAgain(page: string, code: string): boolean {
+  return page === 'README.md' && code.includes("openCatalog('./")
+}
 
 /**
  * The examples that run in one process, one after the other: to start one takes longer than to run an example.
@@ -121,7 +134,7 @@ import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 for (const n of process.argv.slice(2)) {
   const folder = fileURLToPath(new URL(n, import.meta.url))
-  mkdirSync(folder)
+  mkdirSync(folder, { recursive: true })
   process.chdir(folder)
   console.log('${mark}')
   await import('./' + n + '.js')
@@ -138,6 +151,29 @@ async function bundle(examples: readonly string[], folder: string): Promise<void
   const entryPoints = examples.map((_, n) => join(folder, `${n}.ts`))
   for (const [n, code] of examples.entries()) await writeFile(entryPoints[n]!, withSources(code))
   await build({ entryPoints, outdir: folder, ...forNode })
+}
+
+test('the page about stores has the members that stores have', () => {
+  const page = interfacesOf(
+    blocks(readFileSync(join(root, 'docs/write-a-store.md'), 'utf8'), 'ts ignore')[0]!,
+  )
+  const source = interfacesOf(readFileSync(join(root, 'src/store/store.ts'), 'utf8'))
+  expect([...page.keys()]).toContain('Reader')
+  for (const [name, members] of page) {
+    const required = source.get(name)!.filter((member) => !/^\w+\?/.test(member))
+    expect(members, name).toEqual(required)
+  }
+})
+
+/** The interfaces in a text, and their members without comments and `readonly`. */
+function interfacesOf(text: string): Map<string, string[]> {
+  const bare = text.replace(/\/\*.*?\*\/|\/\/.*$/gms, '').replace(/\b(?:export|readonly) /g, '')
+  return new Map(
+    [...bare.matchAll(/^interface ([^{]+?) \{\n(.*?)^\}/gms)].map(([, name, body]) => [
+      name!,
+      body!.split('\n').flatMap((line) => line.trim() || []),
+    ]),
+  )
 }
 
 const withTests = pages.filter(({ text }) => blocks(text, 'ts vitest').length > 0)

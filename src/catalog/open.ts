@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { ClientOptions } from '../client.ts'
 import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
-import { type ContentRoot, folderUrl } from '../locations/locations.ts'
+import { type ContentRoot, folderUrl, tablesFolder } from '../locations/locations.ts'
 import type { BackupOptions, BackupReport } from '../maintenance/backup/backup.ts'
 import type { ExportOptions, ExportReport } from '../maintenance/plain-files/export.ts'
 import type { ImportOptions, ImportReport } from '../maintenance/plain-files/import.ts'
@@ -200,7 +200,7 @@ async function openDirectory(directory: string, options: CatalogOptions): Promis
     import('../store/lmdb/index.ts'),
     import('../content/files/index.ts'),
   ])
-  const store = await openLmdbStore(directory)
+  const store = await openLmdbStore(directory, { companions: [tablesFolder] })
   try {
     const root = await realpath(directory)
     const own: ContentRoot = {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { segmentsOf } from '../locations/locations.ts'
 import { withoutHead } from '../lookup/versions.ts'
@@ -11,6 +12,7 @@ import type { Semaphore } from '../scheduling/semaphore.ts'
 import { keys, type RemovalRecord } from '../store/records.ts'
 import { ReadsChanged } from '../store/staged/seen.ts'
 import { StagedStore } from '../store/staged/staged-store.ts'
+import type { TableEngine } from '../table/index.ts'
 import { type LongTransaction, runLong } from '../transactions/long-transaction.ts'
 import { LocationBusy } from '../transactions/retry.ts'
 import type { Core } from './core.ts'
@@ -112,6 +114,7 @@ class Run {
     this.#inner = {
       ...rest,
       store: this.#staged,
+      engine: enginesOf(core, transaction.id),
       inTurn: keyedQueue(),
       staging: {
         afterCommit: (work) => {
@@ -287,6 +290,23 @@ class Run {
     const key = keys.location(segmentsOf(removing))
     const mark = await this.#core.store.read((reader) => reader.get<string | RemovalRecord>(key))
     if (typeof mark === 'object') await settle(this.#core, mark)
+  }
+}
+
+/**
+ * Engines whose objects bear the mark of the transaction. Its operations have records of their own, but a vacuum cannot
+ * see these before the commit.
+ */
+function enginesOf(core: Core, transactionId: string): Core['engine'] {
+  const engines = new Map<Content, Promise<TableEngine>>()
+  const make = async (content: Content): Promise<TableEngine> => {
+    const marked = (await core.engine(content)).writtenBy(transactionId)
+    return { ...marked, writtenBy: () => marked }
+  }
+  return (content) => {
+    const engine = engines.get(content) ?? make(content)
+    engines.set(content, engine)
+    return engine
   }
 }
 

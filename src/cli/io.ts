@@ -1,3 +1,5 @@
+import { UsageError } from './usage.ts'
+
 /** The streams and the environment of a command: those of the process, or those of a test. */
 export interface Io {
   readonly stdin: AsyncIterable<Uint8Array>
@@ -14,11 +16,26 @@ export interface Output {
   readonly columns?: number
 }
 
+/** Most bytes that one command reads as its input, as many as the rows of one request may have. */
+export const mostInputBytes = 256 * 1024 * 1024
+
 /** All bytes of a stream. */
 export async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
-  for await (const chunk of stream) chunks.push(chunk)
-  const bytes = Buffer.concat(chunks)
+  let length = 0
+  for await (const chunk of stream) {
+    length += chunk.length
+    if (length > mostInputBytes) throw tooLarge('standard input has more')
+    chunks.push(chunk)
+  }
+  const bytes = Buffer.concat(chunks, length)
   // A small Buffer shares its memory with others, but the Arrow decoder uses the whole underlying memory.
   return new Uint8Array(bytes)
+}
+
+/** The error for input of too many bytes. `what` says whose, and how many. */
+export function tooLarge(what: string): UsageError {
+  return new UsageError(
+    `${what} bytes, and one command reads at most ${mostInputBytes.toLocaleString('en')}: insert the rows in parts`,
+  )
 }

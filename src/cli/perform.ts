@@ -1,14 +1,20 @@
 import { writeFile } from 'node:fs/promises'
-import { type Column, type DataType, Type, tableFromIPC } from '@uwdata/flechette'
-import { type Catalog, type OperationName, type OperationOptions, operations } from '../index.ts'
-import { formatCsv } from './csv.ts'
+import {
+  type Catalog,
+  CatalogError,
+  type OperationName,
+  type OperationOptions,
+  operations,
+} from '../index.ts'
 import type { Io } from './io.ts'
 import { openLocation } from './open.ts'
 import { type Printer, printerOf } from './print.ts'
 import { progressBar } from './progress.ts'
 import type { AnyOperation } from './record.ts'
+import { arrowRows } from './rows/arrow.ts'
+import { formatCsv } from './rows/csv.ts'
+import { TextRows } from './rows/text-rows.ts'
 import { UsageError } from './usage.ts'
-import { plain } from './values.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -87,24 +93,37 @@ function textOf(data: Uint8Array, format: 'json' | 'csv'): string {
   return Array.from(rows, (row) => `${JSON.stringify(row)}\n`).join('')
 }
 
-/** The rows of an Arrow IPC file, with values for JSON. */
-function* arrowRows(bytes: Uint8Array): Generator<Record<string, unknown>> {
-  const table = tableFromIPC(bytes, { useBigInt: true, useDate: true })
-  const columns = table.schema.fields.map(({ name, type }, index) => ({
-    name,
-    column: table.getChildAt(index) as Column<unknown>,
-    read: readerOf(type),
-  }))
-  for (let row = 0; row < table.numRows; row++) {
-    const record: Record<string, unknown> = {}
-    for (const { name, column, read } of columns) record[name] = read(column.at(row))
-    yield record
-  }
+/** The request with its rows in the types of the table they go into, or else of the schema that was given. */
+async function withTypedRows(
+  catalog: Catalog,
+  operation: string,
+  request: Fields,
+  signal: AbortSignal,
+): Promise<Fields> {
+  const { data, schema } = request
+  if (!(data instanceof TextRows)) return request
+  const known = operation === 'insertIntoTable' ? await columnsOf(catalog, request, signal) : undefined
+  return { ...request, ...data.typed(known ?? schema ?? undefined) }
 }
 
-function readerOf({ typeId }: DataType): (value: unknown) => unknown {
-  if (typeId !== Type.Date) return plain
-  return (value) => (value instanceof Date ? value.toISOString().replace('T00:00:00.000Z', '') : plain(value))
+/** The columns of the table that rows are added to; undefined where they are not known. */
+async function columnsOf(
+  catalog: Catalog,
+  { id, branch, mode }: Fields,
+  signal: AbortSignal,
+): Promise<unknown> {
+  if (typeof mode === 'string' && mode.toLowerCase() === 'overwrite') return undefined
+  try {
+    const described = await catalog.describeTable(
+      { id: id as string[], branch: branch as string, load_detailed_metadata: true },
+      { signal },
+    )
+    return described.schema ?? undefined
+  } catch (error) {
+    // A caller may be allowed to insert but not to describe. Any other failure is one of inserting too.
+    if (error instanceof CatalogError) return undefined
+    throw error
+  }
 }
 
 /** A response to print: as rows, or as one object. */
@@ -165,8 +184,12 @@ export async function perform(task: Task, io: Io, signal: AbortSignal): Promise<
   await using catalog = await openLocation(location, mayCreate, options)
   const work = { signal, onProgress: bar.onProgress }
   try {
-    if (options.output !== undefined) await queryToFile(catalog, request, work, options.output, io)
-    else await operate(catalog, operation.name as OperationName, request, work, printer, io)
+    if (options.output !== undefined) {
+      await queryToFile(catalog, request, work, options.output, io)
+    } else {
+      const typed = await withTypedRows(catalog, operation.name, request, signal)
+      await operate(catalog, operation.name as OperationName, typed, work, printer, io)
+    }
   } finally {
     bar.clear()
   }

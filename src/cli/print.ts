@@ -1,4 +1,5 @@
 import type { Io, Output } from './io.ts'
+import type { JsonField, JsonType } from './rows/types.ts'
 import { visible } from './values.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -97,18 +98,6 @@ function* flatten(value: Row, path = ''): Generator<[string, string]> {
       yield [full, cellText(name, member)]
     }
   }
-}
-
-interface JsonField {
-  readonly name: string
-  readonly nullable: boolean
-  readonly type: JsonType
-}
-
-interface JsonType {
-  readonly type: string
-  readonly length?: number
-  readonly fields?: readonly JsonField[]
 }
 
 function typeText({ type, nullable }: JsonField): string {

@@ -4,7 +4,7 @@ import { otherNames } from './field-notes.ts'
 import type { Field } from './fields.ts'
 import { type Io, readAll } from './io.ts'
 import { kebab } from './record.ts'
-import { readRows } from './rows.ts'
+import { readRows } from './rows/read.ts'
 import { UsageError } from './usage.ts'
 
 /** The unparsed values of a command's fields: texts, flags and numbers. */

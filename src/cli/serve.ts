@@ -18,6 +18,7 @@ interface Typed {
   readonly audience?: readonly string[]
   readonly algorithms: string
   readonly listing: 'recursive' | 'children'
+  readonly unknownFields: 'refuse' | 'ignore'
   readonly root?: string
   readonly locationRoot?: readonly string[]
   readonly managedVersioning?: boolean
@@ -53,6 +54,14 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
       new Option('--listing <kind>', 'what a listing of tables answers: full identifiers, or direct children')
         .choices(['recursive', 'children'])
         .default('recursive'),
+    )
+    .addOption(
+      new Option(
+        '--unknown-fields <what>',
+        'refuse requests with fields that no operation has, or ignore them',
+      )
+        .choices(['refuse', 'ignore'])
+        .default('refuse'),
     )
     .option('--root <url>', 'below this URL lie the locations of new tables (default: in the directory)')
     .option('--location-root <folder>', 'a further folder for file: locations (repeat it)', collect)
@@ -109,8 +118,8 @@ function catalogOptions({ root, locationRoot, managedVersioning, optimize }: Typ
   }
 }
 
-function listenOptions({ host, port, listing, log }: Typed) {
-  return { host, port, listing, log }
+function listenOptions({ host, port, listing, unknownFields, log }: Typed) {
+  return { host, port, listing, unknownFields, log }
 }
 
 async function serveUntil(

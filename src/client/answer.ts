@@ -1,15 +1,20 @@
 import { CatalogError } from '../errors.ts'
-import { contextOfHeaders, type Route, transactionHeader } from '../http/protocol/wire.ts'
+import { headerPrefix, transactionHeader } from '../http/protocol/wire.ts'
 import { joinIdentifier } from '../listing/paging.ts'
+import { caseKey } from '../model/fields.ts'
 import { defaultDelimiter } from '../model/identifier.ts'
+import type { AnyOperation } from '../operations/framework/operation.ts'
 import type { Received } from './send.ts'
 
 /**
  * The result of an operation, from a successful response. A bare body becomes the value of its field, and response
  * headers become entries of `context`.
  */
-export function answerOf(route: Route, { headers, body }: Received): Record<string, unknown> {
-  const fromHeaders = contextOfHeaders(Object.fromEntries(headers))
+export function answerOf(
+  { route, response }: AnyOperation,
+  { headers, body }: Received,
+): Record<string, unknown> {
+  const fromHeaders = contextOf(headers)
   if (route.answer === 'arrow') return withContext({ data: body }, fromHeaders)
   const json = parse(body)
   if (route.answer === 'count') {
@@ -19,10 +24,37 @@ export function answerOf(route: Route, { headers, body }: Received): Record<stri
   if (!isObject(json)) throw unexpected('a JSON object')
   if (route.answer === 'json') {
     const { context, ...fields } = json
-    return withContext(fields, { ...fromHeaders, ...(isObject(context) ? context : {}) })
+    return withContext(asDefined(response, fields), { ...fromHeaders, ...(isObject(context) ? context : {}) })
   }
   const transaction_id = headers.get(transactionHeader)
   return withContext({ metadata: json, ...(transaction_id === null ? {} : { transaction_id }) }, fromHeaders)
+}
+
+/** An entry for each header, but for cookies, which are secrets. */
+function contextOf(headers: Headers): Record<string, string> {
+  const context: Record<string, string> = {}
+  for (const [name, value] of headers) if (name !== 'set-cookie') context[headerPrefix + name] = value
+  return context
+}
+
+/**
+ * The fields of a response as a catalog in this process gives them. Servers may write words in another case or in
+ * snake_case, and end a listing with an empty or null `page_token`.
+ */
+function asDefined(
+  response: AnyOperation['response'],
+  fields: Record<string, unknown>,
+): Record<string, unknown> {
+  const { page_token, ...rest } = fields
+  const { entries = {} } = response as {
+    entries?: Readonly<Record<string, { options?: readonly unknown[] }>>
+  }
+  for (const [name, { options }] of Object.entries(entries)) {
+    const given = rest[name]
+    if (options === undefined || typeof given !== 'string') continue
+    rest[name] = options.find((option) => caseKey(String(option)) === caseKey(given)) ?? given
+  }
+  return page_token === undefined || page_token === null || page_token === '' ? rest : { ...rest, page_token }
 }
 
 function withContext(

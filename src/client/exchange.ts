@@ -22,7 +22,7 @@ export async function exchange(
   for (let attempt = 0; ; attempt++) {
     const outcome = await sendWithToken(settings, access, outgoing, limit, signal)
     if (!('error' in outcome) && outcome.status >= 200 && outcome.status < 300) return outcome
-    const error = 'error' in outcome ? outcome.error : errorOf(settings, outcome)
+    const error = 'error' in outcome ? outcome.error : errorOf(settings, outcome, outgoing.route.path)
     const wait = operation.changes || attempt >= settings.retries ? undefined : waitFor(outcome, attempt)
     if (wait === undefined || wait > settings.maxWait) throw error
     try {
@@ -54,7 +54,7 @@ async function sendWithToken(
   return other === undefined ? first : send(settings, outgoing, other, limit, signal)
 }
 
-function errorOf({ base }: Settings, { status, headers, body }: Received): CatalogError {
+function errorOf({ base }: Settings, { status, headers, body }: Received, path: string): CatalogError {
   const location = headers.get('location')
   if (status < 400 && location !== null) {
     return new CatalogError(
@@ -64,9 +64,9 @@ function errorOf({ base }: Settings, { status, headers, body }: Received): Catal
   }
   const text = new TextDecoder().decode(body)
   try {
-    return errorOfResponse(status, JSON.parse(text))
+    return errorOfResponse(status, JSON.parse(text), path)
   } catch {
-    return errorOfResponse(status, text)
+    return errorOfResponse(status, text, path)
   }
 }
 

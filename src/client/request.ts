@@ -11,7 +11,8 @@ import {
 } from '../http/protocol/wire.ts'
 import { type Identifier, quote } from '../model/identifier.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
-import type { OperationName } from '../operations/index.ts'
+import { type OperationName, operations } from '../operations/index.ts'
+import { asSent } from './as-sent.ts'
 import { arrowBody } from './rows.ts'
 
 /** A request without the server's address and credentials. */
@@ -26,25 +27,22 @@ export interface Outgoing {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/**
- * Makes the HTTP request of an operation, as its route says. `checked` is the checked request, and `given` is the
- * caller's: an operation that this release does not support has no schema, so its fields are only in `given`.
- */
+/** Makes the HTTP request of an operation from the checked request, as its route says. */
 export async function requestOf(
   catalog: Catalog,
   operation: OperationName,
   checked: Fields,
-  given: Fields,
   options: OperationOptions,
 ): Promise<Outgoing> {
   const route = wire[operation]
-  const context = checked.context as Readonly<Record<string, string>> | undefined
-  const query = encodeQuery(route.query, checked)
-  const { body, headers } = await bodyOf(catalog, operation, route, checked, options)
+  const request = asSent(operations[operation].definition.request, checked) as Fields
+  const context = request.context as Readonly<Record<string, string>> | undefined
+  const query = encodeQuery(route.query, request)
+  const { body, headers } = await bodyOf(catalog, operation, route, request, options)
   return {
     route,
     method: route.methods[0],
-    target: `${pathOf(route.path, { ...given, ...checked })}${query.length > 0 ? `?${new URLSearchParams(query)}` : ''}`,
+    target: `${pathOf(route.path, request)}${query.length > 0 ? `?${new URLSearchParams(query)}` : ''}`,
     headers: { ...headersOfContext(context), ...headers },
     body,
   }

@@ -2,14 +2,25 @@ import { Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
 import type { Catalog } from '../catalog/handle.ts'
 import { requireKnown } from '../model/options.ts'
+import { unknownPeer } from './auth/loopback.ts'
 import type { StreamableAnswer } from './core/answer.ts'
 import { type HttpCore, openHttpCore } from './core/core.ts'
 import { Exchange } from './core/exchange.ts'
 import { type HttpOptions, httpOptionNames } from './options.ts'
 
+/** Where a request comes from. */
+export interface FetchCaller {
+  /**
+   * The address of the other end of the connection, as the framework tells it. Where the framework believes a proxy,
+   * the address that the proxy tells.
+   */
+  readonly remoteAddress?: string | undefined
+}
+
 /** Answers requests as the server does, with no socket between. */
 export interface FetchHandler {
-  (request: Request): Promise<Response>
+  /** `caller` is needed for requests that come over a network, as limits by address and `auth: false` look at it. */
+  (request: Request, caller?: FetchCaller): Promise<Response>
   /** Refuses new requests and waits for those under way. The catalog stays open. */
   close(): Promise<void>
 }
@@ -17,6 +28,10 @@ export interface FetchHandler {
 /**
  * The server as a function, for tests and for other frameworks. It turns a `Request` into a `Response` by the
  * rules of the server. The signal of a request stops the operation.
+ *
+ * With `auth: false`, the handler answers this process, and callers whose address is given and is of this machine. A
+ * request with a `Host` header came over a network, and is refused without an address. A framework should pass it:
+ * `handle(request, { remoteAddress })`.
  *
  * ```ts
  * const handle = await fetchHandler(catalog, { auth: false })
@@ -31,10 +46,10 @@ export async function fetchHandler(catalog: Catalog, options: HttpOptions): Prom
 /** The core as a function. */
 export function handlerOf(core: HttpCore): FetchHandler {
   const running = new Set<Promise<void>>()
-  const handle = (request: Request) =>
+  const handle = (request: Request, caller?: FetchCaller) =>
     new Promise<Response>((resolve, reject) => {
       request.signal.throwIfAborted()
-      const exchange = new FetchExchange(request)
+      const exchange = new FetchExchange(request, caller?.remoteAddress)
       exchange.onClose((isAnswered) => {
         if (!isAnswered) reject(request.signal.reason)
       })
@@ -70,15 +85,15 @@ function responseOf(core: HttpCore, exchange: FetchExchange, answer: StreamableA
 
 /** The exchange of a `Request`. */
 class FetchExchange extends Exchange {
-  /** The caller is in this process. */
-  readonly peerAddress = '127.0.0.1'
-  readonly remoteAddress = this.peerAddress
+  readonly peerAddress: string | undefined
+  readonly remoteAddress: string | undefined
+  readonly believesProxy = false
   readonly #request: Request
   readonly #callbacks: ((isAnswered: boolean) => void)[] = []
   #body: Readable | undefined
   #isClosed = false
 
-  constructor(request: Request) {
+  constructor(request: Request, address: string | undefined) {
     const { pathname, search, host } = new URL(request.url)
     super(request.method, pathname + search, {
       host,
@@ -86,6 +101,9 @@ class FetchExchange extends Exchange {
       ...framing(request),
     })
     this.#request = request
+    this.remoteAddress = address
+    // A request that is made in this process has no such header. Those that come over a network all have it.
+    this.peerAddress = address ?? (request.headers.has('host') ? unknownPeer : undefined)
     request.signal.addEventListener('abort', () => this.close(false), { once: true })
   }
 

@@ -9,7 +9,7 @@ export class NodeExchange extends Exchange {
   readonly #request: IncomingMessage
   readonly #address: string | undefined
 
-  /** `address` and `body` are given where they are not those of the connection and the request. */
+  /** `address` is given where proxies are believed, and `body` where it is not that of the request. */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
@@ -29,6 +29,10 @@ export class NodeExchange extends Exchange {
 
   get remoteAddress(): string | undefined {
     return this.#address ?? this.peerAddress
+  }
+
+  get believesProxy(): boolean {
+    return this.#address !== undefined
   }
 
   get isClosed(): boolean {

@@ -35,7 +35,11 @@ export function nodeServer(
   )
   const server = createServer(node, (request: IncomingMessage, response: ServerResponse) => {
     const exchange = new NodeExchange(request, response, callerAddress?.(request))
-    core.respond(exchange).then((answer) => writeSoon(exchange, answer))
+    core.respond(exchange).then(
+      (answer) => writeSoon(exchange, answer),
+      // The core answers errors, too. What fails besides, such as a logger of the caller's, ends this connection only.
+      () => response.destroy(),
+    )
   })
   server.setTimeout(silence)
   server.on('clientError', answerClientError)

@@ -17,13 +17,17 @@ export interface RequestInfo {
   readonly remoteAddress: string | undefined
   /** The parsed body; absent before the body was read. */
   readonly body?: unknown
+  /** The location that the body names for the table, in its normal spelling. */
+  readonly location?: string
 }
 
 /**
  * Decides whether a caller may run an operation on the namespace or table `id`, which is undefined when the path
  * has no identifier. False, or an error, refuses with 403. The server asks before it reads the body. It asks
  * again for each table that only the body names: the new name of a renamed table, and every item of a batch. For
- * an item it gives the name of the single operation.
+ * an item it gives the name of the single operation. It asks again for registerTable and declareTable when the body
+ * names a location, which `request.location` tells. Content there may have belonged to a table that the caller may
+ * not see: allow the locations that are the caller's.
  */
 export type AuthorizeRequest = (
   principal: Principal | undefined,
@@ -35,7 +39,8 @@ export type AuthorizeRequest = (
 /** How a catalog is offered over HTTP. All options but `auth` have a default. */
 export interface HttpOptions {
   /**
-   * Which callers to let in. `false` lets in all callers over the loopback interface, and refuses the rest.
+   * Which callers to let in. `false` lets in all callers over the loopback interface, and refuses the rest. That
+   * includes requests that a proxy on this machine passes on, unless `trustProxy` tells whose they are.
    */
   readonly auth: AuthOptions | false
   readonly authorize?: AuthorizeRequest | undefined
@@ -47,8 +52,17 @@ export interface HttpOptions {
    * what it needs with either.
    */
   readonly listing?: 'recursive' | 'children' | undefined
+  /**
+   * What becomes of fields and query parameters that an operation does not have. `refuse` (the default) answers 400
+   * and names the nearest field, since the answer would be to another question without it. `ignore` leaves them out,
+   * for clients that are newer than this server.
+   */
+  readonly unknownFields?: 'refuse' | 'ignore' | undefined
   readonly limits?: LimitOptions | undefined
-  /** Most requests of one caller in a time; the server answers 503 to more. Default: no such limit. */
+  /**
+   * Most requests of one caller in a time; the server answers 503 to more. As many requests with wrong credentials
+   * are taken from one address. Behind a proxy, set `trustProxy` too. Default: no such limit.
+   */
   readonly rateLimit?: { readonly requests: number; readonly perMillis: number } | undefined
   /** `/openapi.json` and `/docs`. Default: true. */
   readonly docs?: boolean | undefined
@@ -62,6 +76,7 @@ export const httpOptionNames: OptionNames<HttpOptions> = {
   auth: true,
   authorize: true,
   listing: true,
+  unknownFields: true,
   limits: true,
   rateLimit: true,
   docs: true,

@@ -7,7 +7,7 @@ import { NodeExchange } from './node-exchange.ts'
 import type { PluginOptions } from './options.ts'
 
 /** All methods, so that the core can tell a client that it used a wrong one. */
-const everyMethod: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+const everyMethod: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
 
 /**
  * A Fastify plugin that offers a catalog under the prefix it is registered with. Hooks, error handlers and
@@ -62,8 +62,10 @@ export function mountCore(fastify: FastifyInstance, core: HttpCore): void {
   }
 }
 
-function exchangeOf({ raw, ip, body }: FastifyRequest, reply: FastifyReply): NodeExchange {
-  return new NodeExchange(raw, reply.raw, ip, (body as Readable | undefined) ?? raw)
+function exchangeOf({ raw, ip, ips, body }: FastifyRequest, reply: FastifyReply): NodeExchange {
+  // Only an application that believes proxies has a list of addresses.
+  const address = ips === undefined ? undefined : ip
+  return new NodeExchange(raw, reply.raw, address, (body as Readable | undefined) ?? raw)
 }
 
 function send(

@@ -1,5 +1,5 @@
 import { type BackupLeaseRecord, keys } from '../store/records.ts'
-import type { Reader } from '../store/store.ts'
+import type { Reader, Writer } from '../store/store.ts'
 
 /*
  * A backup copies the content that a snapshot of the store refers to. A backup lease keeps this content from being
@@ -13,4 +13,10 @@ export function hasBackupLease(reader: Reader, now: number): boolean {
   for (const { value } of reader.range<BackupLeaseRecord>({ prefix: keys.backupLeases }))
     if (value.until >= now) return true
   return false
+}
+
+/** Ends the leases of backups that count as dead. Such a backup fails, also when the clock goes back. */
+export function endLapsedBackups(writer: Writer, now: number): void {
+  for (const { key, value } of Array.from(writer.range<BackupLeaseRecord>({ prefix: keys.backupLeases })))
+    if (value.until < now) writer.remove(key)
 }

@@ -40,7 +40,11 @@ const schemeOnlyPattern = /^[a-z][a-z0-9+.-]+:$/i
 const controlPattern = /[\u0000-\u001f\u007f]/
 
 /** The location of a table, as a URL. */
-export function locationOf(roots: readonly ContentRoot[], internalId: string, record: TableRecord): string {
+export function locationOf(
+  roots: readonly ContentRoot[],
+  internalId: string,
+  record: Pick<TableRecord, 'location'>,
+): string {
   return record.location ?? `${roots[0]!.url}${tablesFolder}/${internalId}`
 }
 
@@ -129,6 +133,17 @@ export function rootBySegments(roots: readonly ContentRoot[], segments: readonly
   return roots.find(({ url }) => segmentsOf(url).every((segment, i) => segment === segments[i])) ?? roots[0]!
 }
 
+/** A location in its normal spelling, for hooks; undefined where a request names none. */
+export function namedLocation({ location }: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof location !== 'string') return undefined
+  try {
+    return normalize(location)
+  } catch {
+    // The operation refuses it.
+    return location
+  }
+}
+
 function withoutAlias(roots: readonly ContentRoot[], url: string): string {
   const root = roots.find(({ alias }) => alias !== undefined && `${url}/`.startsWith(alias))
   return root === undefined ? url : (root.url + `${url}/`.slice(root.alias!.length)).replace(/\/+$/, '')
@@ -169,13 +184,15 @@ function filePath(location: string): string {
 
 /**
  * Makes a table the owner of its location. Refuses a location that is, contains or lies within the location of
- * another table: dropping one table must never remove the content of another.
+ * another table, or content that waits to be registered: dropping one table must never remove the content of another.
+ * A registration takes what waits at its location.
  */
 export function claimLocation(
   roots: readonly ContentRoot[],
   writer: Writer,
   location: string,
   internalId: string,
+  isRegistration = false,
 ): void {
   const owner = ownerOf(roots, writer, location)
   if (owner !== undefined) {
@@ -185,7 +202,24 @@ export function claimLocation(
       `The location ${location} belongs to table ${formatIdentifier(identifierOf(writer, record))}, or overlaps its location (${locationOf(roots, owner, record)}). Give a location of its own, or deregister that table first.`,
     )
   }
-  writer.put(keys.location(segmentsOf(location)), internalId)
+  const segments = segmentsOf(location)
+  if (hasDeregistered(writer, segments, isRegistration)) {
+    throw new CatalogError(
+      'TableAlreadyExists',
+      `The location ${location} holds or overlaps the content of a deregistered table, which waits to be registered. Register that content, or give a location of its own.`,
+    )
+  }
+  writer.put(keys.location(segments), internalId)
+}
+
+/** Whether content waits to be registered at, above or below a location; `exceptHere` leaves out what waits at it. */
+function hasDeregistered(reader: Reader, segments: readonly string[], exceptHere: boolean): boolean {
+  const last = exceptHere ? segments.length - 1 : segments.length
+  for (let depth = 1; depth <= last; depth++) {
+    if (reader.get(keys.registration(segments.slice(0, depth))) !== undefined) return true
+  }
+  const below = reader.range({ prefix: keys.registration(segments), limit: 1, keysOnly: true })
+  return Array.from(below).length > 0
 }
 
 /** Releases the location of a table that is being dropped or deregistered. */

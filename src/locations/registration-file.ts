@@ -17,6 +17,7 @@ const versionRecord = v.object({
   metadata: v.optional(stringMap),
   naming_scheme: v.optional(text),
   transaction_id: text,
+  request_key: v.optional(text),
   rows: v.optional(version),
 })
 

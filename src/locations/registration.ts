@@ -12,7 +12,6 @@ import {
 } from '../store/records.ts'
 import type { Reader, Writer } from '../store/store.ts'
 import { type ChangeContext, commit, type Unchanged } from '../transactions/commit.ts'
-import { leaseMillis } from '../transactions/transaction-record.ts'
 import { removeTableRecords } from './drop.ts'
 import {
   type ContentFolder,
@@ -41,9 +40,16 @@ export const registrationFolder = '_registration/'
 /** Deregisters a table within a change. Returns its registration, or undefined when the table needs none. */
 export type Deregister = (table: FoundTable) => Registration | undefined
 
+interface NeededRegistration {
+  readonly table: FoundTable
+  readonly written: string
+  /** How many vacuums had begun. */
+  readonly vacuums: number
+}
+
 /** Thrown inside a change to roll it back: these registrations must be written before the change can commit. */
 class RegistrationNeeded {
-  readonly tables: readonly { readonly table: FoundTable; readonly written: string }[]
+  readonly tables: readonly NeededRegistration[]
   constructor(tables: RegistrationNeeded['tables']) {
     this.tables = tables
   }
@@ -62,7 +68,7 @@ export async function commitDeregistering<T extends object>(
   body: (change: ChangeContext, deregister: Deregister) => T | Unchanged<T>,
 ): Promise<T & { transaction_id?: string }> {
   const identity = { transactionId: core.newId(), now: core.now() }
-  const done = new Map<string, { written: string; path: string; at: number }>()
+  const done = new Map<string, { written: string; path: string; vacuums: number }>()
   for (let attempt = 0; attempt < attempts; attempt++) {
     try {
       return await commit(
@@ -70,19 +76,25 @@ export async function commitDeregistering<T extends object>(
         operation,
         subject,
         (change) => {
-          const open: { table: FoundTable; written: string }[] = []
+          const open: NeededRegistration[] = []
+          const vacuums = vacuumsBegun(change.writer)
           const result = body(change, (table) => {
             const known = registrationOf(change.writer, table)
             const written = JSON.stringify(known)
+            const location = locationOf(core.contentRoots, table.id, table.record)
+            const key = keys.registration(segmentsOf(location))
             removeTableRecords(core, change.writer, table.id, table.record)
-            if (known === undefined) return undefined
+            if (known === undefined) {
+              // Others may have written content there without telling the catalog.
+              change.writer.put(key, registrationPlace(core, location).prefix)
+              return undefined
+            }
             const before = done.get(table.id)
-            // A vacuum may have removed an old registration: it cannot know that this commit will refer to it.
-            if (before?.written === written && core.now() - before.at < leaseMillis / 2) {
-              const location = locationOf(core.contentRoots, table.id, table.record)
-              change.writer.put(keys.registration(segmentsOf(location)), before.path)
+            // A vacuum may have removed the registration: it cannot know that this commit will refer to it.
+            if (before?.written === written && before.vacuums === vacuums) {
+              change.writer.put(key, before.path)
             } else {
-              open.push({ table, written })
+              open.push({ table, written, vacuums })
             }
             return known
           })
@@ -93,15 +105,14 @@ export async function commitDeregistering<T extends object>(
       )
     } catch (error) {
       if (!(error instanceof RegistrationNeeded)) throw error
-      for (const { table, written } of error.tables) {
+      for (const { table, written, vacuums } of error.tables) {
         const { content, prefix } = registrationPlace(
           core,
           locationOf(core.contentRoots, table.id, table.record),
         )
         const path = `${prefix}${core.newId()}${writtenBy(core)}`
-        const at = core.now()
         await content.put(path, sealRegistration(written))
-        done.set(table.id, { written, path, at })
+        done.set(table.id, { written, path, vacuums })
       }
     }
   }
@@ -109,6 +120,11 @@ export async function commitDeregistering<T extends object>(
     'ConcurrentModification',
     `A table to be deregistered changed during each of ${attempts} attempts. Try again when fewer writes are going on.`,
   )
+}
+
+/** How many vacuums have begun. What was written before one of them began, and no record names, it may remove. */
+export function vacuumsBegun(reader: Reader): number {
+  return reader.get<number>(keys.vacuums) ?? 0
 }
 
 /** The newest registration of a location. */
@@ -141,12 +157,27 @@ function writtenBy(core: Core): string {
  * only the one in its store counts: others belong to changes that failed, or to a table that was dropped since.
  */
 async function newestIn(content: Content, prefix: string, own: string | undefined, suffix: string) {
-  let newest = own
+  let newest = own !== undefined && isFolderOnly(own) ? undefined : own
   for await (const { path } of content.list(prefix)) {
     if (!path.endsWith('.json') || path.endsWith(suffix)) continue
     if (newest === undefined || path > newest) newest = path
   }
   return newest
+}
+
+/** Whether the store remembers only that content waits: the table had no versions, tags, branches or properties. */
+function isFolderOnly(path: string): boolean {
+  return path.endsWith('/')
+}
+
+/** The folders, below the own root, of tables that this catalog deregistered. */
+export async function deregisteredFolders(core: Core): Promise<Set<string>> {
+  const own = segmentsOf(core.contentRoots[0]!.url)
+  const paths = await core.store.read((reader) =>
+    Array.from(reader.range<string>({ prefix: [...keys.registrations, ...own] }), ({ value }) => value),
+  )
+  const inside = paths.filter((path) => path.includes(registrationFolder))
+  return new Set(inside.map((path) => path.slice(0, path.lastIndexOf(registrationFolder))))
 }
 
 /** Stores the versions, tags and branches of a registration. */
@@ -194,6 +225,7 @@ export async function registrationFault(
   segments: readonly string[],
   path: string,
 ): Promise<string | undefined> {
+  if (isFolderOnly(path)) return undefined
   const bytes = await rootBySegments(core.contentRoots, segments).content.get(path)
   if (bytes === undefined) return 'is missing'
   const found = openRegistration(bytes)

@@ -1,8 +1,9 @@
 import type { Core } from '../catalog/core.ts'
+import { tableById } from '../lookup/table-record.ts'
 import { keys, type RemovalRecord, recordFormat } from '../store/records.ts'
 import type { Reader, Writer } from '../store/store.ts'
 import { leaseMillis } from '../transactions/transaction-record.ts'
-import { hasBackupLease } from './backup-lease.ts'
+import { endLapsedBackups, hasBackupLease } from './backup-lease.ts'
 import { type ContentFolder, contentFolderOf, offsiteFolderOf, segmentsOf } from './locations.ts'
 
 /**
@@ -10,6 +11,7 @@ import { type ContentFolder, contentFolderOf, offsiteFolderOf, segmentsOf } from
  * the location before {@link removeContent} has emptied it: otherwise the removal could remove new content.
  */
 export function markRemoval(writer: Writer, location: string, now: number): string {
+  endLapsedBackups(writer, now)
   const record: RemovalRecord = { v: recordFormat, removing: location, until: now + leaseMillis }
   writer.put(keys.location(segmentsOf(location)), record)
   return location
@@ -23,7 +25,8 @@ export function markRemoval(writer: Writer, location: string, now: number): stri
 export async function removeContent(core: Core, locations: readonly string[]): Promise<void> {
   if (locations.length === 0) return
   if (core.staging) return core.staging.afterCommit((outside) => removeContent(outside, locations))
-  if (await postponeForBackup(core, locations)) return
+  // Where the store cannot tell whether a backup runs, the content stays for now.
+  if (await postponeForBackup(core, locations).catch(() => true)) return
   const emptied: string[] = []
   for (const location of locations) {
     // For a location out of reach, this removes what the catalog keeps of it in its own root.
@@ -66,6 +69,17 @@ export async function removeContentFolder({ content, prefix }: ContentFolder): P
     () => true,
     () => false,
   )
+}
+
+/**
+ * Removes the content that was written for a table whose creation failed. A commit may fail and still be there, as
+ * when a disk breaks in the middle of it. So content stays where the store has the table, or cannot tell.
+ */
+export async function removeUnused(core: Core, internalId: string, place: ContentFolder): Promise<void> {
+  const isUsed = await core.store
+    .read((reader) => tableById(reader, internalId) !== undefined)
+    .catch(() => true)
+  if (!isUsed) await removeContentFolder(place)
 }
 
 /** The marked locations whose removal is overdue, since its process died or left it to others. */

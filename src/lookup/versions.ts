@@ -1,4 +1,4 @@
-import { CatalogError } from '../errors.ts'
+import { CatalogError, invalid } from '../errors.ts'
 import type { TableVersion } from '../model/fields.ts'
 import { formatIdentifier, type Identifier, quote } from '../model/identifier.ts'
 import { type BranchRecord, type Head, keys, type TagRecord, type VersionRecord } from '../store/records.ts'
@@ -10,6 +10,33 @@ export interface FoundVersion {
   readonly branch: string
   readonly version: number
   readonly record: VersionRecord
+}
+
+/** The version that a request means: one by its number or by a tag, or else the latest. `''` is the main branch. */
+export interface WantedVersion {
+  readonly branch: string
+  readonly version?: number | null | undefined
+  readonly tag?: string | null | undefined
+}
+
+/** The branch and the number of the version that a request means; no number for the latest. */
+export function wantedVersion(
+  reader: Reader,
+  id: Identifier,
+  table: FoundTable,
+  { branch, version, tag }: WantedVersion,
+): { branch: string; version: number | undefined } {
+  if (tag === undefined || tag === null) return { branch, version: version ?? undefined }
+  if ((version !== undefined && version !== null) || branch !== '') {
+    throw invalid('tag cannot be used together with version or branch, since it says both. Give one of them.')
+  }
+  return findTag(reader, id, table.id, tag)
+}
+
+/** Refuses a request that names no version, where the latest would make no sense. */
+export function requireWanted(operation: string, { version, tag }: Omit<WantedVersion, 'branch'>): void {
+  if ((version ?? tag ?? undefined) !== undefined) return
+  throw invalid(`${operation}: version is missing. Give the number of a version, or a tag.`)
 }
 
 export function headOf(reader: Reader, id: Identifier, table: FoundTable, branch: string): Head {

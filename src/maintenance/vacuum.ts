@@ -1,22 +1,16 @@
 import type { Core } from '../catalog/core.ts'
 import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
-import { hasBackupLease } from '../locations/backup-lease.ts'
+import { endLapsedBackups, hasBackupLease } from '../locations/backup-lease.ts'
 import { contentFolderOf, locationOf, tablesFolder } from '../locations/locations.ts'
-import { registrationFolder } from '../locations/registration.ts'
+import { deregisteredFolders, registrationFolder, vacuumsBegun } from '../locations/registration.ts'
 import { abandonedRemovals, removeContent } from '../locations/removal.ts'
 import { readTable, tableById } from '../lookup/table-record.ts'
 import { manifestOf } from '../rows/rows.ts'
-import {
-  keys,
-  type TablePointer,
-  type TableRecord,
-  type TransactionRecord,
-  type VersionRecord,
-} from '../store/records.ts'
+import { keys, type TablePointer, type TableRecord, type VersionRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
 import type { ManifestRef } from '../table/index.ts'
-import { isFinished, leaseMillis, statusOf } from '../transactions/transaction-record.ts'
+import { failLapsed, knownTransactions, lapsedOf } from '../transactions/lapsed.ts'
 
 export interface VacuumOptions {
   /** Keeps objects written within this many milliseconds. Default: one hour. */
@@ -39,7 +33,8 @@ export interface VacuumReport {
 /**
  * Removes unreachable content below the catalog's own root: objects that no version of their table refers to, and
  * the content of tables that were dropped. These objects stay:
- * - Objects younger than the grace period, or than the oldest row operation under way: a commit may follow.
+ * - Objects younger than the grace period.
+ * - Objects that work under way wrote, which their names tell: a commit may follow.
  * - Objects that another engine may have written.
  * - Objects outside of the catalog's own root.
  */
@@ -52,18 +47,16 @@ export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<V
   }
   const { content } = core.contentRoots[0]!
   const report = { examined: 0, removed: 0, bytes: 0 }
-  const began = core.now()
-  // Objects are listed before the store is read, so the read sees every commit that refers to a listed object.
-  const work = await workSince(core, began)
-  const before = Math.min(began - graceMillis, oldestOf(work.underWay, began))
-  const candidates = await list(content, before, began - leaseMillis, report, signal)
+  // Objects are listed before the store is read. So the reads see every commit that refers to a listed object, and
+  // the record of all work that wrote one.
+  const candidates = await list(content, core.now() - graceMillis, report, signal)
+  const ended = await endLapsed(core, dryRun)
   const reachable = await reached(core, content, signal)
-  // Work may write objects before its transaction is recorded. That takes less than a lease lasts.
-  const since = graceMillis < leaseMillis ? await newWork(core, began, work) : Number.POSITIVE_INFINITY
+  const isOfWork = await objectsOfWork(core, ended)
   if (!dryRun) await requireNoBackupLease(core)
-  for (const { path, size, modified } of candidates) {
+  for (const { path, size } of candidates) {
     signal?.throwIfAborted()
-    if (modified >= since || reachable(path)) continue
+    if (reachable(path) || isOfWork(path)) continue
     if (!dryRun) await content.remove(path)
     report.removed++
     report.bytes += size
@@ -84,14 +77,10 @@ async function requireNoBackupLease(core: Core): Promise<void> {
 
 type Listed = ReturnType<Content['list']> extends AsyncIterable<infer Item> ? Item : never
 
-/**
- * Lists the objects written before a moment. Registrations have a moment of their own: they are written ahead of a
- * change that has no transaction record yet, so the check for work under way cannot protect them.
- */
+/** Lists the objects written before a moment. */
 async function list(
   content: Content,
   before: number,
-  registeredBefore: number,
   report: { examined: number },
   signal: AbortSignal | undefined,
 ): Promise<Listed[]> {
@@ -99,50 +88,35 @@ async function list(
   for await (const found of content.list(`${tablesFolder}/`)) {
     signal?.throwIfAborted()
     report.examined++
-    const isRegistration = found.path.includes(`/${registrationFolder}`)
-    if (found.modified < (isRegistration ? Math.min(before, registeredBefore) : before))
-      candidates.push(found)
+    if (found.modified < before) candidates.push(found)
   }
   return candidates
 }
 
-/** How far, in milliseconds, the clock of the content may lag behind the catalog's clock. */
-const clockSlack = 10_000
-
-/** The times when transactions began, by their ids. */
-interface Work {
-  readonly underWay: ReadonlyMap<string, number>
-  readonly finished: ReadonlyMap<string, number>
-}
-
-/** The row operations under way, and those that ended since a moment. */
-function workSince(core: Core, moment: number): Promise<Work> {
+/**
+ * Ends the leases that lapsed: work that counts as failed can no longer commit, and a backup that counts as dead fails.
+ * Otherwise a clock that goes back would let them use what is removed here. Returns the transactions that have ended.
+ */
+async function endLapsed(core: Core, dryRun: boolean): Promise<ReadonlySet<string>> {
   const now = core.now()
-  return core.store.read((reader) => {
-    const underWay = new Map<string, number>()
-    const finished = new Map<string, number>()
-    for (const { key, value } of reader.range<TransactionRecord>({ prefix: keys.transactions })) {
-      const { created_at, finished_at = 0 } = value
-      if (!isFinished(statusOf(value, now))) underWay.set(String(key[1]), created_at)
-      else if (finished_at >= moment) finished.set(String(key[1]), created_at)
-    }
-    return { underWay, finished }
-  })
+  const { unfinished, finished } = await core.store.read(knownTransactions)
+  const lapsed = dryRun
+    ? await core.store.read((reader) => lapsedOf(reader, unfinished, now))
+    : await core.store.write((writer) => {
+        writer.put(keys.vacuums, vacuumsBegun(writer) + 1)
+        endLapsedBackups(writer, now)
+        return failLapsed(writer, unfinished, now)
+      })
+  return new Set([...finished, ...lapsed])
 }
 
-/** When the oldest work began that `before` does not contain, ended or not. */
-async function newWork(core: Core, moment: number, before: Work): Promise<number> {
-  const { underWay, finished } = await workSince(core, moment)
-  const found = new Map([...underWay, ...finished])
-  for (const id of before.finished.keys()) found.delete(id)
-  return oldestOf(found, Number.POSITIVE_INFINITY)
-}
-
-/** When the oldest work began, less the clock slack. */
-function oldestOf(work: ReadonlyMap<string, number>, none: number): number {
-  let oldest = none
-  for (const began of work.values()) oldest = Math.min(oldest, began - clockSlack)
-  return oldest
+/** Returns a test for the paths of objects that work outside of `ended` wrote, be it under way or done since. */
+async function objectsOfWork(core: Core, ended: ReadonlySet<string>): Promise<(path: string) => boolean> {
+  const { unfinished, finished } = await core.store.read(knownTransactions)
+  const { markIn, markOf } = await import('../table/storage/object-names.ts')
+  const marks = new Set<string | undefined>()
+  for (const id of [...unfinished, ...finished]) if (!ended.has(id)) marks.add(markOf(id))
+  return (path) => marks.has(markIn(path))
 }
 
 /** Returns a test for the paths that a table needs. */
@@ -153,7 +127,8 @@ async function reached(
 ): Promise<(path: string) => boolean> {
   const live = new Set<string>()
   const paths = new Set<string>()
-  const whole: string[] = []
+  // Content of a deregistered table stays: its location may be registered again.
+  const whole: string[] = [...(await deregisteredFolders(core))]
   for await (const { internalId, prefix, versions } of tablesIn(core, content)) {
     signal?.throwIfAborted()
     live.add(prefix)
@@ -172,7 +147,7 @@ async function reached(
   }
   for await (const { path } of content.list(`${tablesFolder}/`)) {
     const at = path.indexOf(`/${registrationFolder}`)
-    // Content of a deregistered table stays: its location may be registered again.
+    // Another catalog may have deregistered it.
     if (at >= 0 && !live.has(path.slice(0, at + 1))) whole.push(path.slice(0, at + 1))
   }
   const { isEngineObject } = await import('../table/storage/object-names.ts')

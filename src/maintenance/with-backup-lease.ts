@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Core } from '../catalog/core.ts'
 import { CatalogError } from '../errors.ts'
+import { endLapsedBackups } from '../locations/backup-lease.ts'
 import { abandonedRemovals, removeContent } from '../locations/removal.ts'
 import { type BackupLeaseRecord, keys, recordFormat } from '../store/records.ts'
-import type { Key, Reader, Writer } from '../store/store.ts'
+import type { Key, Reader } from '../store/store.ts'
 import { leaseMillis } from '../transactions/transaction-record.ts'
 
 /**
@@ -18,7 +19,7 @@ export async function withBackupLease<T>(
   const key = keys.backupLease(core.newId())
   const lost = new AbortController()
   await core.store.write((writer) => {
-    removeExpired(writer, core.now())
+    endLapsedBackups(writer, core.now())
     writer.put(key, recordUntil(core.now() + leaseMillis))
   })
   const renewing = new AbortController()
@@ -34,6 +35,11 @@ export async function withBackupLease<T>(
     const result = await work(signal ? AbortSignal.any([signal, lost.signal]) : lost.signal)
     if (!(await isLeaseValid(core, key))) throw lostError()
     return result
+  } catch (error) {
+    // What it misses may have been removed because its lease had ended.
+    const isValid = await isLeaseValid(core, key).catch(() => true)
+    if (isValid || signal?.aborted) throw error
+    throw lostError({ cause: error })
   } finally {
     renewing.abort()
     await renewal
@@ -47,13 +53,6 @@ export async function withBackupLease<T>(
 
 function recordUntil(until: number): BackupLeaseRecord {
   return { v: recordFormat, until }
-}
-
-/** Removes the leases of processes that died. */
-function removeExpired(writer: Writer, now: number): void {
-  for (const { key, value } of Array.from(writer.range<BackupLeaseRecord>({ prefix: keys.backupLeases }))) {
-    if (value.until < now) writer.remove(key)
-  }
 }
 
 /** Extends a lease. Returns false when the lease had already expired. */
@@ -75,9 +74,10 @@ function isValidAt(reader: Reader, key: Key, now: number): boolean {
   return lease !== undefined && lease.until >= now
 }
 
-function lostError(): CatalogError {
+function lostError(options?: { cause: unknown }): CatalogError {
   return new CatalogError(
     'ServiceUnavailable',
     'The copy paused for more than a minute, so content it needs may have been removed. Try again.',
+    options,
   )
 }

@@ -54,6 +54,40 @@ function copyOfStrings(value: unknown): string[] | undefined {
   return copy
 }
 
+/**
+ * The same schema of a map, which keeps the keys `__proto__`, `prototype` and `constructor`. Valibot leaves them out
+ * without a word.
+ */
+export function withAnyKey<S extends v.GenericSchema<Record<string, T>>, T>(
+  schema: S & { value: v.GenericSchema<T> },
+): S {
+  const run: S['~run'] = (dataset, config) => {
+    const given = dataset.value
+    const checked = schema['~run'](dataset, config)
+    if (!checked.typed || typeof given !== 'object' || given === null) return checked
+    for (const key of leftOut) {
+      if (!Object.hasOwn(given, key)) continue
+      const value = (given as Readonly<Record<string, unknown>>)[key]
+      const item = schema.value['~run']({ value }, config)
+      if (item.issues) {
+        const place = { type: 'object', origin: 'value', input: given, key, value } as const
+        const issues = item.issues.map((issue) => ({ ...issue, path: [place, ...(issue.path ?? [])] }))
+        return { typed: false, value: checked.value, issues } as never
+      }
+      Object.defineProperty(checked.value, key, {
+        value: item.value,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      })
+    }
+    return checked
+  }
+  return { ...schema, '~run': run }
+}
+
+const leftOut = ['__proto__', 'prototype', 'constructor']
+
 /** A namespace's or an object's identifier; the empty list is the root. */
 export const identifier = v.pipe(
   segments,
@@ -87,11 +121,8 @@ export const version = v.pipe(
   v.minValue(0, 'must be a whole number from 0 to 2^53 − 1'),
 )
 
-export const limit = v.pipe(
-  v.number('must be a whole number from 0'),
-  v.safeInteger('must be a whole number from 0'),
-  v.minValue(0, 'must be a whole number from 0'),
-)
+/** Most items that an answer may have. */
+export const limit = version
 
 export const pageToken = v.nullish(text)
 
@@ -183,7 +214,7 @@ export function choice<const T extends string>(...words: readonly [T, ...T[]]) {
 }
 
 /** Equal for all spellings of a word. */
-function caseKey(word: string): string {
+export function caseKey(word: string): string {
   return word.replaceAll('_', '').toLowerCase()
 }
 

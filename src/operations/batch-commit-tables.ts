@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
-import { vendedCredentials } from '../locations/credentials.ts'
 import { commitDeregistering, type Deregister } from '../locations/registration.ts'
 import { withNamespaceCache } from '../lookup/namespace-cache.ts'
 import { changeFields, limits, requestFields } from '../model/fields.ts'
 import type { ChangeContext } from '../transactions/commit.ts'
 import { batchDeleteTableVersions, deleteVersions } from './batch-delete-table-versions.ts'
-import { createTableVersion, createVersion } from './create-table-version.ts'
+import { createTableVersion, createVersion, requestKey } from './create-table-version.ts'
 import {
+  credentialsFor,
   type Declaration,
   type DeclaredTable,
   declare,
@@ -17,8 +17,8 @@ import {
 import { deregister, deregisterTable } from './deregister-table.ts'
 import { doEach } from './framework/batch.ts'
 import { operation } from './framework/operation.ts'
-import { post } from './framework/route.ts'
-import { objectsIn, subject } from './framework/subjects.ts'
+import { listedStatuses, post } from './framework/route.ts'
+import { objectsIn, subjectOf } from './framework/subjects.ts'
 
 /** The members that an operation of a batch may have, each an operation that may also be asked for alone. */
 const members = {
@@ -104,10 +104,10 @@ export const batchCommitTables = operation({
   subjects: (request) =>
     objectsIn(request.operations).flatMap((step) =>
       memberNames.flatMap((member) =>
-        objectsIn([step[member]]).flatMap(({ id }) => subject(members[member].definition.name, id)),
+        objectsIn([step[member]]).flatMap((item) => subjectOf(members[member].definition, item)),
       ),
     ),
-  route: post('/v1/table/batch-commit'),
+  route: post('/v1/table/batch-commit', { statuses: [...listedStatuses, 409] }),
   command: {
     group: 'Transactions and batches',
     aliases: ['commit'],
@@ -119,22 +119,29 @@ export const batchCommitTables = operation({
       `./catalog '[{"declare_table":{"id":["prod","returns"]}},{"deregister_table":{"id":["prod","old"]}}]'`,
     ],
   },
-  run: async (core, { operations }) => {
+  run: async (core, { operations, context }) => {
+    const key = requestKey(context)
     const declarations = doEach(
       'operations',
       operations,
       ({ declare_table }) => declare_table && prepareDeclaration(core, declare_table),
     )
+    // Before the commit: a hook that fails must not make a failure of a batch that was applied.
+    const vended = await vendedFor(core, operations, declarations)
     const response = await commitDeregistering(core, 'BatchCommitTables', [], (given, takeOut) => {
       // No operation of a batch changes a namespace.
       const change = { ...given, writer: withNamespaceCache(given.writer) }
       return {
         results: doEach('operations', operations, (step, index) =>
-          runStep(core, change, takeOut, step, declarations[index]),
+          runStep(core, change, takeOut, step, declarations[index], key),
         ),
       }
     })
-    return { ...response, results: [...(await withCredentials(core, operations, response.results))] }
+    vended?.forEach((credentials, index) => {
+      const { declare_table } = response.results[index]!
+      if (declare_table) response.results[index] = { declare_table: { ...declare_table, ...credentials } }
+    })
+    return response
   },
 })
 
@@ -144,6 +151,7 @@ function runStep(
   takeOut: Deregister,
   step: TableOperation,
   declaration: Declaration | null | undefined,
+  key: string | undefined,
 ): TableResult {
   const { transactionId: transaction_id } = change
   if (declaration) {
@@ -152,7 +160,8 @@ function runStep(
     return { declare_table: declared }
   }
   if (step.create_table_version) {
-    const { version } = createVersion(change, step.create_table_version)
+    const { context } = step.create_table_version
+    const { version } = createVersion(change, step.create_table_version, requestKey(context) ?? key)
     return { create_table_version: { version, transaction_id } }
   }
   if (step.delete_table_versions) {
@@ -164,18 +173,17 @@ function runStep(
   }
 }
 
-async function withCredentials(
+/** The credentials that the declarations of a batch ask for, by their index; undefined when none does. */
+async function vendedFor(
   core: Core,
   operations: readonly TableOperation[],
-  results: readonly TableResult[],
-): Promise<readonly TableResult[]> {
-  if (!operations.some((asked) => asked.declare_table?.vend_credentials)) return results
+  declarations: readonly (Declaration | null | undefined)[],
+) {
+  if (!operations.some(({ declare_table }) => declare_table?.vend_credentials)) return undefined
   return Promise.all(
-    results.map(async (result, index) => {
-      const asked = operations[index]!.declare_table
-      if (!asked?.vend_credentials || !result.declare_table) return result
-      const vended = await vendedCredentials(core, result.declare_table.location, asked)
-      return { declare_table: { ...result.declare_table, ...vended } }
-    }),
+    operations.map(
+      async ({ declare_table }, index) =>
+        declare_table && credentialsFor(core, declarations[index]!, declare_table),
+    ),
   )
 }

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { changeFields, limits, requestFields, tableVersion } from '../model/fields.ts'
 import { commit, unchanged } from '../transactions/commit.ts'
-import { createVersion, versionEntry } from './create-table-version.ts'
+import { createVersion, requestKey, versionEntry } from './create-table-version.ts'
 import { doEach } from './framework/batch.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -31,9 +31,10 @@ export const batchCreateTableVersions = operation({
       `./catalog --entries '[{"id":["prod","orders"],"version":8,"manifest_path":"_versions/8.manifest"}]'`,
     ],
   },
-  run: (core, { entries }) =>
+  run: (core, { entries, context }) =>
     commit(core, 'BatchCreateTableVersions', [], (change) => {
-      const results = doEach('entries', entries, (entry) => createVersion(change, entry))
+      const key = requestKey(context)
+      const results = doEach('entries', entries, (entry) => createVersion(change, entry, key))
       const versions = results.map((result) => result.version)
       return results.some((result) => result.created) ? { versions } : unchanged({ versions })
     }),

@@ -2,10 +2,10 @@ import * as v from 'valibot'
 import { branch, requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
 import { openVersion, readRows, whileThere } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
-import { post } from './framework/route.ts'
+import { listedStatuses, post } from './framework/route.ts'
 
 /**
- * Counts the rows of a table: of its latest version or the one named, all rows or those a predicate holds
+ * Counts the rows of a table: of its latest version or the one that `version` or `tag` names, all rows or those a predicate holds
  * for. Without a predicate no row is read.
  *
  * ```ts
@@ -19,29 +19,37 @@ export const countTableRows = operation({
     ...requestFields,
     id: tableIdentifier,
     version: v.nullish(version),
+    tag: v.nullish(text),
     branch,
     predicate: v.nullish(text),
   }),
   response: v.object({ ...responseFields, count: version }),
-  errors: ['TableNotFound', 'TableVersionNotFound', 'TableBranchNotFound', 'InvalidTableState'],
+  errors: [
+    'TableNotFound',
+    'TableVersionNotFound',
+    'TableTagNotFound',
+    'TableBranchNotFound',
+    'InvalidTableState',
+  ],
   changes: false,
   route: post('/v1/table/{id}/count_rows', {
     methods: ['POST', 'GET'],
-    queryToo: { version: 'integer', branch: 'text', predicate: 'text' },
+    queryToo: { version: 'integer', tag: 'text', branch: 'text', predicate: 'text' },
     answer: 'count',
     rows: true,
+    statuses: listedStatuses,
   }),
   command: {
     group: 'Rows',
     aliases: ['count'],
     examples: ['./catalog prod.flights', `./catalog prod.flights --where 'delay > 60'`],
   },
-  run: async (core, { id, version, branch, predicate }, { signal, onProgress }) => {
+  run: async (core, { id, predicate, ...wanted }, { signal, onProgress }) => {
     if (predicate === undefined || predicate === null) {
-      const { found } = await readRows(core, id, branch, version ?? undefined)
+      const { found } = await readRows(core, id, wanted)
       return { count: found.record.rows! }
     }
-    const { table, engine, snapshot } = await openVersion(core, id, branch, version ?? undefined)
+    const { table, engine, snapshot } = await openVersion(core, id, wanted)
     const count = await whileThere(core, id, table, () =>
       engine.countRows(snapshot, {
         predicate,

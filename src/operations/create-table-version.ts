@@ -41,8 +41,12 @@ const createTableVersionResponse = v.object({ ...changeFields, version: tableVer
 
 /**
  * Records a version that a client wrote at the table's location. The first one may have any number. Each later one
- * must be exactly the latest plus one, so one of two concurrent writers fails with `ConcurrentModification`. The same
- * record again succeeds and changes nothing: a retry is safe.
+ * must be exactly the latest plus one, so one of two concurrent writers fails with `ConcurrentModification`.
+ *
+ * A retry is safe where the catalog can tell it from another writer: the same record again succeeds and changes
+ * nothing when `manifest_path` ends in a name with a UUID, as staged manifests of Lance do, or when both requests had
+ * the same header `idempotency-key` or `x-request-id` (in process: the entry `header.idempotency-key` of `context`).
+ * Otherwise the same record again is `ConcurrentModification`, since two writers may have chosen the same name.
  */
 export const createTableVersion = operation({
   name: 'createTableVersion',
@@ -66,26 +70,44 @@ export const createTableVersion = operation({
   },
   run: (core, request) =>
     commit(core, 'CreateTableVersion', request.id, (change) => {
-      const { created, version } = createVersion(change, request)
+      const { created, version } = createVersion(change, request, requestKey(request.context))
       return created ? { version } : unchanged({ version })
     }),
 })
 
-/** Creates the version within a change; `created` is false when the same record was there already. */
-export function createVersion(change: ChangeContext, entry: VersionEntry) {
+/** The headers that tell a retry from another request, the first one that is there. */
+const keyHeaders = ['header.idempotency-key', 'header.x-request-id']
+
+/** Longer keys are not kept: a retry with one is a conflict. */
+const mostKeyCharacters = 256
+
+/** What a retry of a request has in common with the first attempt, and no other request has. */
+export function requestKey(context: Readonly<Record<string, string>> | null | undefined): string | undefined {
+  const key = keyHeaders.map((name) => context?.[name]).find((value) => value)
+  return key !== undefined && key.length <= mostKeyCharacters ? key : undefined
+}
+
+/** A name that only one writer can have chosen: it holds a UUID, as the names of staged manifests do. */
+const uniqueName = /[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}[^/]*$/i
+
+/** Creates the version within a change; `created` is false when this is a retry. `key` is that of the request. */
+export function createVersion(change: ChangeContext, entry: VersionEntry, key: string | undefined) {
   const { writer, transactionId, now } = change
   const table = findTableToChange(change, entry.id)
   const head = headOf(writer, entry.id, table, entry.branch)
-  const wanted = toRecord(entry, transactionId, now)
+  const wanted = toRecord(entry, key, transactionId, now)
   const existing = writer.get<VersionRecord>(keys.version(table.id, entry.branch, entry.version))
-  if (existing !== undefined && sameRecord(existing, wanted)) {
+  const isSame = existing !== undefined && sameRecord(existing, wanted)
+  if (isSame && isRetry(existing, wanted)) {
     return { created: false, version: toTableVersion(entry.version, existing) }
   }
   const where = `the table ${formatIdentifier(entry.id)}${onBranch(entry.branch)}`
   if (existing !== undefined) {
     throw new CatalogError(
       'ConcurrentModification',
-      `Version ${entry.version} of ${where} already exists with another manifest (${existing.manifest_path}). Rebase on the latest version, ${head.latest}, and create the one after it.`,
+      isSame
+        ? `Version ${entry.version} of ${where} already exists, and another writer may have created it: its manifest has a name that others can choose, too (${existing.manifest_path}). Read the version to see whose it is. Give each manifest a name with a UUID, or send retries with the same header idempotency-key.`
+        : `Version ${entry.version} of ${where} already exists with another manifest (${existing.manifest_path}). Rebase on the latest version, ${head.latest}, and create the one after it.`,
     )
   }
   if (head.last !== null && entry.version !== head.last + 1) {
@@ -98,7 +120,17 @@ export function createVersion(change: ChangeContext, entry: VersionEntry) {
   return { created: true, version: toTableVersion(entry.version, wanted) }
 }
 
-function toRecord(entry: VersionEntry, transactionId: string, now: number): VersionRecord {
+function isRetry(existing: VersionRecord, wanted: VersionRecord): boolean {
+  if (uniqueName.test(wanted.manifest_path)) return true
+  return wanted.request_key !== undefined && wanted.request_key === existing.request_key
+}
+
+function toRecord(
+  entry: VersionEntry,
+  key: string | undefined,
+  transactionId: string,
+  now: number,
+): VersionRecord {
   return {
     v: recordFormat,
     manifest_path: entry.manifest_path,
@@ -106,6 +138,7 @@ function toRecord(entry: VersionEntry, transactionId: string, now: number): Vers
     ...(entry.e_tag == null ? {} : { e_tag: entry.e_tag }),
     ...(entry.metadata == null ? {} : { metadata: entry.metadata }),
     ...(entry.naming_scheme == null ? {} : { naming_scheme: entry.naming_scheme }),
+    ...(key === undefined ? {} : { request_key: key }),
     timestamp_millis: now,
     transaction_id: transactionId,
   }

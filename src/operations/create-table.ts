@@ -4,7 +4,7 @@ import { CatalogError, invalid } from '../errors.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { dropTable as dropRecords } from '../locations/drop.ts'
 import { claimLocation, contentFolderOf, locationOf, newLocation } from '../locations/locations.ts'
-import { removeContent, removeContentFolder } from '../locations/removal.ts'
+import { removeContent, removeUnused } from '../locations/removal.ts'
 import { type FoundTable, findNamespace, lookUpTable, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
 import { putVersion } from '../lookup/versions.ts'
@@ -170,7 +170,8 @@ async function create(
       options,
       { operation: 'CreateTable', subject: id },
       async (transaction, work) => {
-        const snapshot = await engine.create(place.prefix, rows, { ...work, version: 1 })
+        const writing = engine.writtenBy(transaction.id)
+        const snapshot = await writing.create(place.prefix, rows, { ...work, version: 1 })
         work.signal?.throwIfAborted()
         const kept = await transaction.commit<{ existing?: FoundTable }>((change) => {
           const { writer, now, transactionId, concerns } = change
@@ -195,7 +196,7 @@ async function create(
       },
     )
   } finally {
-    if (isUnused) await removeContentFolder(place)
+    if (isUnused) await removeUnused(core, internalId, place)
     else await removeContent(core, replaced)
   }
 }

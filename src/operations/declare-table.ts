@@ -1,7 +1,13 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
-import { checkLocation, claimLocation, locationOf, newLocation } from '../locations/locations.ts'
+import {
+  checkLocation,
+  claimLocation,
+  locationOf,
+  namedLocation,
+  newLocation,
+} from '../locations/locations.ts'
 import { findNamespace, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
 import { changeFields, flag, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
@@ -23,7 +29,8 @@ const declareTableResponse = v.object({
   ...changeFields,
   location: text,
   storage_options: v.optional(stringMap),
-  properties: stringMap,
+  // The protocol answers null where an implementation has no properties.
+  properties: v.nullable(stringMap),
   managed_versioning: v.optional(flag),
 })
 
@@ -43,15 +50,17 @@ export const declareTable = operation({
   response: declareTableResponse,
   errors: ['NamespaceNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
   changes: true,
+  location: namedLocation,
   route: post('/v1/table/{id}/declare'),
   command: { group: 'Tables', aliases: ['declare'], begins: true, examples: ['./catalog prod.orders'] },
   run: async (core, request) => {
     const declaration = prepareDeclaration(core, request)
+    // Before the commit: a hook that fails must not make a failure of a change that was made.
+    const vended = request.vend_credentials && (await credentialsFor(core, declaration, request))
     const response = await commit(core, 'DeclareTable', request.id, (change) =>
       declare(core, change, declaration),
     )
-    if (!request.vend_credentials) return response
-    return { ...response, ...(await vendedCredentials(core, response.location, request)) }
+    return vended ? { ...response, ...vended } : response
   },
 })
 
@@ -84,6 +93,16 @@ export function prepareDeclaration(
         : checkLocation(core.contentRoots, location),
     properties: request.properties ?? {},
   }
+}
+
+/** The credentials for a table that is to be declared, if the request asks for some. */
+export function credentialsFor(
+  core: Core,
+  { internalId, location }: Declaration,
+  request: Parameters<typeof vendedCredentials>[2],
+): ReturnType<typeof vendedCredentials> {
+  const place = locationOf(core.contentRoots, internalId, { location })
+  return vendedCredentials(core, place, request)
 }
 
 /** Declares the table within a change. */

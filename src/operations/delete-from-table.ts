@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { branch, changeFields, requestFields, tableIdentifier, text, version } from '../model/fields.ts'
 import { applyToRows, changeRows } from '../rows/change.ts'
 import { operation } from './framework/operation.ts'
-import { post } from './framework/route.ts'
+import { listedStatuses, post } from './framework/route.ts'
 
 /**
  * Deletes the rows that a predicate holds for. Answers with their number and with the version that no longer has
@@ -17,10 +17,11 @@ export const deleteFromTable = operation({
   name: 'deleteFromTable',
   summary: 'Delete rows of a table by a predicate.',
   request: v.object({ ...requestFields, id: tableIdentifier, predicate: text, branch }),
-  response: v.object({ ...changeFields, version, num_deleted_rows: version }),
+  // The protocol has no such number, so other servers leave it out.
+  response: v.object({ ...changeFields, version, num_deleted_rows: v.optional(version) }),
   errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
   changes: true,
-  route: post('/v1/table/{id}/delete', { rows: true }),
+  route: post('/v1/table/{id}/delete', { rows: true, statuses: listedStatuses }),
   command: {
     group: 'Rows',
     aliases: ['delete'],

@@ -6,7 +6,7 @@ import { changeFields, requestFields, stringMap, tableIdentifier, text } from '.
 import type { Identifier } from '../model/identifier.ts'
 import { type ChangeContext, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
-import { post } from './framework/route.ts'
+import { listedStatuses, post } from './framework/route.ts'
 
 const deregisterTableRequest = v.object({ ...requestFields, id: tableIdentifier })
 
@@ -14,7 +14,8 @@ const deregisterTableResponse = v.object({
   ...changeFields,
   id: v.array(text),
   location: text,
-  properties: stringMap,
+  // The protocol answers null where an implementation has no properties.
+  properties: v.nullable(stringMap),
 })
 
 /**
@@ -33,7 +34,7 @@ export const deregisterTable = operation({
   response: deregisterTableResponse,
   errors: ['TableNotFound', 'ConcurrentModification'],
   changes: true,
-  route: post('/v1/table/{id}/deregister'),
+  route: post('/v1/table/{id}/deregister', { statuses: listedStatuses }),
   command: { group: 'Tables', aliases: ['deregister'], examples: ['./catalog prod.flights'] },
   run: (core, { id }) =>
     commitDeregistering(core, 'DeregisterTable', id, (change, takeOut) =>

@@ -1,24 +1,31 @@
 import * as v from 'valibot'
 import { findTable } from '../lookup/names.ts'
-import { findVersion, toTableVersion } from '../lookup/versions.ts'
+import { findVersion, requireWanted, toTableVersion, wantedVersion } from '../lookup/versions.ts'
 import {
   branch,
   requestFields,
   responseFields,
   tableIdentifier,
   tableVersion,
+  text,
   version,
 } from '../model/fields.ts'
 import { always, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
-/** Answers with the record of one version of a table. */
+/** Answers with the record of one version of a table, which `version` or `tag` names. */
 export const describeTableVersion = operation({
   name: 'describeTableVersion',
   summary: 'Describe a version of a table.',
-  request: v.object({ ...requestFields, id: tableIdentifier, version, branch }),
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    version: v.nullish(version),
+    tag: v.nullish(text),
+    branch,
+  }),
   response: v.object({ ...responseFields, version: tableVersion }),
-  errors: ['TableNotFound', 'TableBranchNotFound', 'TableVersionNotFound'],
+  errors: ['TableNotFound', 'TableBranchNotFound', 'TableVersionNotFound', 'TableTagNotFound'],
   changes: false,
   isFromStore: always,
   route: post('/v1/table/{id}/version/describe'),
@@ -28,9 +35,13 @@ export const describeTableVersion = operation({
     positional: ['version'],
     examples: ['./catalog prod.flights 3'],
   },
-  run: (core, { id, version, branch }) =>
-    core.store.read((reader) => {
-      const found = findVersion(reader, id, findTable(reader, id), branch, version)
+  run: async (core, { id, ...asked }) => {
+    requireWanted('describeTableVersion', asked)
+    return core.store.read((reader) => {
+      const table = findTable(reader, id)
+      const wanted = wantedVersion(reader, id, table, asked)
+      const found = findVersion(reader, id, table, wanted.branch, wanted.version)
       return { version: toTableVersion(found.version, found.record) }
-    }),
+    })
+  },
 })

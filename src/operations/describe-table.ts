@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
-import { invalid } from '../errors.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
 import { folderToInspect, hasForeignObjects, isCreated } from '../locations/declared-only.ts'
+import { foreignVersion } from '../locations/foreign-version.ts'
 import { contentFolderOf, locationOf } from '../locations/locations.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
-import { type FoundVersion, findTag, findVersion, headOf } from '../lookup/versions.ts'
+import { type FoundVersion, findVersion, headOf, wantedVersion } from '../lookup/versions.ts'
 import {
   flag,
   branch as mainOrBranch,
@@ -65,7 +65,8 @@ const response = v.object({
 /**
  * Describes a table: its location and its properties. With `load_detailed_metadata` also its version, schema
  * (in JSON form), statistics and schema metadata. Those are of the latest version, or of the one that `version`, `tag`
- * or `branch` picks. A table that is declared only has no version and no schema.
+ * or `branch` picks. A table that is declared only has no version and no schema. Of a table that another engine
+ * wrote, the catalog knows the version: the latest record, or where there are no records, the latest of Lance's files.
  *
  * ```ts
  * const { schema, version } = await catalog.describeTable({ id: ['prod', 'flights'], load_detailed_metadata: true })
@@ -128,7 +129,7 @@ async function describeFurther(core: Core, asked: v.InferOutput<typeof request>)
   if (asked.load_detailed_metadata) {
     Object.assign(
       described,
-      await whileThere(core, asked.id, table, () => details(core, asked.id, location, found)),
+      await whileThere(core, asked.id, table, () => details(core, asked.id, location, table, found)),
     )
   }
   if (asked.vend_credentials) Object.assign(described, await vendedCredentials(core, location, asked))
@@ -143,25 +144,32 @@ async function isOnlyDeclared(core: Core, table: FoundTable): Promise<boolean> {
 
 function select(
   reader: Reader,
-  { id, version, tag, branch, load_detailed_metadata }: v.InferOutput<typeof request>,
+  asked: v.InferOutput<typeof request>,
 ): { table: FoundTable; found: FoundVersion | undefined } {
+  const { id, load_detailed_metadata } = asked
   const table = findTable(reader, id)
-  if (tag !== undefined && tag !== null) {
-    if (version != null || branch !== '')
-      throw invalid('tag cannot be used together with version or branch; give one of them.')
-    const at = findTag(reader, id, table.id, tag)
-    return { table, found: findVersion(reader, id, table, at.branch, at.version) }
-  }
+  const { branch, version } = asked.tag == null ? asked : wantedVersion(reader, id, table, asked)
   if (version != null) return { table, found: findVersion(reader, id, table, branch, version) }
   const { latest } = headOf(reader, id, table, branch)
   const wanted = load_detailed_metadata && latest !== null
   return { table, found: wanted ? findVersion(reader, id, table, branch) : undefined }
 }
 
-async function details(core: Core, id: readonly string[], location: string, found: FoundVersion | undefined) {
+async function details(
+  core: Core,
+  id: readonly string[],
+  location: string,
+  { record }: FoundTable,
+  found: FoundVersion | undefined,
+) {
   const names = { table: id.at(-1)!, namespace: id.slice(0, -1) }
-  if (found === undefined) return names
   const place = contentFolderOf(core.contentRoots, location)
+  if (found === undefined) {
+    // Where clients do not keep versions through the catalog, another engine may keep its own.
+    const isForeign = !core.settings.managedVersioning && record.main.last === null
+    const version = place && isForeign ? await foreignVersion(place) : undefined
+    return version === undefined ? names : { ...names, version }
+  }
   // Only the engine that wrote a version knows its columns.
   if (found.record.rows === undefined || place === undefined) return { ...names, version: found.version }
   const snapshot = await openManifest(await core.engine(place.content), place, found.record)

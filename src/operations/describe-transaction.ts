@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { requestFields, responseFields, stringMap, text } from '../model/fields.ts'
 import { findTransaction, propertiesOf, statusOf } from '../transactions/transaction-record.ts'
 import { operation } from './framework/operation.ts'
-import { post } from './framework/route.ts'
+import { listedStatuses, post } from './framework/route.ts'
 
 /** A transaction's id: the id alone, or the identifier of its table followed by the id. */
 export const transactionIdentifier = v.pipe(
@@ -33,7 +33,7 @@ export const describeTransaction = operation({
   response: transactionResponse,
   errors: ['TransactionNotFound'],
   changes: false,
-  route: post('/v1/transaction/{id}/describe'),
+  route: post('/v1/transaction/{id}/describe', { statuses: listedStatuses }),
   command: {
     group: 'Transactions and batches',
     aliases: ['transaction'],

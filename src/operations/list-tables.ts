@@ -16,7 +16,7 @@ import {
 import type { Identifier } from '../model/identifier.ts'
 import { keys } from '../store/records.ts'
 import { operation } from './framework/operation.ts'
-import { get, pageQuery } from './framework/route.ts'
+import { get, listedStatuses, pageQuery } from './framework/route.ts'
 
 export const listTablesResponse = v.object({
   ...responseFields,
@@ -67,7 +67,7 @@ export const listTables = operation({
   changes: false,
   // Which of the tables are declared only is told by their content.
   isFromStore: ({ include_declared }) => include_declared !== false,
-  route: get('/v1/namespace/{id}/table/list', listTablesQuery),
+  route: { ...get('/v1/namespace/{id}/table/list', listTablesQuery), statuses: [...listedStatuses, 406] },
   command: {
     group: 'Tables',
     aliases: ['list', 'ls'],

@@ -8,6 +8,7 @@ import {
   tableIdentifier,
   text,
   version,
+  withAnyKey,
 } from '../model/fields.ts'
 import { openVersion, whileThere } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
@@ -17,7 +18,7 @@ const columnNames = v.pipe(
   v.array(v.pipe(text, v.nonEmpty('must not be empty'))),
   v.nonEmpty('must name at least one column'),
 )
-const columnAliases = v.record(text, v.pipe(text, v.nonEmpty('must not be empty')))
+const columnAliases = withAnyKey(v.record(text, v.pipe(text, v.nonEmpty('must not be empty'))))
 
 const columnsObject = v.object(
   { column_names: v.nullish(columnNames), column_aliases: v.nullish(columnAliases) },
@@ -57,6 +58,7 @@ export const queryTable = operation({
     k: v.nullish(rowCount),
     offset: v.nullish(rowCount),
     version: v.nullish(version),
+    tag: v.nullish(text),
     branch,
     vector: v.nullish(v.unknown()),
     full_text_query: v.nullish(v.unknown()),
@@ -67,9 +69,27 @@ export const queryTable = operation({
     ...responseFields,
     data: v.custom<Uint8Array>((given) => given instanceof Uint8Array),
   }),
+  // All of these say how to search by a vector, which is refused; LanceDB's clients send them without a vector too.
+  ignores: [
+    'approx_mode',
+    'bypass_vector_index',
+    'distance_type',
+    'ef',
+    'fast_search',
+    'lower_bound',
+    'maximum_nprobes',
+    'minimum_nprobes',
+    'nprobes',
+    'prefilter',
+    'refine_factor',
+    'upper_bound',
+    'use_lsm',
+    'vector_column',
+  ],
   errors: [
     'TableNotFound',
     'TableVersionNotFound',
+    'TableTagNotFound',
     'TableBranchNotFound',
     'TableColumnNotFound',
     'InvalidTableState',
@@ -91,9 +111,9 @@ export const queryTable = operation({
     ],
   },
   run: async (core, request, { signal, onProgress }) => {
-    const { id, filter, limit, k, offset, version, branch } = request
+    const { id, filter, limit, k, offset } = request
     refuseSearch(request)
-    const { table, engine, snapshot } = await openVersion(core, id, branch, version ?? undefined)
+    const { table, engine, snapshot } = await openVersion(core, id, request)
     const data = await whileThere(core, id, table, () =>
       engine.queryRows(snapshot, {
         columns: selection(request.columns),

@@ -1,6 +1,12 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
-import { checkLocation, claimLocation, locationOf, segmentsOf } from '../locations/locations.ts'
+import {
+  checkLocation,
+  claimLocation,
+  locationOf,
+  namedLocation,
+  segmentsOf,
+} from '../locations/locations.ts'
 import { commitDeregistering, putRegistration, readRegistration } from '../locations/registration.ts'
 import { findNamespace, lookUpTable, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
@@ -31,6 +37,7 @@ export const registerTable = operation({
   response: v.object({ ...changeFields, location: text, properties: stringMap }),
   errors: ['NamespaceNotFound', 'TableAlreadyExists', 'InvalidTableState', 'ConcurrentModification'],
   changes: true,
+  location: namedLocation,
   route: post('/v1/table/{id}/register'),
   command: {
     group: 'Tables',
@@ -56,7 +63,7 @@ async function register(
     const isSame = existing && locationOf(core.contentRoots, existing.id, existing.record) === location
     const left = existing && takeOut(existing)
     if (!existing) requireFreeName(writer, parent, id, 'TableAlreadyExists')
-    claimLocation(core.contentRoots, writer, location, internalId)
+    claimLocation(core.contentRoots, writer, location, internalId, true)
     // The location was registered, and given up again, since it was read.
     if (!isSame && !remembered.isCurrent(writer)) throw new TargetReplaced(id)
     writer.remove(keys.registration(segmentsOf(location)))

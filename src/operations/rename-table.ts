@@ -3,15 +3,17 @@ import { invalid } from '../errors.ts'
 import { findNamespace, requireFreeName } from '../lookup/names.ts'
 import { putTable, removeTable } from '../lookup/table-record.ts'
 import { changeFields, identifier, name, requestFields, tableIdentifier } from '../model/fields.ts'
-import { identifierProblem } from '../model/identifier.ts'
+import { formatIdentifier, identifierProblem } from '../model/identifier.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
-import { post } from './framework/route.ts'
+import { listedStatuses, post } from './framework/route.ts'
 import { subject } from './framework/subjects.ts'
 
 /**
  * Renames a table, and moves it when `new_namespace_id` is given (`[]` is the root; absent or null, the table
- * stays in its namespace). One atomic step: location, versions, tags and branches stay as they are.
+ * stays in its namespace). One atomic step: location, versions, tags and branches stay as they are. Where a namespace
+ * was given, `context.renamed_to` of the answer is the identifier that the table has now, as some clients write `[]`
+ * for a namespace that was not set.
  *
  * ```ts
  * await catalog.renameTable({ id: ['prod', 'flights'], new_table_name: 'flights_2024', new_namespace_id: ['archive'] })
@@ -33,7 +35,7 @@ export const renameTable = operation({
     const namespace = new_namespace_id ?? (Array.isArray(id) ? id.slice(0, -1) : undefined)
     return Array.isArray(namespace) ? subject('renameTable', [...namespace, new_table_name]) : []
   },
-  route: post('/v1/table/{id}/rename'),
+  route: post('/v1/table/{id}/rename', { statuses: [...listedStatuses, 409] }),
   command: {
     group: 'Tables',
     aliases: ['rename', 'mv'],
@@ -57,7 +59,8 @@ export const renameTable = operation({
       requireFreeName(writer, parent, target, 'TableAlreadyExists')
       removeTable(writer, internalId, record)
       putTable(writer, internalId, { ...record, parent, name: new_table_name })
-      return {}
+      // `[]` may be meant as no namespace, so a table that moved to the root by mistake can be found and moved back.
+      return new_namespace_id == null ? {} : { context: { renamed_to: formatIdentifier(target) } }
     })
   },
 })

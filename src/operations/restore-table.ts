@@ -1,21 +1,30 @@
 import * as v from 'valibot'
-import { findVersion } from '../lookup/versions.ts'
-import { branch, changeFields, requestFields, tableIdentifier, version } from '../model/fields.ts'
+import { findVersion, requireWanted } from '../lookup/versions.ts'
+import { branch, changeFields, requestFields, tableIdentifier, text, version } from '../model/fields.ts'
 import { applyToRows, changeRows } from '../rows/change.ts'
 import { openVersion } from '../rows/rows.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
-/** Makes a table what it was at an earlier version, as a new version; all versions between stay. */
+/** Makes a table what it was at an earlier version, as a new version; all versions between stay. `tag` may name the
+ * version; the branch is then that of the tag.
+ */
 export const restoreTable = operation({
   name: 'restoreTable',
   summary: 'Restore a table to an earlier version.',
-  request: v.object({ ...requestFields, id: tableIdentifier, version, branch }),
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    version: v.nullish(version),
+    tag: v.nullish(text),
+    branch,
+  }),
   response: v.object(changeFields),
   errors: [
     'TableNotFound',
     'TableVersionNotFound',
+    'TableTagNotFound',
     'TableBranchNotFound',
     'InvalidTableState',
     'ConcurrentModification',
@@ -28,8 +37,10 @@ export const restoreTable = operation({
     positional: ['version'],
     examples: ['./catalog prod.flights 3'],
   },
-  run: async (core, { id, version, branch }, options) => {
-    const old = await openVersion(core, id, branch, version)
+  run: async (core, { id, ...wanted }, options) => {
+    requireWanted('restoreTable', wanted)
+    const old = await openVersion(core, id, wanted)
+    const { branch, version } = old.found
     const { transaction_id } = await changeRows(core, options, {
       operation: 'RestoreTable',
       id,

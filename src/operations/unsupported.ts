@@ -13,7 +13,8 @@ function unsupported<const Name extends string>(name: Name, summary: string, ins
   return operation({
     name,
     summary: `${summary} Not supported.`,
-    request: v.object(requestFields),
+    // Whatever it is asked, it answers that it is not supported; a client hands on all fields.
+    request: v.looseObject(requestFields),
     response: v.object(responseFields),
     errors: ['Unsupported'],
     changes: false,

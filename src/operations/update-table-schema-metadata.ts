@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { branch, changeFields, requestFields, stringMap, tableIdentifier } from '../model/fields.ts'
 import { applyToRows, changeRows } from '../rows/change.ts'
 import { operation } from './framework/operation.ts'
-import { post } from './framework/route.ts'
+import { listedStatuses, post } from './framework/route.ts'
 
 /**
  * Replaces a table's schema metadata as a whole with the given pairs, in a new version, and answers with
@@ -24,6 +24,7 @@ export const updateTableSchemaMetadata = operation({
     query: { branch: 'text' },
     answer: 'metadata',
     rows: true,
+    statuses: listedStatuses,
   }),
   command: {
     group: 'Tables',

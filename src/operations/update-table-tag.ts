@@ -4,7 +4,7 @@ import { branch, changeFields, requestFields, tableIdentifier, text, version } f
 import { keys, recordFormat } from '../store/records.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
-import { post } from './framework/route.ts'
+import { listedStatuses, post } from './framework/route.ts'
 
 /**
  * Moves an existing tag to another version, and to another branch when one is named.
@@ -20,7 +20,7 @@ export const updateTableTag = operation({
   response: v.object(changeFields),
   errors: ['TableNotFound', 'TableTagNotFound', 'TableVersionNotFound', 'TableBranchNotFound'],
   changes: true,
-  route: post('/v1/table/{id}/tags/update'),
+  route: post('/v1/table/{id}/tags/update', { statuses: listedStatuses }),
   command: {
     group: 'Versions, tags and branches',
     aliases: ['move-tag'],

@@ -1,6 +1,7 @@
 import type { Schema } from '@uwdata/flechette'
 import type { Bitmap } from '../arrow/bitmap.ts'
 import { evaluator, type Rows } from './evaluate/index.ts'
+import { fastPaths } from './fast/index.ts'
 import { planPredicate } from './plan/filter.ts'
 import { prune, type StatisticsOf } from './prune/prune.ts'
 
@@ -35,7 +36,7 @@ export function compilePredicate(text: string, schema: Schema, now: number = Dat
     asksTime = true
     return now
   })
-  const { columns, select, count } = evaluator(plan)
+  const { columns, select, count } = evaluator(plan, fastPaths)
   return {
     text,
     now: asksTime ? now : undefined,

@@ -58,6 +58,15 @@ export function background(
   const waiting = new Map<string, Parameters<Background['changed']>[0]>()
   let working: Promise<void> | undefined
 
+  /** Nobody waits for this work, so what the listener throws would end the process. */
+  function tell(error: unknown): void {
+    try {
+      onError(error)
+    } catch (thrown) {
+      process.emitWarning(thrown instanceof Error ? thrown : String(thrown))
+    }
+  }
+
   async function work(): Promise<void> {
     for (const [key, table] of waiting) {
       waiting.delete(key)
@@ -65,7 +74,7 @@ export function background(
         await optimize(own, table, gentle, { signal })
       } catch (error) {
         if (signal.aborted) break
-        if (!(error instanceof CatalogError && harmless.has(error.code))) onError(error)
+        if (!(error instanceof CatalogError && harmless.has(error.code))) tell(error)
       }
     }
     working = undefined

@@ -114,9 +114,10 @@ async function changeIn<Checked, Prepared>(
     const checked = (await change.check?.(found)) as Checked
     const about = { operation: change.operation, subject: id, subjectId: table.id }
     return runLong(core, options, about, async (transaction, work) => {
-      const prepared = await change.prepare(found, work, checked)
+      const writing = { ...found, engine: engine.writtenBy(transaction.id) }
+      const prepared = await change.prepare(writing, work, checked)
       return core.inTurn(`${table.id}/${change.branch}`, () =>
-        commitVersion(core, change, found, prepared, transaction, work),
+        commitVersion(core, change, writing, prepared, transaction, work),
       )
     })
   })

@@ -27,12 +27,12 @@ export async function optimize(
   goals: OptimizeGoals,
   options: OperationOptions,
 ): Promise<Optimized> {
-  const found = await openVersion(core, id, branch, undefined)
+  const { found: latest, ...found } = await openVersion(core, id, { branch })
   const isOptimized = await whileThere(core, id, found.table, () =>
     found.engine.isOptimized(found.snapshot, goals),
   )
   if (isOptimized) {
-    return { optimized: false, version: found.version, ...totals(found.snapshot, found.snapshot, 0) }
+    return { optimized: false, version: latest.version, ...totals(found.snapshot, found.snapshot, 0) }
   }
   const { base, snapshot, affected, version, transaction_id } = await changeRows(core, options, {
     operation: 'OptimizeTable',

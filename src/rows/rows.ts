@@ -3,7 +3,14 @@ import { CatalogError } from '../errors.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { type ContentFolder, contentFolderOf, locationOf } from '../locations/locations.ts'
 import { type FoundTable, findTable, lookUpTable } from '../lookup/names.ts'
-import { type FoundVersion, findVersion, headOf, onBranch } from '../lookup/versions.ts'
+import {
+  type FoundVersion,
+  findVersion,
+  headOf,
+  onBranch,
+  type WantedVersion,
+  wantedVersion,
+} from '../lookup/versions.ts'
 import { formatIdentifier, type Identifier } from '../model/identifier.ts'
 import { recordFormat, type VersionRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
@@ -23,18 +30,17 @@ export function requirePlace(core: Core, id: Identifier, table: FoundTable): Con
   return place
 }
 
-/** The rows of one version; `version` absent means the latest. */
+/** The rows of one version. */
 export async function openVersion(
   core: Core,
   id: Identifier,
-  branch: string,
-  version: number | undefined,
-): Promise<{ table: FoundTable; engine: TableEngine; snapshot: Snapshot; version: number }> {
-  const { table, found } = await readRows(core, id, branch, version)
+  wanted: WantedVersion,
+): Promise<{ table: FoundTable; engine: TableEngine; snapshot: Snapshot; found: FoundVersion }> {
+  const { table, found } = await readRows(core, id, wanted)
   const place = requirePlace(core, id, table)
   const engine = await core.engine(place.content)
   const snapshot = await whileThere(core, id, table, () => openManifest(engine, place, found.record))
-  return { table, engine, snapshot, version: found.version }
+  return { table, engine, snapshot, found }
 }
 
 /**
@@ -60,14 +66,13 @@ export async function whileThere<T>(
   }
 }
 
-/** A version whose rows our engine wrote; the latest when none is named. */
+/** A version whose rows our engine wrote. */
 export async function readRows(
   core: Core,
   id: Identifier,
-  branch: string,
-  version: number | undefined,
+  wanted: WantedVersion,
 ): Promise<{ table: FoundTable; found: FoundVersion }> {
-  const { table, found } = await core.store.read((reader) => findRows(reader, id, branch, version))
+  const { table, found } = await core.store.read((reader) => findRows(reader, id, wanted))
   if (found) return { table, found }
   throw table.record.registered || (await hasForeignRows(core, table)) ? foreign(id) : declaredOnly(id)
 }
@@ -75,10 +80,10 @@ export async function readRows(
 function findRows(
   reader: Reader,
   id: Identifier,
-  branch: string,
-  version: number | undefined,
+  wanted: WantedVersion,
 ): { table: FoundTable; found: FoundVersion | undefined } {
   const table = findTable(reader, id)
+  const { branch, version } = wantedVersion(reader, id, table, wanted)
   if (version === undefined && headOf(reader, id, table, branch).latest === null)
     return { table, found: undefined }
   const found = findVersion(reader, id, table, branch, version)

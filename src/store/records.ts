@@ -83,6 +83,8 @@ export interface VersionRecord extends Versioned {
   readonly metadata?: Readonly<Record<string, string>>
   readonly naming_scheme?: string
   readonly transaction_id: string
+  /** Tells a retry of the request that created the version from a request of another writer. */
+  readonly request_key?: string
   /** The number of rows that are not deleted. Set only when our own engine wrote the version. */
   readonly rows?: number
 }
@@ -123,6 +125,8 @@ export interface TransactionRecord extends Versioned {
   readonly subject: readonly string[]
   /** The internal id of the subject. Absent for batches, and before the subject is created. */
   readonly subject_id?: string
+  /** The internal ids of the tables that a batch changed. */
+  readonly subject_ids?: readonly string[]
   readonly finished_at?: number
   /** When the lease of the process at work ends; then the transaction counts as failed. */
   readonly lease_until?: number
@@ -163,11 +167,16 @@ export const keys = {
    */
   location: (segments: readonly string[]): Key => ['l', ...segments],
   locations: ['l'] as Key,
-  /** The path of the registration of a deregistered table, by the table's location. */
+  /**
+   * The path of the registration of a deregistered table, by the table's location. Where there was nothing to
+   * register, the path of the folder: the location waits all the same.
+   */
   registration: (segments: readonly string[]): Key => ['d', ...segments],
   registrations: ['d'] as Key,
   backupLease: (id: string): Key => ['h', id],
   backupLeases: ['h'] as Key,
+  /** How many vacuums have begun. */
+  vacuums: ['w'] as Key,
 }
 
 /** Whether a key is that of a namespace's name. */

@@ -28,11 +28,15 @@ export function tableEngine(options: EngineOptions): TableEngine {
   } = options
   const pool = threads > 0 ? new ScanPool({ threads, fewestRows, startAfter }, cache) : undefined
   const { content, newName = uniqueName, now = Date.now } = options
-  const storage: Storage = { content, cache, newName, now, pool }
   const most = Math.max(64, (options.fragmentRows ?? defaultFragmentRows) & ~63)
+  return engineOn({ content, cache, newName, now, pool }, most)
+}
+
+function engineOn(storage: Storage, most: number): TableEngine {
   const loaded = (snapshot: Snapshot) => snapshot as LoadedSnapshot
 
   const engine: TableEngine = {
+    writtenBy: (writer) => engineOn({ ...storage, newName: () => storage.newName(writer) }, most),
     async create(prefix, table, work = {}) {
       const change = await overwrite(prefix, table, work)
       return change.create(work)
@@ -52,8 +56,8 @@ export function tableEngine(options: EngineOptions): TableEngine {
     countRows: (snapshot, work = {}) => countMatching(storage, loaded(snapshot), work),
     queryRows: (snapshot, query = {}) => queryRows(storage, loaded(snapshot), query),
     reachable: (prefix, refs) => reachable(storage, normalPrefix(prefix), refs),
-    check: (prefix, refs, work = {}) => checkObjects(content, normalPrefix(prefix), refs, work),
-    close: async () => pool?.close(),
+    check: (prefix, refs, work = {}) => checkObjects(storage.content, normalPrefix(prefix), refs, work),
+    close: async () => storage.pool?.close(),
   }
 
   async function overwrite(...[prefix, table, work = {}]: Parameters<TableEngine['overwriteRows']>) {

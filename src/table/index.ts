@@ -10,7 +10,7 @@ export {
 } from '../arrow/schema.ts'
 export type { ColumnStatistics } from '../predicate/prune/statistics.ts'
 export { tableEngine } from './engine.ts'
-export { namesFrom } from './storage/object-names.ts'
+export { markIn, markOf, namesFrom } from './storage/object-names.ts'
 export type {
   ApplyOptions,
   Change,

@@ -1,6 +1,7 @@
 import type { Schema, Table } from '@uwdata/flechette'
 import type { Content } from '../content/content.ts'
 import type { CatalogError } from '../errors.ts'
+import type { NewName } from './storage/object-names.ts'
 
 /** Names the manifest of one table version. `path` is relative to the table's location. */
 export interface ManifestRef {
@@ -106,7 +107,7 @@ export interface EngineOptions {
   /** Bytes of decoded columns, manifests and segments kept in memory. Default 256 MiB; 0 keeps nothing. */
   readonly cacheBytes?: number | undefined
   /** Makes object names that no other attempt at a change gets. Default: from the time and random bits. */
-  readonly newName?: (() => string) | undefined
+  readonly newName?: NewName | undefined
   /** The time in milliseconds since the epoch, which `now()` in predicates stands for. Default: the system's. */
   readonly now?: (() => number) | undefined
   /**
@@ -130,6 +131,8 @@ export interface EngineOptions {
 
 /** Reads and writes the content of tables. The engine knows locations and manifests, but no names or versions. */
 export interface TableEngine {
+  /** The same engine for one writer: the names of objects that it writes bear the mark of the writer. */
+  writtenBy(writer: string): TableEngine
   /** Writes a table's rows and a first manifest under `prefix`. */
   create(prefix: string, table: Table, options?: ApplyOptions): Promise<Snapshot>
   /** Reads a manifest. Throws `InvalidTableState` for one that is missing, damaged or of a newer format. */

@@ -11,7 +11,7 @@ export interface ChangeContext {
   /** The id of the transaction record. */
   readonly transactionId: string
   readonly now: number
-  /** Sets the internal id of the changed table or namespace in the transaction record. */
+  /** Notes the internal id of the changed table or namespace in the transaction record. A batch notes several. */
   readonly concerns: (internalId: string) => void
 }
 
@@ -53,43 +53,59 @@ export async function commit<T extends object>(
   { transactionId, now }: ChangeIdentity = { transactionId: core.newId(), now: core.now() },
 ): Promise<T & { transaction_id?: string }> {
   const response = await core.store.write((writer) => {
-    const { result, subjectId } = runChange(writer, { transactionId, now }, body)
+    const { result, ...changed } = runChange(writer, { transactionId, now }, body)
     if (isUnchanged(result)) return result.response
-    writer.put(keys.transaction(transactionId), succeeded(operation, subject, subjectId, now))
+    writer.put(keys.transaction(transactionId), succeeded(operation, subject, changed, now))
     return { ...result, transaction_id: transactionId }
   })
   afterChange(core, transactionId)
   return response
 }
 
-/** Runs the body of a change. Also returns the internal id of the subject, if the body set one. */
+/** The internal ids of what a change is about. */
+interface Changed {
+  /** The last one that the body set. */
+  readonly subjectId: string | undefined
+  /** All of them, when there are several. */
+  readonly subjectIds: ReadonlySet<string> | undefined
+}
+
+/** Runs the body of a change. Also returns the internal ids of its subjects, if the body set some. */
 export function runChange<T>(
   writer: Writer,
   { transactionId, now }: ChangeIdentity,
   body: (change: ChangeContext) => T,
-): { result: T; subjectId: string | undefined } {
+): Changed & { result: T } {
   let subjectId: string | undefined
+  let subjectIds: Set<string> | undefined
   const concerns = (internalId: string) => {
+    if (subjectIds !== undefined) subjectIds.add(internalId)
+    else if (subjectId !== undefined && subjectId !== internalId)
+      subjectIds = new Set([subjectId, internalId])
     subjectId = internalId
   }
   const result = body({ writer, transactionId, now, concerns })
-  return { result, subjectId }
+  return { result, subjectId, subjectIds }
 }
 
 /** The record of a change that is already done. Frozen, so that a store that keeps objects need not copy it. */
 function succeeded(
   operation: string,
   subject: Identifier,
-  subjectId: string | undefined,
+  { subjectId, subjectIds }: Changed,
   now: number,
 ): TransactionRecord {
+  const isBatch = subject.length === 0
   return Object.freeze({
     v: recordFormat,
     status: 'Succeeded',
     operation,
     subject: Object.freeze([...subject]),
     // A change of several tables has no single subject.
-    ...(subjectId !== undefined && subject.length > 0 && { subject_id: subjectId }),
+    ...(subjectId !== undefined &&
+      (isBatch
+        ? { subject_ids: Object.freeze([...(subjectIds ?? [subjectId])]) }
+        : { subject_id: subjectId })),
     created_at: now,
     finished_at: now,
     properties: noProperties,

@@ -1,5 +1,5 @@
 import type { Core } from '../catalog/core.ts'
-import { CatalogError } from '../errors.ts'
+import { CatalogError, noteTransaction } from '../errors.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 import { keys, recordFormat, type TransactionRecord, type TransactionStatus } from '../store/records.ts'
@@ -58,7 +58,9 @@ export async function runLong<T>(
   let recorded: Promise<unknown> = core.store.write((writer) =>
     writer.put(keys.transaction(id), record(enter ? 'Queued' : 'Running')),
   )
-  recorded.catch(() => {})
+  // Nobody waits for the record before the commit. Work that has none could not commit, so it stops at once.
+  const stopWithout = (error: unknown) => stop.abort(error)
+  recorded.catch(stopWithout)
   core.running.set(id, () => stop.abort(canceled(id)))
   const renewal = setInterval(() => renew(core, id, stop).catch(() => {}), leaseMillis / 3)
   renewal.unref()
@@ -67,6 +69,7 @@ export async function runLong<T>(
       await enter
       entered = true
       recorded = recorded.then(() => update(core, id, (current) => ({ ...current, status: 'Running' })))
+      recorded.catch(stopWithout)
     }
     // A progress listener learns the transaction's id, and may describe or cancel it at once.
     if (options.onProgress) await recorded
@@ -81,7 +84,15 @@ export async function runLong<T>(
     afterChange(core, id)
     return result
   } catch (error) {
-    await recorded.then(() => fail(core, id, error, options.signal)).catch(() => {})
+    const isRecorded = await recorded.then(
+      () => true,
+      () => false,
+    )
+    if (isRecorded) {
+      await fail(core, id, error, options.signal).catch(() => {})
+      // The reason of an abort is the caller's own.
+      if (error !== options.signal?.reason) noteTransaction(error, id)
+    }
     throw error
   } finally {
     clearInterval(renewal)
@@ -98,8 +109,9 @@ function finish<T>(
   const now = core.now()
   return core.store.write((writer) => {
     const current = writer.get<TransactionRecord>(keys.transaction(id))
-    if (current === undefined || statusOf(current, now) !== 'Running') throw refused(id, current, now)
-    const { lease_until: _, ...rest } = current
+    const status = current && statusOf(current, now)
+    if (status !== 'Running') throw refused(id, status)
+    const { lease_until: _, ...rest } = current!
     const { result, subjectId } = runChange(writer, { transactionId: id, now }, body)
     if (result === undefined) return undefined
     writer.put(keys.transaction(id), {
@@ -112,10 +124,10 @@ function finish<T>(
   })
 }
 
-/** Renews the lease of the record, and notices a cancellation by another process. */
+/** Renews the lease of the record. Stops work that can no longer commit: others canceled it, or its lease ended. */
 async function renew(core: Core, id: string, stop: AbortController): Promise<void> {
   const status = await update(core, id, (current) => ({ ...current, lease_until: core.now() + leaseMillis }))
-  if (status === 'Canceled') stop.abort(canceled(id))
+  if (status !== 'Queued' && status !== 'Running') stop.abort(refused(id, status))
 }
 
 async function fail(core: Core, id: string, error: unknown, signal: AbortSignal | undefined): Promise<void> {
@@ -156,10 +168,10 @@ function canceled(id: string): CatalogError {
   )
 }
 
-function refused(id: string, record: TransactionRecord | undefined, now: number): CatalogError {
-  if (record === undefined || statusOf(record, now) === 'Canceled') return canceled(id)
+function refused(id: string, status: TransactionStatus | undefined): CatalogError {
+  if (status === undefined || status === 'Canceled') return canceled(id)
   return new CatalogError(
     'ConcurrentModification',
-    `The transaction ${id} is ${statusOf(record, now)} and can no longer commit. Start the operation again.`,
+    `The transaction ${id} is ${status} and can no longer commit. Start the operation again.`,
   )
 }

@@ -7,6 +7,9 @@ import type { Reader } from '../store/store.ts'
 /** How long a lease lasts, in milliseconds. A process that does not renew it in time counts as dead. */
 export const leaseMillis = 60_000
 
+/** Why a transaction failed whose lease ended. */
+export const lapsedMessage = 'The process that ran it ended, or was silent for too long, before it was done.'
+
 /** Properties that the record itself provides, so callers cannot set them. */
 export const reservedProperties: ReadonlySet<string> = new Set([
   'id',
@@ -36,11 +39,13 @@ export function findTransaction(reader: Reader, id: Identifier): { id: string; r
 
 /**
  * Whether a transaction may be requested under an identifier. That is the current identifier of its table or
- * namespace, or the one at the time while nothing else has it. A change of several tables is found under any.
+ * namespace, or the one at the time while nothing else has it. A batch is found under the tables that it changed and
+ * that are still there.
  */
 function concerns(reader: Reader, subject: Identifier, record: TransactionRecord): boolean {
-  if (subject.length === 0 || record.subject.length === 0) return true
+  if (subject.length === 0) return true
   const now = lookUpTable(reader, subject)?.id ?? lookUpNamespace(reader, subject)
+  if (record.subject.length === 0) return now !== undefined && record.subject_ids?.includes(now) === true
   if (now === undefined || record.subject_id === undefined) return sameNames(subject, record.subject)
   return now === record.subject_id
 }
@@ -69,7 +74,7 @@ export function propertiesOf(id: string, record: TransactionRecord, now: number)
     properties.failure = record.failure.message
     properties.failure_code = record.failure.code
   } else if (statusOf(record, now) !== record.status) {
-    properties.failure = 'The process that ran it ended before it was done.'
+    properties.failure = lapsedMessage
   }
   return properties
 }

@@ -369,6 +369,72 @@ eachLocalCatalog((open) => {
       ])
     })
 
+    it('is asked for each item of a batch as if it was called alone, and for the new name of a table', async () => {
+      const asked: unknown[] = []
+      const catalog = await open({
+        authorize: ({ operation, id }) => {
+          asked.push([operation, id])
+          return operation !== 'declareTable' && !id?.includes('private')
+        },
+      })
+      await catalog.createNamespace({ id: ['n'] })
+      const operations = [
+        { create_table_version: { id: ['n', 't'], version: 1, manifest_path: 'm' } },
+        { declare_table: { id: ['n', 'u'] } },
+      ]
+      await refuses(
+        catalog,
+        () => catalog.batchCommitTables({ operations }),
+        'PermissionDenied',
+        'declareTable',
+      )
+      const begin = asked.findIndex((question) => (question as string[])[0] === 'batchCommitTables')
+      expect(asked.slice(begin, begin + 3)).toEqual([
+        ['batchCommitTables', undefined],
+        ['createTableVersion', ['n', 't']],
+        ['declareTable', ['n', 'u']],
+      ])
+      await catalog.createTable({ id: ['t'], data: [{ n: 1 }] })
+      for (const request of [
+        { id: ['t'], new_table_name: 'private' },
+        { id: ['t'], new_table_name: 'x', new_namespace_id: ['private'] },
+      ]) {
+        await refuses(catalog, () => catalog.renameTable(request), 'PermissionDenied', 'renameTable')
+      }
+      const entries = [{ id: ['private'], version: 1, manifest_path: 'm' }]
+      const create = () => catalog.batchCreateTableVersions({ entries })
+      await refuses(catalog, create, 'PermissionDenied', 'createTableVersion')
+      await catalog.renameTable({ id: ['t'], new_table_name: 'x' })
+    })
+
+    it('is told the location that a table is declared or registered at, in one spelling', async () => {
+      const asked: unknown[] = []
+      const folder = await freshFolder()
+      const catalog = await open({
+        locationRoots: [folder],
+        authorize: ({ operation, id, location }) => {
+          asked.push([operation, id, location])
+          return location === undefined || location.startsWith(pathToFileURL(join(folder, 'mine')).href)
+        },
+      })
+      const theirs = join(folder, 'mine/../theirs')
+      for (const call of [
+        () => catalog.declareTable({ id: ['a'], location: theirs }),
+        () => catalog.registerTable({ id: ['a'], location: theirs }),
+        () => catalog.batchCommitTables({ operations: [{ declare_table: { id: ['a'], location: theirs } }] }),
+      ]) {
+        await refuses(catalog, call, 'PermissionDenied')
+        const location = pathToFileURL(join(folder, 'theirs')).href
+        const operation = expect.stringMatching('declareTable|registerTable')
+        expect(asked.filter((question) => (question as unknown[])[2] !== undefined)).toEqual([
+          [operation, ['a'], location],
+        ])
+        asked.length = 0
+      }
+      await catalog.registerTable({ id: ['a'], location: join(folder, 'mine/a') })
+      await fails(catalog.registerTable({ id: ['b'], location: 'nowhere' }), 'InvalidInput', 'location')
+    })
+
     it('refuses by answering false, by throwing, or with an error of its own; nothing changes', async () => {
       let answer: () => unknown = () => true
       const catalog = await open({ authorize: ({ changes }) => !changes || answer() })

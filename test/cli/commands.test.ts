@@ -9,7 +9,7 @@ import { operations } from '../../src/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { lines, run } from './run.ts'
 
-const flights = 'origin,delay,late\nSFO,75,true\nOAK,12,false\nSFO,,false\n'
+const flights = 'origin,delay,late\nSFO,75,true\nOAK,12.0,false\nSFO,,false\n'
 
 /** A catalog with prod.flights in three rows, and the folder it is in. */
 async function catalog() {
@@ -309,7 +309,7 @@ describe('what goes wrong', () => {
     ['serving without a say who may call', ['serve', 'memory:'], /no caller could use this server/],
     [
       'tokens and nobody asked for one',
-      ['serve', 'memory:', '--no-auth', '--token', 'abcdefgh'],
+      ['serve', 'memory:', '--no-auth', '--token', 'abcdefghijklmnop'],
       /leave out/,
     ],
     ['half of what tokens need', ['serve', 'memory:', '--issuer', 'x'], /all of --jwks-url/],

@@ -63,12 +63,12 @@ describe('the command as a process', () => {
   it('serves, is used by its URL, and finishes what runs when it is told to end', async () => {
     const location = join(await freshFolder(), 'catalog')
     const { child, url, printed } = await serve([location, '--port', '0'], {
-      TABULARIUM_TOKEN: 'a-good-token',
+      TABULARIUM_TOKEN: 'a-good-long-token',
     })
-    const listed = await runProcess(['declare', url, 't'], { env: { TABULARIUM_TOKEN: 'a-good-token' } })
+    const listed = await runProcess(['declare', url, 't'], { env: { TABULARIUM_TOKEN: 'a-good-long-token' } })
     expect([listed.code, listed.err]).toEqual([0, ''])
     expect((await run(['list', url])).code).toBe(1)
-    await using catalog = connect(url, { token: 'a-good-token' })
+    await using catalog = connect(url, { token: 'a-good-long-token' })
     const rows = Array.from({ length: 100_000 }, (_, i) => ({ i }))
     await catalog.createTable({ id: ['rows'], data: rows.slice(0, 10) })
     const inserting = catalog.insertIntoTable({ id: ['rows'], data: rows })

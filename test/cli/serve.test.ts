@@ -47,13 +47,13 @@ describe('serve', () => {
   })
 
   it('takes tokens, and commands send the one they are given', async () => {
-    const url = await serving(['memory:', '--token', 'first-token', '--token', 'second-token'])
+    const url = await serving(['memory:', '--token', 'the-first-token-1', '--token', 'the-second-token'])
     expect((await run(['list', url])).err).toMatch(/^tabularium: Unauthenticated: /)
-    for (const token of ['first-token', 'second-token']) {
+    for (const token of ['the-first-token-1', 'the-second-token']) {
       expect((await run(['list', url, '--token', token])).code).toBe(0)
       expect((await run(['list', url, '--api-key', token])).code).toBe(0)
     }
-    expect((await run(['list', url, '--token', 'third-token'])).code).toBe(1)
+    expect((await run(['list', url, '--token', 'the-third-token-1'])).code).toBe(1)
   })
 
   it('listings can be those of direct children', async () => {

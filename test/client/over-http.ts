@@ -10,10 +10,10 @@ import { operations } from '../../src/index.ts'
 export async function overHttp(local: LocalCatalog): Promise<LocalCatalog> {
   // No request is put off or sent twice: what a test counts is what the catalog did.
   const handler = await fetchHandler(local, {
-    auth: { tokens: ['client-token'] },
+    auth: { tokens: ['token-of-the-client'] },
     limits: { inFlight: 100_000, eventLoopDelay: 0 },
   })
-  const client = connect('http://catalog.test', { token: 'client-token', fetch: handler, retries: 0 })
+  const client = connect('http://catalog.test', { token: 'token-of-the-client', fetch: handler, retries: 0 })
   const remote = Object.assign(withoutHeaders(client), {
     vacuum: local.vacuum,
     verify: local.verify,

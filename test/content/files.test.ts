@@ -188,4 +188,4 @@ test('a process that is killed while it puts leaves whole objects, and the rest 
   for (const path of whole) expect(await content.get(path)).toHaveLength(size)
   for (const path of partial) await content.remove(path)
   expect(await paths(content, '')).toEqual(whole)
-}, 30_000)
+})

@@ -28,6 +28,8 @@ const namespace = fc.oneof(
 )
 const anyTable = fc.tuple(namespace, tableName).map(([path, name]) => [...path, name])
 const properties = pick({}, { owner: 'x' }, { owner: 'y', __proto: '1' })
+/** A name that only one writer can have chosen. */
+const staged = 'm.manifest-6f9a1b2c-3d4e-4f5a-8b6c-7d8e9f0a1b2c'
 const version = fc.oneof({ weight: 4, arbitrary: pick(1, 2, 3) }, fc.nat(6))
 const branch = pick<(string | null)[]>('', '', '', 'main', null, 'dev', 'dev', 'x/y')
 const tag = pick('v1', 'v1', 'stable')
@@ -63,7 +65,7 @@ function requestsFor(table: fc.Arbitrary<string[]>): Requests {
   )
 
   const entry = record(
-    { id: table, version, manifest_path: pick('m1', 'm2') },
+    { id: table, version, manifest_path: pick('m1', staged) },
     {
       branch,
       manifest_size: pick(10, 20),

@@ -187,7 +187,7 @@ describe('the fetch handler', () => {
   })
 
   it('lets go of a body that it refused', async () => {
-    const { handler } = await serveInMemory({ auth: { tokens: ['right-token'] } })
+    const { handler } = await serveInMemory({ auth: { tokens: ['the-right-token-1'] } })
     let cancelled = false
     const body = new ReadableStream({
       pull: (controller) => controller.enqueue(new Uint8Array(1_000)),

@@ -13,7 +13,7 @@ async function mounted(prefix: string | undefined) {
   })
   await app.register(catalogPlugin, {
     catalog,
-    auth: { tokens: ['token-token'] },
+    auth: { tokens: ['token-token-token'] },
     ...(prefix ? { prefix } : {}),
   })
   onTestFinished(async () => {
@@ -21,7 +21,12 @@ async function mounted(prefix: string | undefined) {
     await catalog.close()
   })
   const ask = (method: 'GET' | 'POST', url: string, payload?: object) =>
-    app.inject({ method, url, headers: { 'x-api-key': 'token-token' }, ...(payload ? { payload } : {}) })
+    app.inject({
+      method,
+      url,
+      headers: { 'x-api-key': 'token-token-token' },
+      ...(payload ? { payload } : {}),
+    })
   return { app, ask, catalog }
 }
 
@@ -81,11 +86,15 @@ it('the log tells of what went wrong, and never of credentials', async () => {
   const app = fastify({ logger: { level: 'trace', stream } })
   const catalog = await openCatalog('memory:')
   Object.assign(catalog, { describeNamespace: () => Promise.reject(new Error('disk on fire')) })
-  await app.register(catalogPlugin, { catalog, auth: { tokens: ['secret-token'] } })
-  const headers = { authorization: 'Bearer secret-token', cookie: 'c=secret-cookie', 'x-request-id': 'req-1' }
+  await app.register(catalogPlugin, { catalog, auth: { tokens: ['a-secret-token-of-ada'] } })
+  const headers = {
+    authorization: 'Bearer a-secret-token-of-ada',
+    cookie: 'c=secret-cookie',
+    'x-request-id': 'req-1',
+  }
   const url = '/v1/namespace/$/describe'
   await app.inject({ method: 'POST', url, headers, payload: { identity: { api_key: 'secret-key' } } })
-  await app.inject({ method: 'POST', url, headers: { 'x-api-key': 'secret-wrong' } })
+  await app.inject({ method: 'POST', url, headers: { 'x-api-key': 'a-secret-token-of-bob' } })
   await app.close()
   await catalog.close()
   expect(log).toMatch(/disk on fire/)

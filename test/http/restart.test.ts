@@ -13,9 +13,7 @@ import { arrowRows, arrowStream } from './support/ask.ts'
 const tasks = Array.from({ length: 16 }, (_, task) => task)
 const kills = 3
 
-it('a server that is killed and started again has all it acknowledged, and its clients go on', {
-  timeout: 60_000,
-}, async () => {
+it('a server that is killed and started again has all it acknowledged, and its clients go on', async () => {
   const directory = await freshFolder()
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`

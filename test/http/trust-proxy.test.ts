@@ -48,6 +48,27 @@ describe('the address of a caller', () => {
   )
 })
 
+it('a server without credentials answers no stranger that a proxy on its machine passes on', async () => {
+  const answers = async (trustProxy: Trust | undefined, headers: Record<string, string>) => {
+    const catalog = await openCatalog('memory:')
+    const server = await serve(catalog, { auth: false, port: 0, log: false, trustProxy })
+    onTestFinished(async () => {
+      await server.close()
+      await catalog.close()
+    })
+    return (await asking(fetch, server.url)('GET', '/v1/table', undefined, headers)).status
+  }
+  const stranger = { 'x-forwarded-for': '203.0.113.9' }
+  const neighbor = { 'x-forwarded-for': '127.0.0.1' }
+  expect(await answers(undefined, {})).toBe(200)
+  expect(await answers(undefined, stranger)).toBe(401)
+  expect(await answers(undefined, neighbor)).toBe(401)
+  expect(await answers(undefined, { forwarded: 'for=203.0.113.9' })).toBe(401)
+  expect(await answers('loopback', stranger)).toBe(401)
+  expect(await answers('loopback', neighbor)).toBe(200)
+  expect(await answers('loopback', { 'x-real-ip': '203.0.113.9' })).toBe(401)
+})
+
 it('hooks and the rate limit see the caller behind a proxy, and only a proxy is believed', async () => {
   const seen = async (trustProxy: Trust | undefined) => {
     const catalog = await openCatalog('memory:')

@@ -38,6 +38,26 @@ eachContent((open) => {
     expect(await catalog.listTables({ id: [] })).toEqual({ tables: ['a', 'b'] })
   })
 
+  it('the version of a table that another engine wrote is the latest of its manifests', async () => {
+    const { catalog, content } = await open()
+    const versionOf = async (id: string[]) =>
+      (await catalog.describeTable({ id, load_detailed_metadata: true })).version
+    await catalog.declareTable({ id: ['a'] })
+    expect(await versionOf(['a'])).toBeUndefined()
+    const counted = await written(catalog, content, 'b')
+    await content.put(`${counted}_versions/12.manifest`, bytes)
+    await content.put(`${counted}_versions/9.manifest`, bytes)
+    await content.put(`${counted}_versions/13.manifest-0b5a`, bytes)
+    expect(await versionOf(['b'])).toBe(12)
+    const { location } = await catalog.declareTable({ id: ['c'] })
+    for (const version of [1n, 2n, 10n])
+      await content.put(`${pathOf(location)}_versions/${2n ** 64n - 1n - version}.manifest`, bytes)
+    expect(await versionOf(['c'])).toBe(10)
+    // Where versions are recorded, the records tell.
+    await catalog.createTableVersion({ id: ['c'], version: 1, manifest_path: 'm' })
+    expect(await versionOf(['c'])).toBe(1)
+  })
+
   it('pages of created tables are full, and the last one has no token', async () => {
     const { catalog, content } = await open()
     await catalog.createNamespace({ id: ['n'] })

@@ -2,9 +2,12 @@ import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { type Catalog, openCatalog } from '../../src/index.ts'
+import { memoryContent } from '../../src/content/memory/index.ts'
+import { type Catalog, CatalogError, openCatalog } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import type { Store } from '../../src/store/store.ts'
 import { closedAfterwards, eachCatalog, freshFolder } from '../support/catalogs.ts'
-import { eachContent, filesIn, pathOf, pathsOf } from '../support/contents.ts'
+import { eachContent, filesIn, moment, pathOf, pathsOf } from '../support/contents.ts'
 import { inspect, tablesOf } from '../support/inspect.ts'
 import { fails, refuses, refusesEach } from '../support/refusals.ts'
 import { countOf, numbered, rowsOf } from '../support/rows.ts'
@@ -111,6 +114,61 @@ eachContent((open) => {
       expect(answer).toMatchObject({ location, properties: { p: '1' } })
       expect(await inspect(catalog)).toEqual(before)
       await expectHistory(catalog, id)
+    })
+
+    it('nothing else takes the content that waits, or what lies above or below it', async () => {
+      const { catalog, content } = await open()
+      await catalog.createTable({ id, data: numbered(3) })
+      await catalog.createTable({ id: ['other'], data: numbered(1) })
+      const { location } = await catalog.deregisterTable({ id })
+      const before = await pathsOf(content)
+      const folders = [location, `${location}/`, `${location}/data`, `${location}/a/b`]
+      for (const taken of folders) {
+        await refusesEach(
+          catalog,
+          [
+            () => catalog.declareTable({ id, location: taken }),
+            () => catalog.batchCommitTables({ operations: [{ declare_table: { id, location: taken } }] }),
+          ],
+          'TableAlreadyExists',
+          'waits to be registered',
+          'Register that content',
+        )
+      }
+      for (const taken of folders.slice(2)) {
+        await refusesEach(
+          catalog,
+          [
+            () => catalog.registerTable({ id, location: taken }),
+            () => catalog.registerTable({ id: ['other'], location: taken, mode: 'Overwrite' }),
+          ],
+          'TableAlreadyExists',
+          'waits to be registered',
+        )
+      }
+      expect(await pathsOf(content)).toEqual(before)
+      await catalog.registerTable({ id, location })
+      expect(await rowsOf(catalog, id)).toEqual(numbered(3))
+      // Once it is registered and dropped, the place is free.
+      await catalog.dropTable({ id })
+      await catalog.declareTable({ id, location: `${location}/a` })
+    })
+
+    it('keeps what others wrote at the location of a table that was only declared', async () => {
+      const { catalog, content } = await open()
+      const { location } = await catalog.declareTable({ id })
+      await content.put(`${pathOf(location)}data/0.lance`, new Uint8Array(3))
+      await catalog.deregisterTable({ id })
+      const before = await pathsOf(content)
+      await moment()
+      expect(await catalog.vacuum({ graceMillis: 0 })).toMatchObject({ removed: 0 })
+      await fails(catalog.declareTable({ id, location }), 'TableAlreadyExists', 'waits to be registered')
+      expect(await catalog.verify()).toMatchObject({ ok: true, findings: [] })
+      await catalog.registerTable({ id: ['u'], location })
+      expect(await pathsOf(content)).toEqual(before)
+      expect(await catalog.verify()).toMatchObject({ ok: true, findings: [] })
+      await catalog.dropTable({ id: ['u'] })
+      expect(await pathsOf(content)).toEqual([])
     })
 
     it('under another name, in another namespace, after a rename, and more than once', async () => {
@@ -278,7 +336,7 @@ eachCatalog((open) => {
       // Dropping or deregistering the table, or dropping its namespace, frees the location.
       await catalog.dropNamespace({ id: ['n'], behavior: 'Cascade' })
       await catalog.declareTable({ id, location: join(folder, 'a/b') })
-      await catalog.deregisterTable({ id })
+      await catalog.dropTable({ id })
       await catalog.declareTable({ id, location: join(folder, 'a/b/c') })
       await catalog.dropTable({ id })
       await catalog.registerTable({ id, location: join(folder, 'a/b') })
@@ -563,5 +621,61 @@ describe('in memory', () => {
     }
     await catalog.insertIntoTable({ id, data: numbered(2) })
     expect(await countOf(catalog, id)).toBe(2)
+  })
+})
+
+describe('a store that fails in the middle', () => {
+  async function opened() {
+    const store = memoryStore()
+    const content = memoryContent()
+    let afterWrite = () => {}
+    let isBroken = false
+    const failing: Store = {
+      features: store.features,
+      read: async (body) => {
+        if (isBroken) throw new CatalogError('ServiceUnavailable', 'The disk broke. Mend it.')
+        return store.read(body)
+      },
+      write: async (body) => {
+        const result = await store.write(body)
+        afterWrite()
+        return result
+      },
+      close: () => store.close(),
+    }
+    const catalog = closedAfterwards(await openCatalog({ store: failing, content, root: 's3://bucket' }))
+    const other = closedAfterwards(await openCatalog({ store, content, root: 's3://bucket' }))
+    return {
+      catalog,
+      other,
+      content,
+      breaksAfter: (work: (() => void) | undefined) => {
+        afterWrite = work ?? (() => {})
+        isBroken = false
+      },
+      break: () => {
+        isBroken = true
+      },
+    }
+  }
+
+  it('a drop that was committed succeeds, also when its content cannot be removed now', async () => {
+    const { catalog, other, content, ...store } = await opened()
+    await catalog.createTable({ id, data: numbered(3) })
+    store.breaksAfter(store.break)
+    await catalog.dropTable({ id })
+    expect(await tablesOf(other)).toEqual([])
+    expect(await pathsOf(content)).not.toEqual([])
+  })
+
+  it('content stays where a commit failed and was made all the same', async () => {
+    const { catalog, other, ...store } = await opened()
+    let writes = 0
+    store.breaksAfter(() => {
+      // The first one records the transaction, the second one commits.
+      if (++writes === 2) throw new CatalogError('ServiceUnavailable', 'The disk broke. Mend it.')
+    })
+    await fails(catalog.createTable({ id, data: numbered(3) }), 'ServiceUnavailable')
+    expect(await rowsOf(other, id)).toEqual(numbered(3))
   })
 })

@@ -146,9 +146,6 @@ eachCatalog((open) => {
 
     it.skipIf(open.remote)(
       'cut anywhere, or with any bit flipped, are refused or read as rows: never worse',
-      {
-        timeout: 60_000,
-      },
       async () => {
         const catalog = await open()
         await catalog.createTable({ id, data: arrow })

@@ -233,6 +233,20 @@ eachLocalCatalog((open) => {
       expect(Object.keys(results[0]!)).toEqual(['declare_table'])
     })
 
+    it('a hook for credentials that fails is asked before anything is committed', async () => {
+      const catalog = await open({
+        storageOptions: () => {
+          throw new Error('the vault is sealed')
+        },
+      })
+      const operations = [
+        { declare_table: { id: ['a'] } },
+        { declare_table: { id: ['b'], vend_credentials: true } },
+      ]
+      await refuses(catalog, () => catalog.batchCommitTables({ operations }), 'Internal')
+      expect(await tablesOf(catalog)).toEqual([])
+    })
+
     it('vends credentials to the declarations that ask for them', async () => {
       const catalog = await open({
         storageOptions: (location) => ({ for: location }),

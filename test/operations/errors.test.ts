@@ -161,7 +161,7 @@ const refusals: {
       says: ['broken/_versions/', 'Restore it from a backup'],
     },
   },
-  tableExists: { TableNotFound: noTable(), TableVersionNotFound: noVersion() },
+  tableExists: { TableNotFound: noTable(), TableVersionNotFound: noVersion(), TableTagNotFound: noTag() },
   listTables: { NamespaceNotFound: noNamespace(none) },
   listAllTables: {},
   renameTable: {
@@ -173,6 +173,7 @@ const refusals: {
   restoreTable: {
     TableNotFound: noTable({ version: 1 }),
     TableVersionNotFound: noVersion(),
+    TableTagNotFound: noTag(),
     TableBranchNotFound: noBranch({ version: 1 }),
     InvalidTableState: {
       request: { ...client, version: 1 },
@@ -204,12 +205,14 @@ const refusals: {
   countTableRows: {
     TableNotFound: noTable(),
     TableVersionNotFound: noVersion(),
+    TableTagNotFound: noTag(),
     TableBranchNotFound: noBranch(),
     InvalidTableState: foreign(),
   },
   queryTable: {
     TableNotFound: noTable(),
     TableVersionNotFound: noVersion(),
+    TableTagNotFound: noTag(),
     TableBranchNotFound: noBranch(),
     TableColumnNotFound: { request: { ...rows, columns: ['other'] }, says: ['other'] },
     InvalidTableState: {
@@ -241,6 +244,7 @@ const refusals: {
     TableNotFound: noTable({ version: 1 }),
     TableBranchNotFound: noBranch({ version: 1 }),
     TableVersionNotFound: noVersion(),
+    TableTagNotFound: noTag(),
   },
   createTableVersion: {
     TableNotFound: noTable({ version: 1, ...entry }),
@@ -293,13 +297,22 @@ const refusals: {
   createTableBranch: {
     TableNotFound: noTable({ name: 'z' }),
     TableBranchAlreadyExists: { request: { ...rows, name: 'dev' }, says: ['"dev"', 'another name'] },
-    TableBranchNotFound: noBranch({ name: 'z', from_branch: 'none' }),
-    TableVersionNotFound: noVersion({ name: 'z', from_version: 9 }),
+    TableBranchNotFound: {
+      request: { ...rows, name: 'z', from_branch: 'none' },
+      says: ['rows', 'no branch "none"', 'List its branches'],
+    },
+    TableVersionNotFound: {
+      request: { ...rows, name: 'z', from_version: 9 },
+      says: [/9/, 'List its versions'],
+    },
   },
   listTableBranches: { TableNotFound: noTable() },
   deleteTableBranch: {
     TableNotFound: noTable({ name: 'dev' }),
-    TableBranchNotFound: noBranch({ name: 'none' }),
+    TableBranchNotFound: {
+      request: { ...rows, name: 'none' },
+      says: ['rows', 'no branch "none"', 'List its branches'],
+    },
     InvalidTableState: {
       request: { ...rows, name: 'dev' },
       says: ['tag y', '"dev"', 'delete the tag first'],

@@ -56,7 +56,7 @@ describe('an operation that has a file of its own and a line of the record', () 
       ...forNode,
     })
     everything = await import(/* @vite-ignore */ pathToFileURL(join(folder, 'everything.mjs')).href)
-  }, 60_000)
+  })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   async function withTable() {

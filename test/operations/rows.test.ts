@@ -377,7 +377,27 @@ eachCatalog((open) => {
       expect(
         await rowsOf(catalog, id, { columns: { column_aliases: { town: 'place.city', one: 'a' } } }),
       ).toEqual([{ town: 'Rome', one: 1 }])
+      const column_aliases = JSON.parse(
+        '{"__proto__":"a","constructor":"b","prototype":"place.city","c":"a"}',
+      )
+      const renamed = tableFromIPC((await catalog.queryTable({ id, columns: { column_aliases } })).data)
+      expect(renamed.names.toSorted()).toEqual(['__proto__', 'c', 'constructor', 'prototype'])
+      await fails(
+        catalog.queryTable({ id, columns: { column_aliases: JSON.parse('{"__proto__":1}') } }),
+        'InvalidInput',
+        '__proto__',
+      )
       await fails(catalog.queryTable({ id, columns: ['none'] }), 'TableColumnNotFound', 'none')
+      for (const name of ['_rowid', '_rowoffset', '_rowaddr']) {
+        const refused = [name, 'is not supported']
+        await fails(catalog.queryTable({ id, columns: [name] }), 'Unsupported', ...refused)
+        await fails(catalog.queryTable({ id, filter: `${name} > 1` }), 'InvalidInput', ...refused)
+        await fails(catalog.countTableRows({ id, predicate: `${name} > 1` }), 'InvalidInput', ...refused)
+      }
+      await catalog.createTable({ id: ['own'], data: [{ _rowid: 7 }] })
+      expect(await rowsOf(catalog, ['own'], { columns: ['_rowid'], filter: '_rowid = 7' })).toEqual([
+        { _rowid: 7 },
+      ])
       await fails(
         catalog.queryTable({ id, columns: [] }),
         'InvalidInput',

@@ -59,6 +59,17 @@ eachCatalog((open) => {
       )
     })
 
+    it('a hook for credentials that fails is asked before anything is declared', async () => {
+      const catalog = await open({
+        storageOptions: () => {
+          throw new Error('the vault is sealed')
+        },
+      })
+      const declare = () => catalog.declareTable({ id: ['t'], vend_credentials: true })
+      await refuses(catalog, declare, 'Internal')
+      await catalog.declareTable({ id: ['t'] })
+    })
+
     it('refuses a taken name, be it of a namespace, and a missing namespace', async () => {
       const catalog = await open()
       await catalog.declareTable({ id: ['t'] })

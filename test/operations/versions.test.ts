@@ -63,17 +63,71 @@ eachLocalCatalog((open) => {
       }
     })
 
-    it('takes the same record again as a success that changes nothing', async () => {
+    it('takes a retry as a success that changes nothing, known by a staged name or by the request', async () => {
       const catalog = await open()
       await withVersions(catalog, 1)
-      const entry = { ...manifest(2), manifest_size: 1, e_tag: 'e', metadata: { a: '1', b: '2' } }
-      const first = await catalog.createTableVersion(entry)
-      const again = await catalog.createTableVersion({ ...entry, metadata: { b: '2', a: '1' } })
-      expect(again).toEqual({ version: first.version })
+      const staged = '_versions/18446744073709551613.manifest-6f9a1b2c-3d4e-4f5a-8b6c-7d8e9f0a1b2c'
+      const requests: { manifest_path: string; context?: Record<string, string> }[] = [
+        { manifest_path: staged },
+        { manifest_path: 'm2', context: { 'header.idempotency-key': 'k-1' } },
+        { manifest_path: 'm2', context: { 'header.x-request-id': 'r-1' } },
+      ]
+      for (const [i, given] of requests.entries()) {
+        const entry = { ...manifest(2 + i), manifest_size: 1, e_tag: 'e', ...given }
+        const first = await catalog.createTableVersion({ ...entry, metadata: { a: '1', b: '2' } })
+        const again = await catalog.createTableVersion({ ...entry, metadata: { b: '2', a: '1' } })
+        expect(again).toEqual({ version: first.version })
+      }
       // Also once later versions exist.
-      await catalog.createTableVersion(manifest(3))
-      expect(await catalog.createTableVersion(entry)).toEqual({ version: first.version })
-      expect(await numbers(catalog)).toEqual([1, 2, 3])
+      const entry = { ...manifest(2), manifest_size: 1, e_tag: 'e', metadata: { a: '1', b: '2' } }
+      await catalog.createTableVersion({ ...entry, ...requests[0] })
+      expect(await numbers(catalog)).toEqual([1, 2, 3, 4])
+    })
+
+    it('refuses the same record of another request: two writers may choose one name', async () => {
+      const catalog = await open()
+      await catalog.declareTable({ id })
+      const withKey = (key: string) => ({ context: { 'header.idempotency-key': key } })
+      for (const [i, [first, second]] of (
+        [
+          [{}, {}],
+          [{}, withKey('k')],
+          [withKey('k'), {}],
+          [withKey('k'), withKey('other')],
+          [withKey('k'.repeat(257)), withKey('k'.repeat(257))],
+        ] as const
+      ).entries()) {
+        const entry = manifest(i + 1)
+        await catalog.createTableVersion({ ...entry, ...first })
+        await refuses(
+          catalog,
+          () => catalog.createTableVersion({ ...entry, ...second }),
+          'ConcurrentModification',
+          'another writer may have created it',
+          'idempotency-key',
+        )
+      }
+    })
+
+    it('a counter of racing writers that share names loses nothing', async () => {
+      const catalog = await open()
+      await withVersions(catalog, 1)
+      const won = await Promise.all(
+        [1, 2, 3, 4].map(async () => {
+          let count = 0
+          for (let round = 0; round < 10; round++) {
+            const { version } = (await catalog.listTableVersions({ id, descending: true, limit: 1 }))
+              .versions[0]!
+            const entry = { id, version: version + 1, manifest_path: `${version + 1}.manifest` }
+            await catalog.createTableVersion(entry).then(
+              () => count++,
+              (error) => expect(error.code).toBe('ConcurrentModification'),
+            )
+          }
+          return count
+        }),
+      )
+      expect((await numbers(catalog)).length).toBe(1 + won.reduce((sum, count) => sum + count, 0))
     })
 
     it.each([
@@ -254,12 +308,23 @@ eachLocalCatalog((open) => {
       )
     })
 
-    it('the same batch again is a success that changes nothing', async () => {
+    it('a retry of the batch is a success that changes nothing, another one of its like is not', async () => {
       const catalog = await open()
       await withVersions(catalog, 1)
-      const entries = [manifest(2), manifest(3)]
-      const first = await catalog.batchCreateTableVersions({ entries })
-      expect(await catalog.batchCreateTableVersions({ entries })).toEqual({ versions: first.versions })
+      const request = {
+        entries: [manifest(2), manifest(3)],
+        context: { 'header.idempotency-key': 'k' },
+      }
+      const first = await catalog.batchCreateTableVersions(request)
+      expect(await catalog.batchCreateTableVersions(request)).toEqual({ versions: first.versions })
+      const other = { entries: request.entries }
+      await refuses(catalog, () => catalog.batchCreateTableVersions(other), 'ConcurrentModification')
+      const operations = request.entries.map((create_table_version) => ({ create_table_version }))
+      const { context } = request
+      expect((await catalog.batchCommitTables({ operations, context })).results[0]).toMatchObject({
+        create_table_version: { version: first.versions[0] },
+      })
+      await refuses(catalog, () => catalog.batchCommitTables({ operations }), 'ConcurrentModification')
     })
   })
 

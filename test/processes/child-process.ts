@@ -33,7 +33,7 @@ export class Child {
   /** Resolves when the process has written the line, and fails when it ends without. */
   async said(line: string): Promise<void> {
     while (!this.lines.includes(line)) {
-      if (this.#process.exitCode !== null) throw new Error(`The child ended early: ${this.#errors}`)
+      if (this.#isOver) throw this.#endedEarly()
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
@@ -43,12 +43,21 @@ export class Child {
   /** The next line that nobody asked for yet; fails when the process ends without one. */
   async answer(): Promise<string> {
     while (this.lines.length === this.#answered) {
-      if (this.#process.exitCode !== null) throw new Error(`The child ended early: ${this.#errors}`)
+      if (this.#isOver) throw this.#endedEarly()
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
     }
     return this.lines[this.#answered++]!
+  }
+
+  #endedEarly(): Error {
+    const { exitCode, signalCode } = this.#process
+    return new Error(`The child ended early, with ${signalCode ?? exitCode}: ${this.#errors}`)
+  }
+
+  get #isOver(): boolean {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null
   }
 
   write(text: string): void {

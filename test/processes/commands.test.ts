@@ -12,4 +12,4 @@ test('commands of several shells beside a server that writes are neither refused
   } finally {
     await rm(directory, { recursive: true })
   }
-}, 120_000)
+})

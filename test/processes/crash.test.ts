@@ -10,7 +10,7 @@ test.concurrent.each([
 ])(
   'what was acknowledged is there and nothing in part, after $kills kills on a disk that fails $faults of all writes',
   {
-    timeout: 120_000 * factor,
+    timeout: 240_000 * factor,
   },
   async ({ kills, faults }) => {
     const run = await CrashRun.begin(faults)

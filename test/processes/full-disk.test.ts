@@ -1,31 +1,13 @@
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CatalogError, type LocalCatalog, openCatalog } from '../../src/index.ts'
-import { temporaryDirectory } from '../support/folders.ts'
+import { smallDisk } from '../content/small-disk.ts'
 import { columns } from './crash-work.ts'
+import { FullDiskRun } from './full-disk-run.ts'
 
-const megabytes = 24
+const disk = smallDisk(24 * 2 ** 20)
 
-/** A small disk of its own, or why there is none. */
-async function smallDisk(): Promise<{ path: string } | { refused: string }> {
-  if (process.platform !== 'linux') return { refused: 'mounting a small disk is done on Linux only' }
-  const path = join(await temporaryDirectory(), 'disk')
-  mkdirSync(path)
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path], { stdio: 'pipe' })
-    return { path }
-  } catch (error) {
-    rmSync(dirname(path), { recursive: true })
-    return { refused: `this user may not mount a small disk (${(error as Error).message.split('\n')[0]})` }
-  }
-}
-
-const disk = await smallDisk()
-
-describe.skipIf('refused' in disk)(
-  `a catalog on a full disk${'refused' in disk ? ` (skipped: ${disk.refused})` : ''}`,
+describe.skipIf('reason' in disk)(
+  `a catalog on a full disk${'reason' in disk ? ` (skipped: ${disk.reason})` : ''}`,
   () => {
     const path = 'path' in disk ? disk.path : ''
     let catalog: LocalCatalog
@@ -39,14 +21,10 @@ describe.skipIf('refused' in disk)(
 
     afterAll(async () => {
       await catalog?.close()
-      if (path === '') return
-      execFileSync('umount', [path])
-      rmSync(dirname(path), { recursive: true })
+      if ('unmount' in disk) disk.unmount()
     })
 
-    test('refuses with a clear error, keeps what it has, and goes on once there is room', {
-      timeout: 30_000,
-    }, async () => {
+    test('refuses with a clear error, keeps what it has, and goes on once there is room', async () => {
       const inserted = { big: 10, other: 10 }
 
       /** Fills the disk: rows until no more fit, then fewer and fewer. */
@@ -97,6 +75,18 @@ describe.skipIf('refused' in disk)(
       inserted.other += 2_000
       await checkCounts(catalog, { other: inserted.other })
       await catalog.createTable({ id: ['big'], data: rows(0, 10), schema: columns })
+    })
+
+    test('refuses many writers at once, in process and over HTTP, and goes on once there is room', {
+      timeout: 120_000,
+    }, async () => {
+      const run = (await FullDiskRun.begin())!
+      try {
+        for (const kilobytes of [20, 0, 60, 150, 20]) await run.round(kilobytes * 1024)
+      } finally {
+        await run.end()
+      }
+      expect(run.counts.refused).toBeGreaterThan(100)
     })
   },
 )

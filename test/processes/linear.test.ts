@@ -19,7 +19,7 @@ afterAll(() => {
 })
 
 test('what processes do at the same time, some over HTTP, comes to what some order of it does', {
-  timeout: 60_000 * factor,
+  timeout: 240_000 * factor,
 }, async () => {
   await fc.assert(
     fc.asyncProperty(concurrentHistory(count), async (history) => {

@@ -29,7 +29,7 @@ describe('several processes on one catalog', () => {
     for (const child of children) child.write('go\n')
     for (const child of children) await child.ended()
     reports = children.map(({ lines }) => JSON.parse(lines.at(-1)!) as Report)
-  }, 120_000)
+  })
 
   afterAll(async () => {
     for (const child of children) child.stop()

@@ -30,7 +30,7 @@ describe('upkeep while other processes write', () => {
     children = ['p0', 'p1'].map((me) => new Child('test/processes/upkeep-child.ts', [directory, me]))
     for (const child of children) await child.said('ready')
     for (const child of children) child.write('go\n')
-  }, 120_000)
+  })
 
   afterAll(async () => {
     for (const child of children) child.stop()

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { memoryContent } from '../../src/content/memory/index.ts'
 import { type Catalog, CatalogError, openCatalog, type Progress } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
@@ -181,7 +181,7 @@ describe('a merge under way', () => {
 
   /** The transaction at work. */
   async function transactionOf(progress: readonly Progress[]): Promise<string> {
-    await vi.waitFor(() => expect(progress).not.toHaveLength(0))
+    await vi.waitFor(() => expect(progress).not.toHaveLength(0), { timeout: 60_000 })
     return progress[0]!.transaction_id!
   }
 
@@ -264,7 +264,7 @@ eachLocalCatalog((open) => {
       const onError = vi.fn()
       const catalog = await open({ optimize: { every: 4 }, onError, concurrency: 1 })
       await pieces(catalog, 24)
-      await vi.waitFor(async () => expect(await fragmentsOf(catalog)).toBeLessThan(16))
+      await vi.waitFor(async () => expect(await fragmentsOf(catalog)).toBeLessThan(16), { timeout: 60_000 })
       await Promise.all([
         ...Array.from({ length: 10 }, (_, i) => catalog.insertIntoTable({ id, data: numbered(1, 72 + i) })),
         catalog.deleteFromTable({ id, predicate: 'n < 10' }),
@@ -316,11 +316,28 @@ eachContent((open) => {
     const [lost] = (await pathsOf(content)).filter((path) => path.includes('/data/'))
     await content.remove(lost!)
     await catalog.insertIntoTable({ id, data: numbered(3) })
-    await vi.waitFor(() => expect(onError).toHaveBeenCalledOnce())
+    await vi.waitFor(() => expect(onError).toHaveBeenCalledOnce(), { timeout: 60_000 })
     const [error] = onError.mock.calls[0]!
     expect(error).toBeInstanceOf(CatalogError)
     expect(error.message).toContain(lost)
     expect((await catalog.listTableVersions({ id })).versions).toHaveLength(4)
+  })
+
+  it('an onError that throws stops neither the process nor later work', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => warned.mockRestore())
+    const onError = vi.fn(() => {
+      throw new Error('the listener is broken')
+    })
+    const { catalog, content } = await open({ optimize: { every: 4 }, onError, cacheBytes: 0 })
+    await pieces(catalog, 3)
+    const [lost] = (await pathsOf(content)).filter((path) => path.includes('/data/'))
+    await content.remove(lost!)
+    for (let n = 1; n <= 2; n++) {
+      for (let i = 0; i < 4; i++) await catalog.insertIntoTable({ id, data: numbered(3) })
+      await vi.waitFor(() => expect(onError).toHaveBeenCalledTimes(n))
+    }
+    expect(warned).toHaveBeenCalledWith(expect.objectContaining({ message: 'the listener is broken' }))
   })
 
   it('a vacuum frees what was merged once its versions are gone, and nothing before', async () => {

@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util'
 import bundleScripts from '../support/scripts.ts'
+import { clock } from './clock.ts'
 import { commands } from './commands.ts'
 import { crashes } from './crash.ts'
+import { fullDisk } from './full-disk.ts'
 import { histories } from './histories.ts'
 import { linear } from './linear.ts'
 import { beginning, opening } from './opening.ts'
@@ -20,6 +22,12 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
     about: 'the same on a disk that fails, or writes less than it should, now and then',
     begin: crashes(0.05),
   },
+  full: {
+    about:
+      'more writers than run at once, in process and over HTTP, on a disk that runs full again and again',
+    begin: fullDisk,
+  },
+  clock: { about: 'two handles write and vacuum while their clock steps by hours', begin: clock },
   opening: { about: 'processes open, write, close, leave and are killed, all on one store', begin: opening },
   beginning: { about: 'new stores that four processes open in the same instant', begin: beginning },
   commands: { about: 'commands of four shells on the catalog of a server that writes', begin: commands },

@@ -98,6 +98,6 @@ async function histories(place: () => Promise<StorePlace>, numRuns: number): Pro
 }
 
 describe('any history of transactions gives what a plain list gives', () => {
-  test('in the memory store', () => histories(memoryPlace, 400), 30_000)
-  test('in the LMDB store', () => histories(lmdbPlace, 150), 30_000)
+  test('in the memory store', () => histories(memoryPlace, 400))
+  test('in the LMDB store', () => histories(lmdbPlace, 150))
 })

@@ -51,7 +51,7 @@ describe.each([
       await store.close()
       await dispose?.()
     }
-  }, 30_000)
+  })
 
   test('keeps values of any length one after the other', async () => {
     const { open, dispose } = await place()

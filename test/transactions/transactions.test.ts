@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { memoryContent } from '../../src/content/memory/index.ts'
-import { type Content, type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { CatalogError, type Content, type LocalCatalog, openCatalog } from '../../src/index.ts'
 import { idSource } from '../../src/model/ids.ts'
 import { openLmdbStore } from '../../src/store/lmdb/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
@@ -144,7 +144,7 @@ eachCatalog((open) => {
       )
     })
 
-    it('is found by the name its namespace has; that of a batch by any', async () => {
+    it('is found by the name its namespace has; that of a batch by those of the tables that it changed', async () => {
       const catalog = await open()
       const made = (await catalog.createNamespace({ id: ['n'] })).transaction_id!
       await catalog.createNamespace({ id: ['m'] })
@@ -154,6 +154,16 @@ eachCatalog((open) => {
         operations: [{ declare_table: { id: ['n', 't'] } }, { declare_table: { id: ['m', 't'] } }],
       })
       for (const name of ['n', 'm']) await catalog.describeTransaction({ id: [name, 't', transaction_id!] })
+      await catalog.describeTransaction({ id: [transaction_id!] })
+      await catalog.declareTable({ id: ['other'] })
+      for (const name of ['other', 'never', 'n']) {
+        const request = { id: [name, transaction_id!] }
+        await fails(catalog.describeTransaction(request), 'TransactionNotFound', `of ${name}`)
+        const actions = [{ setPropertyAction: { key: 'a', value: 'b' } }]
+        await fails(catalog.alterTransaction({ ...request, actions }), 'TransactionNotFound', `of ${name}`)
+      }
+      await catalog.renameTable({ id: ['m', 't'], new_table_name: 'u' })
+      await catalog.describeTransaction({ id: ['m', 'u', transaction_id!] })
       await catalog.dropNamespace({ id: ['n'], behavior: 'Cascade' })
       await catalog.describeTransaction({ id: ['n', made] })
       await catalog.createNamespace({ id: ['n'] })
@@ -536,7 +546,7 @@ eachCatalog((open) => {
       expect(await kept(catalog, old)).toBe(150)
       now.move(1)
       young.push(...(await declareMany(catalog, 200, 50)))
-      await expect.poll(() => kept(catalog, old), { timeout: 10_000 }).toBe(0)
+      await expect.poll(() => kept(catalog, old)).toBe(0)
       expect(await kept(catalog, young)).toBe(100)
     })
 
@@ -544,7 +554,7 @@ eachCatalog((open) => {
       const catalog = await open({ transactionCount: 100 })
       const made: string[] = []
       for (let at = 0; at < 400; at += 100) made.push(...(await declareMany(catalog, at, 100)))
-      await expect.poll(() => kept(catalog, made), { timeout: 10_000 }).toBeLessThan(120)
+      await expect.poll(() => kept(catalog, made)).toBeLessThan(120)
       expect(await kept(catalog, made.slice(-100))).toBe(100)
     })
   })
@@ -585,9 +595,7 @@ describe('work beyond what runs at once', () => {
       )
     }
     const withStatus = async (wanted: string) => {
-      await expect
-        .poll(async () => (await statuses()).some(([, found]) => found === wanted), { timeout: 20_000 })
-        .toBe(true)
+      await expect.poll(async () => (await statuses()).some(([, found]) => found === wanted)).toBe(true)
       return (await statuses()).find(([, found]) => found === wanted)![0]
     }
     return { catalog, content, open: () => open(), withStatus }
@@ -669,7 +677,7 @@ describe('from a second handle on the same directory', () => {
     const two = await open()
     await one.createTable({ id, data: numbered(1) })
     const cancelOnceSeen = async (transaction: string) => {
-      await expect.poll(() => status(two, transaction), { timeout: 20_000 }).toBe('Running')
+      await expect.poll(() => status(two, transaction)).toBe('Running')
       await two.alterTransaction(cancel(transaction))
     }
     const done = one.insertIntoTable(
@@ -700,5 +708,61 @@ describe('from a second handle on the same directory', () => {
       { onProgress: ({ transaction_id }) => seen.push(status(catalog, transaction_id!)) },
     )
     expect(new Set(await Promise.all(seen))).toEqual(new Set(['Running']))
+  })
+})
+
+describe('on a store that fails', () => {
+  /** Rejections that nobody heard of while `work` ran. Each of them would have ended the process. */
+  async function unheard(work: () => Promise<unknown>): Promise<unknown[]> {
+    const heard: unknown[] = []
+    const others = process.listeners('unhandledRejection')
+    process.removeAllListeners('unhandledRejection')
+    process.on('unhandledRejection', (reason) => heard.push(reason))
+    try {
+      await work()
+      await sleep(10)
+    } finally {
+      process.removeAllListeners('unhandledRejection')
+      for (const other of others) process.on('unhandledRejection', other)
+    }
+    return heard
+  }
+
+  it('each of many writers gets the error, those that waited their turn too', async () => {
+    const store = memoryStore()
+    let isFull = false
+    const failing: Store = {
+      features: store.features,
+      read: (body) => store.read(body),
+      write: async (body) => {
+        // As long as a sync of a disk takes: the work has begun by then.
+        if (isFull) await sleep(5)
+        if (isFull) throw new CatalogError('ServiceUnavailable', 'The disk is full. Free some space.')
+        return store.write(body)
+      },
+      close: () => store.close(),
+    }
+    const catalog = closedAfterwards(
+      await openCatalog({ store: failing, content: memoryContent(), concurrency: 2 }),
+    )
+    await catalog.createTable({ id, data: numbered(3) })
+    for (const onProgress of [undefined, () => {}]) {
+      isFull = true
+      let failed: PromiseSettledResult<unknown>[] = []
+      const lost = await unheard(async () => {
+        failed = await Promise.allSettled(
+          Array.from({ length: 12 }, () =>
+            catalog.insertIntoTable({ id, data: numbered(1) }, { onProgress }),
+          ),
+        )
+      })
+      expect(lost).toEqual([])
+      for (const result of failed) {
+        expect(result).toMatchObject({ status: 'rejected', reason: { code: 'ServiceUnavailable' } })
+      }
+      isFull = false
+      await catalog.insertIntoTable({ id, data: numbered(1) })
+    }
+    expect(await countOf(catalog, id)).toBe(5)
   })
 })

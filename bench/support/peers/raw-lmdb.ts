@@ -44,20 +44,21 @@ export function openRawLmdb(path: string): RawLmdb {
   const db = open({ path, overlappingSync: false, encoding: 'json', maxReaders: 1_024 })
   const put = (name: string) => {
     const id = idOf(name)
-    db.put(['n', 'ns', name], id)
-    db.put(['t', id], { ...table, name })
+    // Within a transaction, that one's promise tells of a failure.
+    void db.put(['n', 'ns', name], id)
+    void db.put(['t', id], { ...table, name })
   }
   const putChange = (name: string) => db.put(['x', idOf(name)], change)
   const declareAll = (names: readonly string[]) =>
     db.childTransaction(() => {
       for (const name of names) put(name)
-      putChange(names[0]!)
+      void putChange(names[0]!)
     })
   return {
     declare: (name) =>
       db.childTransaction(() => {
         put(name)
-        putChange(name)
+        void putChange(name)
       }),
     declareAll,
     async fill(names) {

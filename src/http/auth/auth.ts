@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { CatalogError, invalid } from '../../errors.ts'
+import type { RateLimit } from '../limits/rate-limit.ts'
 import type { RequestInfo } from '../options.ts'
 import { type JwtOptions, jwtVerifier } from './jwt.ts'
 import { type StaticToken, tokenVerifier } from './tokens.ts'
@@ -37,8 +38,17 @@ export type Authenticate = (
   request: () => RequestInfo,
 ) => Principal | Promise<Principal>
 
-/** Makes the check of credentials. Fails with `InvalidInput` when the options give no way to know a caller. */
-export async function authenticator({ tokens = [], jwt, verify }: AuthOptions): Promise<Authenticate> {
+/**
+ * Makes the check of credentials. Fails with `InvalidInput` when the options give no way to know a caller.
+ *
+ * `failures` limits wrong credentials by the address that they come from. They count before the slow ways to check
+ * them, and count no more when they were right. A static token that is right always gets in, so nobody who shares
+ * an address can keep its owner out.
+ */
+export async function authenticator(
+  { tokens = [], jwt, verify }: AuthOptions,
+  failures?: RateLimit,
+): Promise<Authenticate> {
   if (tokens.length === 0 && jwt === undefined && verify === undefined) {
     throw invalid(
       'auth names no way to know a caller. Give tokens, jwt or verify, or auth: false to let in everybody on this machine.',
@@ -47,18 +57,34 @@ export async function authenticator({ tokens = [], jwt, verify }: AuthOptions): 
   const byToken = tokenVerifier(tokens)
   const byJwt = jwt && (await jwtVerifier(jwt))
   const slow = async (token: string | undefined, request: () => RequestInfo) => {
-    const known =
-      (token !== undefined && byJwt ? await byJwt(token) : undefined) ?? (await verify?.(token, request()))
-    if (known === undefined) throw unauthenticated(token)
-    return known
+    const address = failures && addressOf(request)
+    if (address !== undefined) failures?.(address)
+    let isWrong = false
+    try {
+      const known =
+        (token !== undefined && byJwt ? await byJwt(token) : undefined) ?? (await verify?.(token, request()))
+      if (known !== undefined) return known
+      isWrong = true
+      throw unauthenticated(token)
+    } finally {
+      // A check that failed itself says nothing about the credentials.
+      if (!isWrong && address !== undefined) failures?.forgive(address)
+    }
   }
   return (headers, request) => {
     const token = presentedToken(headers)
     const known = token === undefined ? undefined : byToken(token)
     if (known !== undefined) return known
-    if (byJwt === undefined && verify === undefined) throw unauthenticated(token)
+    if (verify === undefined && (byJwt === undefined || token === undefined)) {
+      if (token !== undefined) failures?.(addressOf(request))
+      throw unauthenticated(token)
+    }
     return slow(token, request)
   }
+}
+
+function addressOf(request: () => RequestInfo): string {
+  return request().remoteAddress ?? ''
 }
 
 const bearer = /^bearer +([^\s]+) *$/i

@@ -1,5 +1,6 @@
 import { CatalogError } from '../../errors.ts'
 import type { Identifier } from '../../model/identifier.ts'
+import { subjectsInBody } from '../../operations/framework/subjects.ts'
 import { type OperationName, operations } from '../../operations/index.ts'
 import type { Fields } from '../dialects/dialect.ts'
 import type { AuthorizeRequest, RequestInfo } from '../options.ts'
@@ -13,12 +14,12 @@ export interface Authorizer {
     id: Identifier | undefined,
     info: () => RequestInfo,
   ): Promise<void> | undefined
-  /** Asks for every table that the request names in its body only. */
+  /** Asks for every table and location that the request names in its body only. */
   members(
     principal: Principal | undefined,
     operation: OperationName,
     request: Fields,
-    info: () => RequestInfo,
+    info: (location?: string) => RequestInfo,
   ): Promise<void> | undefined
 }
 
@@ -36,8 +37,9 @@ export function authorizer(hook: AuthorizeRequest | undefined): Authorizer {
     },
     {
       members: async (...[principal, operation, request, info]: Parameters<Authorizer['members']>) => {
-        for (const { operation: single, id } of operations[operation].definition.subjects?.(request) ?? [])
-          await ask(principal, single as OperationName, id, info)
+        const named = subjectsInBody(operations[operation].definition, request)
+        for (const { operation: single, id, location } of named)
+          await ask(principal, single as OperationName, id, () => info(location))
       },
     },
   )

@@ -51,7 +51,9 @@ export async function jwtVerifier(
       const name = [sub, client_id, azp].find((claim) => typeof claim === 'string' && claim !== '')
       return { name: (name as string | undefined) ?? String(payload.iss), claims: payload }
     } catch (cause) {
-      if (isAboutToken(jose, cause)) return undefined
+      // A key that lies here can fail only at a token that was signed in another way.
+      if (isAboutToken(jose, cause) || (options.jwksUrl === undefined && cause instanceof TypeError))
+        return undefined
       throw new CatalogError(
         'ServiceUnavailable',
         "The keys that tokens are checked with cannot be had from the issuer now. Try again, or check the issuer's jwksUrl.",

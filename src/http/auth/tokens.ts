@@ -4,12 +4,14 @@ import type { Principal } from './auth.ts'
 
 /** A token that is valid as it is. */
 export interface StaticToken {
+  /** At least 16 characters, best made by a random generator. */
   readonly token: string
   /** The name of the owner, for hooks, limits and logs. Default: `token-` and the place in the list. */
   readonly name?: string | undefined
 }
 
-const shortest = 8
+/** Most guesses are about words. A token of this many random characters is out of their reach. */
+const shortest = 16
 
 /**
  * Tells who owns a token. Every known token is compared, in frames of one length and in constant time. So the time

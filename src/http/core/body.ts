@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { type CatalogError, invalid } from '../../errors.ts'
@@ -160,6 +161,8 @@ function brokenOff(): CatalogError {
 /** The value of a JSON body; undefined for an empty one. */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
+  // Decoding would put another character in the place of what is broken, into a name for instance.
+  if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8. Encode JSON in UTF-8.')
   try {
     return JSON.parse(bytes.toString('utf8'))
   } catch (cause) {

@@ -52,7 +52,7 @@ export async function openContext(
     )
   }
   const limits = limitsOf(options.limits)
-  const authenticate = await authentication(auth)
+  const authenticate = await authentication(auth, options.rateLimit)
   const watch = watchEventLoop(isLate ? 0 : limits.eventLoopDelay)
   const admission = new AdmissionControl(limits, limits.eventLoopDelay > 0 && isLate ? isLate : watch.isLate)
   return {
@@ -68,13 +68,17 @@ export async function openContext(
   }
 }
 
-async function authentication(auth: PluginOptions['auth']): Promise<HttpContext['authenticate']> {
+async function authentication(
+  auth: PluginOptions['auth'],
+  limit: PluginOptions['rateLimit'],
+): Promise<HttpContext['authenticate']> {
   if (auth === false) {
     return (exchange) => {
       requireLocal(exchange)
       return undefined
     }
   }
-  const authenticate = await authenticator(auth)
+  const failures = limit && rateLimiter(limit, undefined, 'requests with wrong credentials')
+  const authenticate = await authenticator(auth, failures)
   return (exchange) => authenticate(exchange.headers, () => exchange.info())
 }

@@ -49,7 +49,7 @@ export async function openHttpCore(
       const extended = extension?.(exchange, context)
       if (extended) return await extended
       const { method, path } = exchange
-      const page = pages.get(withoutLastSlash(decodeSegment(path, false)))
+      const page = pages.get(withoutLastSlash(decodeSegment(path)))
       if (page && (method === 'GET' || method === 'HEAD')) return await page(exchange)
       return failure(context, exchange, unknownRoute(method, path), 404)
     } catch (error) {

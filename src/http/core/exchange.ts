@@ -35,11 +35,14 @@ export abstract class Exchange {
   /** The bytes of the body, as they arrive. */
   abstract readonly body: Readable
 
-  /** The address of the other end of the connection. */
+  /** The address of the other end of the connection; undefined where there is none. */
   abstract readonly peerAddress: string | undefined
 
   /** The address of the caller, which is not that of the peer where a proxy stands between. */
   abstract readonly remoteAddress: string | undefined
+
+  /** Whether `remoteAddress` follows from what a proxy says. */
+  abstract readonly believesProxy: boolean
 
   /** Whether the answer was written, or can be written no more. */
   abstract readonly isClosed: boolean
@@ -51,10 +54,11 @@ export abstract class Exchange {
   abstract discardBody(): void
 
   /** What hooks get to know of the request. */
-  info(body?: unknown): RequestInfo {
+  info(body?: unknown, location?: string): RequestInfo {
     const { requestId, method, path, headers, remoteAddress } = this
     const info = { requestId, method, path, headers, remoteAddress }
-    return body === undefined ? info : { ...info, body }
+    if (body === undefined) return info
+    return location === undefined ? { ...info, body } : { ...info, body, location }
   }
 }
 

@@ -1,7 +1,8 @@
-import { CatalogError, type ErrorCode } from '../../errors.ts'
+import { CatalogError, type ErrorCode, transactionOf } from '../../errors.ts'
 import type { OperationName } from '../../operations/index.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { type ErrorBody, type ErrorStatus, errorBody, statusOfCode } from '../protocol/status.ts'
+import { type ErrorBody, type ErrorStatus, errorBody, statusAmong } from '../protocol/status.ts'
+import { transactionHeader, wire } from '../protocol/wire.ts'
 
 /** The answer to an error, before it becomes text. */
 export interface Problem {
@@ -29,12 +30,20 @@ export interface FailedRequest {
 export function problemOf(error: unknown, failed: FailedRequest): Problem {
   const { code, detail } = explain(error, failed.requestId)
   const { dialect, operation } = failed
-  const status = failed.status ?? (operation && dialect?.status?.(code, operation)) ?? statusOfCode[code]
+  const status =
+    failed.status ??
+    (operation && dialect?.status?.(code, operation)) ??
+    statusAmong(operation && wire[operation].statuses, code)
+  const body = errorBody(code, detail, failed.path.slice(0, 1_024), status)
+  const headers = headersOf(status, error, failed)
+  const unexpected = status === 500
+  const transaction_id = transactionOf(error)
+  if (transaction_id === undefined) return { status, body, headers, unexpected }
   return {
     status,
-    body: errorBody(code, detail, failed.path.slice(0, 1_024), status),
-    headers: headersOf(status, error, failed),
-    unexpected: status === 500,
+    body: { ...body, transaction_id },
+    headers: { ...headers, [transactionHeader]: transaction_id },
+    unexpected,
   }
 }
 

@@ -1,9 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { invalid } from '../../errors.ts'
-import { formatIdentifier, type Identifier } from '../../model/identifier.ts'
-import type { OperationName } from '../../operations/index.ts'
+import { formatIdentifier, type Identifier, quote } from '../../model/identifier.ts'
+import { fieldsOf, hintFor } from '../../operations/framework/unknown-fields.ts'
+import { type OperationName, operations } from '../../operations/index.ts'
 import type { Principal } from '../auth/auth.ts'
 import type { Dialect, Fields } from '../dialects/dialect.ts'
+import type { HttpOptions } from '../options.ts'
 import { decodeSegment } from '../protocol/path-id.ts'
 import { single } from '../protocol/query.ts'
 import { checkDelimiter, contextOfHeaders, decodePathId, decodeQuery } from '../protocol/wire.ts'
@@ -16,26 +18,61 @@ export interface Addressed {
   readonly delimiter: string | undefined
   /** The fields that came in path and query. */
   readonly fields: Fields
+  /** Fields that came in the query though their place is the body, which must say the same. */
+  readonly repeated: Fields
 }
 
 const noQuery = new URLSearchParams()
+const none: Fields = {}
 
 /** Reads path and query. */
 export function readAddress(
   { operation, route, id, indexName }: Match,
+  method: string,
   query: string,
   dialect: Dialect,
+  unknownFields: HttpOptions['unknownFields'],
 ): Addressed {
   const implied = operation === 'listTables' ? [] : undefined
   const parameters = query === '' ? noQuery : new URLSearchParams(query)
   const given = query === '' ? undefined : single(parameters, 'delimiter')
   const delimiter = checkDelimiter(given)
-  const fields = query === '' ? {} : decodeQuery({ ...route.query, ...route.queryToo }, parameters)
+  // A GET has no body that could tell what the query tells.
+  const inQuery = method === 'POST' ? route.query : { ...route.query, ...route.queryToo }
+  const fields = query === '' ? {} : decodeQuery(inQuery, parameters)
+  const repeated = query === '' || method !== 'POST' ? none : decodeQuery(route.queryToo, parameters)
+  if (query !== '')
+    refuseParameters(operation, parameters, { ...route.query, ...route.queryToo }, unknownFields)
   if (indexName !== undefined) fields.index_name = decodeSegment(indexName, dialect.plusIsSpace)
   return {
     id: id === undefined ? implied : decodePathId(id, delimiter, dialect.plusIsSpace),
     delimiter: given,
     fields,
+    repeated,
+  }
+}
+
+/**
+ * Refuses what the query cannot tell: a field whose place is the body, and a name that the operation does not have. If
+ * it were ignored, the answer would be to another question.
+ */
+function refuseParameters(
+  operation: OperationName,
+  parameters: URLSearchParams,
+  kinds: object,
+  unknownFields: HttpOptions['unknownFields'],
+): void {
+  const { request, route, errors } = operations[operation].definition
+  // It answers that it is not supported, whatever it is asked.
+  if (errors.join() === 'Unsupported') return
+  for (const name of parameters.keys()) {
+    if (name === 'delimiter' || Object.hasOwn(kinds, name)) continue
+    const inBody = route.body === 'json' && fieldsOf(request).includes(name)
+    if (!inBody && !fieldsOf(request).includes(name) && unknownFields === 'ignore') continue
+    const instead = inBody
+      ? 'Send it in the body, which is a JSON object.'
+      : hintFor(name, ['delimiter', ...Object.keys(kinds)], 'parameters')
+    throw invalid(`${operation} takes no query parameter ${quote(name.slice(0, 64))}. ${instead}`)
   }
 }
 
@@ -50,12 +87,39 @@ export function buildRequest(
   headers: IncomingHttpHeaders,
   principal: Principal | undefined,
 ): Fields {
-  const request: Record<string, unknown> = { ...bodyFields(route.body, body), ...address.fields }
+  const request: Record<string, unknown> = { ...bodyFields(route.body, body) }
+  for (const name in address.fields) addParameter(request, name, address.fields[name])
+  for (const name in address.repeated) requireSame(request, name, address.repeated[name])
   const merged = mergeContext(request.context, contextOfHeaders(headers), principal)
   if (merged !== undefined) request.context = merged
   if (address.id !== undefined) request.id = joinId(operation, address.id, request.id)
-  if (address.delimiter !== undefined) request.delimiter = address.delimiter
+  // Other operations have no use for it once the path was read.
+  if (
+    address.delimiter !== undefined &&
+    fieldsOf(operations[operation].definition.request).includes('delimiter')
+  )
+    request.delimiter = address.delimiter
   return request
+}
+
+/** Takes a field from the query. Where the body has it too, the two must be the same. */
+function addParameter(request: Record<string, unknown>, name: string, value: unknown): void {
+  if (request[name] !== undefined && request[name] !== null) requireSame(request, name, value)
+  else request[name] = value
+}
+
+function requireSame(request: Fields, name: string, value: unknown): void {
+  const inBody = request[name] ?? undefined
+  if (inBody === value || JSON.stringify(inBody) === JSON.stringify(value)) return
+  throw invalid(
+    inBody === undefined
+      ? `${name} is in the query, and its place is the body. Send it there.`
+      : `${name} is ${shown(value)} in the query and ${shown(inBody)} in the body. Send the same in both, or leave it out of the query.`,
+  )
+}
+
+function shown(value: unknown): string {
+  return quote(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
 function bodyFields(kind: Match['route']['body'], body: unknown): Fields {
@@ -81,25 +145,21 @@ function mergeContext(
   return { ...entries, ...context, ...(principal ? { [principalKey]: principal.name } : {}) }
 }
 
-/** The identifier of path and body. Where both have one, the two must be the same. */
+/**
+ * The identifier of path and body. Where both have one, the two must be the same, and an empty one of the body is none:
+ * generated clients write an empty list where nothing was set. For a transaction, the body may have the identifier of
+ * its table before the id that the path has.
+ */
 function joinId(operation: OperationName, path: Identifier, body: unknown): unknown {
   if (body === undefined || body === null) return path
   // The operation refuses anything but an identifier.
   if (!isStrings(body)) return body
-  if (same(path, body)) return path
-  if (operation === 'describeTransaction' || operation === 'alterTransaction') {
-    const joined = joinTransactionId(path, body)
-    if (joined) return joined
-  }
+  if (body.length === 0 || same(path, body)) return path
+  const isTransaction = operation === 'describeTransaction' || operation === 'alterTransaction'
+  if (isTransaction && path.length > 0 && same(path, body.slice(-path.length))) return body
   throw invalid(
     `The body's id ${formatIdentifier(body)} is not that of the path, ${formatIdentifier(path)}. Send the same in both, or leave the body's out.`,
   )
-}
-
-/** The path may have the transaction id alone, when the body has the identifier of the table, with or without that id. */
-function joinTransactionId(path: Identifier, body: Identifier): Identifier | undefined {
-  if (path.length !== 1) return undefined
-  return body.at(-1) === path[0] ? body : [...body, path[0]!]
 }
 
 function isStrings(value: unknown): value is string[] {

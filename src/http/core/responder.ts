@@ -1,6 +1,8 @@
 import type { Catalog } from '../../catalog/handle.ts'
 import { CatalogError } from '../../errors.ts'
 import type { OperationOptions } from '../../operations/framework/operation.ts'
+import { removeUnknown } from '../../operations/framework/unknown-fields.ts'
+import { operations } from '../../operations/index.ts'
 import { presentedToken } from '../auth/auth.ts'
 import { authorizer } from '../auth/authorize.ts'
 import { childrenRequest, childrenResponse, listsChildren } from '../dialects/children.ts'
@@ -9,7 +11,7 @@ import type { HttpOptions } from '../options.ts'
 import type { ErrorStatus } from '../protocol/status.ts'
 import { requestIdHeader } from '../protocol/wire.ts'
 import { type Answer, answerOf, jsonUtf8, type StreamableAnswer } from './answer.ts'
-import { parseJson, readBody } from './body.ts'
+import { type Body, parseJson, readBody } from './body.ts'
 import type { HttpContext } from './context.ts'
 import type { Exchange } from './exchange.ts'
 import { problemOf } from './problem.ts'
@@ -24,6 +26,7 @@ type Run = (request: Fields, options: OperationOptions) => Promise<Fields>
 /** Makes the responder for operations. */
 export function responder(context: HttpContext): Responder {
   const { options, admission, metrics, authenticate, rateLimit, cache } = context
+  const { unknownFields } = options
   const authorize = authorizer(options.authorize)
   const segments = context.prefix.split('/').length - 1
   const runs = options.catalog as unknown as Readonly<Record<keyof Catalog, Run>>
@@ -33,7 +36,7 @@ export function responder(context: HttpContext): Responder {
     const known = authenticate(exchange)
     exchange.principal = known instanceof Promise ? await known : known
     rateLimit?.(exchange.principal?.name ?? exchange.remoteAddress ?? '')
-    const address = readAddress(match, exchange.query, exchange.dialect!)
+    const address = readAddress(match, exchange.method, exchange.query, exchange.dialect!, unknownFields)
     await authorize(exchange.principal, match.operation, address.id, () => exchange.info())
     return address
   }
@@ -43,13 +46,14 @@ export function responder(context: HttpContext): Responder {
     const address = await open(exchange, match)
     const { principal, headers } = exchange
     const dialect = exchange.dialect!
-    const reading = readBody(exchange, route.body, admission)
+    const reading = bodyOf(exchange, match, admission)
     const body = reading instanceof Promise ? await reading : reading
     try {
       const content = route.body === 'arrow' ? body.bytes : parseJson(body.bytes)
       const built = buildRequest(match, address, content, headers, principal)
       const asked = dialect.request?.(operation, built) ?? built
-      await authorize.members(principal, operation, asked, () => exchange.info(content))
+      if (unknownFields === 'ignore') removeUnknown(operations[operation].definition, asked)
+      await authorize.members(principal, operation, asked, (location) => exchange.info(content, location))
       const children = listsChildren(operation) && dialect.listing === 'children'
       const final = children ? childrenRequest(operation, asked) : asked
       return await cache.answer(exchange, body.bytes, final, async () => {
@@ -71,7 +75,8 @@ export function responder(context: HttpContext): Responder {
     } else if (exchange.method === 'OPTIONS') {
       answer = { status: 200, body: '', headers: { allow: allowedMethods(match.route) } }
     } else if (!takesMethod(match.route, exchange.method)) {
-      const refused = failure(context, exchange, wrongMethod(match.route, exchange.method))
+      const status = exchange.method === 'TRACE' ? 405 : undefined
+      const refused = failure(context, exchange, wrongMethod(match.route, exchange.method), status)
       answer = { ...refused, headers: { allow: allowedMethods(match.route) } }
     } else {
       const meant = inDialect(exchange, match, options.listing)
@@ -87,6 +92,27 @@ export function responder(context: HttpContext): Responder {
     }
     metrics.count(exchange.match?.operation ?? 'none', answer.status, performance.now() - exchange.started)
     return answer
+  }
+}
+
+/** The operations of the protocol that the catalog does not have. */
+const unsupported = new Set<string>(
+  Object.values(operations)
+    .filter(({ definition: { errors } }) => errors.length === 1 && errors.at(0) === 'Unsupported')
+    .map(({ definition }) => definition.name),
+)
+
+/** The body of a request. A client need not send the right kind to hear that there is no such operation. */
+function bodyOf(
+  exchange: Exchange,
+  { operation, route }: Match,
+  admission: HttpContext['admission'],
+): Body | Promise<Body> {
+  try {
+    return readBody(exchange, route.body, admission)
+  } catch (error) {
+    if (!unsupported.has(operation)) throw error
+    return { bytes: Buffer.alloc(0), release: () => {} }
   }
 }
 

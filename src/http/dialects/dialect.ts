@@ -2,7 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { ErrorCode } from '../../errors.ts'
 import type { OperationName } from '../../operations/index.ts'
 import type { ErrorStatus } from '../protocol/status.ts'
-import { isLanceDb, lancedbDialect, namespaceDialect } from './lancedb.ts'
+import { generatedDialect } from './generated.ts'
+import { asksForFreshAnswers, isLanceDb, lancedbDialect, namespaceDialect } from './lancedb.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -25,10 +26,15 @@ export interface Dialect {
   readonly unknownRoute?: ErrorStatus
 }
 
-const protocol: Dialect = { name: 'protocol', plusIsSpace: true }
+const protocol: Dialect = { name: 'protocol', plusIsSpace: false }
+
+/** The protocol as LanceDB's namespace client writes paths, where the server lists all tables to everybody. */
+const formPaths: Dialect = { name: 'form-paths', plusIsSpace: true }
 
 /** The dialect of a client that sends these headers to a server with this listing. */
 export function dialectOf(headers: IncomingHttpHeaders, listing: Dialect['listing'] | 'recursive'): Dialect {
   if (isLanceDb(headers)) return lancedbDialect
-  return listing === 'children' ? namespaceDialect : protocol
+  const own = asksForFreshAnswers(headers) ? formPaths : protocol
+  const base = listing === 'children' ? namespaceDialect : own
+  return generatedDialect(headers['user-agent'], base) ?? base
 }

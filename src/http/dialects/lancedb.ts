@@ -12,10 +12,18 @@ import type { Dialect, Fields } from './dialect.ts'
  * be set to list children.
  */
 
-/** Whether the headers are those of LanceDB's remote client, which always sends some that begin like this. */
+/**
+ * Whether the headers are those of LanceDB's remote client, which names its database to every server but LanceDB's
+ * own. Its other headers do not tell: the namespace client asks with `x-lancedb-min-timestamp` for answers no older
+ * than its writes, as all answers here are, and any client may have a key.
+ */
 export function isLanceDb(headers: IncomingHttpHeaders): boolean {
-  for (const name in headers) if (name.startsWith('x-lancedb-')) return true
-  return false
+  return headers['x-lancedb-database'] !== undefined
+}
+
+/** Whether the namespace client sends the headers: after it wrote, it asks for answers no older than its writes. */
+export function asksForFreshAnswers(headers: IncomingHttpHeaders): boolean {
+  return headers['x-lancedb-min-timestamp'] !== undefined || headers['x-lancedb-min-version'] !== undefined
 }
 
 export const lancedbDialect: Dialect = {

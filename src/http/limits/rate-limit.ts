@@ -2,7 +2,11 @@ import type { HttpOptions } from '../options.ts'
 import { Throttled } from './admission-control.ts'
 
 /** Counts a request of a caller; fails with `Throttling` when it is one too many. */
-export type RateLimit = (caller: string) => void
+export interface RateLimit {
+  (caller: string): void
+  /** Takes back one request that was counted. */
+  forgive(caller: string): void
+}
 
 /** Most callers that are counted at once. The one that has been silent for longest is forgotten first. */
 const mostCallers = 5_000
@@ -12,13 +16,14 @@ interface Window {
   requests: number
 }
 
-/** Limits the requests of each caller in a time that begins with the caller's first request. */
+/** Limits the requests of each caller in a time that begins with the caller's first request. `what` names the requests. */
 export function rateLimiter(
   { requests, perMillis }: NonNullable<HttpOptions['rateLimit']>,
   now: () => number = () => performance.now(),
+  what = 'requests',
 ): RateLimit {
   const windows = new Map<string, Window>()
-  return (caller) => {
+  const count = (caller: string) => {
     const time = now()
     const known = windows.get(caller)
     const window = known && time < known.since + perMillis ? known : { since: time, requests: 0 }
@@ -30,9 +35,14 @@ export function rateLimiter(
     if (window.requests > requests) {
       const wait = window.since + perMillis - time
       throw new Throttled(
-        `More than ${requests} requests came within ${perMillis} milliseconds`,
+        `More than ${requests} ${what} came within ${perMillis} milliseconds`,
         Math.ceil(wait / 1_000),
       )
     }
   }
+  const forgive = (caller: string) => {
+    const window = windows.get(caller)
+    if (window !== undefined && window.requests > 0) window.requests--
+  }
+  return Object.assign(count, { forgive })
 }

@@ -31,7 +31,7 @@ export function docsPage(document: OpenApiDocument): string {
 <main>
 <h1>${escaped(title)} <small>${escaped(version)}</small></h1>
 <p>${escaped(description)} The same as a machine reads it: <a href="openapi.json">openapi.json</a>.</p>
-<p>Send credentials as <code>Authorization: Bearer</code>, or as <code>x-api-key</code>.</p>
+<p>${document.security === undefined ? open : credentials}</p>
 <nav>${contents}</nav>
 ${sections}
 </main>
@@ -39,6 +39,9 @@ ${sections}
 </html>
 `
 }
+
+const credentials = 'Send credentials as <code>Authorization: Bearer</code>, or as <code>x-api-key</code>.'
+const open = 'This server asks for no credentials, and answers its own machine only.'
 
 interface Item {
   readonly path: string

@@ -2,7 +2,7 @@ import { type ErrorCode, errorNumbers } from '../../errors.ts'
 import type { OperationName } from '../../operations/index.ts'
 import { packageVersion } from '../../version.ts'
 import type { QueryKind } from '../protocol/query.ts'
-import { type ErrorStatus, problems, statusOfCode } from '../protocol/status.ts'
+import { type ErrorStatus, problems, statusAmong } from '../protocol/status.ts'
 import { arrowFileType, arrowStreamType, jsonType, type Method, type Route, wire } from '../protocol/wire.ts'
 import { type JsonSchema, schemasOf, withoutFields } from './openapi-schemas.ts'
 
@@ -42,9 +42,9 @@ const shared: readonly ErrorCode[] = [
 
 /**
  * The OpenAPI 3.1 description of all operations, made from the routes and from the schemas of the operations.
- * `prefix` is the path below which the operations are mounted.
+ * `prefix` is the path below which the operations are mounted. A server that is open asks for no credentials.
  */
-export async function openApiDocument(prefix = ''): Promise<OpenApiDocument> {
+export async function openApiDocument(prefix = '', isOpen = false): Promise<OpenApiDocument> {
   const { operations } = await import('../../operations/index.ts')
   const schemas: Record<string, JsonSchema> = { Error: errorSchema }
   const paths: Record<string, Record<string, OpenApiOperation>> = {}
@@ -78,16 +78,15 @@ export async function openApiDocument(prefix = ''): Promise<OpenApiDocument> {
       description: 'A table catalog: namespaces, tables, versions, tags, branches and atomic commits.',
     },
     servers: [{ url: prefix === '' ? '/' : prefix }],
-    security: [{ bearer: [] }, { apiKey: [] }],
+    ...(isOpen ? {} : { security: [{ bearer: [] }, { apiKey: [] }] }),
     paths,
-    components: {
-      schemas,
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer' },
-        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
-      },
-    },
+    components: { schemas, ...(isOpen ? {} : { securitySchemes }) },
   }
+}
+
+const securitySchemes: JsonSchema = {
+  bearer: { type: 'http', scheme: 'bearer' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
 }
 
 const text: JsonSchema = { type: 'string' }
@@ -144,7 +143,7 @@ function requestBody({ body }: Route, method: Method, title: string): Pick<OpenA
 }
 
 function responsesOf(
-  { answer }: Route,
+  { answer, statuses }: Route,
   title: string,
   codes: readonly ErrorCode[],
 ): OpenApiOperation['responses'] {
@@ -155,8 +154,10 @@ function responsesOf(
     arrow: { [arrowFileType]: { schema: {} } },
   }
   const byStatus = new Map<ErrorStatus, ErrorCode[]>()
-  for (const code of codes)
-    byStatus.set(statusOfCode[code], [...(byStatus.get(statusOfCode[code]) ?? []), code])
+  for (const code of codes) {
+    const status = statusAmong(statuses, code)
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
   const errors = [...byStatus]
     .sort(([a], [b]) => a - b)
     .map(([status, all]) => [
@@ -173,13 +174,14 @@ const errorSchema: JsonSchema = {
   type: 'object',
   required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'error'],
   properties: {
-    type: { type: 'string', enum: Object.values(problems).map(({ type }) => type) },
+    type: { type: 'string', enum: [...new Set(Object.values(problems).map(({ type }) => type))] },
     title: text,
     status: { type: 'integer' },
     detail: text,
     instance: text,
     code: { type: 'integer', enum: Object.values(errorNumbers) },
     error: text,
+    transaction_id: text,
   },
 }
 

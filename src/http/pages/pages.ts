@@ -12,7 +12,7 @@ export function pagesOf(context: HttpContext): ReadonlyMap<string, Page> {
   return new Map([
     ...(health ? healthPages(context) : []),
     ...(metrics ? metricsPages(context, metrics === 'public') : []),
-    ...(docs ? docsPages(context.prefix) : []),
+    ...(docs ? docsPages(context.prefix, context.options.auth === false) : []),
   ])
 }
 
@@ -46,8 +46,8 @@ function metricsPages({ authenticate, metrics }: HttpContext, isPublic: boolean)
 /** The page loads nothing and runs nothing. */
 const docsPolicy = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" }
 
-function docsPages(prefix: string): [string, Page][] {
-  const document = once(async () => (await import('./openapi.ts')).openApiDocument(prefix))
+function docsPages(prefix: string, isOpen: boolean): [string, Page][] {
+  const document = once(async () => (await import('./openapi.ts')).openApiDocument(prefix, isOpen))
   const json = once(async () => JSON.stringify(await document()))
   const html = once(async () => (await import('./docs-page.ts')).docsPage(await document()))
   return [

@@ -18,20 +18,20 @@ export function encodePathId(id: Identifier, delimiter: string = defaultDelimite
 }
 
 /**
- * The identifier in a segment of a path. `+` stands for a space, because some clients encode the segment like a
- * form, unless `plusIsSpace` is false. Fails with `InvalidInput` for a broken percent-encoding and for an
+ * The identifier in a segment of a path. With `plusIsSpace`, `+` stands for a space: some clients encode the
+ * segment like a form. Fails with `InvalidInput` for a broken percent-encoding and for an
  * identifier with an empty name.
  */
 export function decodePathId(
   segment: string,
   delimiter: string = defaultDelimiter,
-  plusIsSpace = true,
+  plusIsSpace = false,
 ): Identifier {
   return parseIdentifier(decodeSegment(segment, plusIsSpace), delimiter)
 }
 
 /** The decoded text of a segment of a path. */
-export function decodeSegment(segment: string, plusIsSpace = true): string {
+export function decodeSegment(segment: string, plusIsSpace = false): string {
   const spaced = plusIsSpace && segment.includes('+') ? segment.replaceAll('+', ' ') : segment
   if (!spaced.includes('%')) return spaced
   try {

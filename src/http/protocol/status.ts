@@ -9,6 +9,8 @@ export const problems = {
   },
   403: { type: '/errors/forbidden-request', title: 'Not authorized to make this request' },
   404: { type: '/errors/not-found-error', title: 'Not found Error' },
+  // Not in the document. HTTP wants it for TRACE, which would send back what it got, credentials included.
+  405: { type: '/errors/unsupported-operation', title: 'The server does not support this operation' },
   406: { type: '/errors/unsupported-operation', title: 'The server does not support this operation' },
   409: { type: '/errors/conflict', title: 'The namespace has been concurrently modified' },
   500: { type: '/errors/server-error', title: 'Internal Server Error' },
@@ -45,6 +47,12 @@ export const statusOfCode: { readonly [Code in ErrorCode]: ErrorStatus } = {
   TableBranchAlreadyExists: 409,
 }
 
+/** The HTTP status of an error code, where the operation may have these statuses only. */
+export function statusAmong(listed: readonly number[] | undefined, code: ErrorCode): ErrorStatus {
+  const status = statusOfCode[code]
+  return listed === undefined || listed.includes(status) ? status : 400
+}
+
 /** The body of every error response. */
 export interface ErrorBody {
   readonly type: string
@@ -58,6 +66,8 @@ export interface ErrorBody {
   readonly code: number
   /** The same as `detail`, for clients of the public protocol. */
   readonly error: string
+  /** The transaction that failed, where one was recorded. */
+  readonly transaction_id?: string
 }
 
 /** The error body of a code. `status` replaces that of the code where it does not fit, as for an unknown route. */
@@ -90,20 +100,34 @@ const codesByStatus: Readonly<Record<number, ErrorCode>> = {
   504: 'ServiceUnavailable',
 }
 
+/** What a 404 of the service document means, by the beginning of the path. */
+const missing: readonly (readonly [path: string, code: ErrorCode])[] = [
+  ['/v1/namespace/', 'NamespaceNotFound'],
+  ['/v1/transaction/', 'TransactionNotFound'],
+  ['/v1/table/', 'TableNotFound'],
+]
+
+function missingCode(path: string): ErrorCode | undefined {
+  return missing.find(([beginning]) => path.startsWith(beginning))?.[1]
+}
+
 /**
- * The error of an error response, by its `code`. A body without a code may come from a proxy; then the status
- * decides. Never fails, whatever the body is.
+ * The error of an error response, by its `code`. The service document has none: then `type` and the `path` of the
+ * operation's route say what was not found. A body without both may come from a proxy, and the status decides. Never
+ * fails, whatever the body is.
  */
-export function errorOfResponse(status: number, body: unknown): CatalogError {
-  const { code, error, detail } = (typeof body === 'object' && body !== null ? body : {}) as Record<
-    string,
-    unknown
-  >
-  const known = typeof code === 'number' ? codesByNumber.get(code) : undefined
+export function errorOfResponse(status: number, body: unknown, path = ''): CatalogError {
+  const { code, type, error, detail, transaction_id } = (
+    typeof body === 'object' && body !== null ? body : {}
+  ) as Record<string, unknown>
+  const known =
+    (typeof code === 'number' ? codesByNumber.get(code) : undefined) ??
+    (type === problems[404].type ? missingCode(path) : undefined)
   const said = [detail, error].find((text) => typeof text === 'string' && text !== '') as string | undefined
   return new CatalogError(
     known ?? codesByStatus[status] ?? 'Internal',
     said ??
       `The server answered with status ${status} and no message. Check that the URL is that of a catalog.`,
+    { transaction_id: typeof transaction_id === 'string' ? transaction_id : undefined },
   )
 }

@@ -11,7 +11,7 @@ export const arrowFileType = 'application/vnd.apache.arrow.file'
 export const bytesType = 'application/octet-stream'
 export const jsonType = 'application/json'
 
-/** The response header that carries `transaction_id` where the body is bare and has no room for it. */
+/** The response header that carries `transaction_id` of an error, and where a bare body has no room for it. */
 export const transactionHeader = 'x-tabularium-transaction-id'
 
 /** The header that names a request: taken from the request, made up otherwise, and always in the response. */

@@ -1,8 +1,7 @@
 import type { Core } from '../../catalog/core.ts'
 import { type ContentFolder, offsiteFolder } from '../../locations/locations.ts'
-import { registrationFolder } from '../../locations/registration.ts'
+import { deregisteredFolders } from '../../locations/registration.ts'
 import { manifestOf } from '../../rows/rows.ts'
-import { keys } from '../../store/records.ts'
 import { allTables, type KnownTable } from '../tables.ts'
 import type { FileToCopy } from './copy-files.ts'
 
@@ -45,19 +44,6 @@ async function* pathsOfTable(
     if (seen.has(path) || (table.fromOwnEngine && isEngineObject(path.slice(prefix.length)))) continue
     yield { path, needed: false, linkable: false }
   }
-}
-
-/** The folders, below the own root, of tables that this catalog deregistered. */
-async function deregisteredFolders(core: Core): Promise<Set<string>> {
-  const own = core.contentRoots[0]!.url.split('/').filter((segment) => segment !== '')
-  const paths = await core.store.read((reader) =>
-    Array.from(reader.range<string>({ prefix: [...keys.registrations, ...own] }), ({ value }) => value),
-  )
-  return new Set(paths.filter((path) => path.includes(registrationFolder)).map(folderOf))
-}
-
-function folderOf(path: string): string {
-  return path.slice(0, path.lastIndexOf(registrationFolder))
 }
 
 async function* everythingBelow(core: Core, prefix: string): AsyncGenerator<FileToCopy> {

@@ -7,7 +7,7 @@ import {
   contentFolderOf,
   locationOf,
 } from '../../locations/locations.ts'
-import { removeContentFolder } from '../../locations/removal.ts'
+import { removeUnused } from '../../locations/removal.ts'
 import { findNamespace, lookUpNamespace, lookUpTable, requireFreeName } from '../../lookup/names.ts'
 import { putTable } from '../../lookup/table-record.ts'
 import type { Identifier } from '../../model/identifier.ts'
@@ -25,7 +25,7 @@ import type { Snapshot, TableEngine } from '../../table/index.ts'
 import type { ChangeContext } from '../../transactions/commit.ts'
 import { type LongTransaction, runLong } from '../../transactions/long-transaction.ts'
 import type { NamespaceJson, TableJson } from './format.ts'
-import { exportItems, readRowsFile } from './read-export.ts'
+import { type ExportItem, exportItems, readRowsFile } from './read-export.ts'
 
 export interface ImportOptions {
   readonly signal?: AbortSignal | undefined
@@ -89,9 +89,7 @@ async function importAll(
         if (lookUpTable(reader, item.id))
           requireFreeName(reader, findNamespace(reader, item.id.slice(0, -1)), item.id, 'TableAlreadyExists')
       })
-      const prepared = await prepare(core, item.id, item.folder, item.json, signal, (table) =>
-        tables.push(table),
-      )
+      const prepared = await prepare(core, transaction.id, item, signal, (table) => tables.push(table))
       report.tables++
       report.versions += prepared.snapshots.size
       for (const { rows } of new Set(prepared.snapshots.values())) report.rows += rows
@@ -110,16 +108,15 @@ async function importAll(
     isCommitted = true
     return report
   } finally {
-    if (!isCommitted) for (const { place } of tables) await removeContentFolder(place)
+    if (!isCommitted) for (const { internalId, place } of tables) await removeUnused(core, internalId, place)
   }
 }
 
 /** Writes the rows of a table to its future location. */
 async function prepare(
   core: Core,
-  id: Identifier,
-  folder: string,
-  json: TableJson,
+  transactionId: string,
+  { id, folder, json }: Extract<ExportItem, { readonly kind: 'table' }>,
   signal: AbortSignal | undefined,
   began: (table: Prepared) => void,
 ): Promise<Prepared> {
@@ -131,7 +128,7 @@ async function prepare(
   const snapshots = new Map<string, Snapshot>()
   const table: Prepared = { id, internalId, json, place, snapshots }
   began(table)
-  const engine = await core.engine(place.content)
+  const engine = (await core.engine(place.content)).writtenBy(transactionId)
   const byFiles = new Map<string, Snapshot>()
   for (const { branch, version, files } of json.versions) {
     if (files === undefined) continue

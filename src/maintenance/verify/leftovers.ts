@@ -57,7 +57,7 @@ async function isLost(core: Core, folder: string): Promise<boolean> {
   const isKnown = await core.store.read((reader) => {
     if (reader.get(keys.tablePointer(internalId))) return true
     const segments = location.split('/').filter((segment) => segment !== '')
-    if (reader.get(keys.location(segments))) return true
+    if (reader.get(keys.location(segments)) || reader.get(keys.registration(segments))) return true
     return Array.from(reader.range({ prefix: keys.location(segments), limit: 1 })).length > 0
   })
   if (isKnown) return false

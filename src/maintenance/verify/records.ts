@@ -79,6 +79,7 @@ const names: Readonly<Record<string, string>> = {
   m: 'mark',
   l: 'location',
   d: 'registration',
+  w: 'count of vacuums',
 }
 
 function sameKey(a: Key, b: Key): boolean {
@@ -127,6 +128,7 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
     metadata: v.optional(texts),
     naming_scheme: v.optional(v.string()),
     transaction_id: v.string(),
+    request_key: v.optional(v.string()),
     rows: v.optional(whole),
   }),
   g: v.object({ ...versioned, branch: v.string(), version: whole }),
@@ -139,6 +141,7 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
     properties: texts,
     subject: v.array(v.string()),
     subject_id: v.optional(v.string()),
+    subject_ids: v.optional(v.array(v.string())),
     finished_at: v.optional(time),
     lease_until: v.optional(time),
     failure: v.optional(v.object({ code: v.string(), message: v.string() })),
@@ -147,6 +150,7 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
   l: v.union([v.string(), v.object({ ...versioned, removing: v.string(), until: time })]),
   d: v.string(),
   h: v.object({ ...versioned, until: time }),
+  w: whole,
 }
 
 /** How many parts the keys of each family have. Families without an entry have keys of any length. */
@@ -161,6 +165,7 @@ const keyParts: Readonly<Record<string, number>> = {
   x: 2,
   m: 2,
   h: 2,
+  w: 1,
 }
 
 /** What is wrong with the shape of a record; undefined when nothing is. */

@@ -1,16 +1,20 @@
 import * as v from 'valibot'
 import { invalid } from '../../errors.ts'
 import type { AnyOperation } from './operation.ts'
+import { formatPath, holdsFields, refuseUnknown } from './unknown-fields.ts'
 
 /**
  * The request as its operation takes it, with defaults filled in and words spelled as listed. Fails with
- * `InvalidInput`, naming the field, for anything else.
+ * `InvalidInput`, naming the field, for anything else, and for a field that the operation does not have.
  */
 export function checkRequest(operation: AnyOperation, request: unknown): unknown {
   if (typeof request !== 'object' || request === null || Array.isArray(request)) {
     throw invalid(`${operation.name} takes one object as its request, such as { id: ["prod", "flights"] }.`)
   }
-  const result = v.safeParse(schemaFor(operation.request, request), request, {
+  const schema = schemaFor(operation.request, request)
+  // A schema without the absent fields was made for a request that has known fields only.
+  if (schema === operation.request || nested.has(schema)) refuseUnknown(operation, request)
+  const result = v.safeParse(schema, request, {
     abortEarly: true,
     abortPipeEarly: true,
   })
@@ -19,11 +23,7 @@ export function checkRequest(operation: AnyOperation, request: unknown): unknown
 }
 
 function describeIssue(issue: v.BaseIssue<unknown>): string {
-  const path = (issue.path ?? []).reduce(
-    (text, { key }) =>
-      typeof key === 'number' ? `${text}[${key}]` : text === '' ? String(key) : `${text}.${String(key)}`,
-    '',
-  )
+  const path = formatPath((issue.path ?? []).map(({ key }) => key))
   const missing = issue.received === 'undefined' && issue.kind === 'schema'
   return `${path || 'the request'} ${missing ? 'is missing' : issue.message}`
 }
@@ -34,6 +34,9 @@ const mostKinds = 32
 type ObjectSchema = v.GenericSchema & { readonly entries: Readonly<Record<string, v.GenericSchema>> }
 
 const kinds = new WeakMap<v.GenericSchema, Map<string, v.GenericSchema>>()
+
+/** Those schemas of kinds whose fields hold objects, which may have fields that are not known. */
+const nested = new WeakSet<v.GenericSchema>()
 
 /**
  * A schema that finds the same in `request` as the operation's own, without the optional fields that are absent. Most
@@ -57,6 +60,7 @@ export function schemaFor(schema: v.GenericSchema, request: object): v.GenericSc
   )
   const reduced = { ...schema, entries } as unknown as v.GenericSchema
   known.set(kind, reduced)
+  if (holdsFields(reduced)) nested.add(reduced)
   return reduced
 }
 

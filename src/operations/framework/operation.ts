@@ -73,6 +73,11 @@ export interface OperationDefinition<
   readonly summary: string
   readonly request: Request
   readonly response: Response
+  /**
+   * Fields of the public protocol, and of clients in use, that would not change the answer here: they are taken and
+   * ignored. Every other field that `request` does not have is refused.
+   */
+  readonly ignores?: readonly string[]
   /** The codes it may fail with, besides those every operation shares. */
   readonly errors: readonly ErrorCode[]
   /** Whether it changes the catalog or a table's rows. */
@@ -87,6 +92,8 @@ export interface OperationDefinition<
    * gets requests before they are checked and leaves out what is malformed.
    */
   readonly subjects?: (request: RawRequest) => readonly Subject[]
+  /** The location that a request names for its table. Authorization is told of it. It gets requests before they are checked. */
+  readonly location?: (request: RawRequest) => string | undefined
   /** How it travels over HTTP. */
   readonly route: Route
   /** How it is typed on the command line; absent for what is not supported. */

@@ -25,7 +25,15 @@ export interface Route {
   readonly answer: 'json' | 'count' | 'metadata' | 'arrow'
   /** Whether it reads or writes rows, and so may take long. */
   readonly rows: boolean
+  /**
+   * The statuses of errors that the service document lists for it. Where that of a code is not among them, the answer
+   * is 400 with that code: clients send a request again on 409. Absent for operations that the document does not have.
+   */
+  readonly statuses?: readonly number[]
 }
+
+/** The statuses that the service document lists for all of its operations. */
+export const listedStatuses = [400, 401, 403, 404, 500, 503] as const
 
 /** The route of an operation whose request is a JSON body, unless told otherwise. */
 export function post(path: string, more: Partial<Route> = {}): Route {

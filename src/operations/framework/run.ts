@@ -1,22 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Core } from '../../catalog/core.ts'
-import { CatalogError } from '../../errors.ts'
+import { CatalogError, transactionOf } from '../../errors.ts'
+import { checkLocation } from '../../locations/locations.ts'
 import { removeContent } from '../../locations/removal.ts'
 import type { Identity } from '../../model/fields.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import type { RemovalRecord } from '../../store/records.ts'
 import { isRetryable, LocationBusy } from '../../transactions/retry.ts'
 import { checkRequest } from './check.ts'
-import type { AnyOperation, OperationOptions } from './operation.ts'
+import type { AnyOperation, OperationOptions, RawRequest } from './operation.ts'
 
 /**
  * Asked before every operation. Returning false, or throwing, refuses it with `PermissionDenied`; a
- * `CatalogError` it throws is passed on as it is.
+ * `CatalogError` it throws is passed on as it is. Asked again for what a request names besides: the new name of a
+ * renamed table, and each item of a batch as if it was called alone.
  */
 export type AuthorizeHook = (asked: {
   readonly operation: string
   readonly changes: boolean
   readonly id: Identifier | undefined
+  /**
+   * The location that registerTable or declareTable names, in its normal spelling. Content at a location may have
+   * belonged to a table that the caller may not see: allow the locations that are the caller's.
+   */
+  readonly location?: string | undefined
   readonly identity: Identity | undefined
   readonly context: Readonly<Record<string, string>> | undefined
   readonly request: unknown
@@ -32,7 +39,7 @@ export async function runOperation(
   options.signal?.throwIfAborted()
   const checked = checkRequest(operation, request)
   try {
-    if (core.settings.authorize) await authorize(core.settings.authorize, operation, checked)
+    if (core.settings.authorize) await authorize(core.settings.authorize, core, operation, checked)
     for (let attempt = 1; ; attempt++) {
       try {
         return await operation.run(core, checked, options)
@@ -49,6 +56,7 @@ export async function runOperation(
       throw error
     throw new CatalogError('Internal', `${operation.name} failed unexpectedly; see the cause.`, {
       cause: error,
+      transaction_id: transactionOf(error),
     })
   }
 }
@@ -56,29 +64,41 @@ export async function runOperation(
 /** How often an operation starts again after others changed what it works on. */
 const attempts = 100
 
-async function authorize(hook: AuthorizeHook, operation: AnyOperation, request: unknown): Promise<void> {
+/** Asks about a request, and about everything that it names besides its own identifier. */
+async function authorize(
+  hook: AuthorizeHook,
+  core: Core,
+  operation: AnyOperation,
+  request: unknown,
+): Promise<void> {
   const { id, identity, context } = request as Partial<Parameters<AuthorizeHook>[0]>
-  try {
-    const allowed = await hook({
-      operation: operation.name,
-      changes: operation.changes,
-      id,
-      identity: identity ?? undefined,
-      context: context ?? undefined,
-      request,
-    })
-    if (allowed !== false) return
-  } catch (cause) {
-    if (cause instanceof CatalogError) throw cause
-    throw denied(operation, { cause })
+  const ask = async (name: string, id: Identifier | undefined, location: string | undefined) => {
+    try {
+      const allowed = await hook({
+        operation: name,
+        changes: operation.changes,
+        id,
+        ...(location !== undefined && { location: checkLocation(core.contentRoots, location) }),
+        identity: identity ?? undefined,
+        context: context ?? undefined,
+        request,
+      })
+      if (allowed !== false) return
+    } catch (cause) {
+      if (cause instanceof CatalogError) throw cause
+      throw denied(name, { cause })
+    }
+    throw denied(name)
   }
-  throw denied(operation)
+  const raw = request as RawRequest
+  await ask(operation.name, id, operation.location?.(raw))
+  for (const named of operation.subjects?.(raw) ?? []) await ask(named.operation, named.id, named.location)
 }
 
-function denied(operation: AnyOperation, options?: { cause: unknown }): CatalogError {
+function denied(operation: string, options?: { cause: unknown }): CatalogError {
   return new CatalogError(
     'PermissionDenied',
-    `You are not allowed to run ${operation.name} here. Ask whoever runs the catalog for access.`,
+    `You are not allowed to run ${operation} here. Ask whoever runs the catalog for access.`,
     options,
   )
 }

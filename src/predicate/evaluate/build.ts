@@ -1,11 +1,8 @@
 import { Type } from '@uwdata/flechette'
-import { formulaTest } from '../fast/fused-arithmetic.ts'
-import { lettersTest } from '../fast/text/letters.ts'
 import type { Plan, Scalar } from '../plan/plan.ts'
 import { arithmeticNode, negateNode } from './arithmetic.ts'
 import { callNode, castNode } from './call.ts'
 import { columnNode } from './column.ts'
-import { compareNodes, compareWithLiteral } from './compare.ts'
 import {
   constantTest,
   isBoolNode,
@@ -16,75 +13,109 @@ import {
   testOfValues,
   valuesOfTest,
 } from './logic.ts'
-import { inNode, likeNode } from './membership.ts'
-import type { TestNode, ValueNode } from './node.ts'
-import { flipped } from './operators.ts'
-import { valueTestNode } from './value-test.ts'
+import type { Ask, TestNode, ValueNode } from './node.ts'
+import { askEach, literalOnRight, type QuestionPlan, questionNode, questionOf } from './question.ts'
 
-/** The nodes for a boolean plan that was folded: without constant parts but literals, and without needless nulls. */
-export function buildTest(plan: Plan): TestNode {
-  switch (plan.kind) {
-    case 'literal':
-      return constantTest(plan.value as boolean | null)
-    case 'and':
-    case 'or':
-      return junctionNode(plan.kind, plan.args.map(buildTest))
-    case 'not':
-      return notNode(buildTest(plan.arg))
-    case 'isBool':
-      return isBoolNode(buildTest(plan.arg), plan.value, plan.negated)
-    case 'isNull':
-      if (isBoolean(plan.arg) && plan.arg.kind !== 'column')
-        return isUnknownNode(buildTest(plan.arg), plan.negated)
-      return isNullNode(buildValue(plan.arg), plan.negated)
-    case 'compare':
-      return buildCompare(plan)
-    case 'in':
-      return inNode(buildValue(plan.arg), plan.arg.type, plan.values, plan.hasNull, plan.negated)
-    case 'like':
-      return likeNode(buildValue(plan.arg), plan)
-    default:
-      return testOfValues(buildValue(plan))
-  }
+/**
+ * A faster way to answer what the nodes of this folder answer, for some plans. It gives undefined for a plan that
+ * is not one of them, and asks `slow` for values that do not lie in memory as it needs them.
+ */
+export interface FastPath {
+  /** What it is switched off by. */
+  readonly name: string
+  /** For a boolean expression. */
+  readonly test?: (plan: Plan, slow: TestNode, build: Build) => TestNode | undefined
+  /** For an expression of any type. */
+  readonly value?: (plan: Plan, slow: ValueNode, build: Build) => ValueNode | undefined
+  /** For what a comparison, `IN` or `LIKE` asks of values. A literal stands on the right of a comparison. */
+  readonly ask?: (plan: QuestionPlan, slow: Ask) => Ask | undefined
 }
 
-function buildCompare(plan: Extract<Plan, { kind: 'compare' }>): TestNode {
-  const { operator, left } = plan
-  const ofLetters = lettersTest(plan)
-  if (ofLetters && left.kind === 'call') {
-    return valueTestNode(buildValue(left.args[0]!), ofLetters, { negated: operator === '<>' })
-  }
-  const slow = compareSteps(plan)
-  return formulaTest(plan, slow, buildValue) ?? slow
+/** Makes the nodes for plans. */
+export interface Build {
+  test(plan: Plan): TestNode
+  value(plan: Plan): ValueNode
 }
 
-/** A comparison for which each step of its sides is calculated by itself. */
-function compareSteps({ operator, left, right }: Extract<Plan, { kind: 'compare' }>): TestNode {
-  if (right.kind === 'literal')
-    return compareWithLiteral(operator, buildValue(left), right.type, right.value!)
-  if (left.kind === 'literal') {
-    return compareWithLiteral(flipped[operator], buildValue(right), left.type, left.value!)
+/**
+ * Makes nodes for plans that were folded: without constant parts but literals, and without needless nulls. The
+ * first of the fast paths is asked first; what is `slow` to it are those that follow, and last the plain nodes.
+ */
+export function builder(fastPaths: readonly FastPath[]): Build {
+  // Fast paths ask for nodes of parts that the slow way has, too. Without these maps each level would double.
+  const tests = new Map<Plan, TestNode>()
+  const values = new Map<Plan, ValueNode>()
+  const build: Build = {
+    test(given) {
+      const known = tests.get(given)
+      if (known !== undefined) return known
+      const plan = given.kind === 'compare' ? literalOnRight(given) : given
+      let node = plainTest(plan)
+      for (const path of fastPaths.toReversed()) node = path.test?.(plan, node, build) ?? node
+      tests.set(given, node)
+      return node
+    },
+    value(plan) {
+      const known = values.get(plan)
+      if (known !== undefined) return known
+      let node = plainValue(plan)
+      for (const path of fastPaths.toReversed()) node = path.value?.(plan, node, build) ?? node
+      values.set(plan, node)
+      return node
+    },
   }
-  return compareNodes(operator, buildValue(left), buildValue(right))
-}
 
-export function buildValue(plan: Plan): ValueNode {
-  switch (plan.kind) {
-    case 'column':
-      return columnNode(plan)
-    case 'literal':
-      return constantNode(plan)
-    case 'arithmetic':
-      return arithmeticNode(plan, buildValue(plan.left), buildValue(plan.right))
-    case 'negate':
-      return negateNode(plan, buildValue(plan.arg))
-    case 'call':
-      return callNode(plan, plan.args.map(buildValue))
-    case 'cast':
-      return castNode(plan, buildValue(plan.arg), plan.arg.type)
-    default:
-      return valuesOfTest(buildTest(plan), plan.type)
+  function plainTest(plan: Plan): TestNode {
+    switch (plan.kind) {
+      case 'literal':
+        return constantTest(plan.value as boolean | null)
+      case 'and':
+      case 'or':
+        return junctionNode(plan.kind, plan.args.map(build.test))
+      case 'not':
+        return notNode(build.test(plan.arg))
+      case 'isBool':
+        return isBoolNode(build.test(plan.arg), plan.value, plan.negated)
+      case 'isNull':
+        if (plan.arg.type.typeId === Type.Bool && plan.arg.kind !== 'column')
+          return isUnknownNode(build.test(plan.arg), plan.negated)
+        return isNullNode(build.value(plan.arg), plan.negated)
+      case 'compare':
+      case 'in':
+      case 'like':
+        return asked(plan)
+      default:
+        return testOfValues(build.value(plan))
+    }
   }
+
+  function asked(plan: QuestionPlan): TestNode {
+    const question = questionOf(plan)
+    let ask = askEach(question)
+    for (const path of fastPaths.toReversed()) ask = path.ask?.(plan, ask) ?? ask
+    return questionNode(question, question.args.map(build.value), ask)
+  }
+
+  function plainValue(plan: Plan): ValueNode {
+    switch (plan.kind) {
+      case 'column':
+        return columnNode(plan)
+      case 'literal':
+        return constantNode(plan)
+      case 'arithmetic':
+        return arithmeticNode(plan, build.value(plan.left), build.value(plan.right))
+      case 'negate':
+        return negateNode(plan, build.value(plan.arg))
+      case 'call':
+        return callNode(plan, plan.args.map(build.value))
+      case 'cast':
+        return castNode(plan, build.value(plan.arg))
+      default:
+        return valuesOfTest(build.test(plan), plan.type)
+    }
+  }
+
+  return build
 }
 
 function constantNode({ type, value }: { readonly type: Plan['type']; readonly value: Scalar }): ValueNode {
@@ -97,8 +128,4 @@ function constantNode({ type, value }: { readonly type: Plan['type']; readonly v
       return { kind: 'scalars', type, values, valid: value === null ? frame.noRows() : null }
     },
   }
-}
-
-function isBoolean(plan: Plan): boolean {
-  return plan.type.typeId === Type.Bool
 }

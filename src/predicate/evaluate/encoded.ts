@@ -1,6 +1,6 @@
 import type { AnyBatch } from '../../arrow/batch.ts'
 import { type Bitmap, subtract } from '../../arrow/bitmap.ts'
-import { lookUpCodes } from '../fast/kernels/compare.ts'
+import { eachNeeded } from './each-needed.ts'
 import type { Frame } from './frame.ts'
 import { hasValidity, runOf, scalarAt } from './scalar.ts'
 import type { Codes, NumberArray } from './vector.ts'
@@ -47,7 +47,8 @@ export function validCodes(
   }
   const known = valid ?? frame.allRows()
   const isNull = frame.bitmap()
-  lookUpCodes(codes, table, frame.length, known, isNull)
+  const nulls = table
+  eachNeeded(frame.length, known, isNull, (row) => nulls[codes[row]!] === 1)
   subtract(known, isNull, isNull, frame.words)
   return isNull
 }

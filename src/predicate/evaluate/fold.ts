@@ -2,44 +2,33 @@ import { Type } from '@uwdata/flechette'
 import { hasRow } from '../../arrow/bitmap.ts'
 import { CatalogError } from '../../errors.ts'
 import type { Plan, Scalar } from '../plan/plan.ts'
-import { buildTest, buildValue } from './build.ts'
+import { builder } from './build.ts'
 import { joinEqualities } from './equalities.ts'
 import { Frame } from './frame.ts'
 import { wantBoth } from './node.ts'
 import { readerOf } from './read.ts'
 
 /**
- * The plan with every constant part computed. One that fails becomes a call that fails, so that it does so only
- * if a row is asked for it.
+ * The plan with every constant part computed, and without needless nulls. A part that fails becomes a call that
+ * fails, so that it does so only if a row is asked for it.
  */
 export function fold(plan: Plan): Plan {
-  const known = folded.get(plan)
-  if (known !== undefined) return known
-  const result = foldOperands(plan)
-  folded.set(plan, result)
-  return result
-}
-
-/** A plan is pruned with for each fragment it is evaluated for. */
-const folded = new WeakMap<Plan, Plan>()
-
-function foldOperands(plan: Plan): Plan {
   switch (plan.kind) {
     case 'column':
     case 'literal':
       return plan
     case 'and':
     case 'or': {
-      const args = joinEqualities(plan.kind, plan.args.map(foldOperands))
+      const args = joinEqualities(plan.kind, plan.args.map(fold))
       return args.length === 1 ? args[0]! : reduce({ ...plan, args }, args.length)
     }
     case 'call':
-      return reduce({ ...plan, args: plan.args.map(foldOperands) }, plan.args.length)
+      return reduce({ ...plan, args: plan.args.map(fold) }, plan.args.length)
     case 'compare':
     case 'arithmetic':
-      return reduce({ ...plan, left: foldOperands(plan.left), right: foldOperands(plan.right) }, 2)
+      return reduce({ ...plan, left: fold(plan.left), right: fold(plan.right) }, 2)
     default:
-      return reduce({ ...plan, arg: foldOperands(plan.arg) }, 1)
+      return reduce({ ...plan, arg: fold(plan.arg) }, 1)
   }
 }
 
@@ -98,12 +87,13 @@ export function operandsOf(plan: Plan): readonly Plan[] {
 }
 
 function computed(plan: Plan): Scalar {
+  const build = builder([])
   const frame = new Frame()
   frame.moveTo({ length: 1, columns: [] }, 0, 1)
   const need = frame.allRows()
-  if (plan.type.typeId !== Type.Bool) return readerOf(buildValue(plan).vector(frame, need))(0)
+  if (plan.type.typeId !== Type.Bool) return readerOf(build.value(plan).vector(frame, need))(0)
   const yes = frame.bitmap()
   const no = frame.bitmap()
-  buildTest(plan).test(frame, need, wantBoth, yes, no)
+  build.test(plan).test(frame, need, wantBoth, yes, no)
   return hasRow(yes, 0) ? true : hasRow(no, 0) ? false : null
 }

@@ -1,7 +1,7 @@
 import { type Bitmap, countRows, noRows } from '../../arrow/bitmap.ts'
 import type { Plan } from '../plan/plan.ts'
-import { buildTest } from './build.ts'
-import { fold, operandsOf } from './fold.ts'
+import { builder, type FastPath } from './build.ts'
+import { operandsOf } from './fold.ts'
 import { Frame, type Rows, sliceRows } from './frame.ts'
 import { wantTrue } from './node.ts'
 
@@ -25,13 +25,14 @@ export interface Evaluator {
 }
 
 /**
- * Prepares a plan, whose type is boolean, for evaluation.
+ * Prepares a plan, whose type is boolean and which was folded, for evaluation. Fast paths change how long it takes
+ * and nothing else; without them every row is asked by itself.
  *
  * Operands of `AND` and `OR` are asked from left to right, and only of rows that are still open: in
- * `b <> 0 AND a / b > 1` no row divides by zero. Constant parts are computed once.
+ * `b <> 0 AND a / b > 1` no row divides by zero.
  */
-export function evaluator(plan: Plan): Evaluator {
-  const test = buildTest(fold(plan))
+export function evaluator(plan: Plan, fastPaths: readonly FastPath[]): Evaluator {
+  const test = builder(fastPaths).test(plan)
   const frame = new Frame()
 
   /** Evaluates slice by slice, and hands each slice's rows to `take`, which must not keep them. */

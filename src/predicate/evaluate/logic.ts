@@ -1,5 +1,4 @@
 import { type Bitmap, copyRows, intersect, isEmpty, subtract, union } from '../../arrow/bitmap.ts'
-import type { CatalogError } from '../../errors.ts'
 import type { Frame } from './frame.ts'
 import { type TestNode, type ValueNode, type Wanted, wantBoth, wantFalse, wantTrue } from './node.ts'
 import { readerOf } from './read.ts'
@@ -167,19 +166,6 @@ export function constantTest(value: boolean | null): TestNode {
       else yes.fill(0, 0, frame.words)
       if (value === false) copyRows(need, no, frame.words)
       else no.fill(0, 0, frame.words)
-    },
-  }
-}
-
-/** A constant expression that fails: it does so once a row is asked for. */
-export function failingTest(error: CatalogError): TestNode {
-  return {
-    cost: 0,
-    raises: true,
-    test(frame, need, _wanted, yes, no) {
-      if (!isEmpty(need, frame.words)) throw error
-      yes.fill(0, 0, frame.words)
-      no.fill(0, 0, frame.words)
     },
   }
 }

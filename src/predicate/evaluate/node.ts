@@ -30,6 +30,14 @@ export interface TestNode extends Traits {
   test(frame: Frame, need: Bitmap, wanted: Wanted, yes: Bitmap, no: Bitmap): void
 }
 
+/**
+ * A question asked of values: of one expression's, or of two that are compared. Writes the rows of `need`, for
+ * which no value is null, where the answer is yes into `out`.
+ */
+export type Ask = (frame: Frame, vectors: Operands, need: Bitmap, out: Bitmap) => void
+
+export type Operands = readonly [first: Vector, second?: Vector]
+
 /** An expression of any type. */
 export interface ValueNode extends Traits {
   /** The values of the rows in `need`; those of other rows are undefined. It lies in the frame's scratch memory. */
@@ -40,13 +48,4 @@ export interface ValueNode extends Traits {
   readonly validRows?: (frame: Frame, need: Bitmap) => Bitmap
   /** The batch the values lie in, and the rows that are not null, when it is a column. */
   readonly located?: (frame: Frame) => { readonly batch: AnyBatch; readonly valid: Bitmap | null }
-  /** Set when it is the same for all values of another expression that lie within a step. */
-  readonly steps?: Steps
-}
-
-/** An expression by another one: its value where `floor(value of arg / step)` is an index. */
-export interface Steps {
-  readonly arg: ValueNode
-  readonly step: number
-  readonly at: (index: number) => number | bigint
 }

@@ -3,7 +3,7 @@ import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
 import type { Scalar } from '../plan/plan.ts'
 import type { Frame } from './frame.ts'
 import { entryAt, isString, readWide } from './scalar.ts'
-import type { Codes, Scalars, Texts, Vector } from './vector.ts'
+import type { Codes, Scalars, Vector } from './vector.ts'
 
 /** Reads single rows of a vector as plans hold values; null where the vector is null. */
 export function readerOf(vector: Vector): (row: number) => Scalar {
@@ -87,27 +87,4 @@ export function scalarsFrom(
     }
   }
   return { kind: 'scalars', type, valid, values }
-}
-
-/** Texts of values that are strings or bytes in JavaScript, for the rows of `need`, which are not null. */
-export function toTexts(frame: Frame, vector: Vector, need: Bitmap): Texts {
-  if (vector.kind === 'texts') return vector
-  const read = readerOf(vector)
-  const offsets = frame.array(Int32Array, frame.length + 1)
-  let bytes = Buffer.allocUnsafe(4096)
-  let at = 0
-  for (let row = 0; row < frame.length; row++) {
-    offsets[row] = at
-    if (!hasRow(need, row)) continue
-    const value = read(row) as string | Uint8Array
-    const most = at + value.length * 3 + 8
-    if (most > bytes.length) bytes = Buffer.concat([bytes.subarray(0, at)], most * 2)
-    if (typeof value === 'string') at += bytes.write(value, at)
-    else {
-      bytes.set(value, at)
-      at += value.length
-    }
-  }
-  offsets[frame.length] = at
-  return { kind: 'texts', type: vector.type, valid: need, bytes, offsets }
 }

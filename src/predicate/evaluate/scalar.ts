@@ -180,3 +180,14 @@ export function isTexts(type: DataType): boolean {
 export function isString(type: DataType): boolean {
   return type.typeId === Type.Utf8 || type.typeId === Type.LargeUtf8 || type.typeId === Type.Utf8View
 }
+
+/** Whether a dictionary or runs encode the values of a type. */
+export function isEncoded(type: DataType): boolean {
+  return type.typeId === Type.Dictionary || type.typeId === Type.RunEndEncoded
+}
+
+/** The type of the values that a dictionary or runs encode. */
+export function valueType(type: DataType): DataType {
+  if (type.typeId === Type.Dictionary) return valueType(type.dictionary)
+  return type.typeId === Type.RunEndEncoded ? valueType(type.children[1]!.type) : type
+}

@@ -102,12 +102,15 @@ export const datePart: FunctionPlanner = (call) => {
   const pick = Object.hasOwn(timeParts, part) ? timeParts[part]! : isTime(type) ? undefined : dateParts[part]!
   if (!pick || isDuration(type)) throw wrongType(call, 1, 'a date or a timestamp')
   const step = stepOf(part, type)
+  // Times in seconds reach years that are too large for a result.
+  const isSeconds = type.typeId === Type.Timestamp && type.unit === TimeUnit.SECOND
+  const rises = (part === 'year' || part === 'isoyear') && !isSeconds
   return strictCall(
     call,
     integer,
     [plan],
     (value: number | bigint) => toInt32(pick(clock(value))),
-    step === undefined ? undefined : { kind: 'step', step, key: `${part} ${step} ${type.typeId}` },
+    step === undefined ? undefined : { kind: 'step', step, key: `${part} ${step} ${type.typeId}`, rises },
   )
 }
 

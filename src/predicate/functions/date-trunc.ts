@@ -90,7 +90,7 @@ function truncateTimestamp(call: Call, plan: Plan, type: TimestampType, { start,
     const cut = (value: bigint) => floorDiv(start(value * size), size)
     // Units that are not all of one length are made of days.
     const step = (length ?? lengths['day']!) / size
-    return strictCall(call, type, [plan], cut, step > 1n ? { kind: 'step', step } : undefined)
+    return strictCall(call, type, [plan], cut, step > 1n ? { kind: 'step', step, rises: true } : undefined)
   }
   return strictCall(call, type, [plan], (value: bigint) => {
     const utc = value * size

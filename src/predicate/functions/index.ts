@@ -1,4 +1,4 @@
-import { nearest } from '../plan/nearest.ts'
+import { nearest } from '../../model/nearest.ts'
 import type { Plan } from '../plan/plan.ts'
 import { refuse, type Scope } from '../plan/scope.ts'
 import { choiceFunctions } from './choice.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { DataType } from '@uwdata/flechette'
-import { editDistance } from '../plan/nearest.ts'
+import { editDistance } from '../../model/nearest.ts'
 import type { Kernel, LikePlan, Plan, Scalar } from '../plan/plan.ts'
 import { boolean, bytes, integer, isBytes, text } from '../plan/types.ts'
 import {

@@ -1,4 +1,5 @@
 import { type DataType, type Schema, Type } from '@uwdata/flechette'
+import { fold } from '../evaluate/fold.ts'
 import { parsePredicate } from '../syntax/parser.ts'
 import type { Expression } from '../syntax/syntax.ts'
 import { binaryPlan, bind, matched } from './bind.ts'
@@ -11,13 +12,13 @@ import { isBoolean, typeName } from './types.ts'
 
 /**
  * Reads a predicate and binds it to a schema. What is not in the language, names no column or mixes types is
- * refused as `InvalidInput` with the place, what is wrong there and what to write instead.
+ * refused as `InvalidInput` with the place, what is wrong there and what to write instead. The plan is folded.
  */
 export function planPredicate(text: string, schema: Schema, now: () => number = Date.now): Plan {
   const expression = parsePredicate(text)
   const scope = { text, schema, now }
   const plan = matched(bindFilter(scope, expression))
-  if (isBoolean(plan.type)) return plan
+  if (isBoolean(plan.type)) return fold(plan)
   const problem = `a predicate of type ${plan.type.typeId === Type.Null ? 'null' : typeName(plan.type)}`
   throw refuse(scope, expression.at, problem, 'Write a condition, such as a comparison or a bool column.')
 }

@@ -1,7 +1,8 @@
 import { type Field, type Schema, Type } from '@uwdata/flechette'
+import { isRowColumn } from '../../arrow/row-columns.ts'
+import { nearest } from '../../model/nearest.ts'
 import { predicateError } from '../errors.ts'
 import type { NamePart } from '../syntax/syntax.ts'
-import { nearest } from './nearest.ts'
 import type { ColumnPlan } from './plan.ts'
 import { logicalType, typeName } from './types.ts'
 
@@ -22,6 +23,10 @@ export function resolveName(
   const [first] = parts
   const anyCase = !exact && !(parts.length === 1 && first!.quoted)
   const index = findColumn(schema.fields, first!.text, anyCase)
+  if (index < 0 && isRowColumn(first!.text)) {
+    const remedy = 'Rows have no ids of their own. Give the table a column that names its rows.'
+    throw predicateError(text, at, `${first!.text} is not supported by this catalog, and is used`, remedy)
+  }
   if (index < 0) throw unknownName(text, at, 'column', first!.text, schema.fields)
   let plan: ColumnPlan = { kind: 'column', type: logicalType(schema.fields[index]!.type), path: [index] }
   for (const part of parts.slice(1)) plan = resolveField(text, plan, part.text, at)

@@ -4,6 +4,7 @@ import { compare as compareValues, fold, isLiteral } from './fold.ts'
 import { literal } from './literals.ts'
 import type { CompareOperator, NonNullScalar, Plan, Scalar } from './plan.ts'
 import { cast, refuse, type Scope } from './scope.ts'
+import { timeRange } from './time-range.ts'
 import { boolean, isBoolean, isNull, isReadable, itemType, typeName } from './types.ts'
 import { unwrapped, unwrappedAll } from './unwrap.ts'
 
@@ -28,7 +29,8 @@ export function comparePlan(
     : onLeft
       ? { left: onLeft.value, right: onLeft.plan }
       : { left: a, right: b }
-  return fold({ kind: 'compare', type: boolean, operator, ...sides })
+  const range = timeRange(operator, sides.left, sides.right)
+  return range ?? fold({ kind: 'compare', type: boolean, operator, ...sides })
 }
 
 function compareLists(operator: CompareOperator, left: Plan, right: Plan, at: number): Plan {
@@ -113,6 +115,8 @@ function isShallow(plan: Plan, levels: number): boolean {
       return isShallow(plan.arg, levels - 1)
     case 'arithmetic':
       return isShallow(plan.left, levels - 1) && isShallow(plan.right, levels - 1)
+    case 'call':
+      return plan.function.kernel?.kind === 'step' && isShallow(plan.args[0]!, levels - 1)
     default:
       return false
   }

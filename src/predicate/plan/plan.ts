@@ -149,8 +149,8 @@ export type Kernel =
   | { readonly kind: 'double'; readonly apply: (value: number) => number }
   /**
    * A function of a date or time which is the same for all values within a step: those for which
-   * `floor(value / step)` is the same. It neither fails nor is null.
+   * `floor(value / step)` is the same. It neither fails nor is null. One that `rises` is never less for a later time.
    */
-  | { readonly kind: 'step'; readonly step: bigint; readonly key?: string }
+  | { readonly kind: 'step'; readonly step: bigint; readonly key?: string; readonly rises: boolean }
 
 export type Letters = 'small' | 'capital'

@@ -1,6 +1,6 @@
 import { Type } from '@uwdata/flechette'
 import { isWidening } from '../evaluate/call.ts'
-import { fold, operandsOf } from '../evaluate/fold.ts'
+import { operandsOf } from '../evaluate/fold.ts'
 import { opposite } from '../evaluate/logic.ts'
 import { type Wanted, wantBoth, wantFalse, wantTrue } from '../evaluate/node.ts'
 import { flipped, holdsFor } from '../evaluate/operators.ts'
@@ -29,7 +29,7 @@ const anything: Outcomes = { isTrue: true, isFalse: true, isNull: true, raises: 
  */
 export function prune(plan: Plan, statistics: StatisticsOf, rows: number): 'none' | 'some' | 'all' {
   if (rows === 0) return 'none'
-  const { isTrue, isFalse, isNull, raises } = outcomesOf(fold(plan), wantTrue, { statistics, rows })
+  const { isTrue, isFalse, isNull, raises } = outcomesOf(plan, wantTrue, { statistics, rows })
   if (raises) return 'some'
   return !isTrue ? 'none' : isFalse || isNull ? 'some' : 'all'
 }

@@ -98,7 +98,8 @@ export class LmdbWriter extends LmdbReader implements Writer {
     if (this.failure) throw this.failure
     this.changed = true
     try {
-      this.db.put(checked as LmdbKey, encodeValue(checked, value))
+      // Within a transaction the driver writes at once, and the transaction's own promise tells of a failure.
+      void this.db.put(checked as LmdbKey, encodeValue(checked, value))
     } catch (error) {
       throw this.#failed(error)
     }
@@ -110,7 +111,7 @@ export class LmdbWriter extends LmdbReader implements Writer {
     if (this.failure) throw this.failure
     this.changed = true
     try {
-      this.db.remove(checked as LmdbKey)
+      void this.db.remove(checked as LmdbKey)
     } catch (error) {
       throw this.#failed(error)
     }

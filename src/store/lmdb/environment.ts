@@ -8,6 +8,7 @@ import { loadDriver } from './driver.ts'
 import { FileLock } from './file-lock.ts'
 import { fileSystemOf, hasFreeAddressSpace, isMountedReadOnly, isWritable } from './file-system.ts'
 import { checkFiles, removeUnfinished, requireNoOlderRelease, reserveLockFile } from './preflight.ts'
+import { Presence } from './presence.ts'
 import { readKeysFast } from './read-key.ts'
 import { StoreLock } from './store-lock.ts'
 import { WriteLock } from './write-lock.ts'
@@ -27,6 +28,11 @@ export interface LmdbStoreOptions {
    * `ServiceUnavailable`. Default: 30,000.
    */
   readonly busyTimeout?: number
+  /**
+   * Names beside the data file, such as folders of content, that must stay while the store is open. When one of them
+   * or a file of the store is removed or replaced, writes fail with `ServiceUnavailable`. Default: none.
+   */
+  readonly companions?: readonly string[]
 }
 
 export type Database = RootDatabase<Value, LmdbKey>
@@ -52,6 +58,8 @@ export interface Environment {
   /** The reads under way that keep writers away, on a read-only medium. */
   readonly readers: Set<symbol>
   readonly busyTimeout: number
+  /** The files that must stay while they are open. */
+  readonly presence: Presence
   /** The number of open stores on this environment. */
   users: number
   /** Whether the body of a transaction is running. */
@@ -97,12 +105,15 @@ export async function openEnvironment(
     const db = await (isOnReadOnlyMedium
       ? openWithoutWriters(path, lock, options)
       : openLocked(path, lock!, asReader, options, firstMade))
+    const presence = new Presence()
+    presence.add(storeFiles.map((name) => join(folder, name)))
     return {
       path,
       readOnly: asReader,
       db,
       lock,
-      writes: asReader ? undefined : new WriteLock(lock!, busyTimeout),
+      presence,
+      writes: asReader ? undefined : new WriteLock(lock!, busyTimeout, () => presence.check()),
       isOnReadOnlyMedium,
       readers: new Set(),
       busyTimeout,

@@ -5,6 +5,7 @@ import { loadDriver } from './driver.ts'
 import {
   freeRuns,
   headerBytes,
+  isPageSize,
   type Meta,
   type Node,
   number64,
@@ -78,10 +79,6 @@ async function readMetas(file: FileHandle): Promise<(Meta | string)[]> {
   const pageSize = typeof first === 'string' || !isPageSize(first.pageSize) ? 4096 : first.pageSize
   const { bytesRead } = await file.read(head, 0, head.length, pageSize)
   return [first, bytesRead < head.length ? 'is cut short' : readMeta(head, 1)]
-}
-
-function isPageSize(size: number): boolean {
-  return size >= 512 && size <= 65_536 && (size & (size - 1)) === 0
 }
 
 /** What is wrong with the two pages that a data file begins with. */

@@ -39,6 +39,10 @@ export function number64(bytes: Buffer, at: number): number {
   return Number(bytes.readBigUInt64LE(at))
 }
 
+export function isPageSize(size: number): boolean {
+  return size >= 512 && size <= 65_536 && (size & (size - 1)) === 0
+}
+
 /** Reads a meta page, or says why the page is invalid. */
 export function readMeta(page: Buffer, index: number): Meta | string {
   if (number64(page, 0) !== index || page.readUInt16LE(18) !== pageFlags.meta) return 'has a wrong header'

@@ -16,6 +16,8 @@ import {
 import { dirname } from 'node:path'
 import { CatalogError } from '../../errors.ts'
 import { FileLock } from './file-lock.ts'
+import { isPageSize, type Meta, readMeta } from './page.ts'
+import { topPagesFault } from './top-pages.ts'
 
 /*
  * The driver crashes the process when LMDB cannot open a file. So these checks look for every possible reason first,
@@ -40,7 +42,7 @@ export function checkFiles(dataFile: string, lockFile: string, readOnly: boolean
   if (existsSync(dataFile)) {
     if (!statSync(dataFile).isFile()) throw failure('EISDIR', `${dataFile} is not a file`)
     accessSync(dataFile, readOnly ? R_OK : R_OK | W_OK)
-    checkHeader(dataFile)
+    checkPages(dataFile)
   } else {
     accessSync(folder, W_OK)
     if (freeBytes(folder) < leastSpace) throw failure('ENOSPC', `no space left for ${dataFile}`)
@@ -115,37 +117,36 @@ export function freeBytes(path: string): number {
 }
 
 /**
- * Checks the first two pages of a data file. Behind the page header, each has these fields: the magic number at 24,
- * the version at 28, the page size at 48, the root page of the tree at 136, and the transaction that wrote the page
- * at 152. Source: MDB_meta in mdb.c, version 2, 64-bit.
+ * Checks the first two pages of a data file, and the upper pages of its trees. Through a damaged one, LMDB would crash
+ * the process when it opens the file, or soon after.
  */
-function checkHeader(dataFile: string): void {
+function checkPages(dataFile: string): void {
   const file = openSync(dataFile, 'r')
   try {
-    const first = Buffer.alloc(160)
-    const read = readSync(file, first, 0, first.length, 0)
+    const head = Buffer.alloc(160)
+    const read = readSync(file, head, 0, head.length, 0)
     // An empty file is valid: its creator died before LMDB wrote to it.
     if (read === 0) return
-    checkMeta(first, read, dataFile)
-    const pageSize = first.readUInt32LE(48)
-    const second = Buffer.alloc(160)
-    checkMeta(second, readSync(file, second, 0, second.length, pageSize), dataFile)
-
-    const newest = first.readBigUInt64LE(152) > second.readBigUInt64LE(152) ? first : second
-    const root = newest.readBigUInt64LE(136)
-    const isEmpty = root === 0xffff_ffff_ffff_ffffn
-    const needed = isEmpty ? 0n : (root + 1n) * BigInt(pageSize)
-    if (BigInt(fstatSync(file).size) < needed) throw failure(corrupted, `${dataFile} is cut short`)
+    const first = checkMeta(head, read, 0, dataFile)
+    const second = checkMeta(head, readSync(file, head, 0, head.length, first.pageSize), 1, dataFile)
+    const meta = second.transaction > first.transaction ? second : first
+    const fault =
+      second.pageSize === first.pageSize ? topPagesFault(file, meta) : 'has pages of different sizes'
+    if (fault !== undefined) throw failure(corrupted, `${dataFile} ${fault}`)
   } finally {
     closeSync(file)
   }
 }
 
-function checkMeta(meta: Buffer, read: number, dataFile: string): void {
-  if (read < meta.length || meta.readUInt32LE(24) !== magic) {
+function checkMeta(head: Buffer, read: number, index: number, dataFile: string): Meta {
+  if (read < head.length || head.readUInt32LE(24) !== magic) {
     throw failure(notLmdb, `${dataFile} is not an LMDB file`)
   }
-  if (meta.readUInt16LE(28) !== 2) throw failure(otherVersion, `${dataFile} has another version`)
+  if (head.readUInt16LE(28) !== 2) throw failure(otherVersion, `${dataFile} has another version`)
+  const meta = readMeta(head, index)
+  if (typeof meta === 'string') throw failure(corrupted, `${dataFile}: page ${index} ${meta}`)
+  if (!isPageSize(meta.pageSize)) throw failure(corrupted, `${dataFile} has a wrong page size`)
+  return meta
 }
 
 function failure(code: string | number, message: string): Error {

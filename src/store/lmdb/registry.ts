@@ -40,7 +40,7 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
     const path = join(realpathSync(dirname(given)), dataFile)
     for (let opening = registry.opening.get(path); opening; opening = registry.opening.get(path)) {
       const environment = await joinOpen(await opening.catch(() => undefined))
-      if (environment) return await use(environment, readOnly)
+      if (environment) return await use(environment, options)
     }
     // There must be no await between the last look at the map and this entry: another call could open the file.
     const opening = openEnvironment(path, options, firstMade).then((environment) => {
@@ -52,7 +52,7 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
       registry.opening.delete(path)
       throw error
     })
-    return await use(environment, readOnly)
+    return await use(environment, options)
   } catch (error) {
     throw explain(error, given)
   }
@@ -97,13 +97,17 @@ async function joinOpen(environment: Environment | undefined): Promise<Environme
 }
 
 /** Makes an environment ready for a store that only reads, or one that also writes. */
-async function use(environment: Environment, readOnly: boolean): Promise<Environment> {
+async function use(
+  environment: Environment,
+  { readOnly, companions = [] }: LmdbStoreOptions,
+): Promise<Environment> {
   if (readOnly) return environment
   if (environment.readOnly) {
     await release(environment)
     throw invalid(`${environment.path} is open for reading only in this process: close that catalog first.`)
   }
   await environment.lock!.registerWriter(environment.busyTimeout)
+  environment.presence.add(companions.map((name) => join(dirname(environment.path), name)))
   return environment
 }
 

@@ -20,6 +20,7 @@ export function markState(environment: Environment): void {
   const { db } = environment
   const id = db.getWriteTxnId()
   if (id === environment.marked) return
-  db.put(stateKey, encodeValue([stateKey as unknown as string], id))
+  // The transaction's own promise tells of a failure.
+  void db.put(stateKey, encodeValue([stateKey as unknown as string], id))
   environment.marked = id
 }

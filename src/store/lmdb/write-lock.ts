@@ -10,6 +10,7 @@ const sliceMillis = 2
 export class WriteLock {
   readonly #lock: StoreLock
   readonly #timeout: number
+  readonly #check: () => void
   /** The number of writes under way. While it is above zero, this thread holds the lock. */
   #underWay = 0
   #checkedAt = 0
@@ -22,9 +23,11 @@ export class WriteLock {
   /** Set while no write is under way and the lock is kept for the next one. */
   #releasing: NodeJS.Immediate | undefined
 
-  constructor(lock: StoreLock, timeout: number) {
+  /** `check` runs before writes begin, once for all that share a commit, and may refuse them by an error. */
+  constructor(lock: StoreLock, timeout: number, check: () => void = () => {}) {
     this.#lock = lock
     this.#timeout = timeout
+    this.#check = check
   }
 
   /** The number of writes under way or waiting. */
@@ -70,10 +73,12 @@ export class WriteLock {
     if (!isHeld) {
       if (!this.#lock.tryAcquire()) return false
       this.#checkedAt = now
+      this.#checkOrRelease()
       return true
     }
     if (now - this.#checkedAt > sliceMillis) {
       this.#checkedAt = now
+      this.#check()
       if (this.#lock.isWanted()) {
         if (this.#underWay > 0) this.#isYielding = true
         else this.release()
@@ -83,6 +88,15 @@ export class WriteLock {
     clearImmediate(this.#releasing)
     this.#releasing = undefined
     return true
+  }
+
+  #checkOrRelease(): void {
+    try {
+      this.#check()
+    } catch (error) {
+      this.#lock.release()
+      throw error
+    }
   }
 
   /** Waits for the end of the writes under way and for the lock, and then begins all waiting writes. */
@@ -96,6 +110,7 @@ export class WriteLock {
       }
       await this.#lock.acquire(this.#timeout)
       this.#checkedAt = performance.now()
+      this.#checkOrRelease()
       this.#underWay = this.#waiting
     } finally {
       this.#waiting = 0

@@ -2,6 +2,7 @@ import { type Field, type Schema, Type } from '@uwdata/flechette'
 import { type AnyBatch, emptyBytes, makeBatch, partsOf } from '../../arrow/batch.ts'
 import { countBits } from '../../arrow/bits.ts'
 import { layoutOf } from '../../arrow/layout.ts'
+import { isRowColumn } from '../../arrow/row-columns.ts'
 import { sliceBatch } from '../../arrow/take/take.ts'
 import { CatalogError, invalid } from '../../errors.ts'
 import type { QueryOptions } from '../table-engine.ts'
@@ -42,6 +43,12 @@ function resolve(schema: Schema, text: string): Pick {
   for (const name of splitPath(text)) {
     const index = fields.findIndex((candidate) => candidate.name === name)
     field = fields[index]
+    if (field === undefined && isRowColumn(text)) {
+      throw new CatalogError(
+        'Unsupported',
+        `${text} is not supported by this catalog, as rows have no ids of their own. Give the table a column that names its rows.`,
+      )
+    }
     if (field === undefined) {
       throw new CatalogError(
         'TableColumnNotFound',

@@ -4,6 +4,7 @@ import type { Content } from '../../content/content.ts'
 import { CatalogError } from '../../errors.ts'
 import type { ScanPool } from '../scan/pool.ts'
 import type { ByteCache } from './cache.ts'
+import type { NewName } from './object-names.ts'
 
 /** Part of an object: its offset, its length and its CRC-32. */
 export type Range = readonly [offset: number, length: number, crc: number]
@@ -13,7 +14,7 @@ export interface Storage {
   readonly content: Content
   readonly cache: ByteCache
   /** Makes the name of a new object. */
-  readonly newName: () => string
+  readonly newName: NewName
   /** The time, in milliseconds since the epoch. */
   readonly now: () => number
   /** Worker threads that scan large tables, if the engine has any. */

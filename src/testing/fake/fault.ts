@@ -102,7 +102,11 @@ export interface Fault {
   readonly namespace?: readonly string[] | undefined
   /** Anything else about a call. */
   readonly match?: ((call: Matched) => boolean) | undefined
-  /** Begins at the n-th such call, counted from 1, and alone takes that one. */
+  /**
+   * Begins at the n-th such call, counted from 1, and alone takes that one. Counted are only calls that the effect
+   * can happen to: changes for `running`, reads for `stale`, and for `stale: 'token'` reads with a page token. So
+   * `{ stale: 'token', nth: 1 }` takes the second page of a listing.
+   */
   readonly nth?: number | undefined
   /** Takes at most so many calls. Default: 1 with `nth`, else all. */
   readonly times?: number | undefined
@@ -133,8 +137,8 @@ export interface Fault {
   readonly running?: true | number | { readonly clock: number } | { readonly describes: number } | undefined
   /**
    * For operations that read. `state`: answered from what the catalog held when the fault was added.
-   * `token`: a page token is refused, as one of a listing that is gone. Calls inside of `fake.transaction` are left
-   * alone.
+   * `token`: a page token is refused, as one of a listing that is gone. Calls without one are not counted. Calls inside
+   * of `fake.transaction` are left alone.
    */
   readonly stale?: 'state' | 'token' | undefined
 }

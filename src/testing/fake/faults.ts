@@ -9,7 +9,7 @@ export interface FaultHandle {
   /** `fault-1` and so on, in the order they were added. */
   readonly id: string
   readonly fault: Fault
-  /** How many calls it is for have come. */
+  /** How many calls it is for have come. Calls that its effect cannot happen to are not counted. */
   readonly seen: number
   /** How many of them it touched. */
   readonly fired: number

@@ -19,8 +19,8 @@ export type InternalOptions = CatalogOptions & Required<Pick<CatalogOptions, 'no
 export function emptyInternals(id: string, options: InternalOptions): Internals {
   const parts = memoryParts(undefined, options.now)
   const record: CatalogRecord = { v: catalogFormat, id, secret: `secret of ${id}`, created_at: options.now() }
-  // A memory store writes before it answers.
-  parts.store.write((writer) => writer.put(keys.catalog, record))
+  // A memory store writes before it answers, and an empty one refuses no record.
+  void parts.store.write((writer) => writer.put(keys.catalog, record))
   return internalsOf(parts, record, options)
 }
 

@@ -48,7 +48,8 @@ export class Acknowledged {
   /** Counts the describe of a transaction. */
   countDescribe(id: unknown): void {
     const counted = Array.isArray(id) ? this.#described.get(id.at(-1)) : undefined
-    if (counted && counted.left-- <= 0) counted.release()
+    // Calls that come from now on wait for it, and hear what becomes of it.
+    if (counted && counted.left-- <= 0) void counted.release()
   }
 
   /** Resolves when what is being made is made. */

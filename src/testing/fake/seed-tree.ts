@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { invalid } from '../../errors.ts'
+import { withAnyKey } from '../../model/fields.ts'
 import { maxDepth } from '../../model/identifier.ts'
 import type { operations } from '../../operations/index.ts'
 
@@ -71,10 +72,8 @@ const record = v.custom<Readonly<Record<string, string>>>(
   'must be an object whose values are strings',
 )
 const rows = v.custom<SeedRows>(isRows, 'must be a list of row objects, Arrow IPC bytes or an Arrow table')
-const numbers = v.record(
-  v.string(),
-  v.number('must be the number of a version'),
-  'must be an object of version numbers',
+const numbers = withAnyKey(
+  v.record(v.string(), v.number('must be the number of a version'), 'must be an object of version numbers'),
 )
 
 const tableEntries = {

@@ -72,7 +72,7 @@ export async function fakeServer(options: FakeServerOptions = {}): Promise<FakeS
       ...http,
       // A fake is busy when a fault says so, not when the machine is.
       limits: { retryAfter: 0, eventLoopDelay: 0, ...http.limits },
-      auth: token === undefined ? false : { tokens: [token] },
+      auth: token === undefined ? false : { verify: (given) => (given === token ? owner : undefined) },
       host,
       port,
     },
@@ -92,6 +92,9 @@ export async function fakeServer(options: FakeServerOptions = {}): Promise<FakeS
   const fork = () => forked(catalog.fork(), { host, token, control, http })
   return { url, token, catalog, clock, calls, faults, seed, reset, fork, close, [Symbol.asyncDispose]: close }
 }
+
+/** Who has the token of a fake. It may be short, unlike the tokens of a server. */
+const owner = { name: 'token-1' }
 
 /** A server that closes its fork with itself. */
 async function forked(catalog: FakeCatalog, options: FakeServerOptions): Promise<FakeServer> {

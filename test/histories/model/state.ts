@@ -57,6 +57,8 @@ export interface ModelTransaction {
   readonly subject: Identifier
   /** The key of the table or namespace changed. */
   readonly subjectKey?: number | undefined
+  /** The keys of the tables that a batch changed. */
+  readonly batchKeys?: ReadonlySet<number | undefined> | undefined
   properties: Readonly<Record<string, string>>
 }
 
@@ -107,9 +109,11 @@ export function recorded(
   operation: string,
   subject: Identifier,
   changed: { readonly key: number } | undefined = lookUp(state, subject),
+  batchKeys?: ReadonlySet<number | undefined>,
 ) {
   const transaction_id = symbol(state, 'T')
-  state.transactions.set(transaction_id, { operation, subject, subjectKey: changed?.key, properties: {} })
+  const subjectKey = changed?.key
+  state.transactions.set(transaction_id, { operation, subject, subjectKey, batchKeys, properties: {} })
   return { transaction_id }
 }
 

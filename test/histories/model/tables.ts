@@ -66,8 +66,9 @@ export const tables = {
     const existing = lookUp(state, id)
     if (existing?.kind === 'table' && mode === 'Overwrite') deregister(state, id)
     else requireFree(state, id, 'TableAlreadyExists')
-    claim(state, location)
+    claim(state, location, true)
     const known = state.deregistered.get(location)
+    state.deregistered.delete(location)
     const table: ModelTable = {
       ...emptyTable(state, location, properties ?? known?.properties ?? {}, true),
       ...(known && structuredClone({ branches: known.branches, tags: known.tags })),
@@ -101,7 +102,9 @@ export const tables = {
     requireFree(state, [...namespace, new_table_name], 'TableAlreadyExists')
     findNamespace(state, id.slice(0, -1)).children.delete(id.at(-1)!)
     target.children.set(new_table_name, table)
-    return recorded(state, 'RenameTable', id, table)
+    const answer = recorded(state, 'RenameTable', id, table)
+    if (new_namespace_id == null) return answer
+    return { ...answer, context: { renamed_to: [...namespace, new_table_name].join('$') } }
   },
 
   tableExists(state: State, { id, version }: Request<'tableExists'>) {
@@ -185,10 +188,14 @@ export function checkLocation(location: string): string {
 }
 
 /** Refuses a location that is another table's, or lies within or around one. */
-function claim(state: State, location: string): void {
-  for (const [, found] of walk(state.root, [])) {
-    if (found.kind !== 'table') continue
-    const both = [`${found.location}/`, `${location}/`] as const
+function claim(state: State, location: string, isRegistration = false): void {
+  const taken = Array.from(walk(state.root, []), ([, found]) =>
+    found.kind === 'table' ? [found.location] : [],
+  )
+  // What waits is taken by a registration only.
+  const waiting = [...state.deregistered.keys()].filter((at) => !(isRegistration && at === location))
+  for (const at of [...taken.flat(), ...waiting]) {
+    const both = [`${at}/`, `${location}/`] as const
     if (both[0].startsWith(both[1]) || both[1].startsWith(both[0])) throw new Refused('TableAlreadyExists')
   }
 }

@@ -22,8 +22,15 @@ export const transactions = {
       const { location } = (declare_table ?? {}) as Partial<Request<'declareTable'>>
       if (location != null) checkLocation(location)
     }
-    const results = steps.map((step) => runStep(state, step))
-    const { transaction_id } = recorded(state, 'BatchCommitTables', [])
+    const changed = new Set<number | undefined>()
+    const results = steps.map((step) => {
+      const [asked] = Object.values(step) as unknown as { id: Identifier }[]
+      const before = lookUp(state, asked!.id)?.key
+      const result = runStep(state, step)
+      changed.add(lookUp(state, asked!.id)?.key ?? before)
+      return result
+    })
+    const { transaction_id } = recorded(state, 'BatchCommitTables', [], undefined, changed)
     return {
       results: results.map(([member, result]) => ({ [member]: { ...result, transaction_id } })),
       transaction_id,
@@ -84,8 +91,9 @@ function find(state: State, id: readonly string[]): { own: string; record: Model
 
 /** A transaction is found by the name of what it changed, or by the name that had if nothing else has it now. */
 function concerns(state: State, subject: Identifier, record: ModelTransaction): boolean {
-  if (subject.length === 0 || record.subject.length === 0) return true
+  if (subject.length === 0) return true
   const now = lookUp(state, subject)
+  if (record.subject.length === 0) return now !== undefined && record.batchKeys?.has(now.key) === true
   if (now === undefined || record.subjectKey === undefined) return sameNames(subject, record.subject)
   return now.key === record.subjectKey
 }

@@ -3,19 +3,19 @@ import { describe, expect, it } from 'vitest'
 import { tokenVerifier } from '../../../src/http/auth/tokens.ts'
 import { type AuthOptions, type AuthorizeRequest, fetchHandler, serve } from '../../../src/http/index.ts'
 import { CatalogError, openCatalog } from '../../../src/index.ts'
-import { arrowRows, arrowStream, expectProblem, serveInMemory } from '../support/ask.ts'
+import { arrowRows, arrowStream, asking, expectProblem, serveInMemory } from '../support/ask.ts'
 
 const path = '/v1/namespace/$/describe'
 const token = 'correct-horse-battery'
 
 describe('credentials', () => {
-  const tokens: AuthOptions = { tokens: [{ token: 'first-token-1', name: 'one' }, token] }
+  const tokens: AuthOptions = { tokens: [{ token: 'the-first-token-1', name: 'one' }, token] }
 
   it.each([
     ['a bearer token', { authorization: `Bearer ${token}` }, 200],
     ['a bearer token in another case', { authorization: `bearer  ${token} ` }, 200],
     ['an API key', { 'x-api-key': token }, 200],
-    ['the first token', { 'x-api-key': 'first-token-1' }, 200],
+    ['the first token', { 'x-api-key': 'the-first-token-1' }, 200],
     ['both', { authorization: `Bearer ${token}`, 'x-api-key': 'wrong-token' }, 200],
     ['none', {}, 401],
     ['a wrong token', { authorization: 'Bearer correct-horse-battera' }, 401],
@@ -39,7 +39,7 @@ describe('credentials', () => {
 
   it('are those of whoever holds exactly this token, for any tokens', () => {
     const part = fc.constantFrom('a', 'b', 'é', '€', '\0', 'aaaaaaaa')
-    const anyToken = fc.array(part, { minLength: 8, maxLength: 12 }).map((parts) => parts.join(''))
+    const anyToken = fc.array(part, { minLength: 16, maxLength: 20 }).map((parts) => parts.join(''))
     const presented = fc.oneof(
       anyToken,
       fc.array(part, { maxLength: 30 }).map((parts) => parts.join('')),
@@ -128,7 +128,7 @@ describe('without credentials', () => {
     await refused({}, /auth is missing/)
     await refused({ auth: {} }, /names no way to know a caller/)
     await refused({ auth: { tokens: [] } }, /names no way to know a caller/)
-    await refused({ auth: { tokens: ['short'] } }, /at least 8 characters/)
+    await refused({ auth: { tokens: ['fifteen-letters'] } }, /at least 16 characters/)
     for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.com']) {
       await refused({ auth: false, host }, /loopback/)
     }
@@ -143,7 +143,8 @@ describe('without credentials', () => {
     [{ host: '127.0.0.1:2333', origin: 'http://localhost:3000' }, 200],
     [{ host: '[::1]:2333' }, 200],
   ])('a browser may not be used to get in: %j', async (headers, status) => {
-    const { ask } = await serveInMemory({ auth: false })
+    const { handler } = await serveInMemory({ auth: false })
+    const ask = asking((request) => handler(request, { remoteAddress: '127.0.0.1' }), 'http://localhost')
     expect((await ask('POST', path, {}, headers as Record<string, string>)).status).toBe(status)
   })
 })
@@ -217,5 +218,24 @@ describe('the authorize hook', () => {
     expect(seen).toContainEqual(['declareTable', ['fine']])
     expect(seen).toContainEqual(['batchCommitTables', undefined])
     expect(seen).toContainEqual(['batchDeleteTableVersions', ['private', 't']])
+  })
+
+  it('is told the location that the body names, so that content of others can be kept from a caller', async () => {
+    const { ask, catalog } = await asked((_principal, _operation, id, { location }) => {
+      return id?.[0] !== 'secret' && (location === undefined || location.startsWith('s3://bucket/mine/'))
+    })
+    await catalog.declareTable({ id: ['secret'] })
+    const { location } = await catalog.deregisterTable({ id: ['secret'] })
+    for (const given of [location, `${location}/`]) {
+      for (const verb of ['register', 'declare']) {
+        const reply = await ask('POST', `/v1/table/mine/${verb}`, { location: given }, credentials)
+        expect(reply.status).toBe(403)
+      }
+      const operations = [{ declare_table: { id: ['mine'], location: given } }]
+      expect((await ask('POST', '/v1/table/batch-commit', { operations }, credentials)).status).toBe(403)
+    }
+    const mine = { location: 's3://bucket/mine/t' }
+    expect((await ask('POST', '/v1/table/mine/register', mine, credentials)).status).toBe(200)
+    expect((await ask('POST', '/v1/table/other/declare', {}, credentials)).status).toBe(200)
   })
 })

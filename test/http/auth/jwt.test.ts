@@ -53,7 +53,7 @@ beforeAll(async () => {
 async function served(jwt: Partial<JwtOptions>) {
   const seen: unknown[] = []
   const { ask } = await serveInMemory({
-    auth: { jwt: { issuer, audience, algorithms: ['ES256'], ...jwt }, tokens: ['static-token'] },
+    auth: { jwt: { issuer, audience, algorithms: ['ES256'], ...jwt }, tokens: ['the-static-token'] },
     authorize: (principal) => {
       seen.push(principal?.name)
     },
@@ -65,7 +65,7 @@ describe('JSON Web Tokens', () => {
   it('name their subject, and go beside static tokens', async () => {
     const { seen, present } = await served({ keys: { keys: [a.jwk] } })
     expect((await present(await sign(a))).status).toBe(200)
-    expect((await present('static-token')).status).toBe(200)
+    expect((await present('the-static-token')).status).toBe(200)
     expect(seen).toStrictEqual(['ada', 'token-1'])
   })
 
@@ -85,6 +85,20 @@ describe('JSON Web Tokens', () => {
   it('are taken a little late, as clocks differ', async () => {
     const { present } = await served({ keys: { keys: [a.jwk] }, clockTolerance: 120 })
     expect((await present(await sign(a, { exp: Math.floor(Date.now() / 1000) - 60 }))).status).toBe(200)
+  })
+
+  it('that are signed with a secret are refused where the key is public, also when both ways are allowed', async () => {
+    const claims = { iss: issuer, aud: audience, sub: 'root', exp: Math.floor(Date.now() / 1000) + 600 }
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const secret = new TextEncoder().encode(JSON.stringify(publicKey.export({ format: 'jwk' })))
+    const symmetric = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret)
+    for (const keys of [publicKey, { keys: [a.jwk] }]) {
+      const { present } = await served({ keys, algorithms: ['ES256', 'HS256'] })
+      expectProblem(await present(symmetric), 401, 16, path)
+    }
+    const { present } = await served({ keys: secret, algorithms: ['ES256', 'HS256'] })
+    expect((await present(symmetric)).status).toBe(200)
+    expectProblem(await present(await sign(a)), 401, 16, path)
   })
 
   it('that are forged are refused', async () => {

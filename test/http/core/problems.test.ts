@@ -1,6 +1,12 @@
-import { describe, expect, it } from 'vitest'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import fastify from 'fastify'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { catalogPlugin, serve } from '../../../src/http/index.ts'
 import { statusOfCode } from '../../../src/http/protocol/status.ts'
-import { CatalogError, type ErrorCode, errorNumbers } from '../../../src/index.ts'
+import { CatalogError, type ErrorCode, errorNumbers, openCatalog } from '../../../src/index.ts'
+import { closedAfterwards } from '../../support/catalogs.ts'
 import { arrowRows, arrowStream, expectProblem, serveInMemory } from '../support/ask.ts'
 
 const json = { 'content-type': 'application/json' }
@@ -67,7 +73,7 @@ describe('every failure is an error body', () => {
       },
     )
     const path = '/v1/namespace/$/describe'
-    const reply = await ask('POST', `${path}?x=1`, {})
+    const reply = await ask('POST', `${path}?delimiter=$`, {})
     const status = statusOfCode[code]
     expectProblem(
       reply,
@@ -95,6 +101,41 @@ it('a wrong method is told the right ones', async () => {
   expect((await ask('DELETE', '/v1/table/x/count_rows')).headers.get('allow')).toBe(
     'POST, GET, HEAD, OPTIONS',
   )
+})
+
+it('TRACE is not a method, and nothing is sent back', async () => {
+  const catalog = closedAfterwards(await openCatalog('memory:'))
+  const server = await serve(catalog, { auth: false, port: 0, log: false })
+  onTestFinished(() => server.close())
+  const app = fastify()
+  await app.register(catalogPlugin, { catalog, auth: false })
+  onTestFinished(() => app.close())
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  for (const base of [server.url, `http://127.0.0.1:${port}`]) {
+    const sent = request(`${base}/v1/table/x/describe`, {
+      method: 'TRACE',
+      headers: { 'x-secret': 'hunter2' },
+    }).end()
+    const [reply] = (await once(sent, 'response')) as [IncomingMessage]
+    const text = (await reply.toArray()).join('')
+    expect([reply.statusCode, reply.headers.allow]).toStrictEqual([405, 'POST, OPTIONS'])
+    expect(JSON.parse(text)).toMatchObject({ status: 405, type: '/errors/unsupported-operation' })
+    expect(text).not.toMatch(/hunter2/)
+  }
+})
+
+describe('operations that the catalog does not have', () => {
+  it.each([
+    ['add_columns', arrowStream, arrowRows()],
+    ['add_columns', { 'content-type': 'text/plain' }, 'x'],
+    ['merge_insert', { 'content-type': 'application/json' }, '{}'],
+    ['update', arrowStream, arrowRows()],
+  ] as const)('say so whatever the body is: %s with %j', async (verb, headers, body) => {
+    const { ask } = await serveInMemory()
+    const path = `/v1/table/t/${verb}`
+    expectProblem(await ask('POST', path, body, headers), 406, 0, path, /not supported/)
+  })
 })
 
 describe('limits', () => {
@@ -145,16 +186,16 @@ describe('limits', () => {
 
   it('bound the requests of one caller, in the words of the document', async () => {
     const { ask } = await serveInMemory({
-      auth: { tokens: ['caller-one', 'caller-two'] },
+      auth: { tokens: ['token-of-caller-one', 'token-of-caller-two'] },
       rateLimit: { requests: 3, perMillis: 60_000 },
     })
     const path = '/v1/namespace/$/describe'
     const as = (token: string) => ask('POST', path, {}, { 'x-api-key': token })
-    for (let i = 0; i < 3; i++) expect((await as('caller-one')).status).toBe(200)
-    const reply = await as('caller-one')
+    for (let i = 0; i < 3; i++) expect((await as('token-of-caller-one')).status).toBe(200)
+    const reply = await as('token-of-caller-one')
     expectProblem(reply, 503, 21, path)
     expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(50)
-    expect((await as('caller-two')).status).toBe(200)
+    expect((await as('token-of-caller-two')).status).toBe(200)
   })
 
   it('bound what is under way at once, and let in again who comes later', async () => {

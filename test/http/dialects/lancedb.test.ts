@@ -119,6 +119,37 @@ describe("the dialect of LanceDB's remote client", () => {
   })
 })
 
+describe('a client of the protocol', () => {
+  const others: [string, string, Record<string, string>][] = [
+    ['one that asks for fresh answers', 'n$a+b', { 'x-lancedb-min-timestamp': '2026-11-22T00:00:00Z' }],
+    ['one with a key', 'n$a%20b', { 'x-api-key': 'key' }],
+    [
+      'both',
+      'n$a+b',
+      { 'x-api-key': 'key', 'x-lancedb-min-version': '3', 'x-lancedb-min-read-version': '3' },
+    ],
+  ]
+
+  it.each(others)('is not taken for the remote client: %s', async (_what, path, sent) => {
+    const { ask, catalog } = await serveInMemory()
+    await catalog.createNamespace({ id: ['n'] })
+    await catalog.createTable({ id: ['n', 'a b'], data: [{ x: 1 }] })
+    await catalog.insertIntoTable({ id: ['n', 'a b'], data: [{ x: 2 }] })
+    const versions = await ask(
+      'GET',
+      `/v1/table/${path}/version/list?limit=1&descending=true`,
+      undefined,
+      sent,
+    )
+    expect(versions.json).toMatchObject({ versions: [{ version: 2 }] })
+    expect((await ask('GET', '/v1/namespace/$/table/list', undefined, sent)).json).toStrictEqual({
+      tables: ['n$a b'],
+    })
+    expect((await ask('POST', `/v1/table/${path}/tags/version`, { tag: 'no' }, sent)).status).toBe(404)
+    expect((await ask('GET', '/v1/no', undefined, sent)).status).toBe(404)
+  })
+})
+
 it('the children listing may be chosen for everybody', async () => {
   const { ask, catalog } = await serveInMemory({ listing: 'children' })
   await catalog.createNamespace({ id: ['n'] })

@@ -27,6 +27,17 @@ describe('the OpenAPI document', () => {
     }
   })
 
+  it('asks for no credentials where the server asks for none', async () => {
+    const open = await serveInMemory({ auth: false })
+    const closed = await serveInMemory({ auth: { tokens: ['a-long-random-token'] } })
+    const of = async ({ ask }: typeof open) =>
+      (await ask('GET', '/openapi.json')).json as { security?: unknown; components: object }
+    expect((await of(closed)).security).toStrictEqual([{ bearer: [] }, { apiKey: [] }])
+    expect((await of(closed)).components).toHaveProperty('securitySchemes')
+    expect(await of(open)).not.toHaveProperty('security')
+    expect((await of(open)).components).not.toHaveProperty('securitySchemes')
+  })
+
   it('refers only to what is there, and names each operation once', async () => {
     const document = await openApiDocument()
     const schemas = (document.components as { schemas: Json }).schemas
@@ -63,7 +74,7 @@ describe('the OpenAPI document', () => {
     const { ask } = await serveInMemory()
     const served = await ask('GET', '/openapi.json')
     expect(served.headers.get('content-type')).toMatch(/^application\/json/)
-    expect(served.json).toEqual(JSON.parse(JSON.stringify(await openApiDocument())))
+    expect(served.json).toEqual(JSON.parse(JSON.stringify(await openApiDocument('', true))))
     const page = await ask('GET', '/docs')
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(page.text).not.toMatch(/<script|src=|https?:|@import|url\(/)

@@ -107,9 +107,9 @@ describe('identifiers in paths', () => {
     expect(encodePathId([], '.')).toBe('%2E')
   })
 
-  it('read a plus as a space unless told otherwise', () => {
-    expect(decodePathId('a+b%2Bc$d%20e')).toStrictEqual(['a b+c', 'd e'])
-    expect(decodePathId('a+b', '$', false)).toStrictEqual(['a+b'])
+  it('read a plus as a space only when told so', () => {
+    expect(decodePathId('a+b%2Bc$d%20e', '$', true)).toStrictEqual(['a b+c', 'd e'])
+    expect(decodePathId('a+b')).toStrictEqual(['a+b'])
   })
 
   it.each(['%', '%zz', 'a%2', '%ff', '%c3%28', '', 'a$$b', '$a', 'a$', '$$'])('refuse %j', (segment) => {

@@ -34,7 +34,9 @@ export async function serveInMemory(
   catalogOptions: CatalogOptions = {},
 ): Promise<Served> {
   const catalog = await openCatalog('memory:', catalogOptions)
-  const handler = await fetchHandler(catalog, { auth: false, ...options })
+  // A busy machine makes the event loop late, which only the tests of that limit are about.
+  const limits = { eventLoopDelay: 0, ...options.limits }
+  const handler = await fetchHandler(catalog, { auth: false, ...options, limits })
   onTestFinished(async () => {
     await handler.close()
     await catalog.close()
@@ -86,6 +88,7 @@ export function expectProblem(
   expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8')
   expect(reply.headers.get('x-request-id')).toMatch(/./)
   const [type, title] = documented[status]!
+  const transaction = reply.headers.get('x-tabularium-transaction-id')
   expect(reply.json).toStrictEqual({
     type,
     title,
@@ -94,6 +97,8 @@ export function expectProblem(
     instance: path,
     code,
     error: (reply.json as { detail: string }).detail,
+    // Where work failed that was recorded.
+    ...(transaction === null ? {} : { transaction_id: transaction }),
   })
   expect(reply.status).toBe(status)
 }

@@ -15,65 +15,21 @@ import { describe, expect, test } from 'vitest'
 import { makeBatch } from '../../../src/arrow/batch.ts'
 import { noRows, rowsIn } from '../../../src/arrow/bitmap.ts'
 import { CatalogError } from '../../../src/errors.ts'
+import { fold } from '../../../src/predicate/evaluate/fold.ts'
 import { evaluator, type Rows } from '../../../src/predicate/evaluate/index.ts'
-import type { ColumnPlan, Plan, Scalar } from '../../../src/predicate/plan/plan.ts'
+import { allFastPaths } from '../../../src/predicate/fast/index.ts'
+import type { Plan, Scalar } from '../../../src/predicate/plan/plan.ts'
 import { prune } from '../../../src/predicate/prune/prune.ts'
-import { logical, plans, statisticsOf, types } from './arbitrary.ts'
+import { plans, statisticsOf, types } from './arbitrary.ts'
 import { batchOf, structOf } from './batches.ts'
+import { type Case, caseOf, column, selected } from './case.ts'
 import { type Cell, isTrue } from './interpret.ts'
 
-/** A table: batches for the evaluator, values for the interpreter, a plan for both. */
-interface Case {
-  /** The columns' values, for a failure's report. */
-  readonly values: readonly (readonly Scalar[])[]
-  readonly rows: Rows
-  readonly cells: readonly Cell[]
-  readonly plan: Plan
-  readonly start: number
-  readonly end: number
-  readonly live: readonly boolean[] | undefined
-}
+const evaluatorOf = (plan: Plan) => evaluator(fold(plan), allFastPaths)
 
-function column(type: DataType, ...path: number[]): ColumnPlan {
-  return { kind: 'column', type: logical(type), path }
-}
-
-function caseOf(entries: typeof types): fc.Arbitrary<Case> {
-  return fc.integer({ min: 0, max: 100 }).chain((length) => {
-    const columns = entries.map(([, , values]) =>
-      fc.array(fc.oneof({ arbitrary: values, weight: 4 }, { arbitrary: fc.constant(null), weight: 1 }), {
-        minLength: length,
-        maxLength: length,
-      }),
-    )
-    const leaves = entries.map(([, type, values], i) => ({ column: column(type, i), values }))
-    return fc
-      .record({
-        columns: fc.tuple(...columns),
-        plan: plans(leaves),
-        from: fc.integer({ min: 0, max: Math.floor(length / 32) }),
-        size: fc.integer({ min: 0, max: length }),
-        live: fc.option(fc.array(fc.boolean(), { minLength: 128, maxLength: 128 }), { nil: undefined }),
-      })
-      .map(({ columns, plan, from, size, live }) => ({
-        values: columns,
-        rows: { length, columns: columns.map((values, i) => batchOf(entries[i]![1], values)) },
-        cells: Array.from(
-          { length },
-          (_, row): Cell =>
-            ([index]) =>
-              columns[index!]![row]!,
-        ),
-        plan,
-        start: from * 32,
-        end: Math.min(length, from * 32 + size),
-        live,
-      }))
-  })
-}
-
-/** What both say: rows, or that it fails. */
-function expectSame({ rows, cells, plan, start, end, live }: Case): void {
+/** Rows are those that the interpreter gives, or both fail; with fast paths and without. */
+function expectSame(given: Case): void {
+  const { cells, plan, start, end, live } = given
   const isLive = (row: number) => live === undefined || live[row - start]!
   let expected: number[] | 'error' = []
   try {
@@ -84,21 +40,8 @@ function expectSame({ rows, cells, plan, start, end, live }: Case): void {
     if (!(error instanceof CatalogError)) throw error
     expected = 'error'
   }
-  const mask = live && noRows(Math.max(0, end - start))
-  live?.slice(0, Math.max(0, end - start)).forEach((value, i) => {
-    if (value) mask![i >>> 5]! |= 1 << (i & 31)
-  })
-  const evaluate = evaluator(plan)
-  let selected: number[] | 'error'
-  try {
-    selected = [...rowsIn(evaluate.select(rows, start, end, mask))]
-    expect(evaluate.count(rows, start, end, mask)).toBe(selected.length)
-  } catch (error) {
-    if (!(error instanceof CatalogError)) throw error
-    expect(error.code).toBe('InvalidInput')
-    selected = 'error'
-  }
-  expect(selected).toEqual(expected)
+  expect(selected(given, [])).toEqual(expected)
+  expect(selected(given, allFastPaths)).toEqual(expected)
 }
 
 const boolean = bool()
@@ -222,18 +165,18 @@ describe('slices', () => {
     [149_984, length],
     [64, 64],
   ])('rows from %i to %i', (start, end) => {
-    const { select, count } = evaluator(plan)
+    const { select, count } = evaluatorOf(plan)
     const inside = expected.filter((row) => row >= start && row < end).map((row) => row - start)
     expect([...rowsIn(select(rows, start, end))]).toEqual(inside)
     expect(count(rows, start, end)).toBe(inside.length)
   })
 
   test('begin at a multiple of 32', () => {
-    expect(() => evaluator(plan).count(rows, 31, 64)).toThrow(RangeError)
+    expect(() => evaluatorOf(plan).count(rows, 31, 64)).toThrow(RangeError)
   })
 
   test('know which columns they read', () => {
-    expect(evaluator(plan).columns).toEqual([0, 1])
+    expect(evaluatorOf(plan).columns).toEqual([0, 1])
   })
 })
 
@@ -252,7 +195,7 @@ describe('IS NULL looks into any type', () => {
       typeIds: Int8Array.of(0, 1, 0, 1),
       children: [batchOf(int32(), [1, 2, null, 4]), batchOf(utf8(), ['a', null, 'c', 'd'])],
     })
-    const { select } = evaluator(isNull(type))
+    const { select } = evaluatorOf(isNull(type))
     expect([...rowsIn(select({ length: 4, columns: [batch] }, 0, 4))]).toEqual([1, 2])
   })
 
@@ -271,7 +214,7 @@ describe('IS NULL looks into any type', () => {
       offsets: Int32Array.of(0, 1, 1, 2),
       children: [entries],
     })
-    const { select } = evaluator(isNull(type))
+    const { select } = evaluatorOf(isNull(type))
     expect([...rowsIn(select({ length: 3, columns: [batch] }, 0, 3))]).toEqual([1])
   })
 })
@@ -289,12 +232,12 @@ describe('errors', () => {
   const [one, zero] = [literal(1), literal(0)]
 
   test('name the operator, and what to do', () => {
-    const { count } = evaluator(divide(one, column(int32(), 0)))
+    const { count } = evaluatorOf(divide(one, column(int32(), 0)))
     expect(() => count(rows, 0, 3)).toThrow(/division by zero at offset 4\. .*nullif/)
   })
 
   test('of constants come only when a row is asked for', () => {
-    const { count } = evaluator(divide(one, zero))
+    const { count } = evaluatorOf(divide(one, zero))
     expect(() => count(rows, 0, 3)).toThrow(CatalogError)
     expect(count(rows, 0, 0)).toBe(0)
     expect(count(rows, 0, 3, noRows(3))).toBe(0)
@@ -303,15 +246,15 @@ describe('errors', () => {
   test('do not come from rows that are deleted, nor from those an operand to the left has settled', () => {
     const column0 = column(int32(), 0)
     const fails = divide(one, column0)
-    expect(evaluator(fails).count(rows, 0, 3, Uint32Array.of(0b101))).toBe(1)
+    expect(evaluatorOf(fails).count(rows, 0, 3, Uint32Array.of(0b101))).toBe(1)
     const guard: Plan = { kind: 'compare', type: boolean, operator: '<>', left: column0, right: zero }
-    const count = (args: Plan[]) => evaluator({ kind: 'and', type: boolean, args }).count(rows, 0, 3)
+    const count = (args: Plan[]) => evaluatorOf({ kind: 'and', type: boolean, args }).count(rows, 0, 3)
     expect(count([guard, fails])).toBe(1)
     expect(() => count([fails, guard])).toThrow(CatalogError)
   })
 
   test('a column that was not read is a mistake of the caller', () => {
-    expect(() => evaluator(divide(one, column(int32(), 1))).count(rows, 0, 3)).toThrow(/Column 1/)
+    expect(() => evaluatorOf(divide(one, column(int32(), 1))).count(rows, 0, 3)).toThrow(/Column 1/)
   })
 })
 
@@ -334,7 +277,7 @@ describe('time does not explode', () => {
     ['many gaps', [...new Array(2_000).fill([many, 'a']).flat(), many, 'c'], 0],
     ['wildcards in needles', [many, ...new Array(300).fill(['a', one]).flat(), 'b', many], 1],
   ])('%s', (_, pattern, expected) => {
-    expect(evaluator(like(pattern)).count(rows, 0, 2)).toBe(expected)
+    expect(evaluatorOf(like(pattern)).count(rows, 0, 2)).toBe(expected)
   })
 
   test('tens of thousands of operands and of values', () => {
@@ -355,7 +298,7 @@ describe('time does not explode', () => {
       right: { kind: 'literal', type: int32(), value },
     })
     const args = Array.from({ length: 20_000 }, (_, i) => equals(i * 2))
-    expect(evaluator({ kind: 'or', type: boolean, args }).count(numbers, 0, 100)).toBe(50)
+    expect(evaluatorOf({ kind: 'or', type: boolean, args }).count(numbers, 0, 100)).toBe(50)
     const values = Array.from({ length: 20_000 }, (_, i) => i * 2)
     const isIn: Plan = {
       kind: 'in',
@@ -365,7 +308,7 @@ describe('time does not explode', () => {
       hasNull: false,
       negated: false,
     }
-    expect(evaluator(isIn).count(numbers, 0, 100)).toBe(50)
+    expect(evaluatorOf(isIn).count(numbers, 0, 100)).toBe(50)
   })
 })
 
@@ -382,7 +325,7 @@ describe('prune', () => {
     fc.assert(
       fc.property(cases, ([{ rows, cells, plan, values }, known]) => {
         const verdict = prune(
-          plan,
+          fold(plan),
           ([index]) => statisticsOf(plan, index!, values[index!]!, known[index!]!),
           rows.length,
         )

@@ -30,7 +30,7 @@ it.each([1, 2])(
     differences.sort((a, b) => a.length - b.length)
     expect(differences.slice(0, 40).join('\n'), `${differences.length} differ`).toBe('')
   },
-  runs * 50 + 30_000,
+  runs * 50 + 240_000,
 )
 
 function ours(table: Table, predicate: string): Answer {

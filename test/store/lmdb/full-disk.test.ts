@@ -83,7 +83,7 @@ test('a full disk refuses writes, keeps nothing of them, and reading goes on', a
   await store.close()
   await new Promise((resolve) => setTimeout(resolve, 10))
   expect(unhandled).not.toHaveBeenCalled()
-}, 30_000)
+})
 
 test('a catalog that does not fit on the disk is not opened', async (ctx) => {
   const mounted = smallDisk(64 << 10)

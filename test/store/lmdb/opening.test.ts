@@ -164,4 +164,4 @@ test('readers of processes that died do not fill the reader table', async () => 
   }
   expect(await store.read((tx) => tx.get(['told']))).toBe(1)
   await store.close()
-}, 30_000)
+})

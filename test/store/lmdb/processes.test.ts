@@ -43,7 +43,7 @@ test('several processes count together and lose nothing, and no read sees half o
   const turns = log.filter(({ value }, i) => i > 0 && value !== log[i - 1]!.value).length
   expect(turns).toBeGreaterThan(processes)
   await store.close()
-}, 60_000)
+})
 
 test('a read sees what another process said it wrote', async () => {
   const store = await openLmdbStore(directory)
@@ -61,7 +61,7 @@ test('a read sees what another process said it wrote', async () => {
   child.process.stdin!.end()
   expect(await child.ended).toBe(0)
   await store.close()
-}, 30_000)
+})
 
 test('a state stands for one content while other processes write', async () => {
   const store = await openLmdbStore(directory)
@@ -86,7 +86,7 @@ test('a state stands for one content while other processes write', async () => {
   expect(await ended).toEqual([0, 0])
   expect(known.size).toBeGreaterThan(10)
   await store.close()
-}, 30_000)
+})
 
 test('a process that is killed leaves every batch it acknowledged, and none in part', async () => {
   const rounds = 12
@@ -118,4 +118,4 @@ test('a process that is killed leaves every batch it acknowledged, and none in p
     await store.close()
   }
   expect(acknowledgedInAll).toBeGreaterThan(rounds * 100)
-}, 120_000)
+})

@@ -127,7 +127,7 @@ test('threads of one process share a store with each other and with other proces
   expect(await store.read((reader) => reader.get(['counter', 'a']))).toBe(total)
   expect(await store.read((reader) => [...reader.range({ prefix: ['log'] })].length)).toBe(total)
   await store.close()
-}, 60_000)
+})
 
 test('a data file whose maker was killed after its first page is made anew', async () => {
   await (await openLmdbStore(directory)).close()

@@ -192,7 +192,7 @@ describe('a merge that others overtake', () => {
     gentle: fc.boolean(),
   })
 
-  test('keeps what they inserted and deleted, whatever it was', { timeout: 30_000 }, async () => {
+  test('keeps what they inserted and deleted, whatever it was', async () => {
     let replaced = 0
     let remapped = 0
     await fc.assert(

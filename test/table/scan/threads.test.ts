@@ -59,9 +59,7 @@ const predicate = fc
   .tuple(atom, fc.constantFrom('AND', 'OR', 'AND NOT'), atom)
   .map(([a, operator, b]) => `${a} ${operator} ${b}`)
 
-test('threads are started once that is worth it, and share in the bytes of the cache', {
-  timeout: 90_000,
-}, async () => {
+test('threads are started once that is worth it, and share in the bytes of the cache', async () => {
   const cache = new ByteCache(1000)
   const pool = new ScanPool({ threads: 1, fewestRows: 0, startAfter: 10 }, cache)
   await pool.enter()
@@ -69,7 +67,7 @@ test('threads are started once that is worth it, and share in the bytes of the c
   expect(pool.ready).toHaveLength(0)
   expect(cache.limit).toBe(1000)
   pool.spend(1)
-  await vi.waitUntil(() => pool.ready.length > 0, { timeout: 80_000, interval: 5 })
+  await vi.waitUntil(() => pool.ready.length > 0, { timeout: 200_000, interval: 5 })
   expect(pool.ready).toHaveLength(1)
   expect(cache.limit).toBe(250)
   await pool.close()
@@ -82,7 +80,7 @@ test('threads are started once that is worth it, and share in the bytes of the c
   expect(cache.limit).toBe(250)
 })
 
-test('threads count, read and delete what one thread does', { timeout: 60_000 }, async () => {
+test('threads count, read and delete what one thread does', async () => {
   await fc.assert(
     fc.asyncProperty(predicate, async (predicate) => {
       const count = await single.countRows(table, { predicate })
@@ -178,7 +176,7 @@ test('progress grows to all rows, and a signal stops the work with its reason', 
   )
 })
 
-test('what is under way when threads end is finished without them', { timeout: 60_000 }, async () => {
+test('what is under way when threads end is finished without them', async () => {
   const closing = engine(1)
   const expected = await single.countRows(table, { predicate: 'm % 3 = 1' })
   expect(await closing.countRows(table, { predicate: 'm % 3 = 1' })).toBe(expected)

@@ -89,8 +89,8 @@ describe('the answers of a fake', () => {
     const { versions } = await fake.listTableVersions({ id: flights })
     expect(versions[0]).toMatchInlineSnapshot(`
       {
-        "e_tag": "1bb512e5003fbe675d0c4b6a7a8f4a77",
-        "manifest_path": "_versions/0000000001-0o5vwtx1k-24e0422be932dc5a.json",
+        "e_tag": "7957a0e8219cd5f2ca72902e87b5419d",
+        "manifest_path": "_versions/0000000001-0o5vwtx1k-d101c5dbe932dc5a.json",
         "manifest_size": 626,
         "metadata": {},
         "timestamp_millis": 1893553445000,

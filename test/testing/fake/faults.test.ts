@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { connect } from '../../../src/client.ts'
 import { type ErrorCode, errorNumbers } from '../../../src/errors.ts'
@@ -134,6 +135,21 @@ eachWay((open) => {
     await stale.remove()
     expect(await catalog.countTableRows({ id: flights })).toMatchObject({ count: 1 })
     expect(await catalog.countTableRows({ id: ['prod', 'new'] })).toMatchObject({ count: 1 })
+  })
+
+  it('counts only reads with a page token for a stale one, as the pages say', async () => {
+    const { fake, catalog } = await open({ seed })
+    const fault = fake.faults.add({ operation: 'listTables', stale: 'token', nth: 2 })
+    const page = (page_token?: string | null) => catalog.listTables({ id: [], limit: 1, page_token })
+    const { page_token } = await page()
+    await page()
+    expect(fault.seen).toBe(0)
+    expect((await page(page_token)).tables).toEqual(['prod$flights'])
+    expect(fault.seen).toBe(1)
+    expect(await outcome(page(page_token))).toBe('InvalidInput')
+    expect([fault.seen, fault.fired]).toEqual([2, 1])
+    const told = await readFile(new URL('../../../docs/testing.md', import.meta.url), 'utf8')
+    expect(told).toMatch(/`nth`.*counts only calls .*reads with a page token/)
   })
 
   it('refuses a page token that has gone stale, and the first page never', async () => {

@@ -106,9 +106,10 @@ describe('a change that stays Running', () => {
   })
 
   it('is nothing to wait for when nothing had to change, and not there when it is refused', async () => {
-    const fake = await fakeCatalog({ seed: { t: { $versions: [{ manifest_path: 'a' }] } } })
+    const manifest_path = '1.manifest-6f9a1b2c-3d4e-4f5a-8b6c-7d8e9f0a1b2c'
+    const fake = await fakeCatalog({ seed: { t: { $versions: [{ manifest_path }] } } })
     const fault = fake.faults.add({ running: true })
-    const { transaction_id } = await fake.createTableVersion({ id: ['t'], version: 1, manifest_path: 'a' })
+    const { transaction_id } = await fake.createTableVersion({ id: ['t'], version: 1, manifest_path })
     expect(transaction_id).toBe(undefined)
     expect(await outcome(fake.dropTable({ id: ['u'] }))).toBe('TableNotFound')
     await fault.release()

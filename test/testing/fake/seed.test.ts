@@ -68,6 +68,13 @@ describe('a seed', () => {
     })
   })
 
+  it('keeps tags of any name', async () => {
+    const tags = ['__proto__', 'constructor', 'prototype']
+    const $tags = JSON.parse('{"__proto__":1,"constructor":1,"prototype":1}')
+    const fake = await fakeCatalog({ seed: { t: { $rows: [{ x: 1 }], $tags } } })
+    expect(Object.keys((await fake.listTableTags({ id: ['t'] })).tags).toSorted()).toEqual(tags)
+  })
+
   it('may be a function, and may be added to, unseen and untouched by faults', async () => {
     const fake = await fakeCatalog({
       seed: async (catalog) => {

@@ -1,16 +1,17 @@
 import type { Bitmap } from '../../../arrow/bitmap.ts'
+import { likeMatcher } from '../../evaluate/question.ts'
+import { foldPattern } from '../../evaluate/text-fold.ts'
+import { anyOne, type Matches, matcherOf, type Segments, segmentsOf } from '../../evaluate/text-pattern.ts'
 import type { Letters, LikePlan } from '../../plan/plan.ts'
-import { compile, eachWord } from '../kernels/compile.ts'
-import { foldingMatcher, foldPattern } from './fold.ts'
-import { anyOne, type Matches, matcherOf, type Segments, segmentsOf } from './pattern.ts'
+import { generated } from '../generate.ts'
 import { eachText, finish, readable, type TextTest, verify } from './text-test.ts'
 import { withinTest } from './within.ts'
 
 /** `LIKE` and `ILIKE` with a pattern. */
-export function likeTest(pattern: NonNullable<LikePlan['pattern']>, insensitive: boolean): TextTest {
-  const folded = insensitive ? foldPattern(pattern) : pattern
-  const segments = segmentsOf(folded)
-  const matches = insensitive ? foldingMatcher(segments) : matcherOf(segments)
+export function likeTest(plan: LikePlan): TextTest {
+  const { insensitive } = plan
+  const segments = segmentsOf(insensitive ? foldPattern(plan.pattern!) : plan.pattern!)
+  const matches = likeMatcher(plan)
   if (segments[0]!.length > 0 || segments.length === 1) {
     return headTest(segments, matches, insensitive ? 'small' : undefined)
   }
@@ -30,31 +31,6 @@ export function equalTest(bytes: Uint8Array): TextTest {
 export function lettersEqualTest(bytes: Uint8Array, letters: Letters, matches: Matches): TextTest {
   return headTest([Array.from(bytes)], matches, letters)
 }
-
-type HeadLoop = (
-  offsets: Int32Array,
-  view: DataView,
-  n: number,
-  need: Bitmap,
-  out: Bitmap,
-  length: number,
-  key0: number,
-  mask0: number,
-  key1: number,
-  mask1: number,
-  any0: number,
-  any1: number,
-  matchWord: (firstRow: number) => number,
-) => void
-
-/**
- * Four bytes below 0x80 in small or capital letters: to each byte is added what makes its highest bit tell
- * whether it is at or above the first letter, and whether it is above the last.
- */
-const foldWord = {
-  small: (w: string) => `${w}|((${w}+0x3f3f3f3f)&~(${w}+0x25252525)&0x80808080)>>>2`,
-  capital: (w: string) => `${w}&~(((${w}+0x1f1f1f1f)&~(${w}+0x05050505)&0x80808080)>>>2)`,
-} as const
 
 /**
  * Patterns that say how a text begins. The first 8 bytes and the length of each text are compared as words,
@@ -89,33 +65,10 @@ function headTest(segments: Segments, matches: Matches, letters?: Letters): Text
   const isLengthKnown = isWhole && letters === undefined && !segments[0]!.includes(anyOne)
   const isDecided =
     segments[0]!.length <= 8 && (isWhole || (segments.length === 2 && segments[1]!.length === 0))
-  const words = head.length <= 4 ? 1 : 2
+  const isDouble = head.length > 4
   const exactLength = isLengthKnown || (isWhole && isDecided)
-  const looks = hasAny || letters !== undefined
-  const fold = letters === undefined ? undefined : foldWord[letters]
-
-  const text =
-    (words === 2 ? `${fold ? 'let' : 'const'} b=dv.getUint32(o+4,true);` : '') +
-    (fold
-      ? `seen|=(a${words === 2 ? '|b' : ''})&0x80808080;a=${fold('a')};${words === 2 ? `b=${fold('b')};` : ''}`
-      : hasAny
-        ? `seen|=a&any0${words === 2 ? '|b&any1' : ''};`
-        : '') +
-    'w|=+((' +
-    `((a&(mask0${hasAny ? '|any0' : ''}))^key0)` +
-    (words === 2 ? `|((b&(mask1${hasAny ? '|any1' : ''}))^key1)` : '') +
-    (exactLength ? '|(e-o^length)' : '|(e-o-length)>>31') +
-    ')===0)<<$b;'
-  const loop = compile<HeadLoop>(
-    `head ${words} ${hasAny} ${exactLength} ${letters ?? ''}`,
-    'offs,dv,n,need,out,length,key0,mask0,key1,mask1,any0,any1,matchWord',
-    () =>
-      eachWord(
-        `{e=offs[$i+1];${fold ? 'let' : 'const'} a=dv.getUint32(o,true);${text}o=e}`,
-        `let o=offs[i],e=0${looks ? ',seen=0' : ''};`,
-        looks ? 'if(seen!==0)w=matchWord(i);' : '',
-      ),
-  )
+  const loop = headLoop(isDouble, hasAny, exactLength, letters)
+  if (loop === undefined) return eachText(matches)
 
   return (texts, n, need, out) => {
     const { bytes, offsets } = texts
@@ -128,22 +81,62 @@ function headTest(segments: Segments, matches: Matches, letters?: Letters): Text
       }
       return word
     }
-    loop(
-      offsets,
-      view,
-      safe,
-      need,
-      out,
-      length,
-      key[0]!,
-      mask[0]!,
-      key[1]!,
-      mask[1]!,
-      any[0]!,
-      any[1]!,
-      matchWord,
-    )
+    const words = [key[0]!, mask[0]! | any[0]!, key[1]!, mask[1]! | any[1]!, any[0]!, any[1]!] as const
+    loop(safe, need, out, offsets, view, length, ...words, matchWord)
     if (!isDecided) verify(matches, texts, safe, out)
     if (safe < n) finish(matches, texts, safe, n, need, out)
   }
 }
+
+type HeadLoop = (
+  n: number,
+  need: Bitmap,
+  out: Bitmap,
+  offsets: Int32Array,
+  view: DataView,
+  length: number,
+  key0: number,
+  mask0: number,
+  key1: number,
+  mask1: number,
+  /** The highest bits of bytes that may be any below 0x80. */
+  any0: number,
+  any1: number,
+  matchWord: (firstRow: number) => number,
+) => void
+
+/** Compares one or two words of each text, and its length: what it is, or at least is. */
+function headLoop(
+  isDouble: boolean,
+  hasAny: boolean,
+  exactLength: boolean,
+  letters: Letters | undefined,
+): HeadLoop | undefined {
+  const looks = hasAny || letters !== undefined
+  let row = '{end=offsets[$i+1];let a=view.getUint32(start,true);'
+  if (isDouble) row += 'let b=view.getUint32(start+4,true);'
+  if (letters) row += `unclear|=(a${isDouble ? '|b' : ''})&0x80808080;${foldWord[letters]('a')};`
+  else if (hasAny) row += `unclear|=a&any0${isDouble ? '|b&any1' : ''};`
+  if (letters && isDouble) row += `${foldWord[letters]('b')};`
+  const differs = [
+    '((a&mask0)^key0)',
+    ...(isDouble ? ['((b&mask1)^key1)'] : []),
+    exactLength ? '(end-start^length)' : '(end-start-length)>>31',
+  ]
+  row += `w|=+((${differs.join('|')})===0)<<$b;start=end}`
+  return generated<HeadLoop>(
+    'offsets,view,length,key0,mask0,key1,mask1,any0,any1,matchWord',
+    row,
+    `let start=offsets[i],end=0${looks ? ',unclear=0' : ''};`,
+    looks ? 'if(unclear!==0)w=matchWord(i);' : '',
+  )
+}
+
+/**
+ * Brings four bytes below 0x80 to small or capital letters: to each byte is added what makes its highest bit tell
+ * whether it is at or above the first letter, and whether it is above the last.
+ */
+const foldWord = {
+  small: (w: string) => `${w}|=((${w}+0x3f3f3f3f)&~(${w}+0x25252525)&0x80808080)>>>2`,
+  capital: (w: string) => `${w}&=~(((${w}+0x1f1f1f1f)&~(${w}+0x05050505)&0x80808080)>>>2)`,
+} as const

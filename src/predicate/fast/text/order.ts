@@ -3,6 +3,7 @@ import { eachNeeded } from '../../evaluate/each-needed.ts'
 import { holdsFor } from '../../evaluate/operators.ts'
 import type { Texts } from '../../evaluate/vector.ts'
 import type { CompareOperator } from '../../plan/plan.ts'
+import { negate } from '../compare-numbers.ts'
 import { equalTest } from './like.ts'
 import type { TextTest } from './text-test.ts'
 
@@ -39,7 +40,7 @@ export function compareTextPairs(
 function negated(test: TextTest): TextTest {
   return (texts, n, need, out) => {
     test(texts, n, need, out)
-    for (let q = 0; q << 5 < n; q++) out[q] = need[q]! & ~out[q]!
+    negate(n, need, out)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Bitmap } from '../../../arrow/bitmap.ts'
-import { compile, eachWord } from '../kernels/compile.ts'
-import type { Matches } from './pattern.ts'
+import type { Matches } from '../../evaluate/text-pattern.ts'
+import { generated } from '../generate.ts'
 import { eachText, finish, readable, type TextTest, verify } from './text-test.ts'
 
 const mostHeads = 64
@@ -9,30 +9,25 @@ const mostHeads = 64
 export function textSetTest(list: readonly Uint8Array[]): TextTest {
   const contains = hashSet(list)
   const heads = perfectHeads(list)
-  if (heads === undefined) return eachText(contains)
+  const loop = heads && lookUpLoop()
+  if (loop === undefined) return eachText(contains)
+  const { keys, lengths, factor, shift } = heads!
   // Four bytes and the length tell short texts apart; of longer ones they pick those worth a closer look.
   const isDecided = list.every((bytes) => bytes.length <= 4)
-  const loop = compile<HeadsLoop>('heads', 'offs,dv,n,need,out,masks,keys,lengths,factor,shift', () =>
-    eachWord(
-      '{e=offs[$i+1];const l=e-o,x=dv.getUint32(o,true)&masks[Math.min(l,4)],' +
-        'h=Math.imul(x^Math.imul(l,-1640531535),factor)>>>shift;w|=+((keys[h]^x|lengths[h]^l)===0)<<$b;o=e}',
-      'let o=offs[i],e=0;',
-    ),
-  )
   return (texts, n, need, out) => {
     const { view, safe } = readable(texts, n)
-    loop(texts.offsets, view, safe, need, out, masks, heads.keys, heads.lengths, heads.factor, heads.shift)
+    loop(safe, need, out, texts.offsets, view, wordMasks, keys, lengths, factor, shift)
     if (!isDecided) verify(contains, texts, safe, out)
     if (safe < n) finish(contains, texts, safe, n, need, out)
   }
 }
 
-type HeadsLoop = (
-  offsets: Int32Array,
-  view: DataView,
+type Loop = (
   n: number,
   need: Bitmap,
   out: Bitmap,
+  offsets: Int32Array,
+  view: DataView,
   masks: Int32Array,
   keys: Int32Array,
   lengths: Int32Array,
@@ -40,8 +35,18 @@ type HeadsLoop = (
   shift: number,
 ) => void
 
+function lookUpLoop(): Loop | undefined {
+  return generated<Loop>(
+    'offsets,view,masks,keys,lengths,factor,shift',
+    '{end=offsets[$i+1];const length=end-start,key=view.getUint32(start,true)&masks[Math.min(length,4)],' +
+      'slot=Math.imul(key^Math.imul(length,-1640531535),factor)>>>shift;' +
+      'w|=+((keys[slot]^key|lengths[slot]^length)===0)<<$b;start=end}',
+    'let start=offsets[i],end=0;',
+  )
+}
+
 /** The bits of a word of 4 bytes that belong to a text of so many bytes. */
-const masks = Int32Array.of(0, 0xff, 0xffff, 0xffffff, -1)
+const wordMasks = Int32Array.of(0, 0xff, 0xffff, 0xffffff, -1)
 
 interface Heads {
   readonly keys: Int32Array

@@ -1,7 +1,7 @@
 import type { Bitmap } from '../../../arrow/bitmap.ts'
 import { eachNeeded } from '../../evaluate/each-needed.ts'
+import type { Matches } from '../../evaluate/text-pattern.ts'
 import type { Texts } from '../../evaluate/vector.ts'
-import type { Matches } from './pattern.ts'
 
 /** A question asked of texts: writes the rows of `need` it is true of into `out`. */
 export type TextTest = (texts: Texts, n: number, need: Bitmap, out: Bitmap) => void

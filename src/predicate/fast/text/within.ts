@@ -1,6 +1,6 @@
 import type { Bitmap } from '../../../arrow/bitmap.ts'
-import { compile } from '../kernels/compile.ts'
-import { anyOne, type Matches, type Token } from './pattern.ts'
+import { anyOne, type Matches, type Token } from '../../evaluate/text-pattern.ts'
+import type { Texts } from '../../evaluate/vector.ts'
 import type { TextTest } from './text-test.ts'
 
 /** The bits of a set of beginnings, one of which is kept free. */
@@ -27,37 +27,40 @@ export function withinTest(
   })
   const final = 1 << (tokens.length - 1)
   const needsAscii = insensitive || tokens.includes(anyOne)
-  const loop = compile<Loop>(
-    `within ${needsAscii}`,
-    'offs,b,n,need,out,masks,final,matches',
-    () => `
-      for (let q = 0; q << 5 < n; q++) {
-        let w = 0
-        for (let rest = need[q]; rest !== 0; rest &= rest - 1) {
-          const bit = rest & -rest
-          const i = (q << 5) + 31 - Math.clz32(bit)
-          const e = offs[i+1]
-          let s = 0
-          for (let j = offs[i]; j < e; j++) {
-            const x = b[j]
-            ${needsAscii ? 'if (x > 127) { if (matches(b, offs[i], e)) w |= bit; break }' : ''}
-            s = (s << 1 | 1) & masks[x]
-            if ((s & final) !== 0) { w |= bit; break }
-          }
-        }
-        out[q] = w
-      }`,
-  )
-  return ({ bytes, offsets }, n, need, out) => loop(offsets, bytes, n, need, out, masks, final, matches)
+  return (texts, n, need, out) => search(texts, n, need, out, masks, final, needsAscii ? 127 : 255, matches)
 }
 
-type Loop = (
-  offsets: Int32Array,
-  bytes: Uint8Array,
+/** Texts with a byte above `highest` are settled by `matches`. */
+function search(
+  { bytes, offsets }: Texts,
   n: number,
   need: Bitmap,
   out: Bitmap,
   masks: Int32Array,
   final: number,
+  highest: number,
   matches: Matches,
-) => void
+): void {
+  for (let q = 0; q << 5 < n; q++) {
+    let word = 0
+    for (let rest = need[q]!; rest !== 0; rest &= rest - 1) {
+      const bit = rest & -rest
+      const row = (q << 5) + 31 - Math.clz32(bit)
+      const end = offsets[row + 1]!
+      let state = 0
+      for (let at = offsets[row]!; at < end; at++) {
+        const byte = bytes[at]!
+        if (byte > highest) {
+          if (matches(bytes, offsets[row]!, end)) word |= bit
+          break
+        }
+        state = ((state << 1) | 1) & masks[byte]!
+        if ((state & final) !== 0) {
+          word |= bit
+          break
+        }
+      }
+    }
+    out[q] = word
+  }
+}

@@ -53,12 +53,13 @@ export const versions: Topic<CatalogTrial> = {
     rule(
       'version.again',
       'decision: versions',
-      'The same record again is a success that changes nothing; another one of its number is ConcurrentModification.',
+      'The same record again is a success that changes nothing when its manifest has a name with a UUID; otherwise, and for another record of its number, it is ConcurrentModification.',
       [],
       async (trial: CatalogTrial) => {
         const { catalog } = trial
         const table = await withVersions(trial, 't', 1)
-        const entry = { ...versionOf(table, 2), e_tag: 'e', metadata: { a: '1', b: '2' } }
+        const manifest_path = '_versions/2.manifest-0b0e7c1e-5a3d-4f6b-9c8d-1e2f3a4b5c6d'
+        const entry = { ...versionOf(table, 2), manifest_path, e_tag: 'e', metadata: { a: '1', b: '2' } }
         const first = await catalog.createTableVersion(entry)
         await catalog.createTableVersion(versionOf(table, 3))
         const again = await catalog.createTableVersion({ ...entry, metadata: { b: '2', a: '1' } })
@@ -71,6 +72,8 @@ export const versions: Topic<CatalogTrial> = {
             (other) => () => catalog.createTableVersion({ ...entry, ...other }),
           ),
         )
+        const named = versionOf(table, 3)
+        await unchanged(trial, 'ConcurrentModification', [() => catalog.createTableVersion(named)])
       },
     ),
     rule(

@@ -190,7 +190,7 @@ export const isolated: Topic<TransactionTrial> = {
         const told: number[] = []
         await catalog.transaction(async (tx) => {
           const answer = await tx.deleteFromTable({ id: id('a'), predicate: 'k = 1' })
-          told.push(answer.num_deleted_rows)
+          told.push(answer.num_deleted_rows!)
           await others()
         })
         assert.deepEqual(told, [1, 2])

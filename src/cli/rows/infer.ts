@@ -1,0 +1,152 @@
+import { UsageError } from '../usage.ts'
+import { isObject } from './convert.ts'
+import { parseDate, parseTimestamp } from './time.ts'
+import { Fraction, type JsonField, type JsonType } from './types.ts'
+
+/** Values of one column or nested field, and the row of each. */
+interface Cells {
+  readonly values: readonly unknown[]
+  readonly rows: readonly number[]
+}
+
+/** Names the place of a row, such as `line 3 of flights.csv`. */
+export type Place = (row: number) => string
+
+type Kind =
+  | 'a whole number'
+  | 'a number'
+  | 'a boolean'
+  | 'a date'
+  | 'a time'
+  | 'a time in nanoseconds'
+  | 'a time with a zone'
+  | 'a time with a zone in nanoseconds'
+  | 'text'
+  | 'a list'
+  | 'an object'
+
+/** The types of kinds that a column may have together. */
+const types: readonly (readonly [kinds: readonly Kind[], type: string])[] = [
+  [['a whole number'], 'int64'],
+  [['a whole number', 'a number'], 'double'],
+  [['a boolean'], 'bool'],
+  [['a date'], 'date32:day'],
+  [['a time'], 'timestamp:us:-'],
+  [['a time', 'a time in nanoseconds'], 'timestamp:ns:-'],
+  [['a time with a zone'], 'timestamp:us:UTC'],
+  [['a time with a zone', 'a time with a zone in nanoseconds'], 'timestamp:ns:UTC'],
+]
+
+/** Kinds that are texts in JSON. */
+const written: ReadonlySet<Kind> = new Set<Kind>([
+  'a date',
+  'a time',
+  'a time in nanoseconds',
+  'a time with a zone',
+  'a time with a zone in nanoseconds',
+  'text',
+])
+
+/** The columns of rows, each with the type that all its values have. */
+export function inferFields(
+  rows: readonly Readonly<Record<string, unknown>>[],
+  isCsv: boolean,
+  place: Place,
+): JsonField[] {
+  const numbers = rows.map((_, row) => row)
+  return fieldsOf({ values: rows, rows: numbers }, isCsv, place, '')
+}
+
+function fieldsOf({ values, rows }: Cells, isCsv: boolean, place: Place, path: string): JsonField[] {
+  const objects = values as readonly Readonly<Record<string, unknown>>[]
+  const names = new Set<string>()
+  for (const object of objects) for (const name of Object.keys(object)) names.add(name)
+  return [...names].map((name) => {
+    const cells = {
+      values: objects.map((object) => (Object.hasOwn(object, name) ? object[name] : null)),
+      rows,
+    }
+    return { name, nullable: true, type: inferType(cells, isCsv, place, path + name) }
+  })
+}
+
+function inferType(cells: Cells, isCsv: boolean, place: Place, path: string): JsonType {
+  const kinds = kindsOf(cells, isCsv)
+  const [[first, row] = [undefined, 0], ...others] = kinds
+  if (first === undefined) return { type: 'null' }
+  const found = types.find(([together]) => [...kinds.keys()].every((kind) => together.includes(kind)))
+  if (found) return { type: found[1] }
+  if (isCsv || [...kinds.keys()].every((kind) => written.has(kind))) return { type: 'string' }
+  if (others.length > 0) {
+    const [other, at] = others.find(([kind]) => !(written.has(kind) && written.has(first)))!
+    throw new UsageError(
+      `${place(at)}: column ${JSON.stringify(path)} holds ${shown(other)}, and ${place(row).replace(/ of .*/, '')} ${shown(first)}. Make them the same, or choose the column's type with --schema`,
+    )
+  }
+  const present = withoutNulls(cells)
+  if (first === 'an object') return { type: 'struct', fields: fieldsOf(present, false, place, `${path}.`) }
+  const items = itemsOf(present)
+  const type = inferType(items, false, place, `${path}.item`)
+  return { type: 'list', fields: [{ name: 'item', nullable: true, type }] }
+}
+
+function shown(kind: Kind): Kind {
+  return written.has(kind) ? 'text' : kind
+}
+
+/** The kinds of values, each with the first row that has it. */
+function kindsOf({ values, rows }: Cells, isCsv: boolean): Map<Kind, number> {
+  const kinds = new Map<Kind, number>()
+  for (const [i, value] of values.entries()) {
+    if (value === null || value === undefined) continue
+    const kind = isCsv ? kindOfField(value as string) : kindOfJson(value)
+    if (!kinds.has(kind)) kinds.set(kind, rows[i]!)
+    // Whatever else a column of CSV holds, it is one of texts now.
+    if (isCsv && kind === 'text') break
+  }
+  return kinds
+}
+
+const whole = /^(?:0|-?[1-9]\d*)$/
+const number = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,4})?|NaN|-?Infinity)$/
+
+function kindOfField(field: string): Kind {
+  if (whole.test(field)) return 'a whole number'
+  if (number.test(field)) return 'a number'
+  return field === 'true' || field === 'false' ? 'a boolean' : kindOfText(field)
+}
+
+function kindOfText(text: string): Kind {
+  // Most texts are told apart from dates by their first characters.
+  if (!/^[+-]?\d{4}/.test(text)) return 'text'
+  if (parseDate(text) !== undefined) return 'a date'
+  const instant = parseTimestamp(text)
+  if (instant === undefined) return 'text'
+  const kind = instant.hasZone ? 'a time with a zone' : 'a time'
+  return instant.nanos % 1_000n === 0n ? kind : `${kind} in nanoseconds`
+}
+
+function kindOfJson(value: unknown): Kind {
+  if (typeof value === 'number' || typeof value === 'bigint') return 'a whole number'
+  if (value instanceof Fraction) return 'a number'
+  if (typeof value === 'boolean') return 'a boolean'
+  if (typeof value === 'string') return kindOfText(value)
+  return isObject(value) ? 'an object' : 'a list'
+}
+
+function withoutNulls({ values, rows }: Cells): Cells {
+  const kept = rows.map((_, i) => i).filter((i) => values[i] !== null && values[i] !== undefined)
+  return { values: kept.map((i) => values[i]), rows: kept.map((i) => rows[i]!) }
+}
+
+function itemsOf({ values, rows }: Cells): Cells {
+  const items: unknown[] = []
+  const itemRows: number[] = []
+  for (const [i, list] of values.entries()) {
+    for (const item of list as readonly unknown[]) {
+      items.push(item)
+      itemRows.push(rows[i]!)
+    }
+  }
+  return { values: items, rows: itemRows }
+}

@@ -1,0 +1,84 @@
+import { UsageError } from '../usage.ts'
+import { type Convert, converterOf, isObject, Mismatch } from './convert.ts'
+import { inferFields, type Place } from './infer.ts'
+import { described, type JsonField, type JsonSchema } from './types.ts'
+
+type Row = Readonly<Record<string, unknown>>
+
+/** Rows with the values that their columns take, and the columns. */
+export interface TypedRows {
+  readonly data: readonly Row[]
+  readonly schema: unknown
+}
+
+/** Rows of CSV or JSON as they were written, before their types are known. */
+export class TextRows {
+  readonly #rows: readonly Row[]
+  readonly #isCsv: boolean
+  readonly #place: Place
+
+  /** The values of CSV are texts or null, and those of JSON are as `parseJson` gives them. */
+  constructor(rows: readonly unknown[], isCsv: boolean, place: Place) {
+    for (const [row, value] of rows.entries()) {
+      if (!isObject(value))
+        throw new UsageError(`${place(row)} is ${kindOf(value)}, and each row must be an object`)
+    }
+    this.#rows = rows as readonly Row[]
+    this.#isCsv = isCsv
+    this.#place = place
+  }
+
+  /**
+   * The rows with the types of a schema, or with those that all their values have. A value that its column cannot hold
+   * exactly is refused by line and column.
+   */
+  typed(schema: unknown): TypedRows {
+    // The catalog says best what is wrong with a schema.
+    if (schema !== undefined && !isSchema(schema)) return { data: this.#rows, schema }
+    const fields = schema?.fields ?? inferFields(this.#rows, this.#isCsv, this.#place)
+    const converters = new Map(fields.map(({ name, type }) => [name, converterOf(type)]))
+    const data = this.#rows.map((values, row) =>
+      Object.fromEntries(
+        Object.entries(values).map(([name, value]) => [
+          name,
+          this.#convert(converters.get(name), name, value, row, fields),
+        ]),
+      ),
+    )
+    return { data, schema: schema ?? (fields.length === 0 ? undefined : { fields }) }
+  }
+
+  #convert(
+    convert: Convert | undefined,
+    name: string,
+    value: unknown,
+    row: number,
+    fields: readonly JsonField[],
+  ): unknown {
+    if (convert === undefined) {
+      const known = fields.map((field) => field.name).join(', ')
+      throw new UsageError(
+        `${this.#place(row)} has column ${JSON.stringify(name)}, which is not among the table's columns: ${known}`,
+      )
+    }
+    try {
+      return convert(value)
+    } catch (error) {
+      if (!(error instanceof Mismatch)) throw error
+      const column = [name, ...error.path].join('.')
+      throw new UsageError(
+        `${this.#place(row)}: column ${JSON.stringify(column)} ${error.what}. Correct the value, or choose another type with --schema`,
+      )
+    }
+  }
+}
+
+function isSchema(schema: unknown): schema is JsonSchema {
+  const { fields } = (schema ?? {}) as { fields?: unknown }
+  return Array.isArray(fields) && fields.every((field) => typeof field?.name === 'string')
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'bigint') return 'a whole number'
+  return Array.isArray(value) ? 'a list' : described(value)
+}

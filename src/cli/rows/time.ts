@@ -1,0 +1,72 @@
+const dayMillis = 86_400_000
+const dayNanos = 86_400_000_000_000n
+
+/** Nanoseconds in each unit of Arrow's times. */
+export const unitNanos = { s: 1_000_000_000n, ms: 1_000_000n, us: 1_000n, ns: 1n } as const
+
+/** The units by their number in Arrow. */
+export const units = ['s', 'ms', 'us', 'ns'] as const
+
+const date = /^(?:[+-]\d{6}|\d{4})-\d\d-\d\d$/
+
+/** The days since 1970 of an ISO date; undefined for a text that is none, or names a day that does not exist. */
+export function parseDate(text: string): number | undefined {
+  if (!date.test(text)) return undefined
+  // JavaScript reads 30 February as 1 March, so the day is compared with the text.
+  const millis = Date.parse(`${text}T00:00:00Z`)
+  return Number.isNaN(millis) || formatDate(millis) !== text ? undefined : millis / dayMillis
+}
+
+const time = /^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?$/
+
+/** The nanoseconds since midnight of a time of day; undefined for a text that is none. */
+export function parseTime(text: string): bigint | undefined {
+  const [, hours, minutes, seconds = '0', fraction = ''] = time.exec(text) ?? []
+  if (hours === undefined || Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59)
+    return undefined
+  const whole = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)
+  return BigInt(whole) * unitNanos.s + BigInt(fraction.padEnd(9, '0'))
+}
+
+export interface Instant {
+  /** Nanoseconds since 1970: in UTC where the text has a zone, else in the time that the text has. */
+  readonly nanos: bigint
+  readonly hasZone: boolean
+}
+
+const timestamp = /^([^T ]+)[T ]([\d:.]+)(?:(Z)|([+-])(\d\d):?(\d\d)?)?$/
+
+/** The time of an ISO timestamp, with `T` or a space before the time of day; undefined for any other text. */
+export function parseTimestamp(text: string): Instant | undefined {
+  const [, day, clock, utc, sign, hours, minutes = '0'] = timestamp.exec(text) ?? []
+  if (day === undefined || clock === undefined) return undefined
+  const days = parseDate(day)
+  const nanos = days === undefined ? undefined : parseTime(clock)
+  if (days === undefined || nanos === undefined) return undefined
+  const local = BigInt(days) * dayNanos + nanos
+  if (sign === undefined) return { nanos: local, hasZone: utc !== undefined }
+  if (Number(hours) > 23 || Number(minutes) > 59) return undefined
+  const offset = BigInt(Number(hours) * 60 + Number(minutes)) * 60n * unitNanos.s
+  return { nanos: sign === '+' ? local - offset : local + offset, hasZone: true }
+}
+
+/** The ISO text of a day, from milliseconds since 1970. */
+export function formatDate(millis: number): string {
+  const text = new Date(millis).toISOString()
+  return text.slice(0, text.indexOf('T'))
+}
+
+const mostMillis = 8_640_000_000_000_000n
+
+/**
+ * The ISO text of a timestamp, with as many digits of a second as it needs, and `Z` where its column has a zone. A time
+ * outside the years that ISO texts have is its number.
+ */
+export function formatTimestamp(value: bigint, unit: keyof typeof unitNanos, hasZone: boolean): string {
+  const nanos = value * unitNanos[unit]
+  const rest = ((nanos % unitNanos.ms) + unitNanos.ms) % unitNanos.ms
+  const millis = (nanos - rest) / unitNanos.ms
+  if (millis > mostMillis || millis < -mostMillis) return String(value)
+  const more = rest === 0n ? '' : String(rest).padStart(6, '0').replace(/000$/, '')
+  return new Date(Number(millis)).toISOString().replace('Z', more + (hasZone ? 'Z' : ''))
+}

@@ -1,0 +1,110 @@
+import { type Bitmap, intersect, subtract } from '../../arrow/bitmap.ts'
+import type { ComparePlan, InPlan, LikePlan, Plan, Scalar } from '../plan/plan.ts'
+import { eachNeeded } from './each-needed.ts'
+import type { Frame } from './frame.ts'
+import { type Ask, type TestNode, type ValueNode, wantTrue } from './node.ts'
+import { flipped, holdsFor } from './operators.ts'
+import { readerOf } from './read.ts'
+import { compareScalars, isTexts } from './scalar.ts'
+import { foldingMatcher, foldPattern } from './text-fold.ts'
+import { type Matches, matcherOf, segmentsOf } from './text-pattern.ts'
+import type { Vector } from './vector.ts'
+
+/** A plan that asks something of values: null where one of them is. */
+export type QuestionPlan = ComparePlan | InPlan | LikePlan
+
+/** What a plan asks. */
+export interface Question {
+  /** The expressions whose values are asked: one, or two that are compared. */
+  readonly args: readonly Plan[]
+  /** The answer for values that are not null. */
+  readonly holds: (value: Scalar, other: Scalar) => boolean
+  /** Whether yes means false, and no means true. */
+  readonly negated: boolean
+  /** Whether no means null, as for a value that is not in a list which holds NULL. */
+  readonly noIsNull: boolean
+}
+
+/** A comparison whose literal, if it has one, is on the right. */
+export function literalOnRight(plan: ComparePlan): ComparePlan {
+  const { operator, left, right } = plan
+  if (left.kind !== 'literal' || right.kind === 'literal') return plan
+  return { ...plan, operator: flipped[operator], left: right, right: left }
+}
+
+export function questionOf(plan: QuestionPlan): Question {
+  if (plan.kind === 'compare') {
+    const holds = holdsFor[plan.operator]
+    const answers = { negated: false, noIsNull: false }
+    if (plan.right.kind !== 'literal') {
+      return { ...answers, args: [plan.left, plan.right], holds: (a, b) => holds(compareScalars(a, b)) }
+    }
+    const { value } = plan.right
+    return { ...answers, args: [plan.left], holds: (a) => holds(compareScalars(a, value)) }
+  }
+  const { arg, negated } = plan
+  if (plan.kind === 'in') return { args: [arg], holds: isOneOf(plan.values), negated, noIsNull: plan.hasNull }
+  const matches = likeMatcher(plan)
+  const holds = (value: Scalar) => {
+    const bytes = Buffer.from(value as string)
+    return matches(bytes, 0, bytes.length)
+  }
+  return { args: [arg], holds, negated, noIsNull: false }
+}
+
+/** Sets hold NaN equal to itself, and -0 to 0, as predicates do. */
+function isOneOf(values: readonly Scalar[]): (value: Scalar) => boolean {
+  if (!values.some((value) => value instanceof Uint8Array)) {
+    const set = new Set(values)
+    return (value) => set.has(value)
+  }
+  const text = (bytes: Scalar) => Buffer.from(bytes as Uint8Array).toString('latin1')
+  const set = new Set(values.map(text))
+  return (value) => set.has(text(value))
+}
+
+/** A matcher for the pattern of `LIKE` or `ILIKE`, which is not null. */
+export function likeMatcher({ pattern, insensitive }: LikePlan): Matches {
+  return insensitive ? foldingMatcher(segmentsOf(foldPattern(pattern!))) : matcherOf(segmentsOf(pattern!))
+}
+
+/** Asks of each needed row by itself. */
+export function askEach({ holds }: Question): Ask {
+  return (frame, [first, second], need, out) => {
+    const read = readerOf(first)
+    const other = second === undefined ? () => null : readerOf(second)
+    eachNeeded(frame.length, need, out, (row) => holds(read(row), other(row)))
+  }
+}
+
+/** Asks a question of the values of its arguments; null where one of them is. */
+export function questionNode(
+  { args: plans, negated, noIsNull }: Question,
+  args: readonly ValueNode[],
+  ask: Ask,
+): TestNode {
+  const more = args.length - 1 + (isTexts(plans[0]!.type) ? 3 : 0)
+  return {
+    cost: args.reduce((sum, arg) => sum + arg.cost, more),
+    raises: args.some((arg) => arg.raises),
+    test(frame, need, wanted, yes, no) {
+      const mark = frame.mark()
+      const vectors = args.map((arg) => arg.vector(frame, need))
+      let asked = need
+      for (const vector of vectors) asked = knownRows(frame, vector, asked)
+      const [found, missed] = negated ? [no, yes] : [yes, no]
+      ask(frame, vectors as [Vector, Vector?], asked, found)
+      if (noIsNull) missed.fill(0, 0, frame.words)
+      else if (negated || wanted !== wantTrue) subtract(asked, found, missed, frame.words)
+      frame.release(mark)
+    },
+  }
+}
+
+/** The rows of `need` that are not null. */
+export function knownRows(frame: Frame, { valid }: Pick<Vector, 'valid'>, need: Bitmap): Bitmap {
+  if (valid === null) return need
+  const known = frame.bitmap()
+  intersect(need, valid, known, frame.words)
+  return known
+}

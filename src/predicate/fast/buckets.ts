@@ -1,0 +1,200 @@
+import { type Bitmap, hasRow, subtract } from '../../arrow/bitmap.ts'
+import { floorDiv } from '../calendar.ts'
+import type { FastPath } from '../evaluate/build.ts'
+import { wantTrue } from '../evaluate/node.ts'
+import { knownRows, questionOf } from '../evaluate/question.ts'
+import type { Longs } from '../evaluate/vector.ts'
+import type { Scalar } from '../plan/plan.ts'
+import { generated } from './generate.ts'
+import { type Steps, stepsOf } from './steps.ts'
+
+/** Buckets at most: a table that a processor's second cache holds. */
+const mostBuckets = 1 << 17
+/** Buckets more at each end, as later rows often lie a little outside. */
+const margin = 64
+/** What a bucket says of its values: no, yes, or that they lie in two steps with different answers. */
+const mixed = 2
+
+/** Questions of functions that are the same within a step. */
+export const buckets: FastPath = {
+  name: 'buckets',
+  test(plan, slow, build) {
+    if (plan.kind !== 'compare' && plan.kind !== 'in') return undefined
+    const { args, holds, negated, noIsNull } = questionOf(plan)
+    const steps = args.length === 1 ? stepsOf(args[0]!) : undefined
+    if (steps === undefined || bucketBits(steps.step) <= 0) return undefined
+    const loop = loopFor(bucketBits(steps.step))
+    if (loop === undefined) return undefined
+    const arg = build.value(steps.arg)
+    const table = new Buckets(steps, (value) => holds(value, null), loop)
+    return {
+      ...slow,
+      cost: arg.cost + 5,
+      test(frame, need, wanted, yes, no) {
+        const mark = frame.mark()
+        const vector = arg.vector(frame, need)
+        const asked = knownRows(frame, vector, need)
+        const [found, missed] = negated ? [no, yes] : [yes, no]
+        if (vector.kind !== 'longs' || !table.ask(vector, frame.length, asked, found)) {
+          slow.test(frame, need, wanted, yes, no)
+        } else if (noIsNull) missed.fill(0, 0, frame.words)
+        else if (negated || wanted !== wantTrue) subtract(asked, found, missed, frame.words)
+        frame.release(mark)
+      },
+    }
+  },
+}
+
+/**
+ * A question asked of a function that is the same within a step, such as `date_part('month', time) = 12`. The
+ * values that a step is cut from go to buckets of a power of two, an eighth to a quarter of a step each; a bucket
+ * knows the answer, unless the answer changes within it. So a row takes a shift and a look into a table of bytes:
+ * 6.9 ns of a processor where the function's result and then the comparison took 12.5, and comparing a number 2.7.
+ */
+class Buckets {
+  readonly #steps: Steps
+  readonly #holds: (value: Scalar) => boolean
+  readonly #bits: number
+  readonly #loop: Loop
+  #first = 0
+  /** One less than the number of buckets, which is a power of two; -1 while there is none. */
+  #mask = -1
+  #table = new Uint8Array(0)
+  /** Rows it was made for. */
+  #rows = 0
+  readonly #answers = new Map<number, number>()
+
+  constructor(steps: Steps, holds: (value: Scalar) => boolean, loop: Loop) {
+    this.#steps = steps
+    this.#holds = holds
+    this.#bits = bucketBits(steps.step)
+    this.#loop = loop
+  }
+
+  /** Writes the rows of `need`, none of them null, for which the answer is yes; false if it cannot. */
+  ask({ values }: Longs, n: number, need: Bitmap, out: Bitmap): boolean {
+    const halves = new Int32Array(values.buffer as ArrayBuffer, values.byteOffset, values.length * 2)
+    if (this.#mask >= 0 && this.#run(values, halves, n, need, out)) return true
+    const range = this.#rangeOf(halves, n, need)
+    if (range === undefined || !this.#cover(range[0], range[1], n)) return false
+    // Whatever still lies outside is not needed.
+    this.#run(values, halves, n, need, out)
+    return true
+  }
+
+  /** False when a value, needed or not, was outside of the table. */
+  #run(values: Longs['values'], halves: Int32Array, n: number, need: Bitmap, out: Bitmap): boolean {
+    const bits = this.#bits
+    const exact: Exact = (row, word, needed) => {
+      for (let rest = needed; rest !== 0; rest &= rest - 1) {
+        const bit = 31 - Math.clz32(rest & -rest)
+        const bucket = bucketOf(halves, row + bit, bits) - this.#first
+        if (this.#table[bucket & this.#mask] !== mixed) continue
+        if (this.#answer(stepOf(values[row + bit]!, this.#steps.step)) === 1) word |= 1 << bit
+      }
+      return word
+    }
+    return this.#loop(n, need, out, halves, bits & 31, this.#first, this.#mask, this.#table, exact) === 0
+  }
+
+  /** The first and the last bucket of the needed values; undefined when one's number is too large. */
+  #rangeOf(halves: Int32Array, n: number, need: Bitmap): readonly [number, number] | undefined {
+    const bits = this.#bits
+    let least = 2 ** 31
+    let greatest = -(2 ** 31)
+    for (let row = 0; row < n; row++) {
+      if (!hasRow(need, row)) continue
+      const high = halves[2 * row + 1]!
+      if (bits < 32 && high >> (bits - 1) !== high >> 31) return undefined
+      const bucket = bucketOf(halves, row, bits)
+      if (bucket < least) least = bucket
+      if (bucket > greatest) greatest = bucket
+    }
+    return least > greatest ? [0, 0] : [least, greatest]
+  }
+
+  #cover(least: number, greatest: number, rows: number): boolean {
+    const end = this.#first + this.#mask
+    if (this.#mask >= 0 && least >= this.#first && greatest <= end) return true
+    const [from, to] = [Math.min(this.#first, least), Math.max(end, greatest)]
+    this.#rows += rows
+    // What it held before may be far from what is asked for now; a table larger than the rows does not pay.
+    const most = Math.min(mostBuckets, this.#rows)
+    const [first, last] = this.#mask >= 0 && to - from < most ? [from, to] : [least, greatest]
+    const isFar = Math.max(-first, last) > 2 ** 30
+    if (isFar || greatest - least >= Math.min(mostBuckets, rows)) return false
+    const size = 2 ** Math.ceil(Math.log2(last - first + 1 + 2 * margin))
+    this.#first = first - margin
+    this.#mask = size - 1
+    // Buckets past the last one are not looked into yet: their rows are worked on one by one.
+    this.#table = new Uint8Array(size).fill(mixed)
+    for (let i = -margin; i <= last - first + margin; i++) this.#table[i + margin] = this.#bucket(first + i)
+    return true
+  }
+
+  #bucket(bucket: number): number {
+    const width = 2 ** this.#bits
+    const start = bucket * width
+    const isSafe = Number.isSafeInteger(start) && Number.isSafeInteger(start + width)
+    const [a, b] = isSafe ? [start, start + width - 1] : [BigInt(start), BigInt(start) + BigInt(width) - 1n]
+    const { step } = this.#steps
+    const answer = this.#answer(stepOf(a, step))
+    return answer === this.#answer(stepOf(b, step)) ? answer : mixed
+  }
+
+  #answer(step: number): number {
+    let answer = this.#answers.get(step)
+    if (answer === undefined) {
+      answer = this.#holds(this.#steps.at(step)) ? 1 : 0
+      if (this.#answers.size >= mostBuckets) this.#answers.clear()
+      this.#answers.set(step, answer)
+    }
+    return answer
+  }
+}
+
+/** Between an eighth and a quarter of a step, so that one bucket in two to eight at most holds parts of two. */
+function bucketBits(step: number): number {
+  return Math.floor(Math.log2(step)) - 2
+}
+
+/** `value >> bits`, which is known to be an integer of 32 bits. */
+function bucketOf(halves: Int32Array, row: number, bits: number): number {
+  const high = halves[2 * row + 1]!
+  return bits >= 32 ? high >> (bits - 32) : (high << (32 - bits)) | (halves[2 * row]! >>> bits)
+}
+
+/** The step a value lies in. Between safe integers a quotient of doubles never reaches the next whole number. */
+function stepOf(value: number | bigint, step: number): number {
+  const double = Number(value)
+  if (Number.isSafeInteger(double)) return Math.floor(double / step)
+  return Number(floorDiv(BigInt(value), BigInt(step)))
+}
+
+type Exact = (row: number, word: number, needed: number) => number
+type Loop = (
+  n: number,
+  need: Bitmap,
+  out: Bitmap,
+  halves: Int32Array,
+  shift: number,
+  first: number,
+  mask: number,
+  table: Uint8Array,
+  exact: Exact,
+) => number
+
+/** A loop that looks buckets of so many bits up. It gives something else than 0 when a value, needed or not, is outside. */
+function loopFor(bits: number): Loop | undefined {
+  const isHigh = bits >= 32
+  const bucket = isHigh ? 'high>>shift' : 'high<<32-shift|halves[2*($i)]>>>shift'
+  // A bucket's number has to fit into 32 bits.
+  const fits = isHigh ? '' : 'seen|=high>>shift-1^high>>31;'
+  return generated<Loop>(
+    'halves,shift,first,mask,table,exact',
+    `{const high=halves[2*($i)+1],place=(${bucket})-first|0,known=place&mask,answer=table[known];` +
+      `seen|=place^known;${fits}answers|=answer;w|=(answer&1)<<$b}`,
+    'let answers=0',
+    'if(answers>1)w=exact(i,w,m)',
+  )
+}

@@ -1,0 +1,92 @@
+import type { Bitmap } from '../../arrow/bitmap.ts'
+import type { FastPath } from '../evaluate/build.ts'
+import type { Frame } from '../evaluate/frame.ts'
+import type { Ask } from '../evaluate/node.ts'
+import type { Longs, NumberArray, Vector } from '../evaluate/vector.ts'
+import type { CompareOperator } from '../plan/plan.ts'
+import { generated } from './generate.ts'
+import { orderOfDoubles, orderWithNumber } from './orders.ts'
+
+/** Comparisons of arrays of numbers, with a literal or with each other. */
+export const compareNumbers: FastPath = {
+  name: 'compare-numbers',
+  ask(plan, slow) {
+    if (plan.kind !== 'compare') return undefined
+    const { operator, right } = plan
+    if (right.kind !== 'literal') return askPairs(operator, slow)
+    const { value } = right
+    if ((typeof value !== 'number' && typeof value !== 'bigint') || Number.isNaN(value)) return undefined
+    return askLiteral(operator, value, slow)
+  },
+}
+
+type Values = NumberArray | BigInt64Array
+type WithLiteral = (n: number, need: Bitmap, out: Bitmap, values: Values, y: number | bigint) => void
+type WithOther = (n: number, need: Bitmap, out: Bitmap, values: Values, others: Values) => void
+
+function askLiteral(operator: CompareOperator, literal: number | bigint, slow: Ask): Ask {
+  const row = `const x=values[$i];w|=(${orderWithNumber[operator]})<<$b`
+  const number = Number(literal)
+  return (frame, vectors, need, out) => {
+    const [vector] = vectors
+    const values = valuesOf(frame, vector)
+    const loop = values && generated<WithLiteral>('values,y', ofKind(values, row))
+    if (loop === undefined) slow(frame, vectors, need, out)
+    else loop(frame.length, need, out, values!, vector.kind === 'longs' ? asLong(literal, vector) : number)
+  }
+}
+
+function askPairs(operator: CompareOperator, slow: Ask): Ask {
+  return (frame, vectors, need, out) => {
+    const [a, b] = vectors
+    const isAlike = 'values' in a && b && 'values' in b && a.values.constructor === b.values.constructor
+    const x = isAlike ? valuesOf(frame, a) : undefined
+    const y = isAlike ? valuesOf(frame, b) : undefined
+    const isFloat = x instanceof Float64Array || x instanceof Float32Array
+    const order = (isFloat ? orderOfDoubles : orderWithNumber)[operator]
+    const row = `const x=values[$i],y=others[$i];w|=(${order})<<$b`
+    const loop = x && y && generated<WithOther>('values,others', ofKind(x, row))
+    if (loop === undefined) slow(frame, vectors, need, out)
+    else loop(frame.length, need, out, x!, y!)
+  }
+}
+
+/** A name in the text gives each kind of array a loop of its own: one that meets two is 10 to 30 times slower. */
+export function ofKind(values: Values, row: string): string {
+  return `/*${values.constructor.name}*/{${row}}`
+}
+
+function valuesOf(frame: Frame, vector: Vector): Values | undefined {
+  if (vector.kind === 'numbers') return vector.values
+  return vector.kind === 'longs' ? signed(frame, vector.values) : undefined
+}
+
+/**
+ * Unsigned integers as signed ones of the same order, with the highest bit turned over. V8 compares elements of a
+ * BigInt64Array as machine integers; for a BigUint64Array with elements above 2^63 it makes BigInts (5 to 24 ns).
+ */
+function signed(frame: Frame, values: BigInt64Array | BigUint64Array): BigInt64Array {
+  if (values instanceof BigInt64Array) return values
+  const turned = frame.array(BigInt64Array, frame.length)
+  const from = halvesOf(values)
+  const to = new Uint32Array(turned.buffer, 0, frame.length * 2)
+  for (let i = 0; i < to.length; i += 2) {
+    to[i] = from[i]!
+    to[i + 1] = from[i + 1]! ^ 0x80000000
+  }
+  return turned
+}
+
+function asLong(literal: number | bigint, { values }: Longs): bigint {
+  return values instanceof BigInt64Array ? BigInt(literal) : BigInt(literal) - 2n ** 63n
+}
+
+/** 64-bit integers in halves, the lower one first. */
+export function halvesOf(values: BigInt64Array | BigUint64Array): Uint32Array {
+  return new Uint32Array(values.buffer as ArrayBuffer, values.byteOffset, values.length * 2)
+}
+
+/** Makes the rows of `need` that are not in `out` those that are. */
+export function negate(n: number, need: Bitmap, out: Bitmap): void {
+  for (let q = 0; q << 5 < n; q++) out[q] = need[q]! & ~out[q]!
+}

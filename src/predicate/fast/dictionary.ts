@@ -1,0 +1,106 @@
+import type { AnyBatch } from '../../arrow/batch.ts'
+import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
+import type { FastPath } from '../evaluate/build.ts'
+import { addValidity, validRowsOf } from '../evaluate/column.ts'
+import { eachNeeded } from '../evaluate/each-needed.ts'
+import { Frame, sliceRows } from '../evaluate/frame.ts'
+import { vectorOf } from '../evaluate/load.ts'
+import type { Ask, ValueNode } from '../evaluate/node.ts'
+import { readerOf, scalarsFrom } from '../evaluate/read.ts'
+import { isEncoded } from '../evaluate/scalar.ts'
+import type { Codes } from '../evaluate/vector.ts'
+import type { CallPlan, Scalar } from '../plan/plan.ts'
+import { generated } from './generate.ts'
+
+/** Values that a dictionary or runs encode: each is asked, or worked on, once. */
+export const dictionary: FastPath = {
+  name: 'dictionary',
+  ask(plan, slow) {
+    return plan.kind === 'compare' && plan.right.kind !== 'literal' ? undefined : askEntries(slow)
+  },
+  value(plan, slow, build) {
+    if (plan.kind !== 'call') return undefined
+    const varying = plan.args.filter((arg) => arg.kind !== 'literal')
+    const only = varying.length === 1 ? varying[0]! : undefined
+    if (only?.kind !== 'column') return undefined
+    return callEntries(plan, plan.args.indexOf(only), slow, build.value(only))
+  },
+}
+
+/** Asks once for each entry of a dictionary, then looks the rows' codes up. */
+export function askEntries(slow: Ask): Ask {
+  const tables = new WeakMap<object, Uint8Array>()
+  const ask: Ask = (frame, vectors, need, out) => {
+    const [vector] = vectors
+    if (vector.kind !== 'codes') {
+      slow(frame, vectors, need, out)
+      return
+    }
+    let table = tables.get(vector.key)
+    if (table === undefined) {
+      // Run-end-encoded values may be encoded by a dictionary in turn.
+      table = answersFor(vector.entries, ask)
+      tables.set(vector.key, table)
+    }
+    lookUp(vector.codes, table, frame.length, need, out)
+  }
+  return ask
+}
+
+/** For each entry 1 if the answer is yes. */
+function answersFor(entries: readonly AnyBatch[], ask: Ask): Uint8Array {
+  const answers = new Uint8Array(entries.reduce((sum, batch) => sum + batch.length, 0))
+  const frame = new Frame()
+  let first = 0
+  for (const batch of entries) {
+    for (let start = 0; start < batch.length; start += sliceRows) {
+      const rows = { length: batch.length, columns: [batch] }
+      frame.moveTo(rows, start, Math.min(start + sliceRows, batch.length))
+      const out = frame.bitmap()
+      const known = validRowsOf(frame, batch, frame.allRows(), addValidity(frame, batch, null))
+      ask(frame, [vectorOf(frame, batch, known, known)], known, out)
+      for (let i = 0; i < frame.length; i++) answers[first + start + i] = (out[i >>> 5]! >>> (i & 31)) & 1
+    }
+    first += batch.length
+  }
+  return answers
+}
+
+type Loop = (n: number, need: Bitmap, out: Bitmap, codes: Codes['codes'], table: Uint8Array) => void
+
+/** Rows whose code's entry is 1 in a table: what was found for each value of a dictionary. */
+function lookUp(codes: Codes['codes'], table: Uint8Array, n: number, need: Bitmap, out: Bitmap): void {
+  // A comment of its own gives each kind of array a loop of its own.
+  const loop = generated<Loop>('codes,table', `/*${codes.constructor.name}*/w|=table[codes[$i]]<<$b;`)
+  if (loop !== undefined) loop(n, need, out, codes, table)
+  else eachNeeded(n, need, out, (row) => table[codes[row]!] === 1)
+}
+
+/** A call whose one argument that varies is a column: once for each entry, if it is encoded. */
+function callEntries(plan: CallPlan, only: number, slow: ValueNode, column: ValueNode): ValueNode {
+  const { evaluate, strict } = plan.function
+  const results = new WeakMap<object, Map<number, Scalar>>()
+  const constants = plan.args.map((arg) => (arg.kind === 'literal' ? arg.value : null))
+  return {
+    ...slow,
+    vector(frame, need) {
+      if (!isEncoded(column.located!(frame).batch.type)) return slow.vector(frame, need)
+      const vector = column.vector(frame, need) as Codes
+      const { codes, key, valid } = vector
+      const known = results.get(key) ?? new Map<number, Scalar>()
+      results.set(key, known)
+      const read = readerOf(vector)
+      return scalarsFrom(frame, plan.type, need, (row) => {
+        const code = valid === null || hasRow(valid, row) ? codes[row]! : -1
+        let result = known.get(code)
+        if (result === undefined) {
+          const value = read(row)
+          const args = constants.with(only, value)
+          result = strict && args.includes(null) ? null : evaluate(...args)
+          known.set(code, result)
+        }
+        return result
+      })
+    },
+  }
+}

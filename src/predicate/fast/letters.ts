@@ -1,0 +1,37 @@
+import type { FastPath } from '../evaluate/build.ts'
+import { askEach, questionNode } from '../evaluate/question.ts'
+import type { Matches } from '../evaluate/text-pattern.ts'
+import { askEntries } from './dictionary.ts'
+import { lettersEqualTest } from './text/like.ts'
+
+/**
+ * `lower(x) = 'text'`, `upper(x) <> 'TEXT'` as a question of x: texts in ASCII are compared where they lie, the
+ * others through `lower` and `upper` themselves. A row takes 2.7 times what comparing a number does.
+ */
+export const letters: FastPath = {
+  name: 'letters',
+  test(plan, _slow, build) {
+    if (plan.kind !== 'compare' || (plan.operator !== '=' && plan.operator !== '<>')) return undefined
+    const { left, right } = plan
+    if (left.kind !== 'call' || right.kind !== 'literal' || typeof right.value !== 'string') return undefined
+    const { kernel, evaluate } = left.function
+    if (kernel?.kind !== 'letters') return undefined
+    const wanted = right.value
+    const matches: Matches = (bytes, from, to) =>
+      evaluate(Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString()) === wanted
+    const test = lettersEqualTest(Buffer.from(wanted), kernel.to, matches)
+    const question = {
+      args: left.args,
+      holds: (value: Parameters<typeof evaluate>[0]) => evaluate(value) === wanted,
+      negated: plan.operator === '<>',
+      noIsNull: false,
+    }
+    const each = askEach(question)
+    const ask = askEntries((frame, vectors, need, out) => {
+      const [vector] = vectors
+      if (vector.kind === 'texts') test(vector, frame.length, need, out)
+      else each(frame, vectors, need, out)
+    })
+    return questionNode(question, [build.value(left.args[0]!)], ask)
+  },
+}

@@ -1,0 +1,124 @@
+import type { Bitmap } from '../../arrow/bitmap.ts'
+import type { FastPath } from '../evaluate/build.ts'
+import { eachNeeded } from '../evaluate/each-needed.ts'
+import type { NumberArray } from '../evaluate/vector.ts'
+import { halvesOf, ofKind } from './compare-numbers.ts'
+import { generated } from './generate.ts'
+
+type Loop<V> = (values: V, n: number, need: Bitmap, out: Bitmap) => void
+
+/** `IN` a list of numbers. */
+export const numberSets: FastPath = {
+  name: 'number-sets',
+  ask(plan, slow) {
+    if (plan.kind !== 'in') return undefined
+    const [first] = plan.values
+    if (typeof first !== 'number' && typeof first !== 'bigint') return undefined
+    const askNumbers = numberSet(plan.values.map(Number))
+    const askLongs = typeof first === 'bigint' ? longSet(plan.values as readonly bigint[]) : undefined
+    return (frame, vectors, need, out) => {
+      const [vector] = vectors
+      if (vector.kind === 'longs' && askLongs) askLongs(halvesOf(vector.values), frame.length, need, out)
+      else if (vector.kind === 'numbers') askNumbers(vector.values, frame.length, need, out)
+      else slow(frame, vectors, need, out)
+    }
+  },
+}
+
+const comparedOneByOne = 8
+
+/** NaN is equal to itself, -0 to 0. */
+function numberSet(list: readonly number[]): Loop<NumberArray> {
+  const set = new Set(list)
+  const hasNaN = set.has(Number.NaN)
+  const few = [...set].filter((value) => !Number.isNaN(value))
+  const search = few.length > comparedOneByOne || few.length === 0 ? inTable(few) : oneByOne(few, hasNaN)
+  return (values, n, need, out) => {
+    if (search?.(values, n, need, out)) return
+    eachNeeded(n, need, out, (row) => set.has(values[row]!))
+  }
+}
+
+/** Does what a loop does, or gives false where it cannot. */
+type Try = (values: NumberArray, n: number, need: Bitmap, out: Bitmap) => boolean
+
+/** Fewer than the loop compares with are filled up with one of them. */
+function oneByOne(few: readonly number[], hasNaN: boolean): Try {
+  const size = few.length <= 4 ? 4 : comparedOneByOne
+  const padded = Array.from({ length: size }, (_, i) => few[i] ?? few[0]!)
+  const names = padded.map((_, i) => `k${i}`)
+  const tests = names.map((name) => `+(x===${name})`).join('|')
+  const row = `const x=values[$i];w|=(${tests}${hasNaN ? '|+(x!==x)' : ''})<<$b`
+  return (values, n, need, out) => {
+    const loop = generated<
+      (n: number, need: Bitmap, out: Bitmap, values: NumberArray, ...k: number[]) => void
+    >(`values,${names}`, ofKind(values, row))
+    loop?.(n, need, out, values, ...padded)
+    return loop !== undefined
+  }
+}
+
+const longestTable = 65_536
+
+/** Integers that lie close together: a byte for each from the least to the greatest, read without a branch. */
+function inTable(list: readonly number[]): Try | undefined {
+  const least = list.reduce((a, b) => Math.min(a, b), Infinity)
+  const range = list.reduce((a, b) => Math.max(a, b), -Infinity) - least
+  if (!list.every(Number.isInteger) || !(range < longestTable)) return undefined
+  const mask = 2 ** (32 - Math.clz32(range)) - 1
+  const table = new Uint8Array(mask + 1)
+  for (const value of list) table[value - least] = 1
+  return (values, n, need, out) => {
+    if (values instanceof Float32Array || values instanceof Float64Array) return false
+    const loop = generated<TableLoop>(
+      'values,table,least,range,mask',
+      ofKind(values, 'const x=values[$i]-least>>>0;w|=(table[x&mask]&+(x<=range))<<$b'),
+    )
+    loop?.(n, need, out, values, table, least, range, mask)
+    return loop !== undefined
+  }
+}
+
+type TableLoop = (
+  n: number,
+  need: Bitmap,
+  out: Bitmap,
+  values: NumberArray,
+  table: Uint8Array,
+  least: number,
+  range: number,
+  mask: number,
+) => void
+
+/**
+ * A set of 64-bit integers: a hash table of their halves, for a BigInt for each row costs ten times as much.
+ * The multiplier is chosen at random, so that no list can be made to collide.
+ */
+function longSet(list: readonly bigint[]): Loop<Uint32Array> {
+  const bits = Math.max(4, 32 - Math.clz32(list.length * 4))
+  const mask = 2 ** bits - 1
+  const table = new Int32Array(2 ** (bits + 1))
+  const used = new Uint8Array(2 ** bits)
+  const factor = (Math.random() * 0x100000000) | 1
+  const slotOf = (low: number, high: number) =>
+    Math.imul(low ^ Math.imul(high, 0x9e3779b1), factor) >>> (32 - bits)
+  for (const value of list) {
+    const low = Number(BigInt.asIntN(32, value))
+    const high = Number(BigInt.asIntN(32, value >> 32n))
+    let slot = slotOf(low, high)
+    while (used[slot] === 1 && (table[2 * slot] !== low || table[2 * slot + 1] !== high))
+      slot = (slot + 1) & mask
+    used[slot] = 1
+    table[2 * slot] = low
+    table[2 * slot + 1] = high
+  }
+  return (halves, n, need, out) =>
+    eachNeeded(n, need, out, (row) => {
+      const low = halves[2 * row]! | 0
+      const high = halves[2 * row + 1]! | 0
+      for (let slot = slotOf(low, high); used[slot] === 1; slot = (slot + 1) & mask) {
+        if (table[2 * slot] === low && table[2 * slot + 1] === high) return true
+      }
+      return false
+    })
+}

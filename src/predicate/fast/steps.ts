@@ -1,0 +1,183 @@
+import { type DataType, Type } from '@uwdata/flechette'
+import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
+import type { FastPath } from '../evaluate/build.ts'
+import type { Frame } from '../evaluate/frame.ts'
+import type { ValueNode } from '../evaluate/node.ts'
+import { isLong } from '../evaluate/scalar.ts'
+import type { NumberArray, Numbers, Vector } from '../evaluate/vector.ts'
+import type { Plan } from '../plan/plan.ts'
+import { halvesOf } from './compare-numbers.ts'
+import { StepTable } from './step-table.ts'
+
+/** An expression by another one: its value where `floor(value of arg / step)` is an index. */
+export interface Steps {
+  readonly arg: Plan
+  readonly step: number
+  readonly at: (index: number) => number | bigint
+}
+
+/** What a call is by steps of its argument, if it is. */
+export function stepsOf(plan: Plan): Steps | undefined {
+  const kernel = plan.kind === 'call' ? plan.function.kernel : undefined
+  if (plan.kind !== 'call' || kernel?.kind !== 'step') return undefined
+  const { evaluate } = plan.function
+  const arg = plan.args[0]!
+  const step = Number(kernel.step)
+  const at = isLong(arg.type)
+    ? (index: number) => evaluate(BigInt(index) * kernel.step)
+    : (index: number) => evaluate(index * step)
+  return { arg, step, at: remembered(kernel.key, at as Steps['at']) }
+}
+
+/** Results by step, for each key: thousands of dates take longer to compute than to look up millions of rows. */
+const results = new Map<string, Map<number, number | bigint>>()
+
+function remembered(key: string | undefined, at: Steps['at']): Steps['at'] {
+  if (key === undefined) return at
+  const known = results.get(key) ?? new Map<number, number | bigint>()
+  results.set(key, known)
+  return (index) => {
+    let result = known.get(index)
+    if (result === undefined) {
+      result = at(index)
+      if (known.size >= 1 << 14) known.clear()
+      known.set(index, result)
+    }
+    return result
+  }
+}
+
+/**
+ * A function that is the same for all values within a step, such as a day: called once for each step from the
+ * least to the greatest, then looked up: with the comparison, 4.7 times what comparing a number takes.
+ */
+export const stepTables: FastPath = {
+  name: 'step-tables',
+  value(plan, slow, build) {
+    const steps = stepsOf(plan)
+    if (steps === undefined) return undefined
+    const arg = build.value(steps.arg)
+    const look = tableFor(plan.type, steps)
+    return {
+      ...slow,
+      cost: arg.cost + 5,
+      vector(frame, need) {
+        const mark = frame.mark()
+        const found = look(frame, need, arg)
+        if (found !== undefined) return found
+        frame.release(mark)
+        return slow.vector(frame, need)
+      },
+    }
+  },
+}
+
+function tableFor(type: DataType, { step, at }: Steps) {
+  const table = new StepTable(at)
+  return (frame: Frame, need: Bitmap, arg: ValueNode): Vector | undefined => {
+    const vector = arg.vector(frame, need)
+    if (vector.kind !== 'longs' && vector.kind !== 'numbers') return undefined
+    const { valid } = vector
+    const places = frame.array(Int32Array, frame.length)
+    const longs = vector.kind === 'longs' ? halvesOf(vector.values) : undefined
+    if (!(longs && table.mask >= 0 && longPlaces(longs, step, table, places))) {
+      const range = rangeOf(frame, vector, step, need)
+      // A few values that lie far apart are better worked on one by one.
+      if (range === undefined || range[1] - range[0] > frame.length) return undefined
+      if (!table.cover(range[0], range[1])) return undefined
+      if (longs) anyLongPlaces(longs, step, table.first, table.mask, places)
+      else numberPlaces((vector as Numbers).values, step, table.first, table.mask, places)
+    }
+    if (type.typeId !== Type.Timestamp) {
+      lookUp(table.numbers, places)
+      return { kind: 'numbers', type, valid, values: places }
+    }
+    const values = frame.array(BigInt64Array, frame.length)
+    lookUpLongs(table.halves, places, new Int32Array(values.buffer, 0, frame.length * 2))
+    return { kind: 'longs', type, valid, values }
+  }
+}
+
+/**
+ * Writes for each value, given in halves, where its step stands in the table. False when
+ * one's does not stand there, is negative, or is 2^51 or more. A BigInt for each row would cost more than all the
+ * rest, and rounding down twice as much as cutting to an integer. Below 2^51 a half is more than what rounding
+ * may add or take, and less than what leads to the next step.
+ */
+function longPlaces(halves: Uint32Array, step: number, { first, mask }: StepTable, out: Int32Array): boolean {
+  // A quotient has to be an integer of 32 bits.
+  if (step < 2 ** 20) return false
+  const inverse = 1 / step
+  let missed = 0
+  const n = out.length
+  for (let i = 0; i < n; i++) {
+    const high = halves[2 * i + 1]!
+    const place = ((((high * 4294967296 + halves[2 * i]! + 0.5) * inverse) | 0) - first) | 0
+    const known = place & mask
+    missed |= (place ^ known) | (high >>> 19)
+    out[i] = known
+  }
+  return missed === 0
+}
+
+/**
+ * The same for any values below 2^53, of which those that matter are known to be in the table: there, a quotient
+ * of doubles never reaches the next whole number.
+ */
+function anyLongPlaces(
+  halves: Uint32Array,
+  step: number,
+  first: number,
+  mask: number,
+  out: Int32Array,
+): void {
+  const n = out.length
+  for (let i = 0; i < n; i++) {
+    const value = (halves[2 * i + 1]! | 0) * 0x100000000 + halves[2 * i]!
+    out[i] = (Math.floor(value / step) - first) & mask
+  }
+}
+
+function numberPlaces(values: NumberArray, step: number, first: number, mask: number, out: Int32Array): void {
+  const n = out.length
+  for (let i = 0; i < n; i++) out[i] = (Math.floor(values[i]! / step) - first) & mask
+}
+
+/** Puts what the table holds in the place of places. */
+function lookUp(table: Int32Array, places: Int32Array): void {
+  const n = places.length
+  for (let i = 0; i < n; i++) places[i] = table[places[i]!]!
+}
+
+function lookUpLongs(table: Int32Array, places: Int32Array, out: Int32Array): void {
+  const n = places.length
+  for (let i = 0; i < n; i++) {
+    const place = places[i]!
+    out[2 * i] = table[2 * place]!
+    out[2 * i + 1] = table[2 * place + 1]!
+  }
+}
+
+/**
+ * The least and the greatest step of the needed values; undefined when one is too large for a double. That a
+ * value nobody needs is outside is no harm: what is read for it does not matter.
+ */
+function rangeOf(
+  frame: Frame,
+  vector: Extract<Vector, { kind: 'longs' | 'numbers' }>,
+  step: number,
+  need: Bitmap,
+): readonly [least: number, greatest: number] | undefined {
+  const { values, valid } = vector
+  let least: number | bigint | undefined
+  let greatest: number | bigint | undefined
+  for (let row = 0; row < frame.length; row++) {
+    if (!hasRow(need, row) || (valid !== null && !hasRow(valid, row))) continue
+    const value = values[row]!
+    if (least === undefined || value < least) least = value
+    if (greatest === undefined || value > greatest) greatest = value
+  }
+  if (least === undefined || greatest === undefined) return [0, 0]
+  if (!Number.isSafeInteger(Number(least)) || !Number.isSafeInteger(Number(greatest))) return undefined
+  return [Math.floor(Number(least) / step), Math.floor(Number(greatest) / step)]
+}

@@ -1,0 +1,42 @@
+import type { FastPath } from '../evaluate/build.ts'
+import type { QuestionPlan } from '../evaluate/question.ts'
+import { isTexts, valueType } from '../evaluate/scalar.ts'
+import type { Scalar } from '../plan/plan.ts'
+import { likeTest } from './text/like.ts'
+import { compareTextPairs, compareTextTest } from './text/order.ts'
+import { textSetTest } from './text/set.ts'
+import type { TextTest } from './text/text-test.ts'
+
+/** Questions of texts and bytes, asked where they lie: no string is made for a row. */
+export const texts: FastPath = {
+  name: 'texts',
+  ask(plan, slow) {
+    const { type } = plan.kind === 'compare' ? plan.left : plan.arg
+    if (!isTexts(valueType(type))) return undefined
+    if (plan.kind === 'compare' && plan.right.kind !== 'literal') {
+      const { operator } = plan
+      return (frame, vectors, need, out) => {
+        const [a, b] = vectors
+        if (a.kind === 'texts' && b?.kind === 'texts')
+          compareTextPairs(operator, a, b, frame.length, need, out)
+        else slow(frame, vectors, need, out)
+      }
+    }
+    const test = testOf(plan)
+    return (frame, vectors, need, out) => {
+      const [vector] = vectors
+      if (vector.kind === 'texts') test(vector, frame.length, need, out)
+      else slow(frame, vectors, need, out)
+    }
+  },
+}
+
+function testOf(plan: QuestionPlan): TextTest {
+  if (plan.kind === 'like') return likeTest(plan)
+  if (plan.kind === 'in') return textSetTest(plan.values.map(bytesOf))
+  return compareTextTest(plan.operator, bytesOf(plan.right.kind === 'literal' ? plan.right.value : ''))
+}
+
+function bytesOf(value: Scalar): Uint8Array {
+  return typeof value === 'string' ? Buffer.from(value) : (value as Uint8Array)
+}

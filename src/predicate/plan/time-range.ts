@@ -1,0 +1,58 @@
+import { flipped } from '../evaluate/operators.ts'
+import { compareScalars, isLong } from '../evaluate/scalar.ts'
+import { fold } from './fold.ts'
+import type { CallPlan, CompareOperator, LiteralPlan, Plan, Scalar } from './plan.ts'
+import { boolean } from './types.ts'
+
+/**
+ * A comparison of a function of time that never falls, such as `date_trunc('month', t) = TIMESTAMP '2024-03-01'`, as
+ * a range of the time itself: a row then takes a comparison, and statistics tell which fragments to leave out.
+ * Undefined for other comparisons.
+ */
+export function timeRange(operator: CompareOperator, left: Plan, right: Plan): Plan | undefined {
+  if (left.kind === 'literal') {
+    return right.kind === 'literal' ? undefined : timeRange(flipped[operator], right, left)
+  }
+  if (right.kind !== 'literal' || right.value === null || left.kind !== 'call') return undefined
+  const { kernel } = left.function
+  if (kernel?.kind !== 'step' || !kernel.rises) return undefined
+  const arg = left.args[0]!
+  const compared = (part: CompareOperator, bound: LiteralPlan): Plan =>
+    timeRange(part, arg, bound) ??
+    fold({ kind: 'compare', type: boolean, operator: part, left: arg, right: bound })
+  const reached = () => firstOf(left, (value) => compareScalars(value, right.value) >= 0)
+  const passed = () => firstOf(left, (value) => compareScalars(value, right.value) > 0)
+  switch (operator) {
+    case '>=':
+      return compared('>=', reached())
+    case '<':
+      return compared('<', reached())
+    case '>':
+      return compared('>=', passed())
+    case '<=':
+      return compared('<', passed())
+  }
+  // Both ends need the time, which is to cost little.
+  if (arg.kind !== 'column') return undefined
+  return operator === '='
+    ? { kind: 'and', type: boolean, args: [compared('>=', reached()), compared('<', passed())] }
+    : { kind: 'or', type: boolean, args: [compared('<', reached()), compared('>=', passed())] }
+}
+
+/** The first time for whose result something holds, one past the last time if it holds for none. */
+function firstOf(
+  { function: { evaluate }, args }: CallPlan,
+  holds: (result: Scalar) => boolean,
+): LiteralPlan {
+  const { type } = args[0]!
+  const ofType = (time: bigint) => (isLong(type) ? time : Number(time))
+  const bits = isLong(type) ? 63n : 31n
+  let low = -(2n ** bits)
+  let high = 2n ** bits
+  while (low < high) {
+    const middle = (low + high) >> 1n
+    if (holds(evaluate(ofType(middle)))) high = middle
+    else low = middle + 1n
+  }
+  return { kind: 'literal', type, value: ofType(low) }
+}

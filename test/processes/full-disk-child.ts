@@ -1,0 +1,29 @@
+import { writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { serve } from '../../src/http/index.ts'
+import { CatalogError, openCatalog } from '../../src/index.ts'
+
+/* Serves a catalog, and inserts rows as told on each line: into which table, from which number, how many at once. */
+
+const catalog = await openCatalog(process.argv[2]!)
+const server = await serve(catalog, {
+  auth: { tokens: ['disk-token'] },
+  port: 0,
+  limits: { eventLoopDelay: 0 },
+})
+writeSync(1, `${server.url}\n`)
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const [table, first, count] = JSON.parse(line) as [string, number, number]
+  const numbers = Array.from({ length: count }, (_, i) => first + i)
+  const results = await Promise.allSettled(
+    numbers.map((n) => catalog.insertIntoTable({ id: [table], data: [{ n, note: `row ${n}` }] })),
+  )
+  const codes = results.map((result) => {
+    if (result.status === 'fulfilled') return 'done'
+    return result.reason instanceof CatalogError ? result.reason.code : String(result.reason)
+  })
+  writeSync(1, `${JSON.stringify(codes)}\n`)
+}
+await server.close()
+await catalog.close()

@@ -1,0 +1,138 @@
+import { open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { connect } from '../../src/client.ts'
+import { type Catalog, CatalogError } from '../../src/index.ts'
+import { type SmallDisk, smallDisk } from '../content/small-disk.ts'
+import { rowsOf } from '../support/rows.ts'
+import { Child } from './child-process.ts'
+
+/** More than the 16 that change rows at the same time: the rest waits in a queue, and must hear of the disk, too. */
+const inProcess = 40
+const overHttp = 30
+/** So many rounds on one table, so that its versions do not fill the disk themselves. */
+const roundsEach = 8
+
+/** Many writers of one process, half of them over HTTP, on a disk that runs full again and again. */
+export class FullDiskRun {
+  readonly counts = { rounds: 0, acknowledged: 0, refused: 0 }
+  readonly #disk: SmallDisk
+  readonly #child: Child
+  readonly #remote: Catalog
+  #table = ''
+  #next = 0
+  /** The rows of the table that were acknowledged, and all that were tried. */
+  #acknowledged: number[] = []
+  #tried = new Set<number>()
+
+  private constructor(disk: SmallDisk, child: Child, url: string) {
+    this.#disk = disk
+    this.#child = child
+    this.#remote = connect(url, { token: 'disk-token', retries: 0 })
+  }
+
+  /** Begins a run; undefined where this user may not mount a small disk. */
+  static async begin(): Promise<FullDiskRun | undefined> {
+    const disk = smallDisk(64 * 2 ** 20)
+    if ('reason' in disk) return undefined
+    const child = new Child('test/processes/full-disk-child.ts', [join(disk.path, 'catalog')])
+    try {
+      return new FullDiskRun(disk, child, await child.answer())
+    } catch (error) {
+      child.stop()
+      disk.unmount()
+      throw error
+    }
+  }
+
+  /** Fills the disk but for `free` bytes, writes, frees it, and looks at what is there. */
+  async round(free: number): Promise<void> {
+    if (this.counts.rounds++ % roundsEach === 0) await this.#beginTable()
+    const filler = join(this.#disk.path, 'filler')
+    await fill(filler, free)
+    this.#child.write(`${JSON.stringify([this.#table, this.#next, inProcess])}\n`)
+    const numbers = this.#take(inProcess + overHttp)
+    const remote = await Promise.all(numbers.slice(inProcess).map((n) => this.#insert(n)))
+    const local = JSON.parse(await this.#child.answer()) as string[]
+    await rm(filler)
+    for (const [i, code] of [...local, ...remote].entries()) {
+      if (code === 'done') this.#acknowledge(numbers[i]!)
+      else {
+        expect(code).toBe('ServiceUnavailable')
+        this.counts.refused++
+      }
+    }
+    await this.#check()
+  }
+
+  /** Ends the process, which must still be there. */
+  async end(): Promise<void> {
+    try {
+      this.#child.end()
+      await this.#child.ended()
+    } finally {
+      await this.#remote.close()
+      this.#child.stop()
+      this.#disk.unmount()
+    }
+  }
+
+  async #beginTable(): Promise<void> {
+    if (this.#table !== '') await this.#remote.dropTable({ id: [this.#table] })
+    this.#table = `t${this.counts.rounds}`
+    this.#acknowledged = []
+    this.#tried = new Set()
+    const [n] = this.#take(1)
+    await this.#remote.createTable({ id: [this.#table], data: [{ n, note: 'the first' }] })
+    this.#acknowledge(n!)
+  }
+
+  #acknowledge(n: number): void {
+    this.#acknowledged.push(n)
+    this.counts.acknowledged++
+  }
+
+  #take(count: number): number[] {
+    const numbers = Array.from({ length: count }, () => this.#next++)
+    for (const n of numbers) this.#tried.add(n)
+    return numbers
+  }
+
+  async #insert(n: number): Promise<string> {
+    try {
+      await this.#remote.insertIntoTable({ id: [this.#table], data: [{ n, note: `row ${n}` }] })
+      return 'done'
+    } catch (error) {
+      return error instanceof CatalogError ? error.code : String(error)
+    }
+  }
+
+  /** Once there is room again, writing works, and all that was acknowledged is there, once. */
+  async #check(): Promise<void> {
+    const [n] = this.#take(1)
+    expect(await this.#insert(n!)).toBe('done')
+    this.#acknowledge(n!)
+    const present = (await rowsOf(this.#remote, [this.#table], { columns: ['n'] })).map(
+      ({ n }) => n as number,
+    )
+    expect(new Set(present).size).toBe(present.length)
+    const there = new Set(present)
+    expect(this.#acknowledged.filter((number) => !there.has(number))).toEqual([])
+    expect(present.filter((number) => !this.#tried.has(number))).toEqual([])
+  }
+}
+
+/** Writes a file until the disk is full, and then cuts it so that so many bytes are free. */
+async function fill(path: string, free: number): Promise<void> {
+  const file = await open(path, 'w')
+  try {
+    for (const size of [2 ** 20, 4096]) {
+      const block = Buffer.alloc(size)
+      // A full disk takes a part of a block, or none of it.
+      while ((await file.write(block).catch(() => ({ bytesWritten: 0 }))).bytesWritten === size);
+    }
+    await file.truncate(Math.max(0, (await file.stat()).size - free))
+  } finally {
+    await file.close()
+  }
+}
