@@ -14,10 +14,10 @@ const outputs = [...Object.values(exports), ...Object.values(bin)]
   .map((entry) => entry.default ?? entry)
   .filter((path) => path.endsWith('.js'))
 // Worker threads are started from a file of their own.
-const worker = 'src/table/scan/worker.ts'
+const workers = ['src/table/scan/worker.ts', 'src/arrow/ipc/decompress-worker.ts']
 const entryPoints = new Set([
   ...outputs.map((path) => path.replace(/^(\.\/)?dist\//, 'src/').replace(/\.js$/, '.ts')),
-  worker,
+  ...workers,
   'src/tour.ts',
 ])
 
@@ -67,7 +67,9 @@ function loadTogether(main, inputs) {
     imports.filter(({ kind }) => kind === 'dynamic-import'),
   )
   const needing = new Set([...entryPoints, ...lazy.map(({ path }) => path)])
-  for (const file of [...loadedWith(main), ...loadedWith(worker)]) needing.delete(file)
+  for (const entry of [main, ...workers]) {
+    for (const file of loadedWith(entry)) needing.delete(file)
+  }
   return {
     name: 'load together',
     setup: ({ onLoad }) =>

@@ -65,6 +65,10 @@ export interface Settings {
   readonly tableRoot: string | undefined
   /** Most bytes of rows in one request. */
   readonly arrowBytes: number
+  /** Most bytes of these rows once they are decoded. */
+  readonly decodedBytes: number
+  /** Most bytes of rows in one answer. */
+  readonly resultBytes: number
   /** How long the record of a finished transaction is kept, in milliseconds. */
   readonly transactionAge: number
   /** How many transaction records are kept. */

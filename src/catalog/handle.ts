@@ -39,7 +39,7 @@ export interface Transaction extends OperationMethods, Invocable {
   readonly transactionId: string
 }
 
-export interface TransactionOptions extends OperationOptions {
+export interface TransactionOptions extends Pick<OperationOptions, 'signal' | 'onProgress'> {
   /** How often the function runs at most, when others change what it read. Default: 50. */
   readonly attempts?: number | undefined
 }

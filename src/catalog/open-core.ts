@@ -40,6 +40,13 @@ export interface CatalogOptions {
   readonly transactionCount?: number
   /** Most bytes of rows in one request. Default: 256 MiB. */
   readonly arrowBytes?: number
+  /**
+   * Most bytes of these rows once they are decoded: a few compressed bytes may stand for any number of them.
+   * Default: 1 GiB.
+   */
+  readonly decodedBytes?: number
+  /** Most bytes of rows in one answer of `queryTable`; more are to be asked for in parts. Default: 2 GiB. */
+  readonly resultBytes?: number
   /** Bytes of table content kept decoded in memory. Default: 256 MiB. */
   readonly cacheBytes?: number
   /**
@@ -73,6 +80,8 @@ export const catalogOptionNames: OptionNames<CatalogOptions> = {
   transactionAge: true,
   transactionCount: true,
   arrowBytes: true,
+  decodedBytes: true,
+  resultBytes: true,
   cacheBytes: true,
   threads: true,
   concurrency: true,
@@ -134,6 +143,8 @@ function settingsOf(options: CatalogOptions): Settings {
     authorize: options.authorize,
     tableRoot: options.tableRoot?.replace(/\/+$/, ''),
     arrowBytes: options.arrowBytes ?? 256 * 1024 * 1024,
+    decodedBytes: options.decodedBytes ?? 1024 * 1024 * 1024,
+    resultBytes: options.resultBytes ?? 2048 * 1024 * 1024,
     transactionAge: options.transactionAge ?? 7 * day,
     transactionCount: options.transactionCount ?? 100_000,
   }

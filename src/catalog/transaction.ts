@@ -57,8 +57,6 @@ export async function transact<T>(
   }
   const about = { operation: 'Transaction', subject: [] }
   return runLong({ ...core, slots: noSlots }, options, about, async (transaction, { signal }) => {
-    const { id } = transaction
-    options.onProgress?.({ transaction_id: id, rows: 0, total: 0 })
     for (let attempt = 1; ; attempt++) {
       const run = new Run(core, transaction, signal!, options.onProgress, hooks)
       const ended = await run.once(work)
@@ -169,7 +167,7 @@ class Run {
   #run(
     operation: AnyOperation,
     request: unknown,
-    { signal, onProgress }: OperationOptions,
+    given: OperationOptions,
     done: () => void,
   ): Promise<unknown> {
     if (this.#ended) {
@@ -177,7 +175,9 @@ class Run {
       return Promise.reject(usedAfterEnd(operation.name))
     }
     const { run = runOperation } = this.#hooks
+    const { signal, onProgress } = given
     const options = {
+      ...given,
       signal: signal ? AbortSignal.any([signal, this.#innerSignal]) : this.#innerSignal,
       onProgress: this.#progress?.of(onProgress) ?? onProgress,
     }

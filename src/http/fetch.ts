@@ -121,6 +121,9 @@ class FetchExchange extends Exchange {
     this.#callbacks.push(callback)
   }
 
+  /** The caller is in this process, and knows how long it takes. */
+  limitSilence(): void {}
+
   discardBody(): void {
     const { body } = this.#request
     if (this.#body) this.#body.destroy()

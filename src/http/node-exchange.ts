@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { Exchange } from './core/exchange.ts'
 
@@ -36,11 +37,22 @@ export class NodeExchange extends Exchange {
   }
 
   get isClosed(): boolean {
-    return this.response.destroyed
+    return this.response.destroyed || this.#request.socket.destroyed
   }
 
   onClose(callback: (isAnswered: boolean) => void): void {
-    this.response.once('close', () => callback(this.response.writableFinished))
+    const { response } = this
+    const ends = endsOf(this.#request.socket)
+    const end = () => {
+      if (ends.delete(end)) callback(response.writableFinished)
+    }
+    ends.add(end)
+    response.once('close', end)
+  }
+
+  limitSilence(millis: number): void {
+    const { response } = this
+    response.setTimeout(millis, () => response.destroy())
   }
 
   /** A client that goes on sending for too long is cut off. */
@@ -55,6 +67,26 @@ export class NodeExchange extends Exchange {
 }
 
 const discardMillis = 5_000
+
+/** What is to be called when a connection ends. */
+const endsBySocket = new WeakMap<Socket, Set<() => void>>()
+
+/**
+ * Calls that wait for the end of a connection. A response that waits for its turn on a connection has no end of its
+ * own when the connection ends.
+ */
+function endsOf(socket: Socket): Set<() => void> {
+  let ends = endsBySocket.get(socket)
+  if (ends === undefined) {
+    const created = new Set<() => void>()
+    socket.once('close', () => {
+      for (const end of created) end()
+    })
+    endsBySocket.set(socket, created)
+    ends = created
+  }
+  return ends
+}
 
 /** Clients that take the server for a proxy send a whole URL in place of a path. */
 function withoutOrigin(url: string): string {

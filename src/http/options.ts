@@ -90,8 +90,9 @@ export interface LimitOptions {
   /** Most bytes of an Arrow body. Default: 256 MiB. */
   readonly arrowBytes?: number | undefined
   /**
-   * Most bytes of bodies held at once. A request that tells its length waits for room; the server answers 503 to
-   * one that does not tell it when there is no room. Default: 1 GiB.
+   * Most bytes of memory that requests hold together: of bodies, as they came and decoded, and of answers that wait
+   * for their readers. Bodies count as they arrive. A request waits for room, and the server answers 503 when it
+   * waits for too long. Default: 1 GiB.
    */
   readonly bodyBytes?: number | undefined
   /**

@@ -48,6 +48,13 @@ export interface TimeoutOptions {
   readonly keepAlive?: number | undefined
   /** How long a connection may be silent while a request is under way. Default: 10 min. */
   readonly silence?: number | undefined
+  /**
+   * How long the body of a request may stand still; one of which less than 16 KiB comes in this time counts as
+   * standing still. The server answers 400. Default: 10 s.
+   */
+  readonly upload?: number | undefined
+  /** How long a client may not read of a large answer before the server breaks it off. Default: 60 s. */
+  readonly download?: number | undefined
   /** How long `close` waits for requests under way. Default: 30 s. */
   readonly shutdown?: number | undefined
 }
@@ -93,7 +100,11 @@ export async function serveWith(
   }
   const toLog = logger(log, (line) => process.stderr.write(line))
   const callerAddress = callerAddressOf(options.trustProxy)
-  const core = await openHttpCore({ ...options, catalog }, { log: toLog }, extension)
+  const core = await openHttpCore(
+    { ...options, catalog },
+    { log: toLog, silences: { upload: timeouts.upload, download: timeouts.download } },
+    extension,
+  )
   const server = nodeServer(core, {
     node: {
       maxHeaderSize: options.headerBytes ?? 16 * 1024,

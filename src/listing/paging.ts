@@ -15,6 +15,45 @@ export interface ListingRequest {
   readonly limit?: number | null | undefined
 }
 
+/**
+ * About how many characters the items of a page take at most. A page has one item at least, however large. More would
+ * keep others waiting while it is written.
+ */
+const pageCharacters = 4 << 20
+
+/** About how many characters a value takes as JSON. */
+export function charactersOf(value: unknown): number {
+  if (typeof value === 'string') return value.length + 3
+  if (typeof value !== 'object' || value === null) return 8
+  let sum = 2
+  if (Array.isArray(value)) {
+    for (const item of value) sum += charactersOf(item)
+    return sum
+  }
+  for (const name in value) sum += name.length + 4 + charactersOf((value as Record<string, unknown>)[name])
+  return sum
+}
+
+/** The items of a page, up to a number of them and to a number of characters. */
+class PageItems<T> {
+  readonly items: T[] = []
+  readonly #size: number
+  #characters = 0
+
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  /** Adds an item; false when the page is full without it. */
+  add(item: T): boolean {
+    if (this.items.length === this.#size) return false
+    this.#characters += charactersOf(item)
+    if (this.#characters > pageCharacters && this.items.length > 0) return false
+    this.items.push(item)
+    return true
+  }
+}
+
 /** The items of one page, and the position of the next page if more items follow. */
 export interface Page<T> {
   readonly items: readonly T[]
@@ -62,6 +101,7 @@ async function filteredPage<T>(
   size: number,
 ): Promise<Page<T>> {
   const items: T[] = []
+  let characters = 0
   let after = start
   /** Set once this page is full. */
   let next: Position | undefined
@@ -69,11 +109,14 @@ async function filteredPage<T>(
     const page = await core.store.read((reader) => read(reader, after, next ? peekSize : size - items.length))
     const kept = await keep(page.items)
     if (next && kept.length > 0) return { items, next }
-    items.push(...kept)
+    for (const item of kept) {
+      items.push(item)
+      characters += charactersOf(item)
+    }
     if (page.next === undefined) return { items }
     dropped += page.items.length - kept.length
     after = page.next
-    if (items.length === size) next ??= after
+    if (items.length === size || characters > pageCharacters) next ??= after
   }
   return { items, next: next ?? after! }
 }
@@ -87,17 +130,16 @@ export function pageOfEntries<V extends Value, T>(
   item: (entry: Entry<V>) => T | undefined,
   reverse = false,
 ): Page<T> {
-  const items: T[] = []
+  const page = new PageItems<T>(size)
   const last = after?.[0]
   let position: Position = after ?? []
   for (const entry of reader.range<V>({ prefix, reverse, ...boundAfter(prefix, last, reverse) })) {
     const made = item(entry)
     if (made === undefined) continue
-    if (items.length === size) return { items, next: position }
-    items.push(made)
+    if (!page.add(made)) return { items: page.items, next: position }
     position = [entry.key[prefix.length]!]
   }
-  return { items }
+  return { items: page.items }
 }
 
 function boundAfter(prefix: Key, last: string | number | undefined, reverse: boolean) {
@@ -114,17 +156,16 @@ export function pageOfNames<T>(
   size: number,
   item: (name: string) => T | undefined,
 ): Page<T> {
-  const items: T[] = []
+  const page = new PageItems<T>(size)
   let position: Position = after ?? []
   const names = new NameCursor(reader, prefix, after?.[0] as string | undefined, Math.max(size + 1, 32))
   for (let name = names.take(); name !== undefined; name = names.take()) {
     const made = item(name)
     if (made === undefined) continue
-    if (items.length === size) return { items, next: position }
-    items.push(made)
+    if (!page.add(made)) return { items: page.items, next: position }
     position = [name]
   }
-  return { items }
+  return { items: page.items }
 }
 
 /** A page ends early, with a token, after this many entries that are not listed. */
@@ -142,15 +183,14 @@ export function pageOfTables(
   size: number,
   item: (path: Identifier, parent: string) => Identifier | undefined,
 ): Page<Identifier> {
-  const items: Identifier[] = []
+  const page = new PageItems<Identifier>(size)
   let last: Identifier | undefined
   let entered = false
   let idle = 0
   const visit: Visit = (path, isTable, parent) => {
     const listed = isTable ? item(path, parent) : undefined
     if (listed !== undefined) {
-      if (items.length === size) return true
-      items.push(listed)
+      if (!page.add(listed)) return true
     } else if (++idle > idleLimit) {
       return true
     }
@@ -160,6 +200,7 @@ export function pageOfTables(
   }
   const start = after as Identifier | undefined
   const isFull = walk(reader, namespace.id, namespace.path, start, Math.max(size + 1, 32), visit)
+  const { items } = page
   if (!isFull) return { items }
   if (last === undefined) return { items, next: after ?? [] }
   const relative = last.slice(namespace.path.length)

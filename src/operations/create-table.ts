@@ -19,7 +19,7 @@ import {
 } from '../model/fields.ts'
 import { formatIdentifier, type Identifier } from '../model/identifier.ts'
 import { changeRows, createRows } from '../rows/change.ts'
-import { rowsInput, schemaInput, toRows } from '../rows/input.ts'
+import { checkRows, rowsInput, schemaInput } from '../rows/input.ts'
 import { versionOf, whileThere } from '../rows/rows.ts'
 import type { TableRecord } from '../store/records.ts'
 import { runLong } from '../transactions/long-transaction.ts'
@@ -126,12 +126,12 @@ async function createDeclared(
       operation: 'CreateTable',
       id,
       branch: '',
-      check: () => toRows(core, data, schema),
-      prepare: (_, __, rows) => rows,
-      apply: (found, rows, current, work) => {
+      check: () => checkRows(core, data, schema, options),
+      prepare: (_, work, pending) => pending.build(work),
+      apply: (found, { rows, work: { onProgress } }, current, work) => {
         // Declared when the work began, created by somebody else since.
         if (current !== undefined) throw new TargetReplaced(id)
-        return createRows(found, rows, work)
+        return createRows(found, rows, { ...work, onProgress })
       },
     })
   const { version, transaction_id } = await whileThere(core, id, declared, create, isDeclared)
@@ -149,7 +149,7 @@ async function create(
   foreign: FoundTable | undefined,
   options: OperationOptions,
 ) {
-  const rows = await toRows(core, data, schema)
+  const pending = await checkRows(core, data, schema, options)
   const internalId = core.newId()
   const record: Omit<TableRecord, 'parent' | 'created_at'> = {
     name: id.at(-1)!,
@@ -169,7 +169,8 @@ async function create(
       core,
       options,
       { operation: 'CreateTable', subject: id },
-      async (transaction, work) => {
+      async (transaction, given) => {
+        const { rows, work } = await pending.build(given)
         const writing = engine.writtenBy(transaction.id)
         const snapshot = await writing.create(place.prefix, rows, { ...work, version: 1 })
         work.signal?.throwIfAborted()

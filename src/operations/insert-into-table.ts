@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { branch, changeFields, choice, requestFields, tableIdentifier, version } from '../model/fields.ts'
 import { changeRows, createRows, type TableToChange } from '../rows/change.ts'
-import { type Rows, rowsInput, schemaInput, toRows } from '../rows/input.ts'
+import { checkRows, type Rows, rowsInput, schemaInput } from '../rows/input.ts'
 import type { Change, Snapshot, WorkOptions } from '../table/index.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -55,14 +55,17 @@ export const insertIntoTable = operation({
       operation: 'InsertIntoTable',
       id,
       branch,
-      check: ({ base }) => toRows(core, data, mode === 'Overwrite' ? schema : (base?.schema ?? schema)),
-      prepare: async (found, work, rows) => ({
-        rows,
-        change: found.base && (await write(found, found.base, rows, mode, work)),
-      }),
+      check: ({ base }) =>
+        checkRows(core, data, mode === 'Overwrite' ? schema : (base?.schema ?? schema), options),
+      prepare: async (found, given, pending) => {
+        const { rows, work } = await pending.build(given)
+        const change = found.base && (await write(found, found.base, rows, mode, work))
+        return { rows, change, onProgress: work.onProgress }
+      },
       // What the table was when the work began, declared or created, it need not be any more.
       apply: async (found, prepared, current, work) => {
-        if (current === undefined) return createRows(found, prepared.rows, work)
+        if (current === undefined)
+          return createRows(found, prepared.rows, { ...work, onProgress: prepared.onProgress })
         prepared.change ??= await write(found, current, prepared.rows, mode, work)
         return prepared.change.apply(current, work)
       },

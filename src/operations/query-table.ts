@@ -11,6 +11,7 @@ import {
   withAnyKey,
 } from '../model/fields.ts'
 import { openVersion, whileThere } from '../rows/rows.ts'
+import { requestMemory } from '../scheduling/request-memory.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -110,22 +111,25 @@ export const queryTable = operation({
       './catalog prod.flights --version 1 --output flights.arrow',
     ],
   },
-  run: async (core, request, { signal, onProgress }) => {
+  run: async (core, request, { signal, onProgress, [requestMemory]: memory }) => {
     const { id, filter, limit, k, offset } = request
     refuseSearch(request)
     const { table, engine, snapshot } = await openVersion(core, id, request)
     const data = await whileThere(core, id, table, () =>
-      engine.queryRows(snapshot, {
+      engine[memory?.inParts ? 'streamRows' : 'queryRows'](snapshot, {
         columns: selection(request.columns),
         filter: filter ?? undefined,
         limit: limit ?? k ?? undefined,
         offset: offset ?? undefined,
+        maxBytes: core.settings.resultBytes,
+        memory: memory?.hold,
         signal,
         onProgress:
           onProgress && (({ rowsDone, rowsTotal }) => onProgress({ rows: rowsDone, total: rowsTotal })),
       }),
     )
-    return { data }
+    // In parts only for a transport, which asked for them.
+    return { data: data as Uint8Array }
   },
 })
 

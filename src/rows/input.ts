@@ -2,7 +2,9 @@ import type { Table as Rows } from '@uwdata/flechette'
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
 import { invalid } from '../errors.ts'
-import type { ArrowInput } from '../table/index.ts'
+import type { OperationOptions } from '../operations/framework/operation.ts'
+import { requestMemory } from '../scheduling/request-memory.ts'
+import type { ArrowInput, WorkOptions } from '../table/index.ts'
 
 /** Rows as callers give them: Arrow IPC bytes, an Arrow table, or an array of row objects. */
 export const rowsInput = v.custom<ArrowInput>(
@@ -22,18 +24,64 @@ export const schemaInput = v.nullish(
   ),
 )
 
-/** Checks and decodes rows; with the columns they are to have, when those are known. */
-export async function toRows(
+/** Row objects that are made columns before anything is recorded. More of them take a while. */
+const fewRows = 4_096
+
+/**
+ * Rows that were checked, as far as that is quick. `build` gives them as columns, and what is left of the work: the
+ * progress of both together.
+ */
+export interface PendingRows {
+  build(work: WorkOptions): Promise<{ readonly rows: Rows; readonly work: WorkOptions }>
+}
+
+/**
+ * Checks and decodes rows; with the columns they are to have, when those are known. Many row objects are checked when
+ * they are built, as a part of the transaction, so that it can be canceled and tells its progress.
+ */
+export async function checkRows(
   core: Core,
   data: ArrowInput,
   schema: ArrowOptions['schema'] | null,
-): Promise<Rows> {
+  options: OperationOptions,
+): Promise<PendingRows> {
   const bytes = data instanceof Uint8Array || data instanceof ArrayBuffer ? data.byteLength : 0
-  if (bytes > core.settings.arrowBytes) {
+  const { arrowBytes, decodedBytes } = core.settings
+  if (bytes > arrowBytes) {
     throw invalid(
-      `data is ${bytes.toLocaleString('en')} bytes long; ${core.settings.arrowBytes.toLocaleString('en')} are the most in one request. Insert it in parts.`,
+      `data is ${bytes.toLocaleString('en')} bytes long; ${arrowBytes.toLocaleString('en')} are the most in one request. Insert it in parts.`,
     )
   }
   const { toArrowTable } = await import('../table/index.ts')
-  return toArrowTable(data, schema == null ? {} : { schema })
+  const given = schema == null ? {} : { schema }
+  if (Array.isArray(data) && data.length > fewRows) {
+    return {
+      build: async (work) => {
+        const [building, rest] = halves(work)
+        return { rows: await toArrowTable(data, { ...given, ...building }), work: rest }
+      },
+    }
+  }
+  const hold = options[requestMemory]?.hold
+  const rows = await toArrowTable(data, {
+    ...given,
+    signal: options.signal,
+    maxDecodedBytes: decodedBytes,
+    reserve: hold && ((more) => (more > uncounted ? hold.take(more, options.signal) : undefined)),
+  })
+  return { build: async (work) => ({ rows, work }) }
+}
+
+/** Less is not counted, because the number of requests bounds it. */
+const uncounted = 64 * 1024
+
+/** The work in two halves, each of which goes over all rows. */
+function halves({ signal, onProgress }: WorkOptions): [WorkOptions, WorkOptions] {
+  if (onProgress === undefined) return [{ signal }, { signal }]
+  const half = (done: number): WorkOptions => ({
+    signal,
+    onProgress: ({ rowsDone, rowsTotal }) =>
+      onProgress({ rowsDone: Math.floor((done * rowsTotal + rowsDone) / 2), rowsTotal }),
+  })
+  return [half(0), half(1)]
 }

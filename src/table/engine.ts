@@ -2,7 +2,7 @@ import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './
 import { isOptimized, optimizeRows } from './optimize/optimize.ts'
 import { checkObjects } from './read/check.ts'
 
-import { countMatching, queryRows } from './read/query.ts'
+import { countMatching, queryRows, streamRows } from './read/query.ts'
 import { ScanPool } from './scan/pool.ts'
 import { ByteCache } from './storage/cache.ts'
 import { uniqueName } from './storage/object-names.ts'
@@ -55,6 +55,7 @@ function engineOn(storage: Storage, most: number): TableEngine {
     optimizeRows: (base, goals = {}, work = {}) => optimizeRows(storage, loaded(base), most, goals, work),
     countRows: (snapshot, work = {}) => countMatching(storage, loaded(snapshot), work),
     queryRows: (snapshot, query = {}) => queryRows(storage, loaded(snapshot), query),
+    streamRows: (snapshot, query = {}) => streamRows(storage, loaded(snapshot), query),
     reachable: (prefix, refs) => reachable(storage, normalPrefix(prefix), refs),
     check: (prefix, refs, work = {}) => checkObjects(storage.content, normalPrefix(prefix), refs, work),
     close: async () => storage.pool?.close(),

@@ -1,6 +1,7 @@
 import type { Schema, Table } from '@uwdata/flechette'
 import type { Content } from '../content/content.ts'
 import type { CatalogError } from '../errors.ts'
+import type { Hold } from '../scheduling/byte-budget.ts'
 import type { NewName } from './storage/object-names.ts'
 
 /** Names the manifest of one table version. `path` is relative to the table's location. */
@@ -71,6 +72,10 @@ export interface QueryOptions extends WorkOptions {
   readonly filter?: string | undefined
   readonly limit?: number | undefined
   readonly offset?: number | undefined
+  /** Most bytes of the answer; more are refused. Default: no limit. */
+  readonly maxBytes?: number | undefined
+  /** Where the memory of the answer is counted while it is made. */
+  readonly memory?: Pick<Hold, 'take' | 'give'> | undefined
 }
 
 /** When fragments are merged, and how large they get. */
@@ -163,6 +168,8 @@ export interface TableEngine {
   countRows(snapshot: Snapshot, options?: CountOptions): Promise<number>
   /** Rows as the bytes of an Arrow IPC file, in the order they were inserted. */
   queryRows(snapshot: Snapshot, options?: QueryOptions): Promise<Uint8Array>
+  /** The same: whole when it is short, otherwise in parts that are made as they are asked for. */
+  streamRows(snapshot: Snapshot, options?: QueryOptions): Promise<Uint8Array | AsyncIterable<Uint8Array>>
   /** Paths, from the root of the content, of every object these versions need. A path may come more than once. */
   reachable(prefix: string, refs: Iterable<ManifestRef> | AsyncIterable<ManifestRef>): AsyncIterable<string>
   /**

@@ -71,8 +71,11 @@ export async function runLong<T>(
       recorded = recorded.then(() => update(core, id, (current) => ({ ...current, status: 'Running' })))
       recorded.catch(stopWithout)
     }
-    // A progress listener learns the transaction's id, and may describe or cancel it at once.
-    if (options.onProgress) await recorded
+    if (options.onProgress) {
+      // A progress listener learns the transaction's id, and may describe or cancel it at once.
+      await recorded
+      options.onProgress({ transaction_id: id, rows: 0, total: 0 })
+    }
     const result = await work(
       { id, commit: (body) => recorded.then(() => finish(core, id, body)) },
       {

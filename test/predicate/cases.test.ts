@@ -18,7 +18,7 @@ it('refuses what follows a predicate, which the reference ignores', () => {
   )
 })
 
-test('all of it where the runtime forbids generated code', { timeout: 60_000 }, () => {
+test('all of it where the runtime forbids generated code', () => {
   const program = `
     import { predicates, rows, table } from './test/predicate/reference-cases.ts'
     import { select } from './test/predicate/table.ts'

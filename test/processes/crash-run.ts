@@ -31,11 +31,11 @@ export class CrashRun {
     this.#env = env
   }
 
-  /** Makes the catalog. `faults` is the share of writes to its content that fail. */
-  static async begin(faults = 0): Promise<CrashRun> {
+  /** Makes the catalog. `faults` is the share of writes to its content that fail; `only` is the task to do alone. */
+  static async begin(faults = 0, only = ''): Promise<CrashRun> {
     const directory = await temporaryDirectory()
     await prepare(directory)
-    return new CrashRun(directory, { FAULTS: String(faults) })
+    return new CrashRun(directory, { FAULTS: String(faults), ONLY: only })
   }
 
   /** Lets a process work for up to half a second, kills it, and checks what it leaves. */

@@ -77,9 +77,7 @@ describe.skipIf('reason' in disk)(
       await catalog.createTable({ id: ['big'], data: rows(0, 10), schema: columns })
     })
 
-    test('refuses many writers at once, in process and over HTTP, and goes on once there is room', {
-      timeout: 120_000,
-    }, async () => {
+    test('refuses many writers at once, in process and over HTTP, and goes on once there is room', async () => {
       const run = (await FullDiskRun.begin())!
       try {
         for (const kilobytes of [20, 0, 60, 150, 20]) await run.round(kilobytes * 1024)

@@ -189,7 +189,10 @@ describe('a merge under way', () => {
     const { done, go, progress } = await working()
     go()
     const { transaction_id } = await done
-    expect(progress).toEqual([3, 6, 9, 12, 15, 18].map((rows) => ({ transaction_id, rows, total: 18 })))
+    expect(progress).toEqual([
+      { transaction_id, rows: 0, total: 0 },
+      ...[3, 6, 9, 12, 15, 18].map((rows) => ({ transaction_id, rows, total: 18 })),
+    ])
   })
 
   it('is a transaction that can be canceled', async () => {

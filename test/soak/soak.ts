@@ -5,6 +5,7 @@ import { commands } from './commands.ts'
 import { crashes } from './crash.ts'
 import { fullDisk } from './full-disk.ts'
 import { histories } from './histories.ts'
+import { hostileBodies } from './hostile-bodies.ts'
 import { linear } from './linear.ts'
 import { beginning, opening } from './opening.ts'
 import type { Begin, Scenario } from './scenario.ts'
@@ -22,6 +23,10 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
     about: 'the same on a disk that fails, or writes less than it should, now and then',
     begin: crashes(0.05),
   },
+  transactions: {
+    about: 'processes are killed in the middle of transactions on several tables',
+    begin: crashes(0, 'pairs'),
+  },
   full: {
     about:
       'more writers than run at once, in process and over HTTP, on a disk that runs full again and again',
@@ -32,6 +37,10 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
   beginning: { about: 'new stores that four processes open in the same instant', begin: beginning },
   commands: { about: 'commands of four shells on the catalog of a server that writes', begin: commands },
   linear: { about: 'calls of several processes at once, some over HTTP, against a model', begin: linear },
+  bodies: {
+    about: 'hostile bodies, queries and listings against a server: its memory and its answers are watched',
+    begin: hostileBodies,
+  },
   histories: { about: 'random histories on each store and over HTTP, against a model', begin: histories },
 }
 
@@ -44,7 +53,7 @@ found when a promise was broken. Ctrl-C ends it early, with all checks of the en
   --minutes N    how long, 5 unless told otherwise
   --only NAMES   some of these, at the same time:
 ${Object.entries(scenarios)
-  .map(([name, { about }]) => `                   ${name.padEnd(10)} ${about}`)
+  .map(([name, { about }]) => `                   ${name.padEnd(12)} ${about}`)
   .join('\n')}
   --seed N       where random choices begin; another one each time unless told
 `
@@ -89,7 +98,7 @@ async function soak({ minutes, names, seed }: Asked): Promise<boolean> {
     console.log(`after ${seconds} s`)
     for (const [name, { counts }] of begun) {
       const told = Object.entries(counts).map(([what, count]) => `${count.toLocaleString('en')} ${what}`)
-      console.log(`  ${name.padEnd(10)} ${told.join(', ')}${broken.includes(name) ? ' BROKEN' : ''}`)
+      console.log(`  ${name.padEnd(12)} ${told.join(', ')}${broken.includes(name) ? ' BROKEN' : ''}`)
     }
   }
   const telling = setInterval(tell, process.stdout.isTTY ? 10_000 : 60_000)

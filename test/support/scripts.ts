@@ -42,8 +42,11 @@ export function scriptPath(script: Script): string {
 export default async function bundleScripts(): Promise<void> {
   await build({
     absWorkingDir: root,
-    entryPoints: [...scripts],
-    outbase: '.',
+    entryPoints: [
+      ...scripts.map((script) => ({ in: script, out: script.replace(/\.ts$/, '') })),
+      // A thread, which lies where the package looks for it.
+      { in: 'src/arrow/ipc/decompress-worker.ts', out: 'arrow/ipc/decompress-worker' },
+    ],
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     ...forNode,

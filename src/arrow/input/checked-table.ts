@@ -73,7 +73,7 @@ class BatchChecker {
     const checked: AnyBatch[] = []
     for (const { type, name } of fields) {
       const batch = reader.read(type, name)
-      validateBatch(batch, name)
+      await validateBatch(batch, name, this.#timeSlice)
       checked.push(batch)
       if (this.#timeSlice.due) await this.#timeSlice.rest()
     }

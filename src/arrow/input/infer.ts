@@ -42,59 +42,106 @@ const itemTypes: readonly (readonly [
   [Float64Array, float64],
 ]
 
-/** The field for values without a schema: see `toArrowTable`. */
-export function inferField(name: string, cells: Cells, path = name): Field {
-  return {
-    name,
-    type: inferType(cells, path),
-    nullable: true,
-    metadata: null as unknown as Map<string, string>,
-  }
-}
+/** Infers the type of a column, or of a nested field, from its values one by one: see `toArrowTable`. */
+export class Inference {
+  readonly #path: string
+  #kind: string | undefined
+  /** The row of the first value that is not null. */
+  #first = 0
+  #items: Inference | undefined
+  readonly #fields = new Map<string, Inference>()
+  readonly #lengths = new Set<number>()
 
-function inferType({ values, rows }: Cells, path: string): DataType {
-  let kind: string | undefined
-  let first = 0
-  for (const [i, value] of values.entries()) {
-    if (value === null || value === undefined) continue
-    const found = kindOf(value)
-    if (found === undefined) {
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  add(value: unknown, row: number): void {
+    if (value === null || value === undefined) return
+    const kind = kindOf(value)
+    if (kind === undefined || kind !== this.#kind) this.#begin(kind, value, row)
+    switch (kind) {
+      case 'number':
+      case 'bigint':
+      case 'string':
+      case 'boolean':
+      case 'Date':
+      case 'Uint8Array':
+        break
+      case 'array':
+        this.#items ??= new Inference(`${this.#path}.item`)
+        for (const item of value as readonly unknown[]) this.#items.add(item, row)
+        break
+      case 'object':
+        this.addFields(value as Readonly<Record<string, unknown>>, row)
+        break
+      default:
+        this.#lengths.add((value as ArrayLike<unknown>).length)
+    }
+  }
+
+  /** Adds the values of an object, each to the field of its name. */
+  addFields(object: Readonly<Record<string, unknown>>, row: number): void {
+    for (const name of Object.keys(object)) {
+      let field = this.#fields.get(name)
+      if (field === undefined) {
+        field = new Inference(this.#path === '' ? name : `${this.#path}.${name}`)
+        this.#fields.set(name, field)
+      }
+      field.add(object[name], row)
+    }
+  }
+
+  /** The fields of the objects that were added, in the order in which their names first came. */
+  get fields(): Field[] {
+    return Array.from(this.#fields, ([name, field]) => fieldOf(name, field.#type()))
+  }
+
+  #begin(kind: string | undefined, value: unknown, row: number): void {
+    const column = JSON.stringify(this.#path)
+    if (kind === undefined) {
       throw invalid(
-        `Column ${JSON.stringify(path)} holds a ${describe(value)} in row ${rows[i]}, which has no Arrow type. Convert it first.`,
+        `Column ${column} holds a ${describe(value)} in row ${row}, which has no Arrow type. Convert it first.`,
       )
     }
-    if (kind === undefined) {
-      kind = found
-      first = i
-    } else if (kind !== found) {
+    if (this.#kind !== undefined) {
       throw invalid(
-        `Column ${JSON.stringify(path)} holds a ${kind} in row ${rows[first]} and a ${found} in row ${rows[i]}. ` +
+        `Column ${column} holds a ${this.#kind} in row ${this.#first} and a ${kind} in row ${row}. ` +
           'Make them the same, or give a schema.',
       )
     }
+    this.#kind = kind
+    this.#first = row
   }
-  switch (kind) {
-    case undefined:
-      return nullType()
-    case 'number':
-      return float64()
-    case 'bigint':
-      return int64()
-    case 'string':
-      return utf8()
-    case 'boolean':
-      return bool()
-    case 'Date':
-      return timestamp(1)
-    case 'Uint8Array':
-      return binary()
-    case 'array':
-      return list(inferField('item', itemsOf(values, rows), `${path}.item`))
-    case 'object':
-      return { typeId: Type.Struct, children: structFields(values, rows, path) }
-    default:
-      return typedArrayType(kind, values)
+
+  #type(): DataType {
+    switch (this.#kind) {
+      case undefined:
+        return nullType()
+      case 'number':
+        return float64()
+      case 'bigint':
+        return int64()
+      case 'string':
+        return utf8()
+      case 'boolean':
+        return bool()
+      case 'Date':
+        return timestamp(1)
+      case 'Uint8Array':
+        return binary()
+      case 'array':
+        return list(fieldOf('item', this.#items === undefined ? nullType() : this.#items.#type()))
+      case 'object':
+        return { typeId: Type.Struct, children: this.fields }
+      default:
+        return typedArrayType(this.#kind, this.#lengths)
+    }
   }
+}
+
+function fieldOf(name: string, type: DataType): Field {
+  return { name, type, nullable: true, metadata: null as unknown as Map<string, string> }
 }
 
 function kindOf(value: unknown): string | undefined {
@@ -135,23 +182,6 @@ export function itemsOf(values: readonly unknown[], rows: readonly number[]): Ce
   return { values: items, rows: itemRows }
 }
 
-function structFields(values: readonly unknown[], rows: readonly number[], path: string): Field[] {
-  const present: Record<string, unknown>[] = []
-  const presentRows: number[] = []
-  for (const [i, value] of values.entries()) {
-    if (value === null || value === undefined) continue
-    present.push(value as Record<string, unknown>)
-    presentRows.push(rows[i]!)
-  }
-  return keysOf(present).map((key) =>
-    inferField(
-      key,
-      { values: present.map((row) => ownValue(row, key)), rows: presentRows },
-      `${path}.${key}`,
-    ),
-  )
-}
-
 /** The names of all values in the objects, in the order they first come. */
 export function keysOf(objects: readonly Readonly<Record<string, unknown>>[]): string[] {
   const names = new Set<string>()
@@ -165,11 +195,8 @@ export function ownValue(object: Readonly<Record<string, unknown>>, name: string
 }
 
 /** The type of vectors: lists of fixed size when all have the same length. */
-function typedArrayType(kind: string, values: readonly unknown[]): DataType {
+function typedArrayType(kind: string, lengths: ReadonlySet<number>): DataType {
   const type = itemTypes.find(([array]) => array.name === kind)![1]()
-  const lengths = new Set<number>()
-  for (const value of values)
-    if (value !== null && value !== undefined) lengths.add((value as ArrayLike<unknown>).length)
-  const item: Field = { name: 'item', type, nullable: true, metadata: null as unknown as Map<string, string> }
+  const item = fieldOf('item', type)
   return lengths.size === 1 ? fixedSizeList(item, [...lengths][0]!) : list(item)
 }

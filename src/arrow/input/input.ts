@@ -1,13 +1,11 @@
-import { type Field, type Schema, Table } from '@uwdata/flechette'
+import type { Field, Schema, Table } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../errors.ts'
-import { makeColumn } from '../batch.ts'
-import { decodeArrow } from '../ipc/decode.ts'
+import { type DecodeOptions, decodeArrow } from '../ipc/decode.ts'
 import { fromJsonSchema, type JsonArrowSchema } from '../json-schema.ts'
-import { checkColumns } from '../schema.ts'
 import { type ApacheTable, fromApacheTable, isApacheTable } from './apache.ts'
-import { buildBatch, unknownField } from './build.ts'
 import { checkedTable } from './checked-table.ts'
-import { describe, inferField, keysOf, ownValue } from './infer.ts'
+import { describe } from './infer.ts'
+import { tableFromRows } from './rows.ts'
 
 /**
  * What is taken as a table: Arrow IPC bytes (stream or file), an Arrow table, or row objects. Bytes and the buffers of
@@ -20,12 +18,16 @@ export type ArrowInput =
   | ApacheTable
   | readonly Readonly<Record<string, unknown>>[]
 
-export interface ArrowInputOptions {
+export interface ArrowInputOptions extends DecodeOptions {
   /**
    * The schema of row objects. Each value is checked against its column, and a missing name is null. Arrow data has a
    * schema of its own, and this option is ignored.
    */
   readonly schema?: Schema | readonly Field[] | JsonArrowSchema | undefined
+  /** Called now and then while columns are built of row objects. */
+  readonly onProgress?:
+    | ((progress: { readonly rowsDone: number; readonly rowsTotal: number }) => void)
+    | undefined
 }
 
 /**
@@ -40,9 +42,9 @@ export interface ArrowInputOptions {
  * `TableSchemaValidationError` with row and column for a value that does not fit the schema.
  */
 export async function toArrowTable(data: ArrowInput, options: ArrowInputOptions = {}): Promise<Table> {
-  if (data instanceof Uint8Array) return decodeArrow(data)
-  if (data instanceof ArrayBuffer) return decodeArrow(new Uint8Array(data))
-  if (Array.isArray(data)) return tableFromRows(data, options.schema && toSchema(options.schema))
+  if (data instanceof Uint8Array) return decodeArrow(data, options)
+  if (data instanceof ArrayBuffer) return decodeArrow(new Uint8Array(data), options)
+  if (Array.isArray(data)) return tableFromRows(data, options.schema && toSchema(options.schema), options)
   if (isFlechetteTable(data)) return checkedTable(data)
   if (isApacheTable(data)) return checkedTable(apacheTable(data))
   throw invalid(
@@ -83,48 +85,4 @@ export function toSchema(schema: Schema | readonly Field[] | JsonArrowSchema): S
 
 function isFields(schema: unknown): schema is readonly Field[] {
   return Array.isArray(schema)
-}
-
-type Row = Readonly<Record<string, unknown>>
-
-/** A table of row objects with the given schema, or with one that is inferred from all rows. */
-function tableFromRows(rows: readonly Row[], given: Schema | undefined): Table {
-  for (const [i, row] of rows.entries()) {
-    if (typeof row !== 'object' || row === null || Array.isArray(row)) {
-      throw invalid(
-        `Row ${i} is a ${describe(row)}. Give every row as an object with a value for each column.`,
-      )
-    }
-  }
-  const numbers = rows.map((_, i) => i)
-  const cells = (name: string) => ({ values: rows.map((row) => ownValue(row, name)), rows: numbers })
-  const schema = given ?? inferSchema(rows, cells)
-  checkColumns(schema)
-  const names = new Set(schema.fields.map(({ name }) => name))
-  for (const [i, row] of rows.entries()) {
-    const extra = Object.keys(row).find((name) => !names.has(name))
-    if (extra !== undefined) throw unknownField(extra, i)
-  }
-  const columns = schema.fields.map((field) =>
-    makeColumn(field.type, rows.length > 0 ? [buildBatch(field, cells(field.name))] : []),
-  )
-  return new Table(schema, columns)
-}
-
-function inferSchema(
-  rows: readonly Row[],
-  cells: (name: string) => { values: unknown[]; rows: number[] },
-): Schema {
-  const names = keysOf(rows)
-  if (names.length === 0) {
-    throw invalid(
-      'There are no rows with values to tell the columns from. Give a schema, or at least one row.',
-    )
-  }
-  return {
-    version: 4,
-    endianness: 0,
-    fields: names.map((name) => inferField(name, cells(name))),
-    metadata: null,
-  }
 }

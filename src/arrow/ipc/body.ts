@@ -13,11 +13,13 @@ import { childFields, layoutOf, type OffsetsConstructor, type ValuesConstructor 
 import { nullBatch } from '../null-batch.ts'
 import type { BatchHeader } from './message.ts'
 
-/** What reading the body of a record batch needs: a way to decompress its bytes, and dictionaries by id. */
+/** What reading the body of a record batch needs: dictionaries by id. */
 export interface BodyContext {
-  readonly decompress?: (bytes: Uint8Array, codec: 'lz4' | 'zstd', column: string) => Uint8Array
   readonly dictionary: (id: number) => AnyColumn | undefined
 }
+
+/** The body of a message, which is not compressed, or the buffers in it; one that lies outside is undefined. */
+export type Body = Uint8Array | readonly (Uint8Array | undefined)[]
 
 /** Where a column begins in a message's metadata: how many nodes, buffers and variadic counts come before it. */
 export interface ColumnCursor {
@@ -48,7 +50,7 @@ const maxLength = 2 ** 31 - 1
  */
 export class BodyReader {
   readonly #header: BatchHeader
-  readonly #body: Uint8Array | readonly Uint8Array[]
+  readonly #body: Body
   readonly #base: number
   readonly #context: BodyContext
   #node: number
@@ -59,13 +61,7 @@ export class BodyReader {
    * `body` holds the message's body from byte `base` on, or the buffers in it, one by one. The first column read is the
    * one at `cursor`.
    */
-  constructor(
-    header: BatchHeader,
-    body: Uint8Array | readonly Uint8Array[],
-    context: BodyContext,
-    base = 0,
-    cursor = firstColumn,
-  ) {
+  constructor(header: BatchHeader, body: Body, context: BodyContext, base = 0, cursor = firstColumn) {
     this.#header = header
     this.#body = body
     this.#base = base
@@ -253,14 +249,11 @@ export class BodyReader {
     const start = region.offset - this.#base
     if (region.length === 0) return emptyBytes
     const body = this.#body
-    if (!(body instanceof Uint8Array)) return body[index]!
-    if (start < 0 || region.length < 0 || start + region.length > body.length) {
-      throw damaged(column, 'has a buffer that lies outside of its record batch')
-    }
-    const bytes = body.subarray(start, start + region.length)
-    const { compression } = this.#header
-    if (compression === undefined) return bytes
-    return this.#context.decompress?.(bytes, compression, column) ?? bytes
+    const end = start + region.length
+    const isWithin = body instanceof Uint8Array && start >= 0 && start <= end && end <= body.length
+    const bytes = body instanceof Uint8Array ? isWithin && body.subarray(start, end) : body[index]
+    if (!bytes) throw damaged(column, 'has a buffer that lies outside of its record batch')
+    return bytes
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { Fields } from '../dialects/dialect.ts'
 import { arrowFileType, headersOfContext, jsonType, type Route, transactionHeader } from '../protocol/wire.ts'
 
@@ -20,7 +20,7 @@ export const jsonUtf8 = `${jsonType}; charset=utf-8`
  * The answer that carries a response: a bare value where the protocol wants one, and the context as headers.
  * `rewritten` is the response in the dialect of the client.
  */
-export function answerOf(route: Route, response: Fields, rewritten: unknown): Answer {
+export function answerOf(route: Route, response: Fields, rewritten: unknown): StreamableAnswer {
   const headers = headersOf(route, response)
   switch (route.answer) {
     case 'json':
@@ -30,8 +30,13 @@ export function answerOf(route: Route, response: Fields, rewritten: unknown): An
     case 'metadata':
       return { status: 200, type: jsonUtf8, body: JSON.stringify(response.metadata), headers }
     case 'arrow': {
-      const { buffer, byteOffset, byteLength } = response.data as Uint8Array
-      return { status: 200, type: arrowFileType, body: Buffer.from(buffer, byteOffset, byteLength), headers }
+      const data = response.data as Uint8Array | AsyncIterable<Uint8Array>
+      const body =
+        data instanceof Uint8Array
+          ? Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+          : // Nothing is made ahead of what the client reads.
+            Readable.from(data, { objectMode: false, highWaterMark: 1 })
+      return { status: 200, type: arrowFileType, body, headers }
     }
   }
 }

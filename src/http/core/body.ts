@@ -2,25 +2,27 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { type CatalogError, invalid } from '../../errors.ts'
-import { type AdmissionControl, Throttled } from '../limits/admission-control.ts'
+import type { Hold } from '../../scheduling/byte-budget.ts'
+import { TimeSlice } from '../../scheduling/time-slice.ts'
+import type { AdmissionControl } from '../limits/admission-control.ts'
 import { arrowFileType, arrowStreamType, bytesType, jsonType, type Route } from '../protocol/wire.ts'
 import type { Exchange } from './exchange.ts'
 
 /** The body of a request. */
 export interface Body {
   readonly bytes: Buffer
-  /** Tells that the bytes are no longer needed. */
-  release(): void
+  /** The memory that it takes, to be released when its bytes are no longer needed; absent for a small one. */
+  readonly hold?: Hold
 }
 
-const none: Body = { bytes: Buffer.alloc(0), release: () => {} }
+const none: Body = { bytes: Buffer.alloc(0) }
 
-/** Bodies up to this many bytes are not counted, because the number of requests bounds them. */
-const uncounted = 64 * 1024
+/** What is no larger is not counted, because the number of requests and connections bounds it. */
+export const uncounted = 64 * 1024
 
 /**
- * Reads a body whole. Its size is checked against the limit as it arrives, before it is kept. Its bytes count
- * in the budget of all bodies until they are released.
+ * Reads a body whole. Its size is checked against the limit as it arrives, before it is kept. Its bytes count in the
+ * budget of the server as they arrive, so that a body which is only announced takes no room.
  */
 export function readBody(
   exchange: Exchange,
@@ -35,89 +37,123 @@ export function readBody(
   const limit = kind === 'arrow' ? admission.limits.arrowBytes : admission.limits.jsonBytes
   if (length !== undefined && length > limit) throw tooLarge(limit)
   const { body } = exchange
-  if (length !== undefined) return readArrived(body, length) ?? readKnown(body, length, admission)
-  return readUnknown(body, limit, admission)
-}
-
-/** Reads a small body that has arrived, as most have. Listening to its events would take several times as long. */
-function readArrived(stream: Readable, length: number): Body | undefined {
-  if (length > uncounted || stream.readableLength !== length || stream.errored) return undefined
-  const bytes = stream.read() as Buffer | null
-  return bytes === null ? undefined : { bytes, release: none.release }
-}
-
-async function readKnown(stream: Readable, length: number, { bodies }: AdmissionControl): Promise<Body> {
-  const counted = length > uncounted ? length : 0
-  if (counted > 0) await bodies.take(counted)
-  let held = counted
-  const release = () => {
-    bodies.give(held)
-    held = 0
+  if (length !== undefined && length <= uncounted && body.readableLength === length && !body.errored) {
+    // Most bodies are small and have arrived. Listening to their events would take several times as long.
+    const bytes = body.read() as Buffer | null
+    if (bytes !== null) return { bytes }
   }
+  return readArriving(body, length, limit, admission)
+}
+
+async function readArriving(
+  stream: Readable,
+  length: number | undefined,
+  limit: number,
+  { memory, silences }: AdmissionControl,
+): Promise<Body> {
+  const hold = memory.hold(length ?? limit)
+  const arrived = new Arrived(length)
   try {
-    const bytes = Buffer.allocUnsafeSlow(length)
-    let filled = 0
-    await eachChunk(stream, (chunk) => {
-      if (filled + chunk.length <= length) chunk.copy(bytes, filled)
-      filled += chunk.length
+    await eachChunk(stream, silences.upload, (chunk) => {
+      arrived.add(chunk)
+      const { size } = arrived
+      if (size > (length ?? limit)) throw length === undefined ? tooLarge(limit) : brokenOff()
+      return size > uncounted ? hold.take(size - hold.held) : undefined
     })
-    if (filled !== length) throw brokenOff()
-    return counted > 0 ? { bytes, release } : { bytes, release: none.release }
+    if (length !== undefined && arrived.size !== length) throw brokenOff()
+    return { bytes: await arrived.whole(), hold }
   } catch (error) {
-    release()
+    hold.release()
     throw error
   }
 }
 
-async function readUnknown(stream: Readable, limit: number, { bodies }: AdmissionControl): Promise<Body> {
-  const chunks: Buffer[] = []
-  let filled = 0
-  let held = 0
-  const release = () => {
-    bodies.give(held)
-    held = 0
+/** The bytes of a body that have come so far. */
+class Arrived {
+  size = 0
+  readonly #length: number | undefined
+  #chunks: Buffer[] = []
+  /** The whole body, once enough of it has come that the rest will come, too. */
+  #bytes: Buffer | undefined
+
+  constructor(length: number | undefined) {
+    this.#length = length
   }
-  try {
-    await eachChunk(stream, (chunk) => {
-      filled += chunk.length
-      if (filled > limit) throw tooLarge(limit)
-      if (filled > uncounted) {
-        if (!bodies.tryTake(chunk.length))
-          throw new Throttled('The server holds as much data as it takes at once')
-        held += chunk.length
-      }
-      chunks.push(chunk)
-    })
-  } catch (error) {
-    release()
-    throw error
+
+  add(chunk: Buffer): void {
+    const at = this.size
+    this.size += chunk.length
+    if (this.#bytes !== undefined) chunk.copy(this.#bytes, at)
+    else this.#chunks.push(chunk)
+    const length = this.#length
+    if (this.#bytes !== undefined || length === undefined || this.size < length / 4) return
+    this.#bytes = Buffer.allocUnsafeSlow(length)
+    let to = 0
+    for (const early of this.#chunks) to += early.copy(this.#bytes, to)
+    this.#chunks = []
   }
-  return { bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, filled), release }
+
+  async whole(): Promise<Buffer> {
+    if (this.#bytes !== undefined) return this.#bytes
+    const bytes = Buffer.allocUnsafeSlow(this.size)
+    const timeSlice = new TimeSlice(undefined)
+    let to = 0
+    for (let chunk = this.#chunks.shift(); chunk !== undefined; chunk = this.#chunks.shift()) {
+      to += chunk.copy(bytes, to)
+      if (timeSlice.due) await timeSlice.rest()
+    }
+    return bytes
+  }
 }
 
-/** Calls `take` with every chunk. An error of `take` ends the reading, and the rest of the stream is ignored. */
-function eachChunk(stream: Readable, take: (chunk: Buffer) => void): Promise<void> {
+/** A body that comes slower than so many bytes in the time of silence is as good as silent. */
+const leastBytes = 16 * 1024
+
+/**
+ * Calls `take` with every chunk. While `take` waits, nothing more is read. An error of `take` ends the reading, and
+ * the rest of the stream is ignored. So does a silence of so many milliseconds.
+ */
+function eachChunk(
+  stream: Readable,
+  silence: number,
+  take: (chunk: Buffer) => Promise<void> | undefined,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     let open = true
+    let waiting: Promise<void> | undefined
+    let recent = 0
+    const timer = setInterval(() => {
+      if (waiting === undefined && recent < leastBytes) stop(silent(silence))
+      recent = 0
+    }, silence)
     // The listeners stay, because an error without a listener would end the process.
-    const stop = (error: unknown) => {
+    const finish = (settle: () => void) => {
+      clearInterval(timer)
       open = false
-      reject(error)
+      settle()
     }
-    const breakOff = () => {
-      if (open) stop(brokenOff())
+    const stop = (error: unknown) => {
+      if (open) finish(() => reject(error))
     }
+    const breakOff = () => stop(brokenOff())
     stream.on('data', (chunk: Buffer | string) => {
       if (!open) return
       try {
-        take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
+        recent += chunk.length
+        waiting = take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
+        if (waiting === undefined) return
+        stream.pause()
+        waiting.then(() => {
+          waiting = undefined
+          recent = leastBytes
+          stream.resume()
+        }, stop)
       } catch (error) {
         stop(error)
       }
     })
     stream.on('end', () => {
-      open = false
-      resolve()
+      if (open) finish(resolve)
     })
     stream.on('close', breakOff)
     stream.on('error', breakOff)
@@ -156,6 +192,12 @@ function tooLarge(limit: number): CatalogError {
 
 function brokenOff(): CatalogError {
   return invalid('The body broke off before its end. Send the request again.')
+}
+
+function silent(millis: number): CatalogError {
+  return invalid(
+    `The body stood still: less than ${leastBytes} bytes of it came in ${millis / 1_000} seconds. Send the request again, on a faster way or in parts.`,
+  )
 }
 
 /** The value of a JSON body; undefined for an empty one. */

@@ -1,7 +1,7 @@
 import { invalid } from '../../errors.ts'
 import { authenticator, type Principal } from '../auth/auth.ts'
 import { requireLocal } from '../auth/loopback.ts'
-import { AdmissionControl } from '../limits/admission-control.ts'
+import { AdmissionControl, type Silences } from '../limits/admission-control.ts'
 import { watchEventLoop } from '../limits/event-loop.ts'
 import { type RateLimit, rateLimiter } from '../limits/rate-limit.ts'
 import { limitsOf, type PluginOptions } from '../options.ts'
@@ -21,6 +21,8 @@ export interface Surroundings {
   readonly prefix?: string
   /** Tells whether the event loop is late, where the application watches that already. */
   readonly isLate?: (() => boolean) | undefined
+  /** How long bodies and answers may stand still, where that is not as usual. */
+  readonly silences?: { readonly [Name in keyof Silences]?: number | undefined }
 }
 
 /** What all parts of one served catalog share. */
@@ -41,7 +43,7 @@ export interface HttpContext {
 /** Checks the options and makes a context. */
 export async function openContext(
   options: PluginOptions,
-  { log, prefix = '', isLate }: Surroundings,
+  { log, prefix = '', isLate, silences = {} }: Surroundings,
 ): Promise<HttpContext> {
   const { auth, catalog } = options
   if (typeof catalog?.describeTable !== 'function')
@@ -54,7 +56,11 @@ export async function openContext(
   const limits = limitsOf(options.limits)
   const authenticate = await authentication(auth, options.rateLimit)
   const watch = watchEventLoop(isLate ? 0 : limits.eventLoopDelay)
-  const admission = new AdmissionControl(limits, limits.eventLoopDelay > 0 && isLate ? isLate : watch.isLate)
+  const admission = new AdmissionControl(
+    limits,
+    { upload: silences.upload ?? 10_000, download: silences.download ?? 60_000 },
+    limits.eventLoopDelay > 0 && isLate ? isLate : watch.isLate,
+  )
   return {
     options,
     prefix,

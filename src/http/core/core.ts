@@ -4,7 +4,7 @@ import { decodeSegment } from '../protocol/path-id.ts'
 import type { Answer, StreamableAnswer } from './answer.ts'
 import { type HttpContext, openContext, type Surroundings } from './context.ts'
 import type { Exchange } from './exchange.ts'
-import { failure, headersOf, type Responder, responder } from './responder.ts'
+import { countAnswer, failure, headersOf, type Responder, responder } from './responder.ts'
 import { unknownRoute } from './routing.ts'
 
 /** Turns requests into answers. It does not know what carries them. */
@@ -50,7 +50,11 @@ export async function openHttpCore(
       if (extended) return await extended
       const { method, path } = exchange
       const page = pages.get(withoutLastSlash(decodeSegment(path)))
-      if (page && (method === 'GET' || method === 'HEAD')) return await page(exchange)
+      if (page && (method === 'GET' || method === 'HEAD')) {
+        const answer = await page(exchange)
+        countAnswer(context, exchange, answer)
+        return answer
+      }
       return failure(context, exchange, unknownRoute(method, path), 404)
     } catch (error) {
       return failure(context, exchange, error)

@@ -50,6 +50,9 @@ export abstract class Exchange {
   /** Calls back when the exchange closes; `isAnswered` tells whether the answer was written whole. */
   abstract onClose(callback: (isAnswered: boolean) => void): void
 
+  /** Breaks off the answer when the client reads nothing of it for so many milliseconds. */
+  abstract limitSilence(millis: number): void
+
   /** Throws away what is still to come of the body, so that the client gets to read the answer. */
   abstract discardBody(): void
 

@@ -1,17 +1,20 @@
+import { Readable } from 'node:stream'
 import type { Catalog } from '../../catalog/handle.ts'
 import { CatalogError } from '../../errors.ts'
 import type { OperationOptions } from '../../operations/framework/operation.ts'
 import { removeUnknown } from '../../operations/framework/unknown-fields.ts'
 import { operations } from '../../operations/index.ts'
+import { requestMemory } from '../../scheduling/request-memory.ts'
 import { presentedToken } from '../auth/auth.ts'
 import { authorizer } from '../auth/authorize.ts'
 import { childrenRequest, childrenResponse, listsChildren } from '../dialects/children.ts'
 import { dialectOf, type Fields } from '../dialects/dialect.ts'
+import { Throttled } from '../limits/admission-control.ts'
 import type { HttpOptions } from '../options.ts'
 import type { ErrorStatus } from '../protocol/status.ts'
 import { requestIdHeader } from '../protocol/wire.ts'
 import { type Answer, answerOf, jsonUtf8, type StreamableAnswer } from './answer.ts'
-import { type Body, parseJson, readBody } from './body.ts'
+import { type Body, parseJson, readBody, uncounted } from './body.ts'
 import type { HttpContext } from './context.ts'
 import type { Exchange } from './exchange.ts'
 import { problemOf } from './problem.ts'
@@ -41,13 +44,19 @@ export function responder(context: HttpContext): Responder {
     return address
   }
 
-  async function run(exchange: Exchange, match: Match): Promise<Answer> {
+  async function run(exchange: Exchange, match: Match): Promise<StreamableAnswer> {
     const { operation, route } = match
     const address = await open(exchange, match)
     const { principal, headers } = exchange
     const dialect = exchange.dialect!
     const reading = bodyOf(exchange, match, admission)
     const body = reading instanceof Promise ? await reading : reading
+    const hold = body.hold ?? (route.rows ? admission.memory.hold() : undefined)
+    const work =
+      route.rows && hold
+        ? { signal: goneSignal(exchange), [requestMemory]: { hold, inParts: route.answer === 'arrow' } }
+        : {}
+    let isStream = false
     try {
       const content = route.body === 'arrow' ? body.bytes : parseJson(body.bytes)
       const built = buildRequest(match, address, content, headers, principal)
@@ -56,18 +65,21 @@ export function responder(context: HttpContext): Responder {
       await authorize.members(principal, operation, asked, (location) => exchange.info(content, location))
       const children = listsChildren(operation) && dialect.listing === 'children'
       const final = children ? childrenRequest(operation, asked) : asked
-      return await cache.answer(exchange, body.bytes, final, async () => {
-        const done = await runs[operation](final, { signal: route.rows ? goneSignal(exchange) : undefined })
+      const answer = await cache.answer(exchange, body.bytes, final, async () => {
+        const done = await runs[operation](final, work)
         const response = children ? childrenResponse(operation, final, done) : done
         return answerOf(route, response, dialect.response?.(operation, response) ?? response)
       })
+      isStream = answer.body instanceof Readable
+      return answer
     } finally {
-      body.release()
+      if (isStream && !exchange.isClosed) exchange.onClose(() => hold?.release())
+      else hold?.release()
     }
   }
 
   return async (exchange) => {
-    let answer: Answer
+    let answer: StreamableAnswer
     const match = matchPath(exchange.path, segments)
     if (match === undefined) {
       const { unknownRoute: status = 404 } = dialectOf(exchange.headers, options.listing)
@@ -81,14 +93,16 @@ export function responder(context: HttpContext): Responder {
     } else {
       const meant = inDialect(exchange, match, options.listing)
       let entered = false
+      let isLarge = meant.route.rows === true
       try {
         admission.enter()
         entered = true
         answer = await run(exchange, meant)
+        isLarge = countAnswer(context, exchange, answer) || isLarge
       } catch (error) {
         answer = failure(context, exchange, error)
       }
-      if (entered) leave(context, exchange, meant)
+      if (entered) leave(context, exchange, isLarge)
     }
     metrics.count(exchange.match?.operation ?? 'none', answer.status, performance.now() - exchange.started)
     return answer
@@ -112,7 +126,7 @@ function bodyOf(
     return readBody(exchange, route.body, admission)
   } catch (error) {
     if (!unsupported.has(operation)) throw error
-    return { bytes: Buffer.alloc(0), release: () => {} }
+    return { bytes: Buffer.alloc(0) }
   }
 }
 
@@ -125,10 +139,29 @@ function inDialect(exchange: Exchange, match: Match, listing: HttpOptions['listi
   return exchange.match
 }
 
-/** Rows that wait for a slow reader take memory, so their request counts until the reader has them. */
-function leave({ admission }: HttpContext, exchange: Exchange, { route }: Match): void {
-  if (!route.rows || exchange.isClosed) admission.leave()
+/** What waits for a slow reader takes memory, so a request for much counts until the reader has its answer. */
+function leave({ admission }: HttpContext, exchange: Exchange, isLarge: boolean): void {
+  if (!isLarge || exchange.isClosed) admission.leave()
   else exchange.onClose(() => admission.leave())
+}
+
+/** Counts a large answer until the client has read it, and tells whether it is one. Fails when there is no room. */
+export function countAnswer(
+  { admission }: HttpContext,
+  exchange: Exchange,
+  { body }: StreamableAnswer,
+): boolean {
+  if (body instanceof Readable) {
+    exchange.limitSilence(admission.silences.download)
+    return true
+  }
+  if (body.length <= uncounted || exchange.isClosed) return false
+  const hold = admission.memory.hold()
+  if (!hold.tryTake(body.length))
+    throw new Throttled('Answers that wait for their readers take all the memory that they may')
+  exchange.onClose(() => hold.release())
+  exchange.limitSilence(admission.silences.download)
+  return true
 }
 
 /** Aborted when the caller goes away before the answer. */

@@ -1,7 +1,8 @@
+import { Readable } from 'node:stream'
 import { type Catalog, storeState } from '../../catalog/handle.ts'
 import { operations } from '../../operations/index.ts'
 import type { Fields } from '../dialects/dialect.ts'
-import type { Answer } from './answer.ts'
+import type { Answer, StreamableAnswer } from './answer.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Longer bodies are not worth looking for. */
@@ -37,8 +38,8 @@ export class ResponseCache {
     { match, dialect, path, query }: Exchange,
     body: Buffer,
     request: Fields,
-    make: () => Promise<Answer>,
-  ): Promise<Answer> {
+    make: () => Promise<StreamableAnswer>,
+  ): Promise<StreamableAnswer> {
     const { operation } = match!
     if (this.#mostBytes === 0 || body.length > longestBody) return make()
     if (!operations[operation].definition.isFromStore?.(request)) return make()
@@ -58,7 +59,8 @@ export class ResponseCache {
     return this.#catalog[storeState]?.(this.#catalog[operation])
   }
 
-  #keep(state: number | string, key: string, answer: Answer): void {
+  #keep(state: number | string, key: string, answer: StreamableAnswer): void {
+    if (!isWhole(answer)) return
     if (state !== this.#state) this.#begin(state)
     const bytes = bytesOf(key, answer)
     if (bytes > this.#mostBytes || this.#answers.has(key)) return
@@ -76,6 +78,10 @@ export class ResponseCache {
     this.#bytes = 0
     this.#state = state
   }
+}
+
+function isWhole(answer: StreamableAnswer): answer is Answer {
+  return !(answer.body instanceof Readable)
 }
 
 /** A character takes up to two bytes. */

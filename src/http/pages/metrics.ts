@@ -71,10 +71,10 @@ export class Metrics {
     })
     new Gauge({
       name: 'tabularium_body_bytes',
-      help: 'Bytes of request bodies held.',
+      help: 'Bytes held for requests: bodies, as they came and decoded, and answers under way.',
       registers,
       collect() {
-        this.set(metrics.#admission.bodies.used)
+        this.set(metrics.#admission.memory.used)
       },
     })
     registers[0].registerMetric(this.#durations() as never)

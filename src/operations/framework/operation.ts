@@ -1,6 +1,7 @@
 import type * as v from 'valibot'
 import type { Core } from '../../catalog/core.ts'
 import type { ErrorCode } from '../../errors.ts'
+import type { RequestMemory, requestMemory } from '../../scheduling/request-memory.ts'
 import type { Route } from './route.ts'
 import type { Subject } from './subjects.ts'
 
@@ -40,8 +41,12 @@ interface OperationCommand {
 export interface OperationOptions {
   /** Stops the operation; it then rejects with the signal's reason and nothing has changed. */
   readonly signal?: AbortSignal | undefined
-  /** Called now and then while rows are read or written. */
+  /**
+   * Called now and then while rows are read or written. For changes of rows the first call comes as soon as the
+   * transaction is recorded, before any row is done.
+   */
   readonly onProgress?: ((progress: Progress) => void) | undefined
+  readonly [requestMemory]?: RequestMemory | undefined
 }
 
 export interface Progress {
@@ -49,7 +54,7 @@ export interface Progress {
   readonly transaction_id?: string
   /** Rows done so far. */
   readonly rows: number
-  /** Rows to be done in all. */
+  /** Rows to be done in all; 0 while that is not known. */
   readonly total: number
 }
 

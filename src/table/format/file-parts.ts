@@ -1,4 +1,8 @@
+import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import { checksum, type Range } from '../storage/objects.ts'
+
+/** Bytes that are summed at a time. */
+const pieceBytes = 8 << 20
 
 /** An Arrow file in parts. Small stretches of it are read again before the file is written. */
 export class FileParts {
@@ -29,6 +33,16 @@ export class FileParts {
 
   range(start: number, length: number): Range {
     return [start, length, checksum(this.#within(start, length))]
+  }
+
+  /** The same for a stretch that may be long: other work goes on between pieces of it. */
+  async longRange(start: number, length: number, timeSlice: TimeSlice): Promise<Range> {
+    let sum = 0
+    for (let at = start; at < start + length; at += pieceBytes) {
+      sum = checksum(this.#within(at, Math.min(pieceBytes, start + length - at)), sum)
+      if (timeSlice.due) await timeSlice.rest()
+    }
+    return [start, length, sum]
   }
 
   /** The checksum of the whole file. */

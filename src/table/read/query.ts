@@ -1,9 +1,5 @@
-import type { Field, Schema } from '@uwdata/flechette'
-import type { AnyBatch } from '../../arrow/batch.ts'
 import { type Bitmap, countRows } from '../../arrow/bitmap.ts'
-import { encodeArrow, joinParts } from '../../arrow/ipc/encode.ts'
-import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
-import type { Piece } from '../../arrow/take/take.ts'
+import { joinParts } from '../../arrow/ipc/encode.ts'
 import { invalid } from '../../errors.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import { prefetch } from '../../scheduling/prefetch.ts'
@@ -15,28 +11,60 @@ import { compile, prune, readFragment, selectMatches } from '../scan/fragment.ts
 import { type PendingResult, startScan } from '../scan/scan.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { CountOptions, QueryOptions } from '../table-engine.ts'
+import { AnswerEncoder, type ColumnBatches, inChunks, streamedBytes } from './answer.ts'
 import { readColumns } from './fragment-read.ts'
-import { pickColumns, projection } from './projection.ts'
 import { selectAllRows, selectRows } from './row-selection.ts'
 
-/** Rows of each record batch in an answer but the last. */
-const batchRows = 131_072
-
-/** The requested rows as an Arrow IPC file. */
+/** The requested rows as an Arrow IPC file: whole. */
 export async function queryRows(
   storage: Storage,
   snapshot: LoadedSnapshot,
   options: QueryOptions,
 ): Promise<Uint8Array> {
+  const answer = new AnswerEncoder(snapshot, options)
+  const batches: ColumnBatches[] = []
+  for await (const batch of readBatches(storage, snapshot, options, answer)) batches.push(batch)
+  return joinParts(answer.whole(batches))
+}
+
+/**
+ * The requested rows as an Arrow IPC file: whole when they are few, otherwise in parts that are made as they are asked
+ * for. What can be refused is refused before the first part.
+ */
+export async function streamRows(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  options: QueryOptions,
+): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
+  const answer = new AnswerEncoder(snapshot, options, streamedBytes)
+  const batches = readBatches(storage, snapshot, options, answer)
+  if (answer.isWhole) {
+    const all: ColumnBatches[] = []
+    for await (const batch of batches) all.push(batch)
+    return all.length <= 1 ? joinParts(answer.whole(all)) : inChunks(answer.whole(all))
+  }
+  const first = await batches.next()
+  if (first.done) return joinParts(answer.whole([]))
+  const second = await batches.next()
+  if (second.done) return joinParts(answer.whole([first.value]))
+  return inChunks(answer.stream([first.value, second.value], batches))
+}
+
+/** Reads the rows in batches, and takes the memory for them. */
+async function* readBatches(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  options: QueryOptions,
+  answer: AnswerEncoder,
+): AsyncGenerator<ColumnBatches> {
   const { prefix, schema } = snapshot
-  const { signal, onProgress } = options
+  const { signal, onProgress, memory } = options
   let skip = bound('offset', options.offset) ?? 0
   let left = bound('limit', options.limit) ?? Number.POSITIVE_INFINITY
   const timeSlice = new TimeSlice(signal)
-  const picks = projection(schema, options.columns)
+  if (options.filter === undefined) await answer.checkSize(fragmentsOf(storage, snapshot), skip, left)
   const predicate =
     options.filter === undefined ? undefined : await compile(options.filter, schema, storage.now())
-  const answer = new Answer(picks.map(({ field }) => field))
   // With a limit, the first fragments may have enough rows, so fragments are not scanned as a whole.
   const scan =
     predicate && left === Infinity ? await startScan(storage, snapshot, predicate, timeSlice) : undefined
@@ -60,6 +88,8 @@ export async function queryRows(
     }
   }
   let rowsDone = 0
+  /** Bytes that are held for the fragment of which the answer is made at the moment. */
+  let held = 0
   const rowsTotal = snapshot.rows + snapshot.deletedRows
   // Without a filter the manifest has the number of rows, so a fragment is only read when one of its rows is needed.
   const plan = scan ?? { depth: predicate ? 2 : 0 }
@@ -76,9 +106,17 @@ export async function queryRows(
         skip -= runs.skipped
         left -= runs.rows
         if (runs.rows > 0) {
-          const indices = picks.map(({ path }) => path[0]!)
-          const { columns } = await readColumns(storage, prefix, schema, entry, indices)
-          answer.add(pickColumns(picks, columns), runs.runs, runs.rows)
+          if (memory) {
+            if (!answer.isWhole) memory.give(held)
+            held = answer.bytesToHold(entry, runs.rows)
+            const taken = memory.take(held)
+            if (taken) await taken
+          }
+          const { columns } = await readColumns(storage, prefix, schema, entry, answer.indices)
+          for (const batch of answer.add(columns, runs, entry)) {
+            yield batch
+            if (timeSlice.due) await timeSlice.rest()
+          }
         }
       }
       onProgress?.({ rowsDone, rowsTotal })
@@ -88,7 +126,7 @@ export async function queryRows(
     scan?.end()
   }
   signal?.throwIfAborted()
-  return answer.encode(schema.metadata)
+  yield* answer.rest()
 }
 
 function bound(name: string, value: number | undefined): number | undefined {
@@ -97,39 +135,6 @@ function bound(name: string, value: number | undefined): number | undefined {
     throw invalid(`The ${name} is ${value}. Give a whole number of rows, 0 or more.`)
   }
   return value
-}
-
-/** Gathers the rows of an answer into batches of a good size. */
-class Answer {
-  readonly #fields: readonly Field[]
-  readonly #columns: AnyBatch[][]
-  #pieces: Piece[][]
-  #rows = 0
-
-  constructor(fields: readonly Field[]) {
-    this.#fields = fields
-    this.#columns = fields.map(() => [])
-    this.#pieces = fields.map(() => [])
-  }
-
-  add(batches: readonly AnyBatch[], runs: ArrayLike<number>, rows: number): void {
-    for (const [i, batch] of batches.entries()) this.#pieces[i]!.push({ batch, runs })
-    this.#rows += rows
-    if (this.#rows >= batchRows) this.#flush()
-  }
-
-  encode(metadata: Schema['metadata']): Uint8Array {
-    if (this.#rows > 0) this.#flush()
-    return joinParts(encodeArrow({ fields: [...this.#fields], metadata: metadata ?? null }, this.#columns))
-  }
-
-  #flush(): void {
-    for (const batches of assembleColumns(this.#fields, this.#pieces)) {
-      for (const [i, batch] of batches.entries()) this.#columns[i]!.push(batch)
-    }
-    this.#pieces = this.#fields.map(() => [])
-    this.#rows = 0
-  }
 }
 
 /** Counts the rows that match a predicate. Without a predicate it counts all rows and reads none. */

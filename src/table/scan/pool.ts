@@ -1,7 +1,6 @@
-import { createRequire } from 'node:module'
-import { pathToFileURL } from 'node:url'
-import { Worker, type WorkerOptions } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { Bitmap } from '../../arrow/bitmap.ts'
+import { startWorker } from '../../scheduling/start-worker.ts'
 import type { ByteCache } from '../storage/cache.ts'
 import { fromFailure, type Reply, type ScanRequest, type WorkerSettings } from './message.ts'
 
@@ -109,7 +108,7 @@ export class ScanWorker {
   #lost = false
 
   constructor(settings: WorkerSettings) {
-    this.#worker = startWorker({ workerData: settings, name: 'tabularium scan' })
+    this.#worker = startWorker('table/scan/worker', { workerData: settings, name: 'tabularium scan' })
     this.ready = new Promise((resolve) => {
       this.#worker.on('message', (reply: Reply) => {
         if (reply === 'ready') resolve(true)
@@ -178,15 +177,4 @@ function withResolvers<T>() {
     reject = no
   })
   return { promise, resolve, reject }
-}
-
-/** Starts a thread that runs `worker.ts`. */
-function startWorker(options: WorkerOptions): Worker {
-  const { url } = import.meta
-  if (!url.endsWith('.ts')) return new Worker(new URL('./table/scan/worker.js', url), options)
-  // When sources run as they are, as in tests, a thread first registers the loader for TypeScript.
-  const tsx = pathToFileURL(createRequire(url).resolve('tsx/package.json'))
-  const loader = new URL('dist/esm/api/index.mjs', tsx)
-  const first = `import { register } from '${loader}'; register(); await import('${new URL('./worker.ts', url)}')`
-  return new Worker(new URL(`data:text/javascript,${encodeURIComponent(first)}`), options)
 }

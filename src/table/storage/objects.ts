@@ -21,8 +21,8 @@ export interface Storage {
   readonly pool?: ScanPool | undefined
 }
 
-export function checksum(parts: readonly Uint8Array[]): number {
-  let sum = 0
+/** The checksum of parts, which come after bytes of checksum `sum`. */
+export function checksum(parts: readonly Uint8Array[], sum = 0): number {
   for (const part of parts) sum = crc32(part, sum)
   return sum
 }

@@ -32,7 +32,7 @@ export async function writeFragment(
     if (timeSlice.due) await timeSlice.rest()
   }
   const file = new FileParts(encodeArrow(schema, columns))
-  const layout = layoutOfFile(file, schema.fields)
+  const layout = await layoutOfFile(file, schema.fields, timeSlice)
   const path = `data/${newName()}.arrow`
   await timeSlice.rest()
   await content.put(prefix + path, file.parts)
@@ -56,13 +56,14 @@ export function bytesPerRow(columns: readonly (readonly AnyBatch[])[], rows: num
  * The layout of the file, read from its own footer and messages as a reader does it. So the manifest and the file
  * cannot differ.
  */
-function layoutOfFile(
+async function layoutOfFile(
   file: FileParts,
   fields: readonly Field[],
-): Pick<FragmentEntry, 'batch' | 'columns' | 'dictionaries' | 'rest'> {
+  timeSlice: TimeSlice,
+): Promise<Pick<FragmentEntry, 'batch' | 'columns' | 'dictionaries' | 'rest'>> {
   const footer = readFooter(file.tail())
   const batch = metadataOf(file, footer.records[0]!)
-  const columns = columnRanges(file, batch, fields)
+  const columns = await columnRanges(file, batch, fields, timeSlice)
   const byId = new Map<number, readonly [Range, Range]>()
   for (const block of footer.dictionaries) {
     const metadata = metadataOf(file, block)
@@ -85,14 +86,22 @@ function metadataOf(file: FileParts, { offset, metadataLength }: Block): Range {
   return file.range(offset + 8, metadataLength - 8)
 }
 
-function columnRanges(file: FileParts, batch: Range, fields: readonly Field[]): Range[] {
+async function columnRanges(
+  file: FileParts,
+  batch: Range,
+  fields: readonly Field[],
+  timeSlice: TimeSlice,
+): Promise<Range[]> {
   const message = readMessage(file.bytes(batch[0], batch[1]))
   if (message.kind !== 'records') throw new TypeError('a record block holds no records')
   const body = batch[0] + batch[1]
-  return columnSpans(
+  const spans = columnSpans(
     message.header,
     fields.map(({ type }) => type),
-  ).map(({ start, end }) => file.range(body + start, end - start))
+  )
+  const ranges: Range[] = []
+  for (const { start, end } of spans) ranges.push(await file.longRange(body + start, end - start, timeSlice))
+  return ranges
 }
 
 function columnSpans(header: BatchHeader, types: readonly DataType[]): { start: number; end: number }[] {

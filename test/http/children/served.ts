@@ -21,6 +21,10 @@ export class Served implements Disposable {
     })
   }
 
+  get pid(): number {
+    return this.#child.pid!
+  }
+
   /** Resolves when it has said that it listens, and fails when it ended without. */
   async listens(): Promise<void> {
     while (!this.#printed.includes('\n')) {

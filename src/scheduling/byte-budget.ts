@@ -1,0 +1,224 @@
+import { CatalogError, invalid } from '../errors.ts'
+
+/** Most milliseconds to wait for room. */
+const mostWait = 30_000
+
+interface Waiter {
+  readonly hold: Hold
+  readonly bytes: number
+  readonly grant: () => void
+  readonly refuse: (error: unknown) => void
+}
+
+/**
+ * Bytes of memory that may be held at once, for all pieces of work together. Each piece of work has a hold. A hold gets
+ * bytes as it needs them, and not all at its beginning. So work that only says how much it will need takes no room.
+ *
+ * Bytes are given such that those who hold some can get the rest: otherwise everybody would have a part and wait for
+ * the others. Work that turns out to need more than it said may still lead there. Then the last one to wait is refused.
+ */
+export class ByteBudget {
+  readonly total: number
+  readonly #holds = new Set<Hold>()
+  #waiting: Waiter[] = []
+  #used = 0
+  /** What all holds need in all. */
+  #needed = 0
+
+  constructor(total: number) {
+    this.total = total
+  }
+
+  get used(): number {
+    return this.#used
+  }
+
+  /** A hold that has no bytes yet; `need` is what it will take at most, where that is known. */
+  hold(need = 0): Hold {
+    return new Hold(this, need)
+  }
+
+  /** For holds: takes bytes as soon as there is room, and sooner than those that ask later. */
+  take(hold: Hold, bytes: number, signal: AbortSignal | undefined): Promise<void> | undefined {
+    if (bytes > this.total - hold.held) throw never(hold.held + bytes, this.total)
+    this.#join(hold, bytes)
+    // Who holds some goes before those who wait to begin, since they wait for what it holds.
+    if ((this.#waiting.length === 0 || hold.held > 0) && this.#mayTake(hold, bytes)) {
+      this.#used += bytes
+      return undefined
+    }
+    return this.#wait(hold, bytes, signal)
+  }
+
+  /** For holds: takes bytes if there is room now. */
+  tryTake(hold: Hold, bytes: number): boolean {
+    if (this.#used + bytes > this.total) return false
+    this.#join(hold, bytes)
+    this.#used += bytes
+    return true
+  }
+
+  /** For holds: gives bytes back, and what is needed no more. */
+  give(hold: Hold, bytes: number, isDone: boolean): void {
+    this.#used -= bytes
+    if (isDone) {
+      if (this.#holds.delete(hold)) this.#needed -= hold.need
+      // Nobody may wait for it any more, so it must not be given what it asked for.
+      this.#waiting.find((waiter) => waiter.hold === hold)?.refuse(full(this.total))
+    }
+    if (this.#waiting.length > 0) this.#serve()
+  }
+
+  #join(hold: Hold, bytes: number): void {
+    if (!this.#holds.has(hold)) {
+      this.#holds.add(hold)
+      this.#needed += hold.need
+    }
+    const more = hold.held + bytes - hold.need
+    if (more <= 0) return
+    hold.need += more
+    this.#needed += more
+  }
+
+  /** Whether there is room, and afterwards still a way for everybody to get what they need. */
+  #mayTake(hold: Hold, bytes: number): boolean {
+    let free = this.total - this.#used - bytes
+    if (free < 0) return false
+    if (this.#needed <= this.total) return true
+    const rest = hold.need - hold.held - bytes
+    if (rest <= free) return true
+    const others = Array.from(this.#holds, (other) =>
+      other === hold
+        ? { held: other.held + bytes, rest }
+        : { held: other.held, rest: other.need - other.held },
+    ).sort((a, b) => a.rest - b.rest)
+    for (const other of others) {
+      if (other.rest > free) return false
+      free += other.held
+    }
+    return true
+  }
+
+  #wait(hold: Hold, bytes: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (finish: () => void) => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', stop)
+        this.#waiting = this.#waiting.filter((other) => other !== waiter)
+        finish()
+      }
+      const stop = () => {
+        settle(() => reject(signal!.reason))
+        this.#serve()
+      }
+      const waiter: Waiter = {
+        hold,
+        bytes,
+        grant: () => settle(resolve),
+        refuse: (error) => settle(() => reject(error)),
+      }
+      const timer = setTimeout(() => {
+        waiter.refuse(full(this.total))
+        this.#serve()
+      }, mostWait)
+      this.#waiting.push(waiter)
+      if (signal?.aborted) stop()
+      else signal?.addEventListener('abort', stop, { once: true })
+      this.#refuseLastIfStuck()
+    })
+  }
+
+  #serve(): void {
+    let isBlocked = false
+    for (const { hold, bytes, grant } of [...this.#waiting]) {
+      if ((isBlocked && hold.held === 0) || !this.#mayTake(hold, bytes)) {
+        isBlocked = true
+      } else {
+        this.#used += bytes
+        hold.granted(bytes)
+        grant()
+      }
+    }
+    this.#refuseLastIfStuck()
+  }
+
+  /** When all that is held belongs to those who wait, nothing will ever come free. */
+  #refuseLastIfStuck(): void {
+    const last = this.#waiting.at(-1)
+    if (last === undefined) return
+    let held = 0
+    for (const { hold } of this.#waiting) held += hold.held
+    if (held < this.#used) return
+    // The refused one gives back what it holds, which lets others go on.
+    last.refuse(full(this.total))
+  }
+}
+
+/** What one piece of work holds of a budget. It waits for one thing at a time. */
+export class Hold {
+  readonly #budget: ByteBudget
+  #held = 0
+  /** What it holds and will still take, as far as that is known. The budget keeps it. */
+  need: number
+
+  constructor(budget: ByteBudget, need: number) {
+    this.#budget = budget
+    this.need = Math.min(need, budget.total)
+  }
+
+  get held(): number {
+    return this.#held
+  }
+
+  /**
+   * Takes bytes: at once, which is undefined, or as soon as there is room. Fails with `Throttling` when there is none
+   * for long, with `InvalidInput` for more than the whole budget, and with the signal's reason.
+   */
+  take(bytes: number, signal?: AbortSignal): Promise<void> | undefined {
+    const waits = this.#budget.take(this, bytes, signal)
+    if (waits === undefined) this.#held += bytes
+    return waits
+  }
+
+  /** Takes bytes if there is room now, and tells whether there was. */
+  tryTake(bytes: number): boolean {
+    const took = this.#budget.tryTake(this, bytes)
+    if (took) this.#held += bytes
+    return took
+  }
+
+  /** For the budget: bytes that were waited for are there. */
+  granted(bytes: number): void {
+    this.#held += bytes
+  }
+
+  /** Gives some bytes back. */
+  give(bytes: number): void {
+    this.#held -= bytes
+    this.#budget.give(this, bytes, false)
+  }
+
+  /** Gives everything back. Harmless when nothing is held. */
+  release(): void {
+    const held = this.#held
+    this.#held = 0
+    this.#budget.give(this, held, true)
+  }
+}
+
+function full(total: number): CatalogError {
+  return new CatalogError(
+    'Throttling',
+    `Requests under way hold as much memory as they may in all, ${count(total)} bytes. Wait a moment and try again, or send less at a time.`,
+  )
+}
+
+function never(bytes: number, total: number): CatalogError {
+  return invalid(
+    `The request needs ${count(bytes)} bytes of memory, and all requests together have ${count(total)}. Ask for less, or send less at a time.`,
+  )
+}
+
+function count(bytes: number): string {
+  return bytes.toLocaleString('en')
+}

@@ -1,0 +1,226 @@
+import type { DataType, Field, Schema } from '@uwdata/flechette'
+import { type AnyBatch, byteLength, dictionaryOf } from '../../arrow/batch.ts'
+import { encodeArrow, joinParts } from '../../arrow/ipc/encode.ts'
+import { FileEncoder } from '../../arrow/ipc/encode-file.ts'
+import { childFields, hasDictionary, layoutOf } from '../../arrow/layout.ts'
+import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
+import type { Piece } from '../../arrow/take/take.ts'
+import { type CatalogError, invalid } from '../../errors.ts'
+import type { FragmentEntry } from '../format/manifest.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import { bytesOf } from '../scan/prefetch-depth.ts'
+import type { QueryOptions } from '../table-engine.ts'
+import { type Pick, pickColumns, projection } from './projection.ts'
+import type { RowSelection } from './row-selection.ts'
+
+/** Rows of each record batch in an answer but the last. */
+const batchRows = 131_072
+
+/** About the most bytes of a record batch that is made while the answer is read. */
+export const streamedBytes = 8 << 20
+
+/** One batch for each column of the answer. */
+export type ColumnBatches = readonly AnyBatch[]
+
+/** Gathers the rows of an answer into batches of a good size, and writes them as an Arrow IPC file. */
+export class AnswerEncoder {
+  /**
+   * Whether the answer can only be written as a whole: an Arrow file has each dictionary once, before the first batch.
+   */
+  readonly isWhole: boolean
+  readonly #schema: Schema
+  readonly #picks: readonly Pick[]
+  /** The picks that differ in their path. Aliases of one path share their batches. */
+  readonly #distinct: readonly Pick[]
+  /** For each pick, the index of the distinct one. */
+  readonly #places: readonly number[]
+  readonly #most: number
+  readonly #batchBytes: number
+  readonly #mayExceed: boolean
+  #pieces: Piece[][]
+  #rows = 0
+  #bytes = 0
+  /** Bytes of the dictionaries of each distinct pick. */
+  readonly #dictionaries: number[]
+
+  /** Batches take about `batchBytes` at most. */
+  constructor(
+    snapshot: LoadedSnapshot,
+    { columns, maxBytes = Number.POSITIVE_INFINITY }: QueryOptions,
+    batchBytes = Number.POSITIVE_INFINITY,
+  ) {
+    const { schema } = snapshot
+    this.#picks = projection(schema, columns)
+    const places = new Map<string, number>()
+    const uses: number[] = []
+    const distinct: Pick[] = []
+    this.#places = this.#picks.map((pick) => {
+      const key = pick.path.join()
+      const place = places.get(key) ?? distinct.push(pick) - 1
+      places.set(key, place)
+      uses[place] = (uses[place] ?? 0) + 1
+      return place
+    })
+    this.#distinct = distinct
+    this.#schema = { fields: this.#picks.map(({ field }) => field), metadata: schema.metadata ?? null }
+    this.isWhole = distinct.some(({ field }) => hasDictionary(field.type))
+    this.#most = maxBytes
+    // No column is asked for more often than this one.
+    this.#mayExceed = this.isWhole || snapshot.bytes * Math.max(...uses) > maxBytes
+    this.#batchBytes = this.isWhole ? Number.POSITIVE_INFINITY : batchBytes
+    this.#pieces = distinct.map(() => [])
+    this.#dictionaries = distinct.map(() => 0)
+  }
+
+  /** The columns of the table that are read. */
+  get indices(): ReadonlySet<number> {
+    return new Set(this.#distinct.map(({ path }) => path[0]!))
+  }
+
+  /** Refuses an answer without a filter that takes more than it may, before any of it is read. */
+  async checkSize(fragments: AsyncIterable<FragmentEntry>, skip: number, left: number): Promise<void> {
+    if (!this.#mayExceed) return
+    let bytes = 0
+    for await (const entry of fragments) {
+      if (left <= 0) return
+      const rows = entry.rows - (entry.deletions?.count ?? 0)
+      const taken = Math.min(Math.max(0, rows - skip), left)
+      skip = Math.max(0, skip - rows)
+      left -= taken
+      bytes += taken * this.#bytesPerRow(entry)
+      if (bytes > this.#most) throw tooLarge(this.#most)
+    }
+  }
+
+  /** Bytes that are held while rows of a fragment are answered: its columns, and batches made of them. */
+  bytesToHold(entry: FragmentEntry, rows: number): number {
+    const batch = Math.min(rows * this.#bytesPerRow(entry), this.#batchBytes)
+    return Math.ceil(bytesOf(entry, [...this.indices]) + batch)
+  }
+
+  /** Adds rows of a fragment, and gives the batches that are full with them. */
+  *add(
+    columns: readonly (AnyBatch | undefined)[],
+    { runs, rows }: RowSelection,
+    entry: FragmentEntry,
+  ): Generator<ColumnBatches> {
+    const pieces = pickColumns(this.#distinct, columns).map((batch) => [{ batch, runs }])
+    const perRow = this.#batchBytes === Number.POSITIVE_INFINITY ? 0 : this.#bytesPerRow(entry)
+    const most = Math.max(1, Math.floor(this.#batchBytes / Math.max(perRow, 1)))
+    for (let at = 0; at < rows; ) {
+      const end = perRow === 0 ? rows : Math.min(rows, at + Math.max(1, most - this.#rows))
+      const isAll = at === 0 && end === rows
+      for (const [i, column] of pieces.entries())
+        this.#pieces[i]!.push(...(isAll ? column : part(column, at, end)))
+      this.#rows += end - at
+      at = end
+      if (this.#rows >= Math.min(most, batchRows)) yield* this.rest()
+    }
+  }
+
+  /** The batches of the rows that were added since the last one. */
+  *rest(): Generator<ColumnBatches> {
+    if (this.#rows === 0) return
+    const fields = this.#distinct.map(({ field }) => field)
+    const assembled = assembleColumns(fields, this.#pieces)
+    this.#pieces = this.#distinct.map(() => [])
+    this.#rows = 0
+    for (const batches of assembled) {
+      this.#count(batches)
+      yield this.#places.map((place) => batches[place]!)
+    }
+  }
+
+  /** The file, in parts, of all batches. */
+  whole(batches: readonly ColumnBatches[]): Uint8Array[] {
+    return encodeArrow(
+      this.#schema,
+      this.#picks.map((_, i) => batches.map((columns) => columns[i]!)),
+    )
+  }
+
+  /** The file, in parts, each made when it is asked for. */
+  async *stream(
+    first: readonly ColumnBatches[],
+    rest: AsyncGenerator<ColumnBatches>,
+  ): AsyncGenerator<Uint8Array> {
+    try {
+      const file = new FileEncoder(this.#schema)
+      yield file.head()
+      for (const batch of first) yield* file.batch(batch)
+      for await (const batch of rest) yield* file.batch(batch)
+      yield file.end()
+    } finally {
+      await rest.return(undefined)
+    }
+  }
+
+  #count(batches: readonly AnyBatch[]): void {
+    if (!this.#mayExceed) return
+    for (const place of this.#places) this.#bytes += byteLength(batches[place]!)
+    let sum = this.#bytes
+    if (this.isWhole) {
+      for (const [i, batch] of batches.entries())
+        this.#dictionaries[i] = Math.max(this.#dictionaries[i]!, dictionaryBytes(batch))
+      for (const place of this.#places) sum += this.#dictionaries[place]!
+    }
+    if (sum > this.#most) throw tooLarge(this.#most)
+  }
+
+  /** At least how many bytes a row takes in the answer. */
+  #bytesPerRow(entry: FragmentEntry): number {
+    const sizes = this.#distinct.map(({ path, field }) =>
+      path.length > 1 ? fixedBytes(field.type) : entry.columns[path[0]!]![1] / Math.max(1, entry.rows),
+    )
+    return this.#places.reduce((sum, place) => sum + sizes[place]!, 0)
+  }
+}
+
+/** Bytes of each value of a type, as far as it tells. */
+function fixedBytes(type: DataType): number {
+  const layout = layoutOf(type)
+  return layout.kind === 'fixed' || layout.kind === 'dictionary' ? layout.bytes : 0
+}
+
+function dictionaryBytes(batch: AnyBatch): number {
+  if (batch.type.typeId === -1) {
+    return dictionaryOf(batch).data.reduce(
+      (sum, values) => sum + byteLength(values as AnyBatch) + dictionaryBytes(values as AnyBatch),
+      0,
+    )
+  }
+  return childFields(batch.type).reduce((sum, _: Field, i) => sum + dictionaryBytes(batch.children[i]!), 0)
+}
+
+function tooLarge(most: number): CatalogError {
+  return invalid(
+    `The answer would take more than ${most.toLocaleString('en')} bytes, the most of one query. Ask for fewer columns, or for fewer rows with limit and offset.`,
+  )
+}
+
+/** Bytes that are written at once at least, where there are as many. */
+const chunkBytes = 256 * 1024
+
+/** Joins small parts, since writing each costs more than copying it. Large ones are passed on as they are. */
+export async function* inChunks(
+  parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let small: Uint8Array[] = []
+  let size = 0
+  for await (const bytes of parts) {
+    if (bytes.length >= chunkBytes) {
+      if (size > 0) yield joinParts(small)
+      yield bytes
+      small = []
+      size = 0
+    } else if (bytes.length > 0) {
+      small.push(bytes)
+      size += bytes.length
+      if (size < chunkBytes) continue
+      yield joinParts(small)
+      small = []
+      size = 0
+    }
+  }
+  if (size > 0) yield joinParts(small)
+}

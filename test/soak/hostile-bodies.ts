@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort, Served } from '../http/children/served.ts'
+import { temporaryDirectory } from '../support/folders.ts'
+import { hostileBody, plainBody } from '../support/hostile-bodies.ts'
+import type { Scenario } from './scenario.ts'
+
+/** Wide bounds: a server that decodes or answers whatever it is asked for passes them at once. */
+const mostMebibytes = 3_072
+const mostMillis = 10_000
+
+const mebibyte = 2 ** 20
+const arrow = 'application/vnd.apache.arrow.stream'
+
+/** Bodies, queries and listings that ask for far more than they send, against the command `serve`. */
+export async function hostileBodies(): Promise<Scenario> {
+  const directory = await temporaryDirectory()
+  const port = await freePort()
+  const served = new Served(directory, port)
+  await served.listens()
+  const counts = { attacks: 0, refused: 0, 'MiB at most': 0, 'ms at most to answer': 0 }
+  let isOver = false
+
+  const post = (path: string, type: string, body: Uint8Array | string) =>
+    new Promise<{ status: number; bytes: number }>((resolve, reject) => {
+      const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body) }
+      const sent = request({ port, host: '127.0.0.1', path, method: 'POST', headers }, (answer) => {
+        let bytes = 0
+        answer.on('data', (chunk: Buffer) => {
+          bytes += chunk.length
+        })
+        answer.on('end', () => resolve({ status: answer.statusCode!, bytes }))
+        answer.on('error', reject)
+      })
+      sent.on('error', reject)
+      sent.end(body)
+    })
+  const attack = async (path: string, type: string, body: Uint8Array | string) => {
+    const { status } = await post(path, type, body)
+    if (status === 500) throw new Error(`${path} was answered with 500.`)
+    counts.attacks++
+    if (status !== 200) counts.refused++
+  }
+  const silent = (head: string): Socket => {
+    const socket = connect({ port, host: '127.0.0.1' })
+    socket.on('error', () => {})
+    socket.pause()
+    socket.write(head)
+    return socket
+  }
+
+  const watching = (async () => {
+    while (!isOver) {
+      const begun = performance.now()
+      const answer = await fetch(`http://127.0.0.1:${port}/healthz`)
+      await answer.arrayBuffer()
+      const took = Math.round(performance.now() - begun)
+      counts['ms at most to answer'] = Math.max(counts['ms at most to answer'], took)
+      const held = mebibytesOf(served.pid)
+      counts['MiB at most'] = Math.max(counts['MiB at most'], held)
+      await sleep(10)
+    }
+  })()
+  // A server that is gone is told by the attack, or at the end.
+  watching.catch(() => {})
+
+  await post('/v1/table/wide/create', arrow, plainBody(mebibyte))
+  await post('/v1/table/large/create', arrow, plainBody(200 * mebibyte))
+  const aliases = (count: number) =>
+    JSON.stringify({
+      columns: {
+        column_aliases: Object.fromEntries(Array.from({ length: count }, (_, i) => [`a${i}`, 'x'])),
+      },
+    })
+  const packed = [
+    hostileBody({ codec: 'lz4', bytes: 40 * mebibyte, columns: 8 }),
+    hostileBody({ codec: 'lz4', bytes: 800 * mebibyte, text: true }),
+    hostileBody({ codec: 'zstd', bytes: 77_070_336, text: true }),
+    hostileBody({ codec: 'zstd', bytes: 530_000_000, text: true }),
+    hostileBody({ codec: 'zstd', bytes: 400_000_000, columns: 20 }),
+    plainBody(8 * mebibyte, 400),
+  ]
+
+  const check = () => {
+    if (counts['MiB at most'] > mostMebibytes)
+      throw new Error(`The server took ${counts['MiB at most']} MiB; ${mostMebibytes} are the most.`)
+    if (counts['ms at most to answer'] > mostMillis)
+      throw new Error(`An answer took ${counts['ms at most to answer']} ms; ${mostMillis} are the most.`)
+  }
+  return {
+    counts,
+    async round() {
+      const idle = Array.from({ length: 4 }, () =>
+        silent(
+          `POST /v1/table/wide/insert HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${arrow}\r\ncontent-length: 268435456\r\n\r\nabcd`,
+        ),
+      )
+      const readers = Array.from({ length: 6 }, () =>
+        silent(
+          'POST /v1/table/large/query HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}',
+        ),
+      )
+      await Promise.all([
+        ...packed.map((body) => attack('/v1/table/packed/create?mode=Overwrite', arrow, body)),
+        attack('/v1/table/wide/query', 'application/json', aliases(700)),
+        attack('/v1/table/wide/query', 'application/json', aliases(4_500)),
+        attack('/v1/table/wide/insert', arrow, plainBody(1_000)),
+      ])
+      for (const socket of [...idle, ...readers]) socket.destroy()
+      check()
+    },
+    async end() {
+      isOver = true
+      await watching
+      check()
+      await served.end('SIGTERM')
+      await rm(directory, { recursive: true })
+    },
+  }
+}
+
+function mebibytesOf(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024)
+}
