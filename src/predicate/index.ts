@@ -4,6 +4,9 @@ import { evaluator, type Rows } from './evaluate/index.ts'
 import { fastPaths } from './fast/index.ts'
 import { planPredicate } from './plan/filter.ts'
 import { prune, type StatisticsOf } from './prune/prune.ts'
+import { boundConstants, WorkBudget } from './work.ts'
+
+export { WorkBudget } from './work.ts'
 
 /** A condition on a table's rows, ready to be asked any number of times. */
 export interface Predicate {
@@ -19,6 +22,21 @@ export interface Predicate {
    * zero does.
    */
   select(rows: Rows, start: number, end: number, live?: Bitmap): Bitmap
+  /**
+   * What `select` gives, in steps of a few milliseconds: the caller rests between them as it likes. Throws
+   * `InvalidInput` when functions take more work than `budget` has left.
+   */
+  steps(rows: Rows, start: number, end: number, live?: Bitmap, budget?: WorkBudget): Generator<void, Bitmap>
+  /** The same for how many they are. */
+  countSteps(
+    rows: Rows,
+    start: number,
+    end: number,
+    live?: Bitmap,
+    budget?: WorkBudget,
+  ): Generator<void, number>
+  /** The work that the functions of one scan may take. */
+  budget(): WorkBudget
   /** How many rows `select` would give. */
   count(rows: Rows, start: number, end: number, live?: Bitmap): number
   /** What statistics say of `rows` rows: that it holds for none of them, for some perhaps, or for all. */
@@ -32,12 +50,17 @@ export interface Predicate {
  */
 export function compilePredicate(text: string, schema: Schema, now: number = Date.now()): Predicate {
   let asksTime = false
-  const plan = planPredicate(text, schema, () => {
-    asksTime = true
-    return now
-  })
-  const { columns, select, count } = evaluator(plan, fastPaths)
+  const plan = boundConstants(() =>
+    planPredicate(text, schema, () => {
+      asksTime = true
+      return now
+    }),
+  )
+  const { columns, select, count, steps, countSteps } = evaluator(plan, fastPaths)
   return {
+    steps,
+    countSteps,
+    budget: () => new WorkBudget(),
     text,
     now: asksTime ? now : undefined,
     columns,

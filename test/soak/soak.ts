@@ -5,7 +5,7 @@ import { commands } from './commands.ts'
 import { crashes } from './crash.ts'
 import { fullDisk } from './full-disk.ts'
 import { histories } from './histories.ts'
-import { hostileBodies } from './hostile-bodies.ts'
+import { hostile } from './hostile.ts'
 import { linear } from './linear.ts'
 import { beginning, opening } from './opening.ts'
 import type { Begin, Scenario } from './scenario.ts'
@@ -37,9 +37,9 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
   beginning: { about: 'new stores that four processes open in the same instant', begin: beginning },
   commands: { about: 'commands of four shells on the catalog of a server that writes', begin: commands },
   linear: { about: 'calls of several processes at once, some over HTTP, against a model', begin: linear },
-  bodies: {
-    about: 'hostile bodies, queries and listings against a server: its memory and its answers are watched',
-    begin: hostileBodies,
+  hostile: {
+    about: 'hostile bodies, predicates and queries against a server: its memory and its answers are watched',
+    begin: hostile,
   },
   histories: { about: 'random histories on each store and over HTTP, against a model', begin: histories },
 }

@@ -1,24 +1,44 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { intersect } from '../../arrow/bitmap.ts'
 import type { CallPlan, CastPlan, NonNullScalar, Scalar } from '../plan/plan.ts'
+import { charge, look, spend } from '../work.ts'
 import type { ValueNode } from './node.ts'
 import { readerOf, scalarsFrom } from './read.ts'
+import { sizeOf } from './scalar.ts'
 
 type Read = (row: number) => Scalar
 
 /** A function of the dialect, called for each needed row. */
 export function callNode(plan: CallPlan, args: readonly ValueNode[]): ValueNode {
-  const { evaluate, strict } = plan.function
+  const { strict } = plan.function
   return {
     cost: args.reduce((sum, arg) => sum + arg.cost, 20),
     raises: true,
     vector(frame, need) {
       const readers = args.map((arg): Read => {
+        look()
         const { constant } = arg
         return constant === undefined ? readerOf(arg.vector(frame, need)) : () => constant
       })
-      return scalarsFrom(frame, plan.type, need, callerOf(evaluate, strict, readers))
+      return scalarsFrom(frame, plan.type, need, callerOf(counted(plan), strict, readers))
     },
+  }
+}
+
+/** Steps for each character, byte or item that a function is given or gives. */
+const stepsOfSize = 4
+/** Steps for a call and for each of its arguments. */
+const stepsOfCall = 50
+
+/** The function of a call, which counts its steps. Functions that take more for their values announce that themselves. */
+export function counted({ function: { evaluate, name }, at }: CallPlan): (...args: Scalar[]) => Scalar {
+  return (...args) => {
+    let size = 0
+    for (let i = 0; i < args.length; i++) size += sizeOf(args[i]!)
+    charge(stepsOfCall * (args.length + 1) + size * stepsOfSize, name, at)
+    const result = evaluate(...args)
+    spend(sizeOf(result) * stepsOfSize)
+    return result
   }
 }
 
@@ -56,6 +76,7 @@ export function castNode(plan: CastPlan, arg: ValueNode): ValueNode {
       if (vector.valid !== null) intersect(asked, vector.valid, asked, frame.words)
       return scalarsFrom(frame, type, asked, (row) => {
         const value = read(row)
+        spend(stepsOfCall + sizeOf(value) * stepsOfSize)
         return value === null ? null : convert(value as NonNullScalar)
       })
     },

@@ -88,7 +88,7 @@ export function operandsOf(plan: Plan): readonly Plan[] {
 
 function computed(plan: Plan): Scalar {
   const build = builder([])
-  const frame = new Frame()
+  const frame = new Frame(32)
   frame.moveTo({ length: 1, columns: [] }, 0, 1)
   const need = frame.allRows()
   if (plan.type.typeId !== Type.Bool) return readerOf(build.value(plan).vector(frame, need))(0)

@@ -28,6 +28,7 @@ type ScratchConstructor =
  * after a `mark` is given back by `release`, and its content is undefined when taken again.
  */
 export class Frame {
+  readonly #most: number
   rows: Rows = { length: 0, columns: [] }
   start = 0
   length = 0
@@ -37,7 +38,12 @@ export class Frame {
   #bitmapsTaken = 0
   #blocksTaken = 0
 
-  /** Turns to another slice of at most `sliceRows` rows. `start` is a multiple of 32. */
+  /** For slices of at most so many rows. */
+  constructor(most: number = sliceRows) {
+    this.#most = most
+  }
+
+  /** Turns to another slice. `start` is a multiple of 32. */
   moveTo(rows: Rows, start: number, end: number): void {
     this.rows = rows
     this.start = start
@@ -51,7 +57,7 @@ export class Frame {
     const index = this.#bitmapsTaken++
     const known = this.#bitmaps[index]
     if (known !== undefined) return known
-    const fresh = allRows(sliceRows)
+    const fresh = allRows(this.#most)
     this.#bitmaps.push(fresh)
     return fresh
   }
@@ -81,7 +87,7 @@ export class Frame {
     const index = this.#blocksTaken++
     let block = this.#blocks[index]
     if (block === undefined) {
-      block = new ArrayBuffer((sliceRows + 1) * 8)
+      block = new ArrayBuffer((this.#most + 1) * 8)
       this.#blocks.push(block)
     }
     return new type(block, 0, length) as InstanceType<T>

@@ -1,4 +1,5 @@
 import { type Bitmap, copyRows, intersect, isEmpty, subtract, union } from '../../arrow/bitmap.ts'
+import { look } from '../work.ts'
 import type { Frame } from './frame.ts'
 import { type TestNode, type ValueNode, type Wanted, wantBoth, wantFalse, wantTrue } from './node.ts'
 import { readerOf } from './read.ts'
@@ -46,6 +47,7 @@ function holdAll(frame: Frame, args: readonly TestNode[], need: Bitmap, yes: Bit
   let open = frame.copyOf(need)
   let next = frame.bitmap()
   for (const arg of args) {
+    look()
     arg.test(frame, open, wantTrue, next, no)
     const done = open
     open = next
@@ -72,6 +74,7 @@ function conjunction(
   copyRows(need, yes, frame.words)
   no.fill(0, 0, frame.words)
   for (const arg of args) {
+    look()
     arg.test(frame, open, wanted, isTrue, isFalse)
     union(no, isFalse, no, frame.words)
     subtract(open, isFalse, open, frame.words)

@@ -1,11 +1,12 @@
 import { type Bitmap, intersect, subtract } from '../../arrow/bitmap.ts'
 import type { ComparePlan, InPlan, LikePlan, Plan, Scalar } from '../plan/plan.ts'
+import { look, spend } from '../work.ts'
 import { eachNeeded } from './each-needed.ts'
 import type { Frame } from './frame.ts'
 import { type Ask, type TestNode, type ValueNode, wantTrue } from './node.ts'
 import { flipped, holdsFor } from './operators.ts'
 import { readerOf } from './read.ts'
-import { compareScalars, isTexts } from './scalar.ts'
+import { compareScalars, isTexts, sizeOf } from './scalar.ts'
 import { foldingMatcher, foldPattern } from './text-fold.ts'
 import { type Matches, matcherOf, segmentsOf } from './text-pattern.ts'
 import type { Vector } from './vector.ts'
@@ -43,9 +44,18 @@ export function questionOf(plan: QuestionPlan): Question {
     return { ...answers, args: [plan.left], holds: (a) => holds(compareScalars(a, value)) }
   }
   const { arg, negated } = plan
-  if (plan.kind === 'in') return { args: [arg], holds: isOneOf(plan.values), negated, noIsNull: plan.hasNull }
-  const matches = likeMatcher(plan)
+  // Made when they are first needed: where a fast path answers, they never are, and predicates may be long.
+  if (plan.kind === 'in') {
+    let isIn: ((value: Scalar) => boolean) | undefined
+    const holds = (value: Scalar) => {
+      isIn ??= isOneOf(plan.values)
+      return isIn(value)
+    }
+    return { args: [arg], holds, negated, noIsNull: plan.hasNull }
+  }
+  let matches: Matches | undefined
   const holds = (value: Scalar) => {
+    matches ??= likeMatcher(plan)
     const bytes = Buffer.from(value as string)
     return matches(bytes, 0, bytes.length)
   }
@@ -73,7 +83,12 @@ export function askEach({ holds }: Question): Ask {
   return (frame, [first, second], need, out) => {
     const read = readerOf(first)
     const other = second === undefined ? () => null : readerOf(second)
-    eachNeeded(frame.length, need, out, (row) => holds(read(row), other(row)))
+    eachNeeded(frame.length, need, out, (row) => {
+      const a = read(row)
+      const b = other(row)
+      spend(20 + sizeOf(a) + sizeOf(b))
+      return holds(a, b)
+    })
   }
 }
 
@@ -88,6 +103,7 @@ export function questionNode(
     cost: args.reduce((sum, arg) => sum + arg.cost, more),
     raises: args.some((arg) => arg.raises),
     test(frame, need, wanted, yes, no) {
+      look()
       const mark = frame.mark()
       const vectors = args.map((arg) => arg.vector(frame, need))
       let asked = need

@@ -1,6 +1,7 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
 import type { Scalar } from '../plan/plan.ts'
+import { look } from '../work.ts'
 import type { Frame } from './frame.ts'
 import { entryAt, isString, readWide } from './scalar.ts'
 import type { Codes, Scalars, Vector } from './vector.ts'
@@ -78,6 +79,8 @@ export function scalarsFrom(
   const values: Scalar[] = new Array(frame.length).fill(null)
   const valid = frame.noRows()
   for (let q = 0; q < frame.words; q++) {
+    // Each 256 rows, as what a value takes is not known before.
+    if ((q & 7) === 7) look()
     for (let rest = need[q]!; rest !== 0; rest &= rest - 1) {
       const bit = rest & -rest
       const row = (q << 5) + 31 - Math.clz32(bit)

@@ -144,6 +144,12 @@ function compareLists(a: readonly Scalar[], b: readonly Scalar[]): number {
   return a.length - b.length
 }
 
+/** About how much of a value there is to be looked at: the length of texts, bytes and lists. */
+export function sizeOf(value: Scalar): number {
+  if (typeof value === 'string') return value.length
+  return typeof value === 'object' && value !== null ? (value as { readonly length: number }).length : 0
+}
+
 /** Whether values of a type lie in 64-bit integers. */
 export function isLong(type: DataType): boolean {
   switch (type.typeId) {

@@ -1,4 +1,8 @@
+import { invalid } from '../../errors.ts'
 import { anyOne, lengthOfCodePoint, type Token } from './text-pattern.ts'
+
+/** Characters of a stretch with `_` at most: each byte of a text takes a step for 32 of them. */
+const mostUnits = 1_024
 
 /** Where the first occurrence in the text from `from` to `to` ends; -1 when there is none. */
 export type Find = (bytes: Uint8Array, from: number, to: number) => number
@@ -41,6 +45,12 @@ function literal(needle: Uint8Array): Find {
  */
 function withWildcards(tokens: readonly Token[]): Find {
   const units = codePointsOf(tokens)
+  if (units.length > mostUnits) {
+    throw invalid(
+      `A pattern of LIKE has ${units.length} characters between two "%", with "_" among them. ` +
+        `Write at most ${mostUnits} there.`,
+    )
+  }
   const words = (units.length + 31) >>> 5
   const anyMask = new Uint32Array(words)
   const masks = new Map<number, Uint32Array>()

@@ -9,6 +9,7 @@ import { knownRows } from '../evaluate/question.ts'
 import { readerOf } from '../evaluate/read.ts'
 import type { NumberArray, Vector } from '../evaluate/vector.ts'
 import type { ArithmeticPlan, Plan } from '../plan/plan.ts'
+import { look } from '../work.ts'
 import { divisions, doubleLoops, intByNumber, intLoops, longByNumber, longLoops } from './arithmetic-loops.ts'
 
 type AnyArray = NumberArray | BigInt64Array | BigUint64Array
@@ -52,6 +53,7 @@ function run(
   x: Operand,
   y: Operand,
 ): Vector {
+  look()
   const { operator, type } = plan
   const n = frame.length
   const isDivision = operator === '/' || operator === '%'

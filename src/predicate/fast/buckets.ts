@@ -5,6 +5,7 @@ import { wantTrue } from '../evaluate/node.ts'
 import { knownRows, questionOf } from '../evaluate/question.ts'
 import type { Longs } from '../evaluate/vector.ts'
 import type { Scalar } from '../plan/plan.ts'
+import { spend } from '../work.ts'
 import { generated } from './generate.ts'
 import { type Steps, stepsOf } from './steps.ts'
 
@@ -12,6 +13,8 @@ import { type Steps, stepsOf } from './steps.ts'
 const mostBuckets = 1 << 17
 /** Buckets more at each end, as later rows often lie a little outside. */
 const margin = 64
+/** Steps to find out what a bucket says. */
+const stepsOfBucket = 30
 /** What a bucket says of its values: no, yes, or that they lie in two steps with different answers. */
 const mixed = 2
 
@@ -20,9 +23,10 @@ export const buckets: FastPath = {
   name: 'buckets',
   test(plan, slow, build) {
     if (plan.kind !== 'compare' && plan.kind !== 'in') return undefined
-    const { args, holds, negated, noIsNull } = questionOf(plan)
-    const steps = args.length === 1 ? stepsOf(args[0]!) : undefined
+    const steps = plan.kind === 'in' ? stepsOf(plan.arg) : stepsOf(plan.left)
     if (steps === undefined || bucketBits(steps.step) <= 0) return undefined
+    if (plan.kind === 'compare' && plan.right.kind !== 'literal') return undefined
+    const { holds, negated, noIsNull } = questionOf(plan)
     const loop = loopFor(bucketBits(steps.step))
     if (loop === undefined) return undefined
     const arg = build.value(steps.arg)
@@ -124,6 +128,7 @@ class Buckets {
     const isFar = Math.max(-first, last) > 2 ** 30
     if (isFar || greatest - least >= Math.min(mostBuckets, rows)) return false
     const size = 2 ** Math.ceil(Math.log2(last - first + 1 + 2 * margin))
+    spend(size * stepsOfBucket)
     this.#first = first - margin
     this.#mask = size - 1
     // Buckets past the last one are not looked into yet: their rows are worked on one by one.

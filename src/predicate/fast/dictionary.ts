@@ -1,15 +1,17 @@
 import type { AnyBatch } from '../../arrow/batch.ts'
 import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
 import type { FastPath } from '../evaluate/build.ts'
+import { counted } from '../evaluate/call.ts'
 import { addValidity, validRowsOf } from '../evaluate/column.ts'
 import { eachNeeded } from '../evaluate/each-needed.ts'
-import { Frame, sliceRows } from '../evaluate/frame.ts'
+import { Frame } from '../evaluate/frame.ts'
 import { vectorOf } from '../evaluate/load.ts'
 import type { Ask, ValueNode } from '../evaluate/node.ts'
 import { readerOf, scalarsFrom } from '../evaluate/read.ts'
 import { isEncoded } from '../evaluate/scalar.ts'
 import type { Codes } from '../evaluate/vector.ts'
 import type { CallPlan, Scalar } from '../plan/plan.ts'
+import { lookAfterProgress } from '../work.ts'
 import { generated } from './generate.ts'
 
 /** Values that a dictionary or runs encode: each is asked, or worked on, once. */
@@ -29,41 +31,55 @@ export const dictionary: FastPath = {
 
 /** Asks once for each entry of a dictionary, then looks the rows' codes up. */
 export function askEntries(slow: Ask): Ask {
-  const tables = new WeakMap<object, Uint8Array>()
+  const tables = new WeakMap<object, Answers>()
   const ask: Ask = (frame, vectors, need, out) => {
     const [vector] = vectors
     if (vector.kind !== 'codes') {
       slow(frame, vectors, need, out)
       return
     }
-    let table = tables.get(vector.key)
-    if (table === undefined) {
-      // Run-end-encoded values may be encoded by a dictionary in turn.
-      table = answersFor(vector.entries, ask)
-      tables.set(vector.key, table)
+    let answers = tables.get(vector.key)
+    if (answers === undefined) {
+      const entries = vector.entries.reduce((sum, batch) => sum + batch.length, 0)
+      answers = { table: new Uint8Array(entries), known: 0 }
+      tables.set(vector.key, answers)
     }
-    lookUp(vector.codes, table, frame.length, need, out)
+    // Run-end-encoded values may be encoded by a dictionary in turn.
+    answerEntries(answers, vector.entries, ask)
+    lookUp(vector.codes, answers.table, frame.length, need, out)
   }
   return ask
 }
 
-/** For each entry 1 if the answer is yes. */
-function answersFor(entries: readonly AnyBatch[], ask: Ask): Uint8Array {
-  const answers = new Uint8Array(entries.reduce((sum, batch) => sum + batch.length, 0))
-  const frame = new Frame()
+/** For each of the first `known` entries 1 if the answer is yes. */
+interface Answers {
+  readonly table: Uint8Array
+  known: number
+}
+
+/** Entries that are asked at once. */
+const entriesAtOnce = 4096
+
+/** Asks the entries that were not asked yet. A dictionary may be long, so what was found stays when the work pauses. */
+function answerEntries(answers: Answers, entries: readonly AnyBatch[], ask: Ask): void {
+  if (answers.known === answers.table.length) return
+  const frame = new Frame(entriesAtOnce)
   let first = 0
   for (const batch of entries) {
-    for (let start = 0; start < batch.length; start += sliceRows) {
-      const rows = { length: batch.length, columns: [batch] }
-      frame.moveTo(rows, start, Math.min(start + sliceRows, batch.length))
+    const rows = { length: batch.length, columns: [batch] }
+    for (let start = answers.known - first; start < batch.length; start = answers.known - first) {
+      frame.moveTo(rows, start, Math.min(start + entriesAtOnce, batch.length))
       const out = frame.bitmap()
       const known = validRowsOf(frame, batch, frame.allRows(), addValidity(frame, batch, null))
       ask(frame, [vectorOf(frame, batch, known, known)], known, out)
-      for (let i = 0; i < frame.length; i++) answers[first + start + i] = (out[i >>> 5]! >>> (i & 31)) & 1
+      for (let i = 0; i < frame.length; i++) {
+        answers.table[first + start + i] = (out[i >>> 5]! >>> (i & 31)) & 1
+      }
+      answers.known += frame.length
+      lookAfterProgress()
     }
     first += batch.length
   }
-  return answers
 }
 
 type Loop = (n: number, need: Bitmap, out: Bitmap, codes: Codes['codes'], table: Uint8Array) => void
@@ -78,7 +94,8 @@ function lookUp(codes: Codes['codes'], table: Uint8Array, n: number, need: Bitma
 
 /** A call whose one argument that varies is a column: once for each entry, if it is encoded. */
 function callEntries(plan: CallPlan, only: number, slow: ValueNode, column: ValueNode): ValueNode {
-  const { evaluate, strict } = plan.function
+  const { strict } = plan.function
+  const evaluate = counted(plan)
   const results = new WeakMap<object, Map<number, Scalar>>()
   const constants = plan.args.map((arg) => (arg.kind === 'literal' ? arg.value : null))
   return {

@@ -4,6 +4,7 @@ import { type Bitmap, noRows } from '../../arrow/bitmap.ts'
 import type { FastPath } from '../evaluate/build.ts'
 import { Frame, sliceRows } from '../evaluate/frame.ts'
 import { type TestNode, wantTrue } from '../evaluate/node.ts'
+import { look } from '../work.ts'
 
 /**
  * `array_has` with a literal: all items of a slice's lists are compared at once, then each list is asked whether
@@ -41,6 +42,7 @@ export const listHas: FastPath = {
 function search(frame: Frame, isItem: TestNode, items: AnyBatch, start: number, end: number): Bitmap {
   const found = noRows(end - start)
   for (let from = start; from < end; from += sliceRows) {
+    look()
     frame.moveTo({ length: items.length, columns: [items] }, from, Math.min(from + sliceRows, end))
     const yes = frame.bitmap()
     isItem.test(frame, frame.allRows(), wantTrue, yes, frame.bitmap())

@@ -6,6 +6,7 @@ import type { ValueNode } from '../evaluate/node.ts'
 import { isLong } from '../evaluate/scalar.ts'
 import type { NumberArray, Numbers, Vector } from '../evaluate/vector.ts'
 import type { Plan } from '../plan/plan.ts'
+import { look } from '../work.ts'
 import { halvesOf } from './compare-numbers.ts'
 import { StepTable } from './step-table.ts'
 
@@ -84,6 +85,7 @@ function tableFor(type: DataType, { step, at }: Steps) {
       const range = rangeOf(frame, vector, step, need)
       // A few values that lie far apart are better worked on one by one.
       if (range === undefined || range[1] - range[0] > frame.length) return undefined
+      look()
       if (!table.cover(range[0], range[1])) return undefined
       if (longs) anyLongPlaces(longs, step, table.first, table.mask, places)
       else numberPlaces((vector as Numbers).values, step, table.first, table.mask, places)

@@ -1,7 +1,9 @@
 import type { FastPath } from '../evaluate/build.ts'
 import type { QuestionPlan } from '../evaluate/question.ts'
 import { isTexts, valueType } from '../evaluate/scalar.ts'
+import type { Texts } from '../evaluate/vector.ts'
 import type { Scalar } from '../plan/plan.ts'
+import { expectSteps } from '../work.ts'
 import { likeTest } from './text/like.ts'
 import { compareTextPairs, compareTextTest } from './text/order.ts'
 import { textSetTest } from './text/set.ts'
@@ -17,18 +19,26 @@ export const texts: FastPath = {
       const { operator } = plan
       return (frame, vectors, need, out) => {
         const [a, b] = vectors
-        if (a.kind === 'texts' && b?.kind === 'texts')
+        if (a.kind === 'texts' && b?.kind === 'texts') {
+          expectSteps(stepsOfBytes(a, frame.length))
           compareTextPairs(operator, a, b, frame.length, need, out)
-        else slow(frame, vectors, need, out)
+        } else slow(frame, vectors, need, out)
       }
     }
     const test = testOf(plan)
     return (frame, vectors, need, out) => {
       const [vector] = vectors
-      if (vector.kind === 'texts') test(vector, frame.length, need, out)
-      else slow(frame, vectors, need, out)
+      if (vector.kind === 'texts') {
+        expectSteps(stepsOfBytes(vector, frame.length))
+        test(vector, frame.length, need, out)
+      } else slow(frame, vectors, need, out)
     }
   },
+}
+
+/** What it takes to look at all bytes of the texts. */
+function stepsOfBytes({ offsets }: Texts, n: number): number {
+  return (offsets[n]! - offsets[0]!) * 4
 }
 
 function testOf(plan: QuestionPlan): TextTest {

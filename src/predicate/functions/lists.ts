@@ -27,7 +27,8 @@ import {
   asText,
   badValue,
   type Call,
-  checkLength,
+  chargeCall,
+  checkJoined,
   expectArguments,
   type FunctionPlanner,
   integerArgument,
@@ -37,6 +38,9 @@ import {
 } from './signature.ts'
 
 type List = readonly Scalar[]
+
+/** Steps to compare two items. */
+const stepsOfItem = 10
 
 const unsignedLong = integerType(false, 64)
 
@@ -105,16 +109,18 @@ function narrowed(call: Call, value: Plan): LiteralPlan | undefined {
 
 const hasAny: FunctionPlanner = (call) => {
   expectArguments(call, 2)
-  return strictCall(call, boolean, twoLists(call), (list: List, wanted: List) =>
-    wanted.some((value) => list.some((item) => sameValue(item, value))),
-  )
+  return strictCall(call, boolean, twoLists(call), (list: List, wanted: List) => {
+    chargeCall(call, list.length * wanted.length * stepsOfItem)
+    return wanted.some((value) => list.some((item) => sameValue(item, value)))
+  })
 }
 
 const hasAll: FunctionPlanner = (call) => {
   expectArguments(call, 2)
-  return strictCall(call, boolean, twoLists(call), (list: List, wanted: List) =>
-    wanted.every((value) => list.some((item) => sameValue(item, value))),
-  )
+  return strictCall(call, boolean, twoLists(call), (list: List, wanted: List) => {
+    chargeCall(call, list.length * wanted.length * stepsOfItem)
+    return wanted.every((value) => list.some((item) => sameValue(item, value)))
+  })
 }
 
 const length: FunctionPlanner = (call) => {
@@ -228,9 +234,8 @@ const join: FunctionPlanner = (call) => {
       if (value !== null) parts.push(write(value) ?? '')
       else if (missing !== null) parts.push(missing as string)
     }
-    const joined = parts.join(delimiter as string)
-    checkLength(call, joined.length)
-    return joined
+    checkJoined(call, parts, delimiter as string)
+    return parts.join(delimiter as string)
   })
 }
 

@@ -5,11 +5,13 @@ import { isLiteral } from '../plan/fold.ts'
 import type { Plan } from '../plan/plan.ts'
 import { refuse } from '../plan/scope.ts'
 import { boolean, listOf, long, text } from '../plan/types.ts'
+import { mostStepsAtOnce } from '../work.ts'
 import { translatePattern } from './regexp-syntax.ts'
 import {
   asText,
   badValue,
   type Call,
+  chargeCall,
   checkLength,
   constantArgument,
   expectArguments,
@@ -28,6 +30,12 @@ const keptPatterns = 256
  * pattern, however it is made, holds up more than a constant factor.
  */
 const maxInstructions = 5_000
+
+/** Steps to compile a character of a pattern, and a class such as `\\d`, which stands for hundreds of ranges. */
+const stepsOfPattern = 2_000
+const stepsOfClass = 300_000
+/** Steps for each character of a text, and for each instruction that it may have to go through. */
+const stepsOfCharacter = 50
 
 const flagBits: Record<string, number> = { i: RE2JS.CASE_INSENSITIVE, m: RE2JS.MULTILINE, s: RE2JS.DOTALL }
 
@@ -48,6 +56,10 @@ function compiler(call: Call, pattern: Plan, flags: number, allowed: string): (s
   const compile = (source: string, fail: Fail): RE2JS => {
     let expression = known.get(source)
     if (!expression) {
+      const classes = source.match(/\\[dDwWsSpP]/g)?.length ?? 0
+      const steps = source.length * stepsOfPattern + classes * stepsOfClass
+      if (steps > mostStepsAtOnce) throw tooLarge(source, fail)
+      chargeCall(call, steps)
       expression = compileOne(source, bits, fail)
       if (known.size >= keptPatterns) known.clear()
       known.set(source, expression)
@@ -73,8 +85,18 @@ function compileOne(source: string, bits: number, fail: Fail): RE2JS {
     throw fail(problem, 'Use the syntax of RE2.', { cause })
   }
   if (expression.programSize() <= maxInstructions) return expression
+  throw tooLarge(source, fail)
+}
+
+function tooLarge(source: string, fail: Fail): CatalogError {
   const problem = `the pattern ${excerpt(source)}, which is too large`
-  throw fail(problem, 'Repeat less, or test for several smaller patterns.')
+  return fail(problem, 'Repeat less, or test for several smaller patterns.')
+}
+
+/** A matcher of a text, whose steps are announced: they grow with the text and with the pattern. */
+function matcherOf(call: Call, expression: RE2JS, value: string): Matcher {
+  chargeCall(call, value.length * (stepsOfCharacter + expression.programSize()))
+  return expression.matcher(value)
 }
 
 const like: FunctionPlanner = (call) => {
@@ -82,7 +104,7 @@ const like: FunctionPlanner = (call) => {
   const args = [textArgument(call, 0), textArgument(call, 1)]
   const compile = compiler(call, args[1]!, 2, 'ims')
   return strictCall(call, boolean, args, (value: string, pattern: string) =>
-    compile(pattern).matcher(value).find(),
+    matcherOf(call, compile(pattern), value).find(),
   )
 }
 
@@ -92,7 +114,7 @@ const match: FunctionPlanner = (call) => {
   const args = [asText(call, 0), asText(call, 1)]
   const compile = compiler(call, args[1]!, 2, 'ims')
   return strictCall(call, listOf(text), args, (value: string, pattern: string) => {
-    const matcher = compile(pattern).matcher(value)
+    const matcher = matcherOf(call, compile(pattern), value)
     if (!matcher.find()) return null
     const groups = matcher.groupCount()
     if (groups === 0) return [matcher.group()]
@@ -117,7 +139,11 @@ const count: FunctionPlanner = (call) => {
   if (call.args.length > 2) args.push(integerArgument(call, 2))
   return looseCall(call, long, args, (value = null, pattern = null, start = 1n) => {
     if (value === null || pattern === null) return 0n
-    const matcher = compile(pattern as string).matcher(from(call, value as string, (start ?? 1n) as bigint))
+    const matcher = matcherOf(
+      call,
+      compile(pattern as string),
+      from(call, value as string, (start ?? 1n) as bigint),
+    )
     let found = 0n
     while (matcher.find()) found++
     return found
@@ -133,7 +159,7 @@ const place: FunctionPlanner = (call) => {
   return strictCall(call, long, args, (value: string, pattern: string, start = 1n, nth = 1n) => {
     if (nth < 1n) throw badValue(call, `the match ${nth}`, 'Matches are counted from 1.')
     const rest = from(call, value, start)
-    const matcher = compile(pattern).matcher(rest)
+    const matcher = matcherOf(call, compile(pattern), rest)
     for (let left = nth; matcher.find(); left--) {
       if (left === 1n) return start + BigInt(Array.from(rest.slice(0, matcher.start())).length)
     }
@@ -147,11 +173,19 @@ const replace: FunctionPlanner = (call) => {
   const compile = compiler(call, args[1]!, 3, 'gims')
   const all = String(constantArgument(call, 3) ?? '').includes('g')
   return strictCall(call, text, args, (value: string, pattern: string, replacement: string) => {
-    const matcher = compile(pattern).matcher(value)
+    const matcher = matcherOf(call, compile(pattern), value)
     let result = ''
     let end = 0
     while (matcher.find()) {
-      result += value.slice(end, matcher.start()) + expand(replacement, (group) => groupOf(matcher, group))
+      result += value.slice(end, matcher.start())
+      let { length } = result
+      result += expand(replacement, (group) => {
+        const text = groupOf(matcher, group)
+        // Before it is made: a replacement may name a long group many times.
+        length += text.length
+        checkLength(call, length)
+        return text
+      })
       checkLength(call, result.length)
       end = matcher.end()
       if (!all) break

@@ -5,6 +5,7 @@ import { fold, isLiteral } from '../plan/fold.ts'
 import type { Kernel, Plan, Scalar, ScalarFunction } from '../plan/plan.ts'
 import { cast, refuse, type Scope } from '../plan/scope.ts'
 import { isInteger, isNull, isText, long, text, typeName } from '../plan/types.ts'
+import { charge } from '../work.ts'
 
 /** A call to be planned: its name in small letters, and its arguments. */
 export interface Call {
@@ -106,6 +107,11 @@ export function integerArgument(call: Call, index: number): Plan {
   return cast(call.scope, arg, long, call.at)
 }
 
+/** Announces steps that a function takes beyond those for the size of its values; refuses too many. */
+export function chargeCall(call: Call, steps: number): void {
+  charge(steps, call.name, call.at)
+}
+
 /** The longest text a function makes: what is longer is refused, so that no row can take all memory. */
 const maxTextLength = 1_048_576
 
@@ -113,4 +119,10 @@ const maxTextLength = 1_048_576
 export function checkLength(call: Call, length: number): void {
   if (length <= maxTextLength) return
   throw badValue(call, `a result of ${length} characters`, `It can have ${maxTextLength}.`)
+}
+
+/** The same for texts that are to be joined. */
+export function checkJoined(call: Call, texts: readonly string[], separator: string): void {
+  const length = texts.reduce((sum, text) => sum + text.length, 0)
+  checkLength(call, length + separator.length * Math.max(0, texts.length - 1))
 }

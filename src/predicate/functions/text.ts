@@ -6,6 +6,8 @@ import { boolean, bytes, integer, isBytes, text } from '../plan/types.ts'
 import {
   asText,
   type Call,
+  chargeCall,
+  checkJoined,
   checkLength,
   expectArguments,
   type FunctionPlanner,
@@ -37,8 +39,22 @@ function ofText(
   }
 }
 
+/** Steps of a character of a text that is taken apart. */
+const stepsOfCharacter = 40
+/** Steps of a character that is looked up in Unicode's tables. */
+const stepsOfLetter = 120
+
 const simple = (type: DataType, evaluate: (...texts: string[]) => Scalar, count = 1, kernel?: Kernel) =>
   ofText(type, count, textArgument, () => evaluate, kernel)
+
+/** Announces the steps of a function that takes its texts apart, beyond what all functions take for a character. */
+const apart =
+  (steps: number, evaluate: (...texts: string[]) => Scalar) =>
+  (call: Call): ((...texts: string[]) => Scalar) =>
+  (...texts) => {
+    chargeCall(call, texts.reduce((sum, text) => sum + text.length, 0) * steps)
+    return evaluate(...texts)
+  }
 
 const lenient = (type: DataType, evaluate: (...texts: string[]) => Scalar, count = 1, kernel?: Kernel) =>
   ofText(type, count, asText, () => evaluate, kernel)
@@ -100,6 +116,7 @@ function trim(start: boolean, end: boolean): FunctionPlanner {
     expectArguments(call, 1, 2)
     const args = call.args.map((_, i) => textArgument(call, i))
     return strictCall(call, text, args, (value: string, set = ' ') => {
+      chargeCall(call, value.length * stepsOfCharacter)
       const chars = Array.from(value)
       const unwanted = new Set(set)
       let from = 0
@@ -116,9 +133,10 @@ function side(take: (chars: readonly string[], count: number) => readonly string
   return (call) => {
     expectArguments(call, 2)
     const args = [asText(call, 0), integerArgument(call, 1)]
-    return strictCall(call, text, args, (value: string, count: bigint) =>
-      take(Array.from(value), Number(count)).join(''),
-    )
+    return strictCall(call, text, args, (value: string, count: bigint) => {
+      chargeCall(call, value.length * stepsOfCharacter)
+      return take(Array.from(value), Number(count)).join('')
+    })
   }
 }
 
@@ -141,6 +159,7 @@ function pad(left: boolean): FunctionPlanner {
     return strictCall(call, text, args, (value: string, length: bigint, fill = ' ') => {
       const wanted = Math.max(0, Number(length))
       checkLength(call, wanted)
+      chargeCall(call, (value.length + wanted) * stepsOfCharacter)
       const chars = Array.from(value)
       if (chars.length >= wanted) return chars.slice(0, wanted).join('')
       const filling = Array.from(fill)
@@ -153,25 +172,28 @@ function pad(left: boolean): FunctionPlanner {
 }
 
 const replace = ofText(text, 3, textArgument, (call) => (value = '', from = '', to = '') => {
+  chargeCall(call, value.length * stepsOfCharacter)
   const pieces = from === '' ? ['', ...Array.from(value), ''] : value.split(from)
   checkLength(call, value.length + (pieces.length - 1) * to.length)
   return pieces.join(to)
 })
 
-const translate = lenient(
+const translate = ofText(
   text,
-  (value = '', from = '', to = '') => {
+  3,
+  asText,
+  apart(stepsOfCharacter, (value = '', from = '', to = '') => {
     const targets = Array.from(to)
     const map = new Map<string, string>()
     for (const [i, char] of Array.from(from).entries()) if (!map.has(char)) map.set(char, targets[i] ?? '')
     return Array.from(value, (char) => map.get(char) ?? char).join('')
-  },
-  3,
+  }),
 )
 
 const levenshtein = ofText(integer, 2, textArgument, (call) => (a = '', b = '') => {
-  // The work grows with the product of the lengths.
+  // The work grows with the product of the lengths, and memory with that of a text's length and its characters.
   checkLength(call, (a.length * b.length) / 64)
+  chargeCall(call, (a.length * b.length) / 6)
   return editDistance(a, b)
 })
 
@@ -192,19 +214,20 @@ const concatWithSeparator: FunctionPlanner = (call) => {
 }
 
 function join(call: Call, separator: string, values: readonly Scalar[]): string {
-  const result = values.filter((value) => value !== null).join(separator)
-  checkLength(call, result.length)
-  return result
+  const texts = values.filter((value) => value !== null) as string[]
+  checkJoined(call, texts, separator)
+  return texts.join(separator)
 }
 
 /** Whether a text has all the words of another, a word being what stands between other than letters and digits. */
-const containsTokens = simple(
+const containsTokens = ofText(
   boolean,
-  (value = '', wanted = '') => {
+  2,
+  textArgument,
+  apart(stepsOfLetter, (value = '', wanted = '') => {
     const words = new Set(wordsOf(value))
     return wordsOf(wanted).every((word) => words.has(word))
-  },
-  2,
+  }),
 )
 
 function wordsOf(value: string): string[] {
@@ -240,8 +263,18 @@ export const textFunctions: Record<string, FunctionPlanner> = {
     of: 'bytes',
   }),
   bit_length: simple(integer, (value = '') => Buffer.byteLength(value) * 8),
-  reverse: lenient(text, (value = '') => Array.from(value).reverse().join('')),
-  initcap: simple(text, (value = '') => capitalize(value)),
+  reverse: ofText(
+    text,
+    1,
+    asText,
+    apart(stepsOfCharacter, (value = '') => Array.from(value).reverse().join('')),
+  ),
+  initcap: ofText(
+    text,
+    1,
+    textArgument,
+    apart(stepsOfLetter, (value = '') => capitalize(value)),
+  ),
   ascii: simple(integer, (value = '') => value.codePointAt(0) ?? 0),
   ltrim: trim(true, false),
   rtrim: trim(false, true),

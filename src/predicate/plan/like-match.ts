@@ -1,3 +1,4 @@
+import { charge } from '../work.ts'
 import type { LikePlan } from './plan.ts'
 
 /**
@@ -8,6 +9,7 @@ export function matchLike(
   pattern: NonNullable<LikePlan['pattern']>,
   text: string,
   insensitive: boolean,
+  where: number,
 ): boolean {
   const fold = insensitive ? foldCase : (char: string) => char
   const wanted: (string | { readonly any: 'one' | 'many' })[] = []
@@ -20,7 +22,12 @@ export function matchLike(
   let next = 0
   let retryAt = -1
   let retryNext = -1
+  let left = announcedAtOnce
   while (at < chars.length) {
+    if (--left === 0) {
+      charge(announcedAtOnce * 10, 'LIKE', where)
+      left = announcedAtOnce
+    }
     const part = wanted[next]
     if (typeof part === 'object' && part.any === 'many') {
       retryAt = at
@@ -37,6 +44,9 @@ export function matchLike(
   }
   return wanted.slice(next).every((part) => typeof part === 'object' && part.any === 'many')
 }
+
+/** Comparisons that are announced together. */
+const announcedAtOnce = 10_000
 
 /** A character as all that differ from it in case only. */
 function foldCase(char: string): string {

@@ -27,7 +27,7 @@ export function likePlan(
     return { kind: 'like', type: boolean, arg: value, pattern: parsed, insensitive, negated }
   }
   const evaluate = (string: unknown, like: unknown) =>
-    matchLike(parseLikePattern(like as string), string as string, insensitive) !== negated
+    matchLike(parseLikePattern(like as string), string as string, insensitive, at) !== negated
   return fold({
     kind: 'call',
     type: boolean,

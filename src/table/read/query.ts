@@ -65,6 +65,7 @@ async function* readBatches(
   if (options.filter === undefined) await answer.checkSize(fragmentsOf(storage, snapshot), skip, left)
   const predicate =
     options.filter === undefined ? undefined : await compile(options.filter, schema, storage.now())
+  const budget = predicate?.budget()
   // With a limit, the first fragments may have enough rows, so fragments are not scanned as a whole.
   const scan =
     predicate && left === Infinity ? await startScan(storage, snapshot, predicate, timeSlice) : undefined
@@ -73,7 +74,7 @@ async function* readBatches(
     const fragment = await readFragment(storage, prefix, schema, predicate, entry)
     return () => {
       let wanted = skip + left
-      return selectMatches(predicate, fragment, timeSlice, (slice) => {
+      return selectMatches(predicate, fragment, timeSlice, budget!, (slice) => {
         wanted -= countRows(slice)
         return wanted <= 0
       })

@@ -1,6 +1,6 @@
 import type { Schema } from '@uwdata/flechette'
 import { type Bitmap, noRows, wordsFor } from '../../arrow/bitmap.ts'
-import type { Predicate } from '../../predicate/index.ts'
+import type { Predicate, WorkBudget } from '../../predicate/index.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry, FragmentLayout } from '../format/manifest.ts'
@@ -20,7 +20,7 @@ export function prune(predicate: Predicate, schema: Schema, entry: FragmentEntry
   return predicate.prune((path) => statisticsAt(entry.statistics, schema, path), entry.rows)
 }
 
-/** Rows evaluated at once: few enough that the event loop never waits long. */
+/** Rows whose matches are handed on together. */
 const sliceRows = 65_536
 
 /** The columns that a predicate reads of a fragment, and its live rows; undefined for all rows. */
@@ -49,24 +49,20 @@ export function evaluateFragment(
   fragment: LoadedFragment,
   wanted: ScanResultKind,
   timeSlice: TimeSlice,
+  budget: WorkBudget,
 ): Promise<number | Bitmap> {
   return wanted === 'count'
-    ? countMatches(predicate, fragment, timeSlice)
-    : selectMatches(predicate, fragment, timeSlice)
+    ? countMatches(predicate, fragment, timeSlice, budget)
+    : selectMatches(predicate, fragment, timeSlice, budget)
 }
 
-export async function countMatches(
+function countMatches(
   predicate: Predicate,
   { rows, live }: LoadedFragment,
   timeSlice: TimeSlice,
+  budget: WorkBudget,
 ): Promise<number> {
-  let sum = 0
-  for (let start = 0; start < rows.length; start += sliceRows) {
-    const end = Math.min(start + sliceRows, rows.length)
-    sum += predicate.count(rows, start, end, slice(live, start, end))
-    if (timeSlice.due) await timeSlice.rest()
-  }
-  return sum
+  return walk(predicate.countSteps(rows, 0, rows.length, live, budget), timeSlice)
 }
 
 /** Selects the live rows that match, slice by slice, until `enough` returns true. */
@@ -74,19 +70,25 @@ export async function selectMatches(
   predicate: Predicate,
   { rows, live }: LoadedFragment,
   timeSlice: TimeSlice,
+  budget: WorkBudget,
   enough: (found: Bitmap) => boolean = () => false,
 ): Promise<Bitmap> {
   const all = noRows(rows.length)
   for (let start = 0; start < rows.length; start += sliceRows) {
     const end = Math.min(start + sliceRows, rows.length)
-    const found = predicate.select(rows, start, end, slice(live, start, end))
-    all.set(found.subarray(0, wordsFor(end - start)), start >>> 5)
+    const liveSlice = live?.subarray(start >>> 5, wordsFor(end))
+    const found = await walk(predicate.steps(rows, start, end, liveSlice, budget), timeSlice)
+    all.set(found, start >>> 5)
     if (enough(found)) break
-    if (timeSlice.due) await timeSlice.rest()
   }
   return all
 }
 
-function slice(live: Bitmap | undefined, start: number, end: number): Bitmap | undefined {
-  return live?.subarray(start >>> 5, wordsFor(end))
+/** Does the steps of an evaluation, and rests whenever it is time to. */
+async function walk<T>(steps: Generator<void, T>, timeSlice: TimeSlice): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (timeSlice.due) await timeSlice.rest()
+    if (done) return value
+  }
 }

@@ -24,6 +24,8 @@ export interface ScanRequest {
   readonly now: number | undefined
   readonly entry: FragmentLayout
   readonly wanted: ScanResultKind
+  /** The steps of work that the predicate's functions may take. */
+  readonly steps: number
 }
 
 /** Tells a worker that nobody waits for a request any more. */
@@ -31,10 +33,10 @@ export interface Cancel {
   readonly cancel: number
 }
 
-/** The message of a worker: that it has started, or the result of a request. */
+/** The message of a worker: that it has started, or the result of a request and the steps of work it took. */
 export type Reply =
   | 'ready'
-  | { readonly id: number; readonly result: number | Bitmap }
+  | { readonly id: number; readonly result: number | Bitmap; readonly steps: number }
   | { readonly id: number; readonly failure: Failure }
 
 /** An error as one thread sends it to another. Messages lose the classes of their objects. */

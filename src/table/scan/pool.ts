@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import type { Bitmap } from '../../arrow/bitmap.ts'
+import type { WorkBudget } from '../../predicate/index.ts'
 import { startWorker } from '../../scheduling/start-worker.ts'
 import type { ByteCache } from '../storage/cache.ts'
 import { fromFailure, type Reply, type ScanRequest, type WorkerSettings } from './message.ts'
@@ -7,11 +8,12 @@ import { fromFailure, type Reply, type ScanRequest, type WorkerSettings } from '
 /** The error for a request whose worker thread is gone. The caller scans the fragment in another way. */
 export class WorkerLost extends Error {}
 
-type ScanTask = Omit<ScanRequest, 'id'>
+type ScanTask = Omit<ScanRequest, 'id' | 'steps'>
 
 interface Waiting {
   readonly resolve: (result: number | Bitmap) => void
   readonly reject: (error: unknown) => void
+  readonly budget: WorkBudget
 }
 
 /** The share of the cache's bytes that goes to the workers, since they read what is scanned. */
@@ -126,8 +128,8 @@ export class ScanWorker {
     })
   }
 
-  /** Scans a fragment. Throws what a scan on this thread would throw, the signal's reason, or `WorkerLost`. */
-  scan(task: ScanTask, signal: AbortSignal): Promise<number | Bitmap> {
+  /** Scans a fragment, and takes its work off the budget. Throws what a scan on this thread would throw, the signal's reason, or `WorkerLost`. */
+  scan(task: ScanTask, signal: AbortSignal, budget: WorkBudget): Promise<number | Bitmap> {
     if (signal.aborted) return Promise.reject(signal.reason)
     if (this.#lost) return Promise.reject(new WorkerLost())
     const id = ++this.#lastId
@@ -139,8 +141,8 @@ export class ScanWorker {
     const forget = () => signal.removeEventListener('abort', cancel)
     signal.addEventListener('abort', cancel)
     if (this.#waiting.size === 0) this.#worker.ref()
-    this.#waiting.set(id, { resolve, reject })
-    this.#worker.postMessage({ ...task, id })
+    this.#waiting.set(id, { resolve, reject, budget })
+    this.#worker.postMessage({ ...task, id, steps: budget.left } satisfies ScanRequest)
     promise.then(forget, forget)
     return promise
   }
@@ -151,8 +153,16 @@ export class ScanWorker {
 
   #answered(reply: Exclude<Reply, 'ready'>): void {
     const waiting = this.#settle(reply.id)
-    if ('failure' in reply) waiting?.reject(fromFailure(reply.failure))
-    else waiting?.resolve(reply.result)
+    if (waiting === undefined) return
+    if ('failure' in reply) waiting.reject(fromFailure(reply.failure))
+    else {
+      try {
+        waiting.budget.take(reply.steps)
+        waiting.resolve(reply.result)
+      } catch (error) {
+        waiting.reject(error)
+      }
+    }
   }
 
   #settle(id: number): Waiting | undefined {

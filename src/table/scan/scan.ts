@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { Bitmap } from '../../arrow/bitmap.ts'
-import type { Predicate } from '../../predicate/index.ts'
+import type { Predicate, WorkBudget } from '../../predicate/index.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
@@ -31,11 +31,12 @@ export async function startScan(
   timeSlice: TimeSlice,
 ): Promise<Scan> {
   const { pool, content } = storage
-  const here = new LocalScan(storage, snapshot, predicate, timeSlice)
+  const budget = predicate.budget()
+  const here = new LocalScan(storage, snapshot, predicate, timeSlice, budget)
   const isLarge = pool && snapshot.rows + snapshot.deletedRows >= pool.fewestRows
   if (!isLarge || content.directory === undefined) return here
   await pool.enter()
-  return new ThreadedScan(here, pool, content.directory, snapshot, predicate, timeSlice)
+  return new ThreadedScan(here, pool, content.directory, snapshot, predicate, timeSlice, budget)
 }
 
 class LocalScan implements Scan {
@@ -44,12 +45,20 @@ class LocalScan implements Scan {
   readonly #snapshot: LoadedSnapshot
   readonly #predicate: Predicate
   readonly #timeSlice: TimeSlice
+  readonly #budget: WorkBudget
 
-  constructor(storage: Storage, snapshot: LoadedSnapshot, predicate: Predicate, timeSlice: TimeSlice) {
+  constructor(
+    storage: Storage,
+    snapshot: LoadedSnapshot,
+    predicate: Predicate,
+    timeSlice: TimeSlice,
+    budget: WorkBudget,
+  ) {
     this.#storage = storage
     this.#snapshot = snapshot
     this.#predicate = predicate
     this.#timeSlice = timeSlice
+    this.#budget = budget
   }
 
   async begin<T extends number | Bitmap>(
@@ -59,7 +68,8 @@ class LocalScan implements Scan {
     const { prefix, schema } = this.#snapshot
     this.depth = prefetchDepth(bytesOf(entry, this.#predicate.columns))
     const fragment = await readFragment(this.#storage, prefix, schema, this.#predicate, entry)
-    return () => evaluateFragment(this.#predicate, fragment, wanted, this.#timeSlice) as Promise<T>
+    return () =>
+      evaluateFragment(this.#predicate, fragment, wanted, this.#timeSlice, this.#budget) as Promise<T>
   }
 
   end(): void {}
@@ -76,6 +86,7 @@ class ThreadedScan implements Scan {
   readonly #directory: string
   readonly #snapshot: LoadedSnapshot
   readonly #predicate: Predicate
+  readonly #budget: WorkBudget
   readonly #abort = new AbortController()
   readonly #signal: AbortSignal
   /** Rows given to each worker in this scan. */
@@ -89,8 +100,10 @@ class ThreadedScan implements Scan {
     snapshot: LoadedSnapshot,
     predicate: Predicate,
     timeSlice: TimeSlice,
+    budget: WorkBudget,
   ) {
     this.#here = here
+    this.#budget = budget
     this.#pool = pool
     this.#directory = directory
     this.#snapshot = snapshot
@@ -131,6 +144,7 @@ class ThreadedScan implements Scan {
         wanted,
       },
       this.#signal,
+      this.#budget,
     )
     // The answer is awaited in its turn. If the scan ends before, nobody hears of a failure.
     answer.catch(() => {})

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { fileContent } from '../../content/files/index.ts'
-import { compilePredicate, type Predicate } from '../../predicate/index.ts'
+import { compilePredicate, type Predicate, WorkBudget } from '../../predicate/index.ts'
 import { TimeSlice } from '../../scheduling/time-slice.ts'
 import { decodeTableSchema } from '../format/snapshot.ts'
 import { ByteCache } from '../storage/cache.ts'
@@ -63,8 +63,12 @@ async function answer(request: ScanRequest, signal: AbortSignal): Promise<void> 
     const storage = storageOf(request.directory)
     const { schema, predicate } = predicateOf(request)
     const fragment = await readFragment(storage, prefix, schema, predicate, entry)
-    const result = await evaluateFragment(predicate, fragment, wanted, new TimeSlice(signal))
-    say({ id, result }, typeof result === 'number' ? [] : [result.buffer as ArrayBuffer])
+    const budget = new WorkBudget(undefined, request.steps)
+    const result = await evaluateFragment(predicate, fragment, wanted, new TimeSlice(signal), budget)
+    say(
+      { id, result, steps: request.steps - budget.left },
+      typeof result === 'number' ? [] : [result.buffer as ArrayBuffer],
+    )
   } catch (error) {
     say({ id, failure: toFailure(error) })
   }

@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { fileContent } from '../../../src/content/files/index.ts'
@@ -174,6 +175,29 @@ test('progress grows to all rows, and a signal stops the work with its reason', 
   expect(await threaded.countRows(table, { predicate: 'm = 1' })).toBe(
     await single.countRows(table, { predicate: 'm = 1' }),
   )
+})
+
+test.each([
+  ['threads', () => threaded],
+  ['this thread', () => single],
+])('a predicate that takes long holds up nothing else on %s, and is aborted', async (_, on) => {
+  // Some ten seconds of work, none of which is for one row.
+  const predicate = 'levenshtein(repeat(s, 800), repeat(s, 799)) < 0'
+  const abort = new AbortController()
+  let isOver = false
+  const work = on().countRows(table, { predicate, signal: abort.signal })
+  work
+    .catch(() => {})
+    .finally(() => {
+      isOver = true
+    })
+  expect(await on().countRows(table, { predicate: 'm = 1' })).toBeGreaterThan(0)
+  for (let turn = 0; turn < 20; turn++) await setImmediate()
+  expect(isOver).toBe(false)
+  const reason = new Error('enough')
+  abort.abort(reason)
+  await expect(work).rejects.toBe(reason)
+  expect(await on().countRows(table, { predicate: 'm = 2' })).toBeGreaterThan(0)
 })
 
 test('what is under way when threads end is finished without them', async () => {

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { tableFromArrays, tableToIPC } from '@uwdata/flechette'
 import { freePort, Served } from '../http/children/served.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import { hostileBody, plainBody } from '../support/hostile-bodies.ts'
@@ -15,19 +16,33 @@ const mostMillis = 10_000
 const mebibyte = 2 ** 20
 const arrow = 'application/vnd.apache.arrow.stream'
 
-/** Bodies, queries and listings that ask for far more than they send, against the command `serve`. */
-export async function hostileBodies(): Promise<Scenario> {
+/** Predicates whose functions take long, for one row, for all rows or for constants. */
+const predicates = [
+  "levenshtein(repeat('a', 8000), repeat('b', 8000)) > 1",
+  'levenshtein(repeat(s, 100), repeat(s, 99)) > 0',
+  'levenshtein(repeat(s, 400), repeat(s, 9000)) > 0',
+  "reverse(repeat(s, 5000)) > 'a'",
+  "regexp_like(repeat(s, 500), '(a|b|c|_)*[0-9]+(x+)+y')",
+  "repeat(s, 20000) LIKE '%x%y_%z%'",
+  `length(concat(${Array(500).fill('repeat(s, 50)').join()})) > 0`,
+]
+/** Clients give up after so many milliseconds. The server must notice. */
+const patience = 2_000
+
+/** Bodies, predicates and queries that ask for far more than they send, against the command `serve`. */
+export async function hostile(): Promise<Scenario> {
   const directory = await temporaryDirectory()
   const port = await freePort()
   const served = new Served(directory, port)
   await served.listens()
-  const counts = { attacks: 0, refused: 0, 'MiB at most': 0, 'ms at most to answer': 0 }
+  const counts = { attacks: 0, refused: 0, abandoned: 0, 'MiB at most': 0, 'ms at most to answer': 0 }
   let isOver = false
 
-  const post = (path: string, type: string, body: Uint8Array | string) =>
+  const post = (path: string, type: string, body: Uint8Array | string, signal?: AbortSignal) =>
     new Promise<{ status: number; bytes: number }>((resolve, reject) => {
       const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body) }
-      const sent = request({ port, host: '127.0.0.1', path, method: 'POST', headers }, (answer) => {
+      const target = { port, host: '127.0.0.1', path, method: 'POST', headers, signal }
+      const sent = request(target, (answer) => {
         let bytes = 0
         answer.on('data', (chunk: Buffer) => {
           bytes += chunk.length
@@ -43,6 +58,19 @@ export async function hostileBodies(): Promise<Scenario> {
     if (status === 500) throw new Error(`${path} was answered with 500.`)
     counts.attacks++
     if (status !== 200) counts.refused++
+  }
+  const count = async (predicate: string) => {
+    counts.attacks++
+    const body = JSON.stringify({ predicate })
+    try {
+      const signal = AbortSignal.timeout(patience)
+      const { status } = await post('/v1/table/texts/count_rows', 'application/json', body, signal)
+      if (status === 500) throw new Error(`A count of ${predicate} was answered with 500.`)
+      if (status !== 200) counts.refused++
+    } catch (error) {
+      if ((error as Error).name !== 'AbortError') throw error
+      counts.abandoned++
+    }
   }
   const silent = (head: string): Socket => {
     const socket = connect({ port, host: '127.0.0.1' })
@@ -69,6 +97,7 @@ export async function hostileBodies(): Promise<Scenario> {
 
   await post('/v1/table/wide/create', arrow, plainBody(mebibyte))
   await post('/v1/table/large/create', arrow, plainBody(200 * mebibyte))
+  await post('/v1/table/texts/create', arrow, texts(4_096))
   const aliases = (count: number) =>
     JSON.stringify({
       columns: {
@@ -108,6 +137,7 @@ export async function hostileBodies(): Promise<Scenario> {
         attack('/v1/table/wide/query', 'application/json', aliases(700)),
         attack('/v1/table/wide/query', 'application/json', aliases(4_500)),
         attack('/v1/table/wide/insert', arrow, plainBody(1_000)),
+        ...predicates.map(count),
       ])
       for (const socket of [...idle, ...readers]) socket.destroy()
       check()
@@ -120,6 +150,13 @@ export async function hostileBodies(): Promise<Scenario> {
       await rm(directory, { recursive: true })
     },
   }
+}
+
+/** A table of one column `s` with so many short texts. */
+function texts(rows: number): Uint8Array {
+  return tableToIPC(tableFromArrays({ s: Array.from({ length: rows }, (_, i) => `text_${i}_of_nineteen`) }), {
+    format: 'stream',
+  })!
 }
 
 function mebibytesOf(pid: number): number {

@@ -1,0 +1,153 @@
+import { utf8 } from '@uwdata/flechette'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { countRows } from '../../src/arrow/bitmap.ts'
+import { editDistance } from '../../src/model/nearest.ts'
+import { compilePredicate, WorkBudget } from '../../src/predicate/index.ts'
+import { makeTable, types } from './table.ts'
+
+const length = 4_096
+const table = makeTable({
+  id: [types.int32, Array.from({ length }, (_, i) => i)],
+  s: [utf8(), Array.from({ length }, (_, i) => `text_${i}_of_nineteen`)],
+  encoded: [types.dictionary, Array.from({ length }, (_, i) => `text_${i % 1000}`)],
+  numbers: [types.integers, Array.from({ length }, (_, i) => [i, i + 1])],
+})
+const rows = { length, columns: table.children.map((column) => column.data[0]) }
+
+const walk = (predicate: string, budget?: WorkBudget) =>
+  compilePredicate(predicate, table.schema).steps(rows, 0, length, undefined, budget)
+
+describe('work that takes long is done in steps', () => {
+  test.each([
+    'levenshtein(repeat(s, 100), repeat(s, 99)) > 0',
+    "reverse(repeat(s, 5000)) > 'a'",
+    'initcap(repeat(s, 2000)) > initcap(repeat(s, 2001))',
+    "repeat(s, 20000) LIKE '%x%y_%z%'",
+    "regexp_like(repeat(s, 500), '(a|b|c|_)*[0-9]+(x+)+y')",
+    "regexp_replace(repeat(s, 500), '[a-z]', '$0$0', 'g') > ''",
+    `array_has_any(numbers, make_array(${Array.from({ length: 5_000 }, (_, i) => -i).join()}))`,
+    `length(concat(${Array(500).fill('repeat(s, 50)').join()})) > 0`,
+    "replace(repeat(s, 2000), 't', 'tt') > ''",
+    'levenshtein(repeat(encoded, 300), repeat(s, 200)) > 1',
+  ])('%s', (predicate) => {
+    const steps = walk(predicate)
+    let count = 0
+    // The first rests come long before all is done: nobody waits for the others.
+    while (count < 20 && !steps.next().done) count++
+    expect(count).toBe(20)
+  })
+
+  test('and comes to the same as done at once', () => {
+    const predicate = "levenshtein(repeat(s, 9), 'text_7_of_nineteen') % 7 = 3 AND id % 3 = 1"
+    const compiled = compilePredicate(predicate, table.schema)
+    const small = compiled.steps(rows, 32, 4_001)
+    let step = small.next()
+    while (!step.done) step = small.next()
+    const whole = compilePredicate(predicate, table.schema).select(rows, 32, 4_001)
+    expect(step.value).toEqual(whole)
+    expect(compiled.count(rows, 32, 4_001)).toBe(
+      Array.from({ length: 3_969 }, (_, i) => i + 32).filter(
+        (i) => i % 3 === 1 && editDistance(`text_${i}_of_nineteen`.repeat(9), 'text_7_of_nineteen') % 7 === 3,
+      ).length,
+    )
+  })
+})
+
+describe('work that is too much for one row is refused', () => {
+  test.each([
+    ['levenshtein(repeat(s, 400), repeat(s, 9000)) > 0', 'levenshtein'],
+    [`${'levenshtein(repeat(s, 300), repeat(s, 301)) + '.repeat(20)}1 > 0`, 'levenshtein'],
+    ["initcap(repeat(s, 50000)) > ''", 'initcap'],
+    ["regexp_like(repeat(s, 50000), '(a|b)*c{1000}d')", 'regexp_like'],
+    ["reverse(reverse(reverse(repeat(s, 45000)))) > ''", 'reverse'],
+    ["repeat(s, 5000) LIKE concat('%', repeat(s, 4000), 'z%')", 'LIKE'],
+    ["array_to_string(make_array(s, s, s, s), repeat(s, 40000)) > ''", 'array_to_string'],
+    [
+      "repeat(s, 50000) || repeat(s, 50000) || repeat(s, 50000) || repeat(s, 50000) || repeat(s, 50000) > ''",
+      '||',
+    ],
+    [
+      "regexp_replace(repeat(s, 500), '.*', '$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0') > ''",
+      'regexp_replace',
+    ],
+  ])('%s', (predicate, name) => {
+    const run = () => {
+      const steps = walk(predicate)
+      while (!steps.next().done);
+    }
+    expect(run).toThrow(/The predicate takes too much work|It can have 1048576/)
+    expect(run).toThrow(name)
+  })
+})
+
+describe('so is that of constants', () => {
+  test.each([
+    `${"levenshtein(repeat('a', 8000), repeat('b', 8000)) > 1 AND ".repeat(50)}id = 1`,
+    `${'reverse('.repeat(100)}repeat('ab', 400000)${')'.repeat(100)} > s`,
+    `${"regexp_like(s, '\\w\\d\\p{L}[a-z]+x') OR ".repeat(300)}id = 1`,
+    `length(concat(${Array(2_000).fill("repeat('a', 10000)").join()})) > 1`,
+  ])('%#', (predicate) => {
+    expect(() => {
+      const steps = walk(predicate)
+      while (!steps.next().done);
+    }).toThrow('The predicate takes too much work')
+  })
+
+  test('what fails is asked of no row where another condition leaves none', () => {
+    const costly = "levenshtein(repeat('a', 8000), repeat('b', 8000)) > 1 AND ".repeat(50)
+    expect(compilePredicate(`id < 0 AND ${costly} id = 1`, table.schema).count(rows, 0, length)).toBe(0)
+  })
+})
+
+test('a budget bounds all rows together', () => {
+  const run = (budget: number) => {
+    const steps = walk('levenshtein(repeat(s, 20), repeat(s, 21)) >= 0', new WorkBudget(budget))
+    let step = steps.next()
+    while (!step.done) step = steps.next()
+    return step.value
+  }
+  expect(() => run(10_000_000)).toThrow('more than 10000000 steps of work')
+  expect(countRows(run(1_000_000_000))).toBe(length)
+})
+
+test('a long dictionary is asked in steps, and what was found stays', () => {
+  const many = 20_000
+  const large = makeTable({ d: [types.dictionary, Array.from({ length: many }, (_, i) => `entry ${i}`)] })
+  const column = large.children[0]!.data[0]!
+  const predicate = compilePredicate("d LIKE '%e%_9%'", large.schema)
+  expect(predicate.count({ length: many, columns: [column] }, 0, many)).toBe(
+    Array.from({ length: many }, (_, i) => `entry ${i}`).filter((text) => /e.*.9/.test(text)).length,
+  )
+})
+
+test('a stretch of a pattern between two "%" with "_" is bounded', () => {
+  const like = (count: number) => compilePredicate(`s LIKE '%${'a_'.repeat(count)}%'`, table.schema)
+  expect(like(512).count(rows, 0, length)).toBe(0)
+  expect(() => like(513)).toThrow(
+    'has 1026 characters between two "%", with "_" among them. Write at most 1024',
+  )
+})
+
+test('distances are those of the plain way', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'é', '😀'), maxLength: 150 })
+  fc.assert(
+    fc.property(text, text, (a, b) => {
+      expect(editDistance(a, b)).toBe(plainDistance(a, b))
+    }),
+  )
+})
+
+/** Source: Wagner and Fischer, "The string-to-string correction problem", 1974. */
+function plainDistance(a: string, b: string): number {
+  const [left, right] = [Array.from(a), Array.from(b)]
+  let previous = Array.from({ length: right.length + 1 }, (_, i) => i)
+  left.forEach((char, i) => {
+    const row = [i + 1]
+    right.forEach((other, j) => {
+      row.push(Math.min(previous[j]! + (char === other ? 0 : 1), previous[j + 1]! + 1, row[j]! + 1))
+    })
+    previous = row
+  })
+  return previous[right.length]!
+}
