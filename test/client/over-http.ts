@@ -48,7 +48,8 @@ function withoutHeaders(client: Catalog): Catalog {
   return { ...client, ...methods }
 }
 
-function withoutHeaderEntries(answer: unknown): unknown {
+/** An answer without the headers that came with it. */
+export function withoutHeaderEntries(answer: unknown): unknown {
   const { context, ...rest } = answer as { context?: Record<string, string> }
   const kept = Object.entries(context ?? {}).filter(([key]) => !key.startsWith('header.'))
   return kept.length > 0 ? { ...rest, context: Object.fromEntries(kept) } : rest

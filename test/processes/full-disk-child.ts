@@ -7,7 +7,7 @@ import { CatalogError, openCatalog } from '../../src/index.ts'
 
 const catalog = await openCatalog(process.argv[2]!)
 const server = await serve(catalog, {
-  auth: { tokens: ['disk-token'] },
+  auth: { tokens: ['token-of-the-disk'] },
   port: 0,
   limits: { eventLoopDelay: 0 },
 })

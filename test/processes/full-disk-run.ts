@@ -28,7 +28,7 @@ export class FullDiskRun {
   private constructor(disk: SmallDisk, child: Child, url: string) {
     this.#disk = disk
     this.#child = child
-    this.#remote = connect(url, { token: 'disk-token', retries: 0 })
+    this.#remote = connect(url, { token: 'token-of-the-disk', retries: 0 })
   }
 
   /** Begins a run; undefined where this user may not mount a small disk. */

@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { serve } from '../../src/http/index.ts'
 import { type Catalog, openCatalog } from '../../src/index.ts'
+import { withoutHeaderEntries } from '../client/over-http.ts'
 import type { Command } from '../histories/model/index.ts'
 import { call } from '../histories/run-history.ts'
 
@@ -51,9 +52,9 @@ for await (const line of createInterface({ input: process.stdin })) {
       const start = clock()
       const outcome = await call(catalog!, command)
       const end = clock()
-      // Over HTTP an answer also carries its headers.
-      if ('answer' in outcome) delete (outcome.answer as { context?: unknown }).context
-      told.push({ command, outcome, start, end })
+      const plain =
+        'answer' in outcome ? { ...outcome, answer: withoutHeaderEntries(outcome.answer) } : outcome
+      told.push({ command, outcome: plain, start, end })
     }
     say(JSON.stringify(told))
   } else {
