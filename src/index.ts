@@ -6,7 +6,7 @@
 
 export { importTables, restoreCatalog, verifyCatalog } from './catalog/closed-directory.ts'
 export type { StorageOptionsHook } from './catalog/core.ts'
-export type { Catalog, OperationMethods } from './catalog/handle.ts'
+export type { Catalog, OperationMethods, Transaction, TransactionOptions } from './catalog/handle.ts'
 export {
   type CustomCatalogOptions,
   type LocalCatalog,

@@ -4,8 +4,9 @@ import type { Identity } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { AuthorizeHook } from '../operations/framework/run.ts'
 import type { Background } from '../rows/background.ts'
+import type { RowsStep } from '../rows/rebase.ts'
 import type { Semaphore } from '../scheduling/semaphore.ts'
-import type { CatalogRecord } from '../store/records.ts'
+import type { CatalogRecord, RemovalRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { TableEngine } from '../table/index.ts'
 
@@ -34,6 +35,23 @@ export interface Core {
   readonly background?: Background
   /** Counts changes, so that old transaction records are cleared now and then. */
   readonly changes: { count: number }
+  /** Set inside of a transaction over many operations, whose store holds changes back until the commit. */
+  readonly staging?: Staging
+}
+
+/** What operations inside of a transaction leave for its commit. */
+export interface Staging {
+  /** Does work that lies outside of the store once the transaction is committed, and never if it is not. */
+  afterCommit(work: (core: Core) => unknown): void
+  /**
+   * The store as a change of rows uses it: the heads of branches that it reads may move before the commit. `harden`
+   * makes them matter after all.
+   */
+  softly(): { readonly store: Store; harden(): void }
+  /** Notes a change of rows, to be put on top of what others commit before the transaction does. */
+  changed(step: RowsStep): void
+  /** The error for a location whose content is still to be removed: nothing inside can wait for that. */
+  busy(removal: RemovalRecord, error: Error): Error
 }
 
 export interface Settings {

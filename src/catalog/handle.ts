@@ -33,6 +33,23 @@ export interface Catalog extends OperationMethods, Invocable, AsyncDisposable {
   readonly [storeState]?: (method: unknown) => number | string | undefined
 }
 
+/** The inside of a transaction: every operation, on what the catalog held before and on the transaction's own changes. */
+export interface Transaction extends OperationMethods, Invocable {
+  /** The id by which the transaction can be described, and canceled, from anywhere. */
+  readonly transactionId: string
+}
+
+export interface TransactionOptions extends Pick<OperationOptions, 'signal' | 'onProgress'> {
+  /** How often the function runs at most, when others change what it read. Default: 50. */
+  readonly attempts?: number | undefined
+}
+
+/** Runs a function whose operations are committed together. */
+export type Transact = <T>(
+  work: (tx: Transaction) => T | Promise<T>,
+  options?: TransactionOptions,
+) => Promise<T>
+
 /** What a handle is made of: how to run an operation, and how to let go. */
 export interface Backing {
   run(
@@ -41,6 +58,8 @@ export interface Backing {
     options: OperationOptions,
     done: () => void,
   ): Promise<unknown>
+  /** Runs a function as a transaction, where the catalog has transactions over many operations. */
+  transact?: Transact
   /** Whether `run` calls `done` itself when an operation is answered, since it listens to the answers anyway. */
   readonly callsDone?: boolean
   /** The state of the store, where nothing but the store decides what operations answer. */
@@ -51,14 +70,14 @@ export interface Backing {
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 /** Makes the handle of a catalog; its methods follow from the record of operations. */
-export function createHandle(backing: Backing): Catalog {
+export function createHandle(backing: Backing): Catalog & { transaction?: Transact } {
   let closing: Promise<void> | undefined
   let running = 0
   let idle: () => void = () => {}
   const done = () => {
     if (--running === 0) idle()
   }
-  const handle: Mutable<Catalog> = Object.create(methods)
+  const handle: Mutable<Catalog & { transaction?: Transact }> = Object.create(methods)
   // Assigned one by one: a literal with symbols as keys takes V8 three times as long.
   // No async function: each one between the caller and the operation is another wait, a twentieth of the
   // time of the shortest operation.
@@ -68,6 +87,15 @@ export function createHandle(backing: Backing): Catalog {
     const result = backing.run(operation, request, options, done)
     if (!backing.callsDone) result.then(done, done)
     return result
+  }
+  if (backing.transact) {
+    handle.transaction = (work, options) => {
+      if (closing) return Promise.reject(closed('transaction'))
+      running++
+      const result = backing.transact!(work, options)
+      result.then(done, done)
+      return result
+    }
   }
   handle[storeState] = (method) =>
     closing || handleOf.get(method as Method) !== handle ? undefined : backing.storeState?.()

@@ -17,11 +17,41 @@ import type { MemoryStore } from '../store/memory/index.ts'
 import type { CatalogRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { Core } from './core.ts'
-import { type Backing, type Catalog, createHandle } from './handle.ts'
+import {
+  type Backing,
+  type Catalog,
+  createHandle,
+  type Transaction,
+  type TransactionOptions,
+} from './handle.ts'
 import { type CatalogOptions, catalogOptionNames, makeCore, openCore } from './open-core.ts'
 
 /** A catalog that is in this process, or on this machine's disk. */
 export interface LocalCatalog extends Catalog {
+  /**
+   * Runs `work` as one transaction, and answers with what `work` answers. Everything that it did through `tx` is
+   * committed then, at once and durably; when it throws, nothing of it is.
+   *
+   * ```ts
+   * await catalog.transaction(async (tx) => {
+   *   await tx.insertIntoTable({ id: ['orders'], data: [{ user: 7, item: 'lamp' }] })
+   *   await tx.deleteFromTable({ id: ['cart'], predicate: 'user = 7' })
+   * })
+   * ```
+   *
+   * - `tx` has every operation. It sees its own changes; nobody else sees them before the commit. Await each operation.
+   *   What is called on `catalog` inside of `work`, or on another catalog, does not belong to the transaction.
+   * - Transactions are serializable: what `work` read must read the same at the commit. When others changed it, `work`
+   *   runs again, so it should do nothing but through `tx`. After `attempts` runs the transaction fails with
+   *   `ConcurrentModification`.
+   * - Inserts, deletes and changes of schema metadata do not conflict with those of others: they are put on top of
+   *   them. So version numbers that they answer with inside of `work` may be higher after the commit.
+   * - The transaction can be described and canceled by `tx.transactionId` while it runs. `signal` stops it.
+   *
+   * docs/transactions.md has more.
+   */
+  transaction<T>(work: (tx: Transaction) => T | Promise<T>, options?: TransactionOptions): Promise<T>
+
   /**
    * Removes content that nothing reaches any more: what a crash, a lost race or a deleted version left
    * behind. Safe while others read and write.
@@ -138,6 +168,7 @@ async function openRemote(url: string, options: ClientOptions): Promise<LocalCat
     )
   }
   return Object.assign(connect(url, options), {
+    transaction: elsewhere('transaction'),
     vacuum: elsewhere('vacuum'),
     verify: elsewhere('verify'),
     backup: elsewhere('backup'),
@@ -233,7 +264,7 @@ export function localHandle(core: Core, running: Omit<Backing, 'close'> = runnin
       await core.store.close()
     },
   })
-  return Object.assign(handle, {
+  return Object.assign(handle as typeof handle & Required<Pick<typeof handle, 'transaction'>>, {
     vacuum: (options?: VacuumOptions) => vacuum(core, options),
     verify: async (options?: VerifyOptions) =>
       (await import('../maintenance/verify/verify.ts')).verify(core, options),
@@ -250,6 +281,7 @@ function runningOn(core: Core): Omit<Backing, 'close'> {
   const { store, settings } = core
   return {
     run: (operation, request, options) => runOperation(core, operation, request, options),
+    transact: async (work, options) => (await import('./transaction.ts')).transact(core, work, options),
     // A hook decides each time anew, so no answer may be given again.
     storeState: settings.authorize === undefined ? () => store.state?.() : undefined,
   }

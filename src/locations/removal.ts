@@ -20,10 +20,11 @@ export function markRemoval(writer: Writer, location: string, now: number): stri
 /**
  * Removes the content of dropped tables, and frees their locations. The drop itself has succeeded by then, so
  * a failure here is no error: the location stays marked. The next vacuum, or the next table that wants the location,
- * removes the content.
+ * removes the content. Inside of a transaction over many operations, this waits for its commit.
  */
 export async function removeContent(core: Core, locations: readonly string[]): Promise<void> {
   if (locations.length === 0) return
+  if (core.staging) return core.staging.afterCommit((outside) => removeContent(outside, locations))
   // Where the store cannot tell whether a backup runs, the content stays for now.
   if (await postponeForBackup(core, locations).catch(() => true)) return
   const emptied: string[] = []

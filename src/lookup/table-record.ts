@@ -5,7 +5,7 @@ import {
   type TablePointer,
   type TableRecord,
 } from '../store/records.ts'
-import type { Reader, Writer } from '../store/store.ts'
+import type { Key, Reader, Value, Writer } from '../store/store.ts'
 
 /*
  * The stored record of a table is packed: it leaves out every field that is as in a table just declared.
@@ -28,6 +28,16 @@ export function readTable(reader: Reader, parent: string, name: string): FoundTa
 export function tableById(reader: Reader, internalId: string): FoundTable | undefined {
   const pointer = reader.get<TablePointer>(keys.tablePointer(internalId))
   return pointer && readTable(reader, pointer[0], pointer[1])
+}
+
+/** The record of a table without the head of its main branch, and the table's id; undefined for other records. */
+export function withoutMainHead(
+  key: Key,
+  value: Value,
+): { readonly group: string; readonly kept: Value } | undefined {
+  if (key.length !== 4 || key[0] !== 'n' || key[2] !== 't') return undefined
+  const { main: _, ...kept } = value as StoredTable
+  return { group: kept.id, kept }
 }
 
 /** Stores a new table, or a table with a new name. */

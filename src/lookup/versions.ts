@@ -2,8 +2,8 @@ import { CatalogError, invalid } from '../errors.ts'
 import type { TableVersion } from '../model/fields.ts'
 import { formatIdentifier, type Identifier, quote } from '../model/identifier.ts'
 import { type BranchRecord, type Head, keys, type TagRecord, type VersionRecord } from '../store/records.ts'
-import type { Reader, Writer } from '../store/store.ts'
-import { changeTable, type FoundTable } from './table-record.ts'
+import type { Key, Reader, Value, Writer } from '../store/store.ts'
+import { changeTable, type FoundTable, withoutMainHead } from './table-record.ts'
 
 /** A version of a table, on one of its branches (`''` is the main branch). */
 export interface FoundVersion {
@@ -102,6 +102,23 @@ export function findVersion(
       ? `The table ${formatIdentifier(id)} is declared and has no version yet. Insert rows or create a version first.`
       : `The table ${formatIdentifier(id)}${onBranch(branch)} has no version ${wanted}; its latest is ${latest}. List its versions to see which exist.`,
   )
+}
+
+/**
+ * How a change of rows depends on a record: on all but the head of its branch, which may move on before the change is
+ * committed. The group is the table. Undefined for records of other kinds, which matter in full.
+ */
+export function withoutHead(
+  key: Key,
+  value: Value,
+): { readonly group: string; readonly kept: Value | undefined } | undefined {
+  if (key.length === 3 && key[0] === 'b') {
+    const { head: _, ...kept } = value as BranchRecord
+    return { group: String(key[1]), kept }
+  }
+  // Which version is the latest follows from the head.
+  if (key.length === 4 && key[0] === 'v') return { group: String(key[1]), kept: undefined }
+  return withoutMainHead(key, value)
 }
 
 /** Adds a version as the latest of its branch. */

@@ -82,6 +82,22 @@ export async function changeRows<Checked, Prepared>(
   options: OperationOptions,
   change: RowsChange<Checked, Prepared>,
 ): Promise<RowsChanged & { transaction_id: string }> {
+  if (core.staging === undefined) return changeIn(core, options, change)
+  const soft = core.staging.softly()
+  try {
+    return await changeIn({ ...core, store: soft.store }, options, change)
+  } catch (error) {
+    // The failure may follow from rows that others replace before the commit.
+    soft.harden()
+    throw error
+  }
+}
+
+async function changeIn<Checked, Prepared>(
+  core: Core,
+  options: OperationOptions,
+  change: RowsChange<Checked, Prepared>,
+): Promise<RowsChanged & { transaction_id: string }> {
   const { id } = change
   const { table, place, current } = await core.store.read((reader) => {
     const table = findTable(reader, id)
@@ -119,7 +135,11 @@ async function commitVersion<Checked, Prepared>(
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
     work.signal?.throwIfAborted()
     const result = await attemptVersion(core, change, found, prepared, transaction, work)
-    if (result) return { ...result, transaction_id: transaction.id }
+    if (result) {
+      const { version, affected } = result
+      core.staging?.changed({ change, found, prepared, transactionId: transaction.id, version, affected })
+      return { ...result, transaction_id: transaction.id }
+    }
     await sleep(Math.random() * Math.min(attempt, 20), undefined, { signal: work.signal })
   }
   throw new CatalogError(
@@ -129,12 +149,12 @@ async function commitVersion<Checked, Prepared>(
 }
 
 /** One try to make and commit the next version; undefined when somebody else was first. */
-async function attemptVersion<Checked, Prepared>(
+export async function attemptVersion<Checked, Prepared>(
   core: Core,
   change: RowsChange<Checked, Prepared>,
   found: TableToChange,
   prepared: Prepared,
-  transaction: LongTransaction,
+  transaction: Pick<LongTransaction, 'commit'>,
   work: WorkOptions,
 ): Promise<RowsChanged | undefined> {
   const { id, branch, require } = change

@@ -4,7 +4,7 @@
  *
  * @module
  */
-export type { Call, Calls } from './fake/calls.ts'
+export type { Call, CallName, Calls } from './fake/calls.ts'
 export { type FakeCatalog, type FakeOptions, type FakeSnapshot, fakeCatalog } from './fake/catalog.ts'
 export type { FakeClock } from './fake/clock.ts'
 export type { Fault, Matched } from './fake/fault.ts'
@@ -20,3 +20,8 @@ export { type HttpSuiteOptions, httpSuite } from './suites/http-suite.ts'
 export { conformanceRules } from './suites/rules.ts'
 export { type StorePlace, type StoreSuiteOptions, storeSuite } from './suites/store-suite.ts'
 export { BrokenRule, type Rule, type Runner } from './suites/suite.ts'
+export {
+  type TransactionSuiteOptions,
+  type TransactionsUnderTest,
+  transactionSuite,
+} from './suites/transaction-suite.ts'

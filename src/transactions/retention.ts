@@ -16,6 +16,10 @@ export function markInterval(transactionCount: number): number {
 
 /** Called after every change. The change never waits for the removal of old records, nor fails with it. */
 export function afterChange(core: Core, transactionId: string): void {
+  if (core.staging) {
+    core.staging.afterCommit((outside) => afterChange(outside, transactionId))
+    return
+  }
   const interval = markInterval(core.settings.transactionCount)
   if (++core.changes.count % interval !== 0) return
   core.store.write((writer) => removeOldRecords(core, writer, transactionId, interval)).catch(() => {})

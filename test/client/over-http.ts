@@ -20,6 +20,7 @@ export async function overHttp(local: LocalCatalog): Promise<LocalCatalog> {
     backup: local.backup,
     exportTo: local.exportTo,
     importFrom: local.importFrom,
+    transaction: local.transaction,
     close: async () => {
       await client.close()
       await handler.close()

@@ -12,6 +12,7 @@ import {
   moveTasks,
   returnLocation,
   returnTasks,
+  sides,
 } from './crash-work.ts'
 
 /** What the processes so far acknowledged, and what they may have done unheard. */
@@ -22,6 +23,8 @@ export class Acknowledged {
   readonly labels = new Map<string, Map<string, boolean | undefined>>()
   /** How many rows the tables that come and go are known to have. */
   readonly returns = new Map<number, number>()
+  /** How many transactions each task of each process is known to have committed, by the table of rows. */
+  readonly pairs = new Map<string, Map<string, number>>()
   /** Changes that were acknowledged. */
   total = 0
   /** Changes that were refused, and faults of the disk. */
@@ -29,7 +32,7 @@ export class Acknowledged {
   faults = 0
 
   /** Reads what one process wrote. */
-  add(lines: readonly string[], rowsTable: string): void {
+  add(lines: readonly string[], rowsTable: string, run: number): void {
     const labels = this.labels.get(rowsTable) ?? new Map<string, boolean | undefined>()
     this.labels.set(rowsTable, labels)
     for (const line of lines) {
@@ -40,11 +43,18 @@ export class Acknowledged {
       else if (what === 'refused') labels.set(one, false)
       else if (what === 'deleting') labels.set(one, undefined)
       else if (what === 'deleted') labels.set(one, false)
+      else if (what === 'paired') this.paired(rowsTable, `${run}-${one}`, Number(two))
       else if (what === 'returned') this.returns.set(Number(one), Number(two))
       if (what === 'refused') this.refused++
       else if (what === 'fault') this.faults++
       else if (what !== 'ready' && what !== 'deleting') this.total++
     }
+  }
+
+  /** Notes how many transactions of a task are committed. */
+  paired(table: string, task: string, count: number): void {
+    const known = this.pairs.get(table) ?? new Map<string, number>()
+    this.pairs.set(table, known.set(task, count))
   }
 }
 
@@ -59,7 +69,10 @@ export async function checkAfterCrash(
   for (const task of batchTasks) await checkBatches(catalog, task, acknowledged)
   await checkMoves(catalog, acknowledged)
   for (const task of returnTasks) await checkReturn(directory, catalog, task, acknowledged)
-  for (const table of rowsTables) await checkRows(catalog, table, acknowledged)
+  for (const table of rowsTables) {
+    await checkRows(catalog, table, acknowledged)
+    await checkPairs(catalog, table, acknowledged)
+  }
   await checkTransactions(directory, catalog)
   await checkDropped(directory, catalog)
   const { tables } = await catalog.listAllTables({ limit: 10_000 })
@@ -142,6 +155,44 @@ async function checkRows(catalog: LocalCatalog, table: string, acknowledged: Ack
   // From now on what is there is known.
   for (const label of new Set([...labels.keys(), ...counts.keys()])) labels.set(label, counts.has(label))
   acknowledged.labels.set(table, labels)
+}
+
+/** Each transaction is in both tables and in the marks, or in none of them. */
+async function checkPairs(catalog: LocalCatalog, table: string, acknowledged: Acknowledged): Promise<void> {
+  const found: Map<string, number[]>[] = []
+  for (const side of sides) {
+    const numbers = new Map<string, number[]>()
+    const { data } = await catalog.queryTable({ id: [table + side] })
+    for (const { id, note } of tableFromIPC(data).toArray() as { id: number; note: string }[]) {
+      numbers.set(note, [...(numbers.get(note) ?? []), id])
+    }
+    found.push(numbers)
+  }
+  assert.deepEqual(found[1], found[0], `the two tables of ${table} differ`)
+  const { tables } = await catalog.listTables({ id: ['pairs'], limit: 100_000 })
+  // Of the tasks that worked on this table, and those that nothing is there of.
+  const tasks = new Set([...found[0]!.keys(), ...(acknowledged.pairs.get(table)?.keys() ?? [])])
+  for (const task of tasks) {
+    const numbers = found[0]!.get(task) ?? []
+    const known = acknowledged.pairs.get(table)?.get(task) ?? 0
+    const last = numbers.length
+    assert.ok(
+      last === known || last === known + 1,
+      `${last} transactions of ${task}, after ${known} heard of`,
+    )
+    acknowledged.paired(table, task, last)
+    assert.deepEqual(
+      numbers,
+      Array.from({ length: last }, (_, i) => i + 1),
+    )
+    const marks = tables.filter((name) => name.startsWith(`pairs$${task}-`)).sort()
+    const wanted = numbers.slice(-2).map((n) => `pairs$${task}-${n}`)
+    assert.deepEqual(marks, wanted.sort(), `marks of ${task}`)
+    for (const mark of marks) {
+      const { count } = await catalog.countTableRows({ id: mark.split('$'), predicate: 'note IS NULL' })
+      assert.equal(count, 1, mark)
+    }
+  }
 }
 
 /** The place of a dropped table is free again, and what lay there is gone. */

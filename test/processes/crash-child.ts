@@ -9,9 +9,11 @@ import {
   dropLocation,
   moveName,
   moveTasks,
+  pairTasks,
   returnLocation,
   returnTasks,
   rowTasks,
+  sides,
 } from './crash-work.ts'
 
 /*
@@ -78,6 +80,28 @@ async function changeRows(task: number): Promise<never> {
   }
 }
 
+/**
+ * Adds one row to each of two tables in one transaction, over and over, which also declares a table and drops the one
+ * before the last.
+ */
+async function changePairs(task: number): Promise<never> {
+  const mark = (n: number) => ['pairs', `${run}-${task}-${n}`]
+  for (let n = 1; ; n++) {
+    const committed = await done(
+      catalog.transaction(async (tx) => {
+        for (const side of sides) {
+          const data = [{ id: n, note: `${run}-${task}` }]
+          await tx.insertIntoTable({ id: [rowsTable + side], data, schema: columns })
+        }
+        await tx.createTable({ id: mark(n), data: [{ id: n, note: null }], schema: columns })
+        if (n > 2) await tx.dropTable({ id: mark(n - 2) })
+      }),
+    )
+    if (committed) say('paired', task, n)
+    else n--
+  }
+}
+
 /** Merges the fragments of the table that the others change, over and over. */
 async function optimize(): Promise<never> {
   for (;;) {
@@ -137,7 +161,7 @@ async function clear(): Promise<never> {
 }
 
 say('ready')
-await Promise.all([
+const others = () => [
   ...batchTasks.map(commitBatches),
   ...rowTasks.map(changeRows),
   ...moveTasks.map(move),
@@ -145,4 +169,5 @@ await Promise.all([
   dropAndDeclare(),
   clear(),
   optimize(),
-])
+]
+await Promise.all([...pairTasks.map(changePairs), ...(process.env.ONLY === 'pairs' ? [clear()] : others())])

@@ -13,6 +13,7 @@ import {
   moveTasks,
   returnLocation,
   returnTasks,
+  sides,
 } from './crash-work.ts'
 
 /** So many processes change the same table of rows before the next one does. */
@@ -30,11 +31,11 @@ export class CrashRun {
     this.#env = env
   }
 
-  /** Makes the catalog. `faults` is the share of writes to its content that fail. */
-  static async begin(faults = 0): Promise<CrashRun> {
+  /** Makes the catalog. `faults` is the share of writes to its content that fail; `only` is the task to do alone. */
+  static async begin(faults = 0, only = ''): Promise<CrashRun> {
     const directory = await temporaryDirectory()
     await prepare(directory)
-    return new CrashRun(directory, { FAULTS: String(faults) })
+    return new CrashRun(directory, { FAULTS: String(faults), ONLY: only })
   }
 
   /** Lets a process work for up to half a second, kills it, and checks what it leaves. */
@@ -50,7 +51,7 @@ export class CrashRun {
       await sleep(Math.random() * 500)
     }
     await child.kill()
-    this.acknowledged.add(child.lines, table)
+    this.acknowledged.add(child.lines, table, run)
     await checkAfterCrash(this.directory, this.acknowledged, [table])
   }
 
@@ -77,7 +78,7 @@ export class CrashRun {
 
 async function prepare(directory: string): Promise<void> {
   await using catalog = await openCatalog(directory)
-  for (const id of [['marks'], ['moves'], ['moves', 'deep'], ['returns']]) {
+  for (const id of [['marks'], ['moves'], ['moves', 'deep'], ['returns'], ['pairs']]) {
     await catalog.createNamespace({ id })
   }
   for (const task of batchTasks) {
@@ -94,5 +95,7 @@ async function prepare(directory: string): Promise<void> {
 
 async function createRows(directory: string, name: string): Promise<void> {
   await using catalog = await openCatalog(directory)
-  await catalog.createTable({ id: [name], data: [], schema: columns })
+  for (const one of [name, ...sides.map((side) => name + side)]) {
+    await catalog.createTable({ id: [one], data: [], schema: columns })
+  }
 }

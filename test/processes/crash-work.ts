@@ -5,6 +5,9 @@ export const batchTables = ['x', 'y', 'z']
 export const rowTasks = [0, 1, 2, 3]
 export const moveTasks = [0, 1, 2]
 export const returnTasks = [0, 1]
+export const pairTasks = [0, 1, 2]
+/** What follows the name of the table of rows in those that transactions change together. */
+export const sides = ['-left', '-right']
 
 export const columns = {
   fields: [

@@ -52,6 +52,17 @@ describe.skipIf('reason' in disk)(
       }
       expect(inserted.big).toBeGreaterThan(2_000)
 
+      // A commit of many records does not fit either, and leaves nothing.
+      const large = catalog.transaction(async (tx) => {
+        const properties = { note: 'x'.repeat(50_000) }
+        for (let i = 0; i < 200; i++) await tx.declareTable({ id: [`declared${i}`], properties })
+      })
+      await expect(large).rejects.toMatchObject({
+        code: 'ServiceUnavailable',
+        message: expect.stringMatching(/full/),
+      })
+      expect((await catalog.listTables({ id: [], include_declared: true })).tables).toEqual(['big', 'other'])
+
       // All that was acknowledged is there, for this process and for one that opens the catalog now.
       await checkCounts(catalog, inserted)
       await catalog.close()

@@ -4,10 +4,10 @@ import type { Scenario } from './scenario.ts'
 /** Processes on one catalog see so many kills before the next catalog is begun. */
 const killsEach = 60
 
-/** Kills processes at work; `faults` is the share of writes to the content that fail. */
-export function crashes(faults: number): () => Promise<Scenario> {
+/** Kills processes at work; `faults` is the share of writes to the content that fail, `only` the task to do alone. */
+export function crashes(faults: number, only = ''): () => Promise<Scenario> {
   return async () => {
-    const runs = [await CrashRun.begin(faults)]
+    const runs = [await CrashRun.begin(faults, only)]
     const sum = (what: 'total' | 'refused' | 'faults') =>
       runs.reduce((all, { acknowledged }) => all + acknowledged[what], 0)
     let kills = 0
@@ -20,7 +20,7 @@ export function crashes(faults: number): () => Promise<Scenario> {
         await runs.at(-1)!.kill()
         if (++kills % killsEach !== 0) return
         await runs.at(-1)!.end()
-        runs.push(await CrashRun.begin(faults))
+        runs.push(await CrashRun.begin(faults, only))
       },
       async end() {
         await runs.at(-1)!.end()

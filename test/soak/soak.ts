@@ -24,6 +24,10 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
     about: 'the same on a disk that fails, or writes less than it should, now and then',
     begin: crashes(0.05),
   },
+  transactions: {
+    about: 'processes are killed in the middle of transactions on several tables',
+    begin: crashes(0, 'pairs'),
+  },
   full: {
     about:
       'more writers than run at once, in process and over HTTP, on a disk that runs full again and again',
@@ -54,7 +58,7 @@ found when a promise was broken. Ctrl-C ends it early, with all checks of the en
   --minutes N    how long, 5 unless told otherwise
   --only NAMES   some of these, at the same time:
 ${Object.entries(scenarios)
-  .map(([name, { about }]) => `                   ${name.padEnd(10)} ${about}`)
+  .map(([name, { about }]) => `                   ${name.padEnd(12)} ${about}`)
   .join('\n')}
   --seed N       where random choices begin; another one each time unless told
 `
@@ -99,7 +103,7 @@ async function soak({ minutes, names, seed }: Asked): Promise<boolean> {
     console.log(`after ${seconds} s`)
     for (const [name, { counts }] of begun) {
       const told = Object.entries(counts).map(([what, count]) => `${count.toLocaleString('en')} ${what}`)
-      console.log(`  ${name.padEnd(10)} ${told.join(', ')}${broken.includes(name) ? ' BROKEN' : ''}`)
+      console.log(`  ${name.padEnd(12)} ${told.join(', ')}${broken.includes(name) ? ' BROKEN' : ''}`)
     }
   }
   const telling = setInterval(tell, process.stdout.isTTY ? 10_000 : 60_000)

@@ -7,6 +7,7 @@ import { brokenCatalogs } from '../testing/mutants/catalogs.ts'
 import { brokenContents } from '../testing/mutants/contents.ts'
 import { brokenServers } from '../testing/mutants/servers.ts'
 import { brokenPlaces, brokenStores } from '../testing/mutants/stores.ts'
+import { brokenTransactions } from '../testing/mutants/transactions.ts'
 import { coverageTable } from './operation-coverage.ts'
 import { operationTable } from './operation-table.ts'
 
@@ -65,6 +66,7 @@ function countsTable(): string {
     ['a store', rules('store'), brokenStores.length + brokenPlaces.length],
     ['a content', rules('content'), brokenContents.length],
     ['a server', rules('http'), brokenServers.length],
+    ['transactions', rules('tx'), brokenTransactions.length],
   ]
   const others = conformanceRules.length - rows.reduce((sum, [, count]) => sum + count, 0)
   return [

@@ -9,6 +9,7 @@ const order = [
   'operations',
   'processes',
   'batch',
+  'transactions',
   'listing',
   'paging',
   'lance',

@@ -45,7 +45,10 @@ export async function runOperation(
         return await operation.run(core, checked, options)
       } catch (error) {
         if (!isRetryable(error) || attempt === attempts) throw error
-        if (error instanceof LocationBusy) await settle(core, error.removal)
+        if (error instanceof LocationBusy) {
+          if (core.staging) throw core.staging.busy(error.removal, error)
+          await settle(core, error.removal)
+        }
       }
     }
   } catch (error) {
@@ -101,7 +104,7 @@ function denied(operation: string, options?: { cause: unknown }): CatalogError {
 }
 
 /** Waits for the process that empties a location, or empties it here when that process is gone. */
-async function settle(core: Core, { removing, until }: RemovalRecord): Promise<void> {
+export async function settle(core: Core, { removing, until }: RemovalRecord): Promise<void> {
   if (until < core.now()) await removeContent(core, [removing])
   // Removing may take a while: the content is large, or a backup copies it.
   await sleep(10)

@@ -4,6 +4,7 @@ import { checkedKey } from '../key.ts'
 import { type Span, spanOf } from '../range.ts'
 import type { Entry, Key, Range, Reader, Value, Writer } from '../store.ts'
 import { codeOf, codeOfCut, keyAfter } from './code.ts'
+import { frozenCopy } from './frozen-copy.ts'
 import type { HashIndex } from './hash-index.ts'
 
 /** Records by the codes of their keys. */
@@ -118,47 +119,4 @@ function* entriesOf(records: Records, span: Span, access: Access): Generator<Ent
       if (--left === 0) return
     }
   }
-}
-
-/**
- * A frozen copy of a plain value, which shares what is frozen already. So neither those who put a value nor those
- * who read it can change it afterwards, and the caller's own objects stay as they are. Like JSON, the copy has no
- * members that are undefined.
- */
-function frozenCopy<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value
-  return (Array.isArray(value) ? frozenArray(value) : frozenRecord(value as Members)) as T
-}
-
-type Members = Record<string, unknown>
-
-function frozenArray(items: readonly unknown[]): readonly unknown[] {
-  let copy: unknown[] | undefined = Object.isFrozen(items) ? undefined : items.slice()
-  for (let i = 0; i < items.length; i++) {
-    const item = items[i]
-    const kept = frozenCopy(item)
-    if (kept === item) continue
-    copy ??= items.slice()
-    copy[i] = kept
-  }
-  return copy ? Object.freeze(copy) : items
-}
-
-function frozenRecord(members: Members): Members {
-  let copy: Members | undefined = Object.isFrozen(members) ? undefined : { ...members }
-  for (const name of Object.keys(members)) {
-    const member = members[name]
-    if (member === undefined) {
-      copy ??= { ...members }
-      delete copy[name]
-      continue
-    }
-    if (typeof member !== 'object') continue
-    const kept = frozenCopy(member)
-    if (kept === member) continue
-    copy ??= { ...members }
-    // The copy has a member of this name, so that even `__proto__` is assigned like any other.
-    copy[name] = kept
-  }
-  return copy ? Object.freeze(copy) : members
 }

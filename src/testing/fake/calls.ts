@@ -1,14 +1,25 @@
+import type { TransactionOptions } from '../../catalog/handle.ts'
 import type { OperationName, operations } from '../../operations/index.ts'
 
-/** One call of an operation, as it was made. */
-export interface Call<Name extends OperationName = OperationName> {
+/** What may be called: an operation, or `transaction`, which runs a function of operations. */
+export type CallName = OperationName | 'transaction'
+
+/** One call of an operation, or of `transaction`, as it was made. */
+export interface Call<Name extends CallName = CallName> {
   /** Which one it was, counted from 1 since the fake was opened or reset. */
   readonly n: number
   readonly operation: Name
-  /** The request as it was given: not a copy. */
-  readonly request: Parameters<(typeof operations)[Name]>[1]
+  /** The request as it was given: not a copy. For a transaction, its options. */
+  readonly request: Name extends OperationName
+    ? Parameters<(typeof operations)[Name]>[1]
+    : TransactionOptions | undefined
   readonly outcome: 'pending' | 'succeeded' | 'failed'
-  readonly response: Awaited<ReturnType<(typeof operations)[Name]>> | undefined
+  /** The answer. For a transaction, what its function answered. */
+  readonly response: Name extends OperationName
+    ? Awaited<ReturnType<(typeof operations)[Name]>> | undefined
+    : unknown
+  /** The `n` of the transaction that the call was made in; undefined when it was made in none. */
+  readonly transaction: number | undefined
   /** What the caller was told, whether it came of the catalog or of a fault. */
   readonly error: unknown
   /** When it came, by the fake's clock. */
@@ -28,7 +39,7 @@ export interface Calls extends Iterable<Call> {
   /** The latest one. */
   readonly last: Call | undefined
   /** The calls of these operations; all of them when none is named. */
-  of<Name extends OperationName = OperationName>(...names: readonly Name[]): Call<Name>[]
+  of<Name extends CallName = CallName>(...names: readonly Name[]): Call<Name>[]
   /** Forgets all calls. */
   clear(): void
 }
@@ -72,7 +83,7 @@ export class CallLog implements Calls {
     return this.of()[Symbol.iterator]()
   }
 
-  of<Name extends OperationName = OperationName>(...names: readonly Name[]): Call<Name>[] {
+  of<Name extends CallName = CallName>(...names: readonly Name[]): Call<Name>[] {
     const kept = this.#kept.slice(this.#first) as unknown as Call<Name>[]
     return names.length === 0 ? kept : kept.filter(({ operation }) => names.includes(operation))
   }
@@ -90,13 +101,14 @@ export class CallLog implements Calls {
     this.#count = this.#cleared = 0
   }
 
-  begin(operation: string, request: unknown, now: number): Kept {
+  begin(operation: string, request: unknown, now: number, transaction?: number): Kept {
     const call = {
       n: ++this.#count,
       operation,
       request,
       outcome: 'pending',
       response: undefined,
+      transaction,
       error: undefined,
       startedAt: now,
       endedAt: undefined,

@@ -1,4 +1,5 @@
-import type { Catalog } from '../../catalog/handle.ts'
+import type { Core } from '../../catalog/core.ts'
+import type { Catalog, Transact, TransactionOptions } from '../../catalog/handle.ts'
 import {
   type LocalCatalog,
   localHandle,
@@ -6,18 +7,18 @@ import {
   type MemorySnapshot,
 } from '../../catalog/open.ts'
 import { type CatalogOptions, catalogOptionNames } from '../../catalog/open-core.ts'
+import { transact } from '../../catalog/transaction.ts'
 import { invalid } from '../../errors.ts'
 import { type OptionNames, requireKnown } from '../../model/options.ts'
 import type { AnyOperation, OperationOptions } from '../../operations/framework/operation.ts'
 import { runOperation } from '../../operations/framework/run.ts'
-import type { OperationName } from '../../operations/index.ts'
-import { CallLog, type Calls } from './calls.ts'
+import { CallLog, type CallName, type Calls } from './calls.ts'
 import { type FakeClock, ManualClock } from './clock.ts'
 import type { Fault, Matched } from './fault.ts'
 import { FaultSet, type Faults } from './faults.ts'
 import { CountedIds } from './ids.ts'
 import { emptyInternals, forkInternals, type InternalOptions, type Internals } from './internals.ts'
-import { Acknowledged, runWithFaults } from './run.ts'
+import { Acknowledged, amid, runWithFaults } from './run.ts'
 import { plantSeed, type Seed } from './seed.ts'
 
 /** How a fake catalog is set up; everything has a default. */
@@ -144,7 +145,9 @@ class Fake {
     for (const fault of faults) this.#faults.add(fault)
     const first = this.#snapshot()
     const catalog: LocalCatalog = localHandle(internals.core, {
-      run: (operation, request, options, done) => this.#run(operation, request, options, done),
+      run: (operation, request, options, done) =>
+        this.#run(this.#internals.core, operation, request, options, done),
+      transact: (work, options) => this.#transact(work, options),
       callsDone: true,
     })
     const close = catalog.close
@@ -167,19 +170,21 @@ class Fake {
   }
 
   #run(
+    core: Core,
     operation: AnyOperation,
     request: unknown,
     options: OperationOptions,
     done: () => void,
+    transaction?: number,
   ): Promise<unknown> {
     const clock = this.#clock
     const calls = this.#calls
-    const call = calls.begin(operation.name, request, clock.now())
+    const call = calls.begin(operation.name, request, clock.now(), transaction)
     let work: Promise<unknown>
     if (this.#faults.isEmpty && this.#acknowledged.isEmpty) {
-      work = runOperation(this.#internals.core, operation, request, options)
+      work = runOperation(core, operation, request, options)
     } else {
-      work = this.#runAsFaultsSay(call, operation, request, options)
+      work = this.#runAsFaultsSay(core, call, operation, request, options)
     }
     // Listened to before the caller does, so it is recorded by the time the caller knows; and once only, for the
     // handle too, which spares 0.2 µs of each call.
@@ -196,17 +201,41 @@ class Fake {
     return work
   }
 
+  /** Runs a transaction, and records it and the calls in it. */
+  #transact<T>(work: Parameters<Transact>[0], options: TransactionOptions | undefined): Promise<T> {
+    const clock = this.#clock
+    const calls = this.#calls
+    const call = calls.begin('transaction', options, clock.now())
+    const touched = new Set<string>()
+    const result = transact<T>(this.#internals.core, work, options, {
+      run: (core, operation, request, given) => this.#run(core, operation, request, given, () => {}, call.n),
+      aroundCommit: (commit, signal) => {
+        const taking = this.#faults.taking({ operation: 'transaction', request: {} }, undefined)
+        for (const { id } of taking) touched.add(id)
+        if (touched.size > 0) call.faults = [...touched]
+        return amid(clock, taking, 'transaction', { signal }, commit)
+      },
+    })
+    result.then(
+      (answer) => calls.succeed(call, answer, clock.now()),
+      (error) => calls.fail(call, error, clock.now()),
+    )
+    return result
+  }
+
   #runAsFaultsSay(
+    core: Core,
     call: ReturnType<CallLog['begin']>,
     operation: AnyOperation,
     request: unknown,
     options: OperationOptions,
   ): Promise<unknown> {
-    const matched = { operation: operation.name as OperationName, request: requestOf(request) }
-    const taking = this.#faults.taking(matched, operation)
+    const matched = { operation: operation.name as CallName, request: requestOf(request) }
+    const taking = this.#faults.taking(matched, operation, call.transaction !== undefined)
     if (taking.length > 0) call.faults = taking.map(({ id }) => id)
     const ground = {
       internals: this.#internals,
+      core,
       options: this.#options,
       clock: this.#clock,
       acknowledged: this.#acknowledged,

@@ -3,8 +3,8 @@ import * as v from 'valibot'
 import { CatalogError, invalid } from '../../errors.ts'
 import type { Extension } from '../../http/core/core.ts'
 import type { Exchange } from '../../http/core/exchange.ts'
-import { type OperationName, operations } from '../../operations/index.ts'
-import type { Call } from './calls.ts'
+import { operations } from '../../operations/index.ts'
+import type { Call, CallName } from './calls.ts'
 import type { FakeCatalog } from './catalog.ts'
 import type { Fault } from './fault.ts'
 import type { FaultHandle } from './faults.ts'
@@ -177,13 +177,13 @@ function find(all: readonly FaultHandle[], id: string | undefined): FaultHandle 
   throw invalid(`There is no fault ${JSON.stringify(id)}. GET /_control/faults lists those in force.`)
 }
 
-function namesIn(text: string | null): OperationName[] {
+function namesIn(text: string | null): CallName[] {
   if (text === null || text === '') return []
   const names = text.split(',')
-  const unknown = names.find((name) => !Object.hasOwn(operations, name))
+  const unknown = names.find((name) => name !== 'transaction' && !Object.hasOwn(operations, name))
   if (unknown !== undefined)
     throw invalid(`operation: ${JSON.stringify(unknown)} is the name of none. Write it as in createTable.`)
-  return names as OperationName[]
+  return names as CallName[]
 }
 
 function limitIn(text: string | null): number {

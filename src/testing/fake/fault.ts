@@ -4,7 +4,8 @@ import { identifier } from '../../model/fields.ts'
 import { type Identifier, sameNames } from '../../model/identifier.ts'
 import type { AnyOperation } from '../../operations/framework/operation.ts'
 import { identifiersIn } from '../../operations/framework/subjects.ts'
-import { type OperationName, operations } from '../../operations/index.ts'
+import { operations } from '../../operations/index.ts'
+import type { CallName } from './calls.ts'
 
 /*
  * What a fault is, as it may also be written in JSON: which calls it is for, which of those it chooses, and
@@ -26,7 +27,7 @@ const whole = (least: number) =>
     v.minValue(least, `must be a whole number from ${least}`),
   )
 const operationName = v.picklist(
-  Object.keys(operations) as [OperationName, ...OperationName[]],
+  ['transaction', ...Object.keys(operations)] as [CallName, ...CallName[]],
   'must be the name of an operation, such as createTable',
 )
 
@@ -79,7 +80,7 @@ const faultSchema = v.strictObject(entries, 'must be an object such as { "fail":
 
 /** What a fault's `match` is asked about. */
 export interface Matched {
-  readonly operation: OperationName
+  readonly operation: CallName
   readonly request: Readonly<Record<string, unknown>>
 }
 
@@ -89,8 +90,12 @@ export interface Matched {
  * `delay`, `fail`, `running` and `stale` say what happens to a chosen call.
  */
 export interface Fault {
-  /** The operation, or several. */
-  readonly operation?: OperationName | readonly OperationName[] | undefined
+  /**
+   * The operation, or several. `transaction` is a transaction whose function has ended, when it is to be committed: with
+   * `fail: 'ConcurrentModification'` it has lost a race and runs again. With `when: 'after'` it is committed, and the
+   * caller is not told.
+   */
+  readonly operation?: CallName | readonly CallName[] | undefined
   /** Calls that name this table, also within a batch. Namespaces and transactions may be named too. */
   readonly table?: readonly string[] | undefined
   /** Calls that name this namespace, or anything below it. */
@@ -126,12 +131,14 @@ export interface Fault {
   /**
    * The change is acknowledged, and its transaction stays Running; nothing of it is seen yet. It is made when
    * the fault is released, when so many milliseconds have passed (of real timers, or of the fake's clock), or
-   * when the transaction was described so often. Canceling the transaction calls it off.
+   * when the transaction was described so often. Canceling the transaction calls it off. Calls inside of
+   * `fake.transaction` are left alone.
    */
   readonly running?: true | number | { readonly clock: number } | { readonly describes: number } | undefined
   /**
    * For operations that read. `state`: answered from what the catalog held when the fault was added.
-   * `token`: a page token is refused, as one of a listing that is gone. Calls without one are not counted.
+   * `token`: a page token is refused, as one of a listing that is gone. Calls without one are not counted. Calls inside
+   * of `fake.transaction` are left alone.
    */
   readonly stale?: 'state' | 'token' | undefined
 }
@@ -148,7 +155,10 @@ export function checkFault(given: Fault): Fault {
   return Object.freeze(fault)
 }
 
-function checkEffects({ delay, fail, running, stale, when, message, retryAfter }: Fault): void {
+function checkEffects(given: Fault): void {
+  const { operation, delay, fail, running, stale, when, message, retryAfter } = given
+  if (operation === 'transaction' && (running !== undefined || stale !== undefined))
+    throw invalid('fault: running and stale are for operations; give delay or fail for a transaction.')
   if (delay === undefined && fail === undefined && running === undefined && stale === undefined) {
     throw invalid('fault: says nothing of what happens; give at least one of delay, fail, running, stale.')
   }
@@ -169,19 +179,27 @@ function issueText(issue: v.BaseIssue<unknown>): string {
   return path ? `${path} ${issue.message}` : issue.message
 }
 
-/** Whether a fault is for a call of an operation, before the call is counted. */
-export function isFor(fault: Fault, call: Matched, definition: AnyOperation): boolean {
+/**
+ * Whether a fault is for a call of an operation, before the call is counted. `definition` is undefined for a
+ * transaction, and `isInside` is true for a call in one.
+ */
+export function isFor(
+  fault: Fault,
+  call: Matched,
+  definition: AnyOperation | undefined,
+  isInside: boolean,
+): boolean {
   const { operation, table, namespace, running, stale, match } = fault
   if (operation !== undefined) {
     const isNamed =
       typeof operation === 'string' ? operation === call.operation : operation.includes(call.operation)
     if (!isNamed) return false
   }
-  if (running !== undefined && !definition.changes) return false
-  if (stale !== undefined && definition.changes) return false
+  if (running !== undefined && (isInside || !definition?.changes)) return false
+  if (stale !== undefined && (isInside || definition?.changes !== false)) return false
   if (stale === 'token' && !call.request.page_token) return false
   if (table !== undefined || namespace !== undefined) {
-    const named = identifiersIn(definition, call.request)
+    const named = definition === undefined ? [] : identifiersIn(definition, call.request)
     if (table !== undefined && !named.some((id) => sameNames(id, table))) return false
     if (namespace !== undefined && !named.some((id) => isWithin(id, namespace))) return false
   }

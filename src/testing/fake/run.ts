@@ -1,3 +1,4 @@
+import type { Core } from '../../catalog/core.ts'
 import type { AnyOperation, OperationOptions } from '../../operations/framework/operation.ts'
 import { runOperation } from '../../operations/framework/run.ts'
 import type { ManualClock } from './clock.ts'
@@ -9,6 +10,8 @@ import { after } from './wait.ts'
 /** What calls with faults run on. */
 export interface FaultGround {
   readonly internals: Internals
+  /** What operations run on: the core of the internals, or that of a transaction. */
+  readonly core: Core
   readonly options: InternalOptions
   readonly clock: ManualClock
   readonly acknowledged: Acknowledged
@@ -67,30 +70,43 @@ export async function runWithFaults(
   request: unknown,
   options: OperationOptions,
 ): Promise<unknown> {
+  return amid(ground.clock, faults, operation.name, options, () =>
+    runSomehow(ground, faults, operation, request, options),
+  )
+}
+
+/** Does work amid faults: what comes before it, the work, what comes after it. */
+export async function amid<T>(
+  clock: ManualClock,
+  faults: readonly ActiveFault[],
+  name: string,
+  options: OperationOptions,
+  work: () => Promise<T>,
+): Promise<T> {
   const [later, first] = partition(faults, ({ fault }) => fault.when === 'after')
-  for (const fault of first) await strike(ground, fault, operation, options)
-  let response: unknown
+  for (const fault of first) await strike(clock, fault, name, options)
+  let response: T
   try {
-    response = await runSomehow(ground, faults, operation, request, options)
+    response = await work()
   } catch (error) {
     for (const fault of later) fault.giveBack()
     throw error
   }
-  for (const fault of later) await strike(ground, fault, operation, options)
+  for (const fault of later) await strike(clock, fault, name, options)
   return response
 }
 
 /** Waits and fails, as a fault says. */
 async function strike(
-  { clock }: FaultGround,
+  clock: ManualClock,
   active: ActiveFault,
-  operation: AnyOperation,
+  name: string,
   { signal }: OperationOptions,
 ): Promise<void> {
   const { delay, fail } = active.fault
   if (delay !== undefined || fail !== undefined) active.fired++
   if (delay !== undefined) await active.waits.wait(delay, clock, signal)
-  if (fail !== undefined) throw active.error(operation.name)
+  if (fail !== undefined) throw active.error(name)
 }
 
 async function runSomehow(
@@ -101,12 +117,12 @@ async function runSomehow(
   options: OperationOptions,
 ): Promise<unknown> {
   const special = faults.find(({ fault }) => fault.stale !== undefined || fault.running !== undefined)
-  if (special === undefined) return runOperation(ground.internals.core, operation, request, options)
+  if (special === undefined) return runOperation(ground.core, operation, request, options)
   const { stale, delay, fail } = special.fault
   if (delay === undefined && fail === undefined) special.fired++
   if (stale === 'token') {
     const strange = { ...(request as object), page_token: 'of-a-listing-that-is-gone' }
-    return runOperation(ground.internals.core, operation, strange, options)
+    return runOperation(ground.core, operation, strange, options)
   }
   if (stale === 'state') {
     return runOperation((special.state as Internals).core, operation, request, options)

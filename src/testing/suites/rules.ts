@@ -3,6 +3,7 @@ import { contentTopics } from './content-suite.ts'
 import { httpTopics } from './http-suite.ts'
 import { storeTopics } from './store-suite.ts'
 import type { Rule, Topic } from './suite.ts'
+import { transactionTopics } from './transaction-suite.ts'
 
 function rulesOf<Trial>(topics: readonly Topic<Trial>[]): Rule[] {
   return topics.flatMap(({ cases }) => cases.map(({ id, source, text }) => ({ id, source, text })))
@@ -14,4 +15,5 @@ export const conformanceRules: readonly Rule[] = Object.freeze([
   ...rulesOf(contentTopics),
   ...rulesOf(catalogTopics),
   ...rulesOf(httpTopics),
+  ...rulesOf(transactionTopics),
 ])

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { memoryContent } from '../../../src/content/memory/index.ts'
-import { type Catalog, openCatalog } from '../../../src/index.ts'
+import { type LocalCatalog, openCatalog } from '../../../src/index.ts'
 import { catalogSuite } from '../../../src/testing/suites/catalog-suite.ts'
 import { type StorePlace, storeSuite } from '../../../src/testing/suites/store-suite.ts'
+import { transactionSuite } from '../../../src/testing/suites/transaction-suite.ts'
 import { openSqliteStore } from './sqlite.ts'
 
 const freshFolder = () => mkdtemp(join(tmpdir(), 'tabularium-sqlite-'))
@@ -28,7 +29,7 @@ storeSuite({ describe, test }, async () => placeIn(await freshFolder()), {
 })
 
 let folder: string
-let catalog: Catalog
+let catalog: LocalCatalog
 
 beforeAll(async () => {
   folder = await freshFolder()
@@ -42,6 +43,7 @@ afterAll(async () => {
 })
 
 /** The same catalog for all cases: it stays open when one is done with it. */
-const shared = (): Catalog => Object.assign(Object.create(catalog), { close: async () => {} })
+const shared = (): LocalCatalog => Object.assign(Object.create(catalog), { close: async () => {} })
 
 catalogSuite({ describe, test }, shared, { name: 'a catalog over SQLite' })
+transactionSuite({ describe, test }, shared, { name: 'transactions over SQLite' })

@@ -1,0 +1,46 @@
+import type { Core } from '../catalog/core.ts'
+import { CatalogError } from '../errors.ts'
+import { formatIdentifier } from '../model/identifier.ts'
+import type { WorkOptions } from '../table/index.ts'
+import { runChange } from '../transactions/commit.ts'
+import { attemptVersion, type RowsChange, type RowsChanged, type TableToChange } from './change.ts'
+
+/** A change of rows within a transaction over many operations, as it was made there. */
+export interface RowsStep {
+  // biome-ignore lint/suspicious/noExplicitAny: what was checked and prepared is the change's own affair
+  readonly change: RowsChange<any, any>
+  readonly found: TableToChange
+  readonly prepared: unknown
+  readonly transactionId: string
+  /** The number of the version that it made. Only the commit of the whole transaction makes this final. */
+  version: number
+  readonly affected: number
+}
+
+const mostAttempts = 100
+
+/**
+ * Puts changes of rows on top of what others committed meanwhile, in the order in which they were made. `core` is that
+ * of the transaction, which has forgotten these changes. Fails with `ConcurrentModification` when a change would come
+ * to something else than its caller was told.
+ */
+export async function rebase(core: Core, steps: readonly RowsStep[], work: WorkOptions): Promise<void> {
+  for (const step of steps) {
+    const { change, found, prepared, transactionId, affected } = step
+    const commit = <T>(body: (change: Parameters<Parameters<typeof runChange<T>>[2]>[0]) => T) =>
+      core.store.write((writer) => runChange(writer, { transactionId, now: core.now() }, body).result)
+    let made: RowsChanged | undefined
+    // Other processes may commit again meanwhile.
+    for (let attempt = 0; made === undefined && attempt < mostAttempts; attempt++) {
+      work.signal?.throwIfAborted()
+      made = await attemptVersion(core, change, found, prepared, { commit }, work)
+    }
+    if (made?.affected !== affected) {
+      throw new CatalogError(
+        'ConcurrentModification',
+        `Other writers changed rows of ${formatIdentifier(change.id)} that this transaction counted on.`,
+      )
+    }
+    step.version = made.version
+  }
+}

@@ -1,0 +1,216 @@
+import { CatalogError } from '../../errors.ts'
+import { nestedError, runBody } from '../body.ts'
+import { codeOf } from '../memory/code.ts'
+import type { Key, Reader, Store, StoreFeatures, Writer } from '../store.ts'
+import { type Ground, StagedReader, StagedWriter, type Touched } from './access.ts'
+import { Overlay } from './overlay.ts'
+import { ReadsChanged, Seen, type Soften } from './seen.ts'
+
+/** How much one transaction may hold back until its commit. */
+export interface StagedLimits {
+  /** Changed records. */
+  readonly changes: number
+  /** Bytes of changed records, about. */
+  readonly bytes: number
+  /** Records that were read, which the commit reads again. */
+  readonly reads: number
+}
+
+export interface StagedOptions {
+  /** How reads by {@link StagedStore.softly} depend on a record. Default: in full. */
+  readonly soften?: Soften
+  /** A record that may change at any time, such as that of the transaction itself: reading it is not remembered. */
+  readonly unremembered?: Key
+  readonly limits?: Partial<StagedLimits>
+}
+
+/** A store whose reads of some records depend on parts of them only. */
+export interface SoftStore {
+  readonly store: Store
+  /** Makes everything that was read here matter in full. */
+  harden(): void
+}
+
+const usualLimits: StagedLimits = { changes: 200_000, bytes: 64 * 1024 * 1024, reads: 1_000_000 }
+
+/**
+ * A store over a store. Writes stay here, reads see them, and what was read below is remembered. The commit is one
+ * write of the store below: {@link check} compares what was read, and {@link apply} makes the changes.
+ *
+ * All reads together see one moment of the store below. When what was read changes there, the next read fails with
+ * {@link ReadsChanged}, and so does everything after it.
+ */
+export class StagedStore implements Store {
+  readonly features: StoreFeatures
+  readonly #below: Store
+  readonly #limits: StagedLimits
+  readonly #ground: Ground
+  #failure: Error | undefined
+  /** The state of the store below at which everything that was read was compared last. */
+  #comparedAt: number | string | undefined
+  /** Counts what was made to matter in full outside of a read. */
+  #hardenings = 0
+  #busy = false
+
+  constructor(below: Store, { soften = () => undefined, unremembered, limits }: StagedOptions = {}) {
+    this.#below = below
+    this.features = Object.freeze({ ...below.features, durable: false, snapshots: false })
+    this.#limits = { ...usualLimits, ...limits }
+    this.#ground = {
+      overlay: new Overlay(),
+      seen: new Seen(soften, this.#limits.reads),
+      unremembered: unremembered && codeOf(unremembered),
+    }
+  }
+
+  /** Why the store refuses everything, if it does. */
+  get failure(): Error | undefined {
+    return this.#failure
+  }
+
+  /** Whether nothing was changed. */
+  get isUnchanged(): boolean {
+    return this.#ground.overlay.size === 0
+  }
+
+  read<T>(body: (reader: Reader) => T): Promise<T> {
+    return this.#read(body, undefined)
+  }
+
+  write<T>(body: (writer: Writer) => T): Promise<T> {
+    return this.#write(body, undefined)
+  }
+
+  /** A view in which reads depend on records as `soften` says, as long as nothing else reads them. */
+  softly(): SoftStore {
+    const touched: Touched = new Set()
+    return {
+      store: {
+        features: this.features,
+        read: (body) => this.#read(body, touched),
+        write: (body) => this.#write(body, touched),
+        close: () => this.close(),
+      },
+      harden: () => {
+        for (const group of touched) this.#ground.seen.harden(group)
+        this.#comparedAt = undefined
+        this.#hardenings++
+      },
+    }
+  }
+
+  /** Whether this record was changed here. */
+  hasChanged(key: Key): boolean {
+    return this.#ground.overlay.find(codeOf(key)) !== undefined
+  }
+
+  /** Refuses everything from now on. */
+  end(failure: Error): void {
+    this.#failure ??= failure
+  }
+
+  async close(): Promise<void> {
+    this.end(new CatalogError('ServiceUnavailable', 'The staged store is closed.'))
+  }
+
+  /**
+   * Compares what was read, within a transaction of the store below. Throws {@link ReadsChanged} when a part changed
+   * that must stay. Returns the groups of records of which other parts changed: {@link forget} them, and make
+   * their changes anew.
+   */
+  check(reader: Reader): ReadonlySet<string> {
+    try {
+      return this.#ground.seen.check(reader)
+    } catch (error) {
+      if (error instanceof ReadsChanged) this.#failure ??= error
+      throw error
+    }
+  }
+
+  /** Makes all changes, within a write of the store below. */
+  apply(writer: Writer): void {
+    for (const [, { key, value }] of this.#ground.overlay.map().entries()) {
+      if (value === undefined) writer.remove(key)
+      else writer.put(key, value)
+    }
+  }
+
+  /** Takes the changes of some groups back, and forgets what was read for them. */
+  forget(groups: ReadonlySet<string>): void {
+    const { overlay } = this.#ground
+    for (const [code, { group }] of overlay.map().entries()) {
+      if (group !== undefined && groups.has(group)) overlay.remove(code)
+    }
+    this.#ground.seen.forget(groups)
+  }
+
+  #read<T>(body: (reader: Reader) => T, softly: Touched | undefined): Promise<T> {
+    return this.#inside((below) => {
+      const reader = new StagedReader(below, this.#ground, softly)
+      try {
+        return runBody(body, reader)
+      } finally {
+        reader.ended = true
+      }
+    })
+  }
+
+  #write<T>(body: (writer: Writer) => T, softly: Touched | undefined): Promise<T> {
+    return this.#inside((below) => {
+      const { overlay } = this.#ground
+      const writer = new StagedWriter(below, this.#ground, softly)
+      try {
+        const result = runBody(body, writer)
+        this.#requireRoom(overlay)
+        overlay.keep()
+        return result
+      } finally {
+        // Nothing, unless the body failed.
+        overlay.takeBack()
+        writer.ended = true
+      }
+    })
+  }
+
+  /** Runs a body on one moment of the store below, at which everything reads as it was read before. */
+  async #inside<T>(body: (below: Reader) => T): Promise<T> {
+    if (this.#busy) throw nestedError()
+    if (this.#failure) throw this.#failure
+    const hardenings = this.#hardenings
+    const before = this.#below.state?.()
+    const isCurrent = before !== undefined && before === this.#comparedAt
+    const result = await this.#below.read((below) => {
+      this.#busy = true
+      try {
+        if (!isCurrent) this.check(below)
+        return body(below)
+      } catch (error) {
+        if (error instanceof ReadsChanged) this.#failure ??= error
+        throw error
+      } finally {
+        this.#busy = false
+      }
+    })
+    if (before === undefined) return result
+    const hasMoved = this.#below.state!() !== before
+    // Somebody committed between the look at the state and the read.
+    if (isCurrent && hasMoved) await this.#below.read((below) => this.check(below))
+    this.#comparedAt = hasMoved || hardenings !== this.#hardenings ? undefined : before
+    return result
+  }
+
+  #requireRoom({ size, bytes }: Overlay): void {
+    const most = this.#limits
+    if (size <= most.changes && bytes <= most.bytes) return
+    const [is, limit] =
+      size > most.changes ? [size, `${text(most.changes)} records`] : [bytes, `${text(most.bytes)} bytes`]
+    throw new CatalogError(
+      'InvalidInput',
+      `The transaction has changed ${text(is)} of at most ${limit}. Do it in parts.`,
+    )
+  }
+}
+
+function text(count: number): string {
+  return count.toLocaleString('en')
+}

@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import { describe, test } from 'vitest'
+import { beginnings, beginningWithRows, command } from './commands.ts'
+import { runTransactions, type TransactionCommand } from './run-transactions.ts'
+import { stages } from './stages.ts'
+
+/** Multiplies the number of histories, for long runs. */
+const factor = Number(process.env.HISTORY_RUNS ?? 1)
+
+const beginning = fc.constantFrom(...beginnings, beginningWithRows, beginningWithRows)
+
+const transactionOf = (calls: ReturnType<typeof command>): fc.Arbitrary<TransactionCommand> =>
+  fc.record({
+    calls: fc.array(calls, { minLength: 1, maxLength: 4, size: 'max' }),
+    commits: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
+  })
+
+describe.each([
+  ['memory', 60],
+  ['lmdb', 15],
+] as const)('random histories of transactions on %s', (store, runs) => {
+  const check = async (
+    ...history: Parameters<typeof runTransactions> extends [unknown, ...infer Rest] ? Rest : never
+  ) => {
+    await using stage = await stages[store]!()
+    await runTransactions(stage, ...history)
+  }
+
+  test('one after the other: each is done as a whole, or not at all', {
+    timeout: 60_000 * factor,
+  }, async () => {
+    const one = transactionOf(command()).map((transaction) => [transaction])
+    const history = fc.array(one, { maxLength: 8, size: 'max' })
+    await fc.assert(
+      fc.asyncProperty(beginning, history, (first, then) => check(first, then)),
+      { numRuns: runs * factor },
+    )
+  })
+
+  test('at the same time: they come to what some order of them does', {
+    timeout: 60_000 * factor,
+  }, async () => {
+    const group = fc.oneof(
+      groupOf(command()),
+      groupOf(command({ table: ['t'] })),
+      groupOf(command({ table: ['a', 't'] })),
+    )
+    const history = fc.array(group, { maxLength: 4, size: 'max' })
+    await fc.assert(
+      fc.asyncProperty(beginning, history, (first, then) => check(first, then)),
+      { numRuns: runs * factor },
+    )
+  })
+})
+
+function groupOf(calls: ReturnType<typeof command>): fc.Arbitrary<TransactionCommand[]> {
+  return fc.array(transactionOf(calls), { minLength: 2, maxLength: 3, size: 'max' })
+}
