@@ -124,6 +124,12 @@ describe('says where a predicate is wrong, and what to write instead', () => {
 })
 
 describe('bounds what it takes', () => {
+  it('refuses a call of too many arguments, and takes one less', () => {
+    const call = (count: number) => `coalesce(${Array(count).fill('i').join()}) = 1`
+    expect(messageOf(call(4_097))).toMatch('"coalesce" has 4097 arguments at line 1, column 1')
+    expect(() => compilePredicate(call(4_096), schema)).not.toThrow()
+  })
+
   it.each([
     ['( nested 100,000 deep', '('.repeat(100_000)],
     ['NOT nested 10,000 deep', `${'NOT '.repeat(10_000)}b`],

@@ -129,11 +129,18 @@ function namePart(token: Token): NamePart {
   return { text: token.text, quoted: token.kind === 'name' }
 }
 
+/** How many arguments a call may have. The arguments of one row are evaluated without a pause. */
+const maxArguments = 4_096
+
 function parseCall(parser: Parser, name: Token): Expression {
   const { tokens } = parser
   tokens.expectSymbol('(')
   const args = tokens.isSymbol(')') ? [] : parseItems(parser)
   tokens.expectSymbol(')')
+  if (args.length > maxArguments) {
+    const problem = `${excerpt(name.text)} has ${args.length} arguments`
+    throw predicateError(tokens.text, name.at, problem, `Give it at most ${maxArguments}.`)
+  }
   return makeNode(tokens.text, name.at, tokens.end, { kind: 'call', name: name.text, args }, args)
 }
 
