@@ -86,7 +86,8 @@ async function findManifests(core: Core, versions: readonly VersionToPublish[]):
   const staged = new Map<VersionToPublish, StagedManifest>()
   for (const version of versions) {
     const table = await core.store.read((reader) => lookUpTable(reader, version.id))
-    const publication = table && publicationOf(core, table, version)
+    if (table === undefined) continue
+    const publication = publicationOf(core, table, version)
     if (publication === undefined) continue
     const { folder } = publication
     staged.set(version, { ...publication, table, size: await folder.shared.sync(pathOf(folder, version)) })
