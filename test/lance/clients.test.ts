@@ -10,7 +10,7 @@ import { LanceClients } from './clients/run.ts'
 
 /* `npm run soak -- --only lance` does this for as long as it is told to, and brings Lance for Python. */
 
-it('every change that is acknowledged is there once, whoever dies', { timeout: 150_000 }, async () => {
+it('every change that is acknowledged is there once, whoever dies', async () => {
   const pythons = await Promise.all(releases.map(pythonWith))
   if (pythons.includes(undefined))
     console.warn('Lance for Python is left out: `npm run soak -- --only lance` brings it.')
@@ -26,17 +26,13 @@ it('every change that is acknowledged is there once, whoever dies', { timeout: 1
   }
 })
 
-it.each(releases)(
-  'Lance %s for Python and the catalog share branches and tags',
-  { timeout: 120_000 },
-  async (release) => {
-    const python = await pythonWith(release)
-    // The test above says how to bring it.
-    if (python === undefined) return
-    const catalog = closedAfterwards(await openCatalog(await freshFolder(), { managedVersioning: true }))
-    const server = await serve(catalog, { auth: false, listing: 'children', port: 0 })
-    onTestFinished(() => server.close())
-    const script = fileURLToPath(new URL('clients/branches.py', import.meta.url))
-    expect((await promisify(execFile)(python, [script, server.url])).stdout).toBe('done\n')
-  },
-)
+it.each(releases)('Lance %s for Python and the catalog share branches and tags', async (release) => {
+  const python = await pythonWith(release)
+  // The test above says how to bring it.
+  if (python === undefined) return
+  const catalog = closedAfterwards(await openCatalog(await freshFolder(), { managedVersioning: true }))
+  const server = await serve(catalog, { auth: false, listing: 'children', port: 0 })
+  onTestFinished(() => server.close())
+  const script = fileURLToPath(new URL('clients/branches.py', import.meta.url))
+  expect((await promisify(execFile)(python, [script, server.url])).stdout).toBe('done\n')
+})
