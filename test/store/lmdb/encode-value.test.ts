@@ -73,10 +73,26 @@ test('what has a form of its own, or is too deep or too large, is left to the en
   ]) {
     expect(writePlainJson(value, target, 0)).toBe(-1)
   }
-  expect(writePlainJson('abc', target, target.length - 4)).toBe(-1)
-  expect(writePlainJson('abc', target, target.length - 5)).toBe(target.length)
+})
+
+test('nothing is written near the end of the buffer, or beyond it', () => {
+  const written: number[] = []
+  const watched = new Proxy(new Uint8Array(64), {
+    get: (bytes, name) => Reflect.get(bytes, name, bytes),
+    set: (bytes, name, value) => {
+      written.push(Number(name))
+      return Reflect.set(bytes, name, value, bytes)
+    },
+  })
+  const list = Array.from({ length: 20 }, (_, i) => `id_${i}`)
+  for (const value of [list, list.map((_, i) => i), { a: { b: list } }, 'x'.repeat(60)]) {
+    expect(writePlainJson(value, watched, 0)).toBe(-1)
+  }
+  expect(Math.max(...written)).toBeLessThan(64)
+  expect(writePlainJson('abc', watched, 45)).toBe(50)
+  expect(writePlainJson('abc', watched, 46)).toBe(-1)
   expect(writeSealed(['k'], 'x'.repeat(12), Buffer.alloc(29))).toBe(-1)
-  expect(writeSealed(['k'], 'x'.repeat(12), Buffer.alloc(30))).toBe(30)
+  expect(writeSealed(['k'], 'x'.repeat(12), Buffer.alloc(60))).toBe(30)
 })
 
 test('values of every length reach the driver whole', () => {
