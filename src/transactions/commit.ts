@@ -103,9 +103,7 @@ function succeeded(
     subject: Object.freeze([...subject]),
     // A change of several tables has no single subject.
     ...(subjectId !== undefined &&
-      (isBatch
-        ? { subject_ids: Object.freeze(subjectIds ?? [subjectId]) }
-        : { subject_id: subjectId })),
+      (isBatch ? { subject_ids: Object.freeze(subjectIds ?? [subjectId]) } : { subject_id: subjectId })),
     created_at: now,
     finished_at: now,
     properties: noProperties,
