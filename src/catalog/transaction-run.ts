@@ -10,7 +10,7 @@ import { keyedQueue } from '../scheduling/keyed-queue.ts'
 import { keys, type RemovalRecord } from '../store/records.ts'
 import { ReadsChanged } from '../store/staged/seen.ts'
 import { StagedStore } from '../store/staged/staged-store.ts'
-import type { TableEngine } from '../table/index.ts'
+import type { WritingEngine } from '../table/index.ts'
 import type { LongTransaction } from '../transactions/long-transaction.ts'
 import { LocationBusy } from '../transactions/retry.ts'
 import type { Core } from './core.ts'
@@ -39,6 +39,7 @@ export class TransactionRun {
   readonly #core: Core
   readonly #transaction: LongTransaction
   readonly #hooks: TransactionHooks
+  readonly #engines: WritingEngines
   readonly #staged: StagedStore
   readonly #inner: Core
   /** Stops the transaction as a whole. */
@@ -62,6 +63,7 @@ export class TransactionRun {
   ) {
     this.#core = core
     this.#transaction = transaction
+    this.#engines = enginesOf(core, transaction.id)
     this.#hooks = hooks
     this.#signal = signal
     this.#innerSignal = AbortSignal.any([signal, this.#stop.signal])
@@ -76,7 +78,7 @@ export class TransactionRun {
     this.#inner = {
       ...rest,
       store: this.#staged,
-      engine: enginesOf(core, transaction.id),
+      engine: this.#engines.engine,
       inTurn: keyedQueue(),
       staging: {
         afterCommit: (work) => {
@@ -196,6 +198,7 @@ export class TransactionRun {
   async #commitInTurn(): Promise<unknown> {
     const staged = this.#staged
     for (let rebases = 0; ; rebases++) {
+      await this.#engines.sync()
       this.#signal.throwIfAborted()
       let moved: ReadonlySet<string> = new Set()
       try {
@@ -261,17 +264,30 @@ export class TransactionRun {
  * Engines whose objects bear the mark of the transaction. Its operations have records of their own, but a vacuum cannot
  * see these before the commit.
  */
-function enginesOf(core: Core, transactionId: string): Core['engine'] {
-  const engines = new Map<Content, Promise<TableEngine>>()
-  const make = async (content: Content): Promise<TableEngine> => {
-    const marked = (await core.engine(content)).writtenBy(transactionId)
-    return { ...marked, writtenBy: () => marked }
-  }
-  return (content) => {
+function enginesOf(core: Core, transactionId: string): WritingEngines {
+  const engines = new Map<Content, Promise<WritingEngine>>()
+  const make = async (content: Content) => (await core.engine(content)).writtenBy(transactionId)
+  const find = (content: Content) => {
     const engine = engines.get(content) ?? make(content)
     engines.set(content, engine)
     return engine
   }
+  return {
+    engine: async (content) => {
+      const marked = await find(content)
+      // The commit of the transaction syncs for all of its operations.
+      return { ...marked, writtenBy: () => ({ ...marked, sync: async () => {} }) }
+    },
+    sync: async () => {
+      await Promise.all(Array.from(engines.values(), async (engine) => (await engine).sync()))
+    },
+  }
+}
+
+interface WritingEngines {
+  readonly engine: Core['engine']
+  /** Makes durable what the engines have written. */
+  sync(): Promise<void>
 }
 
 /** Whether an operation is about the record of a transaction. */

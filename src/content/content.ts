@@ -27,8 +27,21 @@ export interface Content {
   ): AsyncIterable<{ readonly path: string; readonly size: number; readonly modified: number }>
   /** Removes an object, or all objects below a `path` that ends in a slash. Does nothing when there is no such object. */
   remove(path: string): Promise<void>
+  /** Begins a group of objects that become durable together. Optional: without it, each is durable once it is put. */
+  group?(): PutGroup
   /** Files that other programs write here, too. Optional: without it, the catalog manages no versions of Lance tables. */
   readonly shared?: SharedFiles | undefined
+}
+
+/** Objects that become durable together, which takes less time than one by one. */
+export interface PutGroup {
+  /**
+   * As `put` of the content, but durable only once `sync` has resolved. Before that, everybody sees the whole object. A
+   * crash of the machine may leave a part of it, or an empty object at its path.
+   */
+  put: Content['put']
+  /** Makes all objects durable that were put so far. Fails from then on when one of them could not be made durable. */
+  sync(): Promise<void>
 }
 
 /** What a content does with files that other programs write beside the catalog's objects, as Lance does. */

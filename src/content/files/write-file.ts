@@ -27,13 +27,46 @@ export async function replaceFile(folder: string, name: string, parts: readonly 
   await writeAside(folder, parts, (temporary) => rename(temporary, join(folder, name)))
 }
 
+/**
+ * As {@link writeNewFile}, but the file is not on disk yet, and its name neither. The `synced` of the result settles when
+ * the file is, or cannot be: the system tells that only to those who have had it open since.
+ */
+export async function writeUnsynced(
+  folder: string,
+  name: string,
+  parts: readonly Uint8Array[],
+): Promise<{ readonly synced: Promise<void> }> {
+  const temporary = temporaryIn(folder)
+  try {
+    const handle = await open(temporary, 'wx')
+    try {
+      for (const bytes of blocksOf(parts)) await writeAll(handle, bytes)
+      await moveToFree(temporary, join(folder, name))
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
+    return { synced: syncAndClose(handle) }
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}
+
+async function syncAndClose(handle: FileHandle): Promise<void> {
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
 /** Writes a file under a name of its own, syncs it, and moves it where it belongs. */
 async function writeAside(
   folder: string,
   parts: readonly Uint8Array[],
   move: (temporary: string) => Promise<void>,
 ): Promise<void> {
-  const temporary = join(folder, `.${randomUUID()}${partialSuffix}`)
+  const temporary = temporaryIn(folder)
   try {
     const handle = await open(temporary, 'wx')
     try {
@@ -47,6 +80,10 @@ async function writeAside(
     await rm(temporary, { force: true })
   }
   await syncFolder(folder)
+}
+
+function temporaryIn(folder: string): string {
+  return join(folder, `.${randomUUID()}${partialSuffix}`)
 }
 
 /** Gives a file a second name in one step. Throws the system's errors, `EEXIST` when the name is taken. */
