@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { fileContent } from '../../src/content/files/index.ts'
 import { FileGroup } from '../../src/content/files/put-group.ts'
 import { writeUnsynced } from '../../src/content/files/write-file.ts'
 import { CatalogError } from '../../src/errors.ts'
@@ -58,6 +59,16 @@ test('a group of which a file could not be synced never syncs again', async () =
   await group.put('b', bytesOf('b'))
   files[1]!.resolve()
   await expect(group.sync()).rejects.toMatchObject({ message: expect.stringContaining('no space') })
+})
+
+test('a folder that was removed with its objects meanwhile is no failure', async () => {
+  const content = fileContent(await freshFolder())
+  const group = content.group!()
+  await group.put('a/b', bytesOf('b'))
+  await group.put('c', bytesOf('c'))
+  await content.remove('a/')
+  await group.sync()
+  expect(await content.get('c')).toBeDefined()
 })
 
 test('only so many files are open at once', async () => {

@@ -1,5 +1,6 @@
 import type { PutGroup } from '../content.ts'
 import { syncFolder } from './durable-folders.ts'
+import { isMissing } from './file-errors.ts'
 
 /** Writes a file that is not on disk yet. */
 type WriteUnsynced = (
@@ -48,7 +49,10 @@ export class FileGroup implements PutGroup {
     this.#folders.clear()
     await Promise.all(this.#underWay)
     const ends = await Promise.allSettled(folders.map(syncFolder))
-    for (const end of ends) if (end.status === 'rejected') this.#failure ??= this.#explain(end.reason)
+    for (const end of ends) {
+      // A folder that is gone was removed with its objects, as those of a dropped table are.
+      if (end.status === 'rejected' && !isMissing(end.reason)) this.#failure ??= this.#explain(end.reason)
+    }
     if (this.#failure) throw this.#failure
   }
 }
