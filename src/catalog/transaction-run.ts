@@ -13,7 +13,7 @@ import { StagedStore } from '../store/staged/staged-store.ts'
 import type { TableEngine } from '../table/index.ts'
 import type { LongTransaction } from '../transactions/long-transaction.ts'
 import { LocationBusy } from '../transactions/retry.ts'
-import type { Core } from './core.ts'
+import type { Core, Participant } from './core.ts'
 import { createHandle, type Transact, type Transaction } from './handle.ts'
 import { RunProgress } from './transaction-progress.ts'
 
@@ -47,6 +47,7 @@ export class TransactionRun {
   readonly #stop = new AbortController()
   readonly #innerSignal: AbortSignal
   readonly #progress: RunProgress | undefined
+  readonly #participants: Participant[] = []
   readonly #afterwards: ((core: Core) => unknown)[] = []
   readonly #steps: RowsStep[] = []
   /** The operations under way, with their names. */
@@ -79,6 +80,11 @@ export class TransactionRun {
       engine: enginesOf(core, transaction.id),
       inTurn: keyedQueue(),
       staging: {
+        transactionId: transaction.id,
+        outside: core,
+        join: (participant) => {
+          this.#participants.push(participant)
+        },
         afterCommit: (work) => {
           this.#afterwards.push(work)
         },
@@ -92,6 +98,17 @@ export class TransactionRun {
   }
 
   async once(work: Parameters<Transact>[0]): Promise<Ended> {
+    let isCommitted = false
+    try {
+      const ended = await this.#once(work)
+      isCommitted = 'result' in ended
+      return ended
+    } finally {
+      if (!isCommitted) await Promise.allSettled(this.#participants.map((one) => one.givenUp()))
+    }
+  }
+
+  async #once(work: Parameters<Transact>[0]): Promise<Ended> {
     let result: unknown
     try {
       result = await unlessAborted(this.#signal, async () => work(this.#handle()))
@@ -187,10 +204,31 @@ export class TransactionRun {
   }
 
   async #commitNow(): Promise<unknown> {
+    const refused = await this.#prepare()
+    if (refused !== undefined) return refused
     const branches = this.#steps.map(({ found, change }) => `${found.table.id}/${change.branch}`)
     const lost = await inTurns(this.#core, [...new Set(branches)].sort(), () => this.#commitInTurn())
-    if (lost === undefined) await this.#afterCommit()
+    if (lost === undefined) await this.#committed()
     return lost
+  }
+
+  /** Prepares what takes part in the commit. Answers with the error by which that lost a race, if it did. */
+  async #prepare(): Promise<unknown> {
+    try {
+      await Promise.all(this.#participants.map((one) => one.prepare()))
+      return undefined
+    } catch (error) {
+      if (error instanceof CatalogError && error.code === 'ConcurrentModification') return error
+      throw error
+    }
+  }
+
+  async #committed(): Promise<void> {
+    try {
+      await Promise.all(this.#participants.map((one) => one.committed()))
+    } finally {
+      await this.#afterCommit()
+    }
   }
 
   async #commitInTurn(): Promise<unknown> {
