@@ -45,6 +45,10 @@ export interface Core {
 /** What operations inside of a transaction leave for its commit. */
 export interface Staging {
   readonly transactionId: string
+  /** The catalog outside of the transaction. */
+  readonly outside: Core
+  /** Lets something take part in the commit that the store does not hold. */
+  join(participant: Participant): void
   /** Does work that lies outside of the store once the transaction is committed, and never if it is not. */
   afterCommit(work: (core: Core) => unknown): void
   /**
@@ -89,6 +93,16 @@ export interface Sessions {
   commit(id: string, owner: SessionOwner): Promise<TransactionRecord>
   /** Gives up; with `failure`, the record says so. What has failed already stays so. Fails for what is committed. */
   rollback(id: string, owner: SessionOwner, failure: TransactionRecord['failure']): Promise<TransactionRecord>
+}
+
+/** Something outside of the store that becomes visible with a transaction, or never. */
+export interface Participant {
+  /** Makes everything ready, right before the commit. A `ConcurrentModification` counts as a lost race. */
+  prepare(): Promise<void>
+  /** Makes it visible, right after the commit. An error reaches the caller of a transaction that is committed. */
+  committed(): Promise<void>
+  /** Removes what was left, when the run was given up or its commit failed. That commit may be there all the same. */
+  givenUp(): Promise<void>
 }
 
 export interface Settings {

@@ -114,6 +114,12 @@ export class Session {
     await this.#underWay.stop(canceled(this.id))
   }
 
+  /** Removes what it held, after it has ended without a commit. */
+  async letGo(error: Error): Promise<void> {
+    await this.#underWay.stop(error)
+    await this.#run.giveUp()
+  }
+
   async #commit(): Promise<void> {
     try {
       const lost = (await this.#run.lostBy(undefined)) ?? (await this.#run.commit())

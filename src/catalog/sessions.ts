@@ -46,6 +46,9 @@ export class OpenSessions implements Sessions {
           await transaction.recorded
           resolve({ id, idleSeconds })
           await session.ended
+        } catch (error) {
+          await session.letGo(error as Error)
+          throw error
         } finally {
           unwatch()
         }

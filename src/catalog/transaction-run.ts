@@ -13,7 +13,7 @@ import { StagedStore } from '../store/staged/staged-store.ts'
 import type { WritingEngine } from '../table/index.ts'
 import type { LongTransaction, LongWork } from '../transactions/long-transaction.ts'
 import { LocationBusy } from '../transactions/retry.ts'
-import type { Core } from './core.ts'
+import type { Core, Participant } from './core.ts'
 import { pause } from './transaction-function.ts'
 import { RunProgress } from './transaction-progress.ts'
 
@@ -56,6 +56,7 @@ export class TransactionRun {
   /** Stops the transaction as a whole. */
   readonly #signal: AbortSignal
   readonly #progress: RunProgress | undefined
+  readonly #participants: Participant[] = []
   readonly #afterwards: ((core: Core) => unknown)[] = []
   readonly #steps: RowsStep[] = []
 
@@ -86,6 +87,10 @@ export class TransactionRun {
       inTurn: keyedQueue(),
       staging: {
         transactionId: transaction.id,
+        outside: core,
+        join: (participant) => {
+          this.#participants.push(participant)
+        },
         afterCommit: (work) => {
           this.#afterwards.push(work)
         },
@@ -123,6 +128,11 @@ export class TransactionRun {
     return error
   }
 
+  /** Removes what waits outside of the store for a commit that failed, or that will not come. It never fails. */
+  async giveUp(): Promise<void> {
+    await Promise.allSettled(this.#participants.map((one) => one.givenUp()))
+  }
+
   /** Commits, and answers with the error by which that lost a race, if it did. */
   async commit(): Promise<unknown> {
     const { aroundCommit } = this.#hooks
@@ -145,10 +155,31 @@ export class TransactionRun {
   }
 
   async #commitNow(): Promise<unknown> {
+    const refused = await this.#prepare()
+    if (refused !== undefined) return refused
     const branches = this.#steps.map(({ found, change }) => `${found.table.id}/${change.branch}`)
     const lost = await inTurns(this.#core, [...new Set(branches)].sort(), () => this.#commitInTurn())
-    if (lost === undefined) await this.#afterCommit()
+    if (lost === undefined) await this.#committed()
     return lost
+  }
+
+  /** Prepares what takes part in the commit. Answers with the error by which that lost a race, if it did. */
+  async #prepare(): Promise<unknown> {
+    try {
+      await Promise.all(this.#participants.map((one) => one.prepare()))
+      return undefined
+    } catch (error) {
+      if (error instanceof CatalogError && error.code === 'ConcurrentModification') return error
+      throw error
+    }
+  }
+
+  async #committed(): Promise<void> {
+    try {
+      await Promise.all(this.#participants.map((one) => one.committed()))
+    } finally {
+      await this.#afterCommit()
+    }
   }
 
   async #commitInTurn(): Promise<unknown> {

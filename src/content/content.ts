@@ -54,10 +54,25 @@ export interface SharedFiles {
    */
   sync(path: string): Promise<number | undefined>
   /**
-   * Gives a file a second path, in one step, and as durable as an object. Never replaces a file: returns `taken` when
-   * there is one, and `missing` when there is none to link.
+   * Gives a file a second path, in one step, and as durable as an object. Makes folders that are missing. Never replaces
+   * a file: returns `taken` when there is one, and `missing` when there is none to link.
    */
-  link(from: string, to: string): Promise<'linked' | 'taken' | 'missing'>
+  link(from: string, to: string): Promise<Linked>
+  /**
+   * As `link`, for many files, whose second paths appear within as short a time as possible. Those in one folder appear
+   * in their order, and none appears after one that was not linked: undefined then. Optional: without it, each is linked
+   * alone.
+   */
+  linkAll?(links: readonly Link[]): Promise<readonly (Linked | undefined)[]>
   /** Puts a file in the place of the one at `path`, if any, in one step and as durable as an object. */
   replace(path: string, bytes: Uint8Array): Promise<void>
+}
+
+/** What came of giving a file a second path. */
+export type Linked = 'linked' | 'taken' | 'missing'
+
+/** A file, and the path that it is to have, too. */
+export interface Link {
+  readonly from: string
+  readonly to: string
 }

@@ -29,6 +29,30 @@ export function finalNameOf(stagedName: string): string | undefined {
   return stagedPattern.exec(stagedName)?.[1]
 }
 
+/** The folder, within that of a dataset, of manifests that wait for the commit of a transaction over many operations. */
+export const waitingFolder = '_staged/'
+
+/**
+ * Where a manifest waits for the commit of its transaction, within the folder of the dataset. Lance opens the version
+ * there: the name is the final one, as Lance takes other names for unfinished manifests and finishes them itself. The
+ * folder is the manifest's own, since several writers may try the same version.
+ */
+export function waitingPathOf(transactionId: string, stagedName: string): string {
+  const name = finalNameOf(stagedName)!
+  const unique = stagedName.slice(name.length + 1)
+  return `${waitingFolder}${encodeURIComponent(transactionId)}.${unique}/${name}`
+}
+
+const waitingPattern = /(?:^|\/)_staged\/([^/]+)\.([0-9a-f-]{32,36})\/(\d+\.manifest)$/i
+
+/** The encoded id of the transaction that a manifest waits for, and the name that its writer gave it, if it waits. */
+export function waitingAt(
+  path: string,
+): { readonly transaction: string; readonly stagedName: string } | undefined {
+  const [, transaction, unique, name] = waitingPattern.exec(path) ?? []
+  return transaction === undefined ? undefined : { transaction, stagedName: `${name}-${unique}` }
+}
+
 /** Whether a path is that of a manifest that a writer wants committed under its final name. */
 export function isStaged(path: string): boolean {
   return finalNameOf(nameOf(path)) !== undefined

@@ -10,6 +10,7 @@ const order = [
   'processes',
   'batch',
   'transactions',
+  'publication',
   'listing',
   'paging',
   'lance',

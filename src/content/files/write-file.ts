@@ -86,11 +86,50 @@ function temporaryIn(folder: string): string {
   return join(folder, `.${randomUUID()}${partialSuffix}`)
 }
 
-/** Gives a file a second name in one step. Throws the system's errors, `EEXIST` when the name is taken. */
-export async function linkFile(from: string, folder: string, name: string): Promise<void> {
+/** A file that is to get a second name. */
+export interface FileLink {
+  readonly from: string
+  readonly folder: string
+  readonly name: string
+}
+
+/** What came of linking a file: the system's error, if it failed. */
+export interface LinkResult {
+  readonly error?: unknown
+}
+
+/**
+ * Gives files second names, each in one step, and all of them before the first folder is synced. Those in one folder
+ * get theirs in order, and none gets one after a failure there: undefined then. A taken name is the error `EEXIST`.
+ */
+export async function linkFiles(links: readonly FileLink[]): Promise<readonly (LinkResult | undefined)[]> {
+  const results = new Map<FileLink, LinkResult>()
+  const byFolder = new Map<string, FileLink[]>()
+  for (const link of links) {
+    const others = byFolder.get(link.folder)
+    if (others) others.push(link)
+    else byFolder.set(link.folder, [link])
+  }
+  await Promise.all(
+    Array.from(byFolder.values(), async (inFolder) => {
+      for (const link of inFolder) {
+        const result: LinkResult = await linkFile(link).then(
+          () => ({}),
+          (error: unknown) => ({ error }),
+        )
+        results.set(link, result)
+        if (result.error) return
+      }
+    }),
+  )
+  const linked = links.filter((link) => results.has(link) && !results.get(link)?.error)
+  await Promise.all(Array.from(new Set(linked.map(({ folder }) => folder)), syncFolder))
+  return links.map((link) => results.get(link))
+}
+
+async function linkFile({ from, folder, name }: FileLink): Promise<void> {
   try {
     await link(from, join(folder, name))
-    await syncFolder(folder)
   } catch (error) {
     if (!hasNoLinks(error)) throw error
     await writeNewFile(folder, name, [await readFile(from)])
