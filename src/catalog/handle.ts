@@ -70,6 +70,10 @@ export interface Backing {
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 /** Makes the handle of a catalog; its methods follow from the record of operations. */
+export function createHandle(
+  backing: Backing & Required<Pick<Backing, 'transact'>>,
+): Catalog & { transaction: Transact }
+export function createHandle(backing: Backing): Catalog & { transaction?: Transact }
 export function createHandle(backing: Backing): Catalog & { transaction?: Transact } {
   let closing: Promise<void> | undefined
   let running = 0

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Catalog } from '../../catalog/handle.ts'
 import { CatalogError } from '../../errors.ts'
+import { transactionNamed } from '../../operations/framework/inside.ts'
 import type { OperationOptions } from '../../operations/framework/operation.ts'
 import { removeUnknown } from '../../operations/framework/unknown-fields.ts'
 import { operations } from '../../operations/index.ts'
@@ -65,11 +66,17 @@ export function responder(context: HttpContext): Responder {
       await authorize.members(principal, operation, asked, (location) => exchange.info(content, location))
       const children = listsChildren(operation) && dialect.listing === 'children'
       const final = children ? childrenRequest(operation, asked) : asked
-      const answer = await cache.answer(exchange, body.bytes, final, async () => {
-        const done = await runs[operation](final, work)
+      const inside = transactionNamed(final, {})
+      const answerFrom = async (options: OperationOptions) => {
+        const done = await runs[operation](final, options)
         const response = children ? childrenResponse(operation, final, done) : done
         return answerOf(route, response, dialect.response?.(operation, response) ?? response)
-      })
+      }
+      // What a transaction sees is not what the catalog holds.
+      const answer =
+        inside === undefined
+          ? await cache.answer(exchange, body.bytes, final, () => answerFrom(work))
+          : await answerFrom({ ...work, transaction: inside })
       isStream = answer.body instanceof Readable
       return answer
     } finally {

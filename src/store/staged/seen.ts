@@ -61,6 +61,11 @@ export class Seen {
     this.#most = most
   }
 
+  /** How many reads are remembered. */
+  get count(): number {
+    return this.#count
+  }
+
   point(code: string, key: Key, value: Value | undefined): void {
     if (this.#points.has(code)) return
     this.#add()

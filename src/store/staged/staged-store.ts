@@ -22,6 +22,8 @@ export interface StagedOptions {
   /** A record that may change at any time, such as that of the transaction itself: reading it is not remembered. */
   readonly unremembered?: Key
   readonly limits?: Partial<StagedLimits>
+  /** Throws when the bytes that are held here are too many together with those of others. */
+  readonly requireRoom?: ((bytes: number) => void) | undefined
 }
 
 /** A store whose reads of some records depend on parts of them only. */
@@ -30,6 +32,9 @@ export interface SoftStore {
   /** Makes everything that was read here matter in full. */
   harden(): void
 }
+
+/** About what a remembered read takes. */
+const bytesOfRead = 500
 
 const usualLimits: StagedLimits = { changes: 200_000, bytes: 64 * 1024 * 1024, reads: 1_000_000 }
 
@@ -45,6 +50,7 @@ export class StagedStore implements Store {
   readonly #below: Store
   readonly #limits: StagedLimits
   readonly #ground: Ground
+  readonly #requireShare: ((bytes: number) => void) | undefined
   #failure: Error | undefined
   /** The state of the store below at which everything that was read was compared last. */
   #comparedAt: number | string | undefined
@@ -52,8 +58,12 @@ export class StagedStore implements Store {
   #hardenings = 0
   #busy = false
 
-  constructor(below: Store, { soften = () => undefined, unremembered, limits }: StagedOptions = {}) {
+  constructor(
+    below: Store,
+    { soften = () => undefined, unremembered, limits, requireRoom }: StagedOptions = {},
+  ) {
     this.#below = below
+    this.#requireShare = requireRoom
     this.features = Object.freeze({ ...below.features, durable: false, snapshots: false })
     this.#limits = { ...usualLimits, ...limits }
     this.#ground = {
@@ -66,6 +76,12 @@ export class StagedStore implements Store {
   /** Why the store refuses everything, if it does. */
   get failure(): Error | undefined {
     return this.#failure
+  }
+
+  /** About how many bytes changes and remembered reads take. */
+  get bytes(): number {
+    const { overlay, seen } = this.#ground
+    return overlay.bytes + seen.count * bytesOfRead
   }
 
   /** Whether nothing was changed. */
@@ -148,7 +164,9 @@ export class StagedStore implements Store {
     return this.#inside((below) => {
       const reader = new StagedReader(below, this.#ground, softly)
       try {
-        return runBody(body, reader)
+        const result = runBody(body, reader)
+        this.#requireShare?.(this.bytes)
+        return result
       } finally {
         reader.ended = true
       }
@@ -176,6 +194,8 @@ export class StagedStore implements Store {
   async #inside<T>(body: (below: Reader) => T): Promise<T> {
     if (this.#busy) throw nestedError()
     if (this.#failure) throw this.#failure
+    // A read that failed was remembered, too.
+    this.#requireShare?.(this.bytes)
     const hardenings = this.#hardenings
     const before = this.#below.state?.()
     const isCurrent = before !== undefined && before === this.#comparedAt
@@ -201,7 +221,10 @@ export class StagedStore implements Store {
 
   #requireRoom({ size, bytes }: Overlay): void {
     const most = this.#limits
-    if (size <= most.changes && bytes <= most.bytes) return
+    if (size <= most.changes && bytes <= most.bytes) {
+      this.#requireShare?.(this.bytes)
+      return
+    }
     const [is, limit] =
       size > most.changes ? [size, `${text(most.changes)} records`] : [bytes, `${text(most.bytes)} bytes`]
     throw new CatalogError(
