@@ -2,6 +2,7 @@ import type { Content } from '../content/content.ts'
 import type { ContentRoot } from '../locations/locations.ts'
 import type { Identity } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
+import type { Isolation } from '../operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
 import type { AuthorizeHook } from '../operations/framework/run.ts'
 import type { Background } from '../rows/background.ts'
@@ -78,6 +79,7 @@ export interface Sessions {
     owner: SessionOwner,
     given: {
       readonly idleSeconds?: number | undefined
+      readonly isolation?: Isolation | undefined
       readonly properties: Readonly<Record<string, string>>
     },
   ): Promise<{ readonly id: string; readonly idleSeconds: number }>

@@ -7,7 +7,7 @@ import { type RunOptions, TransactionRun } from './transaction-run.ts'
 import { UnderWay } from './under-way.ts'
 
 /** What a session begins with. */
-export interface SessionStart extends Pick<RunOptions, 'requireRoom'> {
+export interface SessionStart extends Pick<RunOptions, 'isolation' | 'requireRoom'> {
   readonly core: Core
   readonly transaction: LongTransaction
   readonly owner: SessionOwner
@@ -38,13 +38,13 @@ export class Session {
   #committing: Promise<void> | undefined
   #lastUsed: number
 
-  constructor({ core, transaction, owner, idle, signal, stop, requireRoom }: SessionStart) {
+  constructor({ core, transaction, owner, idle, isolation, signal, stop, requireRoom }: SessionStart) {
     this.id = transaction.id
     this.owner = owner
     this.#now = core.now
     this.idle = idle
     this.#lastUsed = core.now()
-    this.#run = new TransactionRun(core, transaction, signal, { requireRoom })
+    this.#run = new TransactionRun(core, transaction, signal, { isolation, requireRoom })
     this.#underWay = new UnderWay(signal)
     this.#stop = stop
     this.ended = new Promise((resolve, reject) => {

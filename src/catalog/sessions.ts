@@ -24,7 +24,7 @@ export class OpenSessions implements Sessions {
 
   begin(
     owner: SessionOwner,
-    { idleSeconds = this.#limits.idleSeconds, properties }: Parameters<Sessions['begin']>[1],
+    { idleSeconds = this.#limits.idleSeconds, isolation, properties }: Parameters<Sessions['begin']>[1],
   ): ReturnType<Sessions['begin']> {
     if (this.#isClosed) throw new CatalogError('ServiceUnavailable', closedBefore)
     this.#requireFree(owner)
@@ -38,7 +38,16 @@ export class OpenSessions implements Sessions {
       const done = runLong(core, { signal: stop.signal }, about, async (transaction, { signal }) => {
         const { id } = transaction
         const requireRoom = (bytes: number) => this.#requireRoom(id, bytes)
-        const session = new Session({ core, transaction, owner, idle, signal: signal!, stop, requireRoom })
+        const session = new Session({
+          core,
+          transaction,
+          owner,
+          idle,
+          isolation,
+          signal: signal!,
+          stop,
+          requireRoom,
+        })
         made.session = session
         this.#open.set(id, session)
         const unwatch = watch(session)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CatalogError, invalid } from '../errors.ts'
 import { type OptionNames, requireKnown } from '../model/options.ts'
-import { beginsOrEnds, nested, requireSame } from '../operations/framework/inside.ts'
+import { beginsOrEnds, isolations, nested, requireSame } from '../operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
 import { createHandle, type Transact, type Transaction, type TransactionOptions } from './handle.ts'
 import { UnderWay } from './under-way.ts'
@@ -24,13 +24,18 @@ export interface FunctionRun {
   giveUp?(error: unknown): Promise<void>
 }
 
-const optionNames: OptionNames<TransactionOptions> = { attempts: true, signal: true, onProgress: true }
+const optionNames: OptionNames<TransactionOptions> = {
+  attempts: true,
+  isolation: true,
+  signal: true,
+  onProgress: true,
+}
 const mostAttempts = 10_000
 
-/** Checks what `transaction` was given, and answers how often the function may run. */
-export function checkFunction(work: unknown, options: TransactionOptions): number {
+/** Checks what `transaction` was given. Answers with its options, defaults filled in. */
+export function checkFunction(work: unknown, options: TransactionOptions) {
   requireKnown('transaction', options, optionNames)
-  const { attempts = 50 } = options
+  const { attempts = 50, isolation = 'Serializable' } = options
   if (typeof work !== 'function') {
     throw invalid(
       'transaction takes a function, such as async (tx) => { await tx.dropTable({ id: ["t"] }) }.',
@@ -39,7 +44,8 @@ export function checkFunction(work: unknown, options: TransactionOptions): numbe
   if (!(Number.isSafeInteger(attempts) && attempts >= 1 && attempts <= mostAttempts)) {
     throw invalid(`attempts must be a whole number from 1 to ${mostAttempts.toLocaleString('en')}.`)
   }
-  return attempts
+  if (!isolations.includes(isolation)) throw invalid(`isolation must be one of ${isolations.join(', ')}.`)
+  return { attempts, isolation }
 }
 
 /** Runs a function until a run of it is committed, at most so many times. */

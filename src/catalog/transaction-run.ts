@@ -2,7 +2,7 @@ import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { segmentsOf } from '../locations/locations.ts'
 import { withoutHead } from '../lookup/versions.ts'
-import { isAbout } from '../operations/framework/inside.ts'
+import { type Isolation, isAbout } from '../operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
 import { runOperation, settle } from '../operations/framework/run.ts'
 import { type RowsStep, rebase } from '../rows/rebase.ts'
@@ -40,6 +40,8 @@ const mostRebases = 100
 /** What a run may have besides what every one has. */
 export interface RunOptions {
   readonly onProgress?: OperationOptions['onProgress']
+  /** Default: `Serializable`. */
+  readonly isolation?: Isolation | undefined
   readonly hooks?: TransactionHooks | undefined
   /** Refuses to hold back more, where several transactions share a bound. Told of all bytes that this one holds. */
   readonly requireRoom?: ((bytes: number) => void) | undefined
@@ -53,6 +55,8 @@ export class TransactionRun {
   readonly #engines: WritingEngines
   readonly #staged: StagedStore
   readonly #inner: Core
+  /** The same for operations that change nothing. */
+  readonly #reading: Core
   /** Stops the transaction as a whole. */
   readonly #signal: AbortSignal
   readonly #progress: RunProgress | undefined
@@ -64,7 +68,7 @@ export class TransactionRun {
     core: Core,
     transaction: LongTransaction,
     signal: AbortSignal,
-    { onProgress, hooks = {}, requireRoom }: RunOptions = {},
+    { onProgress, isolation, hooks = {}, requireRoom }: RunOptions = {},
   ) {
     this.#core = core
     this.#transaction = transaction
@@ -101,6 +105,8 @@ export class TransactionRun {
         busy: (removal, error) => this.#busy(removal, error),
       },
     }
+    this.#reading =
+      isolation === 'ReadCommitted' ? { ...this.#inner, store: this.#staged.loosely() } : this.#inner
   }
 
   get transactionId(): string {
@@ -116,7 +122,8 @@ export class TransactionRun {
   run(operation: AnyOperation, request: unknown, given: OperationOptions): Promise<unknown> {
     const { run = runOperation } = this.#hooks
     const options = this.#progress ? { ...given, onProgress: this.#progress.of(given.onProgress) } : given
-    const core = isAbout(operation, request, this.#transaction.id) ? this.#core : this.#inner
+    const inside = operation.changes ? this.#inner : this.#reading
+    const core = isAbout(operation, request, this.#transaction.id) ? this.#core : inside
     return run(core, operation, request, options)
   }
 

@@ -11,11 +11,11 @@ export async function transact<T>(
   options: TransactionOptions = {},
   hooks: TransactionHooks = {},
 ): Promise<T> {
-  const attempts = checkFunction(work, options)
+  const { attempts, isolation } = checkFunction(work, options)
   return runLong(core, options, aboutTransaction, (transaction, { signal }) =>
     runFunction<T>(work, attempts, signal!, () => {
       const { onProgress } = options
-      return new TransactionRun(core, transaction, signal!, { onProgress, hooks })
+      return new TransactionRun(core, transaction, signal!, { onProgress, isolation, hooks })
     }),
   )
 }

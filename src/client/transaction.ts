@@ -9,11 +9,11 @@ export async function transactOver(
   work: Parameters<Transact>[0],
   options: TransactionOptions = {},
 ): Promise<unknown> {
-  const attempts = checkFunction(work, options)
+  const { attempts, isolation } = checkFunction(work, options)
   const { signal = new AbortController().signal, onProgress } = options
   signal.throwIfAborted()
   return runFunction(work, attempts, signal, async () => {
-    const { transaction_id } = await catalog.beginTransaction({}, { signal })
+    const { transaction_id } = await catalog.beginTransaction({ isolation }, { signal })
     onProgress?.({ transaction_id, rows: 0, total: 0 })
     return new RemoteRun(catalog, transaction_id, signal)
   })

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { requestFields, responseFields, stringMap, text } from '../model/fields.ts'
+import { choice, requestFields, responseFields, stringMap, text } from '../model/fields.ts'
 import { mostIdleSeconds, refuseReserved } from '../transactions/transaction-record.ts'
-import { nested } from './framework/inside.ts'
+import { isolations, nested } from './framework/inside.ts'
 import { operation } from './framework/operation.ts'
 import { principalOf } from './framework/principal.ts'
 import { post } from './framework/route.ts'
@@ -12,6 +12,8 @@ const idleMessage = `must be a number of seconds, more than 0 and at most ${most
  * Begins a transaction that operations then take part in, one by one: each names the `transaction_id` as its option
  * `transaction`, or over HTTP as the header `x-tabularium-transaction`. They see what those before them did, and nobody
  * else does. `commitTransaction` commits all of it at once, and `rollbackTransaction` gives it up.
+ *
+ * With the `isolation` `ReadCommitted` the commit does not compare what was read, but only what the changes looked at.
  *
  * The transaction lives in the process that began it, and belongs to its caller. When no request comes for
  * `idle_timeout_seconds`, it expires. Prefer `catalog.transaction(…)`, which does the three in one and runs again after
@@ -30,6 +32,7 @@ export const beginTransaction = operation({
   request: v.object({
     ...requestFields,
     properties: v.nullish(stringMap),
+    isolation: v.nullish(choice(...isolations)),
     idle_timeout_seconds: v.nullish(
       v.pipe(
         v.number(idleMessage),
@@ -51,6 +54,7 @@ export const beginTransaction = operation({
     needsServer: true,
     options: {
       properties: 'pairs that its record keeps',
+      isolation: 'what its commit compares: Serializable (default) or ReadCommitted',
       idle_timeout_seconds: 'seconds without a request after which it expires (default: 60)',
     },
     examples: ['http://127.0.0.1:2333 --idle-timeout-seconds 300'],
@@ -62,6 +66,7 @@ export const beginTransaction = operation({
     const sessions = await core.sessions.of(core)
     const { id, idleSeconds } = await sessions.begin(principalOf(request), {
       idleSeconds: request.idle_timeout_seconds ?? undefined,
+      isolation: request.isolation ?? undefined,
       properties,
     })
     return { transaction_id: id, status: 'Running' as const, idle_timeout_seconds: idleSeconds }

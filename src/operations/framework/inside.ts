@@ -2,6 +2,12 @@ import { CatalogError, invalid } from '../../errors.ts'
 import { quote } from '../../model/identifier.ts'
 import type { AnyOperation, OperationOptions } from './operation.ts'
 
+/** What the commit of a transaction may compare. */
+export const isolations = ['Serializable', 'ReadCommitted'] as const
+
+/** What the commit of a transaction compares. */
+export type Isolation = (typeof isolations)[number]
+
 /** The header that puts a request inside of a transaction; its value is the transaction's id. */
 export const insideHeader = 'x-tabularium-transaction'
 

@@ -42,8 +42,8 @@ const usualLimits: StagedLimits = { changes: 200_000, bytes: 64 * 1024 * 1024, r
  * A store over a store. Writes stay here, reads see them, and what was read below is remembered. The commit is one
  * write of the store below: {@link check} compares what was read, and {@link apply} makes the changes.
  *
- * All reads together see one moment of the store below. When what was read changes there, the next read fails with
- * {@link ReadsChanged}, and so does everything after it.
+ * All reads together see one moment of the store below, but for those of {@link loosely}. When what was read changes
+ * there, the next read fails with {@link ReadsChanged}, and so does everything after it.
  */
 export class StagedStore implements Store {
   readonly features: StoreFeatures
@@ -95,6 +95,16 @@ export class StagedStore implements Store {
 
   write<T>(body: (writer: Writer) => T): Promise<T> {
     return this.#write(body, undefined)
+  }
+
+  /** A view whose reads may change at any time: the commit does not compare them. */
+  loosely(): Store {
+    return {
+      features: this.features,
+      read: (body) => this.#read(body, undefined, true),
+      write: (body) => this.write(body),
+      close: () => this.close(),
+    }
   }
 
   /** A view in which reads depend on records as `soften` says, as long as nothing else reads them. */
@@ -160,9 +170,9 @@ export class StagedStore implements Store {
     this.#ground.seen.forget(groups)
   }
 
-  #read<T>(body: (reader: Reader) => T, softly: Touched | undefined): Promise<T> {
+  #read<T>(body: (reader: Reader) => T, softly: Touched | undefined, isLoose = false): Promise<T> {
     return this.#inside((below) => {
-      const reader = new StagedReader(below, this.#ground, softly)
+      const reader = new StagedReader(below, this.#ground, softly, isLoose)
       try {
         const result = runBody(body, reader)
         this.#requireShare?.(this.bytes)
