@@ -96,15 +96,27 @@ export const catalogOptionNames: OptionNames<CatalogOptions> = {
 
 const day = 24 * 60 * 60 * 1000
 
-/** Opens the parts of a catalog over a store and its content roots, the catalog's own root first. */
+/**
+ * Opens the parts of a catalog over a store and its content roots, the catalog's own root first. A new catalog notes the
+ * URL of its content, if one is given; of any other catalog it must be the one that was noted.
+ */
 export async function openCore(
   store: Store,
   roots: (catalog: CatalogRecord) => readonly ContentRoot[] | Promise<readonly ContentRoot[]>,
   options: CatalogOptions,
+  content?: string,
 ): Promise<Core> {
   const now = options.now ?? Date.now
-  const catalog = await openRecord(store, now)
-  return makeCore(store, catalog, await roots(catalog), options)
+  const found = await readRecord(store)
+  const catalog = found ?? (await createRecord(store, now, content))
+  checkRecord(catalog, content)
+  try {
+    return makeCore(store, catalog, await roots(catalog), options)
+  } catch (error) {
+    // A catalog whose content cannot be used is not there. Its next opening may give another content.
+    if (found === undefined && content !== undefined) await removeRecord(store, catalog).catch(() => {})
+    throw error
+  }
 }
 
 /** Joins the parts of an open catalog. */
@@ -153,11 +165,12 @@ function settingsOf(options: CatalogOptions): Settings {
   }
 }
 
-/** Reads the catalog's own record, or writes it when the store is new. */
-async function openRecord(store: Store, now: () => number): Promise<CatalogRecord> {
-  const found =
-    (await store.read((reader) => reader.get<CatalogRecord>(keys.catalog))) ??
-    (await createRecord(store, now))
+function readRecord(store: Store): Promise<CatalogRecord | undefined> {
+  return store.read((reader) => reader.get<CatalogRecord>(keys.catalog))
+}
+
+/** Refuses a catalog of another format, or with another content than the given one. */
+function checkRecord(found: CatalogRecord, content: string | undefined): void {
   if (found.v !== catalogFormat) {
     const [which, way] =
       found.v > catalogFormat
@@ -168,15 +181,25 @@ async function openRecord(store: Store, now: () => number): Promise<CatalogRecor
       `This catalog has format ${found.v}, written by ${which} release; this one knows format ${catalogFormat}. ${way}`,
     )
   }
-  return found
+  if (content === undefined || placeOf(found.content) === placeOf(content)) return
+  const where = found.content === undefined ? 'with its records' : `at ${placeOf(found.content)}`
+  throw invalid(
+    `This catalog keeps its rows ${where}, not at ${placeOf(content)}. Leave out the option content. To move the rows, export the catalog, and import it into a new one.`,
+  )
 }
 
-function createRecord(store: Store, now: () => number): Promise<CatalogRecord> {
+/** The URL of a content without its parameters, which say how to reach it and may change. */
+function placeOf(content: string | undefined): string | undefined {
+  return content?.replace(/[?#].*$/s, '').replace(/\/*$/, '/')
+}
+
+function createRecord(store: Store, now: () => number, content: string | undefined): Promise<CatalogRecord> {
   const record: CatalogRecord = {
     v: catalogFormat,
     id: randomBytes(8).toString('hex'),
     secret: randomBytes(16).toString('hex'),
     created_at: now(),
+    ...(content !== undefined && { content }),
   }
   return store.write((writer) => {
     // Another process may have created the catalog since.
@@ -184,6 +207,12 @@ function createRecord(store: Store, now: () => number): Promise<CatalogRecord> {
     if (existing) return existing
     writer.put(keys.catalog, record)
     return record
+  })
+}
+
+function removeRecord(store: Store, { id }: CatalogRecord): Promise<void> {
+  return store.write((writer) => {
+    if (writer.get<CatalogRecord>(keys.catalog)?.id === id) writer.remove(keys.catalog)
   })
 }
 

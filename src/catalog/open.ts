@@ -11,11 +11,12 @@ import { type VacuumOptions, type VacuumReport, vacuum } from '../maintenance/va
 import type { VerifyOptions, VerifyReport } from '../maintenance/verify/report.ts'
 import type { MemorySnapshot } from '../memory/state.ts'
 import { folderPath } from '../model/folder-path.ts'
-import { requireKnown } from '../model/options.ts'
+import { type OptionNames, requireKnown } from '../model/options.ts'
 import { runOperation } from '../operations/framework/run.ts'
 import type { MemoryStore } from '../store/memory/index.ts'
 import type { CatalogRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
+import { contentRootAt, requireReachable } from './content-root.ts'
 import type { Core } from './core.ts'
 import {
   type Backing,
@@ -111,11 +112,23 @@ export interface MemoryCatalog extends LocalCatalog {
   restore(snapshot: MemorySnapshot): void
 }
 
+/** Options of a catalog whose records lie in a directory. */
+export interface DirectoryCatalogOptions extends CatalogOptions {
+  /**
+   * Where the rows lie, if not in the directory: `s3://bucket/prefix`. The first opening decides; the catalog remembers
+   * it. Credentials come from the environment, as for the vendor's own tools. See docs/object-storage.md.
+   */
+  readonly content?: string
+}
+
+const directoryOptionNames: OptionNames<DirectoryCatalogOptions> = { ...catalogOptionNames, content: true }
+
 /** A catalog over a store and a content of your own. */
 export interface CustomCatalogOptions extends CatalogOptions {
   readonly store: Store
-  readonly content: Content
-  /** The URL that tables' locations begin with. Default: `catalog://` and the catalog's id. */
+  /** A content, or the URL of one, such as `s3://bucket/prefix`. */
+  readonly content: Content | string
+  /** The URL that tables' locations begin with. Default: that of the content, or `catalog://` and the catalog's id. */
   readonly root?: string
 }
 
@@ -137,16 +150,19 @@ export async function openCatalog(
   location: `http://${string}` | `https://${string}`,
   options?: ClientOptions,
 ): Promise<Catalog>
-export async function openCatalog(location: string | URL, options?: CatalogOptions): Promise<LocalCatalog>
+export async function openCatalog(
+  location: string | URL,
+  options?: DirectoryCatalogOptions,
+): Promise<LocalCatalog>
 export async function openCatalog(options: CustomCatalogOptions): Promise<LocalCatalog>
 export async function openCatalog(
   location: string | URL | CustomCatalogOptions,
-  options: CatalogOptions & ClientOptions = {},
+  options: DirectoryCatalogOptions & ClientOptions = {},
 ): Promise<Catalog> {
   if (location instanceof URL) return openCatalog(location.href, options)
   if (typeof location === 'string' && /^https?:/i.test(location)) return openRemote(location, options)
   if (typeof location === 'object' && location !== null) return openCustom(location)
-  requireKnown('openCatalog', options, catalogOptionNames)
+  requireKnown('openCatalog', options, location === 'memory:' ? catalogOptionNames : directoryOptionNames)
   if (location === 'memory:') return openMemory(options)
   const directory = typeof location === 'string' ? folderPath(location) : undefined
   // A relative path that begins like a URL is more likely a misspelled `memory:`.
@@ -195,7 +211,11 @@ async function openMemory(options: CatalogOptions): Promise<MemoryCatalog> {
   return handleOf(core, store)
 }
 
-async function openDirectory(directory: string, options: CatalogOptions): Promise<LocalCatalog> {
+async function openDirectory(
+  directory: string,
+  { content, ...options }: DirectoryCatalogOptions,
+): Promise<LocalCatalog> {
+  if (content !== undefined) await requireReachable(content)
   const [{ openLmdbStore, storeFiles }, { fileContent }] = await Promise.all([
     import('../store/lmdb/index.ts'),
     import('../content/files/index.ts'),
@@ -210,7 +230,13 @@ async function openDirectory(directory: string, options: CatalogOptions): Promis
       reserved: new Set(storeFiles),
     }
     const further = await furtherRoots(options)
-    return localHandle(await openCore(store, () => [own, ...further], options))
+    const ownRoot = (catalog: CatalogRecord) => {
+      const url = content ?? catalog.content
+      return url === undefined ? own : contentRootAt(url, catalog)
+    }
+    return localHandle(
+      await openCore(store, async (catalog) => [await ownRoot(catalog), ...further], options, content),
+    )
   } catch (error) {
     await store.close()
     throw error
@@ -220,14 +246,28 @@ async function openDirectory(directory: string, options: CatalogOptions): Promis
 async function openCustom(options: CustomCatalogOptions): Promise<LocalCatalog> {
   requireKnown('openCatalog', options, { store: true, content: true, root: true, ...catalogOptionNames })
   const { store, content, root } = options
-  if (typeof store?.read !== 'function' || typeof content?.get !== 'function') {
+  const isUrl = typeof content === 'string'
+  if (typeof store?.read !== 'function' || !(isUrl || typeof content?.get === 'function')) {
     throw invalid('openCatalog needs both a store and a content; see the Store and Content interfaces.')
+  }
+  if (isUrl && root !== undefined) {
+    throw invalid(
+      'Locations begin with the URL of the content. Leave out root, or give a content without URL.',
+    )
   }
   const url = (catalog: CatalogRecord) =>
     root === undefined ? `catalog://${catalog.id}/` : `${root.replace(/\/+$/, '')}/`
   const further = await furtherRoots(options)
-  const own = (catalog: CatalogRecord): ContentRoot => ({ url: url(catalog), content, reserved: new Set() })
-  return localHandle(await openCore(store, (catalog) => [own(catalog), ...further], options))
+  const own = (catalog: CatalogRecord): ContentRoot | Promise<ContentRoot> =>
+    isUrl ? contentRootAt(content, catalog) : { url: url(catalog), content, reserved: new Set() }
+  return localHandle(
+    await openCore(
+      store,
+      async (catalog) => [await own(catalog), ...further],
+      options,
+      isUrl ? content : undefined,
+    ),
+  )
 }
 
 async function furtherRoots({ locationRoots = [] }: CatalogOptions): Promise<ContentRoot[]> {
