@@ -10,6 +10,7 @@ export type { StorageOptionsHook } from './catalog/core.ts'
 export type { Catalog, OperationMethods, Transaction, TransactionOptions } from './catalog/handle.ts'
 export {
   type CustomCatalogOptions,
+  type DatabaseCatalogOptions,
   type DirectoryCatalogOptions,
   type LocalCatalog,
   type MemoryCatalog,

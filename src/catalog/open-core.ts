@@ -68,7 +68,7 @@ export interface CatalogOptions {
   readonly optimize?: 'off' | 'background' | BackgroundOptimize
   /** Told of errors in work that nobody waits for. Default: a process warning. */
   readonly onError?: (error: unknown) => void
-  /** Tells the time in milliseconds since the epoch. Default: the system's clock. */
+  /** Tells the time in milliseconds since the epoch. Default: the clock of the database, or else the system's. */
   readonly now?: () => number
   /** Makes internal ids and transaction ids, later ones sorting after earlier ones. Default: ULIDs. */
   readonly newId?: () => string
@@ -106,7 +106,7 @@ export async function openCore(
   options: CatalogOptions,
   content?: string,
 ): Promise<Core> {
-  const now = options.now ?? Date.now
+  const now = clockOf(store, options)
   const found = await readRecord(store)
   const catalog = found ?? (await createRecord(store, now, content))
   checkRecord(catalog, content)
@@ -119,6 +119,11 @@ export async function openCore(
   }
 }
 
+/** The time of leases and records: that of the store where it has one, since its machines may disagree. */
+function clockOf(store: Store, { now }: CatalogOptions): () => number {
+  return now ?? (store.now === undefined ? Date.now : () => store.now!())
+}
+
 /** Joins the parts of an open catalog. */
 export function makeCore(
   store: Store,
@@ -126,7 +131,7 @@ export function makeCore(
   roots: readonly ContentRoot[],
   options: CatalogOptions,
 ): Core {
-  const now = options.now ?? Date.now
+  const now = clockOf(store, options)
   const settings = settingsOf(options)
   const core: Core = {
     store,

@@ -33,6 +33,7 @@ Examples:
   $ TABULARIUM_TOKEN=… tabularium serve ./catalog --host 0.0.0.0
   $ tabularium serve ./catalog --jwks-url https://id.example/jwks --issuer https://id.example --audience tables
   $ tabularium serve ./catalog --content s3://bucket/prefix --no-auth
+  $ tabularium serve postgres://app@db.example/tables --content s3://bucket/prefix
   $ tabularium serve memory: --no-auth --port 0
 `
 
@@ -43,7 +44,11 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
     .summary(summary)
     .description(`${summary} Once it listens, it prints one line with its URL.`)
     .helpGroup('The catalog itself:')
-    .argument('[location]', 'directory of the catalog, created when missing, or memory:', './catalog')
+    .argument(
+      '[location]',
+      'directory of the catalog, created when missing, postgres://…, or memory:',
+      './catalog',
+    )
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes a free one', toNumber, 2333)
     .option('--token <token>', 'a token that callers may send (repeat it; or TABULARIUM_TOKEN)', collect)
@@ -80,7 +85,8 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
     )
     .addHelpText('after', examples)
     .action(async (location: string, typed: Typed) => {
-      if (isUrl(location)) throw new UsageError('serve takes the directory of a catalog, or memory:')
+      if (isUrl(location))
+        throw new UsageError('serve takes the directory of a catalog, postgres://…, or memory:')
       const auth = authOf(typed, io)
       await serveUntil(signal, location, catalogOptions(typed), { ...listenOptions(typed), auth }, io)
     })

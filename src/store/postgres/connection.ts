@@ -67,6 +67,8 @@ export class Connection {
 
   async close(): Promise<void> {
     this.isLost = true
+    // The process waits for the end.
+    this.#client.ref()
     await this.#client.end().catch(() => {})
   }
 
