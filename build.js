@@ -9,7 +9,7 @@ import { build } from 'esbuild'
  * small modules takes Node longer than running them; what an entry point loads lazily stays a file of its own.
  */
 
-const { exports, bin, dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+const { exports, bin, dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 const outputs = [...Object.values(exports), ...Object.values(bin)]
   .map((entry) => entry.default ?? entry)
   .filter((path) => path.endsWith('.js'))
@@ -33,7 +33,7 @@ const options = {
   format: 'esm',
   platform: 'node',
   target: 'node20',
-  external: Object.keys(dependencies).filter((name) => !bundled.includes(name)),
+  external: Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !bundled.includes(name)),
   sourcemap: true,
 }
 

@@ -5,10 +5,13 @@
  */
 
 export { importTables, restoreCatalog, verifyCatalog } from './catalog/closed-directory.ts'
+export { openContent } from './catalog/content-root.ts'
 export type { StorageOptionsHook } from './catalog/core.ts'
 export type { Catalog, OperationMethods, Transaction, TransactionOptions } from './catalog/handle.ts'
 export {
   type CustomCatalogOptions,
+  type DatabaseCatalogOptions,
+  type DirectoryCatalogOptions,
   type LocalCatalog,
   type MemoryCatalog,
   type MemorySnapshot,

@@ -62,8 +62,11 @@ test('everything that users install runs on the oldest Node that is promised', (
   expect(refused.map(([path, { engines }]) => `${path} wants ${engines!.node}`)).toEqual([])
 })
 
-test('Fastify is installed by those who mount the plugin', () => {
-  expect(manifest.dependencies).not.toHaveProperty('fastify')
-  expect(manifest.peerDependencies).toHaveProperty('fastify')
-  expect(manifest.peerDependenciesMeta?.fastify?.optional).toBe(true)
+test.each([
+  ['fastify', 'mount the plugin'],
+  ['@aws-sdk/client-s3', 'keep rows in S3'],
+])('%s is installed by those who %s', (name) => {
+  expect(manifest.dependencies).not.toHaveProperty(name)
+  expect(manifest.peerDependencies).toHaveProperty(name)
+  expect(manifest.peerDependenciesMeta?.[name]?.optional).toBe(true)
 })

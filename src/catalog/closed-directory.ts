@@ -1,6 +1,7 @@
 import type { RestoreOptions, RestoreReport } from '../maintenance/backup/restore.ts'
 import type { ImportOptions, ImportReport } from '../maintenance/plain-files/import.ts'
 import type { VerifyOptions, VerifyReport } from '../maintenance/verify/report.ts'
+import { isDatabaseUrl } from '../model/location.ts'
 import type { Catalog } from './handle.ts'
 import { openCatalog } from './open.ts'
 
@@ -9,7 +10,7 @@ import { openCatalog } from './open.ts'
  */
 
 /**
- * As `verify` of an open catalog, for the directory of one. Its store file is looked at before it is opened:
+ * As `verify` of an open catalog, for the directory of one, or for the URL of one in a database. A directory's store file is looked at before it is opened:
  * where that is damaged, the report says so and nothing is opened, so that it cannot bring the process down.
  *
  * ```ts
@@ -17,6 +18,10 @@ import { openCatalog } from './open.ts'
  * ```
  */
 export async function verifyCatalog(given: string, options: VerifyOptions = {}): Promise<VerifyReport> {
+  if (isDatabaseUrl(given)) {
+    await using catalog = await openCatalog(given)
+    return await catalog.verify(options)
+  }
   const { requireFolderPath } = await import('../maintenance/folders.ts')
   const directory = requireFolderPath(given)
   const { inspectLmdbStore } = await import('../store/lmdb/index.ts')

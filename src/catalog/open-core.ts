@@ -72,7 +72,7 @@ export interface CatalogOptions {
   readonly optimize?: 'off' | 'background' | BackgroundOptimize
   /** Told of errors in work that nobody waits for. Default: a process warning. */
   readonly onError?: (error: unknown) => void
-  /** Tells the time in milliseconds since the epoch. Default: the system's clock. */
+  /** Tells the time in milliseconds since the epoch. Default: the clock of the database, or else the system's. */
   readonly now?: () => number
   /** Makes internal ids and transaction ids, later ones sorting after earlier ones. Default: ULIDs. */
   readonly newId?: () => string
@@ -101,15 +101,32 @@ export const catalogOptionNames: OptionNames<CatalogOptions> = {
 
 const day = 24 * 60 * 60 * 1000
 
-/** Opens the parts of a catalog over a store and its content roots, the catalog's own root first. */
+/**
+ * Opens the parts of a catalog over a store and its content roots, the catalog's own root first. A new catalog notes the
+ * URL of its content, if one is given; of any other catalog it must be the one that was noted.
+ */
 export async function openCore(
   store: Store,
   roots: (catalog: CatalogRecord) => readonly ContentRoot[] | Promise<readonly ContentRoot[]>,
   options: CatalogOptions,
+  content?: string,
 ): Promise<Core> {
-  const now = options.now ?? Date.now
-  const catalog = await openRecord(store, now)
-  return makeCore(store, catalog, await roots(catalog), options)
+  const now = clockOf(store, options)
+  const found = await readRecord(store)
+  const catalog = found ?? (await createRecord(store, now, content))
+  checkRecord(catalog, content)
+  try {
+    return makeCore(store, catalog, await roots(catalog), options)
+  } catch (error) {
+    // A catalog whose content cannot be used is not there. Its next opening may give another content.
+    if (found === undefined && content !== undefined) await removeRecord(store, catalog).catch(() => {})
+    throw error
+  }
+}
+
+/** The time of leases and records: that of the store where it has one, since its machines may disagree. */
+function clockOf(store: Store, { now }: CatalogOptions): () => number {
+  return now ?? (store.now === undefined ? Date.now : () => store.now!())
 }
 
 /** Joins the parts of an open catalog. */
@@ -119,7 +136,7 @@ export function makeCore(
   roots: readonly ContentRoot[],
   options: CatalogOptions,
 ): Core {
-  const now = options.now ?? Date.now
+  const now = clockOf(store, options)
   const settings = settingsOf(options)
   const core: Core = {
     store,
@@ -175,11 +192,12 @@ function settingsOf(options: CatalogOptions): Settings {
   }
 }
 
-/** Reads the catalog's own record, or writes it when the store is new. */
-async function openRecord(store: Store, now: () => number): Promise<CatalogRecord> {
-  const found =
-    (await store.read((reader) => reader.get<CatalogRecord>(keys.catalog))) ??
-    (await createRecord(store, now))
+function readRecord(store: Store): Promise<CatalogRecord | undefined> {
+  return store.read((reader) => reader.get<CatalogRecord>(keys.catalog))
+}
+
+/** Refuses a catalog of another format, or with another content than the given one. */
+function checkRecord(found: CatalogRecord, content: string | undefined): void {
   if (found.v !== catalogFormat) {
     const [which, way] =
       found.v > catalogFormat
@@ -190,15 +208,25 @@ async function openRecord(store: Store, now: () => number): Promise<CatalogRecor
       `This catalog has format ${found.v}, written by ${which} release; this one knows format ${catalogFormat}. ${way}`,
     )
   }
-  return found
+  if (content === undefined || placeOf(found.content) === placeOf(content)) return
+  const where = found.content === undefined ? 'with its records' : `at ${placeOf(found.content)}`
+  throw invalid(
+    `This catalog keeps its rows ${where}, not at ${placeOf(content)}. Leave out the option content. To move the rows, export the catalog, and import it into a new one.`,
+  )
 }
 
-function createRecord(store: Store, now: () => number): Promise<CatalogRecord> {
+/** The URL of a content without its parameters, which say how to reach it and may change. */
+function placeOf(content: string | undefined): string | undefined {
+  return content?.replace(/[?#].*$/s, '').replace(/\/*$/, '/')
+}
+
+function createRecord(store: Store, now: () => number, content: string | undefined): Promise<CatalogRecord> {
   const record: CatalogRecord = {
     v: catalogFormat,
     id: randomBytes(8).toString('hex'),
     secret: randomBytes(16).toString('hex'),
     created_at: now(),
+    ...(content !== undefined && { content }),
   }
   return store.write((writer) => {
     // Another process may have created the catalog since.
@@ -206,6 +234,12 @@ function createRecord(store: Store, now: () => number): Promise<CatalogRecord> {
     if (existing) return existing
     writer.put(keys.catalog, record)
     return record
+  })
+}
+
+function removeRecord(store: Store, { id }: CatalogRecord): Promise<void> {
+  return store.write((writer) => {
+    if (writer.get<CatalogRecord>(keys.catalog)?.id === id) writer.remove(keys.catalog)
   })
 }
 

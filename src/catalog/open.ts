@@ -11,11 +11,13 @@ import { type VacuumOptions, type VacuumReport, vacuum } from '../maintenance/va
 import type { VerifyOptions, VerifyReport } from '../maintenance/verify/report.ts'
 import type { MemorySnapshot } from '../memory/state.ts'
 import { folderPath } from '../model/folder-path.ts'
-import { requireKnown } from '../model/options.ts'
+import { isDatabaseUrl, shownLocation } from '../model/location.ts'
+import { type OptionNames, requireKnown } from '../model/options.ts'
 import { runOperation } from '../operations/framework/run.ts'
 import type { MemoryStore } from '../store/memory/index.ts'
-import type { CatalogRecord } from '../store/records.ts'
+import { type CatalogRecord, keys } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
+import { contentRootAt, requireReachable } from './content-root.ts'
 import type { Core } from './core.ts'
 import {
   type Backing,
@@ -26,7 +28,7 @@ import {
 } from './handle.ts'
 import { type CatalogOptions, catalogOptionNames, makeCore, openCore } from './open-core.ts'
 
-/** A catalog that is in this process, or on this machine's disk. */
+/** A catalog that is in this process, on this machine's disk, or in a database. */
 export interface LocalCatalog extends Catalog {
   /**
    * Runs `work` as one transaction, and answers with what `work` answers. Everything that it did through `tx` is
@@ -111,18 +113,47 @@ export interface MemoryCatalog extends LocalCatalog {
   restore(snapshot: MemorySnapshot): void
 }
 
+/** Options of a catalog whose records lie in a directory. */
+export interface DirectoryCatalogOptions extends CatalogOptions {
+  /**
+   * Where the rows lie, if not in the directory: `s3://bucket/prefix`. The first opening decides; the catalog remembers
+   * it. Credentials come from the environment, as for the vendor's own tools. See docs/object-storage.md.
+   */
+  readonly content?: string
+}
+
+const directoryOptionNames: OptionNames<DirectoryCatalogOptions> = { ...catalogOptionNames, content: true }
+
+/** Options of a catalog whose records lie in a database. */
+export interface DatabaseCatalogOptions extends CatalogOptions {
+  /**
+   * Where the rows lie: a URL such as `s3://bucket/prefix` or `file:///folder`, or a content of your own. The first opening
+   * decides; the catalog remembers a URL, so that it may be left out from then on.
+   */
+  readonly content?: Content | string
+  /** The URL that tables' locations begin with, for a content without one. */
+  readonly root?: string
+}
+
+const databaseOptionNames: OptionNames<DatabaseCatalogOptions> = {
+  ...catalogOptionNames,
+  content: true,
+  root: true,
+}
+
 /** A catalog over a store and a content of your own. */
 export interface CustomCatalogOptions extends CatalogOptions {
   readonly store: Store
-  readonly content: Content
-  /** The URL that tables' locations begin with. Default: `catalog://` and the catalog's id. */
+  /** A content, or the URL of one, such as `s3://bucket/prefix`. */
+  readonly content: Content | string
+  /** The URL that tables' locations begin with. Default: that of the content, or `catalog://` and the catalog's id. */
   readonly root?: string
 }
 
 /**
  * Opens a catalog: `'memory:'` for one in memory, a directory (a path or a `file:` URL) for one on disk, which
- * is created when it is missing, the URL of a server (as `connect` of `tabularium/client` does), or your own
- * store and content.
+ * is created when it is missing, the URL of a database (`postgres://…`), the URL of a server (as `connect` of
+ * `tabularium/client` does), or your own store and content.
  *
  * A catalog on disk may be open in several processes at once. What an operation acknowledged survives the end
  * of the process and of the machine.
@@ -137,25 +168,37 @@ export async function openCatalog(
   location: `http://${string}` | `https://${string}`,
   options?: ClientOptions,
 ): Promise<ServedCatalog>
-export async function openCatalog(location: string | URL, options?: CatalogOptions): Promise<LocalCatalog>
+export async function openCatalog(
+  location: `postgres://${string}` | `postgresql://${string}`,
+  options?: DatabaseCatalogOptions,
+): Promise<LocalCatalog>
+export async function openCatalog(
+  location: string | URL,
+  options?: DirectoryCatalogOptions,
+): Promise<LocalCatalog>
 export async function openCatalog(options: CustomCatalogOptions): Promise<LocalCatalog>
 export async function openCatalog(
   location: string | URL | CustomCatalogOptions,
-  options: CatalogOptions & ClientOptions = {},
+  options: CatalogOptions & ClientOptions & { readonly content?: Content | string } = {},
 ): Promise<Catalog> {
-  if (location instanceof URL) return openCatalog(location.href, options)
+  if (location instanceof URL) return openCatalog(location.href, options as DirectoryCatalogOptions)
   if (typeof location === 'string' && /^https?:/i.test(location)) return openRemote(location, options)
   if (typeof location === 'object' && location !== null) return openCustom(location)
-  requireKnown('openCatalog', options, catalogOptionNames)
+  if (typeof location === 'string' && isDatabaseUrl(location)) return openDatabase(location, options)
+  requireKnown('openCatalog', options, location === 'memory:' ? catalogOptionNames : directoryOptionNames)
   if (location === 'memory:') return openMemory(options)
   const directory = typeof location === 'string' ? folderPath(location) : undefined
   // A relative path that begins like a URL is more likely a misspelled `memory:`.
   if (!directory || /^[a-z][a-z\d+.-]+:/i.test(directory)) {
     throw invalid(
-      `openCatalog cannot open ${JSON.stringify(location)}. Give 'memory:', the path of a directory, the URL of a server, or { store, content }.`,
+      `openCatalog cannot open ${shown(location)}. Give 'memory:', the path of a directory, the URL of a database or of a server, or { store, content }.`,
     )
   }
-  return openDirectory(directory, options)
+  return openDirectory(directory, options as DirectoryCatalogOptions)
+}
+
+function shown(location: unknown): string {
+  return JSON.stringify(typeof location === 'string' ? shownLocation(location) : location)
 }
 
 /** A catalog behind a server; there, its upkeep is the server's affair. */
@@ -194,7 +237,11 @@ async function openMemory(options: CatalogOptions): Promise<MemoryCatalog> {
   return handleOf(core, store)
 }
 
-async function openDirectory(directory: string, options: CatalogOptions): Promise<LocalCatalog> {
+async function openDirectory(
+  directory: string,
+  { content, ...options }: DirectoryCatalogOptions,
+): Promise<LocalCatalog> {
+  if (content !== undefined) await requireReachable(content)
   const [{ openLmdbStore, storeFiles }, { fileContent }] = await Promise.all([
     import('../store/lmdb/index.ts'),
     import('../content/files/index.ts'),
@@ -209,24 +256,70 @@ async function openDirectory(directory: string, options: CatalogOptions): Promis
       reserved: new Set(storeFiles),
     }
     const further = await furtherRoots(options)
-    return localHandle(await openCore(store, () => [own, ...further], options))
+    const ownRoot = (catalog: CatalogRecord) => {
+      const url = content ?? catalog.content
+      return url === undefined ? own : contentRootAt(url, catalog)
+    }
+    return localHandle(
+      await openCore(store, async (catalog) => [await ownRoot(catalog), ...further], options, content),
+    )
   } catch (error) {
     await store.close()
     throw error
   }
 }
 
+async function openDatabase(
+  url: string,
+  { content, root, ...options }: DatabaseCatalogOptions,
+): Promise<LocalCatalog> {
+  requireKnown('openCatalog', { content, root, ...options }, databaseOptionNames)
+  if (typeof content === 'string') await requireReachable(content)
+  const { openPostgresStore } = await import('../store/postgres/index.ts')
+  const store = await openPostgresStore(url)
+  try {
+    const at = content ?? (await rememberedContent(store))
+    return await openCustom({ ...options, store, content: at, ...(root !== undefined && { root }) })
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+/** The content that a catalog was given when it was new. */
+async function rememberedContent(store: Store): Promise<string> {
+  const { content } = (await store.read((reader) => reader.get<CatalogRecord>(keys.catalog))) ?? {}
+  if (content !== undefined) return content
+  throw invalid(
+    'The database does not say where the rows of this catalog lie. Give the option content (--content of tabularium migrate or serve), such as s3://bucket/prefix; the catalog remembers it.',
+  )
+}
+
 async function openCustom(options: CustomCatalogOptions): Promise<LocalCatalog> {
   requireKnown('openCatalog', options, { store: true, content: true, root: true, ...catalogOptionNames })
   const { store, content, root } = options
-  if (typeof store?.read !== 'function' || typeof content?.get !== 'function') {
+  const isUrl = typeof content === 'string'
+  if (typeof store?.read !== 'function' || !(isUrl || typeof content?.get === 'function')) {
     throw invalid('openCatalog needs both a store and a content; see the Store and Content interfaces.')
+  }
+  if (isUrl && root !== undefined) {
+    throw invalid(
+      'Locations begin with the URL of the content. Leave out root, or give a content without URL.',
+    )
   }
   const url = (catalog: CatalogRecord) =>
     root === undefined ? `catalog://${catalog.id}/` : `${root.replace(/\/+$/, '')}/`
   const further = await furtherRoots(options)
-  const own = (catalog: CatalogRecord): ContentRoot => ({ url: url(catalog), content, reserved: new Set() })
-  return localHandle(await openCore(store, (catalog) => [own(catalog), ...further], options))
+  const own = (catalog: CatalogRecord): ContentRoot | Promise<ContentRoot> =>
+    isUrl ? contentRootAt(content, catalog) : { url: url(catalog), content, reserved: new Set() }
+  return localHandle(
+    await openCore(
+      store,
+      async (catalog) => [await own(catalog), ...further],
+      options,
+      isUrl ? content : undefined,
+    ),
+  )
 }
 
 async function furtherRoots({ locationRoots = [] }: CatalogOptions): Promise<ContentRoot[]> {

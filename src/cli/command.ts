@@ -60,7 +60,7 @@ export function operationCommand(operation: AnyOperation, io: Io, signal: AbortS
     .description(operation.summary)
     .aliases(notes?.aliases ?? [])
     .helpGroup(`${notes?.group ?? 'Not supported'}:`)
-    .argument('<location>', 'directory of a catalog, or the URL of a server')
+    .argument('<location>', 'directory of a catalog, or the URL of a database or of a server')
   const id = fields.find(({ name }) => name === 'id')
   const positional = [...(id ? ['id'] : []), ...(notes?.positional ?? [])]
   for (const name of positional) command.argument(...argumentOf(name, fields, operation))

@@ -21,7 +21,7 @@ export function exportCommand(io: Io, signal: AbortSignal): Command {
     'Writes a folder for each namespace and table, with a JSON file that describes it, and rows as Arrow files.',
     '  $ tabularium export ./catalog ./files\n  $ tabularium export ./catalog ./files --history\n',
   )
-    .argument('<location>', 'directory of a catalog')
+    .argument('<location>', 'directory of a catalog, or postgres://…')
     .argument('<folder>', 'folder for the files, which must not exist yet')
     .option('--history', 'write the rows of all versions, not only of the latest')
     .action(async (location: string, folder: string, { history, json }: Typed) => {
@@ -49,7 +49,10 @@ export function importCommand(io: Io, signal: AbortSignal): Command {
     '  $ tabularium import ./files ./catalog\n  $ tabularium import ./files http://127.0.0.1:2333\n',
   )
     .argument('<folder>', 'folder of an export')
-    .argument('<location>', 'directory of a catalog, created when missing, or the URL of a server')
+    .argument(
+      '<location>',
+      'directory of a catalog, created when missing, or the URL of a database or of a server',
+    )
     .option('--token <token>', 'token for a server (or TABULARIUM_TOKEN)')
     .option('--api-key <key>', 'key for a server (or TABULARIUM_API_KEY)')
     .action(async (folder: string, location: string, { token, apiKey, json }: Typed) => {

@@ -6,6 +6,7 @@ import { exportCommand, importCommand } from './export.ts'
 import { fakeCommand } from './fake.ts'
 import type { Io } from './io.ts'
 import { vacuumCommand, verifyCommand } from './maintenance.ts'
+import { migrateCommand } from './migrate.ts'
 import { definitions, isUnsupported } from './record.ts'
 import { serveCommand } from './serve.ts'
 import { UsageError } from './usage.ts'
@@ -59,7 +60,9 @@ catalog, 2 invalid command line, 130 interrupted.
 /** The whole program: serving, maintenance, and a command for every operation. */
 function program(io: Io, signal: AbortSignal): Command {
   const root = new Command('tabularium')
-    .description('A table catalog in a directory or behind a URL: namespaces, tables, versions, tags, rows.')
+    .description(
+      'A table catalog in a directory, in a database or behind a URL: namespaces, tables, versions, tags, rows.',
+    )
     .version(io.version)
     // Options behind a command's name belong to the command, even `--version`.
     .enablePositionalOptions()
@@ -68,6 +71,7 @@ function program(io: Io, signal: AbortSignal): Command {
   const commands = [
     serveCommand(io, signal),
     fakeCommand(io, signal),
+    migrateCommand(io),
     verifyCommand(io, signal),
     vacuumCommand(io, signal),
     backupCommand(io, signal),

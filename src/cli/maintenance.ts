@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { CatalogError, type Finding, verifyCatalog } from '../index.ts'
+import { shownLocation } from '../model/location.ts'
 import type { Io } from './io.ts'
 import { openLocal, requireDirectory } from './open.ts'
 import { toNumber } from './options.ts'
@@ -44,7 +45,7 @@ export function verifyCommand(io: Io, signal: AbortSignal): Command {
     'Reads everything, changes nothing, and may run while other processes write. Prints the findings and then a summary; the exit code is 1 when there are problems.',
     examples,
   )
-    .argument('<location>', 'directory of a catalog')
+    .argument('<location>', 'directory of a catalog, or postgres://…')
     .option('--deep', 'read all rows and compare their checksums (the default)')
     .option('--quick', 'verify only records, manifests and sizes of files')
     .action(async (location: string, { quick, deep, json }: VerifyTyped) => {
@@ -77,7 +78,7 @@ export function verifyCommand(io: Io, signal: AbortSignal): Command {
       if (!report.ok) {
         throw new CatalogError(
           'InvalidTableState',
-          `${report.problems} problems were found in ${location}. Restore the damaged parts from a backup.`,
+          `${report.problems} problems were found in ${shownLocation(location)}. Restore the damaged parts from a backup.`,
         )
       }
     })
@@ -97,7 +98,7 @@ export function vacuumCommand(io: Io, signal: AbortSignal): Command {
     'Safe while other processes read and write.',
     '  $ tabularium vacuum ./catalog --dry-run\n',
   )
-    .argument('<location>', 'directory of a catalog')
+    .argument('<location>', 'directory of a catalog, or postgres://…')
     .option('--dry-run', 'only report what would be removed')
     .option('--grace-millis <number>', 'keep objects younger than this (default: 3600000, an hour)', toNumber)
     .action(async (location: string, { json, dryRun, graceMillis }: VacuumTyped) => {

@@ -2,6 +2,7 @@ import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Catalog, CatalogError, openCatalog } from '../index.ts'
+import { isDatabaseUrl, shownLocation } from '../model/location.ts'
 import { UsageError } from './usage.ts'
 
 export interface Access {
@@ -14,7 +15,7 @@ export function isUrl(location: string): boolean {
 }
 
 /**
- * Opens the catalog that a command works on: behind a URL, or in a directory. Refuses a directory without a catalog,
+ * Opens the catalog that a command works on: behind a URL, in a directory or in a database. Refuses a directory without a catalog,
  * unless the command may create one, so that a misspelled path creates nothing.
  */
 export async function openLocation(location: string, mayCreate: boolean, access: Access): Promise<Catalog> {
@@ -26,22 +27,23 @@ export async function openLocation(location: string, mayCreate: boolean, access:
   return openLocal(location, mayCreate)
 }
 
-/** Opens the catalog in a directory. */
+/** Opens the catalog in a directory, or in a database. */
 export async function openLocal(location: string, mayCreate: boolean) {
   requireDirectory(location)
-  if (/^(?!file:)[a-z][a-z\d+.-]*:\/\//i.test(location)) {
-    throw new UsageError(
-      `${location} cannot be opened: give a directory, or a URL that begins with http:// or https://`,
-    )
-  }
+  if (isDatabaseUrl(location)) return openCatalog(location)
   if (!mayCreate && location !== 'memory:') await requireCatalog(location)
   return openCatalog(location)
 }
 
-/** Refuses the URL of a server for a command that works on a directory. */
+/** Refuses, for a command that works on a catalog itself, the URL of a server and of what no catalog lies in. */
 export function requireDirectory(location: string): void {
-  if (!isUrl(location)) return
-  throw new UsageError('this works on the directory of a catalog; run it on the machine of the catalog')
+  if (isUrl(location)) {
+    throw new UsageError('this works on the directory of a catalog; run it on the machine of the catalog')
+  }
+  if (isDatabaseUrl(location) || !/^(?!file:|memory:$)[a-z][a-z\d+.-]+:/i.test(location)) return
+  throw new UsageError(
+    `${shownLocation(location)} cannot be opened: give a directory, or a URL that begins with postgres://, http:// or https://`,
+  )
 }
 
 async function requireCatalog(location: string): Promise<void> {

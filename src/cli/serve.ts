@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import { type CatalogOptions, openCatalog } from '../index.ts'
+import { type DirectoryCatalogOptions, openCatalog } from '../index.ts'
 import type { Io } from './io.ts'
 import { isUrl } from './open.ts'
 import { toNumber } from './options.ts'
@@ -20,6 +20,7 @@ interface Typed {
   readonly listing: 'recursive' | 'children'
   readonly unknownFields: 'refuse' | 'ignore'
   readonly root?: string
+  readonly content?: string
   readonly locationRoot?: readonly string[]
   readonly managedVersioning?: boolean
   readonly optimize?: boolean
@@ -31,6 +32,8 @@ Examples:
   $ tabularium serve ./catalog --no-auth
   $ TABULARIUM_TOKEN=… tabularium serve ./catalog --host 0.0.0.0
   $ tabularium serve ./catalog --jwks-url https://id.example/jwks --issuer https://id.example --audience tables
+  $ tabularium serve ./catalog --content s3://bucket/prefix --no-auth
+  $ tabularium serve postgres://app@db.example/tables --content s3://bucket/prefix
   $ tabularium serve memory: --no-auth --port 0
 `
 
@@ -41,7 +44,11 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
     .summary(summary)
     .description(`${summary} Once it listens, it prints one line with its URL.`)
     .helpGroup('The catalog itself:')
-    .argument('[location]', 'directory of the catalog, created when missing, or memory:', './catalog')
+    .argument(
+      '[location]',
+      'directory of the catalog, created when missing, postgres://…, or memory:',
+      './catalog',
+    )
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes a free one', toNumber, 2333)
     .option('--token <token>', 'a token that callers may send (repeat it; or TABULARIUM_TOKEN)', collect)
@@ -63,6 +70,10 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
         .choices(['refuse', 'ignore'])
         .default('refuse'),
     )
+    .option(
+      '--content <url>',
+      'where the rows lie, if not in the directory: s3://bucket/prefix (said once, when the catalog is new)',
+    )
     .option('--root <url>', 'below this URL lie the locations of new tables (default: in the directory)')
     .option('--location-root <folder>', 'a further folder for file: locations (repeat it)', collect)
     .option('--managed-versioning', 'tell clients to manage versions through the catalog')
@@ -74,7 +85,8 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
     )
     .addHelpText('after', examples)
     .action(async (location: string, typed: Typed) => {
-      if (isUrl(location)) throw new UsageError('serve takes the directory of a catalog, or memory:')
+      if (isUrl(location))
+        throw new UsageError('serve takes the directory of a catalog, postgres://…, or memory:')
       const auth = authOf(typed, io)
       await serveUntil(signal, location, catalogOptions(typed), { ...listenOptions(typed), auth }, io)
     })
@@ -109,8 +121,15 @@ function jwtOf({ jwksUrl, issuer, audience, algorithms }: Typed) {
   return { jwksUrl, issuer, audience, algorithms: algorithms.split(',').map((name) => name.trim()) }
 }
 
-function catalogOptions({ root, locationRoot, managedVersioning, optimize }: Typed): CatalogOptions {
+function catalogOptions({
+  root,
+  content,
+  locationRoot,
+  managedVersioning,
+  optimize,
+}: Typed): DirectoryCatalogOptions {
   return {
+    ...(content === undefined ? {} : { content }),
     ...(root === undefined ? {} : { tableRoot: root }),
     ...(locationRoot === undefined ? {} : { locationRoots: locationRoot }),
     ...(managedVersioning === undefined ? {} : { managedVersioning }),
@@ -125,7 +144,7 @@ function listenOptions({ host, port, listing, unknownFields, log }: Typed) {
 async function serveUntil(
   signal: AbortSignal,
   location: string,
-  options: CatalogOptions,
+  options: DirectoryCatalogOptions,
   http: ServeOptions,
   io: Io,
 ): Promise<void> {

@@ -6,10 +6,10 @@
  */
 export interface Content {
   /**
-   * A folder in which each object is a file under the object's path, if the content has one. Worker threads then read
-   * the files of large tables themselves, without `get`.
+   * The URL by which `openContent` opens the same content elsewhere, if there is one. Worker threads then read the objects
+   * of large tables themselves.
    */
-  readonly directory?: string | undefined
+  readonly url?: string | undefined
   /**
    * Stores an object. Once this resolves, the object is whole and as durable as the content makes it. Before, nobody
    * sees any part of it. Throws `ConcurrentModification` for a path that is taken.

@@ -3,12 +3,13 @@ import { mkdir, open, readdir, realpath, rename, rm, rmdir } from 'node:fs/promi
 import { basename, dirname, join, resolve } from 'node:path'
 import { CatalogError, invalid } from '../errors.ts'
 import { folderPath } from '../model/folder-path.ts'
+import { shownLocation } from '../model/location.ts'
 
 /** The path of a folder that is given as a path or as a `file:` URL. Refuses any other URL. */
 export function requireFolderPath(given: string): string {
   const path = folderPath(given)
   if (path !== undefined) return path
-  throw invalid(`${given} is not a folder of this machine. Give a path, or a file: URL.`)
+  throw invalid(`${shownLocation(given)} is not a folder of this machine. Give a path, or a file: URL.`)
 }
 
 /**

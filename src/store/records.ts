@@ -27,6 +27,8 @@ export interface CatalogRecord {
   /** The key of page tokens. */
   readonly secret: string
   readonly created_at: number
+  /** The URL of the content, if rows lie elsewhere than the records. It never changes. */
+  readonly content?: string
 }
 
 export interface NamespaceRecord extends Versioned {

@@ -2,7 +2,7 @@
  * The contract for the records of a catalog. A store is an ordered map from keys to plain values with serializable
  * transactions. It knows nothing of tables or namespaces.
  *
- * To write a store, implement the members of {@link Store}; `state`, `inspect` and `copyTo` are optional. See
+ * To write a store, implement the members of {@link Store}; `state`, `now`, `inspect` and `copyTo` are optional. See
  * `store/memory/store.ts` for an example. Keys hold at least one part and encode to at most {@link maxKeyBytes}
  * bytes. Strings in keys are well-formed and hold no character below U+0005, and numbers are finite. A catalog uses
  * no other keys. A store refuses other keys with `InvalidInput`, as `checkedKey` does.
@@ -37,6 +37,12 @@ export interface Store {
    * ```
    */
   state?(): number | string | undefined
+
+  /**
+   * The time that all processes with this store agree on, in milliseconds since the epoch, synchronously. A catalog
+   * compares times that other processes wrote. Optional: without it, the clocks of all machines must agree.
+   */
+  now?(): number
 
   /** Finishes the transactions under way and releases all resources. A second call does nothing. */
   close(): Promise<void>

@@ -41,7 +41,7 @@ function writerOn(storage: Storage, writer: string, most: number): WritingEngine
     newName: () => storage.newName(writer),
     ...(group && {
       content: {
-        directory: content.directory,
+        url: content.url,
         get: (...given) => content.get(...given),
         list: (...given) => content.list(...given),
         remove: (...given) => content.remove(...given),

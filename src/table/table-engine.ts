@@ -116,7 +116,7 @@ export interface EngineOptions {
   /** The time in milliseconds since the epoch, which `now()` in predicates stands for. Default: the system's. */
   readonly now?: (() => number) | undefined
   /**
-   * Worker threads that scan large tables whose content is files. They share `cacheBytes`.
+   * Worker threads that scan large tables whose content has a URL. They share `cacheBytes`.
    * Default 0: this thread scans all rows, in slices.
    */
   readonly threads?: number | undefined

@@ -1,5 +1,6 @@
 import { lstat, readdir, rm, unlink } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join, resolve, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { CatalogError } from '../../errors.ts'
 import type { Content, PutGroup } from '../content.ts'
 import { folderSegmentsOf, segmentsOf, takenMessage } from '../path.ts'
@@ -26,14 +27,14 @@ export function fileContent(root: string): Content {
 }
 
 class FileContent implements Content {
-  readonly directory: string
+  readonly url: string
   readonly shared: SharedFilesOnDisk
   readonly #root: string
   readonly #real: RealFolders
   readonly #folders: DurableFolders
 
   constructor(root: string) {
-    this.directory = root
+    this.url = pathToFileURL(root.endsWith(sep) ? root : root + sep).href
     this.#root = root
     this.#real = new RealFolders(root)
     this.#folders = new DurableFolders(root, this.#real)

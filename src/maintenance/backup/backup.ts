@@ -50,9 +50,10 @@ export async function backup(
   const target = requireFolderPath(given)
   const root = core.contentRoots[0]!
   if (core.store.copyTo === undefined || !root.url.startsWith('file:')) {
+    const where = core.catalog.content === undefined ? '' : ` This one has its rows at ${root.url}.`
     throw new CatalogError(
       'Unsupported',
-      'Only a catalog in a directory can be backed up. Export this catalog, and import it into a catalog in a directory.',
+      `Only a catalog with records and rows in one directory can be backed up.${where} Export this catalog with its history, and import it where it is needed.`,
     )
   }
   const source = fileURLToPath(root.url)

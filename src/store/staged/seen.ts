@@ -55,6 +55,9 @@ export class Seen {
   readonly #hardened = new Set<string>()
   readonly #ranges: SeenRange[] = []
   #count = 0
+  /** What takes back what was noted since {@link keep}, the latest last. */
+  #undo: (() => void)[] = []
+  #countBefore = 0
 
   constructor(soften: Soften, most: number) {
     this.#soften = soften
@@ -66,10 +69,24 @@ export class Seen {
     return this.#count
   }
 
+  /** Keeps what was noted. */
+  keep(): void {
+    this.#undo = []
+    this.#countBefore = this.#count
+  }
+
+  /** Takes back what was noted since `keep`: the store below runs a body again, and may have guessed what it read. */
+  takeBack(): void {
+    const undo = this.#undo
+    this.#undo = []
+    for (const back of undo.reverse()) back()
+    this.#count = this.#countBefore
+  }
+
   point(code: string, key: Key, value: Value | undefined): void {
     if (this.#points.has(code)) return
     this.#add()
-    this.#points.set(code, { key, value })
+    this.#setPoint(code, { key, value })
   }
 
   /** Notes a read of which parts may change. Returns the group of the record, if it has one. */
@@ -83,7 +100,7 @@ export class Seen {
       return undefined
     }
     if (before === undefined) this.#add()
-    this.#soft.set(code, { ...found, key, value })
+    this.#setSoft(code, { ...found, key, value })
     return found.group
   }
 
@@ -97,6 +114,7 @@ export class Seen {
     const seen = new SeenRange(range)
     this.#add()
     this.#ranges.push(seen)
+    this.#undo.push(() => this.#ranges.pop())
     return seen
   }
 
@@ -109,10 +127,11 @@ export class Seen {
   harden(group: string, below?: Reader): void {
     if (this.#hardened.has(group)) return
     this.#hardened.add(group)
+    this.#undo.push(() => this.#hardened.delete(group))
     for (const [code, { key, value, group: of }] of this.#soft) {
       if (of !== group || value === undefined) continue
-      this.#soft.delete(code)
-      this.#points.set(code, { key, value })
+      this.#setSoft(code, undefined)
+      this.#setPoint(code, { key, value })
       if (below && !isSameValue(below.get(key), value)) throw new ReadsChanged()
     }
   }
@@ -146,6 +165,21 @@ export class Seen {
       if (value !== undefined) moved.add(group)
     }
     return moved
+  }
+
+  #setPoint(code: string, point: Point): void {
+    this.#points.set(code, point)
+    this.#undo.push(() => this.#points.delete(code))
+  }
+
+  #setSoft(code: string, point: SoftPoint | undefined): void {
+    const before = this.#soft.get(code)
+    if (point === undefined) this.#soft.delete(code)
+    else this.#soft.set(code, point)
+    this.#undo.push(() => {
+      if (before === undefined) this.#soft.delete(code)
+      else this.#soft.set(code, before)
+    })
   }
 
   #add(): void {

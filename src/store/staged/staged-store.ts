@@ -57,6 +57,8 @@ export class StagedStore implements Store {
   /** Counts what was made to matter in full outside of a read. */
   #hardenings = 0
   #busy = false
+  /** Settled when the body before has run for the last time. */
+  #latest: Promise<unknown> = Promise.resolve()
 
   constructor(
     below: Store,
@@ -118,9 +120,12 @@ export class StagedStore implements Store {
         close: () => this.close(),
       },
       harden: () => {
-        for (const group of touched) this.#ground.seen.harden(group)
-        this.#comparedAt = undefined
         this.#hardenings++
+        this.#latest = this.#latest.then(() => {
+          for (const group of touched) this.#ground.seen.harden(group)
+          this.#ground.seen.keep()
+          this.#comparedAt = undefined
+        })
       },
     }
   }
@@ -145,12 +150,7 @@ export class StagedStore implements Store {
    * their changes anew.
    */
   check(reader: Reader): ReadonlySet<string> {
-    try {
-      return this.#ground.seen.check(reader)
-    } catch (error) {
-      if (error instanceof ReadsChanged) this.#failure ??= error
-      throw error
-    }
+    return this.#ground.seen.check(reader)
   }
 
   /** Makes all changes, within a write of the store below. */
@@ -190,43 +190,60 @@ export class StagedStore implements Store {
       try {
         const result = runBody(body, writer)
         this.#requireRoom(overlay)
-        overlay.keep()
         return result
-      } finally {
-        // Nothing, unless the body failed.
+      } catch (error) {
         overlay.takeBack()
+        throw error
+      } finally {
         writer.ended = true
       }
     })
   }
 
   /** Runs a body on one moment of the store below, at which everything reads as it was read before. */
-  async #inside<T>(body: (below: Reader) => T): Promise<T> {
-    if (this.#busy) throw nestedError()
+  #inside<T>(body: (below: Reader) => T): Promise<T> {
+    if (this.#busy) return Promise.reject(nestedError())
+    // One after the other: until a body is known to have run for the last time, what it did may be taken back.
+    const done = this.#latest.then(() => this.#insideNow(body))
+    this.#latest = done.catch(() => {})
+    return done
+  }
+
+  async #insideNow<T>(body: (below: Reader) => T): Promise<T> {
     if (this.#failure) throw this.#failure
     // A read that failed was remembered, too.
     this.#requireShare?.(this.bytes)
+    const { overlay, seen } = this.#ground
     const hardenings = this.#hardenings
     const before = this.#below.state?.()
     const isCurrent = before !== undefined && before === this.#comparedAt
-    const result = await this.#below.read((below) => {
-      this.#busy = true
-      try {
-        if (!isCurrent) this.check(below)
-        return body(below)
-      } catch (error) {
-        if (error instanceof ReadsChanged) this.#failure ??= error
-        throw error
-      } finally {
-        this.#busy = false
-      }
-    })
-    if (before === undefined) return result
-    const hasMoved = this.#below.state!() !== before
-    // Somebody committed between the look at the state and the read.
-    if (isCurrent && hasMoved) await this.#below.read((below) => this.check(below))
-    this.#comparedAt = hasMoved || hardenings !== this.#hardenings ? undefined : before
-    return result
+    try {
+      const result = await this.#below.read((below) => {
+        // The store below may run this again, with other records.
+        seen.takeBack()
+        overlay.takeBack()
+        this.#busy = true
+        try {
+          if (!isCurrent) this.check(below)
+          return body(below)
+        } finally {
+          this.#busy = false
+        }
+      })
+      if (before === undefined) return result
+      const hasMoved = this.#below.state!() !== before
+      // Somebody committed between the look at the state and the read.
+      if (isCurrent && hasMoved) await this.#below.read((below) => this.check(below))
+      this.#comparedAt = hasMoved || hardenings !== this.#hardenings ? undefined : before
+      return result
+    } catch (error) {
+      if (error instanceof ReadsChanged) this.#failure ??= error
+      throw error
+    } finally {
+      // What a body read counts even if it failed: the error follows from it.
+      seen.keep()
+      overlay.keep()
+    }
   }
 
   #requireRoom({ size, bytes }: Overlay): void {

@@ -1,9 +1,9 @@
 import type { Schema } from '@uwdata/flechette'
 import { numberDictionaries } from '../../arrow/ipc/dictionary-ids.ts'
 import { decodeSchema } from '../../arrow/schema.ts'
-import { brokenObject, type Storage } from '../storage/objects.ts'
+import { brokenObject, readChecked, type Storage } from '../storage/objects.ts'
 import type { ManifestRef, Snapshot } from '../table-engine.ts'
-import { type FragmentEntry, type ManifestBody, type SegmentEntry, unseal } from './manifest.ts'
+import { type FragmentEntry, type Kind, type ManifestBody, type SegmentEntry, unseal } from './manifest.ts'
 
 /** A snapshot with the content of its manifest. Every snapshot that the engine returns is one. */
 export interface LoadedSnapshot extends Snapshot {
@@ -40,11 +40,7 @@ export function openSnapshot(storage: Storage, prefix: string, ref: ManifestRef)
     `${path}@${ref.etag}`,
     // Parsed JSON takes several times the memory of its text.
     () => ref.size * 4,
-    async () => {
-      const bytes = await storage.content.get(path)
-      if (bytes === undefined) throw brokenObject(path, 'is missing')
-      return snapshotOf(prefix, ref, unseal<ManifestBody>('manifest', path, bytes, ref))
-    },
+    async () => snapshotOf(prefix, ref, await readSealed<ManifestBody>(storage, 'manifest', path, ref)),
   )
 }
 
@@ -58,12 +54,21 @@ export function openSegment(
   return storage.cache.get(
     path,
     () => segment.size * 4,
-    async () => {
-      const bytes = await storage.content.get(path)
-      if (bytes === undefined) throw brokenObject(path, 'is missing')
-      return unseal<FragmentEntry[]>('segment', path, bytes, segment)
-    },
+    () => readSealed<FragmentEntry[]>(storage, 'segment', path, segment),
   )
+}
+
+function readSealed<T>(
+  { content }: Storage,
+  kind: Kind,
+  path: string,
+  ref: { readonly size: number; readonly etag: string },
+): Promise<T> {
+  return readChecked(async () => {
+    const bytes = await content.get(path)
+    if (bytes === undefined) throw brokenObject(path, 'is missing')
+    return unseal<T>(kind, path, bytes, ref)
+  })
 }
 
 /** The groups of fragments, in the order of their rows. The tail is a group without a segment. */

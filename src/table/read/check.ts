@@ -5,7 +5,7 @@ import { type DeletionEntry, type FragmentEntry, rangesOf, totalsOf } from '../f
 import { type LoadedSnapshot, openSegment, openSnapshot } from '../format/snapshot.ts'
 import { ByteCache } from '../storage/cache.ts'
 import { uniqueName } from '../storage/object-names.ts'
-import { brokenObject, type Range, type Storage } from '../storage/objects.ts'
+import { brokenObject, type Range, readChecked, type Storage } from '../storage/objects.ts'
 import type { CheckedObject, ManifestRef, TableEngine } from '../table-engine.ts'
 
 /** Bytes of an object that are in memory at a time. */
@@ -80,10 +80,11 @@ async function* checkFragments(
       if (!isNew(seen, object.path)) continue
       signal?.throwIfAborted()
       const path = prefix + object.path
-      const { problem } = await attempt(async () => {
+      const check = async () => {
         await checkSize(content, path, object.size)
         if (!quick) await checkBytes(content, path, object, signal)
-      })
+      }
+      const { problem } = await attempt(() => readChecked(check))
       yield { path, bytes: quick ? 1 : object.size, ...(problem && { problem }) }
     }
   }

@@ -14,8 +14,8 @@ export type ScanResultKind = 'count' | 'rows'
 /** The request to scan one fragment. */
 export interface ScanRequest {
   readonly id: number
-  /** The folder whose files the content's objects are. */
-  readonly directory: string
+  /** The URL by which the worker opens the content. */
+  readonly content: string
   readonly prefix: string
   /** The table's schema as its manifest has it. */
   readonly schema: string

@@ -28,7 +28,7 @@ export interface PoolOptions {
 }
 
 /**
- * Worker threads that scan fragments in files. The pool starts them once scans have taken as long as starting costs.
+ * Worker threads that scan fragments. The pool starts them once scans have taken as long as starting costs.
  * Two workers take 330 ms of processor time to start: a first count of ten million rows took 520 ms with them and
  * 240 ms without. Workers keep the process alive only while they work, and end with `close`.
  */

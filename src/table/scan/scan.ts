@@ -34,9 +34,9 @@ export async function startScan(
   const budget = predicate.budget()
   const here = new LocalScan(storage, snapshot, predicate, timeSlice, budget)
   const isLarge = pool && snapshot.rows + snapshot.deletedRows >= pool.fewestRows
-  if (!isLarge || content.directory === undefined) return here
+  if (!isLarge || content.url === undefined) return here
   await pool.enter()
-  return new ThreadedScan(here, pool, content.directory, snapshot, predicate, timeSlice, budget)
+  return new ThreadedScan(here, pool, content.url, snapshot, predicate, timeSlice, budget)
 }
 
 class LocalScan implements Scan {
@@ -83,7 +83,7 @@ const mostOwned = 100_000
 class ThreadedScan implements Scan {
   readonly #here: Scan
   readonly #pool: ScanPool
-  readonly #directory: string
+  readonly #content: string
   readonly #snapshot: LoadedSnapshot
   readonly #predicate: Predicate
   readonly #budget: WorkBudget
@@ -96,7 +96,7 @@ class ThreadedScan implements Scan {
   constructor(
     here: Scan,
     pool: ScanPool,
-    directory: string,
+    content: string,
     snapshot: LoadedSnapshot,
     predicate: Predicate,
     timeSlice: TimeSlice,
@@ -105,7 +105,7 @@ class ThreadedScan implements Scan {
     this.#here = here
     this.#budget = budget
     this.#pool = pool
-    this.#directory = directory
+    this.#content = content
     this.#snapshot = snapshot
     this.#predicate = predicate
     this.#signal = timeSlice.signal
@@ -135,7 +135,7 @@ class ThreadedScan implements Scan {
     const worker = workers[this.#choose(workers.length, prefix + entry.path, entry.rows)]!
     const answer = worker.scan(
       {
-        directory: this.#directory,
+        content: this.#content,
         prefix,
         schema: body.schema,
         predicate: this.#predicate.text,

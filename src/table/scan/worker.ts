@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { fileContent } from '../../content/files/index.ts'
+import { openContent } from '../../content/open.ts'
 import { compilePredicate, type Predicate, WorkBudget } from '../../predicate/index.ts'
 import { TimeSlice } from '../../scheduling/time-slice.ts'
 import { decodeTableSchema } from '../format/snapshot.ts'
@@ -11,7 +11,7 @@ import { type Cancel, type Reply, type ScanRequest, toFailure, type WorkerSettin
 import { prefetchDepth } from './prefetch-depth.ts'
 
 /*
- * A worker thread of a pool. It reads fragments from the disk, caches them and evaluates predicates on them. So the main
+ * A worker thread of a pool. It reads fragments from the content, caches them and evaluates predicates on them. So the main
  * thread neither reads nor decodes nor checks sums, and the replies are small.
  */
 
@@ -20,7 +20,7 @@ const mostCompiled = 64
 
 const port = parentPort!
 const cache = new ByteCache((workerData as WorkerSettings).cacheBytes)
-const storages = new Map<string, Storage>()
+const storages = new Map<string, Promise<Storage>>()
 const compiled = new Map<string, Compiled>()
 const waiting: ScanRequest[] = []
 const running = new Map<number, AbortController>()
@@ -60,7 +60,7 @@ function cancel(id: number): void {
 async function answer(request: ScanRequest, signal: AbortSignal): Promise<void> {
   const { id, prefix, entry, wanted } = request
   try {
-    const storage = storageOf(request.directory)
+    const storage = await storageOf(request.content)
     const { schema, predicate } = predicateOf(request)
     const fragment = await readFragment(storage, prefix, schema, predicate, entry)
     const budget = new WorkBudget(undefined, request.steps)
@@ -78,11 +78,11 @@ function say(reply: Reply, transfer: ArrayBuffer[] = []): void {
   port.postMessage(reply, transfer)
 }
 
-function storageOf(directory: string): Storage {
-  let storage = storages.get(directory)
+function storageOf(url: string): Promise<Storage> {
+  let storage = storages.get(url)
   if (storage === undefined) {
-    storage = { content: fileContent(directory), cache, newName: uniqueName, now: Date.now }
-    storages.set(directory, storage)
+    storage = openContent(url).then((content) => ({ content, cache, newName: uniqueName, now: Date.now }))
+    storages.set(url, storage)
   }
   return storage
 }

@@ -1,5 +1,13 @@
 import type { Content } from '../../content/content.ts'
 
+/** The contents below those that coalesce reads. */
+const origins = new WeakMap<Content, Content>()
+
+/** The content that reads each time anew. */
+export function originOf(content: Content): Content {
+  return origins.get(content) ?? content
+}
+
 interface Part {
   readonly start: number
   readonly end: number
@@ -12,7 +20,7 @@ interface Part {
 export function coalesceReads(content: Content, path: string, part?: Part): Content {
   const { start, end } = part ?? { start: 0, end: Infinity }
   let read: Promise<Uint8Array | undefined> | undefined
-  return {
+  const coalesced: Content = {
     async get(asked, range) {
       if (asked !== path || range === undefined || range.start < start || range.end > end) {
         return content.get(asked, range)
@@ -27,4 +35,6 @@ export function coalesceReads(content: Content, path: string, part?: Part): Cont
     list: (...given) => content.list(...given),
     remove: (...given) => content.remove(...given),
   }
+  origins.set(coalesced, content)
+  return coalesced
 }

@@ -4,6 +4,7 @@ import type { Content } from '../../content/content.ts'
 import { CatalogError } from '../../errors.ts'
 import type { ScanPool } from '../scan/pool.ts'
 import type { ByteCache } from './cache.ts'
+import { originOf } from './coalesced-read.ts'
 import type { NewName } from './object-names.ts'
 
 /** Part of an object: its offset, its length and its CRC-32. */
@@ -36,14 +37,26 @@ export function brokenObject(path: string, fact: string, options?: { cause?: unk
   )
 }
 
+/**
+ * Reads an object, or part of one, and checks it. What is broken is read once more: a network may have damaged the
+ * bytes on their way. `again` tells that this is the second time.
+ */
+export async function readChecked<T>(read: (again: boolean) => Promise<T>): Promise<T> {
+  try {
+    return await read(false)
+  } catch (error) {
+    if (!(error instanceof CatalogError && error.code === 'InvalidTableState')) throw error
+    return read(true)
+  }
+}
+
 /** Reads part of an object and checks it. The bytes begin at a multiple of 8, so typed arrays can view them. */
-export async function readRange(
-  content: Content,
-  path: string,
-  [start, length, crc]: Range,
-): Promise<Uint8Array> {
-  if (length === 0) return new Uint8Array(0)
-  return checked(await content.get(path, { start, end: start + length }), path, length, crc)
+export function readRange(content: Content, path: string, [start, length, crc]: Range): Promise<Uint8Array> {
+  if (length === 0) return Promise.resolve(new Uint8Array(0))
+  return readChecked(async (again) => {
+    const from = again ? originOf(content) : content
+    return checked(await from.get(path, { start, end: start + length }), path, length, crc)
+  })
 }
 
 async function checked(

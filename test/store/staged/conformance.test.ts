@@ -11,15 +11,22 @@ function partlyCommitted(every: number): Store {
   const below = memoryStore()
   let staged = new StagedStore(below)
   let writes = 0
+  let running = 0
   const underWay = new Set<Promise<unknown>>()
   const write = async <T>(body: (writer: Writer) => T) => {
-    const result = await staged.write(body)
-    if (++writes % every === 0) {
-      const full = staged
-      staged = new StagedStore(below)
-      await below.write((writer) => full.apply(writer))
+    running++
+    try {
+      return await staged.write(body)
+    } finally {
+      running--
+      // Those still running would stage what nobody commits.
+      if (++writes >= every && running === 0) {
+        writes = 0
+        const full = staged
+        staged = new StagedStore(below)
+        await below.write((writer) => full.apply(writer))
+      }
     }
-    return result
   }
   let closed: CatalogError | undefined
   return {

@@ -3,6 +3,7 @@ import { memoryStore } from '../../../src/store/memory/index.ts'
 import { ReadsChanged, type Soften } from '../../../src/store/staged/seen.ts'
 import { StagedStore } from '../../../src/store/staged/staged-store.ts'
 import type { Key, Range, Reader, Store, Value } from '../../../src/store/store.ts'
+import { guessingStore } from '../../support/guessing-store.ts'
 
 const put = (store: Store, key: Key, value: Value) => store.write((writer) => writer.put(key, value))
 const get = (store: Store, key: Key) => store.read((reader) => reader.get(key))
@@ -34,6 +35,7 @@ async function commit(below: Store, staged: StagedStore): Promise<ReadonlySet<st
 describe.each([
   ['a store that tells its state', () => memoryStore() as Store],
   ['a store that does not', () => stateless(memoryStore())],
+  ['a store that guesses first', () => guessingStore()],
 ])('over %s', (_name, open) => {
   test('a change of what was read fails the next read, and everything after it', async () => {
     const below = open()

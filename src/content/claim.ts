@@ -1,0 +1,73 @@
+import { CatalogError, invalid } from '../errors.ts'
+import type { Content } from './content.ts'
+
+/** The object that says whose a content is. */
+export const ownerPath = 'catalog.json'
+
+/**
+ * Makes a catalog the owner of a content that catalogs may share by mistake: a vacuum of one would remove the rows of
+ * the other. Refuses the content of another catalog, and a folder `tables/` that is not empty though nobody owns it.
+ *
+ * It also tries whether an object can be put twice. A service that lets that happen could lose what was acknowledged.
+ */
+export async function claimContent(content: Content, where: string, catalog: string): Promise<void> {
+  let owner = await ownerOf(content, where)
+  if (owner === undefined) {
+    const isFree = await isEmpty(content, 'tables/')
+    if (isFree) await putOwner(content, catalog)
+    // Another process may have opened the same new catalog meanwhile.
+    owner = await ownerOf(content, where)
+    if (owner === undefined && !isFree) {
+      throw invalid(
+        `${where}tables/ holds objects that belong to no catalog. Give the catalog a prefix of its own.`,
+      )
+    }
+  }
+  if (owner !== catalog) {
+    throw invalid(
+      `${where} belongs to another catalog, as ${ownerPath} says there. Give each catalog a prefix of its own. If that catalog is gone, remove the object.`,
+    )
+  }
+  // Those who may only read can do no harm.
+  const isReplaced = await putOwner(content, catalog).catch((error) => {
+    if (error instanceof CatalogError && error.code === 'PermissionDenied') return false
+    throw error
+  })
+  if (isReplaced) {
+    throw new CatalogError(
+      'Unsupported',
+      `The service of ${where} replaces objects although it is asked not to (If-None-Match: *). A catalog would not be safe there. Use a service that keeps this condition.`,
+    )
+  }
+}
+
+/** Puts the object that tells the owner. Returns whether there was none. */
+async function putOwner(content: Content, catalog: string): Promise<boolean> {
+  try {
+    await content.put(ownerPath, new TextEncoder().encode(`${JSON.stringify({ format: 1, catalog })}\n`))
+    return true
+  } catch (error) {
+    if (error instanceof CatalogError && error.code === 'ConcurrentModification') return false
+    throw error
+  }
+}
+
+async function ownerOf(content: Content, where: string): Promise<string | undefined> {
+  const bytes = await content.get(ownerPath)
+  if (bytes === undefined) return undefined
+  try {
+    const { catalog } = JSON.parse(new TextDecoder().decode(bytes)) as { catalog?: unknown }
+    if (typeof catalog === 'string') return catalog
+  } catch {
+    // Told below.
+  }
+  throw new CatalogError(
+    'InvalidTableState',
+    `${where}${ownerPath} does not say whose content this is. Give the catalog a prefix of its own.`,
+  )
+}
+
+async function isEmpty(content: Content, prefix: string): Promise<boolean> {
+  for await (const _ of content.list(prefix)) return false
+  return true
+}

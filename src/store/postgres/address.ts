@@ -1,0 +1,193 @@
+import { readFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { CatalogError, invalid } from '../../errors.ts'
+import { readPassword } from './password-file.ts'
+
+/** What a connection needs, apart from the password. */
+export interface Address {
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly database: string
+  /** The schema of the database in which the catalog lies. */
+  readonly schema: string
+  /** Tells where this is, in messages: without a user and without a password. */
+  readonly label: string
+  readonly ssl: false | { readonly [name: string]: unknown }
+  readonly applicationName: string
+  readonly connectMillis: number
+  readonly channelBinding: boolean
+  readonly options: string | undefined
+  /** Reads the password when a connection asks for it. */
+  password(): Promise<string | undefined>
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const schemes = /^postgres(?:ql)?:\/\//i
+
+/** Whether a location is one of a database. */
+export function isPostgresUrl(location: string): boolean {
+  return schemes.test(location)
+}
+
+/** The parameters of a URL that have a meaning here. */
+const parameters = [
+  'schema',
+  'host',
+  'port',
+  'user',
+  'password',
+  'passfile',
+  'sslmode',
+  'sslrootcert',
+  'sslcert',
+  'sslkey',
+  'channel_binding',
+  'application_name',
+  'connect_timeout',
+  'options',
+] as const
+
+type Parameter = (typeof parameters)[number]
+
+/** The schema of a catalog whose URL names none. */
+const usualSchema = 'tabularium'
+
+/**
+ * Reads a URL, and from the environment what it leaves out, as PostgreSQL's own programs do. Errors never hold the URL:
+ * it may have a password in it.
+ */
+export async function readAddress(url: string, env: Environment = process.env): Promise<Address> {
+  const parsed = parse(url)
+  const given = parametersOf(parsed)
+  const host = hostOf(given.get('host') ?? decode(parsed.hostname), env)
+  const port = portOf(given.get('port') ?? (parsed.port || env.PGPORT || '5432'))
+  const user = given.get('user') ?? (decode(parsed.username) || env.PGUSER || userInfo().username)
+  const database = decode(parsed.pathname.slice(1)) || env.PGDATABASE || user
+  const schema = given.get('schema') ?? usualSchema
+  if (schema === '' || Buffer.byteLength(schema) > 63 || schema.includes('\0') || /^pg_/i.test(schema)) {
+    throw invalid(
+      'The parameter schema of the URL is no name for a schema. Give 1 to 63 bytes that do not begin with pg_.',
+    )
+  }
+  const password = given.get('password') ?? (decode(parsed.password) || env.PGPASSWORD || undefined)
+  const passfile = given.get('passfile') ?? env.PGPASSFILE
+  const timeout = Number(given.get('connect_timeout') ?? env.PGCONNECT_TIMEOUT ?? 10)
+  return {
+    host,
+    port,
+    user,
+    database,
+    schema,
+    label: `the schema ${JSON.stringify(schema)} of the database ${JSON.stringify(database)} on ${host}:${port}`,
+    ssl: await sslOf(host, given, env),
+    applicationName: given.get('application_name') ?? env.PGAPPNAME ?? 'tabularium',
+    connectMillis: timeout > 0 ? timeout * 1000 : 10_000,
+    channelBinding: (given.get('channel_binding') ?? env.PGCHANNELBINDING) === 'require',
+    options: given.get('options') ?? env.PGOPTIONS,
+    password: async () => password ?? (await readPassword(passfile, env, { host, port, database, user })),
+  }
+}
+
+function parse(url: string): URL {
+  const rest = url.replace(schemes, '')
+  const authority = rest.split(/[/?]/, 1)[0]!
+  if (/,/.test(authority.slice(authority.lastIndexOf('@') + 1))) {
+    throw invalid('The URL of the database names several hosts. Name the primary server alone.')
+  }
+  // A URL needs a host where it has a user: the parser is lent one, which is left out again.
+  const lent = authority === '' || authority.endsWith('@')
+  try {
+    const parsed = new URL(
+      `postgres://${lent ? authority + placeholder + rest.slice(authority.length) : rest}`,
+    )
+    if (parsed.hash === '') return parsed
+  } catch {
+    // The error of the parser holds the URL.
+  }
+  throw invalid(
+    'The URL of the database cannot be read. Write postgres://user@host:5432/database, with %40 for @, %2F for / and %23 for # in a user or password.',
+  )
+}
+
+const placeholder = 'from-the-environment.invalid'
+
+function parametersOf(parsed: URL): ReadonlyMap<Parameter, string> {
+  const given = new Map<Parameter, string>()
+  for (const [name, value] of parsed.searchParams) {
+    if (!(parameters as readonly string[]).includes(name)) {
+      throw invalid(
+        `The URL of the database has the unknown parameter ${JSON.stringify(name)}. Known are ${parameters.join(', ')}.`,
+      )
+    }
+    given.set(name as Parameter, value)
+  }
+  return given
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw invalid('The URL of the database holds a % that begins no escape. Write %25 for it.')
+  }
+}
+
+function hostOf(given: string, env: Environment): string {
+  const host = given === '' || given === placeholder ? env.PGHOST || 'localhost' : given
+  return host.replace(/^\[(.+)\]$/, '$1')
+}
+
+function portOf(text: string): number {
+  const port = Number(text)
+  if (Number.isInteger(port) && port > 0 && port < 65_536) return port
+  throw invalid(`The port of the database is ${JSON.stringify(text)}. Give a number from 1 to 65535.`)
+}
+
+/** Whether nobody else can be between: a socket of this machine, or its loopback interface. */
+function isLocal(host: string): boolean {
+  return host.startsWith('/') || host === 'localhost' || host === '::1' || /^127\./.test(host)
+}
+
+/**
+ * How a connection is protected. Unless told otherwise, a connection that leaves the machine is encrypted and the
+ * server's certificate is verified. A mode that falls back to plain text would protect nobody, and is refused.
+ */
+async function sslOf(
+  host: string,
+  given: ReadonlyMap<Parameter, string>,
+  env: Environment,
+): Promise<Address['ssl']> {
+  const of = (name: Parameter, variable: string) => given.get(name) ?? (env[variable] || undefined)
+  const mode = of('sslmode', 'PGSSLMODE') ?? (isLocal(host) ? 'disable' : 'verify-full')
+  if (mode === 'disable') return false
+  if (!['no-verify', 'require', 'verify-ca', 'verify-full'].includes(mode)) {
+    throw invalid(
+      `sslmode is ${JSON.stringify(mode)}. Give verify-full, verify-ca, no-verify (encrypted, but anybody may answer) or disable.`,
+    )
+  }
+  const root = of('sslrootcert', 'PGSSLROOTCERT')
+  const ca = root === undefined || root === 'system' ? undefined : await read('sslrootcert', root)
+  const cert = await read('sslcert', of('sslcert', 'PGSSLCERT'))
+  const key = await read('sslkey', of('sslkey', 'PGSSLKEY'))
+  return {
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    rejectUnauthorized: mode !== 'no-verify',
+    // Of a certificate, verify-ca compares no name.
+    ...(mode === 'verify-ca' && { checkServerIdentity: () => undefined }),
+  }
+}
+
+async function read(name: string, path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    throw new CatalogError('InvalidInput', `${name}: the file ${JSON.stringify(path)} cannot be read.`, {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,81 @@
+import type { Client, QueryArrayConfig } from 'pg'
+import type { Address } from './address.ts'
+import { configOf, loadDriver } from './driver.ts'
+import type { Row, Statement } from './statements.ts'
+
+/** The driver's types leave two methods out. */
+type DriverClient = Client & { ref(): void; unref(): void }
+
+/** One connection to the database. Statements are sent at once, and answered one after the other. */
+export class Connection {
+  /** How many answers are still to come. */
+  waiting = 0
+  isLost = false
+  readonly #client: DriverClient
+  readonly #onChange: (connection: Connection) => void
+
+  private constructor(client: DriverClient, onChange: (connection: Connection) => void) {
+    this.#client = client
+    this.#onChange = onChange
+    const lose = () => {
+      if (this.isLost) return
+      this.isLost = true
+      onChange(this)
+    }
+    // Those who wait for an answer learn of the error, too.
+    client.on('error', lose)
+    client.on('end', lose)
+  }
+
+  /** Opens a connection. `onChange` is told when it is lost, and when it has nothing to do. */
+  static async open(address: Address, onChange: (connection: Connection) => void): Promise<Connection> {
+    const Driver = await loadDriver()
+    const client = new Driver(configOf(address)) as DriverClient
+    client.on('error', () => {})
+    try {
+      await client.connect()
+    } catch (error) {
+      void client.end().catch(() => {})
+      throw error
+    }
+    const connection = new Connection(client, onChange)
+    client.unref()
+    return connection
+  }
+
+  async send({ text, values }: Statement): Promise<readonly Row[]> {
+    if (this.waiting++ === 0) this.#client.ref()
+    const query: QueryArrayConfig = { text, rowMode: 'array', ...(values && { values: values as unknown[] }) }
+    try {
+      const { rows } = (await this.#client.query(query)) as unknown as { rows: readonly Row[] }
+      return rows
+    } finally {
+      if (--this.waiting === 0) this.#rest()
+    }
+  }
+
+  /** Sends the end of a transaction. Resolves to whether it was committed. */
+  async sendEnd({ text }: Statement): Promise<boolean> {
+    if (this.waiting++ === 0) this.#client.ref()
+    try {
+      const { command } = await this.#client.query(text)
+      return command === 'COMMIT'
+    } finally {
+      if (--this.waiting === 0) this.#rest()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.isLost = true
+    // The process waits for the end.
+    this.#client.ref()
+    await this.#client.end().catch(() => {})
+  }
+
+  /** A connection that has nothing to do does not keep the process alive. */
+  #rest(): void {
+    if (this.isLost) return
+    this.#client.unref()
+    this.#onChange(this)
+  }
+}

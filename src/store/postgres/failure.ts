@@ -1,0 +1,138 @@
+import { CatalogError, type ErrorCode } from '../../errors.ts'
+
+interface Explanation {
+  readonly code: ErrorCode
+  /** The end of a message that begins with where the catalog lies. */
+  readonly text: string
+}
+
+const notMigrated: Explanation = {
+  code: 'InvalidInput',
+  text: 'it holds no catalog. Run `tabularium migrate` with its URL once, or check the URL.',
+}
+const refused: Explanation = {
+  code: 'PermissionDenied',
+  text: 'the server refused the user or the password. Check both; the password may also lie in PGPASSWORD or in a password file.',
+}
+const tooBusy: Explanation = {
+  code: 'ServiceUnavailable',
+  text: 'the server is out of memory or of connections. Try again in a moment, or give it more.',
+}
+const stopping: Explanation = {
+  code: 'ServiceUnavailable',
+  text: 'the server is starting, stopping or out of reach. Try again in a moment.',
+}
+const isReadOnly: Explanation = {
+  code: 'PermissionDenied',
+  text: 'the database is read-only. Name the primary server, or make the database writable.',
+}
+
+/** By SQLSTATE, or by its class. Source: appendix A of PostgreSQL's manual. */
+const explanations: Readonly<Record<string, Explanation>> = {
+  '3D000': { code: 'InvalidInput', text: 'the server has no such database. Create it, or check the URL.' },
+  '3F000': notMigrated,
+  '42P01': notMigrated,
+  '42883': notMigrated,
+  '28000': refused,
+  '28P01': refused,
+  '42501': {
+    code: 'PermissionDenied',
+    text: 'this user lacks a privilege. A catalog needs USAGE of its schema, EXECUTE of its functions, and SELECT, INSERT, UPDATE and DELETE of its tables.',
+  },
+  '25006': isReadOnly,
+  '53100': {
+    code: 'ServiceUnavailable',
+    text: "the server's disk is full, nothing of the change was kept. Free some space and try again.",
+  },
+  '53': tooBusy,
+  '57014': {
+    code: 'ServiceUnavailable',
+    text: 'the server took too long. Try again when it has less to do.',
+  },
+  '57P01': stopping,
+  '57P02': stopping,
+  '57P03': stopping,
+  '25P03': stopping,
+  '08': stopping,
+  '40': {
+    code: 'ServiceUnavailable',
+    text: 'too many changes meet there, nothing of this one was kept. Try again in a moment.',
+  },
+  '55P03': {
+    code: 'ServiceUnavailable',
+    text: 'other changes kept it busy for too long, nothing of this one was kept. Try again in a moment.',
+  },
+}
+
+/** Errors of the network and of TLS, by the code of the system or of Node. */
+const networkCodes = /^(?:E(?:CONN|HOST|NET|PIPE|TIMEDOUT|AI_)|ENOTFOUND|ENOENT|EACCES)/
+const certificateCodes = /CERT|SIGNATURE|^ERR_TLS|^ERR_SSL/
+
+/** An error that has been explained stays as it is. */
+export function explain(error: unknown, label: string): CatalogError {
+  if (error instanceof CatalogError) return error
+  const { code, text } = explanationOf(error)
+  return new CatalogError(code, `Cannot use ${label}: ${text}`, { cause: error })
+}
+
+function explanationOf(error: unknown): Explanation {
+  const state = stateOf(error)
+  if (state !== undefined) {
+    const known = explanations[state] ?? explanations[state.slice(0, 2)]
+    return known ?? { code: 'Internal', text: `the server answered ${state}. See the cause of this error.` }
+  }
+  const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
+  if (certificateCodes.test(code)) {
+    return {
+      code: 'ServiceUnavailable',
+      text: `the certificate of the server could not be verified (${code}). Give the certificate of its authority by sslrootcert, or check the host.`,
+    }
+  }
+  if (/does not support SSL/.test(message)) {
+    return {
+      code: 'ServiceUnavailable',
+      text: 'the server speaks no TLS. Set it up there, or add sslmode=disable where the network is your own.',
+    }
+  }
+  if (/password must be a string|no password/i.test(message)) {
+    return {
+      code: 'PermissionDenied',
+      text: 'the server wants a password. Give it in PGPASSWORD, in a password file or in the URL.',
+    }
+  }
+  if (networkCodes.test(code)) {
+    return {
+      code: 'ServiceUnavailable',
+      text: `the server cannot be reached (${code}). Check that it runs, and its host and port.`,
+    }
+  }
+  if (isLost(error)) return stopping
+  return { code: 'Internal', text: 'an unexpected error. See the cause of this error.' }
+}
+
+/** The SQLSTATE of an error that the server sent. */
+export function stateOf(error: unknown): string | undefined {
+  const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown }
+  return typeof code === 'string' && typeof severity === 'string' && /^[0-9A-Z]{5}$/.test(code)
+    ? code
+    : undefined
+}
+
+/** Whether the same statement may do well on the next attempt. */
+export function isConflict(error: unknown): boolean {
+  const state = stateOf(error)
+  // A number of a commit that was drawn before counts as well: the next attempt draws another one.
+  return state === '40001' || state === '40P01' || state === '55P03' || state === '23505'
+}
+
+/** Whether the connection ended, or could not be made: another one may do well. */
+export function isLost(error: unknown): boolean {
+  if (error instanceof CatalogError) return false
+  const state = stateOf(error)
+  if (state !== undefined) return /^(?:08|57P0|53300|25P03)/.test(state)
+  const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
+  return (
+    networkCodes.test(code) ||
+    /Connection terminated|not queryable|Query read timeout|timeout expired|closed/i.test(message)
+  )
+}

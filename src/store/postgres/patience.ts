@@ -1,0 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isConflict, isLost } from './failure.ts'
+
+/** How long an operation is tried again, in milliseconds, and the longest pause between two attempts. */
+const patienceMillis = 20_000
+const mostPause = 250
+
+/** The one loop of attempts: after a conflict with others, and after a connection was lost. */
+export class Patience {
+  readonly #end: number
+  #attempts = 0
+
+  constructor(millis = patienceMillis) {
+    this.#end = performance.now() + millis
+  }
+
+  /** Waits before the next attempt. Throws the error when there is none, as another would fail as well or it is late. */
+  async after(error: unknown): Promise<void> {
+    if (!isConflict(error) && !isLost(error)) throw error
+    if (performance.now() > this.#end) throw error
+    // Random, so that those who met do not meet again.
+    await sleep(Math.random() * Math.min(2 ** ++this.#attempts, mostPause))
+  }
+}

@@ -1,0 +1,110 @@
+import type { Address } from './address.ts'
+import { Connection } from './connection.ts'
+
+/** The most connections that one store opens. Statements share them, so few serve many. */
+const mostConnections = 4
+
+/** The connections of one store, made as they are needed. */
+export class Pool {
+  readonly #address: Address
+  readonly #check: (connection: Connection) => Promise<void>
+  readonly #open = new Set<Connection>()
+  readonly #held = new Set<Connection>()
+  #opening = 0
+  #waiting: (() => void)[] = []
+  #isClosed = false
+
+  /** `check` judges each new connection, since the server behind a name may have changed. */
+  constructor(address: Address, check: (connection: Connection) => Promise<void>) {
+    this.#address = address
+    this.#check = check
+  }
+
+  /**
+   * Runs work that sends all of its statements at once, before it waits for anything. Others may use the same
+   * connection before and after.
+   */
+  async shared<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    for (;;) {
+      // Nothing runs between the choice of a connection and the statements.
+      const connection = this.#choose()
+      if (connection) return work(connection)
+      await this.#another()
+    }
+  }
+
+  /**
+   * Runs work on a connection that nobody else uses meanwhile. It waits while fewer than `spared` connections would be
+   * left for others.
+   */
+  async alone<T>(work: (connection: Connection) => Promise<T>, spared = 0): Promise<T> {
+    for (;;) {
+      const connection = this.#held.size + spared < mostConnections ? this.#choose() : undefined
+      if (connection) {
+        // Statements that were sent before are answered before.
+        this.#held.add(connection)
+        try {
+          return await work(connection)
+        } finally {
+          this.#held.delete(connection)
+          this.#changed()
+        }
+      }
+      await this.#another()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all(Array.from(this.#open, (connection) => connection.close()))
+    this.#open.clear()
+  }
+
+  get #isFull(): boolean {
+    return this.#open.size + this.#opening >= mostConnections
+  }
+
+  /** The connection with the least to do. Undefined when one more should be opened, or when all are held. */
+  #choose(): Connection | undefined {
+    let best: Connection | undefined
+    for (const connection of this.#open) {
+      if (this.#held.has(connection) || connection.isLost) continue
+      if (best === undefined || connection.waiting < best.waiting) best = connection
+    }
+    return best?.waiting === 0 || this.#isFull ? best : undefined
+  }
+
+  /** Opens one more connection, or waits until something changed about those there are. */
+  #another(): Promise<void> {
+    if (!this.#isFull) return this.#add()
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  async #add(): Promise<void> {
+    this.#opening++
+    try {
+      const connection = await Connection.open(this.#address, (changed) => {
+        if (changed.isLost) this.#open.delete(changed)
+        this.#changed()
+      })
+      try {
+        await this.#check(connection)
+        if (this.#isClosed) await connection.close()
+      } catch (error) {
+        await connection.close()
+        throw error
+      }
+      if (!connection.isLost) this.#open.add(connection)
+    } finally {
+      this.#opening--
+      this.#changed()
+    }
+  }
+
+  #changed(): void {
+    const waiting = this.#waiting
+    if (waiting.length === 0) return
+    this.#waiting = []
+    for (const wake of waiting) wake()
+  }
+}

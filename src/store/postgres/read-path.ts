@@ -1,0 +1,90 @@
+import { Attempt } from './attempt.ts'
+import { type Ground, type Job, readInto, runReader } from './ground.ts'
+import { Patience } from './patience.ts'
+import { beginReading, beginReadingSerially, end } from './statements.ts'
+import { type Reads, rowsIn, View } from './view.ts'
+
+/** More records than these are not read twice. */
+const mostRowsAtOnce = 1_000
+
+/** After so many statements that left something open, what was read is held fast. */
+const mostStatements = 4
+
+/** Connections that are left for others while reads hold theirs. */
+const spared = 2
+
+/**
+ * Runs bodies that read. The first run is a guess: it tells what to read. One statement reads all of it at one moment,
+ * and when the next run reads nothing else, its result counts.
+ */
+export class ReadPath {
+  readonly #ground: Ground
+
+  constructor(ground: Ground) {
+    this.#ground = ground
+  }
+
+  async run(job: Job): Promise<void> {
+    const patience = new Patience()
+    for (;;) {
+      try {
+        return await this.#attempt(job)
+      } catch (error) {
+        await patience.after(error)
+      }
+    }
+  }
+
+  /** What an attempt read, as it is at one moment now. */
+  async readAtOnce(reads: Reads): Promise<View> {
+    const ground = this.#ground
+    if (ground.engine.hasTurns) return ground.pool.shared((connection) => readInto(ground, connection, reads))
+    // Where writers take no turns, a moment may show a change without another one that comes before it.
+    return ground.pool.alone(async (connection) => {
+      const [begun, view, ended] = await Promise.allSettled([
+        connection.send(beginReadingSerially),
+        readInto(ground, connection, reads),
+        connection.sendEnd(end),
+      ])
+      for (const part of [begun, view, ended]) if (part.status === 'rejected') throw part.reason
+      return (view as PromiseFulfilledResult<View>).value
+    })
+  }
+
+  async #attempt(job: Job): Promise<void> {
+    const ground = this.#ground
+    let attempt = new Attempt(new View(), ground.known)
+    runReader(ground, job, attempt)
+    if (attempt.isCertain) return
+    for (let n = 0; n < mostStatements && rowsIn(attempt) <= mostRowsAtOnce; n++) {
+      const view = await this.readAtOnce(attempt)
+      attempt = new Attempt(view, ground.known)
+      runReader(ground, job, attempt)
+      if (attempt.isCertain) return
+    }
+    await this.#heldFast(job, attempt)
+  }
+
+  /** Reads in a transaction that keeps seeing one moment, so that each record is read once. */
+  #heldFast(job: Job, first: Reads): Promise<void> {
+    const ground = this.#ground
+    const begin = ground.engine.hasTurns ? beginReading : beginReadingSerially
+    return ground.pool.alone(async (connection) => {
+      const begun = connection.send(begin)
+      const view = new View()
+      try {
+        for (let reads = first; ; ) {
+          await Promise.all([begun, readInto(ground, connection, reads, view)])
+          const attempt = new Attempt(view, ground.known)
+          runReader(ground, job, attempt)
+          if (attempt.isCertain) break
+          reads = attempt
+        }
+      } finally {
+        const ended = connection.sendEnd(end)
+        if (ground.engine.hasTurns) ended.catch(() => {})
+        else await ended
+      }
+    }, spared)
+  }
+}

@@ -1,0 +1,91 @@
+import { named } from './statements.ts'
+
+/** The format of the tables and functions. A release uses no other format. */
+export const storeFormat = 1
+
+/** The statements that bring a schema from each format to the next; the first one makes it. */
+export function stepsTo(schema: string): readonly string[] {
+  return [first(schema)]
+}
+
+/*
+ * The functions are set up for the plans that bodies need. Reading by the index, at any size of the table, also keeps
+ * what a transaction is held to have read small.
+ */
+const plans = [
+  'enable_seqscan = off',
+  'enable_bitmapscan = off',
+  'enable_hashjoin = off',
+  'enable_mergejoin = off',
+  'jit = off',
+]
+  .map((setting) => `SET ${setting}`)
+  .join(' ')
+
+/** How each piece is read: forwards, or backwards. */
+const piece = (records: string, order: 'ASC' | 'DESC') =>
+  `SELECT t.key, t.value, t.version FROM ${records} t WHERE t.key >= p_lower[i] AND t.key < p_upper[i] ORDER BY t.key ${order} LIMIT p_limits[i]`
+
+const digest = (records: string, order: 'ASC' | 'DESC') =>
+  `sha256(coalesce((SELECT string_agg(s.key || int8send(s.version), ''::bytea ORDER BY s.key ${order}) FROM (${piece(records, order)}) s), ''::bytea))`
+
+function first(schema: string): string {
+  const records = named(schema, 'records')
+  const commits = named(schema, 'commits')
+  const now = `SELECT -1, NULL::bytea, NULL::text, (extract(epoch FROM clock_timestamp()) * 1000)::bigint`
+  const rows = `
+      RETURN QUERY SELECT i, NULL::bytea, NULL::text, NULL::bigint;
+      IF p_reverse[i] THEN RETURN QUERY SELECT i, s.key, s.value, s.version FROM (${piece(records, 'DESC')}) s;
+      ELSE RETURN QUERY SELECT i, s.key, s.value, s.version FROM (${piece(records, 'ASC')}) s;
+      END IF;`
+  return `
+    CREATE TABLE ${named(schema, 'format')} (version integer PRIMARY KEY);
+    CREATE TABLE ${records} (key bytea PRIMARY KEY, value text NOT NULL, version bigint NOT NULL) WITH (fillfactor = 90);
+    COMMENT ON TABLE ${records} IS 'The records of a Tabularium catalog. Each version is the number of the commit that wrote it.';
+    CREATE TABLE ${commits} (id bigint PRIMARY KEY, happened boolean NOT NULL);
+    COMMENT ON TABLE ${commits} IS 'The latest commits, so that one whose answer was lost can be told.';
+    CREATE TABLE ${named(schema, 'turns')} (turn integer);
+    COMMENT ON TABLE ${named(schema, 'turns')} IS 'Always empty. Commits lock it, and so come one after the other.';
+
+    CREATE FUNCTION ${named(schema, 'read_records')}(
+      p_keys bytea[], p_lower bytea[], p_upper bytea[], p_limits bigint[], p_reverse boolean[]
+    ) RETURNS TABLE (part integer, key bytea, value text, version bigint) LANGUAGE plpgsql STABLE ${plans} AS $$
+    #variable_conflict use_column
+    BEGIN
+      RETURN QUERY ${now};
+      RETURN QUERY SELECT 0, t.key, t.value, t.version FROM ${records} t WHERE t.key = ANY(p_keys);
+      FOR i IN 1 .. coalesce(array_length(p_lower, 1), 0) LOOP ${rows}
+      END LOOP;
+    END $$;
+
+    CREATE FUNCTION ${named(schema, 'commit_records')}(
+      p_id bigint, p_keys bytea[], p_versions bigint[],
+      p_lower bytea[], p_upper bytea[], p_limits bigint[], p_reverse boolean[], p_digests bytea[],
+      p_put bytea[], p_values text[], p_remove bytea[]
+    ) RETURNS TABLE (part integer, key bytea, value text, version bigint) LANGUAGE plpgsql VOLATILE ${plans} AS $$
+    #variable_conflict use_column
+    DECLARE
+      still boolean := true;
+    BEGIN
+      IF current_setting('transaction_isolation') <> 'serializable' THEN
+        RAISE EXCEPTION 'a commit must be serializable' USING ERRCODE = 'invalid_transaction_state';
+      END IF;
+      RETURN QUERY ${now};
+      RETURN QUERY SELECT 0, r.key, t.value, coalesce(t.version, 0)
+        FROM unnest(p_keys, p_versions) AS r(key, version) LEFT JOIN ${records} t ON t.key = r.key
+        WHERE coalesce(t.version, 0) <> r.version;
+      still := NOT FOUND;
+      FOR i IN 1 .. coalesce(array_length(p_lower, 1), 0) LOOP
+        CONTINUE WHEN p_digests[i] =
+          CASE WHEN p_reverse[i] THEN ${digest(records, 'DESC')} ELSE ${digest(records, 'ASC')} END;
+        still := false; ${rows}
+      END LOOP;
+      IF NOT still THEN RETURN; END IF;
+      INSERT INTO ${commits} VALUES (p_id, true);
+      DELETE FROM ${records} t USING unnest(p_remove) AS r(key) WHERE t.key = r.key;
+      INSERT INTO ${records} AS t SELECT r.key, r.value, p_id FROM unnest(p_put, p_values) AS r(key, value)
+        ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, version = EXCLUDED.version;
+    END $$;
+
+    INSERT INTO ${named(schema, 'format')} VALUES (1);`
+}

@@ -1,0 +1,186 @@
+import type { Known } from './known.ts'
+import { digestOf, noRows, type PieceRead, type PieceRows, type Reads, View } from './view.ts'
+
+/*
+ * What is sent to the database. Nothing is prepared under a name, and nothing is set beyond the end of a transaction:
+ * so a pooler may stand between, which hands each transaction to another connection.
+ */
+
+export interface Statement {
+  readonly text: string
+  readonly values?: readonly unknown[]
+}
+
+/**
+ * A row of an answer. Part −1 tells the database's time in milliseconds as its version, part 0 is a record, and the
+ * others belong to the pieces in the order in which they were given. Of a piece, the first row has no key.
+ */
+export type Row = readonly [part: number, key: Buffer | null, value: string | null, version: string | null]
+
+/** How long a transaction waits for its turn, in milliseconds, and how long it may take. */
+const turnMillis = 10_000
+const statementMillis = 60_000
+
+/** The database ends a transaction whose client fell silent. */
+const silenceMillis = 15_000
+
+const bounds = `SET LOCAL statement_timeout = ${statementMillis}; SET LOCAL idle_in_transaction_session_timeout = ${silenceMillis}`
+
+/** A name as it is written in statements. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+/** The name of something in the catalog's schema. */
+export function named(schema: string, name: string): string {
+  return `${quoted(schema)}.${name}`
+}
+
+/** Begins to read at one moment. */
+export const beginReading: Statement = { text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${bounds}` }
+
+/** Begins to read as engines need it whose writers take no turns. */
+export const beginReadingSerially: Statement = {
+  text: `BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY; ${bounds}`,
+}
+
+/**
+ * Begins a change. With turns, it waits until no other change is under way. A lock of a table is taken before the
+ * database looks at anything: an advisory lock comes too late, as the statement that takes it has its snapshot already.
+ */
+export function beginChange(schema: string, hasTurns: boolean): Statement {
+  const turn = `SET LOCAL lock_timeout = ${turnMillis}; LOCK TABLE ${named(schema, 'turns')} IN EXCLUSIVE MODE`
+  return { text: `BEGIN ISOLATION LEVEL SERIALIZABLE; ${bounds}${hasTurns ? `; ${turn}` : ''}` }
+}
+
+export const end: Statement = { text: 'COMMIT' }
+export const undo: Statement = { text: 'ROLLBACK' }
+
+/** Reads records and pieces at one moment. */
+export function readStatement(
+  schema: string,
+  points: Iterable<string>,
+  pieces: readonly PieceRead[],
+): Statement {
+  return {
+    text: `SELECT part, key, value, version FROM ${named(schema, 'read_records')}($1, $2, $3, $4, $5)`,
+    values: [bytesArray(points), ...piecesOf(pieces)],
+  }
+}
+
+/** Compares what was read, and changes records if all of it still holds. */
+export function commitStatement(
+  schema: string,
+  id: string,
+  reads: Reads,
+  changes: Iterable<readonly [bytes: string, change: { readonly text: string } | null]>,
+): Statement {
+  const versions: string[] = []
+  for (const found of reads.points.values()) versions.push(found?.version ?? '0')
+  const pieces = [...reads.pieces.values()]
+  const put: string[] = []
+  const texts: string[] = []
+  const removed: string[] = []
+  for (const [bytes, change] of changes) {
+    if (change === null) removed.push(bytes)
+    else {
+      put.push(bytes)
+      texts.push(change.text)
+    }
+  }
+  return {
+    text: `SELECT part, key, value, version FROM ${named(schema, 'commit_records')}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    values: [
+      id,
+      bytesArray(reads.points.keys()),
+      plainArray(versions),
+      ...piecesOf(pieces),
+      bytesArray(pieces.map(({ rows }) => digestOf(rows).toString('latin1'))),
+      bytesArray(put),
+      textArray(texts),
+      bytesArray(removed),
+    ],
+  }
+}
+
+/**
+ * Takes the place of a commit whose answer was lost, unless it happened: the first column tells whether it did. If not,
+ * it never will. The statement waits for a commit that is under way.
+ */
+export function tombstone(schema: string, id: string): Statement {
+  return {
+    text: `INSERT INTO ${named(schema, 'commits')} AS c VALUES ($1, false) ON CONFLICT (id) DO UPDATE SET happened = c.happened RETURNING c.happened::integer`,
+    values: [id],
+  }
+}
+
+/** Forgets the commits before one, whose answers have long arrived. */
+export function forgetCommits(schema: string, before: string): Statement {
+  return { text: `DELETE FROM ${named(schema, 'commits')} WHERE id < $1`, values: [before] }
+}
+
+/** Adds what an answer tells to a view that holds what else is known of the same moment. */
+export function addRows(rows: readonly Row[], pieces: readonly PieceRead[], known: Known, view: View): void {
+  let open: { keys: string[]; found: PieceRows['found'][number][] } | undefined
+  for (const [part, key, value, version] of rows) {
+    if (part === -1) continue
+    if (key === null) {
+      const { piece } = pieces[part - 1]!
+      open = { keys: [], found: [] }
+      view.pieces.set(piece.id, { piece, rows: open })
+      continue
+    }
+    const bytes = key.toString('latin1')
+    if (value === null) {
+      known.forget(bytes)
+      view.points.set(bytes, null)
+      continue
+    }
+    const found = known.found(bytes, version!, value)
+    if (part === 0) view.points.set(bytes, found)
+    else {
+      open!.keys.push(bytes)
+      open!.found.push(found)
+    }
+  }
+}
+
+/** The view of what a read statement answered. */
+export function viewOf(
+  rows: readonly Row[],
+  points: Iterable<string>,
+  pieces: readonly PieceRead[],
+  known: Known,
+  view = new View(),
+): View {
+  for (const point of points) view.points.set(point, null)
+  for (const { piece } of pieces) view.pieces.set(piece.id, { piece, rows: noRows })
+  addRows(rows, pieces, known, view)
+  for (const point of points) if (view.points.get(point) === null) known.forget(point)
+  return view
+}
+
+function piecesOf(pieces: readonly PieceRead[]): readonly string[] {
+  return [
+    bytesArray(pieces.map(({ piece }) => piece.lower)),
+    bytesArray(pieces.map(({ piece }) => piece.upper)),
+    plainArray(pieces.map(({ piece }) => piece.limit)),
+    plainArray(pieces.map(({ piece }) => piece.reverse)),
+  ]
+}
+
+/** Bytes, one character each, as an array of the database. */
+function bytesArray(items: Iterable<string>): string {
+  let text = ''
+  for (const item of items)
+    text += `${text === '' ? '{' : ','}"\\\\x${Buffer.from(item, 'latin1').toString('hex')}"`
+  return text === '' ? '{}' : `${text}}`
+}
+
+function textArray(items: readonly string[]): string {
+  return `{${items.map((item) => `"${item.replace(/[\\"]/g, '\\$&')}"`).join(',')}}`
+}
+
+function plainArray(items: readonly (string | number | boolean)[]): string {
+  return `{${items.join(',')}}`
+}

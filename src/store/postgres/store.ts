@@ -1,0 +1,94 @@
+import { closedError, nestedError } from '../body.ts'
+import type { Reader, Store, StoreFeatures, Writer } from '../store.ts'
+import type { Address } from './address.ts'
+import { check } from './check.ts'
+import { Clock } from './clock.ts'
+import type { Connection } from './connection.ts'
+import { explain } from './failure.ts'
+import { type Ground, type Job, readInto } from './ground.ts'
+import { Known } from './known.ts'
+import { Pool } from './pool.ts'
+import { ReadPath } from './read-path.ts'
+import { View } from './view.ts'
+import { WritePath } from './write-path.ts'
+
+const features: StoreFeatures = Object.freeze({ durable: true, multiProcess: true, snapshots: false })
+
+/** The records of a catalog in a database. */
+export class PostgresStore implements Store {
+  readonly features = features
+  readonly #ground: Ground
+  readonly #reads: ReadPath
+  readonly #writes: WritePath
+  readonly #pending = new Set<Promise<unknown>>()
+  #closing: Promise<void> | undefined
+
+  private constructor(ground: Ground) {
+    this.#ground = ground
+    this.#reads = new ReadPath(ground)
+    this.#writes = new WritePath(ground, this.#reads)
+  }
+
+  static async open(address: Address, hasTurns?: boolean): Promise<PostgresStore> {
+    const judge = async (connection: Connection) => {
+      const engine = await check(connection, address)
+      ground.engine = hasTurns === undefined ? engine : { ...engine, hasTurns }
+    }
+    const ground: Ground = {
+      address,
+      pool: new Pool(address, judge),
+      known: new Known(),
+      clock: new Clock(),
+      engine: { hasTurns: false, version: '' },
+      isBusy: false,
+    }
+    const store = new PostgresStore(ground)
+    try {
+      // Nothing is tried again: a server that is out of reach is told at once. The answer tells the time, too.
+      await ground.pool.shared((connection) => readInto(ground, connection, new View()))
+    } catch (error) {
+      await ground.pool.close()
+      throw explain(error, address.label)
+    }
+    return store
+  }
+
+  async read<T>(body: (reader: Reader) => T): Promise<T> {
+    this.#refuse()
+    return this.#settled<T>({ body }, (job) => this.#reads.run(job))
+  }
+
+  async write<T>(body: (writer: Writer) => T): Promise<T> {
+    this.#refuse()
+    return this.#settled<T>({ body }, (job) => this.#writes.run(job))
+  }
+
+  /** The database's time. Machines may disagree about the time, and leases compare times of several machines. */
+  now(): number {
+    return this.#ground.clock.now()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= Promise.allSettled(this.#pending).then(() => this.#ground.pool.close())
+    return this.#closing
+  }
+
+  async #settled<T>(job: Job, run: (job: Job) => Promise<void>): Promise<T> {
+    const done = run(job)
+    this.#pending.add(done)
+    try {
+      await done
+    } catch (error) {
+      throw explain(error, this.#ground.address.label)
+    } finally {
+      this.#pending.delete(done)
+    }
+    if ('error' in job.outcome!) throw job.outcome.error
+    return job.outcome!.result as T
+  }
+
+  #refuse(): void {
+    if (this.#closing) throw closedError()
+    if (this.#ground.isBusy) throw nestedError()
+  }
+}

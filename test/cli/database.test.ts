@@ -1,0 +1,94 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { freshFolder } from '../support/catalogs.ts'
+import { missingPostgres, sharedServer } from '../support/postgres.ts'
+import { lines, run, start } from './run.ts'
+
+describe.skipIf(missingPostgres)('a catalog in a database', () => {
+  test('is prepared, used and moved by commands', async () => {
+    const url = (await sharedServer()).url('postgres', '?schema=by_commands')
+    const content = pathToFileURL(await freshFolder()).href
+    const early = await run(['list', url])
+    expect(early).toMatchObject({ code: 1, out: '' })
+    expect(early.err).toContain('tabularium migrate')
+    expect(lines(await run(['migrate', url]))).toEqual([{ from: null, to: 1 }])
+    const without = await run(['create-namespace', url, 'prod'])
+    expect(without.err).toContain('Give the option content')
+    expect(lines(await run(['migrate', url, '--content', content]))).toEqual([{ from: 1, to: 1 }])
+    expect((await run(['create-namespace', url, 'prod'])).code).toBe(0)
+    const created = await run(['create', url, 'prod.t', '--data', '-'], {
+      stdin: '{"x":1}\n{"x":2}\n',
+    })
+    expect(created.err).toBe('')
+    expect(lines(await run(['count', url, 'prod.t']))).toEqual([{ count: 2 }])
+    expect(lines(await run(['verify', url]))).toMatchObject([{ ok: true, tables: 1, problems: 0 }])
+    expect((await run(['vacuum', url])).code).toBe(0)
+    const folder = await freshFolder()
+    const files = join(folder, 'files')
+    expect((await run(['export', url, files, '--history'])).code).toBe(0)
+    expect((await run(['import', files, join(folder, 'disk')])).code).toBe(0)
+    expect(lines(await run(['count', join(folder, 'disk'), 'prod.t']))).toEqual([{ count: 2 }])
+    const other = (await sharedServer()).url('postgres', '?schema=by_commands_2')
+    await run(['migrate', other, '--content', pathToFileURL(await freshFolder()).href])
+    expect((await run(['import', files, other])).err).toBe('')
+    expect(lines(await run(['count', other, 'prod.t']))).toEqual([{ count: 2 }])
+    expect((await run(['backup', url, join(folder, 'copy')])).err).toContain('Unsupported')
+  })
+
+  test('is served by several servers at once', async () => {
+    const url = (await sharedServer()).url('postgres', '?schema=by_servers')
+    const content = pathToFileURL(await freshFolder()).href
+    await run(['migrate', url])
+    const servers = await Promise.all(
+      [0, 1].map(async () => {
+        const child = start(['serve', url, '--content', content, '--no-auth', '--port', '0'])
+        const at = await new Promise<string>((resolve) => {
+          child.stdout.once('data', (text) => resolve(/http:\S+/.exec(String(text))![0]))
+        })
+        return { child, at }
+      }),
+    )
+    const [one, two] = servers.map(({ at }) => at) as [string, string]
+    expect((await run(['create-namespace', one, 'prod'])).code).toBe(0)
+    expect((await run(['declare', two, 'prod.t'])).code).toBe(0)
+    expect((await run(['drop', one, 'prod.t'])).code).toBe(0)
+    expect((await run(['describe', two, 'prod.t'])).err).toContain('TableNotFound')
+    for (const { child } of servers) {
+      child.kill('SIGTERM')
+      await new Promise((resolve) => child.once('close', resolve))
+      expect(child.exitCode).toBe(0)
+    }
+  })
+})
+
+test('a password in a location is not told, however wrong the location is', async () => {
+  const locations = [
+    'postgres://me:hunter2@127.0.0.1:1/db',
+    'postgres://me:hunter2@no-such-host.invalid/db',
+    'postgres://me:hun/ter2@host/db',
+    'postgres://me:hunter2#x@host/db',
+    'postgres://me:hunter2@one,two/db',
+    'postgres://me:hunter2@host:99999/db',
+    'postgres://me@host/db?password=hunter2&sslmode=prefer',
+    'postgres://me@host/db?pasword=hunter2',
+    'postgres:/me:hunter2@host/db',
+    'postgress://me:hunter2@host/db',
+    'mysql://me:hunter2@host/db',
+  ]
+  for (const location of locations) {
+    for (const command of [
+      ['list'],
+      ['migrate'],
+      ['verify'],
+      ['vacuum'],
+      ['serve', '--no-auth', '--port', '0'],
+    ]) {
+      const [name, ...options] = command as [string, ...string[]]
+      const { code, out, err } = await run([name, location, ...options])
+      expect(code).not.toBe(0)
+      expect(out + err).not.toMatch(/hunter2|ter2/)
+      expect(err).not.toBe('')
+    }
+  }
+})

@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto'
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+import { motoServer } from '../../support/moto.ts'
+
+/** Where tests put objects: a server of S3, and a bucket there. */
+export interface Place {
+  readonly client: S3Client
+  readonly bucket: string
+  /** The URL of a content of its own, which nobody has used yet. Another endpoint may stand before the server. */
+  freshUrl(endpoint?: string): string
+  readonly endpoint: string
+}
+
+let place: Promise<Place | string> | undefined
+
+/** The place of this process. A text says why there is none. */
+export function s3Place(): Promise<Place | string> {
+  place ??= open()
+  return place
+}
+
+async function open(): Promise<Place | string> {
+  const server = await motoServer()
+  if (typeof server === 'string') return server
+  useEnvironment()
+  const bucket = 'rows'
+  const client = new S3Client({ endpoint: server.url, region: 'us-east-1', forcePathStyle: true })
+  await client.send(new CreateBucketCommand({ Bucket: bucket }))
+  return {
+    client,
+    bucket,
+    endpoint: server.url,
+    freshUrl: (endpoint = server.url) =>
+      `s3://${bucket}/${randomUUID()}?endpoint=${encodeURIComponent(endpoint)}&region=us-east-1`,
+  }
+}
+
+/** Nothing of the developer's own accounts reaches the tests. */
+function useEnvironment(): void {
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name]
+  Object.assign(process.env, {
+    AWS_ACCESS_KEY_ID: 'AKIAEXAMPLEEXAMPLE00',
+    AWS_SECRET_ACCESS_KEY: 'a-secret-that-nobody-may-see',
+    AWS_CONFIG_FILE: '/nonexistent/config',
+    AWS_SHARED_CREDENTIALS_FILE: '/nonexistent/credentials',
+    AWS_EC2_METADATA_DISABLED: 'true',
+    // Node 20 is what the package promises.
+    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
+  })
+}

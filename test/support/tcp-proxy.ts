@@ -1,0 +1,90 @@
+import { once } from 'node:events'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+
+/** After this long without a byte of the client, in milliseconds, it waits for an answer. */
+const quietMillis = 5
+
+/** Stands between clients and a server, and counts or cuts what passes. */
+export class TcpProxy {
+  /** How often clients sent something after they had got an answer: round trips. */
+  trips = 0
+  /** Called for what a client sends. A number cuts the connection once so many of these bytes have passed. */
+  onSent: ((bytes: Buffer) => number | undefined) | undefined
+  /** Called for what the server answers; likewise. */
+  onAnswered: ((bytes: Buffer) => number | undefined) | undefined
+  /** Holds answers back until the client is quiet, so that what is sent at once counts once. */
+  readonly #counts: boolean
+  readonly #server: Server
+  readonly #target: number
+  readonly #sockets = new Set<Socket>()
+
+  private constructor(target: number, counts: boolean) {
+    this.#target = target
+    this.#counts = counts
+    this.#server = createServer((client) => this.#join(client))
+  }
+
+  static async start(target: number, { counts = false } = {}): Promise<TcpProxy> {
+    const proxy = new TcpProxy(target, counts)
+    proxy.#server.listen(0, '127.0.0.1')
+    await once(proxy.#server, 'listening')
+    return proxy
+  }
+
+  get port(): number {
+    return (this.#server.address() as { port: number }).port
+  }
+
+  /** Cuts all connections. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  close(): void {
+    this.cut()
+    this.#server.close()
+  }
+
+  #join(client: Socket): void {
+    const server = connect(this.#target, '127.0.0.1')
+    const end = () => {
+      client.destroy()
+      server.destroy()
+      this.#sockets.delete(client)
+      this.#sockets.delete(server)
+    }
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket)
+      socket.setNoDelay(true)
+      socket.on('error', end).on('close', end)
+    }
+    const pass = (bytes: Buffer, to: Socket, cutAt: number | undefined) => {
+      if (cutAt === undefined) return void to.write(bytes)
+      to.write(bytes.subarray(0, cutAt), () => end())
+    }
+    let held: Buffer[] = []
+    let timer: NodeJS.Timeout | undefined
+    let isAnswered = true
+    const flush = () => {
+      timer = undefined
+      if (held.length === 0) return
+      isAnswered = true
+      client.write(Buffer.concat(held))
+      held = []
+    }
+    client.on('data', (bytes) => {
+      if (isAnswered) this.trips++
+      isAnswered = false
+      if (this.#counts) {
+        clearTimeout(timer)
+        timer = setTimeout(flush, quietMillis)
+      }
+      pass(bytes, server, this.onSent?.(bytes))
+    })
+    server.on('data', (bytes) => {
+      if (!this.#counts) return pass(bytes, client, this.onAnswered?.(bytes))
+      held.push(bytes)
+      timer ??= setTimeout(flush, quietMillis)
+    })
+  }
+}
