@@ -17,12 +17,20 @@ const release = '5.2.5'
 const packages = [`moto[s3]==${release}`, 'flask>=3,<4', 'flask-cors>=6,<7']
 const folder = fileURLToPath(new URL(`../../node_modules/.cache/moto-${release}`, import.meta.url))
 
-// Its input ends with the process that started it, however that ends.
+// Its input ends with the process that started it, however that ends. It compares and writes in two steps, so that two
+// writers at once may both be told that they made an object: requests are taken one by one.
 const program = `
 import os, sys, threading
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
-from moto.server import main
-main(['-H', '127.0.0.1', '-p', sys.argv[1]])
+import moto.server
+run, lock = moto.server.run_simple, threading.Lock()
+def serve(host, port, app, **options):
+    def one_by_one(environ, start):
+        with lock:
+            return list(app(environ, start))
+    run(host, port, one_by_one, **options)
+moto.server.run_simple = serve
+moto.server.main(['-H', '127.0.0.1', '-p', sys.argv[1]])
 `
 
 /** A server that speaks S3. */
