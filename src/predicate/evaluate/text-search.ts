@@ -2,7 +2,7 @@ import { invalid } from '../../errors.ts'
 import { anyOne, lengthOfCodePoint, type Token } from './text-pattern.ts'
 
 /** Characters of a stretch with `_` at most: each byte of a text takes a step for 32 of them. */
-const mostUnits = 1_024
+const mostUnits = 128
 
 /** Where the first occurrence in the text from `from` to `to` ends; -1 when there is none. */
 export type Find = (bytes: Uint8Array, from: number, to: number) => number
