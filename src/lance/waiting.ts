@@ -1,10 +1,10 @@
 import type { Participant, Staging } from '../catalog/core.ts'
-import type { Content, Link, Linked, SharedFiles } from '../content/content.ts'
 import { CatalogError } from '../errors.ts'
 import { tableById } from '../lookup/table-record.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { formatIdentifier } from '../model/identifier.ts'
 import { keys, type TransactionRecord, type VersionRecord } from '../store/records.ts'
+import { linkAll } from './link-all.ts'
 import { finalNameOf, nameOf, versionsFolderOf, waitingPathOf } from './names.ts'
 import { settle } from './settle.ts'
 import { type WaitingVersion, waitingVersions } from './waiting-versions.ts'
@@ -100,7 +100,7 @@ class WaitingManifests implements Participant {
     recorded.sort((a, b) => a.version - b.version)
     const remove = (versions: Iterable<WaitingVersion>) =>
       Promise.all(Array.from(versions, (version) => this.#remove(version)))
-    if (await linkAll(recorded.map((version) => ({ version, ...this.#paths(version) })))) {
+    if (await linkAll(recorded.map((version) => this.#publication(version)))) {
       await remove(this.#versions.values())
       return
     }
@@ -153,39 +153,16 @@ class WaitingManifests implements Participant {
     }
   }
 
+  #publication(version: WaitingVersion) {
+    const { content, prefix } = version.folder
+    const final = finalNameOf(nameOf(version.staging_path))!
+    return { content, from: this.#paths(version).to, to: prefix + versionsFolderOf(version.branch) + final }
+  }
+
   async #remove(version: WaitingVersion): Promise<void> {
     const { to } = this.#paths(version)
     await version.folder.content.remove(to.slice(0, to.lastIndexOf('/') + 1)).catch(() => {})
   }
-}
-
-/** Gives waiting manifests their final names. Returns whether all of them got theirs. */
-async function linkAll(
-  waiting: readonly { readonly version: WaitingVersion; readonly to: string }[],
-): Promise<boolean> {
-  const byContent = new Map<Content, Link[]>()
-  for (const { version, to: from } of waiting) {
-    const { content, prefix } = version.folder
-    const to = prefix + versionsFolderOf(version.branch) + finalNameOf(nameOf(version.staging_path))!
-    byContent.set(content, [...(byContent.get(content) ?? []), { from, to }])
-  }
-  const results = await Promise.allSettled(
-    Array.from(byContent, ([{ shared }, links]) =>
-      shared?.linkAll ? shared.linkAll(links) : linkEach(shared!, links),
-    ),
-  )
-  return results.every(
-    (result) => result.status === 'fulfilled' && result.value.every((linked) => linked === 'linked'),
-  )
-}
-
-async function linkEach(shared: SharedFiles, links: readonly Link[]): Promise<Linked[]> {
-  const results: Linked[] = []
-  for (const { from, to } of links) {
-    results.push(await shared.link(from, to))
-    if (results.at(-1) !== 'linked') break
-  }
-  return results
 }
 
 function taken(version: WaitingVersion): CatalogError {
