@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Content } from '../../src/content/content.ts'
-import type { LocalCatalog, Transaction } from '../../src/index.ts'
+import { memoryContent } from '../../src/content/memory/index.ts'
+import { type LocalCatalog, openCatalog, type Transaction } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import type { Store } from '../../src/store/store.ts'
+import { closedAfterwards } from '../support/catalogs.ts'
 import { eachContent, moment, pathsOf } from '../support/contents.ts'
 import { type Dataset, declared, listed, nameOf, twoCatalogs } from './support.ts'
 
@@ -520,4 +524,34 @@ it('a program that publishes past the catalog in the instant of the commit wins,
     [2, 'past'],
   ])
   expect(await listed(other, 'b')).toEqual([1, 2])
+})
+
+it('a commit whose answer is lost publishes what it committed', async () => {
+  const real = memoryStore()
+  let loses = false
+  const store: Store = {
+    features: real.features,
+    read: (body) => real.read(body),
+    write: async (body) => {
+      const result = await real.write(body)
+      if (!loses) return result
+      loses = false
+      throw new Error('lost')
+    },
+    close: () => real.close(),
+  }
+  const content = memoryContent()
+  const catalog = closedAfterwards(await openCatalog({ store, content, managedVersioning: true }))
+  const { a } = await tables(catalog, content)
+  const late = catalog.transaction(async (tx) => {
+    await give(tx, 'a', await a.stage(2, 'a2'))
+    loses = true
+  })
+  await expect(late).rejects.toThrow('lost')
+  expect(loses).toBe(false)
+  expect(await a.manifests()).toEqual([
+    [1, 'a1'],
+    [2, 'a2'],
+  ])
+  expect(await waiting(content)).toEqual([])
 })
