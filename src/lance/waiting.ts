@@ -42,15 +42,17 @@ class WaitingManifests implements Participant {
   }
 
   /**
-   * Lets a manifest wait. Its writer's file stays until {@link removeOriginal}. Does nothing when it waits already, or
-   * when there is no such file.
+   * Lets a manifest wait. Its writer's file stays until {@link removeOriginal}. Returns false when it waits already, since
+   * the request is a retry, or when there is no such file.
    */
   async add(version: WaitingVersion): Promise<boolean> {
-    if (this.#versions.has(version.staging_path)) return false
+    const { staging_path } = version
+    const isNew = !this.#versions.has(staging_path)
+    if (isNew) this.#versions.set(staging_path, version)
     const { from, to } = this.#paths(version)
-    if ((await version.folder.shared.link(from, to)) !== 'linked') return false
-    this.#versions.set(version.staging_path, version)
-    return true
+    const linked = await version.folder.shared.link(from, to)
+    if (isNew && linked === 'missing') this.#versions.delete(staging_path)
+    return isNew && linked !== 'missing'
   }
 
   /** Lets a manifest wait no longer, since its version was refused. */
