@@ -23,6 +23,7 @@ interface Typed {
   readonly locationRoot?: readonly string[]
   readonly managedVersioning?: boolean
   readonly optimize?: boolean
+  readonly transactionIdle?: number
   readonly log: 'debug' | 'info' | 'warn' | 'error'
 }
 
@@ -67,6 +68,11 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
     .option('--location-root <folder>', 'a further folder for file: locations (repeat it)', collect)
     .option('--managed-versioning', 'tell clients to manage versions through the catalog')
     .option('--optimize', 'merge small fragments of tables in the background')
+    .option(
+      '--transaction-idle <seconds>',
+      'how long a transaction may go without a request (default: 60)',
+      toNumber,
+    )
     .addOption(
       new Option('--log <level>', 'least level that is logged, on standard error')
         .choices(['debug', 'info', 'warn', 'error'])
@@ -109,12 +115,14 @@ function jwtOf({ jwksUrl, issuer, audience, algorithms }: Typed) {
   return { jwksUrl, issuer, audience, algorithms: algorithms.split(',').map((name) => name.trim()) }
 }
 
-function catalogOptions({ root, locationRoot, managedVersioning, optimize }: Typed): CatalogOptions {
+function catalogOptions(typed: Typed): CatalogOptions {
+  const { root, locationRoot, managedVersioning, optimize, transactionIdle } = typed
   return {
     ...(root === undefined ? {} : { tableRoot: root }),
     ...(locationRoot === undefined ? {} : { locationRoots: locationRoot }),
     ...(managedVersioning === undefined ? {} : { managedVersioning }),
     ...(optimize ? { optimize: 'background' } : {}),
+    ...(transactionIdle === undefined ? {} : { openTransactions: { idleSeconds: transactionIdle } }),
   }
 }
 
