@@ -93,6 +93,8 @@ export interface Sessions {
   ): Promise<unknown>
   /** Commits. What is committed already stays so. Fails when it cannot be, and then nothing of it is committed. */
   commit(id: string, owner: SessionOwner): Promise<TransactionRecord>
+  /** Ends one as if no request had come for too long. Harmless for one that is not open. */
+  expire(id: string): Promise<void>
   /** Gives up; with `failure`, the record says so. What has failed already stays so. Fails for what is committed. */
   rollback(id: string, owner: SessionOwner, failure: TransactionRecord['failure']): Promise<TransactionRecord>
 }

@@ -120,6 +120,11 @@ export class OpenSessions implements Sessions {
     return record
   }
 
+  async expire(id: string): Promise<void> {
+    const session = this.#open.get(id)
+    if (session) await end(session, expired(session.idle))
+  }
+
   /** Gives all of them up, and takes no further ones. */
   async close(): Promise<void> {
     this.#isClosed = true

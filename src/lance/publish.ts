@@ -8,7 +8,8 @@ import { type BranchRecord, keys, type VersionRecord } from '../store/records.ts
 import type { Reader } from '../store/store.ts'
 import { isRetryable } from '../transactions/retry.ts'
 import { type DatasetFolder, type Publication, publicationOf, type StagedVersion } from './dataset.ts'
-import { isStaged, nameOf, versionsFolderOf } from './names.ts'
+import { linkAll, type ManifestLink } from './link-all.ts'
+import { finalNameOf, isStaged, nameBefore, nameOf, versionsFolderOf } from './names.ts'
 import { settle } from './settle.ts'
 import { waitingManifests } from './waiting.ts'
 import type { WaitingVersion } from './waiting-versions.ts'
@@ -110,6 +111,7 @@ async function publishAfter<T>(
     if (isRefusal(error)) await removeRefused(core, staged)
     throw error
   }
+  if (await publishNow(staged)) return result
   // The tables may have been renamed meanwhile.
   const published = branchesOf([...staged.keys()], (version) => staged.get(version)!.table.id)
   for (const version of published) {
@@ -118,6 +120,28 @@ async function publishAfter<T>(
   }
   await requirePublished(core, staged)
   return result
+}
+
+/**
+ * Publishes versions that follow on published ones. Returns whether that is all there was to do: otherwise others are at
+ * work on the same branch.
+ */
+async function publishNow(staged: StagedManifests): Promise<boolean> {
+  const inOrder = [...staged].sort(([a], [b]) => a.version - b.version)
+  const links = inOrder.map(([version, { folder }]) => {
+    const from = pathOf(folder, version)
+    const at = from.lastIndexOf('/') + 1
+    return { content: folder.content, from, to: from.slice(0, at) + finalNameOf(from.slice(at))! }
+  })
+  const made = new Set(links.map(({ to }) => to))
+  const isNext = async ({ content, to }: ManifestLink) => {
+    const at = to.lastIndexOf('/') + 1
+    const before = to.slice(0, at) + nameBefore(to.slice(at))
+    return made.has(before) || (await content.get(before, { start: 0, end: 0 })) !== undefined
+  }
+  if (!(await Promise.all(links.map(isNext))).every(Boolean) || !(await linkAll(links))) return false
+  await Promise.all(links.map(({ content, from }) => content.remove(from)))
+  return true
 }
 
 /** One version of each branch. */

@@ -1,10 +1,10 @@
 import type { Participant, Staging } from '../catalog/core.ts'
-import type { Content, Link, Linked, SharedFiles } from '../content/content.ts'
 import { CatalogError } from '../errors.ts'
 import { tableById } from '../lookup/table-record.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { formatIdentifier } from '../model/identifier.ts'
 import { keys, type TransactionRecord, type VersionRecord } from '../store/records.ts'
+import { linkAll } from './link-all.ts'
 import { finalNameOf, nameOf, versionsFolderOf, waitingPathOf } from './names.ts'
 import { settle } from './settle.ts'
 import { type WaitingVersion, waitingVersions } from './waiting-versions.ts'
@@ -42,15 +42,17 @@ class WaitingManifests implements Participant {
   }
 
   /**
-   * Lets a manifest wait. Its writer's file stays until {@link removeOriginal}. Does nothing when it waits already, or
-   * when there is no such file.
+   * Lets a manifest wait. Its writer's file stays until {@link removeOriginal}. Returns false when it waits already, since
+   * the request is a retry, or when there is no such file.
    */
   async add(version: WaitingVersion): Promise<boolean> {
-    if (this.#versions.has(version.staging_path)) return false
+    const { staging_path } = version
+    const isNew = !this.#versions.has(staging_path)
+    if (isNew) this.#versions.set(staging_path, version)
     const { from, to } = this.#paths(version)
-    if ((await version.folder.shared.link(from, to)) !== 'linked') return false
-    this.#versions.set(version.staging_path, version)
-    return true
+    const linked = await version.folder.shared.link(from, to)
+    if (isNew && linked === 'missing') this.#versions.delete(staging_path)
+    return isNew && linked !== 'missing'
   }
 
   /** Lets a manifest wait no longer, since its version was refused. */
@@ -100,7 +102,7 @@ class WaitingManifests implements Participant {
     recorded.sort((a, b) => a.version - b.version)
     const remove = (versions: Iterable<WaitingVersion>) =>
       Promise.all(Array.from(versions, (version) => this.#remove(version)))
-    if (await linkAll(recorded.map((version) => ({ version, ...this.#paths(version) })))) {
+    if (await linkAll(recorded.map((version) => this.#publication(version)))) {
       await remove(this.#versions.values())
       return
     }
@@ -153,39 +155,16 @@ class WaitingManifests implements Participant {
     }
   }
 
+  #publication(version: WaitingVersion) {
+    const { content, prefix } = version.folder
+    const final = finalNameOf(nameOf(version.staging_path))!
+    return { content, from: this.#paths(version).to, to: prefix + versionsFolderOf(version.branch) + final }
+  }
+
   async #remove(version: WaitingVersion): Promise<void> {
     const { to } = this.#paths(version)
     await version.folder.content.remove(to.slice(0, to.lastIndexOf('/') + 1)).catch(() => {})
   }
-}
-
-/** Gives waiting manifests their final names. Returns whether all of them got theirs. */
-async function linkAll(
-  waiting: readonly { readonly version: WaitingVersion; readonly to: string }[],
-): Promise<boolean> {
-  const byContent = new Map<Content, Link[]>()
-  for (const { version, to: from } of waiting) {
-    const { content, prefix } = version.folder
-    const to = prefix + versionsFolderOf(version.branch) + finalNameOf(nameOf(version.staging_path))!
-    byContent.set(content, [...(byContent.get(content) ?? []), { from, to }])
-  }
-  const results = await Promise.allSettled(
-    Array.from(byContent, ([{ shared }, links]) =>
-      shared?.linkAll ? shared.linkAll(links) : linkEach(shared!, links),
-    ),
-  )
-  return results.every(
-    (result) => result.status === 'fulfilled' && result.value.every((linked) => linked === 'linked'),
-  )
-}
-
-async function linkEach(shared: SharedFiles, links: readonly Link[]): Promise<Linked[]> {
-  const results: Linked[] = []
-  for (const { from, to } of links) {
-    results.push(await shared.link(from, to))
-    if (results.at(-1) !== 'linked') break
-  }
-  return results
 }
 
 function taken(version: WaitingVersion): CatalogError {

@@ -47,7 +47,9 @@ describe('serve', () => {
   })
 
   it('commands are part of a transaction of the server by --transaction', async () => {
-    const url = await serving(['memory:', '--no-auth'])
+    const url = await serving(['memory:', '--no-auth', '--transaction-idle', '90'])
+    const [usual] = lines(await run(['begin-transaction', url]))
+    expect(usual).toMatchObject({ status: 'Running', idle_timeout_seconds: 90 })
     const [begun] = lines(await run(['begin-transaction', url, '--idle-timeout-seconds', '300']))
     const { transaction_id: id } = begun as { transaction_id: string }
     const inside = ['--transaction', id]

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -118,5 +118,22 @@ it.for(releases)(
     expect(await both((name) => open(name, transaction))).toEqual(after)
     expect(await transaction.commit()).toBe(200)
     expect([await outside(), await direct()]).toEqual([after, after])
+  },
+)
+
+it.for(releases)(
+  'the page on transactions has an example that runs with Lance %s',
+  async (release, { skip }) => {
+    const python = await requirePython(release, skip)
+    const page = await readFile(new URL('../../docs/transactions.md', import.meta.url), 'utf8')
+    const examples = [...page.matchAll(/^```python\n(.*?)^```/gms)].map(([, code]) => code!)
+    const [example] = examples.filter((code) => code.includes('lance.write_dataset'))
+    // The tables of the test have these names already.
+    const names = example!.replaceAll('"orders"', '"sales"').replaceAll('"lines"', '"items"')
+    const code = names.replace('http://127.0.0.1:2333', url)
+    expect(code).toContain(url)
+    const { stdout } = await promisify(execFile)(python, ['-c', code])
+    const told = [...example!.matchAll(/^print\(.*\) {2}# (.*)$/gm)].map((match) => match[1])
+    expect(stdout.trim().split('\n')).toEqual(told)
   },
 )

@@ -184,7 +184,7 @@ class World {
     return found.filter((entry): entry is [number, string] => typeof entry[0] === 'number')
   }
 
-  /** Whoever reads the files sees no gap, and in each version one change more than in the one before. */
+  /** A reader of the files sees no gap, and in each version one change more than in the one before. */
   async #checkFiles(): Promise<void> {
     for (const table of tableNames) {
       const published = (await this.#published(table)).sort(([a], [b]) => a - b)

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Content } from '../../src/content/content.ts'
-import type { LocalCatalog, Transaction } from '../../src/index.ts'
+import { memoryContent } from '../../src/content/memory/index.ts'
+import { type LocalCatalog, openCatalog, type Transaction } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import type { Store } from '../../src/store/store.ts'
+import { closedAfterwards } from '../support/catalogs.ts'
 import { eachContent, moment, pathsOf } from '../support/contents.ts'
 import { type Dataset, declared, listed, nameOf, twoCatalogs } from './support.ts'
 
@@ -155,7 +159,7 @@ eachContent((openAny) => {
     await catalog.transaction(async (tx) => {
       const first = await a.stage(2, 'a2')
       const made = await give(tx, 'a', first)
-      // A retry of the request hears the same.
+      // A retry of the request hears the same, also at the same moment.
       expect((await give(tx, 'a', first)).version).toEqual(made.version)
       for (const version of [1, 2, 4])
         await expect(give(tx, 'a', await a.stage(version, 'stale'))).rejects.toMatchObject(conflict)
@@ -163,12 +167,16 @@ eachContent((openAny) => {
       const ends = await Promise.allSettled(racing.map((entry) => give(tx, 'a', entry)))
       expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
       expect(await waiting(content)).toHaveLength(2)
+      const next = await a.stage(4, 'a4')
+      const answers = await Promise.all([1, 2, 3].map(() => give(tx, 'a', next)))
+      for (const { version } of answers) expect(version).toEqual(answers[0]!.version)
+      expect(answers[0]!.version.manifest_path).toContain('/_staged/')
     })
-    expect((await a.manifests()).filter(([version]) => version !== 3)).toEqual([
+    expect((await a.manifests()).filter(([version]) => version !== 3 && version !== 4)).toEqual([
       [1, 'a1'],
       [2, 'a2'],
     ])
-    expect(await listed(catalog, 'a')).toEqual([1, 2, 3])
+    expect(await listed(catalog, 'a')).toEqual([1, 2, 3, 4])
   })
 
   it('tables may be declared, renamed and dropped in the same transaction', async () => {
@@ -520,4 +528,34 @@ it('a program that publishes past the catalog in the instant of the commit wins,
     [2, 'past'],
   ])
   expect(await listed(other, 'b')).toEqual([1, 2])
+})
+
+it('a commit whose answer is lost publishes what it committed', async () => {
+  const real = memoryStore()
+  let loses = false
+  const store: Store = {
+    features: real.features,
+    read: (body) => real.read(body),
+    write: async (body) => {
+      const result = await real.write(body)
+      if (!loses) return result
+      loses = false
+      throw new Error('lost')
+    },
+    close: () => real.close(),
+  }
+  const content = memoryContent()
+  const catalog = closedAfterwards(await openCatalog({ store, content, managedVersioning: true }))
+  const { a } = await tables(catalog, content)
+  const late = catalog.transaction(async (tx) => {
+    await give(tx, 'a', await a.stage(2, 'a2'))
+    loses = true
+  })
+  await expect(late).rejects.toThrow('lost')
+  expect(loses).toBe(false)
+  expect(await a.manifests()).toEqual([
+    [1, 'a1'],
+    [2, 'a2'],
+  ])
+  expect(await waiting(content)).toEqual([])
 })

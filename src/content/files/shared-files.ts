@@ -70,12 +70,11 @@ export class SharedFilesOnDisk implements SharedFiles {
         unlessMissing(this.#real.look([...source.folder, source.name])),
         unlessMissing(this.#real.look(target.folder)),
       ])
+      const order = target.folder.join('/')
       // Without a file, there is nothing to make a folder for, and linking fails.
-      if (file === undefined) {
-        const nowhere = join(this.#root, ...source.folder, source.name)
-        return { from: nowhere, folder: folder ?? join(this.#root, ...target.folder), name: target.name }
-      }
-      return { from: file, folder: folder ?? (await this.#make(target.folder)), name: target.name }
+      const from = file ?? join(this.#root, ...source.folder, source.name)
+      const made = folder ?? (file === undefined ? this.#root : await this.#make(target.folder))
+      return { from, folder: made, name: target.name, order }
     })
   }
 

@@ -91,6 +91,8 @@ export interface FileLink {
   readonly from: string
   readonly folder: string
   readonly name: string
+  /** Those with the same one get their names in order. */
+  readonly order: string
 }
 
 /** What came of linking a file: the system's error, if it failed. */
@@ -99,20 +101,20 @@ export interface LinkResult {
 }
 
 /**
- * Gives files second names, each in one step, and all of them before the first folder is synced. Those in one folder
- * get theirs in order, and none gets one after a failure there: undefined then. A taken name is the error `EEXIST`.
+ * Gives files second names, each in one step, and all of them before the first folder is synced. Of those in one order,
+ * none gets a name after a failure: undefined then. A taken name is the error `EEXIST`.
  */
 export async function linkFiles(links: readonly FileLink[]): Promise<readonly (LinkResult | undefined)[]> {
   const results = new Map<FileLink, LinkResult>()
-  const byFolder = new Map<string, FileLink[]>()
+  const orders = new Map<string, FileLink[]>()
   for (const link of links) {
-    const others = byFolder.get(link.folder)
+    const others = orders.get(link.order)
     if (others) others.push(link)
-    else byFolder.set(link.folder, [link])
+    else orders.set(link.order, [link])
   }
   await Promise.all(
-    Array.from(byFolder.values(), async (inFolder) => {
-      for (const link of inFolder) {
+    Array.from(orders.values(), async (inOrder) => {
+      for (const link of inOrder) {
         const result: LinkResult = await linkFile(link).then(
           () => ({}),
           (error: unknown) => ({ error }),

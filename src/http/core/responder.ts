@@ -29,7 +29,7 @@ type Run = (request: Fields, options: OperationOptions) => Promise<Fields>
 
 /** Makes the responder for operations. */
 export function responder(context: HttpContext): Responder {
-  const { options, admission, metrics, authenticate, rateLimit, cache } = context
+  const { options, admission, metrics, authenticate, rateLimit, cache, begun } = context
   const { unknownFields } = options
   const authorize = authorizer(options.authorize)
   const segments = context.prefix.split('/').length - 1
@@ -69,6 +69,7 @@ export function responder(context: HttpContext): Responder {
       const inside = transactionNamed(final, {})
       const answerFrom = async (options: OperationOptions) => {
         const done = await runs[operation](final, options)
+        begun.note(operation, final, done, principal)
         const response = children ? childrenResponse(operation, final, done) : done
         return answerOf(route, response, dialect.response?.(operation, response) ?? response)
       }

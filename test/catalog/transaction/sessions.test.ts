@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Catalog } from '../../../src/index.ts'
-import { eachCatalog, eachLocalCatalog, stoppedClock } from '../../support/catalogs.ts'
+import { memoryContent } from '../../../src/content/memory/index.ts'
+import { type Catalog, openCatalog, type Store } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/store/memory/index.ts'
+import { closedAfterwards, eachCatalog, eachLocalCatalog, stoppedClock } from '../../support/catalogs.ts'
 
 type Inside = readonly [request: { context?: Record<string, string> }, options?: { transaction: string }]
 
@@ -364,4 +366,33 @@ eachLocalCatalog((open) => {
     expect(asked).toEqual(['beginTransaction', 'declareTable', 'declareTable', 'commitTransaction'])
     expect(await tables(catalog)).toEqual(['a'])
   })
+})
+
+test('a disk that is full at the commit leaves nothing in part', async () => {
+  const below = memoryStore()
+  let isFull = false
+  const write: Store['write'] = (body) =>
+    isFull ? Promise.reject(new Error('ENOSPC: no space left on device')) : below.write(body)
+  const store: Store = {
+    features: below.features,
+    read: (body) => below.read(body),
+    write,
+    close: async () => {},
+  }
+  const catalog = closedAfterwards(await openCatalog({ store, content: memoryContent() }))
+  await catalog.createTable({ id: ['a'], data: [{ k: 1 }] })
+  const id = await begin(catalog)
+  await catalog.insertIntoTable({ id: ['a'], data: [{ k: 2 }] }, { transaction: id })
+  await catalog.declareTable({ id: ['b'] }, { transaction: id })
+  isFull = true
+  await expect(catalog.commitTransaction({ id: [id] })).rejects.toEqual(
+    refusal('Internal', /commitTransaction failed/, id),
+  )
+  await expect(begin(catalog)).rejects.toMatchObject({ code: 'Internal' })
+  isFull = false
+  await expect(catalog.commitTransaction({ id: [id] })).rejects.toMatchObject({
+    code: 'TransactionNotFound',
+  })
+  expect([await tables(catalog), await counted(catalog, 'a')]).toEqual([['a'], 1])
+  await catalog.commitTransaction({ id: [await begin(catalog)] })
 })
