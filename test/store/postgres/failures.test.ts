@@ -219,6 +219,7 @@ test('errors of the server become errors of the catalog', () => {
     '53200': 'ServiceUnavailable',
     '40001': 'ServiceUnavailable',
     '25006': 'PermissionDenied',
+    '08P01': 'InvalidInput',
     '42501': 'PermissionDenied',
     XX000: 'Internal',
   }
