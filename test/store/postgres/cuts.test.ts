@@ -1,27 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Store } from '../../../src/index.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { count, counted } from './counting.ts'
 
 const factor = Number(process.env.HISTORY_RUNS ?? 1)
-
-/** Counts, and notes who did: a change that happened twice or in part shows. */
-const count = (store: Store, who: string) =>
-  store.write((tx) => {
-    const n = (tx.get<number>(['n']) ?? 0) + 1
-    tx.put(['n'], n)
-    tx.put(['by', n], who)
-    return n
-  })
-
-async function counted(store: Store): Promise<string[]> {
-  return store.read((tx) => {
-    const by = Array.from(tx.range<string>({ prefix: ['by'] }), ({ value }) => value)
-    expect(tx.get(['n'])).toBe(by.length)
-    return by
-  })
-}
 
 /** Cuts the connection once so many bytes of a commit, or of its answer, have passed. */
 function cutAt(proxy: TcpProxy, side: 'onSent' | 'onAnswered', byte: number): void {
