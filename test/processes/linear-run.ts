@@ -37,19 +37,38 @@ export function concurrentHistory(processes: number): fc.Arbitrary<ConcurrentHis
   })
 }
 
+/** Where the catalog of a history lies. */
+export interface LinearPlace {
+  readonly location: string
+  /** What the locations below the catalog's own root begin with. */
+  readonly root: string
+  dispose(): Promise<void>
+}
+
+/** A directory. */
+async function directoryPlace(): Promise<LinearPlace> {
+  const directory = await temporaryDirectory()
+  return {
+    location: directory,
+    root: `${pathToFileURL(directory).href}/`,
+    dispose: () => rm(directory, { recursive: true, force: true }),
+  }
+}
+
 /** Processes that take part in histories; every second one serves the catalog and asks over HTTP. */
 export class LinearProcesses implements Disposable {
   readonly #children: readonly Child[]
+  readonly #place: () => Promise<LinearPlace>
 
-  constructor(count: number) {
+  constructor(count: number, place = directoryPlace) {
+    this.#place = place
     this.#children = Array.from({ length: count }, () => new Child('test/processes/linear-child.ts', []))
   }
 
   /** Runs a history on a catalog of its own; fails, telling all of it, when no order of the calls explains it. */
   async check({ first, meanwhile }: ConcurrentHistory): Promise<number> {
-    const directory = await temporaryDirectory()
-    await using catalog = await openCatalog(directory)
-    const root = `${pathToFileURL(directory).href}/`
+    const { location, root, dispose } = await this.#place()
+    await using catalog = await openCatalog(location)
     const folders = ['x', 'y'].map((name) => [`#R/${name}`, `${root}data/${name}`] as const)
     const world: World = { state: emptyState(), binding: new Binding(folders) }
     const seen: Seen[] = []
@@ -68,7 +87,7 @@ export class LinearProcesses implements Disposable {
     }
 
     for (const asked of first) explain([await here(asked)])
-    await this.#all((n) => ({ open: directory, served: n % 2 === 1 }))
+    await this.#all((n) => ({ open: location, served: n % 2 === 1 }))
     const plans = meanwhile.map((calls) => calls.map((asked) => world.binding.toReal(resolve(asked, seen))))
     const answers = await this.#all((n) => ({ run: plans[n] ?? [] }))
     await this.#all(() => ({ close: true }))
@@ -77,7 +96,7 @@ export class LinearProcesses implements Disposable {
       const real = worlds[0]!.binding.toReal(read)
       explain([{ command: real, outcome: await call(catalog, real), start: 0, end: 0 }])
     }
-    await rm(directory, { recursive: true, force: true })
+    await dispose()
     return told.length
   }
 

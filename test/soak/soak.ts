@@ -9,6 +9,7 @@ import { hostile } from './hostile.ts'
 import { lance } from './lance.ts'
 import { linear } from './linear.ts'
 import { beginning, opening } from './opening.ts'
+import { postgres } from './postgres.ts'
 import type { Begin, Scenario } from './scenario.ts'
 
 /*
@@ -38,6 +39,10 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
   beginning: { about: 'new stores that four processes open in the same instant', begin: beginning },
   commands: { about: 'commands of four shells on the catalog of a server that writes', begin: commands },
   linear: { about: 'calls of several processes at once, some over HTTP, against a model', begin: linear },
+  postgres: {
+    about: 'the same in PostgreSQL, beside writers whose connections are cut and whose server is killed',
+    begin: postgres,
+  },
   lance: {
     about: 'clients of Lance, with Python and Node, that are killed like their server',
     begin: lance,

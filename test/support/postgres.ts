@@ -4,7 +4,6 @@ import { chown, cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/prom
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { migratePostgres } from '../../src/store/postgres/index.ts'
 import { temporaryDirectory } from './folders.ts'
@@ -113,7 +112,7 @@ export class PostgresServer {
     return `postgres://postgres@127.0.0.1:${port}/${database}${parameters}`
   }
 
-  /** Runs the server again after {@link kill}, and waits until it answers. */
+  /** Runs the server again after {@link kill} or {@link pause}, and waits until it answers. */
   async resume(): Promise<void> {
     // The shell ends the server when this process is gone, in whatever way: its input ends then.
     const script = '"$@" & server=$!; cat >/dev/null; kill -INT $server; wait $server'
@@ -123,20 +122,17 @@ export class PostgresServer {
       stdio: ['pipe', 'ignore', 'pipe'],
     })
     let log = ''
-    started.stderr!.on('data', (text) => {
-      log = (log + text).slice(-10_000)
+    const isReady = new Promise<void>((resolve, reject) => {
+      started.stderr!.on('data', (text) => {
+        log = (log + text).slice(-10_000)
+        if (/ready to accept (?:read-only )?connections/.test(log)) resolve()
+      })
+      started.once('close', () => reject(new Error(`The server does not start: ${log}`)))
     })
     started.unref()
     for (const stream of [started.stdin, started.stderr]) (stream as unknown as { unref(): void }).unref()
     this.#process = started
-    for (let tries = 0; ; tries++) {
-      try {
-        return await this.query('SELECT 1').then(() => {})
-      } catch (error) {
-        if (tries === 600) throw new Error(`The server does not start: ${log}`, { cause: error })
-        await sleep(50)
-      }
-    }
+    await isReady
   }
 
   /** Ends all processes of the server as a power cut would. */
@@ -147,9 +143,14 @@ export class PostgresServer {
     await once(this.#process!, 'close')
   }
 
-  async stop(): Promise<void> {
+  /** Ends the server in order. */
+  async pause(): Promise<void> {
     this.#process!.stdin!.end()
     if (this.#process!.exitCode === null) await once(this.#process!, 'close')
+  }
+
+  async stop(): Promise<void> {
+    await this.pause()
     await rm(this.folder, { recursive: true, force: true })
   }
 

@@ -1,7 +1,6 @@
 import { CatalogError } from '../../errors.ts'
 import type { Address } from './address.ts'
 import type { Connection } from './connection.ts'
-import { explain } from './failure.ts'
 import { storeFormat } from './schema.ts'
 import { named } from './statements.ts'
 
@@ -16,17 +15,13 @@ export interface Engine {
 /** Judges a new connection: it must lead to a primary server, and to a catalog of this release's format. */
 export async function check(connection: Connection, address: Address): Promise<Engine> {
   const { schema, label } = address
-  try {
-    const [row] = await connection.send({
-      text: `SELECT pg_is_in_recovery(), max(version), NULL, version() FROM ${named(schema, 'format')}`,
-    })
-    const [isStandby, format, , version] = row as unknown as [boolean, number | null, null, string]
-    refuseStandby(isStandby, label)
-    requireFormat(format, label)
-    return engineOf(version)
-  } catch (error) {
-    throw explain(error, label)
-  }
+  const [row] = await connection.send({
+    text: `SELECT pg_is_in_recovery(), max(version), NULL, version() FROM ${named(schema, 'format')}`,
+  })
+  const [isStandby, format, , version] = row as unknown as [boolean, number | null, null, string]
+  refuseStandby(isStandby, label)
+  requireFormat(format, label)
+  return engineOf(version)
 }
 
 export function engineOf(version: string): Engine {

@@ -54,6 +54,10 @@ const explanations: Readonly<Record<string, Explanation>> = {
   '57P03': stopping,
   '25P03': stopping,
   '08': stopping,
+  '08P01': {
+    code: 'InvalidInput',
+    text: 'the server, or a pooler before it, refused what a connection asks for. A pooler must be in transaction or session mode. See the cause of this error.',
+  },
   '40': {
     code: 'ServiceUnavailable',
     text: 'too many changes meet there, nothing of this one was kept. Try again in a moment.',
@@ -129,7 +133,7 @@ export function isConflict(error: unknown): boolean {
 export function isLost(error: unknown): boolean {
   if (error instanceof CatalogError) return false
   const state = stateOf(error)
-  if (state !== undefined) return /^(?:08|57P0|53300|25P03)/.test(state)
+  if (state !== undefined) return /^(?:08(?!P01)|57P0|53300|25P03)/.test(state)
   const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
   return (
     networkCodes.test(code) ||

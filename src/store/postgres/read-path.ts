@@ -13,12 +13,23 @@ const mostStatements = 4
 /** Connections that are left for others while reads hold theirs. */
 const spared = 2
 
+/** Reads that may find more records than this share no statement: those of the others would wait for theirs. */
+const mostShared = 256
+
+/** A read whose caller waits. */
+interface Waiting {
+  readonly reads: Reads
+  readonly resolve: (view: View) => void
+  readonly reject: (error: unknown) => void
+}
+
 /**
  * Runs bodies that read. The first run is a guess: it tells what to read. One statement reads all of it at one moment,
  * and when the next run reads nothing else, its result counts.
  */
 export class ReadPath {
   readonly #ground: Ground
+  #waiting: Waiting[] = []
 
   constructor(ground: Ground) {
     this.#ground = ground
@@ -35,8 +46,31 @@ export class ReadPath {
     }
   }
 
-  /** What an attempt read, as it is at one moment now. */
-  async readAtOnce(reads: Reads): Promise<View> {
+  /** What an attempt read, as it is at one moment now. Small reads that begin in one turn share a statement. */
+  readAtOnce(reads: Reads): Promise<View> {
+    if (mostFound(reads) > mostShared) return this.#read(reads)
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ reads, resolve, reject })
+      if (this.#waiting.length === 1) setImmediate(() => this.#readTogether())
+    })
+  }
+
+  #readTogether(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    const points = new Map(waiting.flatMap(({ reads }) => [...reads.points]))
+    const pieces = new Map(waiting.flatMap(({ reads }) => [...reads.pieces]))
+    this.#read({ points, pieces }).then(
+      (view) => {
+        for (const { resolve } of waiting) resolve(view)
+      },
+      (error) => {
+        for (const { reject } of waiting) reject(error)
+      },
+    )
+  }
+
+  async #read(reads: Reads): Promise<View> {
     const ground = this.#ground
     if (ground.engine.hasTurns) return ground.pool.shared((connection) => readInto(ground, connection, reads))
     // Where writers take no turns, a moment may show a change without another one that comes before it.
@@ -87,4 +121,11 @@ export class ReadPath {
       }
     }, spared)
   }
+}
+
+/** The most records that reads may find. */
+function mostFound({ points, pieces }: Reads): number {
+  let most = points.size
+  for (const { piece } of pieces.values()) most += piece.limit
+  return most
 }

@@ -81,4 +81,19 @@ describe.skipIf(missingPostgres)('round trips to PostgreSQL', () => {
       batch: [1, 2],
     })
   })
+
+  test('are shared by calls that come together', async () => {
+    const { catalog, trips } = await counted()
+    await catalog.createNamespace({ id: ['prod'] })
+    await catalog.batchCommitTables({ operations: batch('t') })
+    const describing = await trips((c) =>
+      Promise.all(Array.from({ length: 100 }, (_, i) => c.describeTable({ id: ['prod', `t-${i}`] }))),
+    )
+    // One for all. A listing would keep others waiting, and goes alone.
+    expect(describing).toBe(1)
+    const declaring = await trips((c) =>
+      Promise.all(Array.from({ length: 100 }, (_, i) => c.declareTable({ id: ['prod', `u-${i}`] }))),
+    )
+    expect(declaring).toBe(1)
+  })
 })

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { openPostgresStore } from '../../src/store/postgres/index.ts'
+import { databasePlace } from '../processes/database-place.ts'
+import { concurrentHistory, LinearProcesses } from '../processes/linear-run.ts'
+import { count, counted } from '../store/postgres/counting.ts'
+import { missingPostgres, PostgresServer } from '../support/postgres.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
+import type { Scenario } from './scenario.ts'
+
+const processCount = 4
+const writers = 8
+
+/** Histories in PostgreSQL, and writers whose connections are cut and whose server is killed. */
+export async function postgres(seed: number): Promise<Scenario> {
+  if (missingPostgres !== undefined) throw new Error(missingPostgres)
+  const processes = new LinearProcesses(processCount, databasePlace)
+  const server = await PostgresServer.start()
+  const proxy = await TcpProxy.start(server.port)
+  const counts = { histories: 0, calls: 0, changes: 0, cuts: 0, kills: 0 }
+  let answers = 0
+  proxy.onAnswered = () => {
+    if (++answers % 60 === 0) {
+      counts.cuts++
+      proxy.cut()
+    }
+    return undefined
+  }
+
+  const hurt = async () => {
+    const url = await server.freshUrl(proxy.port)
+    const stores = await Promise.all([openPostgresStore(url), openPostgresStore(url)])
+    const acknowledged: string[] = []
+    const work = Array.from({ length: writers }, async (_, writer) => {
+      for (let i = 0; i < 150; i++) {
+        await count(stores[writer % 2]!, `${writer}-${i}`)
+        acknowledged.push(`${writer}-${i}`)
+      }
+    })
+    const killing = (async () => {
+      while (acknowledged.length < writers * 50) await new Promise((resolve) => setTimeout(resolve, 5))
+      await server.kill()
+      await server.resume()
+      counts.kills++
+    })()
+    await Promise.all([...work, killing])
+    assert.deepEqual((await counted(stores[0]!)).sort(), acknowledged.sort())
+    counts.changes += acknowledged.length
+    for (const store of stores) await store.close()
+  }
+
+  return {
+    counts,
+    async round() {
+      const check = fc.asyncProperty(concurrentHistory(processCount), async (history) => {
+        counts.calls += await processes.check(history)
+      })
+      const numRuns = 5
+      await Promise.all([fc.assert(check, { numRuns, seed: seed + counts.histories }), hurt()])
+      counts.histories += numRuns
+    },
+    async end() {
+      processes[Symbol.dispose]()
+      proxy.close()
+      await server.stop()
+    },
+  }
+}

@@ -1,0 +1,228 @@
+import { once } from 'node:events'
+import { chmod, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { memoryContent } from '../../../src/content/memory/index.ts'
+import { CatalogError, openCatalog } from '../../../src/index.ts'
+import { readAddress } from '../../../src/store/postgres/address.ts'
+import { engineOf } from '../../../src/store/postgres/check.ts'
+import { explain } from '../../../src/store/postgres/failure.ts'
+import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
+import { freshFolder } from '../../support/catalogs.ts'
+import { missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
+
+/** The refusal of a promise, which must be a sentence of facts that ends in the next step. */
+async function refusal(promise: Promise<unknown>): Promise<CatalogError> {
+  const error = await promise.then(
+    () => expect.fail('it was not refused'),
+    (error: unknown) => error,
+  )
+  expect(error).toBeInstanceOf(CatalogError)
+  expect((error as Error).message).toMatch(/\.$/)
+  return error as CatalogError
+}
+
+const opened = (url: string) => refusal(openPostgresStore(url))
+
+describe.skipIf(missingPostgres)('a database', () => {
+  test('that is not ready says what to do', async () => {
+    const server = await sharedServer()
+    expect(await opened(server.url('none_such'))).toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringContaining('no such database'),
+    })
+    expect(await opened(server.url())).toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringContaining('tabularium migrate'),
+    })
+    const url = await server.freshUrl()
+    const schema = new URL(url).searchParams.get('schema')!
+    await server.query(`UPDATE ${schema}.format SET version = 2`)
+    expect(await opened(url)).toMatchObject({
+      code: 'Unsupported',
+      message: expect.stringContaining('newer'),
+    })
+    expect(await refusal(migratePostgres(url))).toMatchObject({ code: 'Unsupported' })
+    await server.query(`DELETE FROM ${schema}.format`)
+    expect(await opened(url)).toMatchObject({ code: 'InvalidInput' })
+    await server.query(`CREATE SCHEMA others; CREATE TABLE others.records (id integer)`)
+    expect(await refusal(migratePostgres(server.url('postgres', '?schema=others')))).toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringContaining('?schema='),
+    })
+    // Nothing was made in part.
+    const tables = await server.query(`SELECT tablename FROM pg_tables WHERE schemaname = 'others'`)
+    expect(tables).toEqual([{ tablename: 'records' }])
+    await server.query(`CREATE DATABASE old ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`)
+    expect((await refusal(migratePostgres(server.url('old')))).message).toContain('UTF8')
+  })
+
+  test('is migrated once, whoever does it', async () => {
+    const server = await sharedServer()
+    const url = server.url('postgres', '?schema=Odd "name" é')
+    const reports = await Promise.all([1, 2, 3].map(() => migratePostgres(url)))
+    expect(reports.map(({ from }) => from).sort()).toEqual([1, 1, null])
+    const store = await openPostgresStore(url)
+    await store.write((tx) => tx.put(['a'], 1))
+    await store.close()
+    expect(await migratePostgres(url)).toEqual({ from: 1, to: 1 })
+  })
+
+  test('that nobody may write can be read, and says so', async () => {
+    const server = await sharedServer()
+    const url = await server.freshUrl()
+    const schema = new URL(url).searchParams.get('schema')!
+    await using catalog = await openCatalog(url as `postgres://${string}`, { content: memoryContent() })
+    await catalog.createNamespace({ id: ['prod'] })
+    await server.query(
+      `CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA ${schema} TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO reader`,
+    )
+    const asReader = url.replace('postgres@', 'reader@') as `postgres://${string}`
+    await using read = await openCatalog(asReader, { content: memoryContent() })
+    expect(await read.listNamespaces({ id: [] })).toMatchObject({ namespaces: ['prod'] })
+    expect(await refusal(read.createNamespace({ id: ['x'] }))).toMatchObject({
+      code: 'PermissionDenied',
+      message: expect.stringContaining('privilege'),
+    })
+    const readOnly = `${url}&options=${encodeURIComponent('-c default_transaction_read_only=on')}`
+    const store = await openPostgresStore(readOnly)
+    expect(await refusal(store.write((tx) => tx.put(['a'], 1)))).toMatchObject({ code: 'PermissionDenied' })
+    await store.close()
+    expect(await opened(url.replace('postgres@', 'nobody_such@'))).toMatchObject({ code: 'PermissionDenied' })
+  })
+
+  test('wants its password from the URL, the environment or a file, and never tells it', async () => {
+    const server = await PostgresServer.start()
+    onTestFinished(() => server.stop())
+    const url = await server.freshUrl()
+    await server.query(`ALTER ROLE postgres PASSWORD 'hunter2 é:\\'; SELECT pg_reload_conf()`)
+    const hba = join(server.folder, 'data', 'pg_hba.conf')
+    await writeFile(hba, 'host all all 127.0.0.1/32 scram-sha-256\n')
+    await server.kill()
+    await server.resume()
+    const login = (password: string) => url.replace('postgres@', `postgres:${encodeURIComponent(password)}@`)
+    const used = async (address: string) => {
+      const store = await openPostgresStore(address)
+      await store.write((tx) => tx.put(['a'], 1))
+      expect(inspect(store, { depth: 9, showHidden: true })).not.toContain('hunter2')
+      await store.close()
+    }
+    await used(login('hunter2 é:\\'))
+    vi.stubEnv('PGPASSWORD', 'hunter2 é:\\')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    await used(url)
+    vi.stubEnv('PGPASSWORD', '')
+    const file = join(await freshFolder(), 'passwords')
+    await writeFile(file, `# all\n*:1:*:*:no\n127.0.0.1:${server.port}:*:postgres:hunter2 é\\:\\\\\n`, {
+      mode: 0o600,
+    })
+    vi.stubEnv('PGPASSFILE', file)
+    await used(url)
+    await chmod(file, 0o644)
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const without = await opened(url)
+    expect(warned).toHaveBeenCalledWith(expect.stringContaining('chmod 600'))
+    expect(without).toMatchObject({
+      code: 'PermissionDenied',
+      message: expect.stringContaining('PGPASSWORD'),
+    })
+    const wrong = await opened(login('hunter3'))
+    expect(wrong).toMatchObject({ code: 'PermissionDenied' })
+    for (const error of [without, wrong]) expect(inspect(error, { depth: 9 })).not.toMatch(/hunter/)
+  })
+
+  test('that is a standby is refused', async () => {
+    const server = await PostgresServer.start()
+    onTestFinished(() => server.stop())
+    const url = await server.freshUrl()
+    await server.pause()
+    await writeFile(join(server.folder, 'data', 'standby.signal'), '')
+    await server.resume()
+    expect(await opened(url)).toMatchObject({
+      code: 'ServiceUnavailable',
+      message: expect.stringContaining('standby'),
+    })
+    expect((await refusal(migratePostgres(url))).message).toContain('standby')
+  })
+
+  test('that speaks no TLS is refused where TLS is wanted', async () => {
+    const server = await sharedServer()
+    const url = `${await server.freshUrl()}&sslmode=verify-full`
+    expect((await opened(url)).message).toContain('TLS')
+  })
+})
+
+test('a server that is out of reach, or is none, is told at once', async () => {
+  expect(await opened('postgres://127.0.0.1:1/db')).toMatchObject({
+    code: 'ServiceUnavailable',
+    message: expect.stringContaining('ECONNREFUSED'),
+  })
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  onTestFinished(() => void silent.close())
+  const { port } = silent.address() as { port: number }
+  expect(await opened(`postgres://127.0.0.1:${port}/db?connect_timeout=1`)).toMatchObject({
+    code: 'ServiceUnavailable',
+  })
+})
+
+test('an address is read as PostgreSQL itself reads it', async () => {
+  const env = { PGHOST: 'db.example', PGPORT: '6000', PGUSER: 'me', PGDATABASE: 'tables', PGAPPNAME: 'app' }
+  expect(await readAddress('postgres://', env)).toMatchObject({
+    host: 'db.example',
+    port: 6000,
+    user: 'me',
+    database: 'tables',
+    schema: 'tabularium',
+    applicationName: 'app',
+    ssl: { rejectUnauthorized: true },
+  })
+  expect(await readAddress('postgresql://you%40x@[::1]:7000/d%20b?schema=s', env)).toMatchObject({
+    host: '::1',
+    port: 7000,
+    user: 'you@x',
+    database: 'd b',
+    schema: 's',
+    ssl: false,
+  })
+  expect(await readAddress('postgres:///db?host=/var/run/postgresql', {})).toMatchObject({
+    host: '/var/run/postgresql',
+    ssl: false,
+  })
+  expect(await readAddress('postgres://h/d?sslmode=no-verify', env)).toMatchObject({
+    ssl: { rejectUnauthorized: false },
+  })
+  expect(await readAddress('postgres://h/d', { PGSSLMODE: 'disable' })).toMatchObject({ ssl: false })
+  for (const wrong of [
+    'postgres://h/d?sslmode=prefer',
+    'postgres://h/d?schema=pg_x',
+    'postgres://h/d?shema=x',
+    'postgres://h:0/d',
+  ]) {
+    expect(await refusal(readAddress(wrong, env))).toMatchObject({ code: 'InvalidInput' })
+  }
+})
+
+test('engines are told apart by what they say of themselves', () => {
+  expect(engineOf('PostgreSQL 18.4 on x86_64-pc-linux-gnu').hasTurns).toBe(true)
+  expect(engineOf('CockroachDB CCL v25.2.0 (x86_64-pc-linux-gnu)').hasTurns).toBe(false)
+  expect(engineOf('PostgreSQL 15.2-YB-2025.1.0.0-b0 on x86_64').hasTurns).toBe(false)
+})
+
+test('errors of the server become errors of the catalog', () => {
+  const of = (code: string) =>
+    explain(Object.assign(new Error('x'), { code, severity: 'ERROR' }), 'the catalog')
+  const codes = {
+    '53100': 'ServiceUnavailable',
+    '53200': 'ServiceUnavailable',
+    '40001': 'ServiceUnavailable',
+    '25006': 'PermissionDenied',
+    '08P01': 'InvalidInput',
+    '42501': 'PermissionDenied',
+    XX000: 'Internal',
+  }
+  for (const [state, code] of Object.entries(codes)) expect(of(state).code).toBe(code)
+  expect(of('53100').message).toContain('disk is full')
+})
