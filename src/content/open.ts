@@ -31,6 +31,13 @@ const schemes: Readonly<Record<string, Scheme>> = {
       return { content: openS3(url), root: parseS3Url(url).root }
     },
   },
+  gs: {
+    needs: '@google-cloud/storage',
+    async open(url) {
+      const { openGcs, parseGcsUrl } = await import('./gcs/index.ts')
+      return { content: openGcs(url), root: parseGcsUrl(url).root }
+    },
+  },
   az: azure,
   azure,
 }

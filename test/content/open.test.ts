@@ -26,6 +26,7 @@ const withoutPackages = `import { register } from 'node:module'\nregister(${JSON
 test.each([
   ['s3://bucket/prefix', '@aws-sdk/client-s3'],
   ['az://container/prefix', '@azure/storage-blob'],
+  ['gs://bucket/prefix', '@google-cloud/storage'],
 ])('content at %s needs a package, and its absence is told before anything is made', async (url, name) => {
   const folder = join(await freshFolder(), 'new')
   const hook = dataUrl(withoutPackages)
