@@ -73,7 +73,7 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
     )
     .option(
       '--content <url>',
-      'where the rows lie, if not in the directory: s3://bucket/prefix (said once, when the catalog is new)',
+      'where the rows lie, if not in the directory: s3://bucket/prefix, az://… or gs://… (said once, when the catalog is new)',
     )
     .option('--root <url>', 'below this URL lie the locations of new tables (default: in the directory)')
     .option('--location-root <folder>', 'a further folder for file: locations (repeat it)', collect)
