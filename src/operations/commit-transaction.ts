@@ -25,7 +25,7 @@ export const commitTransaction = operation({
     status: v.picklist(['Succeeded']),
     properties: stringMap,
   }),
-  errors: ['TransactionNotFound', 'ConcurrentModification', 'Unsupported'],
+  errors: ['TransactionNotFound', 'ConcurrentModification'],
   changes: true,
   repeatable: true,
   route: post('/v1/transaction/{id}/commit'),

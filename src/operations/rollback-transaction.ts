@@ -24,7 +24,7 @@ export const rollbackTransaction = operation({
     failure_code: v.nullish(choice(...(Object.keys(errorNumbers) as [ErrorCode, ...ErrorCode[]]))),
   }),
   response: transactionResponse,
-  errors: ['TransactionNotFound', 'ConcurrentModification', 'Unsupported'],
+  errors: ['TransactionNotFound', 'ConcurrentModification'],
   changes: true,
   repeatable: true,
   route: post('/v1/transaction/{id}/rollback'),

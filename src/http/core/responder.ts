@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Catalog } from '../../catalog/handle.ts'
 import { CatalogError } from '../../errors.ts'
-import { transactionNamed } from '../../operations/framework/inside.ts'
+import { insideHeader, transactionNamed } from '../../operations/framework/inside.ts'
 import type { OperationOptions } from '../../operations/framework/operation.ts'
 import { removeUnknown } from '../../operations/framework/unknown-fields.ts'
 import { operations } from '../../operations/index.ts'
@@ -66,7 +66,10 @@ export function responder(context: HttpContext): Responder {
       await authorize.members(principal, operation, asked, (location) => exchange.info(content, location))
       const children = listsChildren(operation) && dialect.listing === 'children'
       const final = children ? childrenRequest(operation, asked) : asked
-      const inside = transactionNamed(final, {})
+      // Most requests have neither, and need no look at each entry.
+      const mayBeInside =
+        headers[insideHeader] !== undefined || (content as Fields | undefined)?.context !== undefined
+      const inside = mayBeInside ? transactionNamed(final, {}) : undefined
       const answerFrom = async (options: OperationOptions) => {
         const done = await runs[operation](final, options)
         begun.note(operation, final, done, principal)
