@@ -11,7 +11,6 @@ import { transact } from '../../catalog/transaction.ts'
 import { invalid } from '../../errors.ts'
 import { type OptionNames, requireKnown } from '../../model/options.ts'
 import type { AnyOperation, OperationOptions } from '../../operations/framework/operation.ts'
-import { runOperation } from '../../operations/framework/run.ts'
 import { CallLog, type CallName, type Calls } from './calls.ts'
 import { type FakeClock, ManualClock } from './clock.ts'
 import type { Fault, Matched } from './fault.ts'
@@ -21,6 +20,7 @@ import { emptyInternals, forkInternals, type InternalOptions, type Internals } f
 import { OpenCalls } from './open-calls.ts'
 import { Acknowledged, amid, runWithFaults } from './run.ts'
 import { plantSeed, type Seed } from './seed.ts'
+import { inOrder } from './turns.ts'
 
 /** How a fake catalog is set up; everything has a default. */
 export interface FakeOptions extends Omit<CatalogOptions, 'now' | 'newId' | 'locationRoots'> {
@@ -128,6 +128,7 @@ class Fake {
   readonly #calls: CallLog
   readonly #faults: FaultSet
   readonly #acknowledged = new Acknowledged()
+  readonly #runInOrder = inOrder()
   readonly #open = new OpenCalls()
 
   constructor(
@@ -186,7 +187,7 @@ class Fake {
     const call = calls.begin(operation.name, request, clock.now(), inside)
     let work: Promise<unknown>
     if (this.#faults.isEmpty && this.#acknowledged.isEmpty) {
-      work = runOperation(core, operation, request, options)
+      work = this.#runInOrder(core, operation, request, options)
     } else {
       work = this.#runAsFaultsSay(core, call, operation, request, options, open?.id)
     }
@@ -241,6 +242,7 @@ class Fake {
     const taking = this.#faults.taking(matched, operation, { isInside, open })
     if (taking.length > 0) call.faults = taking.map(({ id }) => id)
     const ground = {
+      run: this.#runInOrder,
       internals: this.#internals,
       core,
       options: this.#options,

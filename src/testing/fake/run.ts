@@ -1,6 +1,6 @@
 import type { Core } from '../../catalog/core.ts'
 import type { AnyOperation, OperationOptions } from '../../operations/framework/operation.ts'
-import { runOperation } from '../../operations/framework/run.ts'
+import type { runOperation } from '../../operations/framework/run.ts'
 import type { ManualClock } from './clock.ts'
 import type { ActiveFault } from './faults.ts'
 import type { InternalOptions, Internals } from './internals.ts'
@@ -9,6 +9,8 @@ import { after } from './wait.ts'
 
 /** What calls with faults run on. */
 export interface FaultGround {
+  /** Runs an operation in its turn. */
+  readonly run: typeof runOperation
   readonly internals: Internals
   /** What operations run on: the core of the internals, or that of a transaction. */
   readonly core: Core
@@ -126,17 +128,17 @@ async function runSomehow(
     await (await core.sessions.of(core)).expire(ground.open)
   }
   const special = faults.find(({ fault }) => fault.stale !== undefined || fault.running !== undefined)
-  if (special === undefined) return runOperation(ground.core, operation, request, options)
+  if (special === undefined) return ground.run(ground.core, operation, request, options)
   const { stale, delay, fail } = special.fault
   if (delay === undefined && fail === undefined) special.fired++
   if (stale === 'token') {
     const strange = { ...(request as object), page_token: 'of-a-listing-that-is-gone' }
-    return runOperation(ground.core, operation, strange, options)
+    return ground.run(ground.core, operation, strange, options)
   }
   if (stale === 'state') {
-    return runOperation((special.state as Internals).core, operation, request, options)
+    return ground.run((special.state as Internals).core, operation, request, options)
   }
-  const change = await acknowledge(ground.internals, ground.options, operation, request, options)
+  const change = await acknowledge(ground.run, ground.internals, ground.options, operation, request, options)
   if ('release' in change) hold(ground, special, change)
   return change.response
 }

@@ -1,6 +1,6 @@
 import { CatalogError } from '../../errors.ts'
 import type { AnyOperation, OperationOptions } from '../../operations/framework/operation.ts'
-import { runOperation } from '../../operations/framework/run.ts'
+import type { runOperation } from '../../operations/framework/run.ts'
 import { keys, type TransactionRecord } from '../../store/records.ts'
 import { forkInternals, type InternalOptions, type Internals } from './internals.ts'
 
@@ -19,6 +19,7 @@ export interface RunningChange {
  * that be impossible, the transaction is Failed.
  */
 export async function acknowledge(
+  run: typeof runOperation,
   internals: Internals,
   options: InternalOptions,
   operation: AnyOperation,
@@ -32,7 +33,7 @@ export async function acknowledge(
     return id
   }
   const copy = forkInternals(internals, { ...options, newId })
-  const response = await runOperation(copy.core, operation, request, asked)
+  const response = await run(copy.core, operation, request, asked)
   const { transaction_id: transactionId } = response as { transaction_id?: string }
   // Nothing had to change, so nothing is at work.
   if (transactionId === undefined) return { response }
@@ -46,7 +47,7 @@ export async function acknowledge(
     const now = await core.store.read((reader) => reader.get<TransactionRecord>(key))
     if (now?.status !== 'Running') return
     const replayed = { ...core, newId: () => given.shift() ?? options.newId() }
-    const failure = await runOperation(replayed, operation, request, {}).then(() => undefined, failureOf)
+    const failure = await run(replayed, operation, request, {}).then(() => undefined, failureOf)
     await core.store.write((writer) => {
       const current = writer.get<TransactionRecord>(key)
       if (current?.status === 'Running') writer.put(key, finished(current, failure, core.now()))
