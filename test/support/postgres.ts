@@ -129,22 +129,23 @@ export class PostgresServer {
       })
       started.once('close', () => reject(new Error(`The server does not start: ${log}`)))
     })
-    started.unref()
-    for (const stream of [started.stdin, started.stderr]) (stream as unknown as { unref(): void }).unref()
     this.#process = started
     await isReady
+    // It ends with this process, and does not keep it.
+    started.unref()
+    for (const stream of [started.stdin, started.stderr]) (stream as unknown as { unref(): void }).unref()
   }
 
   /** Ends all processes of the server as a power cut would. */
   async kill(): Promise<void> {
     const [pid] = (await readFile(join(this.folder, 'data', 'postmaster.pid'), 'utf8')).split('\n')
     process.kill(Number(pid), 'SIGKILL')
-    this.#process!.stdin!.end()
-    await once(this.#process!, 'close')
+    await this.pause()
   }
 
   /** Ends the server in order. */
   async pause(): Promise<void> {
+    this.#process!.ref()
     this.#process!.stdin!.end()
     if (this.#process!.exitCode === null) await once(this.#process!, 'close')
   }
