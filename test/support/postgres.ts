@@ -115,7 +115,8 @@ export class PostgresServer {
   /** Runs the server again after {@link kill} or {@link pause}, and waits until it answers. */
   async resume(): Promise<void> {
     // The shell ends the server when this process is gone, in whatever way: its input ends then.
-    const script = '"$@" & server=$!; cat >/dev/null; kill -INT $server; wait $server'
+    // A server that has only begun to start ignores the signal, so it is sent again.
+    const script = '"$@" & server=$!; cat >/dev/null; while kill -INT $server; do sleep 0.1; done 2>/dev/null'
     const program = [join(found as string, 'postgres'), '-D', join(this.folder, 'data')]
     const started = spawn('sh', ['-c', script, 'sh', ...program], {
       ...user,
