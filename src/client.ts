@@ -5,26 +5,40 @@
  * @module
  */
 
-import { type Catalog, createHandle } from './catalog/handle.ts'
+import { type Catalog, createHandle, type Transaction, type TransactionOptions } from './catalog/handle.ts'
 import { answerOf, rejoin } from './client/answer.ts'
 import { credentials } from './client/credentials.ts'
 import { exchange } from './client/exchange.ts'
 import { type ClientOptions, settingsOf } from './client/options.ts'
 import { requestOf } from './client/request.ts'
+import { transactOver } from './client/transaction.ts'
+import { CatalogError, type ErrorCode } from './errors.ts'
 import { checkDelimiter } from './listing/paging.ts'
 import { checkRequest } from './operations/framework/check.ts'
+import { transactionNamed } from './operations/framework/inside.ts'
+import type { OperationOptions } from './operations/framework/operation.ts'
 import type { OperationName } from './operations/index.ts'
 
-export type { Catalog } from './catalog/handle.ts'
+export type { Catalog, Transaction, TransactionOptions } from './catalog/handle.ts'
 export type { ClientOptions, Fetch, TokenSource } from './client/options.ts'
 export { CatalogError, type ErrorCode } from './errors.ts'
+
+/** A catalog behind a server. */
+export interface ServedCatalog extends Catalog {
+  /**
+   * Runs `work` as one transaction, as that of a catalog in this process: what it did through `tx` is committed at once
+   * and durably, or none of it. Others learn of it by `tx.transactionId`; when `work` runs again, that is a new one. A
+   * cancel is noticed at the next operation.
+   */
+  transaction<T>(work: (tx: Transaction) => T | Promise<T>, options?: TransactionOptions): Promise<T>
+}
 
 /**
  * Connects to the catalog that a server offers at `url`. Nothing is sent before the first operation.
  *
  * The client checks requests by the same schemas as the catalog itself, so that both refuse the same requests. An
- * error of the server becomes the same `CatalogError` here. Read-only operations are sent again when the server is
- * busy or cannot be reached. The headers of a response are `header.*` entries of its `context`, and such entries of a
+ * error of the server becomes the same `CatalogError` here. Read-only operations, and the end of a transaction, are sent
+ * again when the server is busy or cannot be reached. The headers of a response are `header.*` entries of its `context`, and such entries of a
  * request's context are sent as headers. Other entries, and `identity`, are sent only with JSON requests.
  * `onProgress` is never called, since a response arrives as a whole.
  *
@@ -36,20 +50,54 @@ export { CatalogError, type ErrorCode } from './errors.ts'
  * const { tables } = await catalog.listTables({ id: [] })
  * ```
  */
-export function connect(url: string | URL, options: ClientOptions = {}): Catalog {
+export function connect(url: string | URL, options: ClientOptions = {}): ServedCatalog {
   const settings = settingsOf(url, options)
   const access = credentials(settings)
-  const catalog: Catalog = createHandle({
+  const catalog: ServedCatalog = createHandle({
     run: async (operation, request, options) => {
       options.signal?.throwIfAborted()
       const checked = checkRequest(operation, request) as Record<string, unknown>
       const delimiter = checkDelimiter(checked.delimiter as string | undefined)
       const name = operation.name as OperationName
-      const outgoing = await requestOf(catalog, name, checked, options)
-      const response = await exchange(settings, access, operation, outgoing, options.signal)
+      const { signal } = options
+      const inside = transactionNamed(request, options)
+      const send = async (types: OperationOptions) => {
+        const outgoing = await requestOf(catalog, name, checked, types, inside)
+        return exchange(settings, access, operation, outgoing, signal)
+      }
+      const response = await (inside !== undefined && Array.isArray(checked.data)
+        ? withTypesOutside(send, { signal }, { signal, transaction: inside })
+        : send({ signal }))
       return rejoin(answerOf(operation, response), delimiter)
     },
+    transact: (work, given) => transactOver(catalog, work, given) as Promise<never>,
     close: async () => {},
   })
   return catalog
 }
+
+/**
+ * Sends row objects inside of a transaction. Asking there what types a table has would be a read of the table: then two
+ * transactions could not both append to it. So the types are those that the table has outside, unless it is not there,
+ * or the transaction has given it others.
+ */
+async function withTypesOutside<T>(
+  send: (types: OperationOptions) => Promise<T>,
+  outside: OperationOptions,
+  inside: OperationOptions,
+): Promise<T> {
+  try {
+    return await send(outside)
+  } catch (error) {
+    if (!(error instanceof CatalogError && mayBeOfTypes.has(error.code))) throw error
+    return send(inside)
+  }
+}
+
+/** What an insert is refused with when the types of its rows are not those of the table. */
+const mayBeOfTypes: ReadonlySet<ErrorCode> = new Set([
+  'InvalidInput',
+  'TableSchemaValidationError',
+  'TableNotFound',
+  'TableBranchNotFound',
+])

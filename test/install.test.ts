@@ -65,6 +65,9 @@ test('everything that users install runs on the oldest Node that is promised', (
 test.each([
   ['fastify', 'mount the plugin'],
   ['@aws-sdk/client-s3', 'keep rows in S3'],
+  ['@azure/storage-blob', 'keep rows in Azure'],
+  ['@google-cloud/storage', 'keep rows in Google Cloud Storage'],
+  ['@azure/identity', 'sign in there without a key'],
 ])('%s is installed by those who %s', (name) => {
   expect(manifest.dependencies).not.toHaveProperty(name)
   expect(manifest.peerDependencies).toHaveProperty(name)

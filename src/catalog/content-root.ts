@@ -3,7 +3,8 @@ import type { ContentRoot } from '../locations/locations.ts'
 import type { CatalogRecord } from '../store/records.ts'
 
 /**
- * Opens the content at a URL: `file:///folder`, or `s3://bucket/prefix`. Nothing is asked of the service yet. Credentials,
+ * Opens the content at a URL: `s3://bucket/prefix`, `az://container/prefix`, `gs://bucket/prefix` or
+ * `file:///folder`. Nothing is asked of the service yet. Credentials,
  * region and endpoint come from the environment, as for the vendor's own tools.
  *
  * ```ts

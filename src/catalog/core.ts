@@ -2,11 +2,13 @@ import type { Content } from '../content/content.ts'
 import type { ContentRoot } from '../locations/locations.ts'
 import type { Identity } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
+import type { Isolation } from '../operations/framework/inside.ts'
+import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
 import type { AuthorizeHook } from '../operations/framework/run.ts'
 import type { Background } from '../rows/background.ts'
 import type { RowsStep } from '../rows/rebase.ts'
 import type { Semaphore } from '../scheduling/semaphore.ts'
-import type { CatalogRecord, RemovalRecord } from '../store/records.ts'
+import type { CatalogRecord, RemovalRecord, TransactionRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { TableEngine } from '../table/index.ts'
 
@@ -35,12 +37,19 @@ export interface Core {
   readonly background?: Background
   /** Counts changes, so that old transaction records are cleared now and then. */
   readonly changes: { count: number }
+  /** The transactions that were begun here for others to work in, until they are committed or given up. */
+  readonly sessions: SessionSource
   /** Set inside of a transaction over many operations, whose store holds changes back until the commit. */
   readonly staging?: Staging
 }
 
 /** What operations inside of a transaction leave for its commit. */
 export interface Staging {
+  readonly transactionId: string
+  /** The catalog outside of the transaction. */
+  readonly outside: Core
+  /** Lets something take part in the commit that the store does not hold. */
+  join(participant: Participant): void
   /** Does work that lies outside of the store once the transaction is committed, and never if it is not. */
   afterCommit(work: (core: Core) => unknown): void
   /**
@@ -52,6 +61,52 @@ export interface Staging {
   changed(step: RowsStep): void
   /** The error for a location whose content is still to be removed: nothing inside can wait for that. */
   busy(removal: RemovalRecord, error: Error): Error
+}
+
+/** Gives the sessions of a catalog, which are loaded when they are first needed. */
+export interface SessionSource {
+  of(core: Core): Promise<Sessions>
+  /** Gives up those that are open. The next one begins anew. */
+  close(): Promise<void>
+}
+
+/** A caller, as a server named it; undefined where callers have no names. */
+export type SessionOwner = string | undefined
+
+/** The transactions that are open in this process. Each belongs to who began it, and nobody else learns of it. */
+export interface Sessions {
+  begin(
+    owner: SessionOwner,
+    given: {
+      readonly idleSeconds?: number | undefined
+      readonly isolation?: Isolation | undefined
+      readonly properties: Readonly<Record<string, string>>
+    },
+  ): Promise<{ readonly id: string; readonly idleSeconds: number }>
+  /** Runs an operation inside. */
+  run(
+    id: string,
+    owner: SessionOwner,
+    operation: AnyOperation,
+    request: unknown,
+    options: OperationOptions,
+  ): Promise<unknown>
+  /** Commits. What is committed already stays so. Fails when it cannot be, and then nothing of it is committed. */
+  commit(id: string, owner: SessionOwner): Promise<TransactionRecord>
+  /** Ends one as if no request had come for too long. Harmless for one that is not open. */
+  expire(id: string): Promise<void>
+  /** Gives up; with `failure`, the record says so. What has failed already stays so. Fails for what is committed. */
+  rollback(id: string, owner: SessionOwner, failure: TransactionRecord['failure']): Promise<TransactionRecord>
+}
+
+/** Something outside of the store that becomes visible with a transaction, or never. */
+export interface Participant {
+  /** Makes everything ready, right before the commit. A `ConcurrentModification` counts as a lost race. */
+  prepare(): Promise<void>
+  /** Makes it visible, right after the commit. An error reaches the caller of a transaction that is committed. */
+  committed(): Promise<void>
+  /** Removes what was left, when the run was given up or its commit failed. That commit may be there all the same. */
+  givenUp(): Promise<void>
 }
 
 export interface Settings {

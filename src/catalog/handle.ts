@@ -1,4 +1,5 @@
 import { CatalogError } from '../errors.ts'
+import type { Isolation } from '../operations/framework/inside.ts'
 import {
   type AnyOperation,
   type Invocable,
@@ -42,6 +43,12 @@ export interface Transaction extends OperationMethods, Invocable {
 export interface TransactionOptions extends Pick<OperationOptions, 'signal' | 'onProgress'> {
   /** How often the function runs at most, when others change what it read. Default: 50. */
   readonly attempts?: number | undefined
+  /**
+   * What the commit compares. `Serializable`: everything that the function read must still read the same.
+   * `ReadCommitted`: only what its changes themselves looked at, such as names that they take. What the function learned
+   * by reading may have changed meanwhile, and two reads may be of two moments. Default: `Serializable`.
+   */
+  readonly isolation?: Isolation | undefined
 }
 
 /** Runs a function whose operations are committed together. */
@@ -70,6 +77,10 @@ export interface Backing {
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 /** Makes the handle of a catalog; its methods follow from the record of operations. */
+export function createHandle(
+  backing: Backing & Required<Pick<Backing, 'transact'>>,
+): Catalog & { transaction: Transact }
+export function createHandle(backing: Backing): Catalog & { transaction?: Transact }
 export function createHandle(backing: Backing): Catalog & { transaction?: Transact } {
   let closing: Promise<void> | undefined
   let running = 0

@@ -13,7 +13,9 @@ import { type CatalogRecord, catalogFormat, keys } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { TableEngine } from '../table/index.ts'
 import { markInterval } from '../transactions/retention.ts'
-import type { Core, Settings, StorageOptionsHook } from './core.ts'
+import type { Core, SessionSource, Settings, StorageOptionsHook } from './core.ts'
+import { type OpenTransactionOptions, type SessionLimits, sessionLimitsOf } from './session-limits.ts'
+import type { OpenSessions } from './sessions.ts'
 
 /** How a catalog behaves; everything has a default. */
 export interface CatalogOptions {
@@ -58,6 +60,8 @@ export interface CatalogOptions {
    * slices. Default: one for each processor, 4 at most, and none on a machine with only one.
    */
   readonly threads?: number
+  /** Bounds of the transactions that `beginTransaction` begins in this process. */
+  readonly openTransactions?: OpenTransactionOptions
   /** How many operations change rows at the same time; others are Queued. Default: 16. */
   readonly concurrency?: number
   /**
@@ -87,6 +91,7 @@ export const catalogOptionNames: OptionNames<CatalogOptions> = {
   resultBytes: true,
   cacheBytes: true,
   threads: true,
+  openTransactions: true,
   concurrency: true,
   optimize: true,
   onError: true,
@@ -144,12 +149,29 @@ export function makeCore(
     running: new Map(),
     inTurn: keyedQueue(),
     slots: semaphore(options.concurrency ?? 16),
+    sessions: sessionSource(sessionLimitsOf(options.openTransactions)),
     // Begins anywhere, so that many short-lived processes leave as many marks as they should.
     changes: { count: Math.floor(Math.random() * markInterval(settings.transactionCount)) },
   }
   const { optimize = 'off', onError = warn } = options
   if (optimize === 'off') return core
   return { ...core, background: background(core, optimize === 'background' ? {} : optimize, onError) }
+}
+
+/** Loads the sessions when they are first needed: most catalogs never are asked for any. */
+function sessionSource(limits: SessionLimits): SessionSource {
+  let loaded: Promise<OpenSessions> | undefined
+  return {
+    of: (core) => {
+      loaded ??= import('./sessions.ts').then(({ OpenSessions }) => new OpenSessions(core, limits))
+      return loaded
+    },
+    close: async () => {
+      const open = loaded
+      loaded = undefined
+      await (await open)?.close()
+    },
+  }
 }
 
 function warn(error: unknown): void {

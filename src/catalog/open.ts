@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { ClientOptions } from '../client.ts'
+import type { ClientOptions, ServedCatalog } from '../client.ts'
 import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { type ContentRoot, folderUrl, tablesFolder } from '../locations/locations.ts'
@@ -167,7 +167,7 @@ export async function openCatalog(location: 'memory:', options?: CatalogOptions)
 export async function openCatalog(
   location: `http://${string}` | `https://${string}`,
   options?: ClientOptions,
-): Promise<Catalog>
+): Promise<ServedCatalog>
 export async function openCatalog(
   location: `postgres://${string}` | `postgresql://${string}`,
   options?: DatabaseCatalogOptions,
@@ -211,7 +211,6 @@ async function openRemote(url: string, options: ClientOptions): Promise<LocalCat
     )
   }
   return Object.assign(connect(url, options), {
-    transaction: elsewhere('transaction'),
     vacuum: elsewhere('vacuum'),
     verify: elsewhere('verify'),
     backup: elsewhere('backup'),
@@ -352,6 +351,7 @@ export function localHandle(core: Core, running: Omit<Backing, 'close'> = runnin
   const handle = createHandle({
     ...running,
     close: async () => {
+      await core.sessions.close()
       await core.background?.stop()
       await core.closeEngines()
       await core.store.close()

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { segmentsOf } from '../locations/locations.ts'
 import { withoutHead } from '../lookup/versions.ts'
+import { type Isolation, isAbout } from '../operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
 import { runOperation, settle } from '../operations/framework/run.ts'
 import { type RowsStep, rebase } from '../rows/rebase.ts'
@@ -10,11 +10,11 @@ import { keyedQueue } from '../scheduling/keyed-queue.ts'
 import { keys, type RemovalRecord } from '../store/records.ts'
 import { ReadsChanged } from '../store/staged/seen.ts'
 import { StagedStore } from '../store/staged/staged-store.ts'
-import type { TableEngine } from '../table/index.ts'
-import type { LongTransaction } from '../transactions/long-transaction.ts'
+import type { WritingEngine } from '../table/index.ts'
+import type { LongTransaction, LongWork } from '../transactions/long-transaction.ts'
 import { LocationBusy } from '../transactions/retry.ts'
-import type { Core } from './core.ts'
-import { createHandle, type Transact, type Transaction } from './handle.ts'
+import type { Core, Participant } from './core.ts'
+import { pause } from './transaction-function.ts'
 import { RunProgress } from './transaction-progress.ts'
 
 /** What stands between a transaction and its catalog, where something has to. */
@@ -28,57 +28,73 @@ export interface TransactionHooks {
   readonly aroundCommit?: (commit: () => Promise<void>, signal: AbortSignal) => Promise<void>
 }
 
+/**
+ * What the record of a transaction over many operations says. It takes no slot: it may last for as long as its caller
+ * likes. Its operations take them.
+ */
+export const aboutTransaction: LongWork = { operation: 'Transaction', subject: [], takesSlot: false }
+
 /** How often changes of rows are put on top of those of others, before that counts as a lost race. */
 const mostRebases = 100
 
-/** The result of a run that was committed, or the error by which it lost a race. */
-type Ended = { readonly result: unknown } | { readonly lost: unknown }
+/** What a run may have besides what every one has. */
+export interface RunOptions {
+  readonly onProgress?: OperationOptions['onProgress']
+  /** Default: `Serializable`. */
+  readonly isolation?: Isolation | undefined
+  readonly hooks?: TransactionHooks | undefined
+  /** Refuses to hold back more, where several transactions share a bound. Told of all bytes that this one holds. */
+  readonly requireRoom?: ((bytes: number) => void) | undefined
+}
 
-/** One run of the function of a transaction. */
+/** The operations of a transaction up to its commit. When it lost a race, another run has to begin from the start. */
 export class TransactionRun {
   readonly #core: Core
   readonly #transaction: LongTransaction
   readonly #hooks: TransactionHooks
+  readonly #engines: WritingEngines
   readonly #staged: StagedStore
   readonly #inner: Core
+  /** The same for operations that change nothing. */
+  readonly #reading: Core
   /** Stops the transaction as a whole. */
   readonly #signal: AbortSignal
-  /** Stops what is still under way when the function has ended. */
-  readonly #stop = new AbortController()
-  readonly #innerSignal: AbortSignal
   readonly #progress: RunProgress | undefined
+  readonly #participants: Participant[] = []
   readonly #afterwards: ((core: Core) => unknown)[] = []
   readonly #steps: RowsStep[] = []
-  /** The operations under way, with their names. */
-  readonly #underWay = new Map<Promise<unknown>, string>()
-  #ended = false
 
   constructor(
     core: Core,
     transaction: LongTransaction,
     signal: AbortSignal,
-    onProgress: OperationOptions['onProgress'],
-    hooks: TransactionHooks,
+    { onProgress, isolation, hooks = {}, requireRoom }: RunOptions = {},
   ) {
     this.#core = core
     this.#transaction = transaction
+    this.#engines = enginesOf(core, transaction.id)
     this.#hooks = hooks
     this.#signal = signal
-    this.#innerSignal = AbortSignal.any([signal, this.#stop.signal])
     this.#progress = onProgress && new RunProgress(transaction.id, onProgress)
     this.#staged = new StagedStore(core.store, {
       soften: withoutHead,
       // Its lease is renewed meanwhile, and others may alter it.
       unremembered: keys.transaction(transaction.id),
+      requireRoom,
     })
     // Optimizing in the background begins after the commit.
     const { background: _, ...rest } = core
     this.#inner = {
       ...rest,
       store: this.#staged,
-      engine: enginesOf(core, transaction.id),
+      engine: this.#engines.engine,
       inTurn: keyedQueue(),
       staging: {
+        transactionId: transaction.id,
+        outside: core,
+        join: (participant) => {
+          this.#participants.push(participant)
+        },
         afterCommit: (work) => {
           this.#afterwards.push(work)
         },
@@ -89,84 +105,43 @@ export class TransactionRun {
         busy: (removal, error) => this.#busy(removal, error),
       },
     }
+    this.#reading =
+      isolation === 'ReadCommitted' ? { ...this.#inner, store: this.#staged.loosely() } : this.#inner
   }
 
-  async once(work: Parameters<Transact>[0]): Promise<Ended> {
-    let result: unknown
-    try {
-      result = await unlessAborted(this.#signal, async () => work(this.#handle()))
-    } catch (error) {
-      await this.#end()
-      this.#signal.throwIfAborted()
-      if (this.#staged.failure instanceof ReadsChanged) return { lost: this.#staged.failure }
-      if (!(error instanceof LocationBusy)) throw error
-      await this.#settle(error.removal)
-      return { lost: error }
-    }
-    const left = new Set(this.#underWay.values())
-    await this.#end()
-    if (left.size > 0) {
-      throw invalid(
-        `The function of the transaction returned while ${[...left].join(', ')} was still running, so nothing was committed. Await every operation in it.`,
-      )
-    }
-    if (this.#staged.failure instanceof ReadsChanged) return { lost: this.#staged.failure }
-    const lost = await this.#commit()
-    return lost === undefined ? { result } : { lost }
+  get transactionId(): string {
+    return this.#transaction.id
   }
 
-  #handle(): Transaction {
-    const handle: Partial<ReturnType<typeof createHandle>> = createHandle({
-      run: (operation, request, options, done) => this.#run(operation, request, options, done),
-      callsDone: true,
-      transact: () => Promise.reject(nested()),
-      close: async () => {},
-    })
-    // The transaction ends with its function, and not before.
-    delete handle.close
-    delete handle[Symbol.asyncDispose]
-    return Object.assign(handle as Transaction, { transactionId: this.#transaction.id })
+  /** About how many bytes of changes and reads wait for the commit. */
+  get bytes(): number {
+    return this.#staged.bytes
   }
 
-  #run(
-    operation: AnyOperation,
-    request: unknown,
-    given: OperationOptions,
-    done: () => void,
-  ): Promise<unknown> {
-    if (this.#ended) {
-      done()
-      return Promise.reject(usedAfterEnd(operation.name))
-    }
+  /** Runs an operation inside. */
+  run(operation: AnyOperation, request: unknown, given: OperationOptions): Promise<unknown> {
     const { run = runOperation } = this.#hooks
-    const { signal, onProgress } = given
-    const options = {
-      ...given,
-      signal: signal ? AbortSignal.any([signal, this.#innerSignal]) : this.#innerSignal,
-      onProgress: this.#progress?.of(onProgress) ?? onProgress,
-    }
-    // Its own record is no part of what it changes.
-    const core = isAboutRecord(operation, request, this.#transaction.id) ? this.#core : this.#inner
-    const result = run(core, operation, request, options)
-    this.#underWay.set(result, operation.name)
-    const gone = () => {
-      this.#underWay.delete(result)
-      done()
-    }
-    result.then(gone, gone)
-    return result
+    const options = this.#progress ? { ...given, onProgress: this.#progress.of(given.onProgress) } : given
+    const inside = operation.changes ? this.#inner : this.#reading
+    const core = isAbout(operation, request, this.#transaction.id) ? this.#core : inside
+    return run(core, operation, request, options)
   }
 
-  /** Refuses further operations, and stops those that are still under way. */
-  async #end(): Promise<void> {
-    this.#ended = true
-    if (this.#underWay.size === 0) return
-    this.#stop.abort(usedAfterEnd('The operation'))
-    await Promise.allSettled(this.#underWay.keys())
+  /** The error by which this run lost a race, if it did. `error` is that of an operation or of a function, if one failed. */
+  async lostBy(error: unknown): Promise<unknown> {
+    if (this.#staged.failure instanceof ReadsChanged) return this.#staged.failure
+    if (!(error instanceof LocationBusy)) return undefined
+    await this.#settle(error.removal)
+    return error
+  }
+
+  /** Removes what waits outside of the store for a commit that failed, or that will not come. It never fails. */
+  async giveUp(): Promise<void> {
+    await Promise.allSettled(this.#participants.map((one) => one.givenUp()))
   }
 
   /** Commits, and answers with the error by which that lost a race, if it did. */
-  async #commit(): Promise<unknown> {
+  async commit(): Promise<unknown> {
     const { aroundCommit } = this.#hooks
     if (aroundCommit === undefined) return this.#commitNow()
     let hasBegun = false
@@ -187,15 +162,37 @@ export class TransactionRun {
   }
 
   async #commitNow(): Promise<unknown> {
+    const refused = await this.#prepare()
+    if (refused !== undefined) return refused
     const branches = this.#steps.map(({ found, change }) => `${found.table.id}/${change.branch}`)
     const lost = await inTurns(this.#core, [...new Set(branches)].sort(), () => this.#commitInTurn())
-    if (lost === undefined) await this.#afterCommit()
+    if (lost === undefined) await this.#committed()
     return lost
+  }
+
+  /** Prepares what takes part in the commit. Answers with the error by which that lost a race, if it did. */
+  async #prepare(): Promise<unknown> {
+    try {
+      await Promise.all(this.#participants.map((one) => one.prepare()))
+      return undefined
+    } catch (error) {
+      if (error instanceof CatalogError && error.code === 'ConcurrentModification') return error
+      throw error
+    }
+  }
+
+  async #committed(): Promise<void> {
+    try {
+      await Promise.all(this.#participants.map((one) => one.committed()))
+    } finally {
+      await this.#afterCommit()
+    }
   }
 
   async #commitInTurn(): Promise<unknown> {
     const staged = this.#staged
     for (let rebases = 0; ; rebases++) {
+      await this.#engines.sync()
       this.#signal.throwIfAborted()
       let moved: ReadonlySet<string> = new Set()
       try {
@@ -261,58 +258,33 @@ export class TransactionRun {
  * Engines whose objects bear the mark of the transaction. Its operations have records of their own, but a vacuum cannot
  * see these before the commit.
  */
-function enginesOf(core: Core, transactionId: string): Core['engine'] {
-  const engines = new Map<Content, Promise<TableEngine>>()
-  const make = async (content: Content): Promise<TableEngine> => {
-    const marked = (await core.engine(content)).writtenBy(transactionId)
-    return { ...marked, writtenBy: () => marked }
-  }
-  return (content) => {
+function enginesOf(core: Core, transactionId: string): WritingEngines {
+  const engines = new Map<Content, Promise<WritingEngine>>()
+  const make = async (content: Content) => (await core.engine(content)).writtenBy(transactionId)
+  const find = (content: Content) => {
     const engine = engines.get(content) ?? make(content)
     engines.set(content, engine)
     return engine
   }
+  return {
+    engine: async (content) => {
+      const marked = await find(content)
+      // The commit of the transaction syncs for all of its operations.
+      return { ...marked, writtenBy: () => ({ ...marked, sync: async () => {} }) }
+    },
+    sync: async () => {
+      await Promise.all(Array.from(engines.values(), async (engine) => (await engine).sync()))
+    },
+  }
 }
 
-/** Whether an operation is about the record of a transaction. */
-function isAboutRecord({ name }: AnyOperation, request: unknown, transactionId: string): boolean {
-  if (name !== 'describeTransaction' && name !== 'alterTransaction') return false
-  const { id } = (request ?? {}) as { id?: unknown }
-  return Array.isArray(id) && id.at(-1) === transactionId
+interface WritingEngines {
+  readonly engine: Core['engine']
+  /** Makes durable what the engines have written. */
+  sync(): Promise<void>
 }
 
 /** Runs work while it has the turns of all these keys, taken in order so that nobody waits for each other. */
 function inTurns<T>(core: Core, [key, ...others]: readonly string[], work: () => Promise<T>): Promise<T> {
   return key === undefined ? work() : core.inTurn(key, () => inTurns(core, others, work))
-}
-
-/** What work resolves to, unless the signal aborts first: then its reason. */
-function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason)
-    if (signal.aborted) return stop()
-    signal.addEventListener('abort', stop, { once: true })
-    work()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', stop))
-  })
-}
-
-/** Waits, unless the signal aborts: then fails with its reason. */
-export async function pause(millis: number, signal: AbortSignal): Promise<void> {
-  await sleep(millis, undefined, { signal }).catch(() => {})
-  signal.throwIfAborted()
-}
-
-function nested(): CatalogError {
-  return new CatalogError(
-    'Unsupported',
-    'A transaction has no transactions inside of it. Call the operations on tx itself, or run the other one afterwards.',
-  )
-}
-
-function usedAfterEnd(operation: string): CatalogError {
-  return invalid(
-    `${operation} came after the transaction of its handle had ended. Do everything within the function, and await it.`,
-  )
 }

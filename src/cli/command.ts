@@ -112,6 +112,12 @@ function addSharedOptions(command: Command, operation: AnyOperation): void {
   if (operation.name === 'queryTable') {
     command.option('-o, --output <file>', 'write the rows to a .arrow, .jsonl or .csv file, or Arrow to -')
   }
+  if (operation.command?.id !== 'transaction' && !operation.command?.needsServer) {
+    command.option(
+      '--transaction <id>',
+      'the transaction of begin-transaction that this is part of, at a server',
+    )
+  }
   command
     .option('--delimiter <text>', 'the text between the names of identifiers', '.')
     .addOption(new Option('--token <token>', 'bearer token for a server').env('TABULARIUM_TOKEN'))

@@ -7,10 +7,10 @@ import {
   operations,
 } from '../index.ts'
 import type { Io } from './io.ts'
-import { openLocation } from './open.ts'
+import { isUrl, openLocation } from './open.ts'
 import { type Printer, printerOf } from './print.ts'
 import { progressBar } from './progress.ts'
-import type { AnyOperation } from './record.ts'
+import { type AnyOperation, kebab } from './record.ts'
 import { arrowRows } from './rows/arrow.ts'
 import { formatCsv } from './rows/csv.ts'
 import { TextRows } from './rows/text-rows.ts'
@@ -98,11 +98,11 @@ async function withTypedRows(
   catalog: Catalog,
   operation: string,
   request: Fields,
-  signal: AbortSignal,
+  options: OperationOptions,
 ): Promise<Fields> {
   const { data, schema } = request
   if (!(data instanceof TextRows)) return request
-  const known = operation === 'insertIntoTable' ? await columnsOf(catalog, request, signal) : undefined
+  const known = operation === 'insertIntoTable' ? await columnsOf(catalog, request, options) : undefined
   return { ...request, ...data.typed(known ?? schema ?? undefined) }
 }
 
@@ -110,13 +110,13 @@ async function withTypedRows(
 async function columnsOf(
   catalog: Catalog,
   { id, branch, mode }: Fields,
-  signal: AbortSignal,
+  { signal, transaction }: OperationOptions,
 ): Promise<unknown> {
   if (typeof mode === 'string' && mode.toLowerCase() === 'overwrite') return undefined
   try {
     const described = await catalog.describeTable(
       { id: id as string[], branch: branch as string, load_detailed_metadata: true },
-      { signal },
+      { signal, transaction },
     )
     return described.schema ?? undefined
   } catch (error) {
@@ -159,6 +159,7 @@ function rowsOf(listed: Listed, item: string): readonly Fields[] {
 
 /** The options that all operation commands share. */
 export interface Shared {
+  readonly transaction?: string
   readonly delimiter: string
   readonly token?: string
   readonly apiKey?: string
@@ -179,18 +180,30 @@ export interface Task {
 /** Opens the catalog, runs the operation and prints its answer. */
 export async function perform(task: Task, io: Io, signal: AbortSignal): Promise<void> {
   const { operation, location, request, options, mayCreate } = task
+  const { transaction } = options
+  if (!isUrl(location)) refuseWithoutServer(operation, transaction)
   const bar = progressBar(io.stderr)
   const printer = printerOf(io, options.json)
   await using catalog = await openLocation(location, mayCreate, options)
-  const work = { signal, onProgress: bar.onProgress }
+  const work = { signal, onProgress: bar.onProgress, transaction }
   try {
     if (options.output !== undefined) {
       await queryToFile(catalog, request, work, options.output, io)
     } else {
-      const typed = await withTypedRows(catalog, operation.name, request, signal)
+      const typed = await withTypedRows(catalog, operation.name, request, work)
       await operate(catalog, operation.name as OperationName, typed, work, printer, io)
     }
   } finally {
     bar.clear()
   }
+}
+
+/** Refuses what only a server can do: a command on a directory is a process of its own, which ends with it. */
+function refuseWithoutServer({ name, command }: AnyOperation, transaction: string | undefined): void {
+  const what = transaction === undefined ? undefined : '--transaction'
+  const refused = command?.needsServer ? kebab(name) : what
+  if (refused === undefined) return
+  throw new UsageError(
+    `${refused} works with the URL of a server: a transaction is open in the process that began it, and each command on a directory is a process of its own`,
+  )
 }

@@ -24,6 +24,7 @@ interface Typed {
   readonly locationRoot?: readonly string[]
   readonly managedVersioning?: boolean
   readonly optimize?: boolean
+  readonly transactionIdle?: number
   readonly log: 'debug' | 'info' | 'warn' | 'error'
 }
 
@@ -72,12 +73,17 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
     )
     .option(
       '--content <url>',
-      'where the rows lie, if not in the directory: s3://bucket/prefix (said once, when the catalog is new)',
+      'where the rows lie, if not in the directory: s3://bucket/prefix, az://… or gs://… (said once, when the catalog is new)',
     )
     .option('--root <url>', 'below this URL lie the locations of new tables (default: in the directory)')
     .option('--location-root <folder>', 'a further folder for file: locations (repeat it)', collect)
     .option('--managed-versioning', 'tell clients to manage versions through the catalog')
     .option('--optimize', 'merge small fragments of tables in the background')
+    .option(
+      '--transaction-idle <seconds>',
+      'how long a transaction may go without a request (default: 60)',
+      toNumber,
+    )
     .addOption(
       new Option('--log <level>', 'least level that is logged, on standard error')
         .choices(['debug', 'info', 'warn', 'error'])
@@ -121,19 +127,15 @@ function jwtOf({ jwksUrl, issuer, audience, algorithms }: Typed) {
   return { jwksUrl, issuer, audience, algorithms: algorithms.split(',').map((name) => name.trim()) }
 }
 
-function catalogOptions({
-  root,
-  content,
-  locationRoot,
-  managedVersioning,
-  optimize,
-}: Typed): DirectoryCatalogOptions {
+function catalogOptions(typed: Typed): DirectoryCatalogOptions {
+  const { root, content, locationRoot, managedVersioning, optimize, transactionIdle } = typed
   return {
     ...(content === undefined ? {} : { content }),
     ...(root === undefined ? {} : { tableRoot: root }),
     ...(locationRoot === undefined ? {} : { locationRoots: locationRoot }),
     ...(managedVersioning === undefined ? {} : { managedVersioning }),
     ...(optimize ? { optimize: 'background' } : {}),
+    ...(transactionIdle === undefined ? {} : { openTransactions: { idleSeconds: transactionIdle } }),
   }
 }
 

@@ -23,7 +23,8 @@ export async function exchange(
     const outcome = await sendWithToken(settings, access, outgoing, limit, signal)
     if (!('error' in outcome) && outcome.status >= 200 && outcome.status < 300) return outcome
     const error = 'error' in outcome ? outcome.error : errorOf(settings, outcome, outgoing.route.path)
-    const wait = operation.changes || attempt >= settings.retries ? undefined : waitFor(outcome, attempt)
+    const isFinal = (operation.changes && !operation.repeatable) || attempt >= settings.retries
+    const wait = isFinal ? undefined : waitFor(outcome, attempt)
     if (wait === undefined || wait > settings.maxWait) throw error
     try {
       await sleep(wait, undefined, { signal })

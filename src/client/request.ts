@@ -10,6 +10,7 @@ import {
   wire,
 } from '../http/protocol/wire.ts'
 import { type Identifier, quote } from '../model/identifier.ts'
+import { insideHeader } from '../operations/framework/inside.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 import { type OperationName, operations } from '../operations/index.ts'
 import { asSent } from './as-sent.ts'
@@ -27,12 +28,16 @@ export interface Outgoing {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Makes the HTTP request of an operation from the checked request, as its route says. */
+/**
+ * Makes the HTTP request of an operation from the checked request, as its route says. `inside` is the transaction that
+ * it belongs to. The types of row objects are asked for as `options` say.
+ */
 export async function requestOf(
   catalog: Catalog,
   operation: OperationName,
   checked: Fields,
   options: OperationOptions,
+  inside: string | undefined,
 ): Promise<Outgoing> {
   const route = wire[operation]
   const request = asSent(operations[operation].definition.request, checked) as Fields
@@ -43,7 +48,11 @@ export async function requestOf(
     route,
     method: route.methods[0],
     target: `${pathOf(route.path, request)}${query.length > 0 ? `?${new URLSearchParams(query)}` : ''}`,
-    headers: { ...headersOfContext(context), ...headers },
+    headers: {
+      ...headersOfContext(context),
+      ...headers,
+      ...(inside !== undefined && { [insideHeader]: inside }),
+    },
     body,
   }
 }

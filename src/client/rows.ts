@@ -14,7 +14,10 @@ export interface ArrowBody {
   readonly type: string
 }
 
-/** The rows of a request as Arrow IPC bytes. Given bytes are sent unchanged, since the server checks them. */
+/**
+ * The rows of a request as Arrow IPC bytes. Given bytes are sent unchanged, since the server checks them. `options` are
+ * those for asking what types the table has.
+ */
 export async function arrowBody(
   catalog: Catalog,
   operation: OperationName,
@@ -49,14 +52,14 @@ async function schemaFor(
   catalog: Catalog,
   operation: OperationName,
   { id, branch, mode, schema }: Readonly<Record<string, unknown>>,
-  { signal }: OperationOptions,
+  { signal, transaction }: OperationOptions,
 ): Promise<ArrowSchema | undefined> {
   const given = schema as ArrowSchema | undefined
   if (operation !== 'insertIntoTable' || mode === 'Overwrite') return given
   try {
     const described = await catalog.describeTable(
       { id: id as string[], branch: branch as string, load_detailed_metadata: true },
-      { signal },
+      { signal, transaction },
     )
     return (described.schema as ArrowSchema | undefined) ?? given
   } catch (error) {

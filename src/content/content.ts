@@ -27,8 +27,21 @@ export interface Content {
   ): AsyncIterable<{ readonly path: string; readonly size: number; readonly modified: number }>
   /** Removes an object, or all objects below a `path` that ends in a slash. Does nothing when there is no such object. */
   remove(path: string): Promise<void>
+  /** Begins a group of objects that become durable together. Optional: without it, each is durable once it is put. */
+  group?(): PutGroup
   /** Files that other programs write here, too. Optional: without it, the catalog manages no versions of Lance tables. */
   readonly shared?: SharedFiles | undefined
+}
+
+/** Objects that become durable together, which takes less time than one by one. */
+export interface PutGroup {
+  /**
+   * As `put` of the content, but durable only once `sync` has resolved. Before that, everybody sees the whole object. A
+   * crash of the machine may leave a part of it, or an empty object at its path.
+   */
+  put: Content['put']
+  /** Makes all objects durable that were put so far. Fails from then on when one of them could not be made durable. */
+  sync(): Promise<void>
 }
 
 /** What a content does with files that other programs write beside the catalog's objects, as Lance does. */
@@ -41,10 +54,25 @@ export interface SharedFiles {
    */
   sync(path: string): Promise<number | undefined>
   /**
-   * Gives a file a second path, in one step, and as durable as an object. Never replaces a file: returns `taken` when
-   * there is one, and `missing` when there is none to link.
+   * Gives a file a second path, in one step, and as durable as an object. Makes folders that are missing. Never replaces
+   * a file: returns `taken` when there is one, and `missing` when there is none to link.
    */
-  link(from: string, to: string): Promise<'linked' | 'taken' | 'missing'>
+  link(from: string, to: string): Promise<Linked>
+  /**
+   * As `link`, for many files, whose second paths appear within as short a time as possible. Those in one folder appear
+   * in their order, and none appears after one that was not linked: undefined then. Optional: without it, each is linked
+   * alone.
+   */
+  linkAll?(links: readonly Link[]): Promise<readonly (Linked | undefined)[]>
   /** Puts a file in the place of the one at `path`, if any, in one step and as durable as an object. */
   replace(path: string, bytes: Uint8Array): Promise<void>
+}
+
+/** What came of giving a file a second path. */
+export type Linked = 'linked' | 'taken' | 'missing'
+
+/** A file, and the path that it is to have, too. */
+export interface Link {
+  readonly from: string
+  readonly to: string
 }

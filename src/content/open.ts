@@ -9,6 +9,14 @@ interface Scheme {
   open(url: string): Promise<{ readonly content: Content; readonly root: string }>
 }
 
+const azure: Scheme = {
+  needs: '@azure/storage-blob',
+  async open(url) {
+    const { openAzure, parseAzureUrl } = await import('./azure/index.ts')
+    return { content: await openAzure(url), root: parseAzureUrl(url).root }
+  },
+}
+
 const schemes: Readonly<Record<string, Scheme>> = {
   file: {
     async open(url) {
@@ -23,6 +31,15 @@ const schemes: Readonly<Record<string, Scheme>> = {
       return { content: openS3(url), root: parseS3Url(url).root }
     },
   },
+  gs: {
+    needs: '@google-cloud/storage',
+    async open(url) {
+      const { openGcs, parseGcsUrl } = await import('./gcs/index.ts')
+      return { content: openGcs(url), root: parseGcsUrl(url).root }
+    },
+  },
+  az: azure,
+  azure,
 }
 
 /** Opens the content at a URL. The package exports it, and says more there. */

@@ -21,7 +21,7 @@ export interface FetchCaller {
 export interface FetchHandler {
   /** `caller` is needed for requests that come over a network, as limits by address and `auth: false` look at it. */
   (request: Request, caller?: FetchCaller): Promise<Response>
-  /** Refuses new requests and waits for those under way. The catalog stays open. */
+  /** Refuses new requests, waits for those under way, and gives up open transactions. The catalog stays open. */
   close(): Promise<void>
 }
 
@@ -63,7 +63,7 @@ export function handlerOf(core: HttpCore): FetchHandler {
   const close = async () => {
     core.stop()
     await Promise.all(running)
-    core.close()
+    await core.close()
   }
   return Object.assign(handle, { close })
 }

@@ -65,7 +65,7 @@ export interface RunningServer extends AsyncDisposable {
   readonly url: string
   /**
    * Refuses new requests, finishes those under way, and frees the port. It breaks off requests that take longer
-   * than the shutdown time. The catalog stays open.
+   * than the shutdown time, and gives up the transactions that callers left open. The catalog stays open.
    */
   close(): Promise<void>
 }
@@ -121,7 +121,7 @@ export async function serveWith(
   try {
     await listening(server, host, port)
   } catch (cause) {
-    core.close()
+    await core.close()
     throw cannotListen(host, port, cause)
   }
   const url = urlOf(server, host)
@@ -166,7 +166,7 @@ async function closeWithin(
   const timer = setTimeout(() => server.closeAllConnections(), millis)
   await new Promise<void>((resolve) => server.close(() => resolve()))
   clearTimeout(timer)
-  core.close()
+  await core.close()
 }
 
 function urlOf(server: Server, host: string): string {

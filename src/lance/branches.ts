@@ -6,7 +6,7 @@ import { findTable } from '../lookup/names.ts'
 import { branchExists, branchNotFound, findVersion } from '../lookup/versions.ts'
 import { formatIdentifier, type Identifier, quote } from '../model/identifier.ts'
 import { keys } from '../store/records.ts'
-import { checkRefName, type Dataset } from './dataset.ts'
+import { checkRefName, type Dataset, requireOutside } from './dataset.ts'
 import { nameOf, versionsFolderOf } from './names.ts'
 import { type BranchFile, readRef, readRefs, refBytes, refPath } from './ref-files.ts'
 import { settle } from './settle.ts'
@@ -24,6 +24,7 @@ interface Start {
 
 export async function createBranch(core: Core, dataset: Dataset, start: Start): Promise<void> {
   const { id, name, from_branch } = start
+  requireOutside(core, id, 'branches')
   const { folder, table } = dataset
   checkRefName('name', name)
   const folderOfBranch = folder.prefix + versionsFolderOf(name)
@@ -81,6 +82,7 @@ export async function deleteBranch(
   id: Identifier,
   name: string,
 ): Promise<void> {
+  requireOutside(core, id, 'branches')
   const { folder, table } = dataset
   const branches = await readRefs(folder, 'branches')
   // A branch that was never finished, or not wholly deleted, has no file.

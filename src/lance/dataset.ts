@@ -1,15 +1,16 @@
 import type { Core } from '../catalog/core.ts'
 import type { Content, SharedFiles } from '../content/content.ts'
-import { invalid } from '../errors.ts'
+import { CatalogError, invalid } from '../errors.ts'
 import { hasManifests } from '../locations/declared-only.ts'
 import { contentFolderOf, locationOf } from '../locations/locations.ts'
 import { isManaged } from '../locations/managed.ts'
 import { lookUpTable } from '../lookup/names.ts'
 import type { FoundTable } from '../lookup/table-record.ts'
-import { type Identifier, quote } from '../model/identifier.ts'
+import { formatIdentifier, type Identifier, quote } from '../model/identifier.ts'
 import { keys, type VersionRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
 import { finalNameOf, isStaged, nameOf, versionOfName, versionsFolderOf } from './names.ts'
+import { isWaiting } from './waiting-versions.ts'
 
 /** The folder of a table that Lance's clients can write and the catalog can reach. */
 export interface DatasetFolder {
@@ -90,10 +91,30 @@ export async function findDataset(core: Core, id: Identifier): Promise<Dataset |
   const found = await core.store.read((reader) => {
     const table = lookUpTable(reader, id)
     const folder = table && !isOurs(reader, table) ? datasetFolderOf(core, table) : undefined
-    return table && folder && { table, folder }
+    return table && folder && { table, folder, isWaiting: hasWaiting(core, reader, table) }
   })
   if (found === undefined) return undefined
-  return (await hasManifests(found.folder.shared, found.folder.prefix)) ? found : undefined
+  const { isWaiting, ...dataset } = found
+  return isWaiting || (await hasManifests(dataset.folder.shared, dataset.folder.prefix)) ? dataset : undefined
+}
+
+/** Whether a transaction over many operations has written a table that may have no manifest outside. */
+function hasWaiting(core: Core, reader: Reader, { id, record: { main } }: FoundTable): boolean {
+  if (core.staging === undefined || main.latest === null) return false
+  const latest = reader.get<VersionRecord>(keys.version(id, '', main.latest))
+  return latest !== undefined && isWaiting(core, latest)
+}
+
+/**
+ * Refuses to change what a dataset of Lance keeps in files of its own while a transaction over many operations is under
+ * way: everybody would see that before the commit, and it would stay without one.
+ */
+export function requireOutside({ staging }: Core, id: Identifier, what: string): void {
+  if (staging === undefined) return
+  throw new CatalogError(
+    'InvalidTableState',
+    `The ${what} of the table ${formatIdentifier(id)} are files of Lance, which cannot wait for the commit of a transaction. Change them after the transaction, or before it.`,
+  )
 }
 
 /** Refuses a name of a tag or branch that Lance does not open. */

@@ -3,9 +3,10 @@ import { CatalogError } from '../errors.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { formatIdentifier, type Identifier } from '../model/identifier.ts'
 import { type Dataset, findDataset } from './dataset.ts'
-import { nameOf, versionsFolderOf } from './names.ts'
+import { nameOf, versionOfName, versionsFolderOf } from './names.ts'
 import { readRefs } from './ref-files.ts'
 import { settle } from './settle.ts'
+import { waitingManifests } from './waiting.ts'
 
 /* Versions of a dataset are deleted with their manifests: otherwise they would be adopted again. */
 
@@ -25,13 +26,17 @@ export async function prepareDeletion(
   const dataset = await findDataset(core, id)
   if (dataset === undefined) return undefined
   await settle(core, id, branch)
+  return { dataset, branch, needed: await neededVersions(dataset, branch) }
+}
+
+async function neededVersions({ folder }: Dataset, branch: string): Promise<Map<number, string>> {
   const needed = new Map<number, string>()
-  for (const [name, file] of await readRefs(dataset.folder, 'branches'))
+  for (const [name, file] of await readRefs(folder, 'branches'))
     if ((file.parentBranch ?? '') === branch)
       needed.set(file.parentVersion, `The branch ${name} begins with it`)
-  for (const [name, file] of await readRefs(dataset.folder, 'tags'))
+  for (const [name, file] of await readRefs(folder, 'tags'))
     if ((file.branch ?? '') === branch) needed.set(file.version, `The tag ${name} names it`)
-  return { dataset, branch, needed }
+  return needed
 }
 
 /** Refuses to delete a version that something needs, and the latest one: Lance counts on from it. */
@@ -52,11 +57,37 @@ export function requireDeletable(
   }
 }
 
-/** Removes the manifests of deleted versions. */
+/** Removes the manifests of deleted versions, inside of a transaction over many operations after its commit. */
 export async function removeManifests(
-  { dataset: { folder }, branch }: BranchToThin,
+  core: Core,
+  thinned: BranchToThin,
   paths: readonly string[],
 ): Promise<void> {
+  if (core.staging) {
+    waitingManifests(core.staging).check(() => requireStillDeletable(thinned, paths))
+    return core.staging.afterCommit((outside) => removeManifests(outside, thinned, paths))
+  }
+  const {
+    dataset: { folder },
+    branch,
+  } = thinned
   for (const path of paths)
     await folder.content.remove(folder.prefix + versionsFolderOf(branch) + nameOf(path))
+}
+
+/** Lance may have tagged a version, or begun a branch with it, while the transaction was under way. */
+async function requireStillDeletable(
+  { dataset, branch }: BranchToThin,
+  paths: readonly string[],
+): Promise<void> {
+  const needed = await neededVersions(dataset, branch)
+  for (const path of paths) {
+    const version = versionOfName(nameOf(path))
+    const reason = version === undefined ? undefined : needed.get(version)
+    if (reason === undefined) continue
+    throw new CatalogError(
+      'ConcurrentModification',
+      `Version ${version}${onBranch(branch)} of a table cannot be deleted any more. ${reason}. Run the transaction again without it.`,
+    )
+  }
 }

@@ -1,15 +1,18 @@
-import type { Core } from '../catalog/core.ts'
+import type { Core, Staging } from '../catalog/core.ts'
 import { CatalogError } from '../errors.ts'
 import { lookUpTable } from '../lookup/names.ts'
 import { type FoundTable, tableById } from '../lookup/table-record.ts'
 import { onBranch } from '../lookup/versions.ts'
-import { formatIdentifier, type Identifier } from '../model/identifier.ts'
+import { formatIdentifier, type Identifier, quote } from '../model/identifier.ts'
 import { type BranchRecord, keys, type VersionRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
 import { isRetryable } from '../transactions/retry.ts'
 import { type DatasetFolder, type Publication, publicationOf, type StagedVersion } from './dataset.ts'
-import { isStaged, nameOf, versionsFolderOf } from './names.ts'
+import { linkAll, type ManifestLink } from './link-all.ts'
+import { finalNameOf, isStaged, nameBefore, nameOf, versionsFolderOf } from './names.ts'
 import { settle } from './settle.ts'
+import { waitingManifests } from './waiting.ts'
+import type { WaitingVersion } from './waiting-versions.ts'
 
 /*
  * A version is recorded first, and then its manifest gets its final name, before the request is answered. The record
@@ -43,7 +46,54 @@ export function publishing<T>(
   work: (staged: StagedManifests) => Promise<T>,
 ): Promise<T> {
   const toPublish = versions.filter(({ manifest_path }) => isStaged(manifest_path))
-  return toPublish.length === 0 ? work(none) : publishAfter(core, toPublish, work)
+  if (toPublish.length === 0) return work(none)
+  const { staging } = core
+  return staging ? letWait(core, staging, toPublish, work) : publishAfter(core, toPublish, work)
+}
+
+/** Inside of a transaction over many operations, manifests are published by its commit. */
+async function letWait<T>(
+  core: Core,
+  staging: Staging,
+  versions: readonly VersionToPublish[],
+  work: (staged: StagedManifests) => Promise<T>,
+): Promise<T> {
+  for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await settle(core, id, branch)
+  const staged = await findManifests(core, versions)
+  await requireBranches(core, staged)
+  const waiting = waitingManifests(staging)
+  const added: WaitingVersion[] = []
+  try {
+    for (const [{ id, branch, version, manifest_path: staging_path }, { table, folder, size }] of staged) {
+      const one = { id, branch, version, staging_path, table: table.id, folder }
+      if (size !== undefined && (await waiting.add(one))) added.push(one)
+    }
+    const result = await work(staged)
+    await Promise.all(added.map((version) => waiting.removeOriginal(version)))
+    return result
+  } catch (error) {
+    await Promise.all(added.map((version) => waiting.withdraw(version)))
+    if (isRefusal(error)) await Promise.all(added.map((version) => waiting.removeOriginal(version)))
+    throw error
+  }
+}
+
+/** Refuses a version that would make its branch: Lance writes the branch's own file right after it, and not at the commit. */
+async function requireBranches(core: Core, staged: StagedManifests): Promise<void> {
+  for (const [{ id, branch }, { table }] of staged) {
+    if (branch === '') continue
+    const found = await core.store.read((reader) => reader.get(keys.branch(table.id, branch)))
+    if (found !== undefined) continue
+    throw new CatalogError(
+      'TableBranchNotFound',
+      `The table ${formatIdentifier(id)} has no branch ${quote(branch)}, and a branch of Lance cannot wait for the commit of a transaction. Create the branch before the transaction.`,
+    )
+  }
+}
+
+/** Whether an error means that the versions will never be published. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof CatalogError && error.code === 'ConcurrentModification' && !isRetryable(error)
 }
 
 async function publishAfter<T>(
@@ -58,10 +108,10 @@ async function publishAfter<T>(
   try {
     result = await work(staged)
   } catch (error) {
-    if (error instanceof CatalogError && error.code === 'ConcurrentModification' && !isRetryable(error))
-      await removeRefused(core, staged)
+    if (isRefusal(error)) await removeRefused(core, staged)
     throw error
   }
+  if (await publishNow(staged)) return result
   // The tables may have been renamed meanwhile.
   const published = branchesOf([...staged.keys()], (version) => staged.get(version)!.table.id)
   for (const version of published) {
@@ -70,6 +120,28 @@ async function publishAfter<T>(
   }
   await requirePublished(core, staged)
   return result
+}
+
+/**
+ * Publishes versions that follow on published ones. Returns whether that is all there was to do: otherwise others are at
+ * work on the same branch.
+ */
+async function publishNow(staged: StagedManifests): Promise<boolean> {
+  const inOrder = [...staged].sort(([a], [b]) => a.version - b.version)
+  const links = inOrder.map(([version, { folder }]) => {
+    const from = pathOf(folder, version)
+    const at = from.lastIndexOf('/') + 1
+    return { content: folder.content, from, to: from.slice(0, at) + finalNameOf(from.slice(at))! }
+  })
+  const made = new Set(links.map(({ to }) => to))
+  const isNext = async ({ content, to }: ManifestLink) => {
+    const at = to.lastIndexOf('/') + 1
+    const before = to.slice(0, at) + nameBefore(to.slice(at))
+    return made.has(before) || (await content.get(before, { start: 0, end: 0 })) !== undefined
+  }
+  if (!(await Promise.all(links.map(isNext))).every(Boolean) || !(await linkAll(links))) return false
+  await Promise.all(links.map(({ content, from }) => content.remove(from)))
+  return true
 }
 
 /** One version of each branch. */

@@ -1,4 +1,4 @@
-import type { Core } from '../catalog/core.ts'
+import type { Core, Staging } from '../catalog/core.ts'
 import { hasManifests } from '../locations/declared-only.ts'
 import { lookUpTable } from '../lookup/names.ts'
 import { type FoundTable, tableById } from '../lookup/table-record.ts'
@@ -8,7 +8,8 @@ import type { Reader } from '../store/store.ts'
 import { commit, unchanged } from '../transactions/commit.ts'
 import { applyDifferences, type Differences, readManifests } from './adopt.ts'
 import { type DatasetFolder, datasetFolderOf, isOurs } from './dataset.ts'
-import { finalNameOf, nameOf, versionOfName, versionsFolderOf } from './names.ts'
+import { finalNameOf, nameOf, versionOfName, versionsFolderOf, waitingAt, waitingFolder } from './names.ts'
+import { isWaiting } from './waiting-versions.ts'
 
 /*
  * The records and the manifests of a branch are brought in line before its versions are told or changed:
@@ -16,6 +17,8 @@ import { finalNameOf, nameOf, versionOfName, versionsFolderOf } from './names.ts
  * - A version that another program published without asking the catalog gets a record: it is adopted.
  * - A version whose manifest is gone, after Lance's cleanup, loses its record.
  * Where a table has no manifests, the records are all there is to know.
+ *
+ * Inside of a transaction over many operations, this is done to the records outside: manifests are what everybody sees.
  */
 
 type Find = (reader: Reader) => FoundTable | undefined
@@ -27,11 +30,34 @@ export async function settle(
   branch: string,
   find: Find = (reader) => lookUpTable(reader, id),
 ): Promise<void> {
+  if (core.staging) return settleInside(core, core.staging, { id, branch, find })
+  return settleHere(core, { id, branch, find })
+}
+
+interface Wanted {
+  readonly id: Identifier
+  readonly branch: string
+  readonly find: Find
+}
+
+async function settleInside(core: Core, { outside }: Staging, wanted: Wanted): Promise<void> {
+  const table = await core.store.read((reader) => {
+    const found = wanted.find(reader)
+    return found && !isOurs(reader, found) ? found : undefined
+  })
+  if (table === undefined) return
+  const find: Find = (reader) => tableById(reader, table.id)
+  // A table that the transaction makes has records inside only.
+  const isOutside = (await outside.store.read(find)) !== undefined
+  return settleHere(isOutside ? outside : core, { ...wanted, find })
+}
+
+async function settleHere(core: Core, { id, branch, find }: Wanted): Promise<void> {
   // Records are read before files. So a file that is missing was removed: it cannot have been published later.
   const found = await core.store.read((reader) => readBranch(core, reader, find, branch))
   if (found === undefined) return
   const manifests = await listManifests(found.folder, branch)
-  const plan = await core.store.read((reader) => makePlan(reader, found, manifests))
+  const plan = await core.store.read((reader) => makePlan(core, reader, found, manifests))
   const differences = await carryOut(found, plan)
   if (differences === undefined) return
   await commit(core, 'AdoptTableVersions', id, (change) => {
@@ -63,32 +89,53 @@ function readBranch(core: Core, reader: Reader, find: Find, branch: string): Bra
 /** The files of a branch's folder of manifests. */
 interface Manifests {
   readonly published: ReadonlySet<number>
-  /** The names of manifests that wait for their final name. */
-  readonly staged: readonly string[]
+  /** Manifests that were given to the catalog to be published. */
+  readonly staged: readonly StagedFile[]
   /** Whether a missing manifest was removed. Otherwise it was perhaps never there, or the disk is not. */
   readonly canMiss: boolean
 }
 
+interface StagedFile {
+  /** As the writer named it, beside its final name. */
+  readonly name: string
+  /** Where it lies, within the folder of the dataset. */
+  readonly path: string
+}
+
 async function listManifests(folder: DatasetFolder, branch: string): Promise<Manifests> {
-  const names = await folder.shared.names(folder.prefix + versionsFolderOf(branch))
+  const inFolder = versionsFolderOf(branch)
+  const [names, staged] = await Promise.all([
+    folder.shared.names(folder.prefix + inFolder),
+    listWaiting(folder),
+  ])
   const published = new Set<number>()
-  const staged: string[] = []
   for (const name of names) {
     const version = versionOfName(name)
     if (version !== undefined) published.add(version)
-    else if (finalNameOf(name) !== undefined) staged.push(name)
+    else if (finalNameOf(name) !== undefined) staged.push({ name, path: inFolder + name })
   }
   const canMiss = published.size > 0 || (branch !== '' && (await hasManifests(folder.shared, folder.prefix)))
   return { published, staged, canMiss }
 }
 
+/** Manifests of transactions over many operations, be they under way, given up, or committed. */
+async function listWaiting({ content, prefix }: DatasetFolder): Promise<StagedFile[]> {
+  const found: StagedFile[] = []
+  for await (const { path } of content.list(prefix + waitingFolder)) {
+    const waiting = waitingAt(path)
+    if (waiting) found.push({ name: waiting.stagedName, path: path.slice(prefix.length) })
+  }
+  return found
+}
+
+interface Pending extends StagedFile {
+  readonly version: number
+  readonly record: VersionRecord
+}
+
 interface Plan {
   /** Versions to publish, in the order of their numbers: a writer must never miss one below another. */
-  readonly pending: readonly {
-    readonly version: number
-    readonly name: string
-    readonly record: VersionRecord
-  }[]
+  readonly pending: readonly Pending[]
   /** Versions without a manifest. */
   readonly missing: ReadonlyMap<number, VersionRecord>
   /** Versions without a record. */
@@ -96,16 +143,17 @@ interface Plan {
 }
 
 function makePlan(
+  core: Core,
   reader: Reader,
   { table, folder, branch, recorded }: Branch,
   { published, staged, canMiss }: Manifests,
 ): Plan {
   const recordOf = (version: number) => reader.get<VersionRecord>(keys.version(table.id, branch, version))
-  const pending = staged.flatMap((name) => {
+  const pending = staged.flatMap(({ name, path }) => {
     const version = versionOfName(finalNameOf(name)!)
     const record = version === undefined ? undefined : recordOf(version)
     const isRecorded = record?.staging_path !== undefined && nameOf(record.staging_path) === name
-    return isRecorded ? [{ version: version!, name, record }] : []
+    return isRecorded && !isWaiting(core, record) ? [{ version: version!, name, path, record }] : []
   })
   pending.sort((a, b) => a.version - b.version)
   const missing = new Map<number, VersionRecord>()
@@ -115,7 +163,7 @@ function makePlan(
     for (const version of recorded) {
       if (published.has(version) || isPending.has(version)) continue
       const record = recordOf(version)
-      if (record?.manifest_path.startsWith(inFolder)) missing.set(version, record)
+      if (record?.manifest_path.startsWith(inFolder) && !isWaiting(core, record)) missing.set(version, record)
     }
   }
   const unknown = new Set<number>()
@@ -133,9 +181,13 @@ async function carryOut(
 ): Promise<Differences | undefined> {
   const gone = new Map<number, string>()
   const toAdopt = new Set(unknown)
-  for (const { version, name, record } of pending) {
-    const result = await publish(folder, branch, name)
+  let isBroken = false
+  for (const { version, name, path, record } of pending) {
+    // What was written on top of a version that was lost is lost with it.
+    const result = isBroken ? 'refused' : await publish(folder, branch, { name, path })
     if (result === 'published') continue
+    isBroken = true
+    if (result === 'refused') await removeStaged(folder, path)
     gone.set(version, record.transaction_id)
     if (result === 'taken') toAdopt.add(version)
   }
@@ -151,13 +203,13 @@ async function carryOut(
 
 /** Gives a manifest its final name, unless it is gone, or another program's manifest has that name. */
 async function publish(
-  { content, shared, prefix }: DatasetFolder,
+  folder: DatasetFolder,
   branch: string,
-  name: string,
+  { name, path }: StagedFile,
 ): Promise<'published' | 'taken' | 'missing'> {
-  const at = prefix + versionsFolderOf(branch)
-  const staging = at + name
-  const final = at + finalNameOf(name)!
+  const { content, shared, prefix } = folder
+  const staging = prefix + path
+  const final = prefix + versionsFolderOf(branch) + finalNameOf(name)!
   const result = await shared.link(staging, final)
   if (result === 'missing') {
     // Somebody else published it and removed the staged name.
@@ -169,6 +221,12 @@ async function publish(
     // Somebody else published it, and perhaps died before the staged name was removed.
     isOurs = ours === undefined || (theirs !== undefined && Buffer.compare(ours, theirs) === 0)
   }
-  await content.remove(staging)
+  await removeStaged(folder, path)
   return isOurs ? 'published' : 'taken'
+}
+
+/** Removes a manifest from where it was staged, with the folder that was made for it alone. */
+async function removeStaged({ content, prefix }: DatasetFolder, path: string): Promise<void> {
+  const isAlone = path.startsWith(waitingFolder)
+  await content.remove(prefix + (isAlone ? path.slice(0, path.lastIndexOf('/') + 1) : path))
 }

@@ -3,7 +3,7 @@ import { CatalogError } from '../errors.ts'
 import { findTable } from '../lookup/names.ts'
 import { findVersion, onBranch, tagExists, tagNotFound, type WantedVersion } from '../lookup/versions.ts'
 import { formatIdentifier, type Identifier } from '../model/identifier.ts'
-import { checkRefName, type Dataset, findDataset } from './dataset.ts'
+import { checkRefName, type Dataset, findDataset, requireOutside } from './dataset.ts'
 import { nameOf, versionsFolderOf } from './names.ts'
 import { readRef, refBytes, refPath, type TagFile } from './ref-files.ts'
 import { settle } from './settle.ts'
@@ -28,6 +28,7 @@ export async function requireTag({ folder }: Dataset, id: Identifier, tag: strin
 export async function createTag(core: Core, dataset: Dataset, target: Target): Promise<void> {
   const { folder } = dataset
   const { id, tag } = target
+  requireOutside(core, id, 'tags')
   checkRefName('tag', tag)
   const existing = await readRef(folder, 'tags', tag)
   if (existing) throw tagExists(id, tag, existing.version)
@@ -49,6 +50,7 @@ export async function createTag(core: Core, dataset: Dataset, target: Target): P
 }
 
 export async function moveTag(core: Core, dataset: Dataset, target: Target): Promise<void> {
+  requireOutside(core, target.id, 'tags')
   const { folder, table } = dataset
   await core.inTurn(`${table.id}/tag/${target.tag}`, async () => {
     const existing = await requireTag(dataset, target.id, target.tag)
@@ -59,7 +61,8 @@ export async function moveTag(core: Core, dataset: Dataset, target: Target): Pro
   })
 }
 
-export async function deleteTag(dataset: Dataset, id: Identifier, tag: string): Promise<void> {
+export async function deleteTag(core: Core, dataset: Dataset, id: Identifier, tag: string): Promise<void> {
+  requireOutside(core, id, 'tags')
   await requireTag(dataset, id, tag)
   await dataset.folder.content.remove(refPath(dataset.folder, 'tags', tag))
 }

@@ -1,18 +1,24 @@
 import type { Core } from '../catalog/core.ts'
 import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
-import { isStaged, nameOf } from '../lance/names.ts'
+import { isStaged, nameOf, waitingAt } from '../lance/names.ts'
 import { endLapsedBackups, hasBackupLease } from '../locations/backup-lease.ts'
 import { contentFolderOf, locationOf, tablesFolder } from '../locations/locations.ts'
 import { deregisteredFolders, registrationFolder, vacuumsBegun } from '../locations/registration.ts'
 import { abandonedRemovals, removeContent } from '../locations/removal.ts'
 import { readTable, tableById } from '../lookup/table-record.ts'
 import { manifestOf } from '../rows/rows.ts'
-import { keys, type TablePointer, type TableRecord, type VersionRecord } from '../store/records.ts'
+import {
+  keys,
+  type TablePointer,
+  type TableRecord,
+  type TransactionRecord,
+  type VersionRecord,
+} from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
 import type { ManifestRef } from '../table/index.ts'
 import { failLapsed, knownTransactions, lapsedOf } from '../transactions/lapsed.ts'
-import { leaseMillis } from '../transactions/transaction-record.ts'
+import { isFinished, leaseMillis } from '../transactions/transaction-record.ts'
 
 export interface VacuumOptions {
   /** Keeps objects written within this many milliseconds. Default: one hour. */
@@ -38,6 +44,8 @@ export interface VacuumReport {
  * - Objects younger than the grace period.
  * - Objects that work under way wrote, which their names tell: a commit may follow.
  * - Objects that another engine may have written, but not manifests that a writer of Lance staged and left.
+ * - Objects that were written since a transaction over many operations began that is under way, where no table lies: the
+ *   transaction may have declared a table there.
  * - Objects outside of the catalog's own root.
  */
 export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<VacuumReport> {
@@ -54,12 +62,13 @@ export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<V
   const now = core.now()
   const candidates = await list(content, now - graceMillis, now - leaseMillis, report, signal)
   const ended = await endLapsed(core, dryRun)
-  const reachable = await reached(core, content, signal)
+  const isNeeded = await reached(core, content, ended, signal)
   const isOfWork = await objectsOfWork(core, ended)
   if (!dryRun) await requireNoBackupLease(core)
-  for (const { path, size } of candidates) {
+  for (const found of candidates) {
+    const { path, size } = found
     signal?.throwIfAborted()
-    if (reachable(path) || isOfWork(path)) continue
+    if (isNeeded(found) || isOfWork(path)) continue
     if (!dryRun) await content.remove(path)
     report.removed++
     report.bytes += size
@@ -95,15 +104,16 @@ async function list(
   for await (const found of content.list(`${tablesFolder}/`)) {
     signal?.throwIfAborted()
     report.examined++
-    const before = isStagedManifest(found.path) ? Math.min(moment, stagedBefore) : moment
+    const before = stagedNameOf(found.path) !== undefined ? Math.min(moment, stagedBefore) : moment
     if (found.modified < before) candidates.push(found)
   }
   return candidates
 }
 
-/** Whether a writer of Lance put an object there to have it published. Its record, if there is one, names it. */
-function isStagedManifest(path: string): boolean {
-  return path.includes('/_versions/') && isStaged(path)
+/** The name of a manifest that a writer of Lance gave to be published. The record of its version, if there is one, has it. */
+function stagedNameOf(path: string): string | undefined {
+  if (path.includes('/_versions/') && isStaged(path)) return nameOf(path)
+  return waitingAt(path)?.stagedName
 }
 
 /**
@@ -128,16 +138,22 @@ async function objectsOfWork(core: Core, ended: ReadonlySet<string>): Promise<(p
   const { unfinished, finished } = await core.store.read(knownTransactions)
   const { markIn, markOf } = await import('../table/storage/object-names.ts')
   const marks = new Set<string | undefined>()
-  for (const id of [...unfinished, ...finished]) if (!ended.has(id)) marks.add(markOf(id))
-  return (path) => marks.has(markIn(path))
+  const transactions = new Set<string | undefined>()
+  for (const id of [...unfinished, ...finished]) {
+    if (ended.has(id)) continue
+    marks.add(markOf(id))
+    transactions.add(encodeURIComponent(id))
+  }
+  return (path) => marks.has(markIn(path)) || transactions.has(waitingAt(path)?.transaction)
 }
 
-/** Returns a test for the paths that a table needs. */
+/** Returns a test for the objects that a table needs, or may need once transactions under way are committed. */
 async function reached(
   core: Core,
   content: Content,
+  ended: ReadonlySet<string>,
   signal: AbortSignal | undefined,
-): Promise<(path: string) => boolean> {
+): Promise<(found: Listed) => boolean> {
   const live = new Set<string>()
   const paths = new Set<string>()
   // Content of a deregistered table stays: its location may be registered again.
@@ -165,16 +181,29 @@ async function reached(
     // Another catalog may have deregistered it.
     if (at >= 0 && !live.has(path.slice(0, at + 1))) whole.push(path.slice(0, at + 1))
   }
-  const { isEngineObject } = await import('../table/storage/object-names.ts')
+  const { isEngineObject, markIn } = await import('../table/storage/object-names.ts')
   const isOurs = (name: string) => isEngineObject(name) || name.startsWith(registrationFolder)
-  return (path) => {
-    // A writer that was killed, or gave up, left it behind.
-    if (isStagedManifest(path) && nameIn(live, path) !== undefined) return staged.has(nameOf(path))
-    if (paths.has(path) || whole.some((prefix) => path.startsWith(prefix))) return true
+  const begun = await core.store.read((reader) => oldestBegun(reader, ended))
+  return ({ path, modified }) => {
     const name = nameIn(live, path)
+    const stagedName = stagedNameOf(path)
+    // A writer that was killed, or gave up, left it behind.
+    if (stagedName !== undefined && name !== undefined) return staged.has(stagedName)
+    if (paths.has(path) || whole.some((prefix) => path.startsWith(prefix))) return true
     // Clients of other engines may write anywhere at a table's location.
-    return name !== undefined && !isOurs(name)
+    if (name !== undefined) return !isOurs(name)
+    return modified >= begun && markIn(path) === undefined
   }
+}
+
+/** When the oldest transaction over many operations began that is under way, but for those that have `ended`. */
+function oldestBegun(reader: Reader, ended: ReadonlySet<string>): number {
+  let oldest = Number.POSITIVE_INFINITY
+  for (const { key, value } of reader.range<TransactionRecord>({ prefix: keys.transactions })) {
+    const isUnderWay = !isFinished(value.status) && !ended.has(String(key[1]))
+    if (isUnderWay && value.operation === 'Transaction') oldest = Math.min(oldest, value.created_at)
+  }
+  return oldest
 }
 
 /** The rest of a path behind the first of `folders` that contains it; undefined when no folder does. */

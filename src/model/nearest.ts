@@ -13,51 +13,82 @@ export function nearest(name: string, names: readonly string[]): string | undefi
   return best
 }
 
+/** How many characters must be inserted, removed or replaced to make one text of the other (Levenshtein). */
+export function editDistance(a: string, b: string): number {
+  const distance = new EditDistance(a, b)
+  distance.advance(Number.POSITIVE_INFINITY)
+  return distance.result
+}
+
 /**
- * How many characters must be inserted, removed or replaced to make one text of the other (Levenshtein): columns of 32
- * rows at once, as bits that tell where the distance rises and falls.
+ * The same in pieces: columns of 32 rows at once, as bits that tell where the distance rises and falls.
  * Source: Myers, "A fast bit-vector algorithm for approximate string matching", 1999; Hyyrö 2003 for several words.
  */
-export function editDistance(a: string, b: string): number {
-  // The shorter text gives the rows, which take memory.
-  const [rows, columns] = [Array.from(a), Array.from(b)].sort((x, y) => x.length - y.length) as [
-    string[],
-    string[],
-  ]
-  if (rows.length === 0) return columns.length
-  const words = (rows.length + 31) >>> 5
-  const places = new Map<string, Int32Array>()
-  for (const [i, char] of rows.entries()) {
-    const bits = places.get(char) ?? new Int32Array(words)
-    bits[i >>> 5]! |= 1 << (i & 31)
-    places.set(char, bits)
-  }
-  const rises = new Int32Array(words).fill(-1)
-  const falls = new Int32Array(words)
-  const none = new Int32Array(words)
-  const last = (rows.length - 1) & 31
-  let distance = rows.length
-  for (const char of columns) {
-    const bits = places.get(char) ?? none
-    // What comes from the row above: there, each column is one more than the column before.
-    let carry = 1
-    for (let w = 0; w < words; w++) {
-      const up = rises[w]!
-      const down = falls[w]!
-      const equal = bits[w]! | (carry >>> 31)
-      const vertical = bits[w]! | down
-      const horizontal = (((equal & up) + up) ^ up) | equal
-      const more = down | ~(horizontal | up)
-      const less = up & horizontal
-      const shift = w === words - 1 ? last : 31
-      const next = ((more >>> shift) & 1) - ((less >>> shift) & 1)
-      const moreBelow = (more << 1) | +(carry > 0)
-      const lessBelow = (less << 1) | (carry >>> 31)
-      rises[w] = lessBelow | ~(vertical | moreBelow)
-      falls[w] = moreBelow & vertical
-      carry = next
+export class EditDistance {
+  /** The distance, once there is nothing more to advance. */
+  result: number
+  readonly #columns: readonly string[]
+  #column = 0
+  readonly #words: number
+  /** The bit of the last row in the last word. */
+  readonly #last: number
+  /** Where each character stands in the rows. */
+  readonly #places = new Map<string, Int32Array>()
+  readonly #rises: Int32Array
+  readonly #falls: Int32Array
+  readonly #none: Int32Array
+
+  constructor(a: string, b: string) {
+    // The shorter text gives the rows, which take memory.
+    const [rows, columns] = [Array.from(a), Array.from(b)].sort((x, y) => x.length - y.length) as [
+      string[],
+      string[],
+    ]
+    const words = (rows.length + 31) >>> 5
+    this.#columns = rows.length === 0 ? [] : columns
+    this.#words = words
+    this.#last = (rows.length - 1) & 31
+    this.#rises = new Int32Array(words).fill(-1)
+    this.#falls = new Int32Array(words)
+    this.#none = new Int32Array(words)
+    this.result = rows.length === 0 ? columns.length : rows.length
+    for (const [i, char] of rows.entries()) {
+      const bits = this.#places.get(char) ?? new Int32Array(words)
+      bits[i >>> 5]! |= 1 << (i & 31)
+      this.#places.set(char, bits)
     }
-    distance += carry
   }
-  return distance
+
+  /** Looks at about so many words of 32 rows more. Gives how many these were: 0 at the end. */
+  advance(words: number): number {
+    const from = this.#column
+    const end = Math.min(this.#columns.length, from + Math.max(1, Math.floor(words / this.#words)))
+    const [rises, falls, count, last] = [this.#rises, this.#falls, this.#words, this.#last]
+    let distance = this.result
+    for (let column = from; column < end; column++) {
+      const bits = this.#places.get(this.#columns[column]!) ?? this.#none
+      // What comes from the row above: there, each column is one more than the column before.
+      let carry = 1
+      for (let w = 0; w < count; w++) {
+        const up = rises[w]!
+        const down = falls[w]!
+        const equal = bits[w]! | (carry >>> 31)
+        const vertical = bits[w]! | down
+        const horizontal = (((equal & up) + up) ^ up) | equal
+        const more = down | ~(horizontal | up)
+        const less = up & horizontal
+        const shift = w === count - 1 ? last : 31
+        const next = ((more >>> shift) & 1) - ((less >>> shift) & 1)
+        const moreBelow = (more << 1) | +(carry > 0)
+        const lessBelow = (less << 1) | (carry >>> 31)
+        rises[w] = lessBelow | ~(vertical | moreBelow)
+        falls[w] = moreBelow & vertical
+        carry = next
+      }
+      distance += carry
+    }
+    this.result = distance
+    this.#column = end
+    return (end - from) * count
+  }
 }

@@ -7,11 +7,12 @@ import {
   findTransaction,
   isFinished,
   propertiesOf,
-  reservedProperties,
+  refuseReserved,
   statusOf,
 } from '../transactions/transaction-record.ts'
 import { transactionIdentifier, transactionResponse } from './describe-transaction.ts'
 import { operation } from './framework/operation.ts'
+import { principalOf } from './framework/principal.ts'
 import { post } from './framework/route.ts'
 
 const action = v.pipe(
@@ -60,10 +61,11 @@ export const alterTransaction = operation({
       `./catalog 01JDZ6Y4M8Q3V0S1T2R3N4P5K6 --actions '[{"setStatusAction":{"status":"Canceled"}}]'`,
     ],
   },
-  run: async (core, { id, actions }) => {
+  run: async (core, request) => {
+    const { id, actions } = request
     const now = core.now()
     const { found, altered } = await core.store.write((writer) => {
-      const found = findTransaction(writer, id)
+      const found = findTransaction(writer, id, principalOf(request))
       const altered = actions.reduce((record, given) => apply(record, given, now), found.record)
       if (altered !== found.record) writer.put(keys.transaction(found.id), altered)
       return { found, altered }
@@ -145,11 +147,4 @@ function withProperties(
     )
   }
   return { ...record, properties }
-}
-
-function refuseReserved(key: string): void {
-  if (!reservedProperties.has(key)) return
-  throw invalid(
-    `The property ${quote(key)} tells what the transaction is and cannot be changed; choose another key.`,
-  )
 }

@@ -144,7 +144,8 @@ export const batchCommitTables = operation({
         }
       }),
     )
-    for (const { thinned, paths } of deletions.values()) if (thinned) await removeManifests(thinned, paths)
+    for (const { thinned, paths } of deletions.values())
+      if (thinned) await removeManifests(core, thinned, paths)
     vended?.forEach((credentials, index) => {
       const { declare_table } = response.results[index]!
       if (declare_table) response.results[index] = { declare_table: { ...declare_table, ...credentials } }

@@ -65,7 +65,7 @@ export const batchDeleteTableVersions = operation({
       const deleted_count = deleted.length
       return deleted_count > 0 ? { deleted_count } : unchanged({ deleted_count })
     })
-    if (thinned) await removeManifests(thinned, deleted)
+    if (thinned) await removeManifests(core, thinned, deleted)
     return response
   },
 })

@@ -4,7 +4,8 @@ import { CatalogError, invalid } from '../errors.ts'
 import { newBranch } from '../lance/adopt.ts'
 import { publicationOf } from '../lance/dataset.ts'
 import { publishing, type StagedManifest, type StagedManifests } from '../lance/publish.ts'
-import { headOf, onBranch, putVersion, toTableVersion } from '../lookup/versions.ts'
+import { toVersionFor } from '../lance/waiting-versions.ts'
+import { headOf, onBranch, putVersion } from '../lookup/versions.ts'
 import {
   branch,
   changeFields,
@@ -122,7 +123,7 @@ export function createVersion(
   const existing = writer.get<VersionRecord>(keys.version(table.id, entry.branch, entry.version))
   const isSame = existing !== undefined && sameRecord(existing, wanted)
   if (isSame && isRetry(existing, wanted)) {
-    return { created: false, version: toTableVersion(entry.version, existing) }
+    return { created: false, version: toVersionFor(core, entry.version, existing) }
   }
   const where = `the table ${formatIdentifier(entry.id)}${onBranch(entry.branch)}`
   if (existing !== undefined) {
@@ -145,7 +146,7 @@ export function createVersion(
     )
   }
   putVersion(writer, table, entry.branch, entry.version, wanted)
-  return { created: true, version: toTableVersion(entry.version, wanted) }
+  return { created: true, version: toVersionFor(core, entry.version, wanted) }
 }
 
 /** Makes the branch of a version, if it is not there: Lance commits a branch's first version before the branch. */

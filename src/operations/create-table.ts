@@ -173,6 +173,7 @@ async function create(
         const { rows, work } = await pending.build(given)
         const writing = engine.writtenBy(transaction.id)
         const snapshot = await writing.create(place.prefix, rows, { ...work, version: 1 })
+        await writing.sync()
         work.signal?.throwIfAborted()
         const kept = await transaction.commit<{ existing?: FoundTable }>((change) => {
           const { writer, now, transactionId, concerns } = change

@@ -25,7 +25,7 @@ export const deleteTableTag = operation({
   },
   run: async (core, { id, tag }) => {
     const dataset = await findDataset(core, id)
-    if (dataset) await deleteTag(dataset, id, tag)
+    if (dataset) await deleteTag(core, dataset, id, tag)
     return commit(core, 'DeleteTableTag', id, (change) => {
       const { writer } = change
       const table = findTableToChange(change, id)

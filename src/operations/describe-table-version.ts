@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { settleWanted } from '../lance/tags.ts'
+import { toVersionFor } from '../lance/waiting-versions.ts'
 import { findTable } from '../lookup/names.ts'
-import { findVersion, requireWanted, toTableVersion, wantedVersion } from '../lookup/versions.ts'
+import { findVersion, requireWanted, wantedVersion } from '../lookup/versions.ts'
 import {
   branch,
   requestFields,
@@ -42,7 +43,7 @@ export const describeTableVersion = operation({
       const table = findTable(reader, id)
       const wanted = wantedVersion(reader, id, table, settled)
       const found = findVersion(reader, id, table, wanted.branch, wanted.version)
-      return { version: toTableVersion(found.version, found.record) }
+      return { version: toVersionFor(core, found.version, found.record) }
     })
   },
 })

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { requestFields, responseFields, stringMap, text } from '../model/fields.ts'
 import { findTransaction, propertiesOf, statusOf } from '../transactions/transaction-record.ts'
 import { operation } from './framework/operation.ts'
+import { principalOf } from './framework/principal.ts'
 import { listedStatuses, post } from './framework/route.ts'
 
 /** A transaction's id: the id alone, or the identifier of its table followed by the id. */
@@ -40,9 +41,9 @@ export const describeTransaction = operation({
     id: 'transaction',
     examples: ['./catalog 01JDZ6Y4M8Q3V0S1T2R3N4P5K6'],
   },
-  run: (core, { id }) =>
+  run: (core, request) =>
     core.store.read((reader) => {
-      const found = findTransaction(reader, id)
+      const found = findTransaction(reader, request.id, principalOf(request))
       const now = core.now()
       return { status: statusOf(found.record, now), properties: propertiesOf(found.id, found.record, now) }
     }),

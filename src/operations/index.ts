@@ -2,6 +2,8 @@ import { alterTransaction } from './alter-transaction.ts'
 import { batchCommitTables } from './batch-commit-tables.ts'
 import { batchCreateTableVersions } from './batch-create-table-versions.ts'
 import { batchDeleteTableVersions } from './batch-delete-table-versions.ts'
+import { beginTransaction } from './begin-transaction.ts'
+import { commitTransaction } from './commit-transaction.ts'
 import { countTableRows } from './count-table-rows.ts'
 import { createNamespace } from './create-namespace.ts'
 import { createTable } from './create-table.ts'
@@ -33,6 +35,7 @@ import { queryTable } from './query-table.ts'
 import { registerTable } from './register-table.ts'
 import { renameTable } from './rename-table.ts'
 import { restoreTable } from './restore-table.ts'
+import { rollbackTransaction } from './rollback-transaction.ts'
 import { tableExists } from './table-exists.ts'
 import {
   alterTableAddColumns,
@@ -96,6 +99,9 @@ export const operations = {
   createTableBranch,
   listTableBranches,
   deleteTableBranch,
+  beginTransaction,
+  commitTransaction,
+  rollbackTransaction,
   describeTransaction,
   alterTransaction,
   batchCommitTables,

@@ -1,8 +1,9 @@
 import * as v from 'valibot'
 import { settle } from '../lance/settle.ts'
+import { toVersionFor } from '../lance/waiting-versions.ts'
 import { pageOfEntries, readPage } from '../listing/paging.ts'
 import { findTable } from '../lookup/names.ts'
-import { headOf, toTableVersion } from '../lookup/versions.ts'
+import { headOf } from '../lookup/versions.ts'
 import {
   branch,
   flag,
@@ -57,7 +58,7 @@ export const listTableVersions = operation({
           keys.versions(table.id, branch),
           after,
           size,
-          ({ key, value }) => toTableVersion(Number(key[3]), value),
+          ({ key, value }) => toVersionFor(core, Number(key[3]), value),
           descending ?? false,
         )
       },

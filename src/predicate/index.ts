@@ -4,7 +4,7 @@ import { evaluator, type Rows } from './evaluate/index.ts'
 import { fastPaths } from './fast/index.ts'
 import { planPredicate } from './plan/filter.ts'
 import { prune, type StatisticsOf } from './prune/prune.ts'
-import { boundConstants, WorkBudget } from './work.ts'
+import { planAtOnce, planInSteps, WorkBudget } from './work.ts'
 
 export { WorkBudget } from './work.ts'
 
@@ -49,23 +49,34 @@ export interface Predicate {
  * its `now()` stands for.
  */
 export function compilePredicate(text: string, schema: Schema, now: number = Date.now()): Predicate {
+  return planAtOnce(compiler(text, schema, now))
+}
+
+/** The same in steps of a few milliseconds, so that the caller can rest between them. */
+export function compileSteps(text: string, schema: Schema, now: number): Generator<void, Predicate> {
+  return planInSteps(compiler(text, schema, now))
+}
+
+/** What compiles a predicate. When it pauses, it is called again, and finds what it has done. */
+function compiler(text: string, schema: Schema, now: number): () => Predicate {
   let asksTime = false
-  const plan = boundConstants(() =>
-    planPredicate(text, schema, () => {
-      asksTime = true
-      return now
-    }),
-  )
-  const { columns, select, count, steps, countSteps } = evaluator(plan, fastPaths)
-  return {
-    steps,
-    countSteps,
-    budget: () => new WorkBudget(),
-    text,
-    now: asksTime ? now : undefined,
-    columns,
-    select,
-    count,
-    prune: (statistics, rows) => prune(plan, statistics, rows),
+  const time = () => {
+    asksTime = true
+    return now
+  }
+  return () => {
+    const plan = planPredicate(text, schema, time)
+    const { columns, select, count, steps, countSteps } = evaluator(plan, fastPaths)
+    return {
+      steps,
+      countSteps,
+      budget: () => new WorkBudget(),
+      text,
+      now: asksTime ? now : undefined,
+      columns,
+      select,
+      count,
+      prune: (statistics, rows) => prune(plan, statistics, rows),
+    }
   }
 }

@@ -1,39 +1,75 @@
 import { type CatalogError, invalid } from '../errors.ts'
 
 /*
- * What evaluation costs, so that no predicate holds up others. Evaluation is synchronous, and one thread evaluates one
- * thing at a time: so the stretch of work under way is this module's state, and functions need not be handed it.
+ * What planning and evaluation cost, so that no predicate holds up others. Both are synchronous, and one thread does
+ * one thing at a time: so the stretch of work under way is this module's state, and functions need not be handed it.
  *
- * A stretch is some rows. It pauses when it takes too long by the clock, and its caller does it again with fewer rows.
- * A single row cannot pause. Its work is counted in steps of about a nanosecond, as functions announce them before
- * they do it, and a row that takes too many is refused. So is the folding of constants.
+ * A stretch pauses by throwing, and its caller does it again. Several rows are then fewer. For a plan, or for a single
+ * row, the work keeps what it has done, and finds it when it is done again.
+ *
+ * What cannot pause is counted in steps of about a nanosecond, as functions announce them before they do it. What
+ * takes too many between two places where it could pause is refused.
  */
 
-/** Steps that the functions of one row may take, and all constants of a predicate together. */
-export const mostStepsAtOnce = 30_000_000
+/** Steps that may be taken between two places where work could pause: for one row, or for one constant. */
+export const mostStepsAtOnce = 10_000_000
+/** Steps that all constants of a predicate may take together. */
+export const mostStepsOfConstants = 100_000_000
 /** Steps that the functions of one scan may take for all rows: some minutes. */
 export const mostStepsInAll = 100_000_000_000
-/** Milliseconds after which a stretch of several rows pauses. */
+/** Milliseconds after which a stretch pauses. */
 const stretchMillis = 5
 /** Steps of a stretch that are known to take longer than that. */
 const stretchSteps = stretchMillis * 1_000_000
 /** Steps between looks at the clock, which take some 40 ns each. */
 const lookEvery = 20_000
+/** Parts of a plan that are kept between looks at the clock: each takes a microsecond or a few. */
+const keptEvery = 32
+/** Steps of one call that are done in pieces. */
+export const stepsOfPiece = 1_000_000
 
 /** What is thrown when a stretch pauses. */
 export const pause = { name: 'Pause', message: 'Evaluation pauses.' } as const
 
-/** Some rows that are evaluated at once, or one, or the constants of a predicate. */
+/** What work has done so far, kept for when it is done again. */
+export class Progress {
+  readonly kept = new Map<unknown, unknown>()
+  /** The steps that it took so far. */
+  steps = 0
+}
+
+/** Some rows that are evaluated at once, or one, or a predicate that is planned. */
 export class Stretch {
   /** The steps that functions took so far. */
-  steps = 0
-  nextLook = lookEvery
+  steps: number
+  /** The steps that they had taken at the last place where the work could pause. */
+  mark: number
+  nextLook: number
+  /** Parts that were kept since the last look at the clock; -1 before the first one. */
+  unlooked = -1
+  /** Whether it may pause anywhere, as it will be done again in smaller parts. */
   readonly mayPause: boolean
-  readonly until: number
+  readonly millis: number
+  until: number
+  /** What was done of it before; undefined for several rows. */
+  readonly progress: Progress | undefined
+  /** The steps that it may take in all. */
+  readonly most: number
 
-  constructor(mayPause: boolean, millis: number = stretchMillis) {
+  constructor(
+    mayPause: boolean,
+    millis: number = stretchMillis,
+    progress?: Progress,
+    most: number = Number.POSITIVE_INFINITY,
+  ) {
+    this.steps = progress?.steps ?? 0
+    this.mark = this.steps
+    this.nextLook = this.steps + lookEvery
     this.mayPause = mayPause
+    this.millis = millis
     this.until = performance.now() + millis
+    this.progress = progress
+    this.most = most
   }
 
   run<T>(work: () => T): T {
@@ -47,12 +83,28 @@ export class Stretch {
   }
 }
 
-const unbounded = new Stretch(false, Infinity)
+const unbounded = new Stretch(false, Number.POSITIVE_INFINITY)
 let current = unbounded
 
-/** Does the work of constants, which cannot pause, within the bound of one row. */
-export function boundConstants<T>(work: () => T): T {
-  return new Stretch(false, Infinity).run(work)
+/** Plans at once: the work of constants is bounded, and there are no pauses. */
+export function planAtOnce<T>(work: () => T): T {
+  const progress = new Progress()
+  return new Stretch(false, Number.POSITIVE_INFINITY, progress, mostStepsOfConstants).run(work)
+}
+
+/** The same in steps of a few milliseconds: `work` is called again and again, and finds what it kept. */
+export function* planInSteps<T>(work: () => T): Generator<void, T> {
+  const progress = new Progress()
+  for (;;) {
+    const stretch = new Stretch(false, stretchMillis, progress, mostStepsOfConstants)
+    try {
+      return stretch.run(work)
+    } catch (error) {
+      if (error !== pause) throw error
+    }
+    progress.steps = stretch.steps
+    yield
+  }
 }
 
 /** Pauses when the stretch took too long. */
@@ -62,14 +114,69 @@ export function look(): void {
 
 /** The same after work that need not be done again, so that a single row pauses, too. */
 export function lookAfterProgress(): void {
+  current.mark = current.steps
   if (performance.now() > current.until) throw pause
+}
+
+/**
+ * What `make` gives. It is kept, so that work which pauses and is done again finds it. It must do so by the same `key`:
+ * one that is new each time would have it done forever.
+ */
+export function kept<T>(key: unknown, make: () => T): T {
+  const known = recall<T>(key)
+  if (known !== undefined) return known
+  const made = make()
+  if (current.progress === undefined) return made
+  keep(key, made)
+  afterPart()
+  return made
+}
+
+/** What was kept by a key. */
+export function recall<T>(key: unknown): T | undefined {
+  const stretch = current
+  const known = stretch.progress?.kept.get(key)
+  if (known !== undefined) stretch.mark = stretch.steps
+  return known as T | undefined
+}
+
+/** Keeps something for when the work is done again. */
+export function keep(key: unknown, made: unknown): void {
+  current.progress?.kept.set(key, made)
+}
+
+/** What `make` gives for each item. What was made is kept by `items`, which must be the same list when it is done again. */
+export function mapInSteps<T, U>(items: readonly T[], make: (item: T) => U): readonly U[] {
+  const { progress } = current
+  if (progress === undefined) return items.map(make)
+  const made = (progress.kept.get(items) as U[] | undefined) ?? []
+  if (made.length === 0) progress.kept.set(items, made)
+  while (made.length < items.length) {
+    made.push(make(items[made.length]!))
+    afterPart()
+  }
+  current.mark = current.steps
+  return made
+}
+
+/** Pauses when the stretch took too long. For each small part of the work that need not be done again. */
+export function afterPart(): void {
+  const stretch = current
+  stretch.mark = stretch.steps
+  // To find what was kept takes time, too. From here on it goes ahead.
+  if (stretch.unlooked < 0 && stretch.progress !== undefined)
+    stretch.until = performance.now() + stretch.millis
+  if (++stretch.unlooked < keptEvery && stretch.steps < stretch.nextLook) return
+  stretch.unlooked = 0
+  stretch.nextLook = stretch.steps + lookEvery
+  lookAfterProgress()
 }
 
 /** Adds steps that any row may take. Pauses when the stretch took too long. */
 export function spend(steps: number): void {
   const stretch = current
   stretch.steps += steps
-  if (stretch.steps < stretch.nextLook) return
+  if (stretch.steps < stretch.nextLook || !stretch.mayPause) return
   stretch.nextLook = stretch.steps + lookEvery
   look()
 }
@@ -82,17 +189,56 @@ export function expectSteps(steps: number): void {
 
 /** Announces the steps of a function; refuses those that are too many for one row. */
 export function charge(steps: number, name: string, at: number): void {
-  if (current !== unbounded && current.steps + steps > mostStepsAtOnce) {
-    if (current.mayPause && steps <= mostStepsAtOnce) throw pause
-    throw tooCostly(name, at)
+  const stretch = current
+  if (stretch !== unbounded) {
+    if (stretch.mayPause && steps > stretchSteps && steps <= mostStepsAtOnce) throw pause
+    if (stretch.steps - stretch.mark + steps > mostStepsAtOnce) {
+      if (stretch.mayPause && steps <= mostStepsAtOnce) throw pause
+      throw tooCostly(name, at, `${mostStepsAtOnce} steps of work that one row, or one constant, may take`)
+    }
+    if (stretch.steps + steps > stretch.most) throw tooManyConstants(name, at)
   }
   spend(steps)
 }
 
-function tooCostly(name: string, at: number): CatalogError {
+/** Work of one call that is done in pieces. */
+export interface Pieces<T> {
+  /** Does a piece of some steps, and says how many these were: 0 when all is done. */
+  advance(steps: number): number
+  readonly result: T
+}
+
+/** Does work of a call that takes `steps` in all. `key` names it among all of its kind. */
+export function inPieces<T>(key: string, steps: number, name: string, at: number, make: () => Pieces<T>): T {
+  const stretch = current
+  if (stretch.mayPause) expectSteps(steps)
+  let work = stretch.progress?.kept.get(key) as Pieces<T> | undefined
+  if (work === undefined) {
+    if (stretch.steps + steps > stretch.most) throw tooManyConstants(name, at)
+    work = make()
+    stretch.progress?.kept.set(key, work)
+  }
+  for (let taken = work.advance(stepsOfPiece); taken > 0; taken = work.advance(stepsOfPiece)) {
+    if (stretch.progress === undefined) continue
+    stretch.steps += taken
+    lookAfterProgress()
+  }
+  stretch.mark = stretch.steps
+  return work.result
+}
+
+function tooManyConstants(name: string, at: number): CatalogError {
+  return tooCostly(
+    name,
+    at,
+    `${mostStepsOfConstants} steps of work that all constants of a predicate may take`,
+  )
+}
+
+function tooCostly(name: string, at: number, bound: string): CatalogError {
   return invalid(
-    `The predicate takes too much work: ${name} at offset ${at} goes beyond the ${mostStepsAtOnce} steps of work ` +
-      'that one row, or all constants together, may take. Give functions shorter values, or fewer of them.',
+    `The predicate takes too much work: ${name} at offset ${at} goes beyond the ${bound}. ` +
+      'Give functions shorter values, or fewer of them.',
   )
 }
 

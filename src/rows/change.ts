@@ -17,7 +17,15 @@ import { formatIdentifier, type Identifier } from '../model/identifier.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 import type { VersionRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
-import type { ApplyOptions, Change, Changed, Snapshot, TableEngine, WorkOptions } from '../table/index.ts'
+import type {
+  ApplyOptions,
+  Change,
+  Changed,
+  Snapshot,
+  TableEngine,
+  WorkOptions,
+  WritingEngine,
+} from '../table/index.ts'
 import { type LongTransaction, runLong } from '../transactions/long-transaction.ts'
 import type { Rows } from './input.ts'
 import {
@@ -38,6 +46,11 @@ export interface TableToChange {
   readonly engine: TableEngine
   /** Its latest version; undefined when the table is declared only. */
   readonly base: Snapshot | undefined
+}
+
+/** The same table, with the engine that writes for the change. */
+export interface TableToWrite extends TableToChange {
+  readonly engine: WritingEngine
 }
 
 /** A change of a table's rows: as what it is recorded, and its steps. */
@@ -114,7 +127,7 @@ async function changeIn<Checked, Prepared>(
     const checked = (await change.check?.(found)) as Checked
     const about = { operation: change.operation, subject: id, subjectId: table.id }
     return runLong(core, options, about, async (transaction, work) => {
-      const writing = { ...found, engine: engine.writtenBy(transaction.id) }
+      const writing: TableToWrite = { ...found, engine: engine.writtenBy(transaction.id) }
       const prepared = await change.prepare(writing, work, checked)
       return core.inTurn(`${table.id}/${change.branch}`, () =>
         commitVersion(core, change, writing, prepared, transaction, work),
@@ -127,7 +140,7 @@ async function changeIn<Checked, Prepared>(
 async function commitVersion<Checked, Prepared>(
   core: Core,
   change: RowsChange<Checked, Prepared>,
-  found: TableToChange,
+  found: TableToWrite,
   prepared: Prepared,
   transaction: LongTransaction,
   work: WorkOptions,
@@ -152,7 +165,7 @@ async function commitVersion<Checked, Prepared>(
 export async function attemptVersion<Checked, Prepared>(
   core: Core,
   change: RowsChange<Checked, Prepared>,
-  found: TableToChange,
+  found: TableToWrite,
   prepared: Prepared,
   transaction: Pick<LongTransaction, 'commit'>,
   work: WorkOptions,
@@ -164,6 +177,7 @@ export async function attemptVersion<Checked, Prepared>(
   )
   const base = current && (await openManifest(engine, place, current.record))
   const changed = await change.apply(found, prepared, base, { ...work, version })
+  await engine.sync()
   work.signal?.throwIfAborted()
   const committed = await transaction.commit(({ writer, now, transactionId }) => {
     const table = currentTable(writer, id, found.table)

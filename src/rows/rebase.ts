@@ -3,13 +3,13 @@ import { CatalogError } from '../errors.ts'
 import { formatIdentifier } from '../model/identifier.ts'
 import type { WorkOptions } from '../table/index.ts'
 import { runChange } from '../transactions/commit.ts'
-import { attemptVersion, type RowsChange, type RowsChanged, type TableToChange } from './change.ts'
+import { attemptVersion, type RowsChange, type RowsChanged, type TableToWrite } from './change.ts'
 
 /** A change of rows within a transaction over many operations, as it was made there. */
 export interface RowsStep {
   // biome-ignore lint/suspicious/noExplicitAny: what was checked and prepared is the change's own affair
   readonly change: RowsChange<any, any>
-  readonly found: TableToChange
+  readonly found: TableToWrite
   readonly prepared: unknown
   readonly transactionId: string
   /** The number of the version that it made. Only the commit of the whole transaction makes this final. */

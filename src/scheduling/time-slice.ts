@@ -1,28 +1,59 @@
-import { setImmediate } from 'node:timers/promises'
+/*
+ * Long work of several callers shares the event loop. All of it together blocks the loop for some milliseconds in one
+ * turn, however many callers there are: whoever rests waits in line, and each turn resumes one.
+ */
 
-/** How long work may block the event loop, in milliseconds. */
-const longest = 10
+/** How long long work may block one turn of the event loop, in milliseconds. */
+const longest = 5
+
+/** Those who rest, in the order in which they began to. */
+const resting: (() => void)[] = []
+let turnIsOpen = false
+let turnBegan = 0
+
+/** Begins to measure a turn of the event loop, which ends when `setImmediate` calls. */
+function openTurn(): void {
+  turnIsOpen = true
+  turnBegan = performance.now()
+  setImmediate(endTurn)
+}
+
+/** The event loop has looked at everything else since the turn began. */
+function endTurn(): void {
+  turnIsOpen = false
+  const resume = resting.shift()
+  if (resume === undefined) return
+  openTurn()
+  resume()
+}
 
 /** Lets long work yield to other work at intervals, and stops it when its signal aborts. */
 export class TimeSlice {
   readonly signal: AbortSignal | undefined
-  #since = performance.now()
 
   constructor(signal: AbortSignal | undefined) {
     this.signal = signal
     signal?.throwIfAborted()
   }
 
-  /** Whether it is time to `rest`. Also true when the work was aborted: then `rest` throws. */
+  /**
+   * Whether it is time to `rest`: this turn of the event loop took long enough, perhaps with the work of others. Also
+   * true when the work was aborted: then `rest` throws.
+   */
   get due(): boolean {
-    return this.signal?.aborted === true || performance.now() - this.#since > longest
+    if (this.signal?.aborted === true) return true
+    if (turnIsOpen) return performance.now() - turnBegan > longest
+    openTurn()
+    return false
   }
 
   /** Yields to other work. Throws the signal's reason when the signal aborted. */
   async rest(): Promise<void> {
     this.signal?.throwIfAborted()
-    await setImmediate()
+    await new Promise<void>((resume) => {
+      resting.push(resume)
+      if (!turnIsOpen) openTurn()
+    })
     this.signal?.throwIfAborted()
-    this.#since = performance.now()
   }
 }

@@ -138,6 +138,8 @@ export interface TransactionRecord extends Versioned {
   /** When the lease of the process at work ends; then the transaction counts as failed. */
   readonly lease_until?: number
   readonly failure?: { readonly code: ErrorCode; readonly message: string }
+  /** Of a transaction that was begun for others to work in: who began it, if callers have names. */
+  readonly session?: { readonly owner?: string }
 }
 
 /** The internal id of the root namespace. */

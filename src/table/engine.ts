@@ -7,7 +7,7 @@ import { ScanPool } from './scan/pool.ts'
 import { ByteCache } from './storage/cache.ts'
 import { uniqueName } from './storage/object-names.ts'
 import type { Storage } from './storage/objects.ts'
-import type { EngineOptions, ManifestRef, Snapshot, TableEngine } from './table-engine.ts'
+import type { EngineOptions, ManifestRef, Snapshot, TableEngine, WritingEngine } from './table-engine.ts'
 import { appendChange, metadataChange, overwriteChange, restoreChange } from './write/change.ts'
 import { deleteChange } from './write/delete.ts'
 import { columnsOfNewTable, matchSchema } from './write/schema-match.ts'
@@ -32,11 +32,31 @@ export function tableEngine(options: EngineOptions): TableEngine {
   return engineOn({ content, cache, newName, now, pool }, most)
 }
 
+/** The engine of one writer. */
+function writerOn(storage: Storage, writer: string, most: number): WritingEngine {
+  const { content } = storage
+  const group = content.group?.()
+  const writing: Storage = {
+    ...storage,
+    newName: () => storage.newName(writer),
+    ...(group && {
+      content: {
+        url: content.url,
+        get: (...given) => content.get(...given),
+        list: (...given) => content.list(...given),
+        remove: (...given) => content.remove(...given),
+        put: (...given) => group.put(...given),
+      },
+    }),
+  }
+  return { ...engineOn(writing, most), sync: async () => group?.sync() }
+}
+
 function engineOn(storage: Storage, most: number): TableEngine {
   const loaded = (snapshot: Snapshot) => snapshot as LoadedSnapshot
 
   const engine: TableEngine = {
-    writtenBy: (writer) => engineOn({ ...storage, newName: () => storage.newName(writer) }, most),
+    writtenBy: (writer) => writerOn(storage, writer, most),
     async create(prefix, table, work = {}) {
       const change = await overwrite(prefix, table, work)
       return change.create(work)

@@ -25,4 +25,5 @@ export type {
   Snapshot,
   TableEngine,
   WorkOptions,
+  WritingEngine,
 } from './table-engine.ts'

@@ -47,7 +47,7 @@ export interface ApplyOptions extends WorkOptions {
 /**
  * A change that may be applied to one base after the other until its result is committed. The slow work (writing
  * fragments, evaluating a predicate) is done once, so that applying the change to a newer base is cheap. Applying
- * only writes new objects, all of them durable. Nobody sees them before the caller commits `snapshot.manifest`.
+ * only writes new objects. Nobody looks at them before the caller commits `snapshot.manifest`.
  */
 export interface Change {
   apply(base: Snapshot, options?: ApplyOptions): Promise<Changed>
@@ -134,10 +134,19 @@ export interface EngineOptions {
   readonly fragmentRows?: number | undefined
 }
 
+/** The engine of one writer. */
+export interface WritingEngine extends TableEngine {
+  /** Makes all objects durable that the engine has written. Call it before a record names one of them. */
+  sync(): Promise<void>
+}
+
 /** Reads and writes the content of tables. The engine knows locations and manifests, but no names or versions. */
 export interface TableEngine {
-  /** The same engine for one writer: the names of objects that it writes bear the mark of the writer. */
-  writtenBy(writer: string): TableEngine
+  /**
+   * The same engine for one writer: the names of objects that it writes bear the mark of the writer. These objects are
+   * durable once the engine's `sync` has resolved, and not before. All other objects are durable once they are written.
+   */
+  writtenBy(writer: string): WritingEngine
   /** Writes a table's rows and a first manifest under `prefix`. */
   create(prefix: string, table: Table, options?: ApplyOptions): Promise<Snapshot>
   /** Reads a manifest. Throws `InvalidTableState` for one that is missing, damaged or of a newer format. */

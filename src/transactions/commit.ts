@@ -66,8 +66,8 @@ export async function commit<T extends object>(
 interface Changed {
   /** The last one that the body set. */
   readonly subjectId: string | undefined
-  /** All of them, when there are several. */
-  readonly subjectIds: ReadonlySet<string> | undefined
+  /** All of them, when there are several. One that came up again may be there again. */
+  readonly subjectIds: readonly string[] | undefined
 }
 
 /** Runs the body of a change. Also returns the internal ids of its subjects, if the body set some. */
@@ -77,11 +77,11 @@ export function runChange<T>(
   body: (change: ChangeContext) => T,
 ): Changed & { result: T } {
   let subjectId: string | undefined
-  let subjectIds: Set<string> | undefined
+  let subjectIds: string[] | undefined
   const concerns = (internalId: string) => {
-    if (subjectIds !== undefined) subjectIds.add(internalId)
-    else if (subjectId !== undefined && subjectId !== internalId)
-      subjectIds = new Set([subjectId, internalId])
+    if (internalId === subjectId) return
+    if (subjectIds !== undefined) subjectIds.push(internalId)
+    else if (subjectId !== undefined) subjectIds = [subjectId, internalId]
     subjectId = internalId
   }
   const result = body({ writer, transactionId, now, concerns })
@@ -103,9 +103,7 @@ function succeeded(
     subject: Object.freeze([...subject]),
     // A change of several tables has no single subject.
     ...(subjectId !== undefined &&
-      (isBatch
-        ? { subject_ids: Object.freeze([...(subjectIds ?? [subjectId])]) }
-        : { subject_id: subjectId })),
+      (isBatch ? { subject_ids: Object.freeze(subjectIds ?? [subjectId]) } : { subject_id: subjectId })),
     created_at: now,
     finished_at: now,
     properties: noProperties,

@@ -11,6 +11,8 @@ import { leaseMillis, statusOf } from './transaction-record.ts'
 /** A transaction whose record says Queued, then Running, while rows are read and written. */
 export interface LongTransaction {
   readonly id: string
+  /** Resolves when the record is durable, and rejects when it cannot be. */
+  readonly recorded: Promise<unknown>
   /**
    * Commits, and records success, in one store transaction. When `body` returns undefined, nothing is committed and
    * the transaction goes on. Fails when the transaction was canceled, or when its lease ended so that it counts as
@@ -25,6 +27,10 @@ export interface LongWork {
   readonly subject: Identifier
   /** The table's internal id. For a new table, the commit sets it instead. */
   readonly subjectId?: string
+  /** Whether it counts among the work on rows that may run at once. Default: true. */
+  readonly takesSlot?: boolean
+  /** What its record says besides. */
+  readonly more?: Pick<Partial<TransactionRecord>, 'properties' | 'session'>
 }
 
 /**
@@ -34,7 +40,7 @@ export interface LongWork {
 export async function runLong<T>(
   core: Core,
   options: OperationOptions,
-  { operation, subject, subjectId }: LongWork,
+  { operation, subject, subjectId, takesSlot = true, more }: LongWork,
   work: (transaction: LongTransaction, options: WorkOptions) => Promise<T>,
 ): Promise<T> {
   options.signal?.throwIfAborted()
@@ -50,10 +56,11 @@ export async function runLong<T>(
     ...(subjectId !== undefined && { subject_id: subjectId }),
     created_at,
     properties: {},
+    ...more,
     lease_until: core.now() + leaseMillis,
   })
-  const enter = core.slots.acquire(signal)
-  let entered = enter === undefined
+  const enter = takesSlot ? core.slots.acquire(signal) : undefined
+  let entered = takesSlot && enter === undefined
   // No await here: stores keep the order of writes, so the record exists before any later write needs it.
   let recorded: Promise<unknown> = core.store.write((writer) =>
     writer.put(keys.transaction(id), record(enter ? 'Queued' : 'Running')),
@@ -77,7 +84,7 @@ export async function runLong<T>(
       options.onProgress({ transaction_id: id, rows: 0, total: 0 })
     }
     const result = await work(
-      { id, commit: (body) => recorded.then(() => finish(core, id, body)) },
+      { id, recorded, commit: (body) => recorded.then(() => finish(core, id, body)) },
       {
         signal,
         onProgress: ({ rowsDone, rowsTotal }) =>
@@ -164,7 +171,8 @@ function describe(error: unknown): NonNullable<TransactionRecord['failure']> {
   return { code: 'Internal', message: 'An unexpected error.' }
 }
 
-function canceled(id: string): CatalogError {
+/** The error for work whose transaction was canceled. */
+export function canceled(id: string): CatalogError {
   return new CatalogError(
     'ConcurrentModification',
     `The transaction ${id} was canceled, so nothing of it was committed. Start the operation again if you still want it.`,

@@ -1,4 +1,4 @@
-import { CatalogError } from '../errors.ts'
+import { CatalogError, invalid } from '../errors.ts'
 import { lookUpNamespace, lookUpTable } from '../lookup/names.ts'
 import { formatIdentifier, type Identifier, quote, sameNames } from '../model/identifier.ts'
 import { keys, type TransactionRecord, type TransactionStatus } from '../store/records.ts'
@@ -7,11 +7,14 @@ import type { Reader } from '../store/store.ts'
 /** How long a lease lasts, in milliseconds. A process that does not renew it in time counts as dead. */
 export const leaseMillis = 60_000
 
+/** The longest that an open transaction may ask to go without a request: an hour, in seconds. */
+export const mostIdleSeconds = 3_600
+
 /** Why a transaction failed whose lease ended. */
 export const lapsedMessage = 'The process that ran it ended, or was silent for too long, before it was done.'
 
 /** Properties that the record itself provides, so callers cannot set them. */
-export const reservedProperties: ReadonlySet<string> = new Set([
+const reservedProperties: ReadonlySet<string> = new Set([
   'id',
   'operation',
   'subject',
@@ -21,20 +24,40 @@ export const reservedProperties: ReadonlySet<string> = new Set([
   'failure_code',
 ])
 
-/** The transaction that a request's `id` names: the transaction id alone, or behind the identifier of its table. */
-export function findTransaction(reader: Reader, id: Identifier): { id: string; record: TransactionRecord } {
+/** Refuses a property that the record itself provides. */
+export function refuseReserved(key: string): void {
+  if (!reservedProperties.has(key)) return
+  throw invalid(
+    `The property ${quote(key)} tells what the transaction is and cannot be changed; choose another key.`,
+  )
+}
+
+/**
+ * The transaction that a request's `id` names: the transaction id alone, or behind the identifier of its table. One that
+ * was begun for others to work in is there for the `caller` who began it only, and for callers without a name.
+ */
+export function findTransaction(
+  reader: Reader,
+  id: Identifier,
+  caller?: string,
+): { id: string; record: TransactionRecord } {
   const own = id.at(-1)
   const record = own === undefined ? undefined : reader.get<TransactionRecord>(keys.transaction(own))
   const subject = id.slice(0, -1)
-  if (own === undefined || record === undefined || !concerns(reader, subject, record)) {
-    throw new CatalogError(
-      'TransactionNotFound',
-      own === undefined
-        ? 'The id is empty; give the transaction_id of a response, alone or after the identifier of its table.'
-        : `There is no transaction ${quote(own)}${subject.length > 0 ? ` of ${formatIdentifier(subject)}` : ''}. Records are kept for a limited time; check the transaction_id.`,
-    )
-  }
+  const isForeign = caller !== undefined && record?.session !== undefined && record.session.owner !== caller
+  if (own === undefined || record === undefined || isForeign || !concerns(reader, subject, record))
+    throw transactionNotFound(own, subject)
   return { id: own, record }
+}
+
+/** The error for a transaction that is unknown, or not the caller's. */
+export function transactionNotFound(id: string | undefined, subject: Identifier = []): CatalogError {
+  return new CatalogError(
+    'TransactionNotFound',
+    id === undefined
+      ? 'The id is empty; give the transaction_id of a response, alone or after the identifier of its table.'
+      : `There is no transaction ${quote(id)}${subject.length > 0 ? ` of ${formatIdentifier(subject)}` : ''}. Records are kept for a limited time; check the transaction_id.`,
+  )
 }
 
 /**

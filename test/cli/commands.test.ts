@@ -75,9 +75,9 @@ describe('help', () => {
       const { out } = await run([kebab(definition.name), '--help'])
       for (const [, command] of out.matchAll(/^ {2}\$ tabularium (.*)$/gm)) {
         const words = [...command!.split(' < ')[0]!.matchAll(/'([^']*)'|(\S+)/g)].map(([, a, b]) => a ?? b!)
-        const args = words.map((word) =>
-          word === './catalog' || word.startsWith('http') ? join(folder, 'none') : word,
-        )
+        const { needsServer } = definition.command as { readonly needsServer?: boolean }
+        const place = needsServer ? 'http://127.0.0.1:1' : join(folder, 'none')
+        const args = words.map((word) => (word === './catalog' || word.startsWith('http') ? place : word))
         const { code, err } = await run(args, { stdin: '{"a":1}' })
         // The files it speaks of are not here.
         if (!err.includes('cannot be read from')) expect(code, `${command}: ${err}`).not.toBe(2)

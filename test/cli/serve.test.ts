@@ -46,6 +46,42 @@ describe('serve', () => {
     expect([code, err]).toEqual([1, expect.stringMatching(/^tabularium: TableNotFound: .*\n$/)])
   })
 
+  it('commands are part of a transaction of the server by --transaction', async () => {
+    const url = await serving(['memory:', '--no-auth', '--transaction-idle', '90'])
+    const [usual] = lines(await run(['begin-transaction', url]))
+    expect(usual).toMatchObject({ status: 'Running', idle_timeout_seconds: 90 })
+    const [begun] = lines(await run(['begin-transaction', url, '--idle-timeout-seconds', '300']))
+    const { transaction_id: id } = begun as { transaction_id: string }
+    const inside = ['--transaction', id]
+    for (const args of [
+      ['create', url, 't', '--data', '[{"a":1,"b":"2020-01-01"}]'],
+      ['insert', url, 't', '--data', '[{"a":2,"b":"2020-02-02"}]'],
+      ['mv', url, 't', 'u'],
+    ])
+      expect((await run([...args, ...inside])).err).toBe('')
+    expect(lines(await run(['list', url, ...inside]))).toEqual([{ table: 'u' }])
+    expect(lines(await run(['query', url, 'u', '--columns', 'a', ...inside]))).toEqual([{ a: 1 }, { a: 2 }])
+    expect(lines(await run(['list', url]))).toEqual([])
+    expect(lines(await run(['commit-transaction', url, id]))).toMatchObject([{ status: 'Succeeded' }])
+    expect(lines(await run(['list', url]))).toEqual([{ table: 'u' }])
+    const ended = await run(['rollback-transaction', url, id])
+    expect([ended.code, ended.err]).toEqual([1, expect.stringContaining('ConcurrentModification')])
+  })
+
+  it('on a directory, commands say that a transaction needs a server', async () => {
+    const folder = await freshFolder()
+    for (const args of [
+      ['begin-transaction', folder],
+      ['commit-transaction', folder, 'x'],
+      ['rollback-transaction', folder, 'x'],
+      ['list', folder, '--transaction', 'x'],
+      ['declare', folder, 't', '--transaction', 'x'],
+    ]) {
+      const { code, err } = await run(args)
+      expect([code, err]).toEqual([2, expect.stringContaining('works with the URL of a server')])
+    }
+  })
+
   it('takes tokens, and commands send the one they are given', async () => {
     const url = await serving(['memory:', '--token', 'the-first-token-1', '--token', 'the-second-token'])
     expect((await run(['list', url])).err).toMatch(/^tabularium: Unauthenticated: /)

@@ -20,7 +20,7 @@ export async function overHttp(local: LocalCatalog): Promise<LocalCatalog> {
     backup: local.backup,
     exportTo: local.exportTo,
     importFrom: local.importFrom,
-    transaction: local.transaction,
+    transaction: client.transaction,
     close: async () => {
       await client.close()
       await handler.close()
@@ -38,7 +38,7 @@ export function itself(catalog: Catalog): Catalog {
   return behind.get(catalog) ?? catalog
 }
 
-function withoutHeaders(client: Catalog): Catalog {
+function withoutHeaders<T extends Catalog>(client: T): T {
   const methods = Object.fromEntries(
     Object.keys(operations).map((name) => {
       const call = client[name as keyof typeof operations] as (...given: unknown[]) => Promise<unknown>

@@ -23,30 +23,25 @@ export async function resolve(name, context, next) {
 const dataUrl = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`
 const withoutPackages = `import { register } from 'node:module'\nregister(${JSON.stringify(dataUrl(hooks))})`
 
-test.each([['s3://bucket/prefix', '@aws-sdk/client-s3']])(
-  'content at %s needs a package, and its absence is told before anything is made',
-  async (url, name) => {
-    const folder = join(await freshFolder(), 'new')
-    const hook = dataUrl(withoutPackages)
-    const args = ['--import', hook, scriptPath('src/cli.ts'), 'serve', folder, '--content', url, '--no-auth']
-    const failed = await run(process.execPath, args, { env: { ...process.env, TABULARIUM_TOKEN: '' } }).catch(
-      (error: { stderr: string }) => error,
-    )
-    expect(failed.stderr).toContain(
-      `Content at ${url.split('/')[0]}// needs the package ${name}, which is not installed. Run npm install ${name}.`,
-    )
-    await expect(access(folder)).rejects.toThrow()
-    // Nothing else needs it.
-    const listed = await run(process.execPath, [
-      '--import',
-      hook,
-      scriptPath('src/cli.ts'),
-      'list',
-      'memory:',
-    ])
-    expect(listed.stderr).toBe('')
-  },
-)
+test.each([
+  ['s3://bucket/prefix', '@aws-sdk/client-s3'],
+  ['az://container/prefix', '@azure/storage-blob'],
+  ['gs://bucket/prefix', '@google-cloud/storage'],
+])('content at %s needs a package, and its absence is told before anything is made', async (url, name) => {
+  const folder = join(await freshFolder(), 'new')
+  const hook = dataUrl(withoutPackages)
+  const args = ['--import', hook, scriptPath('src/cli.ts'), 'serve', folder, '--content', url, '--no-auth']
+  const failed = await run(process.execPath, args, { env: { ...process.env, TABULARIUM_TOKEN: '' } }).catch(
+    (error: { stderr: string }) => error,
+  )
+  expect(failed.stderr).toContain(
+    `Content at ${url.split('/')[0]}// needs the package ${name}, which is not installed. Run npm install ${name}.`,
+  )
+  await expect(access(folder)).rejects.toThrow()
+  // Nothing else needs it.
+  const listed = await run(process.execPath, ['--import', hook, scriptPath('src/cli.ts'), 'list', 'memory:'])
+  expect(listed.stderr).toBe('')
+})
 
 test('rows may lie in another folder than the records', async () => {
   const [records, rows] = [await freshFolder(), await freshFolder()]
@@ -66,6 +61,6 @@ test('a content that has a URL is opened by it elsewhere', async () => {
   expect(await text(await openContent(content.url!), 'a/b')).toBe('here')
   for (const url of ['', '/folder', 'http://server', 'constructor://x']) {
     const error = await refused(openContent(url), 'InvalidInput')
-    expect(error.message).toMatch(/begins with file:\/\/ or s3:\/\//)
+    expect(error.message).toMatch(/begins with file:.* or s3:/)
   }
 })

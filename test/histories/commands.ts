@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { TransactionCommand } from './linearize.ts'
 import type { Command, ModelOperation } from './model/index.ts'
 import { predicates } from './model/rows.ts'
 
@@ -195,6 +196,14 @@ export function command({
 }
 
 /** What most histories begin with, so that much of what follows finds something. */
+/** Calls that are committed together, or now and then given up. */
+export function transactionOf(calls: fc.Arbitrary<Command>): fc.Arbitrary<TransactionCommand> {
+  return fc.record({
+    calls: fc.array(calls, { minLength: 1, maxLength: 4, size: 'max' }),
+    commits: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
+  })
+}
+
 export const beginnings: readonly (readonly Command[])[] = [
   [],
   [

@@ -8,13 +8,35 @@ export interface World {
   readonly binding: Binding
 }
 
-/** A call, what it came to, and when it was under way, by a clock that all callers share. */
-export interface Call {
-  readonly command: Command
-  readonly outcome: Outcome
+/** When something was under way, by a clock that all callers share. */
+interface Span {
   readonly start: number
   readonly end: number
 }
+
+/** A call, and what it came to. */
+export interface SingleCall extends Span {
+  readonly command: Command
+  readonly outcome: Outcome
+}
+
+/** Calls that are committed together, or given up together. */
+export interface TransactionCommand {
+  readonly calls: readonly Command[]
+  readonly commits: boolean
+}
+
+/** What the calls of a transaction came to in its last run; null for a call that only a transaction refuses. */
+export type Outcomes = readonly (Outcome | null)[]
+
+/** A transaction, and what it came to. */
+export interface TransactionCall extends Span {
+  readonly transaction: TransactionCommand
+  readonly outcomes: Outcomes
+}
+
+/** Something that takes effect at one moment. */
+export type Call = SingleCall | TransactionCall
 
 /**
  * The worlds in which the outcomes follow from the calls, done one at a time in some order. Each call takes effect
@@ -44,10 +66,38 @@ export function linearize(worlds: readonly World[], calls: readonly Call[]): Wor
 }
 
 /** The world after a call, or undefined when it would not have come to what it came to. */
-function step(world: World, { command, outcome: actual }: Call): World | undefined {
+function step(world: World, call: Call): World | undefined {
+  if ('transaction' in call) return stepAll(world, call.transaction, call.outcomes)
+  const { command, outcome: actual } = call
   const { state, outcome } = predict(world.state, world.binding.toSymbols(command), actual)
   const binding = world.binding.copy()
   return binding.matches(outcome, actual) ? { state, binding } : undefined
+}
+
+/** The world after a whole transaction. */
+function stepAll(
+  before: World,
+  { calls, commits }: TransactionCommand,
+  outcomes: Outcomes,
+): World | undefined {
+  let { state } = before
+  const binding = before.binding.copy()
+  for (const [i, command] of calls.entries()) {
+    const actual = outcomes[i]
+    if (!actual) continue
+    const predicted = predict(state, binding.toSymbols(command), actual)
+    if (!binding.matches(settled(command, predicted.outcome), settled(command, actual))) return undefined
+    state = predicted.state
+  }
+  // What was given up is gone, and so are the ids that it was told.
+  return commits ? { state, binding } : before
+}
+
+/** An outcome without what only the commit decides. */
+function settled({ operation }: Command, outcome: Outcome): Outcome {
+  if (!('answer' in outcome) || !/^(insert|delete)\w+Table$/.test(operation)) return outcome
+  const { version: _, ...answer } = outcome.answer as { version?: number }
+  return { answer }
 }
 
 /** Says the same of two places in the search from which the same follows. */

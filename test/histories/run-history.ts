@@ -58,13 +58,13 @@ function rowsOf(data: Uint8Array): unknown[] {
 }
 
 /** Replaces `#L?3` and `#T?3` by one of the locations or transactions there are so far. */
-export function resolve(command: Command, seen: readonly Seen[]): Command {
-  return mapStrings(command, (text) => {
-    const asked = /^#([LT])\?(\d+)$/.exec(text)
-    if (asked === null) return text
-    const choices = seen.filter(({ kind }) => kind === asked[1])
-    if (choices.length === 0) return asked[1] === 'L' ? 's3://bucket/a' : 'none'
-    return choices[Number(asked[2]) % choices.length]!.real
+export function resolve<T>(asked: T, seen: readonly Seen[]): T {
+  return mapStrings(asked, (text) => {
+    const wanted = /^#([LT])\?(\d+)$/.exec(text)
+    if (wanted === null) return text
+    const choices = seen.filter(({ kind }) => kind === wanted[1])
+    if (choices.length === 0) return wanted[1] === 'L' ? 's3://bucket/a' : 'none'
+    return choices[Number(wanted[2]) % choices.length]!.real
   })
 }
 

@@ -1,21 +1,13 @@
-import type { Transaction } from '../../src/index.ts'
+import type { LocalCatalog, Transaction } from '../../src/index.ts'
+import { withoutHeaderEntries } from '../client/over-http.ts'
 import { Binding } from './binding.ts'
 import { finalReads } from './final-reads.ts'
-import { linearize, type World } from './linearize.ts'
-import { type Command, type Outcome, predict } from './model/index.ts'
+import { linearize, type Outcomes, type TransactionCommand, type World } from './linearize.ts'
+import type { Command, Outcome } from './model/index.ts'
 import { emptyState } from './model/state.ts'
 import { call, resolve } from './run-history.ts'
 import { type Seen, seenIn } from './script.ts'
 import type { Stage } from './stages.ts'
-
-/** Calls that are committed together, or given up together. */
-export interface TransactionCommand {
-  readonly calls: readonly Command[]
-  readonly commits: boolean
-}
-
-/** What the calls of a transaction came to in its last run; undefined for a call that only a transaction refuses. */
-type Outcomes = readonly (Outcome | undefined)[]
 
 class GivenUp extends Error {}
 
@@ -47,23 +39,11 @@ export async function runTransactions(
       calls: calls.map((command) => worlds[0]!.binding.toReal(resolve(command, seen))),
       commits,
     }))
-    const outcomes = await Promise.all(real.map((one) => runOne(one)))
+    const outcomes = await Promise.all(real.map((one) => runTransaction(catalog, one)))
     script.push(JSON.stringify(real.map((one, i) => ({ ...one, outcomes: outcomes[i] }))))
     note(outcomes.filter((_, i) => real[i]!.commits))
-    keep(inSomeOrder(worlds, real, outcomes))
-  }
-
-  async function runOne({ calls, commits }: TransactionCommand): Promise<Outcomes> {
-    let outcomes: (Outcome | undefined)[] = []
-    const work = async (tx: Transaction) => {
-      outcomes = []
-      for (const command of calls) outcomes.push(await callInside(tx, command))
-      if (!commits) throw new GivenUp()
-    }
-    await catalog.transaction(work, { attempts: 1_000 }).catch((error: unknown) => {
-      if (!(error instanceof GivenUp)) throw error
-    })
-    return outcomes
+    const calls = real.map((transaction, i) => ({ transaction, outcomes: outcomes[i]!, start: 0, end: 0 }))
+    keep(linearize(worlds, calls))
   }
 
   function note(outcomes: readonly Outcomes[]): void {
@@ -82,53 +62,34 @@ export async function runTransactions(
   for (const read of finalReads(worlds[0]!.state)) await runAlone(read)
 }
 
-async function callInside(tx: Transaction, command: Command): Promise<Outcome | undefined> {
+/** Runs calls as one transaction, and answers with what they came to. */
+export async function runTransaction(
+  catalog: Pick<LocalCatalog, 'transaction'>,
+  { calls, commits }: TransactionCommand,
+): Promise<Outcomes> {
+  let outcomes: (Outcome | null)[] = []
+  const work = async (tx: Transaction) => {
+    outcomes = []
+    for (const command of calls) outcomes.push(await callInside(tx, command))
+    if (!commits) throw new GivenUp()
+  }
+  await catalog.transaction(work, { attempts: 1_000 }).catch((error: unknown) => {
+    if (!(error instanceof GivenUp)) throw error
+  })
+  return outcomes
+}
+
+async function callInside(tx: Transaction, command: Command): Promise<Outcome | null> {
   let refusal = ''
   const watched = async (request: object) => {
     try {
-      return await (tx[command.operation] as (request: object) => Promise<object>)(request)
+      const answer = await (tx[command.operation] as (request: object) => Promise<object>)(request)
+      return withoutHeaderEntries(answer)
     } catch (error) {
       refusal = (error as Error).message
       throw error
     }
   }
   const outcome = await call({ [command.operation]: watched } as never, command)
-  return refusal.includes('removed after the commit') ? undefined : outcome
-}
-
-/** The worlds in which the outcomes follow from the transactions in some order. */
-function inSomeOrder(
-  worlds: readonly World[],
-  left: readonly TransactionCommand[],
-  outcomes: readonly Outcomes[],
-): World[] {
-  if (left.length === 0) return [...worlds]
-  return left.flatMap((one, i) => {
-    const after = worlds.flatMap((world) => stepAll(world, one, outcomes[i]!))
-    if (after.length === 0) return []
-    const without = <T>(list: readonly T[]) => list.filter((_, other) => other !== i)
-    return inSomeOrder(after, without(left), without(outcomes))
-  })
-}
-
-/** The world after a whole transaction; none when its calls would not have come to what they came to. */
-function stepAll(before: World, { calls, commits }: TransactionCommand, outcomes: Outcomes): World[] {
-  let { state } = before
-  const binding = before.binding.copy()
-  for (const [i, command] of calls.entries()) {
-    const actual = outcomes[i]
-    if (actual === undefined) continue
-    const predicted = predict(state, binding.toSymbols(command), actual)
-    if (!binding.matches(settled(command, predicted.outcome), settled(command, actual))) return []
-    state = predicted.state
-  }
-  // What was given up is gone, and so are the ids that it was told.
-  return [commits ? { state, binding } : before]
-}
-
-/** An outcome without what only the commit decides. */
-function settled({ operation }: Command, outcome: Outcome): Outcome {
-  if (!('answer' in outcome) || !/^(insert|delete)\w+Table$/.test(operation)) return outcome
-  const { version: _, ...answer } = outcome.answer as { version?: number }
-  return { answer }
+  return refusal.includes('removed after the commit') ? null : outcome
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
-import { beginnings, beginningWithRows, command } from './commands.ts'
-import { runTransactions, type TransactionCommand } from './run-transactions.ts'
+import { beginnings, beginningWithRows, command, transactionOf } from './commands.ts'
+import type { TransactionCommand } from './linearize.ts'
+import { runTransactions } from './run-transactions.ts'
 import { stages } from './stages.ts'
 
 /** Multiplies the number of histories, for long runs. */
@@ -9,15 +10,10 @@ const factor = Number(process.env.HISTORY_RUNS ?? 1)
 
 const beginning = fc.constantFrom(...beginnings, beginningWithRows, beginningWithRows)
 
-const transactionOf = (calls: ReturnType<typeof command>): fc.Arbitrary<TransactionCommand> =>
-  fc.record({
-    calls: fc.array(calls, { minLength: 1, maxLength: 4, size: 'max' }),
-    commits: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
-  })
-
 describe.each([
   ['memory', 60],
   ['lmdb', 15],
+  ['http', 25],
 ] as const)('random histories of transactions on %s', (store, runs) => {
   const check = async (
     ...history: Parameters<typeof runTransactions> extends [unknown, ...infer Rest] ? Rest : never

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { serve } from '../../src/http/index.ts'
 import { openCatalog } from '../../src/index.ts'
 import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
-import { pythonWith, releases } from './clients/python.ts'
+import { pythonWith, releases, requirePython } from './clients/python.ts'
 import { LanceClients } from './clients/run.ts'
 
 /* `npm run soak -- --only lance` does this for as long as it is told to, and brings Lance for Python. */
@@ -26,10 +26,8 @@ it('every change that is acknowledged is there once, whoever dies', async () => 
   }
 })
 
-it.each(releases)('Lance %s for Python and the catalog share branches and tags', async (release) => {
-  const python = await pythonWith(release)
-  // The test above says how to bring it.
-  if (python === undefined) return
+it.for(releases)('Lance %s for Python and the catalog share branches and tags', async (release, { skip }) => {
+  const python = await requirePython(release, skip)
   const catalog = closedAfterwards(await openCatalog(await freshFolder(), { managedVersioning: true }))
   const server = await serve(catalog, { auth: false, listing: 'children', port: 0 })
   onTestFinished(() => server.close())

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Content, SharedFiles } from '../../src/content/content.ts'
+import type { Content } from '../../src/content/content.ts'
 import { fileContent } from '../../src/content/files/index.ts'
 import { type LocalCatalog, openCatalog } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
 import { eachContent } from '../support/contents.ts'
-import { type Dataset, declared, listed, nameOf } from './support.ts'
+import { type Dataset, declared, listed, nameOf, twoCatalogs } from './support.ts'
 
 eachContent((openAny) => {
   const open = () => openAny({ managedVersioning: true })
@@ -247,34 +247,6 @@ eachContent((openAny) => {
   })
 })
 
-/** Two catalogs over one store and folder, as two processes would be. The first one's links may fail. */
-async function twoCatalogs() {
-  const folder = await freshFolder()
-  const store = memoryStore()
-  const real = fileContent(folder)
-  const before: { link?: (from: string, to: string) => unknown } = {}
-  const shared: SharedFiles = {
-    names: (prefix) => real.shared!.names(prefix),
-    sync: (path) => real.shared!.sync(path),
-    replace: (path, bytes) => real.shared!.replace(path, bytes),
-    link: async (from, to) => {
-      await before.link?.(from, to)
-      return real.shared!.link(from, to)
-    },
-  }
-  const content: Content = {
-    put: (path, bytes) => real.put(path, bytes),
-    get: (path, range) => real.get(path, range),
-    list: (prefix) => real.list(prefix),
-    remove: (path) => real.remove(path),
-    shared,
-  }
-  const options = { store, root: `file://${folder}`, managedVersioning: true }
-  const failing = closedAfterwards(await openCatalog({ ...options, content }))
-  const other = closedAfterwards(await openCatalog({ ...options, content: real }))
-  return { failing, other, before, dataset: await declared(other, real, 't') }
-}
-
 describe('a process that dies between the record and the publication', () => {
   const die = () => {
     throw new Error('killed')
@@ -286,7 +258,8 @@ describe('a process that dies between the record and the publication', () => {
     ['describes a version', (catalog) => catalog.describeTableVersion({ id: ['t'], version: 2 })],
     ['describes the table', (catalog) => catalog.describeTable({ id: ['t'], load_detailed_metadata: true })],
   ])('leaves it to who %s next', async (_, next) => {
-    const { failing, other, before, dataset } = await twoCatalogs()
+    const { failing, other, before, content } = await twoCatalogs()
+    const dataset = await declared(other, content, 't')
     await failing.createTableVersion({ id: ['t'], ...(await dataset.stage(1, 'one')) })
     before.link = die
     const staged = await dataset.stage(2, 'two')
@@ -302,7 +275,8 @@ describe('a process that dies between the record and the publication', () => {
   })
 
   it('leaves it to who commits next, and no version is published before one below it', async () => {
-    const { failing, other, before, dataset } = await twoCatalogs()
+    const { failing, other, before, content } = await twoCatalogs()
+    const dataset = await declared(other, content, 't')
     before.link = die
     const entries = [await dataset.stage(1, 'one'), await dataset.stage(2, 'two')]
     const batch = { entries: entries.map((entry) => ({ id: ['t'], ...entry })) }
@@ -325,7 +299,8 @@ describe('a process that dies between the record and the publication', () => {
   })
 
   it('may have given the final name, and only the staged one is left to remove', async () => {
-    const { failing, other, before, dataset } = await twoCatalogs()
+    const { failing, other, before, content } = await twoCatalogs()
+    const dataset = await declared(other, content, 't')
     before.link = async (from, to) => {
       await dataset.content.shared!.link(from, to)
       die()
@@ -340,7 +315,8 @@ describe('a process that dies between the record and the publication', () => {
 })
 
 it('a program that publishes the same version past the catalog wins, and the writer is told', async () => {
-  const { failing, other, before, dataset } = await twoCatalogs()
+  const { failing, other, before, content } = await twoCatalogs()
+  const dataset = await declared(other, content, 't')
   await failing.createTableVersion({ id: ['t'], ...(await dataset.stage(1, 'one')) })
   before.link = () => {
     delete before.link
@@ -359,7 +335,8 @@ it('a program that publishes the same version past the catalog wins, and the wri
 })
 
 it('a manifest that vanishes before it is published makes no version', async () => {
-  const { failing, before, dataset } = await twoCatalogs()
+  const { failing, other, before, content } = await twoCatalogs()
+  const dataset = await declared(other, content, 't')
   for (const version of [1, 2]) {
     before.link = (from) => dataset.content.remove(from)
     const staged = await dataset.stage(version, 'lost')

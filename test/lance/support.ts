@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { Content } from '../../src/content/content.ts'
-import type { LocalCatalog } from '../../src/index.ts'
+import type { Content, SharedFiles } from '../../src/content/content.ts'
+import { fileContent } from '../../src/content/files/index.ts'
+import { type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
 import { pathsOf } from '../support/contents.ts'
 
 /* Plays Lance's part without Lance: manifests are any bytes, under the names that Lance gives them. */
@@ -67,7 +70,11 @@ export class Dataset {
 }
 
 /** Declares a table for Lance to write. */
-export async function declared(catalog: LocalCatalog, content: Content, name: string): Promise<Dataset> {
+export async function declared(
+  catalog: Pick<LocalCatalog, 'declareTable'>,
+  content: Content,
+  name: string,
+): Promise<Dataset> {
   const { location } = await catalog.declareTable({ id: [name] })
   return new Dataset(content, location, `${location.slice(location.indexOf('tables/'))}/`)
 }
@@ -75,7 +82,39 @@ export async function declared(catalog: LocalCatalog, content: Content, name: st
 const folderOf = (branch: string) => `${branch && `tree/${branch}/`}_versions/`
 
 /** The versions that a catalog lists, by number and the names of their manifests. */
-export async function listed(catalog: LocalCatalog, name: string, branch?: string) {
+export async function listed(
+  catalog: Pick<LocalCatalog, 'listTableVersions'>,
+  name: string,
+  branch?: string,
+) {
   const { versions } = await catalog.listTableVersions({ id: [name], branch })
   return versions.map(({ version }) => version)
+}
+
+/** Two catalogs over one store and folder, as two processes would be. The first one's links may fail. */
+export async function twoCatalogs() {
+  const folder = await freshFolder()
+  const store = memoryStore()
+  const real = fileContent(folder)
+  const before: { link?: (from: string, to: string) => unknown } = {}
+  const shared: SharedFiles = {
+    names: (prefix) => real.shared!.names(prefix),
+    sync: (path) => real.shared!.sync(path),
+    replace: (path, bytes) => real.shared!.replace(path, bytes),
+    link: async (from, to) => {
+      await before.link?.(from, to)
+      return real.shared!.link(from, to)
+    },
+  }
+  const content: Content = {
+    put: (path, bytes) => real.put(path, bytes),
+    get: (path, range) => real.get(path, range),
+    list: (prefix) => real.list(prefix),
+    remove: (path) => real.remove(path),
+    shared,
+  }
+  const options = { store, root: `file://${folder}`, managedVersioning: true }
+  const failing = closedAfterwards(await openCatalog({ ...options, content }))
+  const other = closedAfterwards(await openCatalog({ ...options, content: real }))
+  return { failing, other, before, content: real }
 }

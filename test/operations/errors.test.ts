@@ -61,7 +61,9 @@ async function seed(catalog: Catalog, folder: string): Promise<string> {
 }
 
 interface Refusal {
-  readonly request: object | ((made: { folder: string; transaction: string }) => object | Promise<object>)
+  readonly request:
+    | object
+    | ((made: { folder: string; transaction: string; catalog: Catalog }) => object | Promise<object>)
   /** What the message names, and the next step it gives. */
   readonly says: readonly (string | RegExp)[]
 }
@@ -103,7 +105,7 @@ const noTransaction = (request: object = {}): Refusal => ({
   says: ['no transaction "none"', 'check the transaction_id'],
 })
 
-/** A conflict that only the store can find. */
+/** A refusal that no request alone brings about, such as a conflict that only the store can find. */
 const inTheStore = 'in the store'
 
 const data = numbered(1)
@@ -344,6 +346,38 @@ const refusals: {
       says: ['tag y', '"dev"', 'delete the tag first'],
     },
   },
+  beginTransaction: {
+    Unsupported: {
+      request: async ({ catalog }) => ({
+        context: { 'header.x-tabularium-transaction': await begin(catalog) },
+      }),
+      says: ['no transactions inside', 'run the other one afterwards'],
+    },
+    // Only when there are as many as there may be: the tests of open transactions try it.
+    Throttling: inTheStore,
+  },
+  commitTransaction: {
+    TransactionNotFound: noTransaction(),
+    ConcurrentModification: {
+      request: async ({ catalog }) => {
+        const id = [await begin(catalog)]
+        await catalog.rollbackTransaction({ id })
+        return { id }
+      },
+      says: ['was canceled', 'Start the operation again'],
+    },
+  },
+  rollbackTransaction: {
+    TransactionNotFound: noTransaction(),
+    ConcurrentModification: {
+      request: async ({ catalog }) => {
+        const id = [await begin(catalog)]
+        await catalog.commitTransaction({ id })
+        return { id }
+      },
+      says: ['is committed and stays so', 'Undo its changes'],
+    },
+  },
   describeTransaction: { TransactionNotFound: noTransaction() },
   alterTransaction: {
     TransactionNotFound: noTransaction({ actions: [{ setStatusAction: { status: 'Canceled' } }] }),
@@ -409,6 +443,11 @@ const changes: { readonly [Name in OperationName]?: object } = {
   createTableBranch: { ...rows, name: 'z' },
   deleteTableBranch: { id: ['client'], name: 'dev' },
   batchCommitTables: { operations: [{ declare_table: none }] },
+  beginTransaction: {},
+}
+
+async function begin(catalog: Catalog): Promise<string> {
+  return (await catalog.beginTransaction({})).transaction_id
 }
 
 const call = (catalog: Catalog, name: OperationName, request: object) =>
@@ -432,7 +471,7 @@ eachCatalog((open) => {
     for (const [code, refusal] of Object.entries(refusals[name] ?? {})) {
       if (refusal === inTheStore) continue
       const { request, says } = refusal as Refusal
-      const made = typeof request === 'function' ? await request({ folder, transaction }) : request
+      const made = typeof request === 'function' ? await request({ folder, transaction, catalog }) : request
       await refuses(catalog, () => call(catalog, name, made), code as ErrorCode, ...says)
     }
   })
@@ -452,7 +491,8 @@ eachCatalog((open) => {
 })
 
 describe('a conflict that the store finds', () => {
-  const changing = supported.filter(({ changes, name }) => changes && name !== 'alterTransaction')
+  const aboutRecords = ['alterTransaction', 'commitTransaction', 'rollbackTransaction']
+  const changing = supported.filter(({ changes, name }) => changes && !aboutRecords.includes(name))
 
   it.each(changing)('$name passes it on as it is, and changes nothing', async ({ name }) => {
     const folder = await freshFolder()

@@ -1,9 +1,9 @@
 import { utf8 } from '@uwdata/flechette'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { countRows } from '../../src/arrow/bitmap.ts'
 import { editDistance } from '../../src/model/nearest.ts'
-import { compilePredicate, WorkBudget } from '../../src/predicate/index.ts'
+import { compilePredicate, compileSteps, type Predicate, WorkBudget } from '../../src/predicate/index.ts'
 import { makeTable, types } from './table.ts'
 
 const length = 4_096
@@ -14,6 +14,17 @@ const table = makeTable({
   numbers: [types.integers, Array.from({ length }, (_, i) => [i, i + 1])],
 })
 const rows = { length, columns: table.children.map((column) => column.data[0]) }
+
+/** Constants that take more steps together than they may. */
+const manyDistances = Array.from(
+  { length: 20 },
+  (_, i) => `levenshtein(repeat('a', ${7_900 + i}), repeat('b', 8000)) > 1 AND `,
+).join('')
+
+/** A list of texts that differ at their ends only. */
+function listOfLong(end: string): string {
+  return `make_array(${Array.from({ length: 70 }, (_, i) => `repeat('a', 8000) || '${end}${i}'`).join()}, s)`
+}
 
 const walk = (predicate: string, budget?: WorkBudget) =>
   compilePredicate(predicate, table.schema).steps(rows, 0, length, undefined, budget)
@@ -57,7 +68,11 @@ describe('work that takes long is done in steps', () => {
 describe('work that is too much for one row is refused', () => {
   test.each([
     ['levenshtein(repeat(s, 400), repeat(s, 9000)) > 0', 'levenshtein'],
-    [`${'levenshtein(repeat(s, 300), repeat(s, 301)) + '.repeat(20)}1 > 0`, 'levenshtein'],
+    [`${'reverse(repeat(s, 4000)) || '.repeat(20)}s > s`, 'reverse'],
+    ["find_in_set(s, repeat(',', 900000)) > 0", 'find_in_set'],
+    ["split_part(repeat(',', 900000) || s, ',', 5) = s", 'split_part'],
+    ["regexp_count(repeat(s, 4000), '') > 1", 'regexp_count'],
+    [`array_has_any(${listOfLong('a')}, ${listOfLong('b')})`, 'array_has_any'],
     ["initcap(repeat(s, 50000)) > ''", 'initcap'],
     ["regexp_like(repeat(s, 50000), '(a|b)*c{1000}d')", 'regexp_like'],
     ["reverse(reverse(reverse(repeat(s, 45000)))) > ''", 'reverse'],
@@ -83,7 +98,7 @@ describe('work that is too much for one row is refused', () => {
 
 describe('so is that of constants', () => {
   test.each([
-    `${"levenshtein(repeat('a', 8000), repeat('b', 8000)) > 1 AND ".repeat(50)}id = 1`,
+    `${manyDistances}id = 1`,
     `${'reverse('.repeat(100)}repeat('ab', 400000)${')'.repeat(100)} > s`,
     `${"regexp_like(s, '\\w\\d\\p{L}[a-z]+x') OR ".repeat(300)}id = 1`,
     `length(concat(${Array(2_000).fill("repeat('a', 10000)").join()})) > 1`,
@@ -95,9 +110,72 @@ describe('so is that of constants', () => {
   })
 
   test('what fails is asked of no row where another condition leaves none', () => {
-    const costly = "levenshtein(repeat('a', 8000), repeat('b', 8000)) > 1 AND ".repeat(50)
-    expect(compilePredicate(`id < 0 AND ${costly} id = 1`, table.schema).count(rows, 0, length)).toBe(0)
+    expect(compilePredicate(`id < 0 AND ${manyDistances} id = 1`, table.schema).count(rows, 0, length)).toBe(
+      0,
+    )
   })
+})
+
+describe('with a clock at which all time is over at each look', () => {
+  beforeEach(() => {
+    let now = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => {
+      now += 100
+      return now
+    })
+  })
+  afterEach(() => vi.restoreAllMocks())
+
+  const list = (count: number, part: (i: number) => string, separator: string) =>
+    Array.from({ length: count }, (_, i) => part(i)).join(separator)
+
+  test.each([
+    ['OR', list(500, (i) => `id = ${i} AND s <> 'x'`, ' OR ')],
+    ['equalities', list(1_000, (i) => `id = ${2 * i}`, ' OR ')],
+    ['IN', `id IN (${list(1_500, (i) => `${2 * i}`, ', ')})`],
+    ['IN of expressions', `id IN (${list(300, (i) => `id * ${i}`, ', ')})`],
+    ['arguments', `length(concat(${list(200, (i) => `s || '${i}'`, ', ')})) % 2 = 1`],
+    ['a list', `array_has([${list(1_500, (i) => `${i}`, ', ')}], id)`],
+    ['constants', `${list(500, (i) => `length('${i}') = 9`, ' OR ')} OR id % 2 = 1`],
+    ['nesting', `${balanced(9)} % 3 = 1`],
+    ['costly constants', list(20, (i) => `reverse(repeat('${i}', 9000)) > s`, ' OR ')],
+    ['one costly constant', "levenshtein(repeat('a', 7000), repeat('b', 8000)) = 8000 AND id % 2 = 1"],
+  ])('planning pauses: %s', (_, text) => {
+    const steps = compileSteps(text, table.schema, 0)
+    let rests = 0
+    let step = steps.next()
+    for (; !step.done; step = steps.next()) rests++
+    expect(rests).toBeGreaterThan(5)
+    vi.restoreAllMocks()
+    const at = (predicate: Predicate) => predicate.select(rows, 0, 128)
+    expect(at(step.value)).toEqual(at(compilePredicate(text, table.schema, 0)))
+  })
+
+  test('a single row pauses and goes on where it was', () => {
+    const predicate = 'levenshtein(repeat(s, 380), repeat(s, 379)) = 19'
+    const one = compilePredicate(predicate, table.schema).countSteps(rows, 32, 33)
+    let rests = 0
+    let step = one.next()
+    for (; !step.done; step = one.next()) rests++
+    expect(rests).toBeGreaterThan(5)
+    expect(step.value).toBe(1)
+  })
+})
+
+/** A sum of two parts, each of which is one, and so on. */
+function balanced(levels: number): string {
+  return levels === 0 ? 'id' : `(${balanced(levels - 1)} + ${balanced(levels - 1)})`
+}
+
+test('what is refused in a long predicate is told as ever', () => {
+  const run = (text: string) => () => {
+    const steps = compileSteps(text, table.schema, 0)
+    while (!steps.next().done);
+  }
+  const chain = 'id = 1 OR '.repeat(3_000)
+  expect(run(`${chain} nothing = 1`)).toThrow('no column named `nothing`')
+  expect(run(`${chain} id =`)).toThrow('it ends')
+  expect(run(`${chain} ${'('.repeat(201)}id`)).toThrow('nested more than 200 levels deep')
 })
 
 test('a budget bounds all rows together', () => {
@@ -124,9 +202,13 @@ test('a long dictionary is asked in steps, and what was found stays', () => {
 test('a stretch of a pattern between two "%" with "_" is bounded', () => {
   const like = (count: number) => compilePredicate(`s LIKE '%${'a_'.repeat(count)}%'`, table.schema)
   expect(like(512).count(rows, 0, length)).toBe(0)
-  expect(() => like(513)).toThrow(
-    'has 1026 characters between two "%", with "_" among them. Write at most 1024',
-  )
+  expect(() => like(513)).toThrow('has 1026 characters between two "%", with "_" among them')
+  const long = makeTable({ s: [types.utf8, ['x'.repeat(200_000)]] })
+  const [column] = long.children.map(({ data }) => data[0]!)
+  const inLong = (pattern: string) =>
+    compilePredicate(`s LIKE '${pattern}'`, long.schema).count({ length: 1, columns: [column!] }, 0, 1)
+  expect(inLong(`%${'a_'.repeat(60)}%`)).toBe(0)
+  expect(() => inLong(`%${'a_'.repeat(500)}%`)).toThrow('1000 characters between two "%"')
 })
 
 test('distances are those of the plain way', () => {

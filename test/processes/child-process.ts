@@ -31,8 +31,17 @@ export class Child {
   }
 
   /** Resolves when the process has written the line, and fails when it ends without. */
-  async said(line: string): Promise<void> {
-    while (!this.lines.includes(line)) {
+  said(line: string): Promise<void> {
+    return this.#until(() => this.lines.includes(line))
+  }
+
+  /** Resolves when the process has written so many lines, and fails when it ends before. */
+  wrote(lines: number): Promise<void> {
+    return this.#until(() => this.lines.length >= lines)
+  }
+
+  async #until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) {
       if (this.#isOver) throw this.#endedEarly()
       await new Promise<void>((resolve) => {
         this.#wake = resolve

@@ -1,6 +1,8 @@
 import './faulty-disk.ts'
 import { writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { connect } from '../../src/client.ts'
+import { serve } from '../../src/http/index.ts'
 import { CatalogError, openCatalog } from '../../src/index.ts'
 import {
   batchTables,
@@ -85,10 +87,12 @@ async function changeRows(task: number): Promise<never> {
  * before the last.
  */
 async function changePairs(task: number): Promise<never> {
+  // Some do so over HTTP, with a server that is killed with them.
+  const on = task % 2 === 1 ? served : catalog
   const mark = (n: number) => ['pairs', `${run}-${task}-${n}`]
   for (let n = 1; ; n++) {
     const committed = await done(
-      catalog.transaction(async (tx) => {
+      on.transaction(async (tx) => {
         for (const side of sides) {
           const data = [{ id: n, note: `${run}-${task}` }]
           await tx.insertIntoTable({ id: [rowsTable + side], data, schema: columns })
@@ -159,6 +163,11 @@ async function clear(): Promise<never> {
     if (await done(catalog.vacuum({ graceMillis: 0 }))) say('vacuumed')
   }
 }
+
+const server = await serve(catalog, { port: 0, auth: false, limits: { eventLoopDelay: 0 } })
+const served = connect(server.url, { retries: 0 })
+// The first request takes long, and would be all that is done before the end.
+await served.listNamespaces({ id: [] })
 
 say('ready')
 const others = () => [

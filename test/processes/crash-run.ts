@@ -48,6 +48,8 @@ export class CrashRun {
     if (run % 8 === 7) await sleep(50 + Math.random() * 200)
     else {
       await child.said('ready')
+      // On a busy machine, nothing would be acknowledged in the time alone.
+      if (run % 2 === 0) await child.wrote(2 + Math.floor(Math.random() * 12))
       await sleep(Math.random() * 500)
     }
     await child.kill()

@@ -1,10 +1,12 @@
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { serve } from '../../src/http/index.ts'
-import { type Catalog, openCatalog } from '../../src/index.ts'
+import { openCatalog, type ServedCatalog } from '../../src/index.ts'
 import { withoutHeaderEntries } from '../client/over-http.ts'
-import type { Command } from '../histories/model/index.ts'
+import type { Call } from '../histories/linearize.ts'
 import { call } from '../histories/run-history.ts'
+import { runTransaction } from '../histories/run-transactions.ts'
+import type { Asked } from './linear-run.ts'
 
 /*
  * Takes part in histories of several processes. It opens a catalog and runs the calls that it gets, one after the
@@ -14,10 +16,10 @@ import { call } from '../histories/run-history.ts'
 /** What a process is told, one line each. */
 export type Order =
   | { readonly open: string; readonly served: boolean }
-  | { readonly run: readonly Command[] }
+  | { readonly run: readonly Asked[] }
   | { readonly close: true }
 
-let catalog: Catalog | undefined
+let catalog: ServedCatalog | undefined
 /** Opens the catalog anew, where it is not served. */
 let reopen: (() => Promise<void>) | undefined
 let stopServing = async () => {}
@@ -46,10 +48,15 @@ for await (const line of createInterface({ input: process.stdin })) {
     }
     say('opened')
   } else if ('run' in order) {
-    const told = []
+    const told: Call[] = []
     for (const command of order.run) {
       if (Math.random() < 0.5) await reopen?.()
       const start = clock()
+      if ('calls' in command) {
+        const outcomes = await runTransaction(catalog!, command)
+        told.push({ transaction: command, outcomes, start, end: clock() })
+        continue
+      }
       const outcome = await call(catalog!, command)
       const end = clock()
       const plain =

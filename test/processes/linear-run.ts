@@ -3,9 +3,9 @@ import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { openCatalog } from '../../src/index.ts'
 import { Binding } from '../histories/binding.ts'
-import { beginnings, beginningWithRows, command } from '../histories/commands.ts'
+import { beginnings, beginningWithRows, command, transactionOf } from '../histories/commands.ts'
 import { finalReads } from '../histories/final-reads.ts'
-import { type Call, linearize, type World } from '../histories/linearize.ts'
+import { type Call, linearize, type TransactionCommand, type World } from '../histories/linearize.ts'
 import type { Command } from '../histories/model/index.ts'
 import { emptyState } from '../histories/model/state.ts'
 import { call, resolve } from '../histories/run-history.ts'
@@ -14,10 +14,13 @@ import { temporaryDirectory } from '../support/folders.ts'
 import { Child } from './child-process.ts'
 import type { Order } from './linear-child.ts'
 
+/** A call of its own, or several as one transaction. */
+export type Asked = Command | TransactionCommand
+
 /** What one history consists of: calls made beforehand, and then some for each process at the same time. */
 export interface ConcurrentHistory {
   readonly first: readonly Command[]
-  readonly meanwhile: readonly (readonly Command[])[]
+  readonly meanwhile: readonly (readonly Asked[])[]
 }
 
 const perProcess = 5
@@ -26,7 +29,8 @@ const perProcess = 5
 export function concurrentHistory(processes: number): fc.Arbitrary<ConcurrentHistory> {
   // Most calls are for one table, so that they meet.
   const one = fc.oneof(command({ table: ['t'] }), command({ table: ['a', 't'] }), command())
-  const calls = fc.array(one, { minLength: 1, maxLength: perProcess, size: 'max' })
+  const asked = fc.oneof({ weight: 3, arbitrary: one }, { weight: 1, arbitrary: transactionOf(one) })
+  const calls = fc.array(asked, { minLength: 1, maxLength: perProcess, size: 'max' })
   return fc.record({
     first: fc.constantFrom(...beginnings, beginningWithRows),
     meanwhile: fc.array(calls, { minLength: processes, maxLength: processes }),
@@ -110,9 +114,12 @@ function render(calls: readonly Call[]): string {
   const begin = Math.min(...calls.filter(({ start }) => start > 0).map(({ start }) => start))
   const micros = (at: number) => (at === 0 ? '' : Math.round((at - begin) / 1000))
   return calls
-    .map(({ command: { operation, request }, outcome, start, end }) => {
-      const when = `${micros(start)}-${micros(end)}`.padEnd(16)
-      return `${when} ${operation}(${JSON.stringify(request)}) // ${JSON.stringify(outcome)}`
+    .map((call) => {
+      const when = `${micros(call.start)}-${micros(call.end)}`.padEnd(16)
+      if ('transaction' in call)
+        return `${when} ${JSON.stringify(call.transaction)} // ${JSON.stringify(call.outcomes)}`
+      const { operation, request } = call.command
+      return `${when} ${operation}(${JSON.stringify(request)}) // ${JSON.stringify(call.outcome)}`
     })
     .join('\n')
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Binding } from '../histories/binding.ts'
-import { type Call, linearize } from '../histories/linearize.ts'
+import { linearize, type SingleCall } from '../histories/linearize.ts'
 import { emptyState } from '../histories/model/state.ts'
 import { concurrentHistory, LinearProcesses } from './linear-run.ts'
 
@@ -31,7 +31,7 @@ test('what processes do at the same time, some over HTTP, comes to what some ord
 
 test('a history that no order explains is found', () => {
   const worlds = [{ state: emptyState(), binding: new Binding() }]
-  const create = (start: number, end: number, outcome: Call['outcome']): Call => ({
+  const create = (start: number, end: number, outcome: SingleCall['outcome']): SingleCall => ({
     command: { operation: 'createNamespace', request: { id: ['a'] } },
     outcome,
     start,

@@ -2,7 +2,7 @@ import { releases, setUp } from '../lance/clients/python.ts'
 import { LanceClients } from '../lance/clients/run.ts'
 import type { Scenario } from './scenario.ts'
 
-/** Writers of several releases of Lance on one table, through a server that ends now and then. */
+/** Writers of several releases of Lance on one table, and in transactions on two, through a server that ends now and then. */
 export async function lance(): Promise<Scenario> {
   const pythons: string[] = []
   for (const release of releases) {
@@ -10,12 +10,13 @@ export async function lance(): Promise<Scenario> {
     if (python !== undefined) pythons.push(python)
   }
   const clients = await LanceClients.begin({ deaths: 0.03, pythons })
-  const counts = { changes: 0, 'not acknowledged': 0, 'ends of the server': 0 }
+  const counts = { changes: 0, transactions: 0, 'not acknowledged': 0, 'ends of the server': 0 }
   return {
     counts,
     async round() {
       await clients.round(100)
       counts.changes = clients.model.done
+      counts.transactions = clients.model.transactions
       counts['not acknowledged'] = clients.model.failed
       counts['ends of the server'] = clients.deaths
     },

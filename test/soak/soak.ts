@@ -26,7 +26,7 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
     begin: crashes(0.05),
   },
   transactions: {
-    about: 'processes are killed in the middle of transactions on several tables',
+    about: 'processes are killed in the middle of transactions on several tables, in process and over HTTP',
     begin: crashes(0, 'pairs'),
   },
   full: {

@@ -11,6 +11,7 @@ const order = [
   'postgres',
   'batch',
   'transactions',
+  'publication',
   'listing',
   'paging',
   'lance',

@@ -34,8 +34,8 @@ async function inWebAssembly(): Promise<DecompressZstd> {
 }
 
 /**
- * Whether a ZSTD frame can hold so many bytes: they are what it states, or no more than its blocks can hold. A few bytes may stand for any number of equal
- * bytes, but a block holds at most 128 KiB.
+ * Whether a ZSTD frame can hold so many bytes. The frame states them, or its blocks have room for them. A few bytes may
+ * stand for any number of equal bytes, but a block holds at most 128 KiB.
  *
  * Format: https://www.rfc-editor.org/rfc/rfc8878#section-3.1.1
  */

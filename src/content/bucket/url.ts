@@ -55,3 +55,14 @@ function decoded(name: string): string {
     })
   }
 }
+
+/** The URL of a service that a parameter gives. */
+export function checkedEndpoint(endpoint: string): string {
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+    throw invalid(
+      'The parameter endpoint of the content is not the plain URL of a service. Write, for example, endpoint=https://minio.example:9000.',
+    )
+  }
+  return endpoint
+}

@@ -2,14 +2,15 @@ import { lstat, readdir, rm, unlink } from 'node:fs/promises'
 import { join, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { CatalogError } from '../../errors.ts'
-import type { Content } from '../content.ts'
+import type { Content, PutGroup } from '../content.ts'
 import { folderSegmentsOf, segmentsOf, takenMessage } from '../path.ts'
 import { DurableFolders } from './durable-folders.ts'
 import { fileError, isMissing, systemCode } from './file-errors.ts'
+import { FileGroup } from './put-group.ts'
 import { canRefuseLinks, isLink, readFile } from './read-file.ts'
 import { RealFolders, unlessMissing } from './real-folders.ts'
 import { SharedFilesOnDisk } from './shared-files.ts'
-import { writeNewFile } from './write-file.ts'
+import { writeNewFile, writeUnsynced } from './write-file.ts'
 
 /**
  * Content as files below a folder, which is made when the first object is put. An object's path is the path of its file
@@ -41,18 +42,17 @@ class FileContent implements Content {
   }
 
   async put(path: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<void> {
-    const segments = segmentsOf(path)
-    const parts = bytes instanceof Uint8Array ? [bytes] : bytes
-    try {
-      await this.#put(segments, parts).catch((error: unknown) => {
-        if (!isMissing(error)) throw error
-        // Another process has removed a folder that was remembered.
-        this.#folders.forget()
-        return this.#put(segments, parts)
-      })
-    } catch (error) {
-      throw fileError('write', join(this.#root, path), error)
-    }
+    await this.#write(path, bytes, writeNewFile)
+  }
+
+  group(): PutGroup {
+    return new FileGroup(
+      async (path, bytes) => {
+        const { folder, result } = await this.#write(path, bytes, writeUnsynced)
+        return { folder, synced: result.synced }
+      },
+      (error) => fileError('write to', this.#root, error),
+    )
   }
 
   async get(path: string, range?: { readonly start: number; readonly end: number }) {
@@ -93,10 +93,33 @@ class FileContent implements Content {
     }
   }
 
-  async #put(segments: readonly string[], parts: readonly Uint8Array[]): Promise<void> {
+  async #write<T>(
+    path: string,
+    bytes: Uint8Array | readonly Uint8Array[],
+    write: WriteFile<T>,
+  ): Promise<Written<T>> {
+    const segments = segmentsOf(path)
+    const parts = bytes instanceof Uint8Array ? [bytes] : bytes
+    try {
+      return await this.#writeIn(segments, parts, write).catch((error: unknown) => {
+        if (!isMissing(error)) throw error
+        // Another process has removed a folder that was remembered.
+        this.#folders.forget()
+        return this.#writeIn(segments, parts, write)
+      })
+    } catch (error) {
+      throw fileError('write', join(this.#root, path), error)
+    }
+  }
+
+  async #writeIn<T>(
+    segments: readonly string[],
+    parts: readonly Uint8Array[],
+    write: WriteFile<T>,
+  ): Promise<Written<T>> {
     const folder = await this.#folders.make(segments.slice(0, -1))
     try {
-      await writeNewFile(folder, segments.at(-1)!, parts)
+      return { folder, result: await write(folder, segments.at(-1)!, parts) }
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw error
       throw new CatalogError('ConcurrentModification', takenMessage(segments.join('/')), { cause: error })
@@ -120,6 +143,15 @@ class FileContent implements Content {
     }
     return readFile(await this.#real.look(segments), range, 'follow')
   }
+}
+
+/** Writes a new file in a folder. */
+type WriteFile<T> = (folder: string, name: string, parts: readonly Uint8Array[]) => Promise<T>
+
+interface Written<T> {
+  /** The real path of the folder. */
+  readonly folder: string
+  readonly result: T
 }
 
 interface FoundObject {

@@ -1,11 +1,11 @@
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { SharedFiles } from '../content.ts'
+import type { Link, Linked, SharedFiles } from '../content.ts'
 import { folderSegmentsOf, segmentsOf } from '../path.ts'
 import { type DurableFolders, syncFolder } from './durable-folders.ts'
 import { fileError, isMissing, systemCode } from './file-errors.ts'
 import { type RealFolders, unlessMissing } from './real-folders.ts'
-import { linkFile, replaceFile } from './write-file.ts'
+import { type FileLink, linkFiles, replaceFile } from './write-file.ts'
 
 /** Files below a root that other programs write, too. Links that lead out of the root are refused. */
 export class SharedFilesOnDisk implements SharedFiles {
@@ -43,28 +43,51 @@ export class SharedFilesOnDisk implements SharedFiles {
     )
   }
 
-  link(from: string, to: string): Promise<'linked' | 'taken' | 'missing'> {
+  async link(from: string, to: string): Promise<Linked> {
+    const [result] = await this.linkAll([{ from, to }])
+    return result!
+  }
+
+  async linkAll(links: readonly Link[]): Promise<readonly (Linked | undefined)[]> {
+    // Whatever takes long comes before the first link, or after the last one.
+    const found = await Promise.all(links.map((link) => this.#find(link)))
+    const results = await linkFiles(found)
+    return results.map((result, at) => {
+      if (result === undefined) return undefined
+      if (result.error === undefined) return 'linked'
+      if (isMissing(result.error)) return 'missing'
+      if (systemCode(result.error) === 'EEXIST') return 'taken'
+      throw fileError('write', join(this.#root, links[at]!.to), result.error)
+    })
+  }
+
+  /** The real paths of a file to link, and of the folder for its second name, which is made. */
+  #find({ from, to }: Link): Promise<FileLink> {
     const source = parted(from)
     const target = parted(to)
     return this.#withErrors('write', to, async () => {
-      try {
-        const file = join(await this.#real.look(source.folder), source.name)
-        await linkFile(file, await this.#real.look(target.folder), target.name)
-        return 'linked'
-      } catch (error) {
-        if (systemCode(error) === 'EEXIST') return 'taken'
-        if (isMissing(error)) return 'missing'
-        throw error
-      }
+      const [file, folder] = await Promise.all([
+        unlessMissing(this.#real.look([...source.folder, source.name])),
+        unlessMissing(this.#real.look(target.folder)),
+      ])
+      const order = target.folder.join('/')
+      // Without a file, there is nothing to make a folder for, and linking fails.
+      const from = file ?? join(this.#root, ...source.folder, source.name)
+      const made = folder ?? (file === undefined ? this.#root : await this.#make(target.folder))
+      return { from, folder: made, name: target.name, order }
     })
+  }
+
+  #make(folder: readonly string[]): Promise<string> {
+    // Another program may have removed a folder that was remembered.
+    this.#folders.forget()
+    return this.#folders.make(folder)
   }
 
   replace(path: string, bytes: Uint8Array): Promise<void> {
     const { folder, name } = parted(path)
     return this.#withErrors('write', path, async () => {
-      // Another program may have removed a folder that was remembered.
-      this.#folders.forget()
-      await replaceFile(await this.#folders.make(folder), name, [bytes])
+      await replaceFile(await this.#make(folder), name, [bytes])
     })
   }
 

@@ -27,13 +27,46 @@ export async function replaceFile(folder: string, name: string, parts: readonly 
   await writeAside(folder, parts, (temporary) => rename(temporary, join(folder, name)))
 }
 
+/**
+ * As {@link writeNewFile}, but the file is not on disk yet, and its name neither. The `synced` of the result settles when
+ * the file is, or cannot be: the system tells that only to those who have had it open since.
+ */
+export async function writeUnsynced(
+  folder: string,
+  name: string,
+  parts: readonly Uint8Array[],
+): Promise<{ readonly synced: Promise<void> }> {
+  const temporary = temporaryIn(folder)
+  try {
+    const handle = await open(temporary, 'wx')
+    try {
+      for (const bytes of blocksOf(parts)) await writeAll(handle, bytes)
+      await moveToFree(temporary, join(folder, name))
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
+    return { synced: syncAndClose(handle) }
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}
+
+async function syncAndClose(handle: FileHandle): Promise<void> {
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
 /** Writes a file under a name of its own, syncs it, and moves it where it belongs. */
 async function writeAside(
   folder: string,
   parts: readonly Uint8Array[],
   move: (temporary: string) => Promise<void>,
 ): Promise<void> {
-  const temporary = join(folder, `.${randomUUID()}${partialSuffix}`)
+  const temporary = temporaryIn(folder)
   try {
     const handle = await open(temporary, 'wx')
     try {
@@ -49,11 +82,56 @@ async function writeAside(
   await syncFolder(folder)
 }
 
-/** Gives a file a second name in one step. Throws the system's errors, `EEXIST` when the name is taken. */
-export async function linkFile(from: string, folder: string, name: string): Promise<void> {
+function temporaryIn(folder: string): string {
+  return join(folder, `.${randomUUID()}${partialSuffix}`)
+}
+
+/** A file that is to get a second name. */
+export interface FileLink {
+  readonly from: string
+  readonly folder: string
+  readonly name: string
+  /** Those with the same one get their names in order. */
+  readonly order: string
+}
+
+/** What came of linking a file: the system's error, if it failed. */
+export interface LinkResult {
+  readonly error?: unknown
+}
+
+/**
+ * Gives files second names, each in one step, and all of them before the first folder is synced. Of those in one order,
+ * none gets a name after a failure: undefined then. A taken name is the error `EEXIST`.
+ */
+export async function linkFiles(links: readonly FileLink[]): Promise<readonly (LinkResult | undefined)[]> {
+  const results = new Map<FileLink, LinkResult>()
+  const orders = new Map<string, FileLink[]>()
+  for (const link of links) {
+    const others = orders.get(link.order)
+    if (others) others.push(link)
+    else orders.set(link.order, [link])
+  }
+  await Promise.all(
+    Array.from(orders.values(), async (inOrder) => {
+      for (const link of inOrder) {
+        const result: LinkResult = await linkFile(link).then(
+          () => ({}),
+          (error: unknown) => ({ error }),
+        )
+        results.set(link, result)
+        if (result.error) return
+      }
+    }),
+  )
+  const linked = links.filter((link) => results.has(link) && !results.get(link)?.error)
+  await Promise.all(Array.from(new Set(linked.map(({ folder }) => folder)), syncFolder))
+  return links.map((link) => results.get(link))
+}
+
+async function linkFile({ from, folder, name }: FileLink): Promise<void> {
   try {
     await link(from, join(folder, name))
-    await syncFolder(folder)
   } catch (error) {
     if (!hasNoLinks(error)) throw error
     await writeNewFile(folder, name, [await readFile(from)])

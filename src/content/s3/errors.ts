@@ -1,4 +1,5 @@
 import { CatalogError, type ErrorCode } from '../../errors.ts'
+import { bareError } from '../bucket/bare-error.ts'
 
 interface S3Error {
   readonly name?: string
@@ -29,16 +30,10 @@ export function s3Error(action: string, bucket: string, key: string, error: unkn
   if (error instanceof CatalogError) return error
   const failed = `Cannot ${action} s3://${bucket}/${key}:`
   const [code, rest] = reasonOf(bucket, error as S3Error)
-  return new CatalogError(code, `${failed} ${rest}`, { cause: bare(error as S3Error) })
-}
-
-const accessKey = /\b(?:AKIA|ASIA)[A-Z0-9]{8,}/g
-
-/** What the error is, without what it carries besides: S3 repeats keys and signatures in some of its answers. */
-function bare({ name, code, message, $metadata }: S3Error): Error {
-  const facts = [$metadata?.httpStatusCode, code, $metadata?.requestId && `request ${$metadata.requestId}`]
-  const said = `${name ?? 'Error'}: ${(message ?? '').replace(accessKey, '…')}`
-  return new Error(`${said} (${facts.filter((fact) => fact !== undefined).join(', ')})`)
+  const { $metadata, code: system } = error as S3Error
+  const request = $metadata?.requestId && `request ${$metadata.requestId}`
+  const cause = bareError(error as S3Error, [$metadata?.httpStatusCode, system, request])
+  return new CatalogError(code, `${failed} ${rest}`, { cause })
 }
 
 function reasonOf(bucket: string, error: S3Error): [ErrorCode, string] {

@@ -1,7 +1,7 @@
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { invalid } from '../../errors.ts'
 import { bucketContent } from '../bucket/index.ts'
-import { type BucketUrl, parseBucketUrl } from '../bucket/url.ts'
+import { type BucketUrl, checkedEndpoint, parseBucketUrl } from '../bucket/url.ts'
 import type { Content } from '../content.ts'
 import { S3Bucket } from './bucket.ts'
 
@@ -35,9 +35,7 @@ export function openS3(url: string): Content {
 
 function configOf(parameters: ReadonlyMap<string, string>): S3ClientConfig {
   const endpoint = parameters.get('endpoint')
-  const hasEndpoint = Boolean(
-    endpoint ?? process.env['AWS_ENDPOINT_URL_S3'] ?? process.env['AWS_ENDPOINT_URL'],
-  )
+  const hasEndpoint = Boolean(endpoint ?? process.env.AWS_ENDPOINT_URL_S3 ?? process.env.AWS_ENDPOINT_URL)
   const region = parameters.get('region') ?? (hasEndpoint ? regionOfEnvironment() : undefined)
   const profile = parameters.get('profile')
   return {
@@ -55,21 +53,11 @@ const agent = { keepAlive: true, maxSockets: 64 }
 
 /** Other services take any region, and most of their users set none. */
 function regionOfEnvironment(): string {
-  return process.env['AWS_REGION'] || process.env['AWS_DEFAULT_REGION'] || 'us-east-1'
+  return process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION || 'us-east-1'
 }
 
 function pathStyleOf(given: string | undefined): boolean | undefined {
   if (given === undefined || given === 'true') return given === undefined ? undefined : true
   if (given === 'false') return false
   throw invalid('The parameter path-style of the content is neither true nor false. Write one of them.')
-}
-
-function checkedEndpoint(endpoint: string): string {
-  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
-    throw invalid(
-      'The parameter endpoint of the content is not the plain URL of a service. Write, for example, endpoint=https://minio.example:9000.',
-    )
-  }
-  return endpoint
 }

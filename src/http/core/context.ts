@@ -6,6 +6,7 @@ import { watchEventLoop } from '../limits/event-loop.ts'
 import { type RateLimit, rateLimiter } from '../limits/rate-limit.ts'
 import { limitsOf, type PluginOptions } from '../options.ts'
 import { Metrics } from '../pages/metrics.ts'
+import { BegunTransactions } from './begun-transactions.ts'
 import type { Exchange } from './exchange.ts'
 import { ResponseCache } from './response-cache.ts'
 
@@ -32,12 +33,13 @@ export interface HttpContext {
   readonly admission: AdmissionControl
   readonly metrics: Metrics
   readonly cache: ResponseCache
+  readonly begun: BegunTransactions
   /** Finds out who sends a request, or fails with 401 or 403. */
   readonly authenticate: (exchange: Exchange) => Principal | undefined | Promise<Principal | undefined>
   readonly rateLimit: RateLimit | undefined
   readonly log: Log
-  /** Ends the watch of the event loop. */
-  close(): void
+  /** Ends the watch of the event loop, and gives up the transactions that callers left open. */
+  close(): Promise<void>
 }
 
 /** Checks the options and makes a context. */
@@ -55,6 +57,7 @@ export async function openContext(
   }
   const limits = limitsOf(options.limits)
   const authenticate = await authentication(auth, options.rateLimit)
+  const begun = new BegunTransactions(catalog)
   const watch = watchEventLoop(isLate ? 0 : limits.eventLoopDelay)
   const admission = new AdmissionControl(
     limits,
@@ -67,10 +70,14 @@ export async function openContext(
     admission,
     metrics: new Metrics(admission),
     cache: new ResponseCache(catalog, limits.answerBytes),
+    begun,
     authenticate,
     rateLimit: options.rateLimit && rateLimiter(options.rateLimit),
     log,
-    close: watch.close,
+    close: () => {
+      watch.close()
+      return begun.giveUp()
+    },
   }
 }
 

@@ -21,8 +21,11 @@ export interface HttpCore {
   headersOf(answer: StreamableAnswer, exchange: Exchange): Record<string, string>
   /** Refuses new requests. Those under way go on. */
   stop(): void
-  /** Ends the watch of the event loop. Call it when no request is under way any more. */
-  close(): void
+  /**
+   * Ends the watch of the event loop, and gives up the transactions that callers left open. Call it when no request is
+   * under way any more.
+   */
+  close(): Promise<void>
 }
 
 /** Answers requests that are not for the catalog. Returns undefined for a path that it does not know. */

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { invalid } from '../../errors.ts'
 import { formatIdentifier, type Identifier, quote } from '../../model/identifier.ts'
+import { principalKey } from '../../operations/framework/principal.ts'
 import { fieldsOf, hintFor } from '../../operations/framework/unknown-fields.ts'
 import { type OperationName, operations } from '../../operations/index.ts'
 import type { Principal } from '../auth/auth.ts'
@@ -75,9 +76,6 @@ function refuseParameters(
     throw invalid(`${operation} takes no query parameter ${quote(name.slice(0, 64))}. ${instead}`)
   }
 }
-
-/** The context entry that names the caller to the hooks of the catalog. A request cannot set this entry. */
-const principalKey = 'principal'
 
 /** The operation's request: the fields of path, query and body, and the context of body and headers. */
 export function buildRequest(

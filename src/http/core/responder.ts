@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Catalog } from '../../catalog/handle.ts'
 import { CatalogError } from '../../errors.ts'
+import { insideHeader, transactionNamed } from '../../operations/framework/inside.ts'
 import type { OperationOptions } from '../../operations/framework/operation.ts'
 import { removeUnknown } from '../../operations/framework/unknown-fields.ts'
 import { operations } from '../../operations/index.ts'
@@ -28,7 +29,7 @@ type Run = (request: Fields, options: OperationOptions) => Promise<Fields>
 
 /** Makes the responder for operations. */
 export function responder(context: HttpContext): Responder {
-  const { options, admission, metrics, authenticate, rateLimit, cache } = context
+  const { options, admission, metrics, authenticate, rateLimit, cache, begun } = context
   const { unknownFields } = options
   const authorize = authorizer(options.authorize)
   const segments = context.prefix.split('/').length - 1
@@ -65,11 +66,21 @@ export function responder(context: HttpContext): Responder {
       await authorize.members(principal, operation, asked, (location) => exchange.info(content, location))
       const children = listsChildren(operation) && dialect.listing === 'children'
       const final = children ? childrenRequest(operation, asked) : asked
-      const answer = await cache.answer(exchange, body.bytes, final, async () => {
-        const done = await runs[operation](final, work)
+      // Most requests have neither, and need no look at each entry.
+      const mayBeInside =
+        headers[insideHeader] !== undefined || (content as Fields | undefined)?.context !== undefined
+      const inside = mayBeInside ? transactionNamed(final, {}) : undefined
+      const answerFrom = async (options: OperationOptions) => {
+        const done = await runs[operation](final, options)
+        begun.note(operation, final, done, principal)
         const response = children ? childrenResponse(operation, final, done) : done
         return answerOf(route, response, dialect.response?.(operation, response) ?? response)
-      })
+      }
+      // What a transaction sees is not what the catalog holds.
+      const answer =
+        inside === undefined
+          ? await cache.answer(exchange, body.bytes, final, () => answerFrom(work))
+          : await answerFrom({ ...work, transaction: inside })
       isStream = answer.body instanceof Readable
       return answer
     } finally {

@@ -1,4 +1,6 @@
 import { type ErrorCode, errorNumbers } from '../../errors.ts'
+import { insideHeader, isAboutTransactions } from '../../operations/framework/inside.ts'
+import type { AnyOperation } from '../../operations/framework/operation.ts'
 import type { OperationName } from '../../operations/index.ts'
 import { packageVersion } from '../../version.ts'
 import type { QueryKind } from '../protocol/query.ts'
@@ -64,7 +66,7 @@ export async function openApiDocument(prefix = '', isOpen = false): Promise<Open
         operationId: method === route.methods[0] ? title : `${title}By${method === 'GET' ? 'Get' : 'Post'}`,
         summary: definition.summary,
         tags: [route.path.split('/')[2]!],
-        parameters: parametersOf(route, method),
+        parameters: parametersOf(definition as unknown as AnyOperation, method),
         ...requestBody(route, method, title),
         responses: responsesOf(route, title, [...shared, ...definition.errors]),
       }
@@ -98,7 +100,7 @@ const querySchemas: Readonly<Record<QueryKind, JsonSchema>> = {
   map: { type: 'string', contentMediaType: jsonType },
 }
 
-function parametersOf(route: Route, method: Method): OpenApiOperation['parameters'] {
+function parametersOf({ name, route }: AnyOperation, method: Method): OpenApiOperation['parameters'] {
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name: name!,
     in: 'path',
@@ -124,7 +126,15 @@ function parametersOf(route: Route, method: Method): OpenApiOperation['parameter
     description: kind === 'map' ? 'A JSON object.' : '',
     schema: querySchemas[kind],
   }))
-  return [...inPath, delimiter, ...inQuery]
+  return [...inPath, delimiter, ...inQuery, ...(isAboutTransactions(name) ? [] : [inside])]
+}
+
+const inside = {
+  name: insideHeader,
+  in: 'header',
+  required: false,
+  description: 'The transaction that the operation is part of: a transaction_id of BeginTransaction.',
+  schema: { type: 'string', minLength: 1, maxLength: 128 },
 }
 
 function requestBody({ body }: Route, method: Method, title: string): Pick<OpenApiOperation, 'requestBody'> {

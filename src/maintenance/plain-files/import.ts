@@ -143,6 +143,7 @@ async function prepare(
     byFiles.set(key, known)
     snapshots.set(versionKey(branch, version), known)
   }
+  await engine.sync()
   return table
 }
 

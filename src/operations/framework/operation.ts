@@ -29,6 +29,8 @@ interface OperationCommand {
   readonly rootByDefault?: boolean
   /** Whether it may begin a catalog where there is none. */
   readonly begins?: boolean
+  /** Whether it works with servers only: what it is about ends with the process of a command. */
+  readonly needsServer?: boolean
   /** For listings: the field of the response that holds what is listed, and what to call one of those. */
   readonly lists?: { readonly field: string; readonly item: string }
   /** What options are for, by their fields: those that no other operation has. */
@@ -46,6 +48,12 @@ export interface OperationOptions {
    * transaction is recorded, before any row is done.
    */
   readonly onProgress?: ((progress: Progress) => void) | undefined
+  /**
+   * The id of the transaction that the operation belongs to, as `beginTransaction` answered it. The operation sees what
+   * the others in there did, and is committed with them by `commitTransaction`. Over HTTP it travels as the header
+   * `x-tabularium-transaction`.
+   */
+  readonly transaction?: string | undefined
   readonly [requestMemory]?: RequestMemory | undefined
 }
 
@@ -87,6 +95,8 @@ export interface OperationDefinition<
   readonly errors: readonly ErrorCode[]
   /** Whether it changes the catalog or a table's rows. */
   readonly changes: boolean
+  /** Whether a change that is asked for again does nothing more, and answers the same. */
+  readonly repeatable?: boolean
   /**
    * Whether the answer follows from the request and the records in the store alone: not from the clock, content, a hook
    * or the caller. It gets requests before they are checked.

@@ -8,7 +8,9 @@ import type { Identifier } from '../../model/identifier.ts'
 import type { RemovalRecord } from '../../store/records.ts'
 import { isRetryable, LocationBusy } from '../../transactions/retry.ts'
 import { checkRequest } from './check.ts'
+import { isAbout, requireSame, transactionNamed } from './inside.ts'
 import type { AnyOperation, OperationOptions, RawRequest } from './operation.ts'
+import { principalOf } from './principal.ts'
 
 /**
  * Asked before every operation. Returning false, or throwing, refuses it with `PermissionDenied`; a
@@ -38,7 +40,11 @@ export async function runOperation(
 ): Promise<unknown> {
   options.signal?.throwIfAborted()
   const checked = checkRequest(operation, request)
+  if (core.staging) requireSame(core.staging.transactionId, operation, request, options)
+  const inside = core.staging ? undefined : transactionNamed(request, options)
   try {
+    if (inside !== undefined && !isAbout(operation, request, inside))
+      return await runInside(core, inside, operation, request, options)
     if (core.settings.authorize) await authorize(core.settings.authorize, core, operation, checked)
     for (let attempt = 1; ; attempt++) {
       try {
@@ -59,6 +65,18 @@ export async function runOperation(
       transaction_id: transactionOf(error),
     })
   }
+}
+
+/** Runs an operation inside of a transaction that was begun before. */
+async function runInside(
+  core: Core,
+  id: string,
+  operation: AnyOperation,
+  request: unknown,
+  options: OperationOptions,
+): Promise<unknown> {
+  const sessions = await core.sessions.of(core)
+  return sessions.run(id, principalOf(request), operation, request, options)
 }
 
 /** How often an operation starts again after others changed what it works on. */

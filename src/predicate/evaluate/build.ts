@@ -40,8 +40,9 @@ export interface Build {
 /**
  * Makes nodes for plans that were folded: without constant parts but literals, and without needless nulls. The
  * first of the fast paths is asked first; what is `slow` to it are those that follow, and last the plain nodes.
+ * `afterNode` is called for each node, which a builder that is asked again finds.
  */
-export function builder(fastPaths: readonly FastPath[]): Build {
+export function builder(fastPaths: readonly FastPath[], afterNode: () => void = () => {}): Build {
   // Fast paths ask for nodes of parts that the slow way has, too. Without these maps each level would double.
   const tests = new Map<Plan, TestNode>()
   const values = new Map<Plan, ValueNode>()
@@ -53,6 +54,7 @@ export function builder(fastPaths: readonly FastPath[]): Build {
       let node = plainTest(plan)
       for (const path of fastPaths.toReversed()) node = path.test?.(plan, node, build) ?? node
       tests.set(given, node)
+      afterNode()
       return node
     },
     value(plan) {
@@ -61,6 +63,7 @@ export function builder(fastPaths: readonly FastPath[]): Build {
       let node = plainValue(plan)
       for (const path of fastPaths.toReversed()) node = path.value?.(plan, node, build) ?? node
       values.set(plan, node)
+      afterNode()
       return node
     },
   }

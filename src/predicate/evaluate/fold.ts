@@ -1,7 +1,8 @@
 import { Type } from '@uwdata/flechette'
 import { hasRow } from '../../arrow/bitmap.ts'
 import { CatalogError } from '../../errors.ts'
-import type { Plan, Scalar } from '../plan/plan.ts'
+import type { ColumnPlan, LiteralPlan, Plan, Scalar } from '../plan/plan.ts'
+import { kept, mapInSteps } from '../work.ts'
 import { builder } from './build.ts'
 import { joinEqualities } from './equalities.ts'
 import { Frame } from './frame.ts'
@@ -13,22 +14,44 @@ import { readerOf } from './read.ts'
  * fails, so that it does so only if a row is asked for it.
  */
 export function fold(plan: Plan): Plan {
+  return plan.kind === 'column' || plan.kind === 'literal' ? plan : foldOperands(plan, fold)
+}
+
+/** The same in steps: parts with many operands are kept while planning pauses. */
+export function foldInSteps(plan: Plan): Plan {
   switch (plan.kind) {
     case 'column':
     case 'literal':
       return plan
     case 'and':
+    case 'or':
+    case 'call':
+      return kept(plan, () => foldOperands(plan, foldInSteps, mapInSteps))
+    default:
+      return foldOperands(plan, foldInSteps)
+  }
+}
+
+const mapAtOnce: typeof mapInSteps = (items, make) => items.map(make)
+
+function foldOperands(
+  plan: Exclude<Plan, ColumnPlan | LiteralPlan>,
+  foldPart: (plan: Plan) => Plan,
+  map = mapAtOnce,
+): Plan {
+  switch (plan.kind) {
+    case 'and':
     case 'or': {
-      const args = joinEqualities(plan.kind, plan.args.map(fold))
+      const args = joinEqualities(plan.kind, map(plan.args, foldPart))
       return args.length === 1 ? args[0]! : reduce({ ...plan, args }, args.length)
     }
     case 'call':
-      return reduce({ ...plan, args: plan.args.map(fold) }, plan.args.length)
+      return reduce({ ...plan, args: map(plan.args, foldPart) }, plan.args.length)
     case 'compare':
     case 'arithmetic':
-      return reduce({ ...plan, left: fold(plan.left), right: fold(plan.right) }, 2)
+      return reduce({ ...plan, left: foldPart(plan.left), right: foldPart(plan.right) }, 2)
     default:
-      return reduce({ ...plan, arg: fold(plan.arg) }, 1)
+      return reduce({ ...plan, arg: foldPart(plan.arg) }, 1)
   }
 }
 
@@ -36,6 +59,13 @@ function reduce(plan: Plan, operands: number): Plan {
   // What is null whatever the other operands are need not look at them.
   if (isAlwaysNull(plan)) return { kind: 'literal', type: plan.type, value: null }
   if (operands === 0 || !operandsOf(plan).every((arg) => arg.kind === 'literal')) return plan
+  if (plan.kind === 'and' || plan.kind === 'or') {
+    return {
+      kind: 'literal',
+      type: plan.type,
+      value: junction(plan.kind, plan.args as readonly LiteralPlan[]),
+    }
+  }
   try {
     return { kind: 'literal', type: plan.type, value: computed(plan) }
   } catch (error) {
@@ -45,6 +75,13 @@ function reduce(plan: Plan, operands: number): Plan {
     }
     return { kind: 'call', type: plan.type, at: 0, args: [], function: { name: '', strict: false, evaluate } }
   }
+}
+
+/** What AND or OR of constants is, of which programs write thousands. */
+function junction(kind: 'and' | 'or', args: readonly LiteralPlan[]): boolean | null {
+  const decides = kind === 'or'
+  if (args.some(({ value }) => value === decides)) return decides
+  return args.some(({ value }) => value === null) ? null : !decides
 }
 
 function isAlwaysNull(plan: Plan): boolean {

@@ -1,6 +1,6 @@
 import { type Bitmap, countRows, noRows } from '../../arrow/bitmap.ts'
 import type { Plan } from '../plan/plan.ts'
-import { pause, Stretch, WorkBudget } from '../work.ts'
+import { afterPart, kept, Progress, pause, Stretch, WorkBudget } from '../work.ts'
 import { builder, type FastPath } from './build.ts'
 import { operandsOf } from './fold.ts'
 import { Frame, type Rows, sliceRows } from './frame.ts'
@@ -51,7 +51,7 @@ export interface Evaluator {
  * `b <> 0 AND a / b > 1` no row divides by zero.
  */
 export function evaluator(plan: Plan, fastPaths: readonly FastPath[]): Evaluator {
-  const test = builder(fastPaths).test(plan)
+  const test = kept(builder, () => builder(fastPaths, afterPart)).test(plan)
   // What a plan takes is estimated by its parts. Where functions take longer, fewer rows are tried by and by.
   const mostRows = Math.max(1, Math.min(sliceRows, Math.floor(sliceCost / test.cost)))
   // A slice begins at a word.
@@ -68,13 +68,17 @@ export function evaluator(plan: Plan, fastPaths: readonly FastPath[]): Evaluator
     take: (selected: Bitmap, words: number, firstWord: number) => void,
   ): Generator<void, void> {
     if (start % 32 !== 0) throw new RangeError(`start must be a multiple of 32, not ${start}`)
+    // What was done of a single row, which may pause and go on.
+    let progress: Progress | undefined
     for (let from = start; from < end; ) {
       const to = endOf(from, pace, end)
       const began = performance.now()
       const firstWord = ((from & ~31) - start) >>> 5
-      const selected = evaluate(rows, from, to, live, firstWord, budget)
+      if (to - from === 1) progress ??= new Progress()
+      const selected = evaluate(rows, from, to, live, firstWord, budget, progress)
       if (selected === undefined) pace = Math.max(1, (to - from) >>> 1)
       else {
+        progress = undefined
         take(selected, frame.words, firstWord)
         from = to
         if (pace < mostRows && performance.now() - began < quickMillis) pace = Math.min(mostRows, pace * 2)
@@ -91,13 +95,14 @@ export function evaluator(plan: Plan, fastPaths: readonly FastPath[]): Evaluator
     live: Bitmap | undefined,
     firstWord: number,
     budget: WorkBudget,
+    progress: Progress | undefined,
   ): Bitmap | undefined {
     frame.moveTo(rows, from & ~31, to)
     const need = frame.allRows()
     need[0]! &= -1 << (from & 31)
     if (live !== undefined) for (let q = 0; q < frame.words; q++) need[q]! &= live[firstWord + q]!
     const yes = frame.bitmap()
-    const stretch = new Stretch(to - from > 1)
+    const stretch = new Stretch(progress === undefined, undefined, progress)
     try {
       stretch.run(() => test.test(frame, need, wantTrue, yes, frame.bitmap()))
     } catch (error) {

@@ -144,10 +144,13 @@ function compareLists(a: readonly Scalar[], b: readonly Scalar[]): number {
   return a.length - b.length
 }
 
-/** About how much of a value there is to be looked at: the length of texts, bytes and lists. */
+/** About how much of a value there is to be looked at: the length of texts and bytes; of lists, with their items. */
 export function sizeOf(value: Scalar): number {
   if (typeof value === 'string') return value.length
-  return typeof value === 'object' && value !== null ? (value as { readonly length: number }).length : 0
+  if (typeof value !== 'object' || value === null) return 0
+  let size = (value as { readonly length: number }).length
+  if (Array.isArray(value)) for (const item of value) if (typeof item !== 'number') size += sizeOf(item)
+  return size
 }
 
 /** Whether values of a type lie in 64-bit integers. */

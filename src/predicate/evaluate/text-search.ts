@@ -1,8 +1,15 @@
 import { invalid } from '../../errors.ts'
+import { expectSteps, mostStepsAtOnce } from '../work.ts'
 import { anyOne, lengthOfCodePoint, type Token } from './text-pattern.ts'
 
-/** Characters of a stretch with `_` at most: each byte of a text takes a step for 32 of them. */
+/** Characters of a stretch with `_` at most. */
 const mostUnits = 1_024
+/** So many characters are looked at together. */
+const unitsInWord = 32
+/** About how many nanoseconds a byte of a text takes for them. */
+const stepsOfWord = 3
+/** A longer stretch announces what it takes. */
+const fewWords = 4
 
 /** Where the first occurrence in the text from `from` to `to` ends; -1 when there is none. */
 export type Find = (bytes: Uint8Array, from: number, to: number) => number
@@ -51,7 +58,7 @@ function withWildcards(tokens: readonly Token[]): Find {
         `Write at most ${mostUnits} there.`,
     )
   }
-  const words = (units.length + 31) >>> 5
+  const words = Math.ceil(units.length / unitsInWord)
   const anyMask = new Uint32Array(words)
   const masks = new Map<number, Uint32Array>()
   for (const unit of units) if (unit !== anyOne) masks.set(unit, new Uint32Array(words))
@@ -63,6 +70,7 @@ function withWildcards(tokens: readonly Token[]): Find {
   const state = new Uint32Array(words)
   const final = 1 << ((units.length - 1) & 31)
   return (bytes, from, to) => {
+    if (words > fewWords) announce(units.length, to - from, (to - from) * words * stepsOfWord)
     state.fill(0)
     for (let at = from; at < to; ) {
       const length = lengthOfCodePoint(bytes[at]!)
@@ -78,6 +86,17 @@ function withWildcards(tokens: readonly Token[]): Find {
     }
     return -1
   }
+}
+
+/** Announces the search for a long stretch in a text. It cannot pause, so it is refused where it would take too long. */
+function announce(units: number, bytes: number, steps: number): void {
+  if (steps > mostStepsAtOnce) {
+    throw invalid(
+      `A pattern of LIKE has ${units} characters between two "%", with "_" among them, and a text has ${bytes} bytes. ` +
+        'Together they take too much work. Write fewer characters there.',
+    )
+  }
+  expectSteps(steps)
 }
 
 function codePointsOf(tokens: readonly Token[]): number[] {

@@ -1,5 +1,6 @@
 import type { DataType } from '@uwdata/flechette'
 import { textOf } from '../cast/to-text.ts'
+import { sizeOf } from '../evaluate/scalar.ts'
 import { comparisonType } from '../plan/coerce.ts'
 import { compare, isLiteral } from '../plan/fold.ts'
 import { literal } from '../plan/literals.ts'
@@ -39,8 +40,14 @@ import {
 
 type List = readonly Scalar[]
 
-/** Steps to compare two items. */
+/** Announces the steps to compare each item of two lists with each other one. */
+function chargePairs(call: Call, list: List, wanted: List): void {
+  chargeCall(call, wanted.length * (list.length * stepsOfItem + sizeOf(list) / charactersInStep))
+}
+
+/** Steps to compare two items, and how many characters of texts are compared in one. */
 const stepsOfItem = 10
+const charactersInStep = 4
 
 const unsignedLong = integerType(false, 64)
 
@@ -56,6 +63,7 @@ function listArgument(call: Call, index: number): { plan: Plan; item: DataType }
 /** Whether two items are the same; unlike in comparisons, -0 is not 0 here. */
 function sameValue(a: Scalar, b: Scalar): boolean {
   if (typeof a === 'number') return Object.is(a, b)
+  if (typeof a === 'string') return a === b
   return a === null || b === null ? a === b : compare('=', a, b)
 }
 
@@ -110,7 +118,7 @@ function narrowed(call: Call, value: Plan): LiteralPlan | undefined {
 const hasAny: FunctionPlanner = (call) => {
   expectArguments(call, 2)
   return strictCall(call, boolean, twoLists(call), (list: List, wanted: List) => {
-    chargeCall(call, list.length * wanted.length * stepsOfItem)
+    chargePairs(call, list, wanted)
     return wanted.some((value) => list.some((item) => sameValue(item, value)))
   })
 }
@@ -118,7 +126,7 @@ const hasAny: FunctionPlanner = (call) => {
 const hasAll: FunctionPlanner = (call) => {
   expectArguments(call, 2)
   return strictCall(call, boolean, twoLists(call), (list: List, wanted: List) => {
-    chargeCall(call, list.length * wanted.length * stepsOfItem)
+    chargePairs(call, list, wanted)
     return wanted.every((value) => list.some((item) => sameValue(item, value)))
   })
 }

@@ -34,6 +34,10 @@ const maxInstructions = 5_000
 /** Steps to compile a character of a pattern, and a class such as `\\d`, which stands for hundreds of ranges. */
 const stepsOfPattern = 2_000
 const stepsOfClass = 300_000
+/** Steps to compile an instruction. */
+const stepsOfInstruction = 200
+/** Steps for a match that is found, where there may be many. */
+const stepsOfMatch = 800
 /** Steps for each character of a text, and for each instruction that it may have to go through. */
 const stepsOfCharacter = 50
 
@@ -61,6 +65,7 @@ function compiler(call: Call, pattern: Plan, flags: number, allowed: string): (s
       if (steps > mostStepsAtOnce) throw tooLarge(source, fail)
       chargeCall(call, steps)
       expression = compileOne(source, bits, fail)
+      chargeCall(call, expression.programSize() * stepsOfInstruction)
       if (known.size >= keptPatterns) known.clear()
       known.set(source, expression)
     }
@@ -145,7 +150,10 @@ const count: FunctionPlanner = (call) => {
       from(call, value as string, (start ?? 1n) as bigint),
     )
     let found = 0n
-    while (matcher.find()) found++
+    while (matcher.find()) {
+      chargeCall(call, stepsOfMatch)
+      found++
+    }
     return found
   })
 }
@@ -161,6 +169,7 @@ const place: FunctionPlanner = (call) => {
     const rest = from(call, value, start)
     const matcher = matcherOf(call, compile(pattern), rest)
     for (let left = nth; matcher.find(); left--) {
+      chargeCall(call, stepsOfMatch)
       if (left === 1n) return start + BigInt(Array.from(rest.slice(0, matcher.start())).length)
     }
     return 0n
@@ -177,6 +186,7 @@ const replace: FunctionPlanner = (call) => {
     let result = ''
     let end = 0
     while (matcher.find()) {
+      chargeCall(call, stepsOfMatch)
       result += value.slice(end, matcher.start())
       let { length } = result
       result += expand(replacement, (group) => {

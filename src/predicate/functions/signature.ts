@@ -107,6 +107,9 @@ export function integerArgument(call: Call, index: number): Plan {
   return cast(call.scope, arg, long, call.at)
 }
 
+/** Steps of a character of a text that is taken apart. */
+export const stepsOfCharacter = 40
+
 /** Announces steps that a function takes beyond those for the size of its values; refuses too many. */
 export function chargeCall(call: Call, steps: number): void {
   charge(steps, call.name, call.at)

@@ -3,9 +3,11 @@ import { cast } from '../plan/scope.ts'
 import { isInteger, isNull, long, Type, text } from '../plan/types.ts'
 import {
   badValue,
+  chargeCall,
   expectArguments,
   type FunctionPlanner,
   integerArgument,
+  stepsOfCharacter,
   strictCall,
   textArgument,
   wrongType,
@@ -17,6 +19,7 @@ const splitPart: FunctionPlanner = (call) => {
   const args = [textArgument(call, 0), textArgument(call, 1), integerArgument(call, 2)]
   return strictCall(call, text, args, (value: string, delimiter: string, position: bigint) => {
     const place = Number(position)
+    chargeCall(call, value.length * stepsOfCharacter)
     if (place === 0) throw badValue(call, 'the part 0', 'Count parts from 1, or from -1 at the end.')
     const parts = delimiter === '' ? [value] : value.split(delimiter)
     return (place > 0 ? parts[place - 1] : parts.at(place)) ?? ''
@@ -29,6 +32,7 @@ const substringIndex: FunctionPlanner = (call) => {
   const args = [textArgument(call, 0), textArgument(call, 1), integerArgument(call, 2)]
   return strictCall(call, text, args, (value: string, delimiter: string, position: bigint) => {
     const count = Number(position)
+    chargeCall(call, value.length * stepsOfCharacter)
     if (delimiter === '' || count === 0) return ''
     const parts = value.split(delimiter)
     return (count > 0 ? parts.slice(0, count) : parts.slice(count)).join(delimiter)

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { DataType } from '@uwdata/flechette'
-import { editDistance } from '../../model/nearest.ts'
+import { EditDistance, editDistance } from '../../model/nearest.ts'
 import type { Kernel, LikePlan, Plan, Scalar } from '../plan/plan.ts'
 import { boolean, bytes, integer, isBytes, text } from '../plan/types.ts'
+import { inPieces, stepsOfPiece } from '../work.ts'
 import {
   asText,
   type Call,
@@ -13,6 +14,7 @@ import {
   type FunctionPlanner,
   integerArgument,
   looseCall,
+  stepsOfCharacter,
   strictCall,
   textArgument,
 } from './signature.ts'
@@ -39,8 +41,6 @@ function ofText(
   }
 }
 
-/** Steps of a character of a text that is taken apart. */
-const stepsOfCharacter = 40
 /** Steps of a character that is looked up in Unicode's tables. */
 const stepsOfLetter = 120
 
@@ -164,8 +164,9 @@ function pad(left: boolean): FunctionPlanner {
       if (chars.length >= wanted) return chars.slice(0, wanted).join('')
       const filling = Array.from(fill)
       if (filling.length === 0) return value
-      let added = ''
-      for (let i = 0; i < wanted - chars.length; i++) added += filling[i % filling.length]
+      const missing = wanted - chars.length
+      const rest = filling.slice(0, missing % filling.length)
+      const added = fill.repeat(Math.floor(missing / filling.length)) + rest.join('')
       return left ? added + value : value + added
     })
   }
@@ -182,7 +183,7 @@ const translate = ofText(
   text,
   3,
   asText,
-  apart(stepsOfCharacter, (value = '', from = '', to = '') => {
+  apart(stepsOfLetter, (value = '', from = '', to = '') => {
     const targets = Array.from(to)
     const map = new Map<string, string>()
     for (const [i, char] of Array.from(from).entries()) if (!map.has(char)) map.set(char, targets[i] ?? '')
@@ -190,14 +191,35 @@ const translate = ofText(
   }),
 )
 
+/** Steps to look at 32 characters of one text for a character of the other, and to take a text apart. */
+const stepsOfWord = 16
+
 const levenshtein = ofText(integer, 2, textArgument, (call) => (a = '', b = '') => {
   // The work grows with the product of the lengths, and memory with that of a text's length and its characters.
   checkLength(call, (a.length * b.length) / 64)
-  chargeCall(call, (a.length * b.length) / 6)
-  return editDistance(a, b)
+  chargeCall(call, (a.length + b.length) * stepsOfCharacter)
+  const steps = Math.ceil(Math.min(a.length, b.length) / 32) * Math.max(a.length, b.length) * stepsOfWord
+  if (steps <= stepsOfPiece) {
+    chargeCall(call, steps)
+    return editDistance(a, b)
+  }
+  return inPieces(`levenshtein ${a.length} ${a} ${b}`, steps, call.name, call.at, () => {
+    const distance = new EditDistance(a, b)
+    return {
+      advance: (most) => distance.advance(most / stepsOfWord) * stepsOfWord,
+      get result() {
+        return distance.result
+      },
+    }
+  })
 })
 
-const findInSet = lenient(integer, (value = '', set = '') => set.split(',').indexOf(value) + 1, 2)
+const findInSet = ofText(
+  integer,
+  2,
+  asText,
+  apart(stepsOfCharacter, (value = '', set = '') => set.split(',').indexOf(value) + 1),
+)
 
 const concat: FunctionPlanner = (call) => {
   expectArguments(call, 1, Infinity)

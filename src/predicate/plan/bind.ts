@@ -1,5 +1,6 @@
 import { planCall } from '../functions/index.ts'
 import type { Expression } from '../syntax/syntax.ts'
+import { kept, mapInSteps } from '../work.ts'
 import { elementPlan, fieldPlan } from './access.ts'
 import { arithmeticPlan, negatePlan } from './arithmetic.ts'
 import { fold } from './fold.ts'
@@ -22,6 +23,18 @@ type Place = 'condition' | 'value' | 'argument'
 
 /** Resolves an expression's names and types. */
 export function bind(scope: Scope, expression: Expression, place: Place = 'condition'): Plan {
+  return keptBound(expression, () => bindExpression(scope, expression, place))
+}
+
+/** Characters of an expression that is kept while planning pauses; shorter ones are bound again. */
+const keptLength = 128
+
+/** Keeps the plan of an expression, if it is long. */
+export function keptBound(expression: Expression, make: () => Plan): Plan {
+  return expression.end - expression.at < keptLength ? make() : kept(expression, make)
+}
+
+function bindExpression(scope: Scope, expression: Expression, place: Place): Plan {
   const { at } = expression
   const inner = place === 'argument' ? place : 'value'
   const bound = (part: Expression) => bind(scope, part, inner)
@@ -38,7 +51,7 @@ export function bind(scope: Scope, expression: Expression, place: Place = 'condi
       return elementPlan(scope, bound(expression.arg), bound(expression.index), at)
     case 'and':
     case 'or':
-      return logicPlan(scope, expression.kind, expression.args.map(same), at)
+      return logicPlan(scope, expression.kind, mapInSteps(expression.args, same), at)
     case 'not':
       return notPlan(scope, same(expression.arg), at)
     case 'minus':
@@ -62,7 +75,7 @@ export function bind(scope: Scope, expression: Expression, place: Place = 'condi
       return betweenPlan(scope, bound(arg), bound(low), bound(high), negated, at)
     }
     case 'in':
-      return inPlan(scope, bound(expression.arg), expression.items.map(bound), expression.negated, at)
+      return inPlan(scope, bound(expression.arg), mapInSteps(expression.items, bound), expression.negated, at)
     case 'like':
       return likePlan(scope, bound(expression.arg), bound(expression.pattern), expression, at)
     case 'cast':
@@ -71,7 +84,7 @@ export function bind(scope: Scope, expression: Expression, place: Place = 'condi
       return planCall(
         scope,
         expression.name,
-        expression.args.map((arg) => bind(scope, arg, 'argument')),
+        mapInSteps(expression.args, (arg) => bind(scope, arg, 'argument')),
         at,
       )
     default:

@@ -1,8 +1,9 @@
 import { type DataType, type Schema, Type } from '@uwdata/flechette'
-import { fold } from '../evaluate/fold.ts'
+import { foldInSteps } from '../evaluate/fold.ts'
 import { parsePredicate } from '../syntax/parser.ts'
 import type { Expression } from '../syntax/syntax.ts'
-import { binaryPlan, bind, matched } from './bind.ts'
+import { kept, mapInSteps } from '../work.ts'
+import { binaryPlan, bind, keptBound, matched } from './bind.ts'
 import { bindLiteral, isLiteralExpression } from './literal-syntax.ts'
 import { literalAs } from './literals.ts'
 import { betweenPlan, inPlan, logicPlan } from './operators.ts'
@@ -15,10 +16,10 @@ import { isBoolean, typeName } from './types.ts'
  * refused as `InvalidInput` with the place, what is wrong there and what to write instead. The plan is folded.
  */
 export function planPredicate(text: string, schema: Schema, now: () => number = Date.now): Plan {
-  const expression = parsePredicate(text)
+  const expression = kept(parsePredicate, () => parsePredicate(text))
   const scope = { text, schema, now }
-  const plan = matched(bindFilter(scope, expression))
-  if (isBoolean(plan.type)) return fold(plan)
+  const plan = kept(planPredicate, () => matched(bindFilter(scope, expression)))
+  if (isBoolean(plan.type)) return kept(foldInSteps, () => foldInSteps(plan))
   const problem = `a predicate of type ${plan.type.typeId === Type.Null ? 'null' : typeName(plan.type)}`
   throw refuse(scope, expression.at, problem, 'Write a condition, such as a comparison or a bool column.')
 }
@@ -28,6 +29,10 @@ export function planPredicate(text: string, schema: Schema, now: () => number = 
  * literal beside a column must be of the column's kind; everywhere else types are brought together.
  */
 function bindFilter(scope: Scope, expression: Expression): Plan {
+  return keptBound(expression, () => bindCondition(scope, expression))
+}
+
+function bindCondition(scope: Scope, expression: Expression): Plan {
   const { at } = expression
   switch (expression.kind) {
     case 'and':
@@ -35,7 +40,7 @@ function bindFilter(scope: Scope, expression: Expression): Plan {
       return logicPlan(
         scope,
         expression.kind,
-        expression.args.map((arg) => matched(bindFilter(scope, arg))),
+        mapInSteps(expression.args, (arg) => matched(bindFilter(scope, arg))),
         at,
       )
     case 'binary': {
@@ -67,7 +72,7 @@ function bindFilter(scope: Scope, expression: Expression): Plan {
       const { arg, items, negated } = expression
       if (arg.kind !== 'name' || arg.parts.length > 1) return bind(scope, expression)
       const column = bind(scope, arg)
-      const values = items.map((item) => beside(scope, item, column.type))
+      const values = mapInSteps(items, (item) => beside(scope, item, column.type))
       return inPlan(scope, column, values, negated, at)
     }
     default:
@@ -77,6 +82,10 @@ function bindFilter(scope: Scope, expression: Expression): Plan {
 
 /** Binds what stands beside a column: literals, also those within operators, take the column's type. */
 function beside(scope: Scope, expression: Expression, type: DataType): Plan {
+  return keptBound(expression, () => bindBeside(scope, expression, type))
+}
+
+function bindBeside(scope: Scope, expression: Expression, type: DataType): Plan {
   if (isLiteralExpression(expression)) {
     const value = bindLiteral(scope, expression)
     const converted = literalAs(value, type)
@@ -91,7 +100,7 @@ function beside(scope: Scope, expression: Expression, type: DataType): Plan {
     return binaryPlan(scope, expression, left, beside(scope, expression.right, type))
   }
   if (expression.kind === 'and' || expression.kind === 'or') {
-    const args = expression.args.map((arg) => beside(scope, arg, type))
+    const args = mapInSteps(expression.args, (arg) => beside(scope, arg, type))
     return logicPlan(scope, expression.kind, args, expression.at)
   }
   return matched(bind(scope, expression))

@@ -1,4 +1,5 @@
 import type { Expression } from '../syntax/syntax.ts'
+import { mapInSteps } from '../work.ts'
 import { comparisonType } from './coerce.ts'
 import { isLiteral } from './fold.ts'
 import { literal, numberLiteral } from './literals.ts'
@@ -47,7 +48,7 @@ export function bindLiteral(scope: Scope, expression: LiteralExpression): Litera
 function listLiteral(scope: Scope, items: readonly Expression[]): LiteralPlan {
   const values: Scalar[] = []
   let type = none as LiteralPlan['type']
-  const bound = items.map((item) => {
+  const bound = mapInSteps(items, (item) => {
     if (isLiteralExpression(item) && item.kind !== 'list') return bindLiteral(scope, item)
     throw refuse(
       scope,

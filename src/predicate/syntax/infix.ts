@@ -1,3 +1,4 @@
+import { readList } from './kept-syntax.ts'
 import { makeNode } from './nodes.ts'
 import type { Parser } from './parser.ts'
 import { precedence } from './precedence.ts'
@@ -85,10 +86,7 @@ export function parseInfix(parser: Parser, left: Expression, level: number): Exp
 
 /** Reads the rest of `a AND b AND c …` into one node, so that a long chain is not a deep one. */
 function parseChain(parser: Parser, first: Expression, kind: 'and' | 'or', keyword: string): Expression {
-  const args = [first]
-  do {
-    args.push(parser.expression(precedence[kind]))
-  } while (parser.tokens.takeKeywords(keyword))
+  const args = readList(parser, precedence[kind], () => parser.tokens.takeKeywords(keyword), [first])
   return makeNode(parser.tokens.text, first.at, args.at(-1)!.end, { kind, args }, args)
 }
 

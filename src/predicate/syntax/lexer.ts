@@ -1,4 +1,5 @@
 import { excerpt, predicateError } from '../errors.ts'
+import { kept, lookAfterProgress } from '../work.ts'
 
 /** The longest predicate, in bytes of UTF-8. */
 export const maxPredicateBytes = 65_536
@@ -23,13 +24,17 @@ const hexNumber = /0x[0-9a-fA-F]*/y
 const symbol =
   /<=>|<>|<=|>=|==|!=|\|\||!~~\*|!~~|!~\*|!~|~~\*|~~|~\*|::|->>|->|\/\/|[-+*/%=<>(),.;[\]~^&|!:?{}]/y
 
+/** Tokens that are read between looks at the clock. */
+const tokensAtOnce = 1024
+
 /** Splits a predicate into tokens, comments and white space left out. The last token is always `end`. */
 export function tokenize(text: string): Token[] {
-  const tokens: Token[] = []
-  let at = skipBlank(text, 0)
+  const tokens = kept(tokenize, (): Token[] => [])
+  let at = skipBlank(text, tokens.at(-1)?.end ?? 0)
   while (at < text.length) {
     const token = readToken(text, at)
     tokens.push(token)
+    if (tokens.length % tokensAtOnce === 0) lookAfterProgress()
     at = skipBlank(text, token.end)
   }
   tokens.push({ kind: 'end', text: '', at: text.length, end: text.length })

@@ -1,5 +1,6 @@
 import { invalid } from '../../errors.ts'
 import { parseInfix, precedenceHere } from './infix.ts'
+import { keptExpression } from './kept-syntax.ts'
 import { maxPredicateBytes } from './lexer.ts'
 import { maxPredicateDepth, tooDeep } from './nodes.ts'
 import { parsePostfix, parsePrefix } from './prefix.ts'
@@ -35,15 +36,20 @@ function makeParser(tokens: TokenStream): Parser {
   const parser: Parser = {
     tokens,
     expression(precedence) {
-      if (++levels > maxPredicateDepth) throw tooDeep(tokens.text, tokens.peek().at)
-      let left = parsePostfix(parser, parsePrefix(parser))
-      for (let next = precedenceHere(tokens); next > precedence; next = precedenceHere(tokens)) {
-        left = parseInfix(parser, left, next)
-      }
-      levels--
-      return left
+      return keptExpression(tokens, precedence, () => read(precedence))
     },
   }
+
+  function read(precedence: number): Expression {
+    if (++levels > maxPredicateDepth) throw tooDeep(tokens.text, tokens.peek().at)
+    let left = parsePostfix(parser, parsePrefix(parser))
+    for (let next = precedenceHere(tokens); next > precedence; next = precedenceHere(tokens)) {
+      left = parseInfix(parser, left, next)
+    }
+    levels--
+    return left
+  }
+
   return parser
 }
 

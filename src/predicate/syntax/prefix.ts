@@ -1,4 +1,5 @@
 import { excerpt, predicateError } from '../errors.ts'
+import { readList } from './kept-syntax.ts'
 import type { Token } from './lexer.ts'
 import { makeNode } from './nodes.ts'
 import type { Parser } from './parser.ts'
@@ -153,9 +154,7 @@ function parseList(parser: Parser, at: number): Expression {
 
 /** Reads expressions with commas between them, at least one. */
 export function parseItems(parser: Parser): Expression[] {
-  const items = [parser.expression(0)]
-  while (parser.tokens.takeSymbol(',')) items.push(parser.expression(0))
-  return items
+  return readList(parser, precedence.none, () => parser.tokens.takeSymbol(','))
 }
 
 function parseCast(parser: Parser, orNull: boolean): Expression {

@@ -6,7 +6,8 @@ import { type Token, tokenize } from './lexer.ts'
 export class TokenStream {
   readonly text: string
   readonly #tokens: readonly Token[]
-  #index = 0
+  /** The place of the next token. */
+  index = 0
 
   constructor(text: string) {
     this.text = text
@@ -15,18 +16,18 @@ export class TokenStream {
 
   /** The token that comes `ahead` tokens from here; past the end, the end. */
   peek(ahead = 0): Token {
-    return this.#tokens[Math.min(this.#index + ahead, this.#tokens.length - 1)]!
+    return this.#tokens[Math.min(this.index + ahead, this.#tokens.length - 1)]!
   }
 
   next(): Token {
     const token = this.peek()
-    if (token.kind !== 'end') this.#index++
+    if (token.kind !== 'end') this.index++
     return token
   }
 
   /** Where the last token taken ends. */
   get end(): number {
-    return this.#tokens[this.#index - 1]?.end ?? 0
+    return this.#tokens[this.index - 1]?.end ?? 0
   }
 
   isSymbol(symbol: string, ahead = 0): boolean {
@@ -42,14 +43,14 @@ export class TokenStream {
 
   takeSymbol(symbol: string): boolean {
     const found = this.isSymbol(symbol)
-    if (found) this.#index++
+    if (found) this.index++
     return found
   }
 
   /** Takes the keywords when all of them stand here, in this order. */
   takeKeywords(...keywords: string[]): boolean {
     const found = keywords.every((keyword, ahead) => this.keyword(ahead) === keyword)
-    if (found) this.#index += keywords.length
+    if (found) this.index += keywords.length
     return found
   }
 

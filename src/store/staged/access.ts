@@ -25,12 +25,15 @@ export class StagedReader implements Reader {
   readonly #ground: Ground
   /** Set when heads of branches may move after they were read. */
   readonly #softly: Touched | undefined
+  /** Whether anything may change after it was read here. */
+  readonly #isLoose: boolean
   ended = false
 
-  constructor(below: Reader, ground: Ground, softly: Touched | undefined) {
+  constructor(below: Reader, ground: Ground, softly: Touched | undefined, isLoose = false) {
     this.#below = below
     this.#ground = ground
     this.#softly = softly
+    this.#isLoose = isLoose
   }
 
   get<V extends Value = Value>(key: Key): V | undefined {
@@ -47,7 +50,7 @@ export class StagedReader implements Reader {
     if (this.#softly) {
       const group = seen.softPoint(code, checked, value)
       if (group !== undefined) this.#softly.add(group)
-    } else if (code !== unremembered) {
+    } else if (code !== unremembered && !this.#isLoose) {
       seen.point(code, checked, value)
     }
     return value
@@ -64,7 +67,7 @@ export class StagedReader implements Reader {
 
   /** A read or a write in full makes all matter that a staged value follows from. */
   protected touch({ group }: Staged): void {
-    if (group === undefined) return
+    if (group === undefined || this.#isLoose) return
     if (this.#softly) this.#softly.add(group)
     else this.#ground.seen.harden(group, this.#below)
   }
@@ -83,7 +86,7 @@ export class StagedReader implements Reader {
     const { limit: _, ...unlimited } = range
     const below = this.#below.range(next.done ? range : unlimited)
     const { seen } = this.#ground
-    const record = seen.range(unlimited)
+    const record = this.#isLoose ? undefined : seen.range(unlimited)
     let left = span.limit
     for (const entry of below) {
       let isStaged = false
@@ -99,7 +102,7 @@ export class StagedReader implements Reader {
         }
         isStaged = !next.done && next.value[0] === code
       }
-      seen.entry(record, entry)
+      if (record) seen.entry(record, entry)
       let shown: Entry = entry
       if (isStaged) {
         const change = next.value![1]
@@ -111,7 +114,7 @@ export class StagedReader implements Reader {
       this.#refuseEnded()
       if (--left === 0) return
     }
-    record.ended = true
+    if (record) record.ended = true
     for (; !next.done; next = staged.next()) {
       const change = next.value[1]
       if (!this.#isThere(change)) continue
@@ -122,7 +125,7 @@ export class StagedReader implements Reader {
   }
 
   #isThere(staged: Staged): staged is Staged & Entry {
-    if (staged.group !== undefined) this.#ground.seen.harden(staged.group, this.#below)
+    if (staged.group !== undefined && !this.#isLoose) this.#ground.seen.harden(staged.group, this.#below)
     return staged.value !== undefined
   }
 

@@ -64,6 +64,11 @@ export class Seen {
     this.#most = most
   }
 
+  /** How many reads are remembered. */
+  get count(): number {
+    return this.#count
+  }
+
   /** Keeps what was noted. */
   keep(): void {
     this.#undo = []

@@ -22,6 +22,8 @@ export interface StagedOptions {
   /** A record that may change at any time, such as that of the transaction itself: reading it is not remembered. */
   readonly unremembered?: Key
   readonly limits?: Partial<StagedLimits>
+  /** Throws when the bytes that are held here are too many together with those of others. */
+  readonly requireRoom?: ((bytes: number) => void) | undefined
 }
 
 /** A store whose reads of some records depend on parts of them only. */
@@ -31,20 +33,24 @@ export interface SoftStore {
   harden(): void
 }
 
+/** About what a remembered read takes. */
+const bytesOfRead = 500
+
 const usualLimits: StagedLimits = { changes: 200_000, bytes: 64 * 1024 * 1024, reads: 1_000_000 }
 
 /**
  * A store over a store. Writes stay here, reads see them, and what was read below is remembered. The commit is one
  * write of the store below: {@link check} compares what was read, and {@link apply} makes the changes.
  *
- * All reads together see one moment of the store below. When what was read changes there, the next read fails with
- * {@link ReadsChanged}, and so does everything after it.
+ * All reads together see one moment of the store below, but for those of {@link loosely}. When what was read changes
+ * there, the next read fails with {@link ReadsChanged}, and so does everything after it.
  */
 export class StagedStore implements Store {
   readonly features: StoreFeatures
   readonly #below: Store
   readonly #limits: StagedLimits
   readonly #ground: Ground
+  readonly #requireShare: ((bytes: number) => void) | undefined
   #failure: Error | undefined
   /** The state of the store below at which everything that was read was compared last. */
   #comparedAt: number | string | undefined
@@ -54,8 +60,12 @@ export class StagedStore implements Store {
   /** Settled when the body before has run for the last time. */
   #latest: Promise<unknown> = Promise.resolve()
 
-  constructor(below: Store, { soften = () => undefined, unremembered, limits }: StagedOptions = {}) {
+  constructor(
+    below: Store,
+    { soften = () => undefined, unremembered, limits, requireRoom }: StagedOptions = {},
+  ) {
     this.#below = below
+    this.#requireShare = requireRoom
     this.features = Object.freeze({ ...below.features, durable: false, snapshots: false })
     this.#limits = { ...usualLimits, ...limits }
     this.#ground = {
@@ -70,6 +80,12 @@ export class StagedStore implements Store {
     return this.#failure
   }
 
+  /** About how many bytes changes and remembered reads take. */
+  get bytes(): number {
+    const { overlay, seen } = this.#ground
+    return overlay.bytes + seen.count * bytesOfRead
+  }
+
   /** Whether nothing was changed. */
   get isUnchanged(): boolean {
     return this.#ground.overlay.size === 0
@@ -81,6 +97,16 @@ export class StagedStore implements Store {
 
   write<T>(body: (writer: Writer) => T): Promise<T> {
     return this.#write(body, undefined)
+  }
+
+  /** A view whose reads may change at any time: the commit does not compare them. */
+  loosely(): Store {
+    return {
+      features: this.features,
+      read: (body) => this.#read(body, undefined, true),
+      write: (body) => this.write(body),
+      close: () => this.close(),
+    }
   }
 
   /** A view in which reads depend on records as `soften` says, as long as nothing else reads them. */
@@ -144,11 +170,13 @@ export class StagedStore implements Store {
     this.#ground.seen.forget(groups)
   }
 
-  #read<T>(body: (reader: Reader) => T, softly: Touched | undefined): Promise<T> {
+  #read<T>(body: (reader: Reader) => T, softly: Touched | undefined, isLoose = false): Promise<T> {
     return this.#inside((below) => {
-      const reader = new StagedReader(below, this.#ground, softly)
+      const reader = new StagedReader(below, this.#ground, softly, isLoose)
       try {
-        return runBody(body, reader)
+        const result = runBody(body, reader)
+        this.#requireShare?.(this.bytes)
+        return result
       } finally {
         reader.ended = true
       }
@@ -183,6 +211,8 @@ export class StagedStore implements Store {
 
   async #insideNow<T>(body: (below: Reader) => T): Promise<T> {
     if (this.#failure) throw this.#failure
+    // A read that failed was remembered, too.
+    this.#requireShare?.(this.bytes)
     const { overlay, seen } = this.#ground
     const hardenings = this.#hardenings
     const before = this.#below.state?.()
@@ -218,7 +248,10 @@ export class StagedStore implements Store {
 
   #requireRoom({ size, bytes }: Overlay): void {
     const most = this.#limits
-    if (size <= most.changes && bytes <= most.bytes) return
+    if (size <= most.changes && bytes <= most.bytes) {
+      this.#requireShare?.(this.bytes)
+      return
+    }
     const [is, limit] =
       size > most.changes ? [size, `${text(most.changes)} records`] : [bytes, `${text(most.bytes)} bytes`]
     throw new CatalogError(

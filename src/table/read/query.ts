@@ -64,7 +64,7 @@ async function* readBatches(
   const timeSlice = new TimeSlice(signal)
   if (options.filter === undefined) await answer.checkSize(fragmentsOf(storage, snapshot), skip, left)
   const predicate =
-    options.filter === undefined ? undefined : await compile(options.filter, schema, storage.now())
+    options.filter === undefined ? undefined : await compile(options.filter, schema, storage.now(), timeSlice)
   const budget = predicate?.budget()
   // With a limit, the first fragments may have enough rows, so fragments are not scanned as a whole.
   const scan =
@@ -148,7 +148,7 @@ export async function countMatching(
   const timeSlice = new TimeSlice(signal)
   if (text === undefined) return snapshot.rows
   const { schema } = snapshot
-  const predicate = await compile(text, schema, storage.now())
+  const predicate = await compile(text, schema, storage.now(), timeSlice)
   const scan = await startScan(storage, snapshot, predicate, timeSlice)
   const begin = async (entry: FragmentEntry) => {
     const verdict = prune(predicate, schema, entry)

@@ -9,10 +9,18 @@ import { statisticsAt } from '../statistics/stored-statistics.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ScanResultKind } from './message.ts'
 
-/** Compiles a predicate for the given time. The predicate language is loaded with the first predicate. */
-export async function compile(text: string, schema: Schema, now: number): Promise<Predicate> {
-  const { compilePredicate } = await import('../../predicate/index.ts')
-  return compilePredicate(text, schema, now)
+/**
+ * Compiles a predicate for the given time, and rests whenever it is time to. The predicate language is loaded with the
+ * first predicate.
+ */
+export async function compile(
+  text: string,
+  schema: Schema,
+  now: number,
+  timeSlice: TimeSlice,
+): Promise<Predicate> {
+  const { compileSteps } = await import('../../predicate/index.ts')
+  return walk(compileSteps(text, schema, now), timeSlice)
 }
 
 /** Which rows of a fragment may match, by its statistics alone. */
@@ -84,11 +92,12 @@ export async function selectMatches(
   return all
 }
 
-/** Does the steps of an evaluation, and rests whenever it is time to. */
+/** Does the steps of planning or of an evaluation, and rests whenever it is time to. */
 async function walk<T>(steps: Generator<void, T>, timeSlice: TimeSlice): Promise<T> {
   for (;;) {
-    const { done, value } = steps.next()
+    // Before a step, as others may have worked in this turn of the event loop.
     if (timeSlice.due) await timeSlice.rest()
+    const { done, value } = steps.next()
     if (done) return value
   }
 }

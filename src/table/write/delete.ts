@@ -62,7 +62,7 @@ class Deletion implements Change {
     const snapshot = base as LoadedSnapshot
     const { prefix, schema } = snapshot
     const timeSlice = new TimeSlice(options.signal)
-    const predicate = await this.#predicate(schema)
+    const predicate = await this.#predicate(schema, timeSlice)
     const rowsTotal = snapshot.rows + snapshot.deletedRows
     const scan = await startScan(this.#storage, snapshot, predicate, timeSlice)
     const segments: SegmentEntry[] = []
@@ -103,10 +103,10 @@ class Deletion implements Change {
     }
   }
 
-  async #predicate(schema: Schema): Promise<Predicate> {
+  async #predicate(schema: Schema, timeSlice: TimeSlice): Promise<Predicate> {
     const known = this.#compiled
     if (known && !schemaDifference(known.schema, schema)) return known.predicate
-    const predicate = await compile(this.#text, schema, this.#now)
+    const predicate = await compile(this.#text, schema, this.#now, timeSlice)
     this.#compiled = { schema, predicate }
     return predicate
   }

@@ -14,7 +14,7 @@ import { addColumnStatistics } from '../statistics/column-statistics.ts'
 import { storeStatistics } from '../statistics/stored-statistics.ts'
 import type { Range, Storage } from '../storage/objects.ts'
 
-/** Writes one batch for each column as a fragment, which is durable once this resolves. */
+/** Writes one batch for each column as a fragment. */
 export async function writeFragment(
   { content, newName }: Storage,
   prefix: string,

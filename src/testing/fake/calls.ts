@@ -18,7 +18,7 @@ export interface Call<Name extends CallName = CallName> {
   readonly response: Name extends OperationName
     ? Awaited<ReturnType<(typeof operations)[Name]>> | undefined
     : unknown
-  /** The `n` of the transaction that the call was made in; undefined when it was made in none. */
+  /** The `n` of the transaction, or of the `beginTransaction`, that the call was made in; undefined when in none. */
   readonly transaction: number | undefined
   /** What the caller was told, whether it came of the catalog or of a fault. */
   readonly error: unknown

@@ -18,6 +18,7 @@ import type { Fault, Matched } from './fault.ts'
 import { FaultSet, type Faults } from './faults.ts'
 import { CountedIds } from './ids.ts'
 import { emptyInternals, forkInternals, type InternalOptions, type Internals } from './internals.ts'
+import { OpenCalls } from './open-calls.ts'
 import { Acknowledged, amid, runWithFaults } from './run.ts'
 import { plantSeed, type Seed } from './seed.ts'
 
@@ -127,6 +128,7 @@ class Fake {
   readonly #calls: CallLog
   readonly #faults: FaultSet
   readonly #acknowledged = new Acknowledged()
+  readonly #open = new OpenCalls()
 
   constructor(
     common: Common,
@@ -179,18 +181,21 @@ class Fake {
   ): Promise<unknown> {
     const clock = this.#clock
     const calls = this.#calls
-    const call = calls.begin(operation.name, request, clock.now(), transaction)
+    const open = this.#open.of(operation, request, options)
+    const inside = transaction ?? (open?.isPart ? open.call : undefined)
+    const call = calls.begin(operation.name, request, clock.now(), inside)
     let work: Promise<unknown>
     if (this.#faults.isEmpty && this.#acknowledged.isEmpty) {
       work = runOperation(core, operation, request, options)
     } else {
-      work = this.#runAsFaultsSay(core, call, operation, request, options)
+      work = this.#runAsFaultsSay(core, call, operation, request, options, open?.id)
     }
     // Listened to before the caller does, so it is recorded by the time the caller knows; and once only, for the
     // handle too, which spares 0.2 µs of each call.
     work.then(
       (response) => {
         calls.succeed(call, response, clock.now())
+        if (operation.name === 'beginTransaction') this.#open.begun(response, call.n)
         done()
       },
       (error) => {
@@ -210,7 +215,7 @@ class Fake {
     const result = transact<T>(this.#internals.core, work, options, {
       run: (core, operation, request, given) => this.#run(core, operation, request, given, () => {}, call.n),
       aroundCommit: (commit, signal) => {
-        const taking = this.#faults.taking({ operation: 'transaction', request: {} }, undefined)
+        const taking = this.#faults.taking({ operation: 'transaction', request: {} }, undefined, nowhere)
         for (const { id } of taking) touched.add(id)
         if (touched.size > 0) call.faults = [...touched]
         return amid(clock, taking, 'transaction', { signal }, commit)
@@ -229,9 +234,11 @@ class Fake {
     operation: AnyOperation,
     request: unknown,
     options: OperationOptions,
+    open: string | undefined,
   ): Promise<unknown> {
     const matched = { operation: operation.name as CallName, request: requestOf(request) }
-    const taking = this.#faults.taking(matched, operation, call.transaction !== undefined)
+    const isInside = call.transaction !== undefined
+    const taking = this.#faults.taking(matched, operation, { isInside, open })
     if (taking.length > 0) call.faults = taking.map(({ id }) => id)
     const ground = {
       internals: this.#internals,
@@ -239,6 +246,7 @@ class Fake {
       options: this.#options,
       clock: this.#clock,
       acknowledged: this.#acknowledged,
+      open,
     }
     const run = () => runWithFaults(ground, taking, operation, request, options)
     if (operation.name === 'describeTransaction') this.#acknowledged.countDescribe(matched.request.id)
@@ -272,11 +280,15 @@ class Fake {
 
   #reset(first: FakeSnapshot, faults: readonly Fault[]): void {
     this.#acknowledged.clear()
+    this.#open.clear()
+    void this.#internals.core.sessions.close()
     this.#restore(first)
     this.#faults.reset(faults)
     this.#calls.reset()
   }
 }
+
+const nowhere = { isInside: false }
 
 function requestOf(request: unknown): Matched['request'] {
   return typeof request === 'object' && request !== null ? (request as Matched['request']) : {}

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { type ErrorCode, errorNumbers, invalid } from '../../errors.ts'
 import { identifier } from '../../model/fields.ts'
 import { type Identifier, sameNames } from '../../model/identifier.ts'
+import { beginsOrEnds } from '../../operations/framework/inside.ts'
 import type { AnyOperation } from '../../operations/framework/operation.ts'
 import { identifiersIn } from '../../operations/framework/subjects.ts'
 import { operations } from '../../operations/index.ts'
@@ -73,6 +74,7 @@ const entries = {
     ),
   ),
   stale: v.optional(v.picklist(['state', 'token'], 'must be "state" or "token"')),
+  expired: v.optional(v.literal(true, 'must be true')),
 }
 
 /** A fault as JSON may hold it. */
@@ -93,7 +95,7 @@ export interface Fault {
   /**
    * The operation, or several. `transaction` is a transaction whose function has ended, when it is to be committed: with
    * `fail: 'ConcurrentModification'` it has lost a race and runs again. With `when: 'after'` it is committed, and the
-   * caller is not told.
+   * caller is not told. The same holds for `commitTransaction`, and the caller may commit again.
    */
   readonly operation?: CallName | readonly CallName[] | undefined
   /** Calls that name this table, also within a batch. Namespaces and transactions may be named too. */
@@ -132,15 +134,20 @@ export interface Fault {
    * The change is acknowledged, and its transaction stays Running; nothing of it is seen yet. It is made when
    * the fault is released, when so many milliseconds have passed (of real timers, or of the fake's clock), or
    * when the transaction was described so often. Canceling the transaction calls it off. Calls inside of
-   * `fake.transaction` are left alone.
+   * a transaction, and those that begin or end one, are left alone.
    */
   readonly running?: true | number | { readonly clock: number } | { readonly describes: number } | undefined
   /**
    * For operations that read. `state`: answered from what the catalog held when the fault was added.
    * `token`: a page token is refused, as one of a listing that is gone. Calls without one are not counted. Calls inside
-   * of `fake.transaction` are left alone.
+   * of a transaction are left alone.
    */
   readonly stale?: 'state' | 'token' | undefined
+  /**
+   * The transaction of `beginTransaction` that the call is part of, or ends, has expired when the call comes. Other
+   * calls are not counted.
+   */
+  readonly expired?: true | undefined
 }
 
 /** Checks a fault. `InvalidInput`, naming the field, for anything else. */
@@ -156,11 +163,16 @@ export function checkFault(given: Fault): Fault {
 }
 
 function checkEffects(given: Fault): void {
-  const { operation, delay, fail, running, stale, when, message, retryAfter } = given
-  if (operation === 'transaction' && (running !== undefined || stale !== undefined))
-    throw invalid('fault: running and stale are for operations; give delay or fail for a transaction.')
-  if (delay === undefined && fail === undefined && running === undefined && stale === undefined) {
-    throw invalid('fault: says nothing of what happens; give at least one of delay, fail, running, stale.')
+  const { operation, delay, fail, running, stale, expired, when, message, retryAfter } = given
+  if (operation === 'transaction' && (running ?? stale ?? expired) !== undefined)
+    throw invalid(
+      'fault: running, stale and expired are for operations; give delay or fail for a transaction.',
+    )
+  const effects = [delay, fail, running, stale, expired]
+  if (effects.every((effect) => effect === undefined)) {
+    throw invalid(
+      'fault: says nothing of what happens; give at least one of delay, fail, running, stale, expired.',
+    )
   }
   if (running !== undefined && stale !== undefined)
     throw invalid('fault: running is for changes and stale for reads; make two faults of it.')
@@ -179,23 +191,32 @@ function issueText(issue: v.BaseIssue<unknown>): string {
   return path ? `${path} ${issue.message}` : issue.message
 }
 
+/** Where a call is made. */
+export interface Place {
+  readonly isInside: boolean
+  readonly open?: string | undefined
+}
+
 /**
  * Whether a fault is for a call of an operation, before the call is counted. `definition` is undefined for a
- * transaction, and `isInside` is true for a call in one.
+ * transaction. `place` says whether the call is made inside of a transaction, and which one of `beginTransaction` it is
+ * part of, or ends.
  */
 export function isFor(
   fault: Fault,
   call: Matched,
   definition: AnyOperation | undefined,
-  isInside: boolean,
+  { isInside, open }: Place,
 ): boolean {
-  const { operation, table, namespace, running, stale, match } = fault
+  const { operation, table, namespace, running, stale, expired, match } = fault
   if (operation !== undefined) {
     const isNamed =
       typeof operation === 'string' ? operation === call.operation : operation.includes(call.operation)
     if (!isNamed) return false
   }
-  if (running !== undefined && (isInside || !definition?.changes)) return false
+  const isWork = !isInside && definition !== undefined && !beginsOrEnds(definition.name)
+  if (running !== undefined && !(isWork && definition.changes)) return false
+  if (expired !== undefined && open === undefined) return false
   if (stale !== undefined && (isInside || definition?.changes !== false)) return false
   if (stale === 'token' && !call.request.page_token) return false
   if (table !== undefined || namespace !== undefined) {

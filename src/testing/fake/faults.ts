@@ -1,7 +1,7 @@
 import { CatalogError, invalid } from '../../errors.ts'
 import type { AnyOperation } from '../../operations/framework/operation.ts'
 import { seededRandom } from '../suites/random.ts'
-import { checkFault, type Fault, isFor, type Matched } from './fault.ts'
+import { checkFault, type Fault, isFor, type Matched, type Place } from './fault.ts'
 import { Waits } from './wait.ts'
 
 /** A fault that is in force. */
@@ -71,9 +71,9 @@ export class ActiveFault implements FaultHandle {
   }
 
   /** Whether it takes this call; counts it. */
-  takes(call: Matched, operation: AnyOperation | undefined, isInside: boolean): boolean {
+  takes(call: Matched, operation: AnyOperation | undefined, place: Place): boolean {
     const { fault } = this
-    if (!isFor(fault, call, operation, isInside)) return false
+    if (!isFor(fault, call, operation, place)) return false
     const { nth = 1, times = fault.nth === undefined ? Number.POSITIVE_INFINITY : 1, probability = 1 } = fault
     if (++this.seen < nth || this.#taken >= times) return false
     if (probability < 1 && this.#random() >= probability) return false
@@ -172,10 +172,10 @@ export class FaultSet implements Faults {
   }
 
   /** The faults that take a call, in the order they were added, up to the one that fails it at once. */
-  taking(call: Matched, operation: AnyOperation | undefined, isInside = false): ActiveFault[] {
+  taking(call: Matched, operation: AnyOperation | undefined, place: Place): ActiveFault[] {
     const found: ActiveFault[] = []
     for (const active of this.#active) {
-      if (!active.takes(call, operation, isInside)) continue
+      if (!active.takes(call, operation, place)) continue
       found.push(active)
       if (active.fault.fail !== undefined && active.fault.when !== 'after') break
     }

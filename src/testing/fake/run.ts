@@ -15,6 +15,8 @@ export interface FaultGround {
   readonly options: InternalOptions
   readonly clock: ManualClock
   readonly acknowledged: Acknowledged
+  /** The transaction of `beginTransaction` that the call is part of, or ends. */
+  readonly open: string | undefined
 }
 
 /** The changes that were acknowledged before they were made. */
@@ -116,6 +118,13 @@ async function runSomehow(
   request: unknown,
   options: OperationOptions,
 ): Promise<unknown> {
+  const expiring = faults.find(({ fault }) => fault.expired !== undefined)
+  if (expiring && ground.open !== undefined) {
+    const { delay, fail } = expiring.fault
+    if (delay === undefined && fail === undefined) expiring.fired++
+    const { core } = ground.internals
+    await (await core.sessions.of(core)).expire(ground.open)
+  }
   const special = faults.find(({ fault }) => fault.stale !== undefined || fault.running !== undefined)
   if (special === undefined) return runOperation(ground.core, operation, request, options)
   const { stale, delay, fail } = special.fault

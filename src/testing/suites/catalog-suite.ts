@@ -5,6 +5,7 @@ import { branches } from './catalog/branches.ts'
 import { listing } from './catalog/listing.ts'
 import { names } from './catalog/names.ts'
 import { namespaces } from './catalog/namespaces.ts'
+import { openTransactions } from './catalog/open-transactions.ts'
 import { renaming } from './catalog/renaming.ts'
 import { rows } from './catalog/rows.ts'
 import { tables } from './catalog/tables.ts'
@@ -69,7 +70,7 @@ export interface CatalogSuiteOptions {
   readonly name?: string
   /**
    * The operations that the catalog lacks, or groups of them: `rows`, `tags`, `branches`, `versions` (except creating
-   * and listing them), `transactions`, `registration`. The catalog must refuse each of them as `Unsupported`.
+   * and listing them), `transactions`, `openTransactions` (beginning and ending them), `registration`. The catalog must refuse each of them as `Unsupported`.
    */
   readonly lacks?: readonly (OperationName | CatalogGroup)[]
 }
@@ -88,7 +89,14 @@ const catalogGroups = {
   tags: ['createTableTag', 'updateTableTag', 'getTableTagVersion', 'listTableTags', 'deleteTableTag'],
   branches: ['createTableBranch', 'listTableBranches', 'deleteTableBranch'],
   versions: ['describeTableVersion', 'batchCreateTableVersions', 'batchDeleteTableVersions'],
-  transactions: ['describeTransaction', 'alterTransaction'],
+  transactions: [
+    'describeTransaction',
+    'alterTransaction',
+    'beginTransaction',
+    'commitTransaction',
+    'rollbackTransaction',
+  ],
+  openTransactions: ['beginTransaction', 'commitTransaction', 'rollbackTransaction'],
   registration: ['registerTable', 'deregisterTable'],
 } as const satisfies Record<string, readonly OperationName[]>
 
@@ -117,6 +125,7 @@ export const catalogTopics = [
   branches,
   batches,
   transactions,
+  openTransactions,
   rows,
 ] as const
 

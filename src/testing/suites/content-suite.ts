@@ -43,6 +43,28 @@ const objects: Topic<ContentTrial> = {
     ),
 
     rule(
+      'content.group',
+      'Content.group',
+      'Objects of a group are like others: whole at once, and refused where a path is taken. A group may sync again.',
+      [],
+      async ({ content }: ContentTrial) => {
+        const group = content.group?.()
+        if (group === undefined) return
+        await content.put('before', bytesOf('before'))
+        await Promise.all(['a/1', 'a/2', 'b/1'].map((path) => group.put(path, bytesOf(path))))
+        await group.put('parts', [bytesOf('one '), bytesOf('two')])
+        assert.deepEqual(await paths(content, ''), ['a/1', 'a/2', 'b/1', 'before', 'parts'])
+        assert.equal(await text(content, 'parts'), 'one two')
+        await refused(group.put('before', bytesOf('again')), 'ConcurrentModification')
+        await refused(group.put('a/1', bytesOf('again')), 'ConcurrentModification')
+        await Promise.all([group.sync(), group.sync()])
+        await group.put('c', bytesOf('c'))
+        await group.sync()
+        for (const path of ['a/1', 'a/2', 'b/1', 'before', 'c']) assert.equal(await text(content, path), path)
+      },
+    ),
+
+    rule(
       'content.range',
       'Content.get',
       'A range of bytes is cut to what there is.',

@@ -4,6 +4,7 @@ import type { OperationName } from '../../operations/index.ts'
 import { type CatalogSuiteOptions, catalogSuite, lackingOperations } from './catalog-suite.ts'
 import { bodies } from './http/bodies.ts'
 import { paths } from './http/paths.ts'
+import { transactions } from './http/transactions.ts'
 import { asker, good, type HttpTrial, problem, tablePath } from './http/trial.ts'
 import { type Case, type Runner, register, rule, type Topic } from './suite.ts'
 
@@ -142,11 +143,13 @@ export interface HttpSuiteOptions extends CatalogSuiteOptions {
   readonly url: string | (() => string | Promise<string>)
   /** A token with all permissions. Without it, the server must accept every caller, and refusals are not tested. */
   readonly token?: string
+  /** A token of another caller, with the same permissions. Without it, what separates callers is not tested. */
+  readonly otherToken?: string
   /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: (request: Request) => Promise<Response>
 }
 
-export const httpTopics = [paths, bodies, errors] as const
+export const httpTopics = [paths, bodies, errors, transactions] as const
 
 /**
  * Registers the cases that every server of the protocol must pass, in whatever language it is written. They are the
@@ -157,9 +160,11 @@ export const httpTopics = [paths, bodies, errors] as const
  * ```
  */
 export function httpSuite(runner: Runner, options: HttpSuiteOptions): void {
-  const { name = 'the server', token, fetch: send = (request) => fetch(request) } = options
+  const { name = 'the server', token, otherToken, fetch: send = (request) => fetch(request) } = options
   const lacks = lackingOperations(options.lacks)
-  const missing = new Set<string>([...lacks, ...(token === undefined ? ['token'] : [])])
+  const missing = new Set<string>(lacks)
+  for (const [need, given] of Object.entries({ token, otherToken }))
+    if (given === undefined) missing.add(need)
   const base = async () => {
     const url = typeof options.url === 'function' ? await options.url() : options.url
     return url.replace(/\/+$/, '')
@@ -177,7 +182,7 @@ export function httpSuite(runner: Runner, options: HttpSuiteOptions): void {
       good(await ask('POST', path, { body: content }))
     await post(`/v1/namespace/${home}/create`)
     try {
-      await body({ ask, post, home, token })
+      await body({ ask, post, home, token, otherToken })
     } finally {
       await ask('POST', `/v1/namespace/${home}/drop`, { body: { behavior: 'Cascade' } }).catch(() => {})
     }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
-import { motoServer } from '../../support/moto.ts'
+import { motoService } from '../../support/object-services.ts'
 
 /** Where tests put objects: a server of S3, and a bucket there. */
 export interface Place {
@@ -20,7 +20,7 @@ export function s3Place(): Promise<Place | string> {
 }
 
 async function open(): Promise<Place | string> {
-  const server = await motoServer()
+  const server = await motoService()
   if (typeof server === 'string') return server
   useEnvironment()
   const bucket = 'rows'

@@ -21,6 +21,14 @@ export async function pythonWith(release: string): Promise<string | undefined> {
   )
 }
 
+/** As {@link pythonWith}, but skips the running test aloud where there is none. */
+export async function requirePython(release: string, skip: (note: string) => never): Promise<string> {
+  const python = await pythonWith(release)
+  return (
+    python ?? skip(`Lance ${release} for Python is not there: \`npm run soak -- --only lance\` brings it.`)
+  )
+}
+
 /** Makes an environment with a release of Lance. Undefined, with the reason on the console, where that fails. */
 export async function setUp(release: string): Promise<string | undefined> {
   const found = await pythonWith(release)

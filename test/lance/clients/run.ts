@@ -9,13 +9,13 @@ import { temporaryDirectory } from '../../support/folders.ts'
 import { scriptPath } from '../../support/scripts.ts'
 
 /*
- * Writers of several Lances change one table through a server, with stale handles. Writers are killed, and the server
- * ends between the record of a version and its publication. In between nothing is under way, and then every
- * acknowledged change must be there once.
+ * Writers of several Lances change one table through a server, with stale handles, and two more tables in transactions.
+ * Writers are killed, and the server ends between the record of a version and its publication. In between nothing is
+ * under way, and then every acknowledged change must be there once, and transactions whole or not at all.
  */
 
 interface Line {
-  readonly op?: 'count' | 'add' | 'upsert' | 'delete' | 'cleanup'
+  readonly op?: 'count' | 'add' | 'upsert' | 'delete' | 'cleanup' | 'pair' | 'unpaired'
   readonly id?: number
   readonly n?: number
   readonly end?: 'done' | 'failed'
@@ -35,9 +35,16 @@ class Model {
   readonly rows = new Map<number, Bounds>()
   /** For each row that is there from the beginning and upserted: the values that it may have. */
   readonly upserts = new Map<number, number[]>([10, 11, 12, 13, 14].map((id) => [id, [0]]))
+  /** For rows that transactions added to two tables: how many of an id each table may have. */
+  readonly pairs = new Map<number, Bounds>()
   readonly failures = new Map<string, number>()
   done = 0
   failed = 0
+
+  /** How many transactions were acknowledged. */
+  get transactions(): number {
+    return [...this.pairs.values()].filter(({ least }) => least > 0).length
+  }
 
   /** A change whose end is not known counts as tried, and one that is killed has no end. */
   take(started: Line, end: Line | undefined): void {
@@ -58,7 +65,24 @@ class Model {
       this.rows.set(id, { least: 0, most: isDone ? 0 : 1 })
     } else if (started.op === 'upsert') {
       this.upserts.get(id)!.push(started.n!)
+    } else if (started.op === 'pair') {
+      this.pairs.set(id, { least: isDone ? 1 : 0, most: 1 })
+    } else if (started.op === 'unpaired') {
+      this.pairs.set(id, { least: 0, most: 0 })
     }
+  }
+
+  /** Each row that a transaction added is in both tables, or in none. */
+  checkPairs(u: readonly { readonly id: number }[], w: readonly { readonly id: number }[]): void {
+    const ids = (rows: typeof u) => rows.map(({ id }) => id)
+    assert.deepEqual(ids(u), ids(w), 'a transaction is there in part')
+    const found = new Map<number, number>()
+    for (const { id } of u) found.set(id, (found.get(id) ?? 0) + 1)
+    for (const [id, { least, most }] of this.pairs) {
+      const count = found.get(id) ?? 0
+      assert(least <= count && count <= most, `rows of the transaction of ${id}: ${count}`)
+    }
+    for (const id of found.keys()) assert(id === 0 || this.pairs.has(id), `nobody committed the row ${id}`)
   }
 
   check(rows: readonly { readonly id: number; readonly n: number }[]): void {
@@ -112,14 +136,16 @@ export class LanceClients {
     const clients = new LanceClients(options, await temporaryDirectory(), await freePort())
     clients.#serve()
     await clients.#ready
-    // In a folder with a name that LanceDB opens without a catalog, too.
-    await clients.#post('t/declare', { location: clients.#path })
     const { connectNamespace, makeArrowTable } = await lancedb()
     const { Field, Int64, Schema } = await import('apache-arrow')
     const db = await connectNamespace('rest', { uri: clients.#url })
     const schema = new Schema(['id', 'n'].map((name) => new Field(name, new Int64(), true)))
     const counters = Array.from({ length: 15 }, (_, id) => ({ id: BigInt(id), n: 0n }))
-    await db.createTable('t', makeArrowTable(counters, { schema }))
+    for (const name of ['t', 'u', 'w']) {
+      // In a folder with a name that LanceDB opens without a catalog, too.
+      await clients.#post(`${name}/declare`, { location: `${clients.#folder}/${name}.lance` })
+      await db.createTable(name, makeArrowTable(name === 't' ? counters : [{ id: 0n, n: 0n }], { schema }))
+    }
     clients.#mayDie = true
     for (const child of clients.#children) child.kill('SIGKILL')
     return clients
@@ -212,20 +238,26 @@ export class LanceClients {
   async #check(): Promise<void> {
     // A request of a writer that was killed may still be under way in the server.
     await sleep(200)
+    this.model.check(await this.#agreed('t'))
+    this.model.checkPairs(await this.#agreed('u'), await this.#agreed('w'))
+  }
+
+  /** The rows of a table, on which the catalog and the files must agree. */
+  async #agreed(name: string) {
     const { connect, connectNamespace } = await lancedb()
     const seen = await this.#trying(async () => {
-      const listed = await this.#post('t/version/list?limit=1000', {})
-      const managed = await (await connectNamespace('rest', { uri: this.#url })).openTable('t')
+      const listed = await this.#post(`${name}/version/list?limit=1000`, {})
+      const managed = await (await connectNamespace('rest', { uri: this.#url })).openTable(name)
       return { listed, rows: await rowsOf(managed) }
     })
-    const direct = await (await connect(this.#folder)).openTable('t')
+    const direct = await (await connect(this.#folder)).openTable(name)
     assert.deepEqual(await rowsOf(direct), seen.rows)
     const { versions } = seen.listed as { versions: { version: number }[] }
     assert.deepEqual(
       versions.map(({ version }) => version),
       (await direct.listVersions()).map(({ version }) => version).sort((a, b) => a - b),
     )
-    this.model.check(seen.rows)
+    return seen.rows
   }
 
   async #post(path: string, body: object): Promise<unknown> {

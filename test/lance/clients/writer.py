@@ -6,6 +6,7 @@ import random
 import sys
 import threading
 import time
+import urllib.request
 
 import lance
 import lance_namespace
@@ -64,6 +65,24 @@ def change(table, seen):
     say(end="done")
 
 
+def post(path):
+    body = urllib.request.Request(f"{url}/v1/transaction/{path}", b"{}", {"content-type": "application/json"})
+    with urllib.request.urlopen(body) as answer:
+        return json.load(answer)
+
+
+def add_pair():
+    global next_id
+    id, next_id, gives = next_id, next_id + 1, random.random() < 0.2
+    say(op="unpaired" if gives else "pair", id=id)
+    transaction = post("begin")["transaction_id"]
+    inside = lance_namespace.connect("rest", {"uri": url, "header.x-tabularium-transaction": transaction})
+    for name in random.sample(["u", "w"], 2):
+        lance.write_dataset(rows(id, 0), namespace_client=inside, table_id=[name], mode="append")
+    post(f"{transaction}/{'rollback' if gives else 'commit'}")
+    say(end="done")
+
+
 def end_with_input():
     sys.stdin.read()
     os._exit(0)
@@ -73,6 +92,9 @@ threading.Thread(target=end_with_input, daemon=True).start()
 while True:
     at = random.randrange(len(handles))
     try:
+        if random.random() < 0.15:
+            add_pair()
+            continue
         if random.random() < 0.2:
             handles[at] = None
         handles[at] = handles[at] or open_table()

@@ -1,8 +1,9 @@
 import { connectNamespace, type Table } from '@lancedb/lancedb'
+import { HttpTransaction } from './transaction.ts'
 
 /*
  * Changes a table through LanceDB's client until it is killed: `writer URL NUMBER`. It says what it tries before it
- * does, and then how it ended. Some of its handles are stale.
+ * does, and then how it ended. Some of its handles are stale. In transactions it adds a row to each of two more tables.
  */
 
 const [url, number] = process.argv.slice(2) as [string, string]
@@ -47,7 +48,24 @@ async function change({ table, rows }: Handle): Promise<void> {
   say({ end: 'done' })
 }
 
+async function addPair(): Promise<void> {
+  const id = next++
+  const gives = Math.random() < 0.2
+  say({ op: gives ? 'unpaired' : 'pair', id })
+  const transaction = await HttpTransaction.begin(url)
+  const inside = await connectNamespace('rest', { uri: url, headers: transaction.headers })
+  for (const name of Math.random() < 0.5 ? ['u', 'w'] : ['w', 'u'])
+    await (await inside.openTable(name)).add([{ id, n: 0 }])
+  const status = await (gives ? transaction.rollback() : transaction.commit())
+  if (status !== 200) throw new Error(`The transaction ended with ${status}`)
+  say({ end: 'done' })
+}
+
 for (;;) {
+  if (Math.random() < 0.15) {
+    await addPair().catch((error: unknown) => say({ end: 'failed', message: String(error).slice(0, 300) }))
+    continue
+  }
   const at = Math.floor(Math.random() * handles.length)
   try {
     if (Math.random() < 0.2) handles[at] = undefined

@@ -49,9 +49,7 @@ describe('a process that is stopped', () => {
         process.platform === 'linux' ? `process ${child.process.pid} .*which is stopped` : 'lock',
       ),
     }
-    const begun = performance.now()
     await expect(open.write((writer) => writer.put(['refused'], 1))).rejects.toMatchObject(refused)
-    expect(performance.now() - begun).toBeLessThan(5000)
     // Reading goes on.
     expect(await open.read((reader) => reader.get(['before']))).toBe(1)
     await expect(open.close()).rejects.toMatchObject(refused)

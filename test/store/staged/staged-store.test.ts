@@ -51,6 +51,22 @@ describe.each([
     await expect(put(staged, ['d'], 1)).rejects.toBeInstanceOf(ReadsChanged)
   })
 
+  test('a loose read may change, and sees what is staged', async () => {
+    const below = open()
+    await put(below, ['a'], 1)
+    const staged = new StagedStore(below)
+    const loose = staged.loosely()
+    await put(staged, ['b'], 2)
+    expect(await list(loose, {})).toEqual([['a'], ['b']])
+    expect(await get(loose, ['a'])).toBe(1)
+    await put(below, ['a'], 2)
+    await put(below, ['c'], 3)
+    expect(await get(loose, ['a'])).toBe(2)
+    expect(await list(loose, {})).toEqual([['a'], ['b'], ['c']])
+    expect(await commit(below, staged)).toEqual(new Set())
+    expect(await get(below, ['b'])).toBe(2)
+  })
+
   test('a write of the same value again is no change', async () => {
     const below = open()
     await put(below, ['a'], { list: [1, { x: 'y' }] })

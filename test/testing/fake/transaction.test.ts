@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { connect } from '../../../src/client.ts'
+import { fetchHandler } from '../../../src/http/index.ts'
 import { type FakeCatalog, fakeCatalog, transactionSuite } from '../../../src/testing/index.ts'
 import { outcome } from './ways.ts'
 
@@ -128,4 +130,119 @@ test('two runs of the same test give the same ids', async () => {
     })
   }
   expect(await ids()).toEqual(await ids())
+})
+
+describe('transactions that were begun', () => {
+  const begin = async (fake: FakeCatalog) => (await fake.beginTransaction({})).transaction_id
+  const insert = (fake: FakeCatalog, transaction: string) =>
+    fake.insertIntoTable({ id: ['a'], data: [{ k: 2 }] }, { transaction })
+
+  test('are recorded, and the calls in them', async () => {
+    const fake = await open()
+    const id = await begin(fake)
+    await insert(fake, id)
+    await fake.countTableRows({ id: ['a'], context: { 'header.x-tabularium-transaction': id } })
+    await fake.countTableRows({ id: ['a'] })
+    await fake.commitTransaction({ id: [id] })
+    const told = Array.from(fake.calls, ({ operation, transaction }) => [operation, transaction])
+    expect(told).toEqual([
+      ['beginTransaction', undefined],
+      ['insertIntoTable', 1],
+      ['countTableRows', 1],
+      ['countTableRows', undefined],
+      ['commitTransaction', undefined],
+    ])
+  })
+
+  test('can expire on demand, and by the clock', async () => {
+    const fake = await open()
+    const fault = fake.faults.add({ expired: true, nth: 2 })
+    const id = await begin(fake)
+    await count(fake, 'a')
+    await insert(fake, id)
+    expect(await outcome(insert(fake, id))).toBe('TransactionNotFound')
+    expect(fault.fired).toBe(1)
+    expect(await outcome(fake.commitTransaction({ id: [id] }))).toBe('TransactionNotFound')
+    const second = await begin(fake)
+    fake.clock.advance(60_000)
+    expect(await outcome(fake.commitTransaction({ id: [second] }))).toBe('TransactionNotFound')
+    expect(await count(fake, 'a')).toBe(1)
+    const atCommit = fake.faults.add({ operation: 'commitTransaction', expired: true })
+    expect(await outcome(fake.commitTransaction({ id: [await begin(fake)] }))).toBe('TransactionNotFound')
+    expect(atCommit.fired).toBe(1)
+  })
+
+  test('have conflicts and lost answers at their commit', async () => {
+    const fake = await open()
+    fake.faults.add({ operation: 'commitTransaction', fail: 'ConcurrentModification', times: 1 })
+    fake.faults.add({ operation: 'commitTransaction', fail: 'ServiceUnavailable', when: 'after', times: 1 })
+    const id = await begin(fake)
+    await insert(fake, id)
+    const commit = () => fake.commitTransaction({ id: [id] })
+    expect(await outcome(commit())).toBe('ConcurrentModification')
+    expect(await count(fake, 'a')).toBe(1)
+    expect(await outcome(commit())).toBe('ServiceUnavailable')
+    expect(await count(fake, 'a')).toBe(2)
+    expect((await commit()).status).toBe('Succeeded')
+    expect(await count(fake, 'a')).toBe(2)
+  })
+
+  test('are left alone by faults that answer from elsewhere or later', async () => {
+    const fake = await open()
+    fake.faults.add({ stale: 'state' })
+    fake.faults.add({ running: true })
+    const id = await begin(fake)
+    await insert(fake, id)
+    expect((await fake.countTableRows({ id: ['a'] }, { transaction: id })).count).toBe(2)
+    expect((await fake.commitTransaction({ id: [id] })).status).toBe('Succeeded')
+    await fake.faults.clear()
+    expect(await count(fake, 'a')).toBe(2)
+  })
+
+  test('stay with the fake that began them: a fork has them not, and a reset ends them', async () => {
+    const fake = await open()
+    const id = await begin(fake)
+    await insert(fake, id)
+    const fork = fake.fork()
+    expect(await outcome(insert(fork, id))).toBe('TransactionNotFound')
+    expect(await outcome(fork.commitTransaction({ id: [id] }))).toBe('TransactionNotFound')
+    expect(await count(fork, 'a')).toBe(1)
+    const own = await begin(fork)
+    await insert(fork, own)
+    await fork.commitTransaction({ id: [own] })
+    await fake.commitTransaction({ id: [id] })
+    expect([await count(fake, 'a'), await count(fork, 'a')]).toEqual([2, 2])
+    const left = await begin(fake)
+    fake.reset()
+    expect(await outcome(fake.commitTransaction({ id: [left] }))).toBe('TransactionNotFound')
+    const again = await begin(fake)
+    expect(again).toBe(id)
+    await insert(fake, again)
+    await fake.commitTransaction({ id: [again] })
+    expect(await count(fake, 'a')).toBe(2)
+  })
+
+  test('are run again by the client when the commit lost a race, and committed again when its answer was lost', async () => {
+    const fake = await open()
+    const handler = await fetchHandler(fake, { auth: false })
+    await using remote = connect('http://localhost', { fetch: handler })
+    fake.faults.add({ operation: 'commitTransaction', fail: 'ConcurrentModification', times: 2 })
+    fake.faults.add({
+      operation: 'commitTransaction',
+      fail: 'ServiceUnavailable',
+      when: 'after',
+      times: 1,
+      retryAfter: 0,
+    })
+    let runs = 0
+    await remote.transaction(async (tx) => {
+      runs++
+      await tx.insertIntoTable({ id: ['a'], data: [{ k: 2 }] })
+    })
+    expect([runs, await count(fake, 'a')]).toEqual([3, 2])
+    fake.faults.add({ expired: true, operation: 'insertIntoTable' })
+    const expired = remote.transaction((tx) => tx.insertIntoTable({ id: ['a'], data: [{ k: 2 }] }))
+    expect(await outcome(expired)).toBe('TransactionNotFound')
+    await handler.close()
+  })
 })

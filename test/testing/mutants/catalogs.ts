@@ -1,5 +1,6 @@
 import { CatalogError, openCatalog } from '../../../src/index.ts'
 import type { CatalogUnderTest } from '../../../src/testing/suites/catalog/trial.ts'
+import { brokenSessions } from './sessions.ts'
 
 type Request = Record<string, never> & { [field: string]: unknown }
 type Call = (request: Request, options?: object) => Promise<Request>
@@ -415,6 +416,7 @@ export const brokenCatalogs: readonly Mutant[] = [
       }
     }),
   ],
+  ...brokenSessions,
   [
     'does nothing where it should refuse',
     'lacking.updateTable',

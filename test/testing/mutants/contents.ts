@@ -34,6 +34,40 @@ export const brokenContents: readonly (readonly [name: string, rule: string, mak
     ),
   ],
   [
+    'replaces what is there, in a group',
+    'content.group',
+    place(() =>
+      broken((real) => ({
+        group: () => ({
+          put: async (path, bytes) => {
+            await real.remove(path)
+            await real.put(path, bytes)
+          },
+          sync: async () => {},
+        }),
+      })),
+    ),
+  ],
+  [
+    'shows the objects of a group only when it syncs',
+    'content.group',
+    place(() =>
+      broken((real) => ({
+        group: () => {
+          const puts: (() => Promise<void>)[] = []
+          return {
+            put: async (path, bytes) => {
+              puts.push(() => real.put(path, bytes))
+            },
+            sync: async () => {
+              for (const put of puts.splice(0)) await put()
+            },
+          }
+        },
+      })),
+    ),
+  ],
+  [
     'lets two win who put the same path',
     'content.one-wins',
     place(() => broken((real) => ({ put: (path, bytes) => real.put(path, bytes).catch(() => {}) }))),

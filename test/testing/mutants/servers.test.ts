@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { httpSuite } from '../../../src/testing/suites/http-suite.ts'
-import { ownServer, token, url } from '../own-server.ts'
+import { otherToken, ownServer, token, url } from '../own-server.ts'
 import { collect, failureOf } from './run-cases.ts'
 import { brokenServers } from './servers.ts'
 
@@ -8,7 +8,7 @@ const server = await ownServer()
 afterAll(() => server.close())
 
 const casesOf = (send: (request: Request) => Promise<Response>) =>
-  collect((runner) => httpSuite(runner, { url, token, fetch: send }))
+  collect((runner) => httpSuite(runner, { url, token, otherToken, fetch: send }))
 const sound = casesOf(server)
 
 describe('the suite of servers notices a server that', () => {

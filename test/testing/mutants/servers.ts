@@ -251,6 +251,44 @@ export const brokenServers: readonly (readonly [
       !request.headers.has('authorization') && url.pathname.includes('none') ? json(404, {}) : request,
     ),
   ],
+  ['knows no header of transactions', 'http.inside', broken((parts) => withoutHeader(parts))],
+  [
+    'gives an answer from inside of a transaction to others',
+    'http.inside-kept',
+    (real) => keepingAnswers(real),
+  ],
+  [
+    'says that a lost race was a bad request',
+    'http.inside-ended',
+    broken(same, (response, body, { url }) =>
+      url.pathname.endsWith('/commit') ? whenStatus(409, 400)(response, body, {} as Parts) : response,
+    ),
+  ],
+  [
+    'does as asked when a transaction is not there',
+    'http.inside-ended',
+    broken((parts) =>
+      parts.request.headers.get(header)?.startsWith('01ARZ') ? withoutHeader(parts) : parts.request,
+    ),
+  ],
+  [
+    'lets everybody into every transaction',
+    'http.inside-owner',
+    (real, token) =>
+      broken((parts) =>
+        parts.request.headers.has(header) ? like(parts, { authorization: `Bearer ${token}` }) : parts.request,
+      )(real),
+  ],
+  [
+    'lets everybody end every transaction',
+    'http.inside-owner',
+    (real, token) =>
+      broken((parts) =>
+        /\/(commit|rollback)$/.test(parts.url.pathname)
+          ? like(parts, { authorization: `Bearer ${token}` })
+          : parts.request,
+      )(real),
+  ],
   ['commits the parts of a batch alone', 'http.batch', (real) => (request) => inParts(real, request)],
 ]
 
@@ -268,4 +306,28 @@ async function inParts(real: Send, request: Request): Promise<Response> {
     if (!last.ok) break
   }
   return last!
+}
+
+const header = 'x-tabularium-transaction'
+
+function withoutHeader(parts: Parts): Request {
+  const { request, url, body } = parts
+  const headers = new Headers(request.headers)
+  headers.delete(header)
+  return new Request(url, { method: request.method, headers, ...(body === '' ? {} : { body }) })
+}
+
+/** Answers a listing as it did before, as long as nothing was committed. */
+function keepingAnswers(real: Send): Send {
+  const kept = new Map<string, Response>()
+  return async (request) => {
+    const isInside = request.headers.has(header)
+    if (request.method !== 'GET') {
+      if (!isInside) kept.clear()
+      return real(request)
+    }
+    const found = kept.get(request.url) ?? (await real(request))
+    kept.set(request.url, found.clone())
+    return found
+  }
 }

@@ -86,6 +86,23 @@ export const brokenTransactions: readonly Mutant[] = [
       await sound.transaction(work, options)
     }),
   ],
+  [
+    'compares everything, whatever the isolation',
+    'tx.read-committed',
+    broken((sound, work, options) => sound.transaction(work, { ...options, isolation: 'Serializable' })),
+  ],
+  [
+    'reads the catalog itself with the isolation ReadCommitted',
+    'tx.read-committed',
+    broken((sound, work, options) =>
+      options?.isolation === 'ReadCommitted'
+        ? sound.transaction(
+            (tx) => work(replaced(tx, (name, real) => (reads.test(name) ? callsOf(sound)[name]! : real))),
+            options,
+          )
+        : sound.transaction(work, options),
+    ),
+  ],
   ['commits although the function threw', 'tx.nothing', broken(despiteErrors)],
   ['changes the catalog at once', 'tx.nothing', broken(atOnce)],
   [

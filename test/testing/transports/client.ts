@@ -21,14 +21,15 @@ export function connectLines(stream: Duplex): OperationMethods & { close(): Prom
   const ended = receive<Answered>(stream, ({ call, answer, error }) => {
     const { resolve, reject } = waiting.get(call) ?? {}
     waiting.delete(call)
-    if (error) reject?.(new CatalogError(error.code, error.message))
+    if (error) reject?.(new CatalogError(error.code, error.message, error))
     else resolve?.(answer)
   }).finally(() => {
     for (const { reject } of waiting.values()) reject(cutOff())
     waiting.clear()
   })
 
-  function call(operation: OperationName, request: unknown, { signal }: OperationOptions = {}) {
+  function call(operation: OperationName, request: unknown, options: OperationOptions = {}) {
+    const { signal, transaction } = options
     return new Promise<unknown>((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)
       if (!stream.writable) return reject(cutOff())
@@ -39,7 +40,7 @@ export function connectLines(stream: Duplex): OperationMethods & { close(): Prom
         send(stream, { call: number, stop: true })
         reject(signal.reason)
       })
-      send(stream, { call: number, operation, request })
+      send(stream, { call: number, operation, request, transaction })
     })
   }
 

@@ -10,6 +10,8 @@ export interface Asked {
   readonly call: number
   readonly operation?: OperationName
   readonly request?: unknown
+  /** The transaction that the operation is part of. */
+  readonly transaction?: string | undefined
   readonly stop?: true
 }
 
@@ -17,7 +19,11 @@ export interface Asked {
 export interface Answered {
   readonly call: number
   readonly answer?: unknown
-  readonly error?: { readonly code: ErrorCode; readonly message: string }
+  readonly error?: {
+    readonly code: ErrorCode
+    readonly message: string
+    readonly transaction_id?: string | undefined
+  }
 }
 
 export function send(to: Writable, message: Asked | Answered): void {

@@ -8,10 +8,10 @@ type Call = (request: unknown, options: OperationOptions) => Promise<unknown>
 export async function serveLines(catalog: Catalog, stream: Duplex): Promise<void> {
   const running = new Map<number, AbortController>()
 
-  async function answer({ call, operation, request }: Asked): Promise<void> {
+  async function answer({ call, operation, request, transaction }: Asked): Promise<void> {
     const controller = new AbortController()
     running.set(call, controller)
-    const told = await run(catalog, operation, request, controller.signal)
+    const told = await run(catalog, operation, request, { signal: controller.signal, transaction })
     running.delete(call)
     if (stream.writable) send(stream, { call, ...told })
   }
@@ -28,7 +28,7 @@ async function run(
   catalog: Catalog,
   operation: Asked['operation'],
   request: unknown,
-  signal: AbortSignal,
+  options: OperationOptions,
 ): Promise<Omit<Answered, 'call'>> {
   try {
     // The record of operations is the list of what may be called: nothing else of the handle is in reach.
@@ -38,7 +38,7 @@ async function run(
         `There is no operation ${operation}. See the record of operations.`,
       )
     }
-    return { answer: await (catalog[operation] as Call)(request, { signal }) }
+    return { answer: await (catalog[operation] as Call)(request, options) }
   } catch (error) {
     return { error: told(error) }
   }
@@ -47,7 +47,8 @@ async function run(
 /** What is unexpected stays here: its text was not written for callers. */
 function told(error: unknown): NonNullable<Answered['error']> {
   if (error instanceof CatalogError && error.code !== 'Internal') {
-    return { code: error.code, message: error.message }
+    const { code, message, transaction_id } = error
+    return { code, message, transaction_id }
   }
   return { code: 'Internal', message: 'Something went wrong in the server. Its log says more.' }
 }

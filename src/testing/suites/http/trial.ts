@@ -32,6 +32,8 @@ export interface HttpTrial {
   /** The case's own namespace, empty at the start. */
   readonly home: string
   readonly token: string | undefined
+  /** The token of another caller. */
+  readonly otherToken: string | undefined
 }
 
 /** A path below `/v1/`, for a table of the case's namespace. */

@@ -52,6 +52,38 @@ export const isolated: Topic<TransactionTrial> = {
       },
     ),
     rule(
+      'tx.read-committed',
+      source,
+      'With the isolation ReadCommitted, what the function read may change. What its changes looked at may not.',
+      [],
+      async (trial: TransactionTrial) => {
+        const { catalog, id } = trial
+        await withRows(trial, 'a', 'b')
+        await catalog.createNamespace({ id: id('n') })
+        const insert = interruption(() => catalog.insertIntoTable({ id: id('a'), data: [{ k: 3 }] }))
+        const drop = interruption(() => catalog.dropNamespace({ id: id('n') }))
+        const seen: number[] = []
+        const reading = counted(async (tx) => {
+          seen.push(await count(tx, id('a')))
+          await insert()
+          seen.push(await count(tx, id('a')))
+          await tx.insertIntoTable({ id: id('b'), data: [{ k: 3 }] })
+          seen.push(await count(tx, id('b')))
+        })
+        await catalog.transaction(reading.work, { isolation: 'ReadCommitted' })
+        assert.deepEqual([reading.runs, seen], [1, [2, 3, 3]])
+        assert.equal(await count(catalog, id('b')), 3)
+        const declaring = catalog.transaction(
+          async (tx) => {
+            await tx.declareTable({ id: id('n', 't') })
+            await drop()
+          },
+          { isolation: 'ReadCommitted' },
+        )
+        await refused(declaring, 'NamespaceNotFound')
+      },
+    ),
+    rule(
       'tx.lost-update',
       source,
       'Of transactions that read and then replace the same thing, each builds on the one before.',

@@ -1,0 +1,51 @@
+import { CatalogError, invalid } from '../errors.ts'
+import type { TransactionRecord } from '../store/records.ts'
+import { canceled } from '../transactions/long-transaction.ts'
+
+/** The error for a transaction that lost a race. Clients know by its id that the transaction as a whole is meant. */
+export function lostRace(id: string, cause?: unknown): CatalogError {
+  return new CatalogError(
+    'ConcurrentModification',
+    `Others changed what the transaction ${id} read, so nothing of it was committed. Begin another one, and do all of it again.`,
+    { cause, transaction_id: id },
+  )
+}
+
+/** The error for an operation that comes after the commit. */
+export function committed(id: string): CatalogError {
+  return invalid(
+    `The transaction ${id} is committed, and takes no operations any more. Begin another one with beginTransaction.`,
+  )
+}
+
+/** The failure of a transaction that went without a request for too long. */
+export function expired(idle: number): CatalogError {
+  return new CatalogError(
+    'TransactionNotFound',
+    `No request came for ${(idle / 1_000).toLocaleString('en')} seconds, so it has expired.`,
+  )
+}
+
+/** What is told of a transaction that is not open here, by its record. */
+export function notOpen(
+  id: string,
+  { status, failure }: Pick<TransactionRecord, 'status' | 'failure'>,
+): CatalogError {
+  const about = { transaction_id: id }
+  if (status === 'Canceled') return Object.assign(canceled(id), about)
+  if (failure?.code === 'ConcurrentModification') return lostRace(id)
+  const why =
+    status === 'Failed'
+      ? `has ended without a commit. ${failure?.message ?? 'It has expired: the process that held it ended, or stood still for too long.'} Begin another one.`
+      : 'is not open in this process. Send its requests to the process that began it, or begin another one.'
+  return new CatalogError('TransactionNotFound', `The transaction ${id} ${why}`, about)
+}
+
+/** The error for undoing what is committed. */
+export function staysCommitted(id: string): CatalogError {
+  return new CatalogError(
+    'ConcurrentModification',
+    `The transaction ${id} is committed and stays so. Undo its changes one by one instead.`,
+    { transaction_id: id },
+  )
+}

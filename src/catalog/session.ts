@@ -1,0 +1,153 @@
+import { invalid, noteTransaction } from '../errors.ts'
+import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
+import { canceled, type LongTransaction } from '../transactions/long-transaction.ts'
+import type { Core, SessionOwner } from './core.ts'
+import { lostRace } from './session-errors.ts'
+import { type RunOptions, TransactionRun } from './transaction-run.ts'
+import { UnderWay } from './under-way.ts'
+
+/** What a session begins with. */
+export interface SessionStart extends Pick<RunOptions, 'isolation' | 'requireRoom'> {
+  readonly core: Core
+  readonly transaction: LongTransaction
+  readonly owner: SessionOwner
+  /** How long it may go without a request, in milliseconds. */
+  readonly idle: number
+  /** Stops it as a whole: when it is canceled, or its lease is lost. */
+  readonly signal: AbortSignal
+  /** Cancels it. */
+  readonly stop: AbortController
+}
+
+/** A transaction whose operations come one by one, until it is committed or given up. */
+export class Session {
+  readonly id: string
+  readonly owner: SessionOwner
+  /** How long it may go without a request, in milliseconds. */
+  readonly idle: number
+  /** Resolves with the commit, and rejects when the session ends without one. */
+  readonly ended: Promise<void>
+  /** Resolves when the record says how the session ended. */
+  recorded: Promise<unknown> = Promise.resolve()
+  readonly #now: () => number
+  readonly #run: TransactionRun
+  readonly #underWay: UnderWay
+  readonly #stop: AbortController
+  #settle!: { readonly resolve: () => void; readonly reject: (error: unknown) => void }
+  #hasEnded = false
+  #committing: Promise<void> | undefined
+  #lastUsed: number
+
+  constructor({ core, transaction, owner, idle, isolation, signal, stop, requireRoom }: SessionStart) {
+    this.id = transaction.id
+    this.owner = owner
+    this.#now = core.now
+    this.idle = idle
+    this.#lastUsed = core.now()
+    this.#run = new TransactionRun(core, transaction, signal, { isolation, requireRoom })
+    this.#underWay = new UnderWay(signal)
+    this.#stop = stop
+    this.ended = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject }
+    })
+    // Who waits for the end hears of it; nobody else has to.
+    this.ended.catch(() => {})
+    signal.addEventListener('abort', () => this.#end(signal.reason), { once: true })
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /** About how many bytes it holds. */
+  get bytes(): number {
+    return this.#run.bytes
+  }
+
+  /** How much longer it may go without a request, in milliseconds; not positive once that was too long. */
+  get left(): number {
+    const isBusy = this.#committing !== undefined || !this.#underWay.isEmpty
+    return isBusy ? this.idle : this.#lastUsed + this.idle - this.#now()
+  }
+
+  /** Runs an operation inside. */
+  async run(operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown> {
+    if (this.#committing) throw beingCommitted(this.id, operation.name)
+    const { transaction: _, ...given } = options
+    try {
+      return await this.#underWay.run(operation.name, given, (inside) =>
+        this.#run.run(operation, request, inside),
+      )
+    } catch (error) {
+      const lost = this.#hasEnded ? undefined : await this.#run.lostBy(error)
+      if (lost === undefined) throw error
+      const told = lostRace(this.id, lost)
+      await this.giveUp(told)
+      throw told
+    } finally {
+      this.#lastUsed = this.#now()
+    }
+  }
+
+  /** Commits. Asked again meanwhile, it waits for the same commit. When it fails, the session has ended. */
+  commit(): Promise<void> {
+    if (this.#committing) return this.#committing
+    this.#lastUsed = this.#now()
+    if (!this.#underWay.isEmpty) return Promise.reject(stillRunning(this.id, this.#underWay.names))
+    this.#committing = this.#commit()
+    this.#committing.catch(() => {})
+    return this.#committing
+  }
+
+  /** Ends it with an error, unless it is committed, and waits for what is under way. */
+  async giveUp(error: Error): Promise<void> {
+    // What was handed to the store can no longer be called back.
+    await this.#committing?.catch(() => {})
+    this.#end(error)
+    await this.#underWay.stop(error)
+  }
+
+  /** As {@link giveUp}, as the wish of its caller. */
+  async cancel(): Promise<void> {
+    await this.#committing?.catch(() => {})
+    if (!this.#hasEnded) this.#stop.abort(canceled(this.id))
+    await this.#underWay.stop(canceled(this.id))
+  }
+
+  /** Removes what it held, after it has ended without a commit. */
+  async letGo(error: Error): Promise<void> {
+    await this.#underWay.stop(error)
+    await this.#run.giveUp()
+  }
+
+  async #commit(): Promise<void> {
+    try {
+      const lost = (await this.#run.lostBy(undefined)) ?? (await this.#run.commit())
+      if (lost !== undefined) throw lostRace(this.id, lost)
+    } catch (error) {
+      this.#end(error)
+      throw error
+    }
+    this.#hasEnded = true
+    this.#settle.resolve()
+  }
+
+  #end(error: unknown): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    noteTransaction(error, this.id)
+    this.#settle.reject(error)
+  }
+}
+
+function beingCommitted(id: string, operation: string): Error {
+  return invalid(
+    `${operation} came while the transaction ${id} is being committed. Wait for the answers of all operations before the commit.`,
+  )
+}
+
+function stillRunning(id: string, names: readonly string[]): Error {
+  return invalid(
+    `In the transaction ${id}, ${names.join(', ')} is still running. Wait for the answer, then commit again.`,
+  )
+}

@@ -1,0 +1,202 @@
+import { CatalogError, invalid } from '../errors.ts'
+import { beginsOrEnds, nested } from '../operations/framework/inside.ts'
+import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
+import { keys, type TransactionRecord } from '../store/records.ts'
+import { runLong } from '../transactions/long-transaction.ts'
+import { statusOf, transactionNotFound } from '../transactions/transaction-record.ts'
+import type { Core, SessionOwner, Sessions } from './core.ts'
+import { Session } from './session.ts'
+import { committed, expired, notOpen, staysCommitted } from './session-errors.ts'
+import type { SessionLimits } from './session-limits.ts'
+import { aboutTransaction } from './transaction-run.ts'
+
+/** The transactions that are open in this process. What became of those that are not is told by their records. */
+export class OpenSessions implements Sessions {
+  readonly #core: Core
+  readonly #limits: SessionLimits
+  readonly #open = new Map<string, Session>()
+  #isClosed = false
+
+  constructor(core: Core, limits: SessionLimits) {
+    this.#core = core
+    this.#limits = limits
+  }
+
+  begin(
+    owner: SessionOwner,
+    { idleSeconds = this.#limits.idleSeconds, isolation, properties }: Parameters<Sessions['begin']>[1],
+  ): ReturnType<Sessions['begin']> {
+    if (this.#isClosed) throw new CatalogError('ServiceUnavailable', closedBefore)
+    this.#requireFree(owner)
+    const core = this.#core
+    const idle = idleSeconds * 1_000
+    const stop = new AbortController()
+    const more = { properties, session: owner === undefined ? {} : { owner } }
+    const about = { ...aboutTransaction, more }
+    return new Promise((resolve, reject) => {
+      const made: { session?: Session } = {}
+      const done = runLong(core, { signal: stop.signal }, about, async (transaction, { signal }) => {
+        const { id } = transaction
+        const requireRoom = (bytes: number) => this.#requireRoom(id, bytes)
+        const session = new Session({
+          core,
+          transaction,
+          owner,
+          idle,
+          isolation,
+          signal: signal!,
+          stop,
+          requireRoom,
+        })
+        made.session = session
+        this.#open.set(id, session)
+        const unwatch = watch(session)
+        try {
+          await transaction.recorded
+          resolve({ id, idleSeconds })
+          await session.ended
+        } catch (error) {
+          await session.letGo(error as Error)
+          throw error
+        } finally {
+          unwatch()
+        }
+      })
+      // It counts from now on: a run of long work begins at once.
+      const { session } = made
+      const recorded = done.catch(reject).finally(() => session && this.#open.delete(session.id))
+      if (session) session.recorded = recorded
+    })
+  }
+
+  async run(
+    id: string,
+    owner: SessionOwner,
+    operation: AnyOperation,
+    request: unknown,
+    options: OperationOptions,
+  ): Promise<unknown> {
+    if (operation.name === 'beginTransaction') throw nested()
+    if (beginsOrEnds(operation.name)) {
+      throw invalid(
+        `${operation.name} of one transaction came inside of the transaction ${id}. Leave the option or header out.`,
+      )
+    }
+    const session = await this.#find(id, owner)
+    if (session) return session.run(operation, request, options)
+    const record = await this.#recordOf(id, owner)
+    throw record.status === 'Succeeded' ? committed(id) : notOpen(id, record)
+  }
+
+  async commit(id: string, owner: SessionOwner): Promise<TransactionRecord> {
+    const session = await this.#find(id, owner)
+    if (session) {
+      try {
+        await session.commit()
+      } finally {
+        // Its record tells what became of it before the caller hears of it.
+        if (session.hasEnded) await session.recorded
+      }
+    }
+    const record = await this.#recordOf(id, owner)
+    if (record.status !== 'Succeeded') throw notOpen(id, record)
+    return record
+  }
+
+  async rollback(
+    id: string,
+    owner: SessionOwner,
+    failure: TransactionRecord['failure'],
+  ): Promise<TransactionRecord> {
+    const session = await this.#find(id, owner)
+    if (session) {
+      if (failure) await session.giveUp(new CatalogError(failure.code, failure.message))
+      else await session.cancel()
+      await session.recorded
+    }
+    const record = await this.#recordOf(id, owner)
+    if (record.status === 'Succeeded') throw staysCommitted(id)
+    if (record.status === 'Running') throw notOpen(id, record)
+    return record
+  }
+
+  async expire(id: string): Promise<void> {
+    const session = this.#open.get(id)
+    if (session) await end(session, expired(session.idle))
+  }
+
+  /** Gives all of them up, and takes no further ones. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const error = new CatalogError('ServiceUnavailable', closedBefore)
+    await Promise.all(Array.from(this.#open.values(), (session) => end(session, error)))
+  }
+
+  /** The session of an id, as long as it takes requests. */
+  async #find(id: string, owner: SessionOwner): Promise<Session | undefined> {
+    const session = this.#open.get(id)
+    if (session === undefined || session.owner !== owner) return undefined
+    if (session.left <= 0) await end(session, expired(session.idle))
+    if (!session.hasEnded) return session
+    await session.recorded
+    return undefined
+  }
+
+  /** The record of a session that is the caller's, with the status to report. */
+  async #recordOf(id: string, owner: SessionOwner): Promise<TransactionRecord> {
+    const record = await this.#core.store.read((reader) =>
+      reader.get<TransactionRecord>(keys.transaction(id)),
+    )
+    if (record?.session === undefined || record.session.owner !== owner) throw transactionNotFound(id)
+    return { ...record, status: statusOf(record, this.#core.now()) }
+  }
+
+  #requireFree(owner: SessionOwner): void {
+    const { count, perPrincipal } = this.#limits
+    let all = 0
+    let own = 0
+    for (const session of this.#open.values()) {
+      if (session.hasEnded) continue
+      all++
+      if (session.owner === owner) own++
+    }
+    if (all >= count) throw tooMany(`There are ${count.toLocaleString('en')} open transactions`)
+    if (owner === undefined) return
+    if (own >= perPrincipal) throw tooMany(`You have ${perPrincipal.toLocaleString('en')} open transactions`)
+  }
+
+  #requireRoom(id: string, bytes: number): void {
+    let sum = bytes
+    for (const session of this.#open.values()) if (session.id !== id) sum += session.bytes
+    if (sum <= this.#limits.bytes) return
+    throw new CatalogError(
+      'Throttling',
+      `The open transactions hold ${this.#limits.bytes.toLocaleString('en')} bytes together, which is the most. Commit or give up some, or try again later.`,
+    )
+  }
+}
+
+const closedBefore = 'The catalog that held it was closed before its commit.'
+
+/** Looks from time to time whether a session was silent for too long. Returns what ends that. */
+function watch(session: Session): () => void {
+  const look = () => {
+    const { left } = session
+    if (left <= 0) void end(session, expired(session.idle))
+    else timer = setTimeout(look, left).unref()
+  }
+  let timer = setTimeout(look, session.idle).unref()
+  return () => clearTimeout(timer)
+}
+
+async function end(session: Session, error: Error): Promise<void> {
+  await session.giveUp(error)
+  await session.recorded
+}
+
+function tooMany(which: string): CatalogError {
+  return new CatalogError(
+    'Throttling',
+    `${which}, which is the most. Commit or give up some, or wait until those that nobody uses expire.`,
+  )
+}

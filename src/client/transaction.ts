@@ -1,0 +1,91 @@
+import type { Catalog, Transact, TransactionOptions } from '../catalog/handle.ts'
+import { checkFunction, type FunctionRun, runFunction } from '../catalog/transaction-function.ts'
+import { CatalogError, noteTransaction } from '../errors.ts'
+import { type AnyOperation, invoke, type OperationOptions } from '../operations/framework/operation.ts'
+
+/** Runs a function as a transaction of the server that a handle leads to. */
+export async function transactOver(
+  catalog: Catalog,
+  work: Parameters<Transact>[0],
+  options: TransactionOptions = {},
+): Promise<unknown> {
+  const { attempts, isolation } = checkFunction(work, options)
+  const { signal = new AbortController().signal, onProgress } = options
+  signal.throwIfAborted()
+  return runFunction(work, attempts, signal, async () => {
+    const { transaction_id } = await catalog.beginTransaction({ isolation }, { signal })
+    onProgress?.({ transaction_id, rows: 0, total: 0 })
+    return new RemoteRun(catalog, transaction_id, signal)
+  })
+}
+
+/** One run of the function: a transaction that was begun at the server. */
+class RemoteRun implements FunctionRun {
+  readonly transactionId: string
+  readonly #catalog: Catalog
+  readonly #signal: AbortSignal
+  /** The error that told that the transaction as a whole has ended. */
+  #lost: CatalogError | undefined
+
+  constructor(catalog: Catalog, transactionId: string, signal: AbortSignal) {
+    this.#catalog = catalog
+    this.transactionId = transactionId
+    this.#signal = signal
+  }
+
+  async run(operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown> {
+    try {
+      return await this.#catalog[invoke](operation, request, { ...options, transaction: this.transactionId })
+    } catch (error) {
+      if (this.#isOfTransaction(error)) this.#lost ??= error
+      throw error
+    }
+  }
+
+  async lostBy(): Promise<unknown> {
+    if (this.#lost && (await this.#isCanceled())) throw this.#lost
+    return this.#lost
+  }
+
+  async commit(): Promise<unknown> {
+    try {
+      this.#signal.throwIfAborted()
+      // No signal: a commit that was sent cannot be called back.
+      await this.#catalog.commitTransaction({ id: [this.transactionId] })
+      return undefined
+    } catch (error) {
+      const isLost = error instanceof CatalogError && error.code === 'ConcurrentModification'
+      if (!isLost || (await this.#isCanceled())) throw error
+      return error
+    }
+  }
+
+  async giveUp(error: unknown): Promise<void> {
+    const isStopped = this.#signal.aborted && error === this.#signal.reason
+    if (!isStopped) noteTransaction(error, this.transactionId)
+    const id = [this.transactionId]
+    const request = isStopped ? { id } : { id, ...failureOf(error) }
+    // The server does it by itself after a while.
+    await this.#catalog.rollbackTransaction(request).catch(() => {})
+  }
+
+  /** Whether an error is about the transaction, and not about one operation inside, which has an id of its own. */
+  #isOfTransaction(error: unknown): error is CatalogError {
+    return (
+      error instanceof CatalogError &&
+      error.code === 'ConcurrentModification' &&
+      error.transaction_id === this.transactionId
+    )
+  }
+
+  async #isCanceled(): Promise<boolean> {
+    const { status } = await this.#catalog.describeTransaction({ id: [this.transactionId] })
+    return status === 'Canceled'
+  }
+}
+
+function failureOf(error: unknown): { failure: string; failure_code: CatalogError['code'] } {
+  if (error instanceof CatalogError)
+    return { failure: error.message.slice(0, 2_000), failure_code: error.code }
+  return { failure: 'An unexpected error.', failure_code: 'Internal' }
+}

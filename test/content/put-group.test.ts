@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { fileContent } from '../../src/content/files/index.ts'
+import { FileGroup } from '../../src/content/files/put-group.ts'
+import { writeUnsynced } from '../../src/content/files/write-file.ts'
+import { CatalogError } from '../../src/errors.ts'
+import { bytesOf } from '../../src/testing/suites/content/trial.ts'
+import { freshFolder } from '../support/catalogs.ts'
+
+/** A sync that ends when it is told to. */
+function pending() {
+  let settle!: { resolve: () => void; reject: (error: Error) => void }
+  const synced = new Promise<void>((resolve, reject) => {
+    settle = { resolve, reject }
+  })
+  return { synced, ...settle }
+}
+
+const explain = (error: unknown) => new CatalogError('ServiceUnavailable', String(error))
+
+/** A group over files whose syncs end when they are told to. */
+async function groupOf(files: readonly ReturnType<typeof pending>[]) {
+  const folder = await freshFolder()
+  const left = [...files]
+  return new FileGroup(async () => ({ folder, synced: left.shift()!.synced }), explain)
+}
+
+/** Whether a promise has settled. */
+async function isDone(promise: Promise<unknown>): Promise<boolean> {
+  let done = false
+  const settled = () => {
+    done = true
+  }
+  promise.then(settled, settled)
+  for (let i = 0; i < 5; i++) await turn()
+  return done
+}
+
+test('a sync waits for every file that was put before it, also for one that an earlier sync waits for', async () => {
+  const files = [pending(), pending()]
+  const group = await groupOf(files)
+  await group.put('a', bytesOf('a'))
+  await group.put('b', bytesOf('b'))
+  const [first, second] = [group.sync(), group.sync()]
+  files[1]!.resolve()
+  expect(await isDone(Promise.race([first, second]))).toBe(false)
+  files[0]!.resolve()
+  await Promise.all([first, second])
+})
+
+test('a group of which a file could not be synced never syncs again', async () => {
+  const files = [pending(), pending()]
+  const group = await groupOf(files)
+  await group.put('a', bytesOf('a'))
+  files[0]!.reject(new Error('no space'))
+  await expect(group.sync()).rejects.toMatchObject({ code: 'ServiceUnavailable' })
+  await group.put('b', bytesOf('b'))
+  files[1]!.resolve()
+  await expect(group.sync()).rejects.toMatchObject({ message: expect.stringContaining('no space') })
+})
+
+test('a folder that was removed with its objects meanwhile is no failure', async () => {
+  const content = fileContent(await freshFolder())
+  const group = content.group!()
+  await group.put('a/b', bytesOf('b'))
+  await group.put('c', bytesOf('c'))
+  await content.remove('a/')
+  await group.sync()
+  expect(await content.get('c')).toBeDefined()
+})
+
+test('only so many files are open at once', async () => {
+  const files = Array.from({ length: 17 }, pending)
+  const group = await groupOf(files)
+  for (let i = 0; i < 16; i++) await group.put(`${i}`, bytesOf(''))
+  const last = group.put('last', bytesOf(''))
+  expect(await isDone(last)).toBe(false)
+  files[3]!.resolve()
+  await last
+})
+
+test('a file is whole under its name before it is synced', async () => {
+  const folder = await freshFolder()
+  const { synced } = await writeUnsynced(folder, 'a', [bytesOf('one '), bytesOf('two')])
+  expect(await readFile(join(folder, 'a'), 'utf8')).toBe('one two')
+  await expect(writeUnsynced(folder, 'a', [bytesOf('again')])).rejects.toMatchObject({ code: 'EEXIST' })
+  await synced
+})

@@ -1,0 +1,39 @@
+import { access, mkdir, rm, stat, writeFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const cache = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url))
+
+/**
+ * A folder in `node_modules/.cache` that `make` fills once, in whichever process needs it first. Others wait. A folder
+ * that was not finished is made anew.
+ */
+export async function madeOnce(name: string, make: (folder: string) => Promise<void>): Promise<string> {
+  const folder = `${cache}/${name}`
+  const lock = `${folder}.lock`
+  for (;;) {
+    if (await exists(`${folder}/ready`)) return folder
+    await mkdir(cache, { recursive: true })
+    if (await mkdir(lock).then(isDone, isNotDone)) break
+    const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Date.now() }))
+    // The process that made it was killed.
+    if (Date.now() - mtimeMs > 300_000) await rm(lock, { recursive: true, force: true })
+    await sleep(200)
+  }
+  try {
+    if (await exists(`${folder}/ready`)) return folder
+    await rm(folder, { recursive: true, force: true })
+    await make(folder)
+    await writeFile(`${folder}/ready`, '')
+    return folder
+  } finally {
+    await rm(lock, { recursive: true, force: true })
+  }
+}
+
+const isDone = () => true
+const isNotDone = () => false
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(isDone, isNotDone)
+}

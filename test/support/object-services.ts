@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process'
+import { mkdir } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { startService } from './local-service.ts'
+import { madeOnce } from './made-once.ts'
+
+/*
+ * Servers of object storage for tests, each started once in a process that needs it. They are no dependencies of this
+ * package, since few need them and they are large. The first test that needs one brings it, or
+ * `node --import tsx test/support/object-services.ts` does.
+ */
+
+/** The URL of a server. A text says why there is none. */
+export type Service = { readonly url: string } | string
+
+const run = promisify(execFile)
+/** Less than what setting up a test may take. */
+const timeout = 230_000
+
+/**
+ * moto is a server in Python that speaks the protocol of S3. It compares and writes in two steps, so that two writers at
+ * once may both be told that they made an object. So it takes requests one by one here.
+ */
+const moto = {
+  folder: 'moto-5.2.5',
+  async make(folder: string) {
+    const packages = ['moto[s3]==5.2.5', 'flask>=3,<4', 'flask-cors>=6,<7']
+    await run('python3', ['-m', 'venv', '--clear', folder])
+    await run(`${folder}/bin/pip`, ['install', '--quiet', '--disable-pip-version-check', ...packages], {
+      timeout,
+    })
+    await run(`${folder}/bin/python`, ['-c', 'import moto.server'])
+  },
+  program: `
+import os, sys, threading
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+import moto.server
+run, lock = moto.server.run_simple, threading.Lock()
+def serve(host, port, app, **options):
+    def one_by_one(environ, start):
+        with lock:
+            return list(app(environ, start))
+    run(host, port, one_by_one, **options)
+moto.server.run_simple = serve
+moto.server.main(['-H', '127.0.0.1', '-p', sys.argv[1]])
+`,
+}
+
+/** Azurite is Microsoft's own emulator of Azure Storage. */
+const azurite = {
+  folder: 'azurite-3.35.0',
+  async make(folder: string) {
+    await mkdir(folder, { recursive: true })
+    const args = ['install', '--prefix', folder, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts']
+    await run('npm', [...args, 'azurite@3.35.0'], { timeout, cwd: folder })
+  },
+  program: `
+process.stdin.on('end', () => process.exit()).resume()
+require(process.argv[1])
+`,
+}
+
+function service(
+  { folder, make }: { readonly folder: string; make(folder: string): Promise<void> },
+  command: (folder: string, port: number) => readonly [program: string, ...args: string[]],
+): () => Promise<Service> {
+  let started: Promise<Service> | undefined
+  return () => {
+    started ??= madeOnce(folder, make).then(
+      (made) => startService(folder, (port) => command(made, port)),
+      (error: Error) => `${folder} cannot be set up: ${error.message.slice(0, 500)}`,
+    )
+    return started
+  }
+}
+
+export const motoService = service(moto, (folder, port) => [
+  `${folder}/bin/python`,
+  '-c',
+  moto.program,
+  String(port),
+])
+
+export const azuriteService = service(azurite, (folder, port) => [
+  process.execPath,
+  '-e',
+  azurite.program,
+  `${folder}/node_modules/azurite/dist/src/blob/main.js`,
+  ...['--blobHost', '127.0.0.1', '--blobPort', String(port), '--inMemoryPersistence', '--silent'],
+  '--skipApiVersionCheck',
+])
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const failed: string[] = []
+  for (const { folder, make } of [moto, azurite]) {
+    await madeOnce(folder, make).catch((error: Error) => failed.push(`${folder}: ${error.message}`))
+  }
+  for (const fact of failed) process.stderr.write(`Tests will be skipped: ${fact}\n`)
+}
