@@ -19,8 +19,10 @@ export async function postgres(seed: number): Promise<Scenario> {
   const proxy = await TcpProxy.start(server.port)
   const counts = { histories: 0, calls: 0, changes: 0, cuts: 0, kills: 0 }
   let answers = 0
+  // An opening is not tried again.
+  let isOpening = false
   proxy.onAnswered = () => {
-    if (++answers % 60 === 0) {
+    if (!isOpening && ++answers % 60 === 0) {
       counts.cuts++
       proxy.cut()
     }
@@ -28,8 +30,10 @@ export async function postgres(seed: number): Promise<Scenario> {
   }
 
   const hurt = async () => {
+    isOpening = true
     const url = await server.freshUrl(proxy.port)
     const stores = await Promise.all([openPostgresStore(url), openPostgresStore(url)])
+    isOpening = false
     const acknowledged: string[] = []
     const work = Array.from({ length: writers }, async (_, writer) => {
       for (let i = 0; i < 150; i++) {

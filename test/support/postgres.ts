@@ -115,7 +115,8 @@ export class PostgresServer {
   /** Runs the server again after {@link kill} or {@link pause}, and waits until it answers. */
   async resume(): Promise<void> {
     // The shell ends the server when this process is gone, in whatever way: its input ends then.
-    const script = '"$@" & server=$!; cat >/dev/null; kill -INT $server; wait $server'
+    // A server that has only begun to start ignores the signal, so it is sent again.
+    const script = '"$@" & server=$!; cat >/dev/null; while kill -INT $server; do sleep 0.1; done 2>/dev/null'
     const program = [join(found as string, 'postgres'), '-D', join(this.folder, 'data')]
     const started = spawn('sh', ['-c', script, 'sh', ...program], {
       ...user,
@@ -129,22 +130,23 @@ export class PostgresServer {
       })
       started.once('close', () => reject(new Error(`The server does not start: ${log}`)))
     })
-    started.unref()
-    for (const stream of [started.stdin, started.stderr]) (stream as unknown as { unref(): void }).unref()
     this.#process = started
     await isReady
+    // It ends with this process, and does not keep it.
+    started.unref()
+    for (const stream of [started.stdin, started.stderr]) (stream as unknown as { unref(): void }).unref()
   }
 
   /** Ends all processes of the server as a power cut would. */
   async kill(): Promise<void> {
     const [pid] = (await readFile(join(this.folder, 'data', 'postmaster.pid'), 'utf8')).split('\n')
     process.kill(Number(pid), 'SIGKILL')
-    this.#process!.stdin!.end()
-    await once(this.#process!, 'close')
+    await this.pause()
   }
 
   /** Ends the server in order. */
   async pause(): Promise<void> {
+    this.#process!.ref()
     this.#process!.stdin!.end()
     if (this.#process!.exitCode === null) await once(this.#process!, 'close')
   }

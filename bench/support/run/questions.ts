@@ -8,6 +8,7 @@ const order = [
   'stores',
   'operations',
   'processes',
+  'postgres',
   'batch',
   'transactions',
   'publication',
