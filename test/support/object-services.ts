@@ -32,6 +32,12 @@ const moto = {
   program: `
 import os, sys, threading
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication as App
+# moto looks whether an object is there before it puts one. Between the two, another thread may put one.
+turn, call = threading.Lock(), App.__call__
+def in_turn(*given):
+    with turn: return call(*given)
+App.__call__ = in_turn
 from moto.server import main
 main(['-H', '127.0.0.1', '-p', sys.argv[1]])
 `,
