@@ -18,10 +18,7 @@ const run = promisify(execFile)
 /** Less than what setting up a test may take. */
 const timeout = 230_000
 
-/**
- * moto is a server in Python that speaks the protocol of S3. It compares and writes in two steps, so that two writers at
- * once may both be told that they made an object. So it takes requests one by one here.
- */
+/** moto is a server in Python that speaks the protocol of S3. */
 const moto = {
   folder: 'moto-5.2.5',
   async make(folder: string) {
@@ -35,15 +32,14 @@ const moto = {
   program: `
 import os, sys, threading
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
-import moto.server
-run, lock = moto.server.run_simple, threading.Lock()
-def serve(host, port, app, **options):
-    def one_by_one(environ, start):
-        with lock:
-            return list(app(environ, start))
-    run(host, port, one_by_one, **options)
-moto.server.run_simple = serve
-moto.server.main(['-H', '127.0.0.1', '-p', sys.argv[1]])
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication as App
+# moto looks whether an object is there before it puts one. Between the two, another thread may put one.
+turn, call = threading.Lock(), App.__call__
+def in_turn(*given):
+    with turn: return call(*given)
+App.__call__ = in_turn
+from moto.server import main
+main(['-H', '127.0.0.1', '-p', sys.argv[1]])
 `,
 }
 
