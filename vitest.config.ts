@@ -1,8 +1,17 @@
 import { defineConfig } from 'vitest/config'
 
-export default defineConfig({
+/** Tests against servers of object storage, and the longer ones against PostgreSQL: `npm run test:services`. */
+const services = [
+  'test/content/{azure,gcs,s3}/*.test.ts',
+  'test/store/postgres/{catalog,cuts,failures,turns}.test.ts',
+  'test/processes/linear-postgres.test.ts',
+]
+
+export default defineConfig(({ mode }) => ({
   test: {
-    include: ['test/**/*.test.ts'],
+    ...(mode === 'services'
+      ? { include: services }
+      : { include: ['test/**/*.test.ts'], exclude: ['node_modules/**', ...services] }),
     globalSetup: ['test/support/scripts.ts'],
     setupFiles: ['test/support/seed.ts'],
     // Processes rather than threads: LMDB and killed children are part of what is tested.
@@ -17,4 +26,4 @@ export default defineConfig({
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
   },
-})
+}))

@@ -7,7 +7,7 @@ const mostUnits = 1_024
 /** So many characters are looked at together. */
 const unitsInWord = 32
 /** About how many nanoseconds a byte of a text takes for them. */
-const stepsOfWord = 3
+const stepsOfWord = 1
 /** A longer stretch announces what it takes. */
 const fewWords = 4
 
