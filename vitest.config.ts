@@ -1,17 +1,18 @@
 import { defineConfig } from 'vitest/config'
 
-/** Tests against servers of object storage, and the longer ones against PostgreSQL: `npm run test:services`. */
-const services = [
+/** Tests that take longer, many of them with servers of their own. `npm run test:long` runs them. */
+const long = [
   'test/content/{azure,gcs,s3}/*.test.ts',
   'test/store/postgres/{catalog,cuts,failures,turns}.test.ts',
-  'test/processes/linear-postgres.test.ts',
+  'test/processes/{crash,linear-postgres}.test.ts',
+  'test/http/steady.test.ts',
 ]
 
 export default defineConfig(({ mode }) => ({
   test: {
-    ...(mode === 'services'
-      ? { include: services }
-      : { include: ['test/**/*.test.ts'], exclude: ['node_modules/**', ...services] }),
+    ...(mode === 'long'
+      ? { include: long }
+      : { include: ['test/**/*.test.ts'], exclude: ['node_modules/**', ...long] }),
     globalSetup: ['test/support/scripts.ts'],
     setupFiles: ['test/support/seed.ts'],
     // Processes rather than threads: LMDB and killed children are part of what is tested.

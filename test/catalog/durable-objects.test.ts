@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { Content } from '../../src/content/content.ts'
 import { memoryContent } from '../../src/content/memory/index.ts'
@@ -14,7 +14,7 @@ import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
 type Unsynced = Map<string, string>
 
 /** A content whose groups sync late. */
-function lateContent(sync: () => Promise<void> = () => sleep(2)): { content: Content; unsynced: Unsynced } {
+function lateContent(sync: () => Promise<void> = () => turn()): { content: Content; unsynced: Unsynced } {
   const real = memoryContent()
   const unsynced: Unsynced = new Map()
   const content: Content = {
