@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { fileContent } from '../../src/content/files/index.ts'
 import { FileGroup } from '../../src/content/files/put-group.ts'
 import { writeUnsynced } from '../../src/content/files/write-file.ts'
@@ -59,6 +59,26 @@ test('a group of which a file could not be synced never syncs again', async () =
   await group.put('b', bytesOf('b'))
   files[1]!.resolve()
   await expect(group.sync()).rejects.toMatchObject({ message: expect.stringContaining('no space') })
+})
+
+test('a sync that fails at once is told by the group, and by nothing else', async () => {
+  const folder = await freshFolder()
+  const handle = await open(join(folder, 'other'), 'w')
+  await handle.close()
+  const sync = vi.spyOn(Object.getPrototypeOf(handle), 'sync').mockRejectedValue(new Error('EIO'))
+  const unheard: unknown[] = []
+  const note = (reason: unknown) => unheard.push(reason)
+  process.on('unhandledRejection', note)
+  try {
+    const group = fileContent(folder).group!()
+    await group.put('a', bytesOf('a'))
+    await expect(group.sync()).rejects.toMatchObject({ message: expect.stringContaining('EIO') })
+    await turn()
+    expect(unheard).toEqual([])
+  } finally {
+    process.off('unhandledRejection', note)
+    sync.mockRestore()
+  }
 })
 
 test('a folder that was removed with its objects meanwhile is no failure', async () => {

@@ -37,19 +37,20 @@ export async function writeUnsynced(
   parts: readonly Uint8Array[],
 ): Promise<{ readonly synced: Promise<void> }> {
   const temporary = temporaryIn(folder)
+  const handle = await open(temporary, 'wx')
   try {
-    const handle = await open(temporary, 'wx')
     try {
       for (const bytes of blocksOf(parts)) await writeAll(handle, bytes)
       await moveToFree(temporary, join(folder, name))
-    } catch (error) {
-      await handle.close()
-      throw error
+    } finally {
+      await rm(temporary, { force: true })
     }
-    return { synced: syncAndClose(handle) }
-  } finally {
-    await rm(temporary, { force: true })
+  } catch (error) {
+    await handle.close()
+    throw error
   }
+  // Last of all: a failure that nobody listens to yet would end the process.
+  return { synced: syncAndClose(handle) }
 }
 
 async function syncAndClose(handle: FileHandle): Promise<void> {
