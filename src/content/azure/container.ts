@@ -1,13 +1,11 @@
 import { Readable } from 'node:stream'
 import type { BlobDownloadResponseParsed, ContainerClient } from '@azure/storage-blob'
 import type { CatalogError } from '../../errors.ts'
-import { type Bucket, type BucketObject, CutOff, sizeOfAll } from '../bucket/bucket.ts'
+import { type Bucket, type BucketObject, CutOff, removeEach, sizeOfAll } from '../bucket/bucket.ts'
 import { azureError, codeOf, isMissing, statusOf } from './errors.ts'
 
 /** The name of the metadata that tells which attempt made a blob. Azure takes names of variables only. */
 const attemptName = 'tabularium_put'
-
-const removalsAtOnce = 16
 
 /** A container of Azure Blob Storage. */
 export class AzureContainer implements Bucket {
@@ -87,11 +85,7 @@ export class AzureContainer implements Bucket {
   }
 
   async remove(keys: readonly string[]): Promise<void> {
-    const left = keys.values()
-    const work = async () => {
-      for (const key of left) await this.#blob(key).deleteIfExists({ deleteSnapshots: 'include' })
-    }
-    await Promise.all(Array.from({ length: Math.min(removalsAtOnce, keys.length) }, work))
+    await removeEach(keys, (key) => this.#blob(key).deleteIfExists({ deleteSnapshots: 'include' }))
   }
 
   explain(action: string, key: string, error: unknown): CatalogError {

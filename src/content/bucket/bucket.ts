@@ -48,3 +48,17 @@ export function joined(parts: readonly Uint8Array[]): Uint8Array {
 export function sizeOfAll(parts: readonly Uint8Array[]): number {
   return parts.reduce((size, part) => size + part.length, 0)
 }
+
+const removalsAtOnce = 16
+
+/** Removes objects one by one, some at once, where a service has no request for many. */
+export async function removeEach(
+  keys: readonly string[],
+  remove: (key: string) => Promise<unknown>,
+): Promise<void> {
+  const left = keys.values()
+  const work = async () => {
+    for (const key of left) await remove(key)
+  }
+  await Promise.all(Array.from({ length: Math.min(removalsAtOnce, keys.length) }, work))
+}

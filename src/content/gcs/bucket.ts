@@ -1,12 +1,11 @@
 import type { Bucket as GcsClient, GetFilesOptions, GetFilesResponse } from '@google-cloud/storage'
 import type { CatalogError } from '../../errors.ts'
-import { type Bucket, type BucketObject, CutOff, joined } from '../bucket/bucket.ts'
+import { type Bucket, type BucketObject, CutOff, joined, removeEach } from '../bucket/bucket.ts'
 import { gcsError, isBusy, isMissing, isUnreachable, statusOf } from './errors.ts'
 
 /** The name of the metadata that tells which attempt made an object. */
 const attemptName = 'tabularium-put'
 
-const removalsAtOnce = 16
 /** Nobody waits longer for the bytes of an object. */
 const answerMillis = 120_000
 
@@ -85,11 +84,7 @@ export class GcsBucket implements Bucket {
   }
 
   async remove(keys: readonly string[]): Promise<void> {
-    const left = keys.values()
-    const work = async () => {
-      for (const key of left) await this.#bucket.file(key).delete({ ignoreNotFound: true })
-    }
-    await Promise.all(Array.from({ length: Math.min(removalsAtOnce, keys.length) }, work))
+    await removeEach(keys, (key) => this.#bucket.file(key).delete({ ignoreNotFound: true }))
   }
 
   explain(action: string, key: string, error: unknown): CatalogError {
