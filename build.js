@@ -5,10 +5,11 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
 
 /*
- * Builds `dist`: one bundle for each entry point, and type declarations. Bundled, because loading a hundred
+ * Builds `dist`, or the folder that is named: one bundle for each entry point, and type declarations. Bundled, because loading a hundred
  * small modules takes Node longer than running them; what an entry point loads lazily stays a file of its own.
  */
 
+const outdir = process.argv[2] ?? 'dist'
 const { exports, bin, dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 const outputs = [...Object.values(exports), ...Object.values(bin)]
   .map((entry) => entry.default ?? entry)
@@ -24,9 +25,12 @@ const entryPoints = new Set([
 /** Small packages that every catalog needs. Finding and reading them takes as long as a fifth of the import. */
 const bundled = ['immer', 'ulid', 'valibot']
 
+/** What the page to look after a catalog holds. */
+const onPage = ['@uwdata/flechette', 'preact']
+
 const options = {
   entryPoints: [...entryPoints],
-  outdir: 'dist',
+  outdir,
   outbase: 'src',
   bundle: true,
   splitting: true,
@@ -34,10 +38,10 @@ const options = {
   platform: 'node',
   target: 'node20',
   external: Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !bundled.includes(name)),
-  sourcemap: true,
+  // No source maps: nothing is minified, so traces can be read, and maps would be half of the package.
 }
 
-rmSync('dist', { recursive: true, force: true })
+rmSync(outdir, { recursive: true, force: true })
 const { metafile } = await build({ ...options, write: false, metafile: true })
 await build({
   ...options,
@@ -45,9 +49,12 @@ await build({
   // That the import it adds brings nothing but files is what it is for.
   logOverride: { 'ignored-bare-import': 'silent' },
 })
-writeFileSync('dist/licenses.txt', bundled.map(licenseOf).join('\n'))
+await import('./build-page.js')
+writeFileSync(join(outdir, 'licenses.txt'), [...bundled, ...onPage].map(licenseOf).join('\n'))
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
-execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { stdio: 'inherit' })
+execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--outDir', outdir], {
+  stdio: 'inherit',
+})
 
 /**
  * Keeps in one file what `main` loads at once. The bundler makes a file of all modules that the same entry points

@@ -3,9 +3,17 @@ import { defineConfig } from 'vitest/config'
 /** Tests that take longer, many of them with servers of their own. `npm run test:long` runs them. */
 const long = [
   'test/content/{azure,gcs,s3}/*.test.ts',
-  'test/store/postgres/{catalog,cuts,failures,turns}.test.ts',
-  'test/processes/{crash,linear-postgres}.test.ts',
+  'test/store/postgres/{bad-network,catalog,cuts,failures,turns}.test.ts',
+  'test/processes/{clock-postgres,crash,linear-postgres,races,servers}.test.ts',
   'test/http/steady.test.ts',
+  'test/lance/{objects,transaction-clients}.test.ts',
+  'test/predicate/fast/{fast-paths,functions}.test.ts',
+  'test/predicate/reference/*.test.ts',
+  'test/rows/reference.test.ts',
+  'test/store/lmdb/{damaged-open,processes}.test.ts',
+  'test/table/scan/prefetch-depth.test.ts',
+  'test/package/*.test.ts',
+  'test/page/browser.test.ts',
 ]
 
 export default defineConfig(({ mode }) => ({

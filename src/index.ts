@@ -4,10 +4,24 @@
  * @module
  */
 
-export { importTables, restoreCatalog, verifyCatalog } from './catalog/closed-directory.ts'
+export {
+  type CopyOptions,
+  copyCatalog,
+  importTables,
+  restoreCatalog,
+  verifyCatalog,
+} from './catalog/closed-directory.ts'
 export { openContent } from './catalog/content-root.ts'
 export type { StorageOptionsHook } from './catalog/core.ts'
-export type { Catalog, OperationMethods, Transaction, TransactionOptions } from './catalog/handle.ts'
+export type { Catalog, Transaction, TransactionOptions } from './catalog/handle.ts'
+export type {
+  Items,
+  Iteration,
+  IterationOptions,
+  Listed,
+  Named,
+  RowsRequest,
+} from './catalog/iteration/types.ts'
 export {
   type CustomCatalogOptions,
   type DatabaseCatalogOptions,
@@ -18,6 +32,7 @@ export {
   openCatalog,
 } from './catalog/open.ts'
 export type { CatalogOptions } from './catalog/open-core.ts'
+export type { ReadOnlyOption } from './catalog/read-only.ts'
 export type { OpenTransactionOptions } from './catalog/session-limits.ts'
 export type { ServedCatalog } from './client.ts'
 export type { Content } from './content/content.ts'
@@ -29,7 +44,11 @@ export type { ImportOptions, ImportReport } from './maintenance/plain-files/impo
 export type { VacuumOptions, VacuumReport } from './maintenance/vacuum.ts'
 export type { Finding, VerifyOptions, VerifyProgress, VerifyReport } from './maintenance/verify/report.ts'
 export { formatIdentifier, type Identifier, parseIdentifier } from './model/identifier.ts'
+export { alterTableAddColumns } from './operations/alter-table-add-columns.ts'
+export { alterTableAlterColumns } from './operations/alter-table-alter-columns.ts'
+export { alterTableDropColumns } from './operations/alter-table-drop-columns.ts'
 export { alterTransaction } from './operations/alter-transaction.ts'
+export { analyzeTableQueryPlan } from './operations/analyze-table-query-plan.ts'
 export { batchCommitTables } from './operations/batch-commit-tables.ts'
 export { batchCreateTableVersions } from './operations/batch-create-table-versions.ts'
 export { batchDeleteTableVersions } from './operations/batch-delete-table-versions.ts'
@@ -39,6 +58,8 @@ export { countTableRows } from './operations/count-table-rows.ts'
 export { createNamespace } from './operations/create-namespace.ts'
 export { createTable } from './operations/create-table.ts'
 export { createTableBranch } from './operations/create-table-branch.ts'
+export { createTableIndex } from './operations/create-table-index.ts'
+export { createTableScalarIndex } from './operations/create-table-scalar-index.ts'
 export { createTableTag } from './operations/create-table-tag.ts'
 export { createTableVersion } from './operations/create-table-version.ts'
 export { declareTable } from './operations/declare-table.ts'
@@ -48,21 +69,27 @@ export { deleteTableTag } from './operations/delete-table-tag.ts'
 export { deregisterTable } from './operations/deregister-table.ts'
 export { describeNamespace } from './operations/describe-namespace.ts'
 export { describeTable } from './operations/describe-table.ts'
+export { describeTableIndexStats } from './operations/describe-table-index-stats.ts'
 export { describeTableVersion } from './operations/describe-table-version.ts'
 export { describeTransaction } from './operations/describe-transaction.ts'
 export { dropNamespace } from './operations/drop-namespace.ts'
 export { dropTable } from './operations/drop-table.ts'
+export { dropTableIndex } from './operations/drop-table-index.ts'
+export { explainTableQueryPlan } from './operations/explain-table-query-plan.ts'
 export type { Operation, OperationOptions, Progress } from './operations/framework/operation.ts'
 export type { AuthorizeHook } from './operations/framework/run.ts'
+export { getTableStats } from './operations/get-table-stats.ts'
 export { getTableTagVersion } from './operations/get-table-tag-version.ts'
 export { type OperationName, operations } from './operations/index.ts'
 export { insertIntoTable } from './operations/insert-into-table.ts'
 export { listAllTables } from './operations/list-all-tables.ts'
 export { listNamespaces } from './operations/list-namespaces.ts'
 export { listTableBranches } from './operations/list-table-branches.ts'
+export { listTableIndices } from './operations/list-table-indices.ts'
 export { listTableTags } from './operations/list-table-tags.ts'
 export { listTableVersions } from './operations/list-table-versions.ts'
 export { listTables } from './operations/list-tables.ts'
+export { mergeInsertIntoTable } from './operations/merge-insert-into-table.ts'
 export { namespaceExists } from './operations/namespace-exists.ts'
 export { optimizeTable } from './operations/optimize-table.ts'
 export { queryTable } from './operations/query-table.ts'
@@ -71,6 +98,9 @@ export { renameTable } from './operations/rename-table.ts'
 export { restoreTable } from './operations/restore-table.ts'
 export { rollbackTransaction } from './operations/rollback-transaction.ts'
 export { tableExists } from './operations/table-exists.ts'
+export type * from './operations/types/methods.ts'
+export { updateFieldMetadata } from './operations/update-field-metadata.ts'
+export { updateTable } from './operations/update-table.ts'
 export { updateTableSchemaMetadata } from './operations/update-table-schema-metadata.ts'
 export { updateTableTag } from './operations/update-table-tag.ts'
 export type { BackgroundOptimize } from './rows/background.ts'

@@ -126,7 +126,7 @@ const root = fileURLToPath(new URL('../src', import.meta.url))
 
 const sources: ReadonlyMap<string, string> = new Map(
   readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+    .filter((file) => /\.tsx?$/.test(file) && !file.endsWith('.d.ts'))
     .map((file) => [file.replaceAll('\\', '/'), readFileSync(join(root, file), 'utf8')]),
 )
 

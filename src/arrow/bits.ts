@@ -64,3 +64,8 @@ export function copyBits(
 function copyBit(source: Uint8Array, from: number, target: Uint8Array, to: number): void {
   target[to >> 3]! |= ((source[from >> 3]! >> (from & 7)) & 1) << (to & 7)
 }
+
+/** Whether a bit is set. */
+export function getBit(bytes: Uint8Array, index: number): boolean {
+  return ((bytes[index >> 3]! >> (index & 7)) & 1) === 1
+}

@@ -33,27 +33,9 @@ import {
 import { invalid } from '../errors.ts'
 import { childFields } from './layout.ts'
 import { typeName } from './type-name.ts'
+import type { JsonArrowField, JsonArrowSchema, JsonArrowType } from './types.ts'
 
-/** A schema as the protocol's JSON has it, types under the names Lance gives them. */
-export interface JsonArrowSchema {
-  readonly fields: readonly JsonArrowField[]
-  readonly metadata?: Readonly<Record<string, string>> | undefined
-}
-
-export interface JsonArrowField {
-  readonly name: string
-  readonly type: JsonArrowType
-  readonly nullable: boolean
-  readonly metadata?: Readonly<Record<string, string>> | undefined
-}
-
-export interface JsonArrowType {
-  readonly type: string
-  /** Fields of a struct, the item of a list, members of a union, index and values of a dictionary. */
-  readonly fields?: readonly JsonArrowField[] | undefined
-  /** Values in each list of fixed size, or bytes in each binary of fixed size. */
-  readonly length?: number | undefined
-}
+export type { JsonArrowField, JsonArrowSchema, JsonArrowType }
 
 /** The protocol's form of a schema. `fromJsonSchema` gives the schema back. */
 export function toJsonSchema(schema: Schema): JsonArrowSchema {

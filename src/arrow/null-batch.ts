@@ -2,14 +2,14 @@ import { type DataType, Type } from '@uwdata/flechette'
 import { type AnyBatch, type BatchParts, makeBatch, makeColumn } from './batch.ts'
 import { childFields, layoutOf } from './layout.ts'
 
-/** Most nulls in one batch. Without a limit, a few bytes could claim any number of them. */
+/** Most nulls in one batch that somebody sent. Without a limit, a few bytes could claim any number of them. */
 const maxNulls = 2 ** 26
 
 /** A batch of nulls. Throws `RangeError` when there are too many. */
-export function nullBatch(type: DataType, length: number): AnyBatch {
-  if (length > maxNulls) throw new RangeError(`${length} nulls`)
+export function nullBatch(type: DataType, length: number, most = maxNulls): AnyBatch {
+  if (length > most) throw new RangeError(`${length} nulls`)
   const layout = layoutOf(type)
-  const children = (size: number) => childFields(type).map((field) => nullBatch(field.type, size))
+  const children = (size: number) => childFields(type).map((field) => nullBatch(field.type, size, most))
   const make = (parts: Partial<BatchParts>) =>
     makeBatch(type, { length, nullCount: length, validity: new Uint8Array(Math.ceil(length / 8)), ...parts })
   switch (layout.kind) {
@@ -59,7 +59,7 @@ export function nullBatch(type: DataType, length: number): AnyBatch {
     case 'runEnds': {
       const [ends, value] = childFields(type)
       const run = numberBatch(ends!.type, length)
-      return makeBatch(type, { length, children: [run, nullBatch(value!.type, run.length)] })
+      return makeBatch(type, { length, children: [run, nullBatch(value!.type, run.length, most)] })
     }
   }
   throw new TypeError('a layout that cannot be null')

@@ -3,7 +3,7 @@ import type { ImportOptions, ImportReport } from '../maintenance/plain-files/imp
 import type { VerifyOptions, VerifyReport } from '../maintenance/verify/report.ts'
 import { isDatabaseUrl } from '../model/location.ts'
 import type { Catalog } from './handle.ts'
-import { openCatalog } from './open.ts'
+import { coreOf, type DirectoryCatalogOptions, type LocalCatalog, openCatalog } from './open.ts'
 
 /*
  * Upkeep of catalogs that are not open, because nobody dares to open them or they are to be replaced.
@@ -77,4 +77,46 @@ export async function importTables(
 ): Promise<ImportReport> {
   const tables = await import('../maintenance/plain-files/import-tables.ts')
   return tables.importTables(catalog, folder, options)
+}
+
+export interface CopyOptions extends ImportOptions {
+  /** Where the rows of the copy are to lie, as the option `content` of `openCatalog`; for a target that is a location. */
+  readonly content?: string | undefined
+}
+
+/**
+ * Copies a catalog, as it is at one moment, with all versions, tags and branches, into an empty one: from a directory
+ * into a database or back, or from one content into another. Each is a location as `openCatalog` takes it, or an open
+ * catalog. All of the copy is there in one change, or nothing. When it ends in the middle, do it again; a vacuum of
+ * the target removes what is left of the first attempt.
+ *
+ * Rows of each version are written anew, one file of an export at a time. Tables whose rows lie out of reach or are
+ * another engine's are declared at their locations, without versions: `withoutRows` names them.
+ *
+ * ```ts
+ * await copyCatalog('./catalog', 'postgres://app@db.example/tables', { content: 's3://bucket/prefix' })
+ * ```
+ */
+export async function copyCatalog(
+  source: string | LocalCatalog,
+  target: string | LocalCatalog,
+  { content, ...options }: CopyOptions = {},
+): Promise<ImportReport> {
+  const { copyInto } = await import('../maintenance/plain-files/copy.ts')
+  return withOpen(source, {}, (from) =>
+    withOpen(target, content === undefined ? {} : { content }, (to) =>
+      copyInto(coreOf(from), coreOf(to), options),
+    ),
+  )
+}
+
+/** Works with a catalog that is open, or is opened for this work. */
+async function withOpen<T>(
+  given: string | LocalCatalog,
+  options: DirectoryCatalogOptions,
+  work: (catalog: LocalCatalog) => Promise<T>,
+): Promise<T> {
+  if (typeof given !== 'string') return work(given)
+  await using catalog = await openCatalog(given, options)
+  return await work(catalog)
 }

@@ -1,6 +1,10 @@
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { Content } from '../content/content.ts'
-import type { ContentRoot } from '../locations/locations.ts'
+import { invalid } from '../errors.ts'
+import { type ContentRoot, folderUrl } from '../locations/locations.ts'
 import type { CatalogRecord } from '../store/records.ts'
+import type { CatalogOptions } from './open-core.ts'
 
 /**
  * Opens the content at a URL: `s3://bucket/prefix`, `az://container/prefix`, `gs://bucket/prefix` or
@@ -32,4 +36,94 @@ export async function requireReachable(url: string): Promise<void> {
   const { ownerPath } = await import('../content/claim.ts')
   const content = await openContent(url)
   await content.get(ownerPath)
+}
+
+/** The roots that the option names besides the catalog's own: folders, and URLs of object storage. */
+export function furtherRoots({ locationRoots = [] }: CatalogOptions): Promise<ContentRoot[]> {
+  return Promise.all(
+    locationRoots.map((place) => (isBucketUrl(place) ? bucketRoot(place) : folderRoot(place))),
+  )
+}
+
+function isBucketUrl(place: string): boolean {
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(place)
+}
+
+async function bucketRoot(place: string): Promise<ContentRoot> {
+  if (/^file:/i.test(place)) {
+    throw invalid(`locationRoots: ${JSON.stringify(place)} is a folder. Write its path: /data/tables.`)
+  }
+  const [{ openContentAt }, { ownerPath, trialPath }] = await Promise.all([
+    import('../content/open.ts'),
+    import('../content/claim.ts'),
+  ])
+  const { content, root } = await openContentAt(place)
+  return { url: root, content, reserved: new Set([ownerPath, trialPath]) }
+}
+
+async function folderRoot(folder: string): Promise<ContentRoot> {
+  const { fileContent } = await import('../content/files/index.ts')
+  const root = await realpath(folder).catch((cause) => {
+    throw invalid(
+      `locationRoots: the folder ${JSON.stringify(folder)} cannot be reached. Create it, or leave it out.`,
+      { cause },
+    )
+  })
+  return {
+    url: folderUrl(root),
+    alias: folderUrl(resolve(folder)),
+    content: fileContent(root),
+    reserved: new Set<string>(),
+  }
+}
+
+/**
+ * Sees that the roots in object storage besides the own one, which comes first, belong to no other catalog, and that
+ * objects are safe there. Returns all roots.
+ */
+export async function requireUsable(
+  roots: readonly ContentRoot[],
+  catalog: CatalogRecord,
+): Promise<readonly ContentRoot[]> {
+  const buckets = roots
+    .slice(1)
+    .filter(({ url, content }) => content.url !== undefined && !/^file:/.test(url))
+  if (buckets.length === 0) return roots
+  requireOneSpelling(roots)
+  const { requireNoOwner, requireConditions } = await import('../content/claim.ts')
+  await Promise.all(
+    buckets.map(async ({ url, content }) => {
+      const above = await Promise.all(
+        prefixesAbove(url).map(async (where) => ({
+          where,
+          content: await openContent(where + queryOf(content)),
+        })),
+      )
+      for (const place of [{ where: url, content }, ...above]) await requireNoOwner(place, catalog.id)
+      await requireConditions(content, url)
+    }),
+  )
+  return roots
+}
+
+/** Azure has two schemes. By one of them, locations of another root would lie within a root unnoticed. */
+function requireOneSpelling(roots: readonly ContentRoot[]): void {
+  const plain = (url: string) => url.replace(/^azure:/, 'az:')
+  for (const { url } of roots) {
+    const other = roots.find((root) => plain(root.url).startsWith(plain(url)) && !root.url.startsWith(url))
+    if (other === undefined) continue
+    throw invalid(`locationRoots: ${url} and ${other.url} overlap. Write both with the same scheme.`)
+  }
+}
+
+/** The URLs of the prefixes above one, the bucket last. */
+function prefixesAbove(url: string): string[] {
+  const [scheme, rest] = url.split('://') as [string, string]
+  const names = rest.split('/').slice(0, -1)
+  return names.slice(1).map((_, i) => `${scheme}://${names.slice(0, names.length - 1 - i).join('/')}/`)
+}
+
+function queryOf({ url }: Content): string {
+  const at = url!.indexOf('?')
+  return at < 0 ? '' : url!.slice(at)
 }

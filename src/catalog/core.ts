@@ -1,4 +1,5 @@
 import type { Content } from '../content/content.ts'
+import type { CatalogError } from '../errors.ts'
 import type { ContentRoot } from '../locations/locations.ts'
 import type { Identity } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
@@ -6,11 +7,14 @@ import type { Isolation } from '../operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
 import type { AuthorizeHook } from '../operations/framework/run.ts'
 import type { Background } from '../rows/background.ts'
+import type { BranchAtWork } from '../rows/change.ts'
 import type { RowsStep } from '../rows/rebase.ts'
 import type { Semaphore } from '../scheduling/semaphore.ts'
-import type { CatalogRecord, RemovalRecord, TransactionRecord } from '../store/records.ts'
+import type { CatalogRecord, RemovalRecord, SessionServer, TransactionRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { TableEngine } from '../table/index.ts'
+import type { Heartbeat } from '../transactions/heartbeat.ts'
+import type { Upkeep } from '../transactions/upkeep.ts'
 
 /** Everything an operation works with: the parts of an open catalog. */
 export interface Core {
@@ -18,7 +22,11 @@ export interface Core {
   readonly catalog: CatalogRecord
   /** Where the content of tables lies. */
   readonly contentRoots: readonly ContentRoot[]
-  /** The engine that reads and writes rows in a content; loaded when first asked for. */
+  /**
+   * The engine that reads and writes rows in a content; loaded when first asked for.
+   *
+   * @internal Published types would need those of Arrow.
+   */
   readonly engine: (content: Content) => Promise<TableEngine>
   /** Ends what engines keep running: their worker threads. */
   readonly closeEngines: () => Promise<void>
@@ -29,14 +37,22 @@ export interface Core {
   readonly settings: Settings
   /** Work on rows under way in this process, by transaction id: calling it stops the work. */
   readonly running: Map<string, () => void>
+  /** Renews the leases of work under way, and hears when others cancel it. */
+  readonly heartbeat: Heartbeat
   /** Runs work under one key one after the other. */
   readonly inTurn: <T>(key: string, work: () => Promise<T>) => Promise<T>
+  /**
+   * The branches whose rows are being changed in this process, by the id of the table and the name of the branch.
+   *
+   * @internal Published types would need those of Arrow.
+   */
+  readonly branches: Map<string, BranchAtWork>
   /** How much work on rows runs at once. */
   readonly slots: Semaphore
   /** Optimizes tables by itself, if the catalog is to. */
   readonly background?: Background
-  /** Counts changes, so that old transaction records are cleared now and then. */
-  readonly changes: { count: number }
+  /** Clears old transaction records now and then, and finishes what dead processes left. */
+  readonly upkeep: Upkeep
   /** The transactions that were begun here for others to work in, until they are committed or given up. */
   readonly sessions: SessionSource
   /** Set inside of a transaction over many operations, whose store holds changes back until the commit. */
@@ -57,7 +73,11 @@ export interface Staging {
    * makes them matter after all.
    */
   softly(): { readonly store: Store; harden(): void }
-  /** Notes a change of rows, to be put on top of what others commit before the transaction does. */
+  /**
+   * Notes a change of rows, to be put on top of what others commit before the transaction does.
+   *
+   * @internal Published types would need those of Arrow.
+   */
   changed(step: RowsStep): void
   /** The error for a location whose content is still to be removed: nothing inside can wait for that. */
   busy(removal: RemovalRecord, error: Error): Error
@@ -81,6 +101,8 @@ export interface Sessions {
       readonly idleSeconds?: number | undefined
       readonly isolation?: Isolation | undefined
       readonly properties: Readonly<Record<string, string>>
+      /** The server that the request came to, if others can reach it. */
+      readonly server?: SessionServer | undefined
     },
   ): Promise<{ readonly id: string; readonly idleSeconds: number }>
   /** Runs an operation inside. */
@@ -95,6 +117,15 @@ export interface Sessions {
   commit(id: string, owner: SessionOwner): Promise<TransactionRecord>
   /** Ends one as if no request had come for too long. Harmless for one that is not open. */
   expire(id: string): Promise<void>
+  /** Where a caller's transaction is held, if that is on another server, and for how long its lease lasts. */
+  serverOf(
+    id: string,
+    owner: SessionOwner,
+  ): Promise<{ readonly server: SessionServer; readonly leaseMillis: number } | undefined>
+  /** Notes that a server has ended, so that what it held can no longer be committed. What is committed stays so. */
+  serverEnded(id: string, server: SessionServer): Promise<void>
+  /** Why a transaction that is not open here takes no operations. */
+  refusal(id: string, owner: SessionOwner): Promise<CatalogError>
   /** Gives up; with `failure`, the record says so. What has failed already stays so. Fails for what is committed. */
   rollback(id: string, owner: SessionOwner, failure: TransactionRecord['failure']): Promise<TransactionRecord>
 }
@@ -110,6 +141,8 @@ export interface Participant {
 }
 
 export interface Settings {
+  /** Nothing may be written: no record and no content. */
+  readonly readOnly: boolean
   /** Tells clients to keep table versions through the catalog. */
   readonly managedVersioning: boolean
   /** Asked for what a client needs to reach a table's location. */

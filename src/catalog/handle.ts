@@ -1,26 +1,47 @@
+// Projects without types of Node may not have this part of the language.
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { CatalogError } from '../errors.ts'
-import type { Isolation } from '../operations/framework/inside.ts'
+import type { Isolation, SessionServer } from '../operations/framework/inside.ts'
 import {
   type AnyOperation,
   type Invocable,
   invoke,
   type OperationOptions,
 } from '../operations/framework/operation.ts'
-import { type OperationName, operations } from '../operations/index.ts'
+import { operations } from '../operations/index.ts'
+import type { OperationMethods } from '../operations/types/methods.ts'
+import { type Iterate, iterations } from './iteration/iteration.ts'
+import type { Iteration } from './iteration/types.ts'
 
-/** Every operation as a method: `catalog.renameTable(request)` is `renameTable(catalog, request)`. */
-export type OperationMethods = {
-  readonly [Name in OperationName]: (
-    request: Parameters<(typeof operations)[Name]>[1],
-    options?: OperationOptions,
-  ) => ReturnType<(typeof operations)[Name]>
-}
+export type { OperationMethods }
 
 /** The member by which a handle offers the state of its store to caches of answers. */
 export const storeState = Symbol('storeState')
 
+/** Stands for the state of a store that cannot tell it. */
+export const untoldState = Symbol('untoldState')
+
+type StoreState = number | string | typeof untoldState
+
+/** The member by which a handle tells servers where open transactions are held. */
+export const heldTransactions = Symbol('heldTransactions')
+
+/** Where transactions are held that were begun on several servers over one catalog. */
+export interface HeldTransactions {
+  /** Where a caller's transaction is held, if that is on another server, and for how long its lease lasts. */
+  serverOf(
+    id: string,
+    owner: string | undefined,
+  ): Promise<{ readonly server: SessionServer; readonly leaseMillis: number } | undefined>
+  /** Notes that a server has ended, so that what it held can no longer be committed. */
+  serverEnded(id: string, server: SessionServer): Promise<void>
+  /** Why a transaction that is not open here takes no operations. */
+  refusal(id: string, owner: string | undefined): Promise<CatalogError>
+}
+
 /** An open catalog, wherever it is. */
-export interface Catalog extends OperationMethods, Invocable, AsyncDisposable {
+export interface Catalog extends OperationMethods, Iteration, Invocable, AsyncDisposable {
   /**
    * Refuses new operations, waits for those under way, and lets go of everything. Harmless when called again;
    * `await using` calls it at the end of its block.
@@ -28,14 +49,15 @@ export interface Catalog extends OperationMethods, Invocable, AsyncDisposable {
   close(): Promise<void>
   /**
    * The state of the store that the answers of `method` follow from. Undefined when they may follow from more: a hook
-   * decides, or `method` is not the handle's own. Undefined also when the store cannot tell its state, or the handle is
-   * closed. `isFromStore` of an operation's definition says for which requests the answers follow from the store.
+   * decides, or `method` is not the handle's own. Undefined also when the handle is closed. {@link untoldState} where only
+   * the store decides, and cannot tell its state. `isFromStore` of an operation's definition says for which requests the answers follow from the store.
    */
-  readonly [storeState]?: (method: unknown) => number | string | undefined
+  readonly [storeState]?: (method: unknown) => StoreState | undefined
+  readonly [heldTransactions]?: HeldTransactions
 }
 
 /** The inside of a transaction: every operation, on what the catalog held before and on the transaction's own changes. */
-export interface Transaction extends OperationMethods, Invocable {
+export interface Transaction extends OperationMethods, Iteration, Invocable {
   /** The id by which the transaction can be described, and canceled, from anywhere. */
   readonly transactionId: string
 }
@@ -70,7 +92,8 @@ export interface Backing {
   /** Whether `run` calls `done` itself when an operation is answered, since it listens to the answers anyway. */
   readonly callsDone?: boolean
   /** The state of the store, where nothing but the store decides what operations answer. */
-  readonly storeState?: (() => number | string | undefined) | undefined
+  readonly storeState?: (() => StoreState | undefined) | undefined
+  readonly held?: HeldTransactions
   close(): Promise<void>
 }
 
@@ -110,6 +133,7 @@ export function createHandle(backing: Backing): Catalog & { transaction?: Transa
   }
   handle[storeState] = (method) =>
     closing || handleOf.get(method as Method) !== handle ? undefined : backing.storeState?.()
+  if (backing.held) handle[heldTransactions] = backing.held
   handle.close = () => {
     closing ??= whenIdle().then(() => backing.close())
     return closing
@@ -135,16 +159,36 @@ const handleOf = new WeakMap<Method, Invocable>()
  */
 const methods: object = Object.defineProperties(
   {},
-  Object.fromEntries(
-    Object.entries(operations).map(([name, { definition }]) => [
+  Object.fromEntries([
+    ...Object.entries(operations).map(([name, { definition }]) => [
       name,
       methodOf(name, definition as unknown as AnyOperation),
     ]),
-  ),
+    ...Object.entries(iterations).map(([name, iterate]) => [name, iterationOf(name, iterate)]),
+  ]),
 )
 
-/** The method an operation is on a handle: made when it is first asked for, and then the handle's own. */
+/** The method an operation is on a handle. */
 function methodOf(name: string, definition: AnyOperation): PropertyDescriptor {
+  return ownWhenAsked(name, (handle) => {
+    const method: Method = (request, options = {}) => handle[invoke](definition, request, options)
+    handleOf.set(method, handle)
+    return method
+  })
+}
+
+/** The way to go over something that a handle has. It calls the operations of that handle. */
+function iterationOf(name: string, iterate: Iterate): PropertyDescriptor {
+  return ownWhenAsked(
+    name,
+    (handle) =>
+      (request: Readonly<Record<string, unknown>> = {}, options: OperationOptions = {}) =>
+        iterate(handle as Invocable & OperationMethods, request, options),
+  )
+}
+
+/** A member that is made when it is first asked for, and is then the handle's own. */
+function ownWhenAsked(name: string, make: (handle: Invocable) => unknown): PropertyDescriptor {
   const keep = (handle: Invocable, value: unknown) => {
     Object.defineProperty(handle, name, { value, enumerable: true, writable: true, configurable: true })
     return value
@@ -152,9 +196,7 @@ function methodOf(name: string, definition: AnyOperation): PropertyDescriptor {
   return {
     enumerable: true,
     get(this: Invocable) {
-      const method: Method = (request, options = {}) => this[invoke](definition, request, options)
-      handleOf.set(method, this)
-      return keep(this, method)
+      return keep(this, make(this))
     },
     set(this: Invocable, value: unknown) {
       keep(this, value)

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
+import type { ContentCache, ContentCacheOptions } from '../content/cache/index.ts'
 import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import type { ContentRoot } from '../locations/locations.ts'
+import { finishRemovals } from '../locations/removal.ts'
 import { idSource } from '../model/ids.ts'
 import type { OptionNames } from '../model/options.ts'
 import type { AuthorizeHook } from '../operations/framework/run.ts'
@@ -12,8 +14,11 @@ import { semaphore } from '../scheduling/semaphore.ts'
 import { type CatalogRecord, catalogFormat, keys } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { TableEngine } from '../table/index.ts'
-import { markInterval } from '../transactions/retention.ts'
+import { Heartbeat } from '../transactions/heartbeat.ts'
+import { clearTransactions, markInterval } from '../transactions/retention.ts'
+import { Upkeep } from '../transactions/upkeep.ts'
 import type { Core, SessionSource, Settings, StorageOptionsHook } from './core.ts'
+import type { ReadOnlyOption } from './read-only.ts'
 import { type OpenTransactionOptions, type SessionLimits, sessionLimitsOf } from './session-limits.ts'
 import type { OpenSessions } from './sessions.ts'
 
@@ -29,8 +34,9 @@ export interface CatalogOptions {
    */
   readonly managedVersioning?: boolean
   /**
-   * Folders, besides the catalog's own, in which `file:` locations are read, written and removed. A `file:`
-   * location elsewhere is kept as a name only. Default: none.
+   * Folders, besides the catalog's own, in which `file:` locations are read, written and removed. URLs of object storage,
+   * such as `s3://bucket/prefix`, do the same for locations below them. A location elsewhere is kept as a name only.
+   * Default: none.
    */
   readonly locationRoots?: readonly string[]
   /**
@@ -54,6 +60,11 @@ export interface CatalogOptions {
   readonly resultBytes?: number
   /** Bytes of table content kept decoded in memory. Default: 256 MiB. */
   readonly cacheBytes?: number
+  /**
+   * Keeps what is read of rows in object storage in a folder on local disk, too, up to so many bytes. Several processes
+   * may share the folder. Default: nothing is kept there. See docs/object-storage.md.
+   */
+  readonly contentCache?: ContentCacheOptions
   /**
    * Worker threads that scan tables of several million rows on disk, so that other work goes on meanwhile. They
    * start once scans took as long as starting them does, and share in `cacheBytes`. With 0, the main thread scans in
@@ -90,6 +101,7 @@ export const catalogOptionNames: OptionNames<CatalogOptions> = {
   decodedBytes: true,
   resultBytes: true,
   cacheBytes: true,
+  contentCache: true,
   threads: true,
   openTransactions: true,
   concurrency: true,
@@ -108,20 +120,46 @@ const day = 24 * 60 * 60 * 1000
 export async function openCore(
   store: Store,
   roots: (catalog: CatalogRecord) => readonly ContentRoot[] | Promise<readonly ContentRoot[]>,
-  options: CatalogOptions,
+  options: CatalogOptions & ReadOnlyOption,
   content?: string,
 ): Promise<Core> {
   const now = clockOf(store, options)
   const found = await readRecord(store)
+  if (found === undefined && options.readOnly) {
+    throw invalid(
+      'There is no catalog to read. Check the location, or open it without readOnly to begin one.',
+    )
+  }
   const catalog = found ?? (await createRecord(store, now, content))
   checkRecord(catalog, content)
   try {
-    return makeCore(store, catalog, await roots(catalog), options)
+    const opened = await roots(catalog)
+    const cache = options.contentCache && (await openCache(options.contentCache, catalog, opened))
+    return makeCore(store, catalog, opened, options, cache)
   } catch (error) {
     // A catalog whose content cannot be used is not there. Its next opening may give another content.
     if (found === undefined && content !== undefined) await removeRecord(store, catalog).catch(() => {})
     throw error
   }
+}
+
+async function openCache(
+  options: ContentCacheOptions,
+  catalog: CatalogRecord,
+  roots: readonly ContentRoot[],
+): Promise<ContentCache> {
+  if (!roots.some(({ content }) => isFar(content))) {
+    throw invalid(
+      'The option contentCache (--content-cache) keeps rows of object storage on local disk, and this catalog has its rows nearby. Leave the option out.',
+    )
+  }
+  const { openContentCache } = await import('../content/cache/index.ts')
+  return openContentCache(options, catalog.id)
+}
+
+/** Whether each read of a content is a request over a network. */
+function isFar(content: Content): boolean {
+  return content.getRanges !== undefined
 }
 
 /** The time of leases and records: that of the store where it has one, since its machines may disagree. */
@@ -134,7 +172,8 @@ export function makeCore(
   store: Store,
   catalog: CatalogRecord,
   roots: readonly ContentRoot[],
-  options: CatalogOptions,
+  options: CatalogOptions & ReadOnlyOption,
+  cache?: ContentCache,
 ): Core {
   const now = clockOf(store, options)
   const settings = settingsOf(options)
@@ -142,19 +181,23 @@ export function makeCore(
     store,
     catalog,
     contentRoots: roots,
-    ...engines(options, now),
+    ...engines(options, now, cache),
     now,
     newId: options.newId ?? idSource(now),
     settings,
     running: new Map(),
+    heartbeat: new Heartbeat(store, now),
     inTurn: keyedQueue(),
+    branches: new Map(),
     slots: semaphore(options.concurrency ?? 16),
     sessions: sessionSource(sessionLimitsOf(options.openTransactions)),
-    // Begins anywhere, so that many short-lived processes leave as many marks as they should.
-    changes: { count: Math.floor(Math.random() * markInterval(settings.transactionCount)) },
+    upkeep: new Upkeep(Math.floor(Math.random() * markInterval(settings.transactionCount)), [
+      clearTransactions,
+      finishRemovals(),
+    ]),
   }
   const { optimize = 'off', onError = warn } = options
-  if (optimize === 'off') return core
+  if (optimize === 'off' || settings.readOnly) return core
   return { ...core, background: background(core, optimize === 'background' ? {} : optimize, onError) }
 }
 
@@ -178,8 +221,9 @@ function warn(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error))
 }
 
-function settingsOf(options: CatalogOptions): Settings {
+function settingsOf(options: CatalogOptions & ReadOnlyOption): Settings {
   return {
+    readOnly: options.readOnly ?? false,
     managedVersioning: options.managedVersioning ?? false,
     storageOptions: options.storageOptions,
     authorize: options.authorize,
@@ -211,7 +255,7 @@ function checkRecord(found: CatalogRecord, content: string | undefined): void {
   if (content === undefined || placeOf(found.content) === placeOf(content)) return
   const where = found.content === undefined ? 'with its records' : `at ${placeOf(found.content)}`
   throw invalid(
-    `This catalog keeps its rows ${where}, not at ${placeOf(content)}. Leave out the option content. To move the rows, export the catalog, and import it into a new one.`,
+    `This catalog keeps its rows ${where}, not at ${placeOf(content)}. Leave out the option content. To move the rows, copy the catalog into a new one (tabularium copy, or copyCatalog).`,
   )
 }
 
@@ -247,6 +291,7 @@ function removeRecord(store: Store, { id }: CatalogRecord): Promise<void> {
 function engines(
   { cacheBytes, newId, threads }: CatalogOptions,
   now: () => number,
+  cache: ContentCache | undefined,
 ): Pick<Core, 'engine' | 'closeEngines'> {
   if (threads !== undefined && !(Number.isInteger(threads) && threads >= 0 && threads <= mostThreads)) {
     throw invalid(`The option threads is ${threads}. Give a whole number from 0 to ${mostThreads}.`)
@@ -256,15 +301,16 @@ function engines(
     engine(content) {
       let engine = made.get(content)
       if (engine === undefined) {
-        engine = import('../table/index.ts').then(({ tableEngine, namesFrom }) =>
-          // Given ids are there to make answers repeatable, and versions tell the names of objects.
-          tableEngine({
-            content,
-            cacheBytes,
-            threads: threads ?? defaultThreads(),
-            now,
-            newName: newId && namesFrom(now, newId),
-          }),
+        engine = Promise.all([import('../table/index.ts'), throughCache(content, cache)]).then(
+          ([{ tableEngine, namesFrom }, content]) =>
+            tableEngine({
+              content,
+              cacheBytes,
+              threads: threads ?? defaultThreads(),
+              now,
+              // Given ids are there to make answers repeatable, and versions tell the names of objects.
+              newName: newId && namesFrom(now, newId),
+            }),
         )
         made.set(content, engine)
       }
@@ -274,6 +320,16 @@ function engines(
       await Promise.all(Array.from(made.values(), async (engine) => (await engine).close()))
     },
   }
+}
+
+/** A content as engines read it: engines give each object a name that is never used again. */
+async function throughCache(content: Content, cache: ContentCache | undefined): Promise<Content> {
+  if (cache === undefined || !isFar(content)) return content
+  const { cachedContent } = await import('../content/cache/index.ts')
+  // A catalog may have several contents.
+  const owner = `${cache.owner} ${content.url?.replace(/[?#].*$/s, '')}`
+  // Should the folder have been taken away since, rows are read as if there were no cache.
+  return cachedContent(content, { ...cache, owner }).catch(() => content)
 }
 
 const mostThreads = 64

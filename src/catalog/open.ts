@@ -17,7 +17,7 @@ import { runOperation } from '../operations/framework/run.ts'
 import type { MemoryStore } from '../store/memory/index.ts'
 import { type CatalogRecord, keys } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import { contentRootAt, requireReachable } from './content-root.ts'
+import { contentRootAt, furtherRoots, requireReachable, requireUsable } from './content-root.ts'
 import type { Core } from './core.ts'
 import {
   type Backing,
@@ -25,8 +25,10 @@ import {
   createHandle,
   type Transaction,
   type TransactionOptions,
+  untoldState,
 } from './handle.ts'
 import { type CatalogOptions, catalogOptionNames, makeCore, openCore } from './open-core.ts'
+import { openedReadOnly, type ReadOnlyOption } from './read-only.ts'
 
 /** A catalog that is in this process, on this machine's disk, or in a database. */
 export interface LocalCatalog extends Catalog {
@@ -114,7 +116,7 @@ export interface MemoryCatalog extends LocalCatalog {
 }
 
 /** Options of a catalog whose records lie in a directory. */
-export interface DirectoryCatalogOptions extends CatalogOptions {
+export interface DirectoryCatalogOptions extends CatalogOptions, ReadOnlyOption {
   /**
    * Where the rows lie, if not in the directory: `s3://bucket/prefix`. The first opening decides; the catalog remembers
    * it. Credentials come from the environment, as for the vendor's own tools. See docs/object-storage.md.
@@ -122,10 +124,14 @@ export interface DirectoryCatalogOptions extends CatalogOptions {
   readonly content?: string
 }
 
-const directoryOptionNames: OptionNames<DirectoryCatalogOptions> = { ...catalogOptionNames, content: true }
+const directoryOptionNames: OptionNames<DirectoryCatalogOptions> = {
+  ...catalogOptionNames,
+  content: true,
+  readOnly: true,
+}
 
 /** Options of a catalog whose records lie in a database. */
-export interface DatabaseCatalogOptions extends CatalogOptions {
+export interface DatabaseCatalogOptions extends CatalogOptions, ReadOnlyOption {
   /**
    * Where the rows lie: a URL such as `s3://bucket/prefix` or `file:///folder`, or a content of your own. The first opening
    * decides; the catalog remembers a URL, so that it may be left out from then on.
@@ -139,10 +145,11 @@ const databaseOptionNames: OptionNames<DatabaseCatalogOptions> = {
   ...catalogOptionNames,
   content: true,
   root: true,
+  readOnly: true,
 }
 
 /** A catalog over a store and a content of your own. */
-export interface CustomCatalogOptions extends CatalogOptions {
+export interface CustomCatalogOptions extends CatalogOptions, ReadOnlyOption {
   readonly store: Store
   /** A content, or the URL of one, such as `s3://bucket/prefix`. */
   readonly content: Content | string
@@ -233,7 +240,11 @@ async function openMemory(options: CatalogOptions): Promise<MemoryCatalog> {
       restore: (snapshot: MemorySnapshot) => store.restore(snapshot),
     })
   const { store, content } = memoryParts()
-  const core = await openCore(store, (catalog) => [memoryRoot(catalog, content), ...further], options)
+  const core = await openCore(
+    store,
+    (catalog) => requireUsable([memoryRoot(catalog, content), ...further], catalog),
+    options,
+  )
   return handleOf(core, store)
 }
 
@@ -246,7 +257,8 @@ async function openDirectory(
     import('../store/lmdb/index.ts'),
     import('../content/files/index.ts'),
   ])
-  const store = await openLmdbStore(directory, { companions: [tablesFolder] })
+  const { readOnly = false } = options
+  const store = await openLmdbStore(directory, { companions: [tablesFolder], readOnly })
   try {
     const root = await realpath(directory)
     const own: ContentRoot = {
@@ -261,7 +273,12 @@ async function openDirectory(
       return url === undefined ? own : contentRootAt(url, catalog)
     }
     return localHandle(
-      await openCore(store, async (catalog) => [await ownRoot(catalog), ...further], options, content),
+      await openCore(
+        store,
+        async (catalog) => requireUsable([await ownRoot(catalog), ...further], catalog),
+        options,
+        content,
+      ),
     )
   } catch (error) {
     await store.close()
@@ -296,7 +313,13 @@ async function rememberedContent(store: Store): Promise<string> {
 }
 
 async function openCustom(options: CustomCatalogOptions): Promise<LocalCatalog> {
-  requireKnown('openCatalog', options, { store: true, content: true, root: true, ...catalogOptionNames })
+  requireKnown('openCatalog', options, {
+    store: true,
+    content: true,
+    root: true,
+    readOnly: true,
+    ...catalogOptionNames,
+  })
   const { store, content, root } = options
   const isUrl = typeof content === 'string'
   if (typeof store?.read !== 'function' || !(isUrl || typeof content?.get === 'function')) {
@@ -315,32 +338,20 @@ async function openCustom(options: CustomCatalogOptions): Promise<LocalCatalog> 
   return localHandle(
     await openCore(
       store,
-      async (catalog) => [await own(catalog), ...further],
+      async (catalog) => requireUsable([await own(catalog), ...further], catalog),
       options,
       isUrl ? content : undefined,
     ),
   )
 }
 
-async function furtherRoots({ locationRoots = [] }: CatalogOptions): Promise<ContentRoot[]> {
-  if (locationRoots.length === 0) return []
-  const { fileContent } = await import('../content/files/index.ts')
-  return Promise.all(
-    locationRoots.map(async (folder) => {
-      const root = await realpath(folder).catch((cause) => {
-        throw invalid(
-          `locationRoots: the folder ${JSON.stringify(folder)} cannot be reached. Create it, or leave it out.`,
-          { cause },
-        )
-      })
-      return {
-        url: folderUrl(root),
-        alias: folderUrl(resolve(folder)),
-        content: fileContent(root),
-        reserved: new Set<string>(),
-      }
-    }),
-  )
+const cores = new WeakMap<object, Core>()
+
+/** The inside of a catalog that is open in this process. Fails with `Unsupported` for others. */
+export function coreOf(catalog: Catalog): Core {
+  const core = cores.get(catalog)
+  if (core !== undefined) return core
+  throw new CatalogError('Unsupported', 'This works on a catalog that openCatalog opened in this process.')
 }
 
 /**
@@ -353,29 +364,60 @@ export function localHandle(core: Core, running: Omit<Backing, 'close'> = runnin
     close: async () => {
       await core.sessions.close()
       await core.background?.stop()
+      await core.upkeep.close()
       await core.closeEngines()
       await core.store.close()
     },
   })
+  cores.set(handle, core)
   return Object.assign(handle as typeof handle & Required<Pick<typeof handle, 'transaction'>>, {
-    vacuum: (options?: VacuumOptions) => vacuum(core, options),
+    vacuum: async (options?: VacuumOptions) => {
+      requireWritable(core, 'vacuum')
+      return vacuum(core, options)
+    },
     verify: async (options?: VerifyOptions) =>
       (await import('../maintenance/verify/verify.ts')).verify(core, options),
     backup: async (target: string, options?: BackupOptions) =>
       (await import('../maintenance/backup/backup.ts')).backup(core, target, options),
     exportTo: async (folder: string, options?: ExportOptions) =>
       (await import('../maintenance/plain-files/export.ts')).exportTo(core, folder, options),
-    importFrom: async (folder: string, options?: ImportOptions) =>
-      (await import('../maintenance/plain-files/import.ts')).importFrom(core, folder, options),
+    importFrom: async (folder: string, options?: ImportOptions) => {
+      requireWritable(core, 'importFrom')
+      return (await import('../maintenance/plain-files/import.ts')).importFrom(core, folder, options)
+    },
   })
 }
 
+function requireWritable({ settings }: Core, what: string): void {
+  if (settings.readOnly) throw openedReadOnly(what)
+}
+
 function runningOn(core: Core): Omit<Backing, 'close'> {
-  const { store, settings } = core
+  const { settings } = core
+  if (settings.readOnly) {
+    return {
+      run: (operation, request, options) =>
+        operation.changes
+          ? Promise.reject(openedReadOnly(operation.name))
+          : runOperation(core, operation, request, options),
+      transact: () => Promise.reject(openedReadOnly('transaction')),
+      storeState: storeStateOf(core),
+    }
+  }
   return {
     run: (operation, request, options) => runOperation(core, operation, request, options),
     transact: async (work, options) => (await import('./transaction.ts')).transact(core, work, options),
-    // A hook decides each time anew, so no answer may be given again.
-    storeState: settings.authorize === undefined ? () => store.state?.() : undefined,
+    held: {
+      serverOf: async (id, owner) => (await core.sessions.of(core)).serverOf(id, owner),
+      serverEnded: async (id, server) => (await core.sessions.of(core)).serverEnded(id, server),
+      refusal: async (id, owner) => (await core.sessions.of(core)).refusal(id, owner),
+    },
+    storeState: storeStateOf(core),
   }
+}
+
+/** A hook decides each time anew, so no answer may be given again. */
+function storeStateOf({ store, settings }: Core): Backing['storeState'] {
+  if (settings.authorize !== undefined) return undefined
+  return () => (store.state === undefined ? untoldState : store.state())
 }

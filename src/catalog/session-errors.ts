@@ -26,10 +26,16 @@ export function expired(idle: number): CatalogError {
   )
 }
 
+/** The failure of a transaction whose server was found to have ended. */
+export const serverGone: NonNullable<TransactionRecord['failure']> = {
+  code: 'ServiceUnavailable',
+  message: 'The server that held it has ended, or another one answers at the address that it advertised.',
+}
+
 /** What is told of a transaction that is not open here, by its record. */
 export function notOpen(
   id: string,
-  { status, failure }: Pick<TransactionRecord, 'status' | 'failure'>,
+  { status, failure, session }: Pick<TransactionRecord, 'status' | 'failure' | 'session'>,
 ): CatalogError {
   const about = { transaction_id: id }
   if (status === 'Canceled') return Object.assign(canceled(id), about)
@@ -37,9 +43,15 @@ export function notOpen(
   const why =
     status === 'Failed'
       ? `has ended without a commit. ${failure?.message ?? 'It has expired: the process that held it ended, or stood still for too long.'} Begin another one.`
-      : 'is not open in this process. Send its requests to the process that began it, or begin another one.'
+      : `is not open in this process. ${session?.server ? elsewhere : unadvertised}`
   return new CatalogError('TransactionNotFound', `The transaction ${id} ${why}`, about)
 }
+
+const elsewhere =
+  'Send its requests to a server, which passes them on to the one that holds it. From another machine, that one needs an address: see --advertise of tabularium serve.'
+
+const unadvertised =
+  'It was begun by a process that other servers cannot reach. Send its requests to that process, or start each server with --advertise (the option advertise) and begin another one.'
 
 /** The error for undoing what is committed. */
 export function staysCommitted(id: string): CatalogError {

@@ -1,12 +1,12 @@
 import { CatalogError, invalid } from '../errors.ts'
 import { beginsOrEnds, nested } from '../operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
-import { keys, type TransactionRecord } from '../store/records.ts'
+import { keys, type SessionServer, type TransactionRecord } from '../store/records.ts'
 import { runLong } from '../transactions/long-transaction.ts'
-import { statusOf, transactionNotFound } from '../transactions/transaction-record.ts'
+import { isFinished, statusOf, transactionNotFound } from '../transactions/transaction-record.ts'
 import type { Core, SessionOwner, Sessions } from './core.ts'
 import { Session } from './session.ts'
-import { committed, expired, notOpen, staysCommitted } from './session-errors.ts'
+import { committed, expired, notOpen, serverGone, staysCommitted } from './session-errors.ts'
 import type { SessionLimits } from './session-limits.ts'
 import { aboutTransaction } from './transaction-run.ts'
 
@@ -24,14 +24,19 @@ export class OpenSessions implements Sessions {
 
   begin(
     owner: SessionOwner,
-    { idleSeconds = this.#limits.idleSeconds, isolation, properties }: Parameters<Sessions['begin']>[1],
+    {
+      idleSeconds = this.#limits.idleSeconds,
+      isolation,
+      properties,
+      server,
+    }: Parameters<Sessions['begin']>[1],
   ): ReturnType<Sessions['begin']> {
     if (this.#isClosed) throw new CatalogError('ServiceUnavailable', closedBefore)
     this.#requireFree(owner)
     const core = this.#core
     const idle = idleSeconds * 1_000
     const stop = new AbortController()
-    const more = { properties, session: owner === undefined ? {} : { owner } }
+    const more = { properties, session: { ...(owner !== undefined && { owner }), ...(server && { server }) } }
     const about = { ...aboutTransaction, more }
     return new Promise((resolve, reject) => {
       const made: { session?: Session } = {}
@@ -84,8 +89,32 @@ export class OpenSessions implements Sessions {
     }
     const session = await this.#find(id, owner)
     if (session) return session.run(operation, request, options)
+    throw await this.refusal(id, owner)
+  }
+
+  async refusal(id: string, owner: SessionOwner): Promise<CatalogError> {
     const record = await this.#recordOf(id, owner)
-    throw record.status === 'Succeeded' ? committed(id) : notOpen(id, record)
+    return record.status === 'Succeeded' ? committed(id) : notOpen(id, record)
+  }
+
+  async serverOf(id: string, owner: SessionOwner): ReturnType<Sessions['serverOf']> {
+    if (this.#open.has(id)) return undefined
+    const record = await this.#read(id)
+    const { session, lease_until = 0 } = record ?? {}
+    if (session?.server === undefined || session.owner !== owner) return undefined
+    const now = this.#core.now()
+    if (statusOf(record!, now) !== 'Running') return undefined
+    return { server: session.server, leaseMillis: lease_until - now }
+  }
+
+  serverEnded(id: string, { instance }: SessionServer): Promise<void> {
+    const now = this.#core.now()
+    return this.#core.store.write((writer) => {
+      const current = writer.get<TransactionRecord>(keys.transaction(id))
+      if (current?.session?.server?.instance !== instance || isFinished(current.status)) return
+      const { lease_until: _, ...rest } = current
+      writer.put(keys.transaction(id), { ...rest, status: 'Failed', finished_at: now, failure: serverGone })
+    })
   }
 
   async commit(id: string, owner: SessionOwner): Promise<TransactionRecord> {
@@ -144,11 +173,13 @@ export class OpenSessions implements Sessions {
 
   /** The record of a session that is the caller's, with the status to report. */
   async #recordOf(id: string, owner: SessionOwner): Promise<TransactionRecord> {
-    const record = await this.#core.store.read((reader) =>
-      reader.get<TransactionRecord>(keys.transaction(id)),
-    )
+    const record = await this.#read(id)
     if (record?.session === undefined || record.session.owner !== owner) throw transactionNotFound(id)
     return { ...record, status: statusOf(record, this.#core.now()) }
+  }
+
+  #read(id: string): Promise<TransactionRecord | undefined> {
+    return this.#core.store.read((reader) => reader.get<TransactionRecord>(keys.transaction(id)))
   }
 
   #requireFree(owner: SessionOwner): void {

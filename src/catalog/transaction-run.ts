@@ -11,6 +11,7 @@ import { keys, type RemovalRecord } from '../store/records.ts'
 import { ReadsChanged } from '../store/staged/seen.ts'
 import { StagedStore } from '../store/staged/staged-store.ts'
 import type { WritingEngine } from '../table/index.ts'
+import { Heartbeat } from '../transactions/heartbeat.ts'
 import type { LongTransaction, LongWork } from '../transactions/long-transaction.ts'
 import { LocationBusy } from '../transactions/retry.ts'
 import type { Core, Participant } from './core.ts'
@@ -87,8 +88,10 @@ export class TransactionRun {
     this.#inner = {
       ...rest,
       store: this.#staged,
+      heartbeat: new Heartbeat(this.#staged, core.now),
       engine: this.#engines.engine,
       inTurn: keyedQueue(),
+      branches: new Map(),
       staging: {
         transactionId: transaction.id,
         outside: core,

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { importTables } from '../index.ts'
+import { copyCatalog, type Identifier, importTables } from '../index.ts'
 import type { Io } from './io.ts'
 import { maintenanceCommand } from './maintenance.ts'
-import { isUrl, openLocal, openLocation } from './open.ts'
+import { isUrl, openLocal, openLocation, requireDirectory } from './open.ts'
 import { printerOf } from './print.ts'
 import { withProgress } from './progress.ts'
 
@@ -26,17 +26,14 @@ export function exportCommand(io: Io, signal: AbortSignal): Command {
     .option('--history', 'write the rows of all versions, not only of the latest')
     .action(async (location: string, folder: string, { history, json }: Typed) => {
       await using catalog = await openLocal(location, false)
-      const { withoutRows, ...report } = await withProgress(io, (show) =>
+      const report = await withProgress(io, (show) =>
         catalog.exportTo(folder, {
           history,
           signal,
-          onProgress: ({ tables, rows }) => show(() => `${tables} tables, ${rows.toLocaleString('en')} rows`),
+          onProgress: shownBy(show),
         }),
       )
-      for (const id of withoutRows) io.stderr.write(`without rows: ${id.join('.')}\n`)
-      const printer = printerOf(io, json)
-      printer.one(report)
-      printer.end()
+      print(report, io, json)
     })
 }
 
@@ -56,11 +53,10 @@ export function importCommand(io: Io, signal: AbortSignal): Command {
     .option('--token <token>', 'token for a server (or TABULARIUM_TOKEN)')
     .option('--api-key <key>', 'key for a server (or TABULARIUM_API_KEY)')
     .action(async (folder: string, location: string, { token, apiKey, json }: Typed) => {
-      const { withoutRows, ...report } = await withProgress(io, async (show) => {
+      const report = await withProgress(io, async (show) => {
         const options = {
           signal,
-          onProgress: ({ tables, rows }: { tables: number; rows: number }) =>
-            show(() => `${tables} tables, ${rows.toLocaleString('en')} rows`),
+          onProgress: shownBy(show),
         }
         if (!isUrl(location)) {
           await using catalog = await openLocal(location, true)
@@ -72,9 +68,50 @@ export function importCommand(io: Io, signal: AbortSignal): Command {
         })
         return await importTables(catalog, folder, options)
       })
-      for (const id of withoutRows) io.stderr.write(`without rows: ${id.join('.')}\n`)
-      const printer = printerOf(io, json)
-      printer.one(report)
-      printer.end()
+      print(report, io, json)
     })
+}
+
+/** The command that copies a catalog into an empty one. */
+export function copyCommand(io: Io, signal: AbortSignal): Command {
+  return maintenanceCommand(
+    'copy',
+    'Copy a catalog into another one, with its history.',
+    'Copies all namespaces and tables with their versions, tags and branches, as they are at one moment, while others read and write. The target must be empty. It holds all of the copy in the end, or nothing: if the command is interrupted, run it again.',
+    '  $ tabularium copy ./catalog postgres://app@db.example/tables --content s3://bucket/prefix\n  $ tabularium copy postgres://app@db.example/tables ./catalog\n',
+  )
+    .argument('<source>', 'directory of a catalog, or postgres://…')
+    .argument('<target>', 'directory, created when missing, or postgres://… that migrate has prepared')
+    .option('--content <url>', 'where the rows of the copy are to lie, as for serve')
+    .action(async (source: string, target: string, { content, json }: Typed & { content?: string }) => {
+      requireDirectory(target)
+      await using from = await openLocal(source, false)
+      const report = await withProgress(io, (show) =>
+        copyCatalog(from, target, {
+          content,
+          signal,
+          onProgress: shownBy(show),
+        }),
+      )
+      print(report, io, json)
+    })
+}
+
+type Show = Parameters<Parameters<typeof withProgress>[1]>[0]
+
+function shownBy(show: Show) {
+  return ({ tables, rows }: { readonly tables: number; readonly rows: number }) =>
+    show(() => `${tables} tables, ${rows.toLocaleString('en')} rows`)
+}
+
+/** Prints what was done. Tables that came without rows are named apart. */
+function print(
+  { withoutRows, ...report }: { readonly withoutRows: readonly Identifier[] },
+  io: Io,
+  json: boolean | undefined,
+): void {
+  for (const id of withoutRows) io.stderr.write(`without rows: ${id.join('.')}\n`)
+  const printer = printerOf(io, json)
+  printer.one(report)
+  printer.end()
 }

@@ -1,3 +1,4 @@
+import { requestDoc } from '../operations/types/field-docs.ts'
 import { fieldNotes } from './field-notes.ts'
 import type { AnyOperation } from './record.ts'
 
@@ -34,10 +35,19 @@ export function fieldsOf(operation: AnyOperation): Field[] {
       name,
       kind: kindOf(name, inner),
       required: !optionalTypes.has(shape.type),
-      note: operation.command?.options?.[name] ?? fieldNotes[name],
+      note: operation.command?.options?.[name] ?? fieldNotes[name] ?? phraseOf(requestDoc(operation, name)),
       hint: typeof inner.message === 'string' ? inner.message : undefined,
     }
   })
+}
+
+/** What a field is for, as helps of commands are written: `branch to work on (default: the main branch)`. */
+function phraseOf(doc: string | undefined): string | undefined {
+  const text = doc
+    ?.replaceAll('`', '')
+    .replace(/\.? Default: (.+)\.$/, ' (default: $1)')
+    .replace(/\.$/, '')
+  return text?.replace(/^(The |An? )?(.)(?![A-Z])/, (_, _article, first) => first.toLowerCase())
 }
 
 function unwrap(shape: Shape): Shape {
@@ -49,7 +59,7 @@ function kindOf(name: string, { type, item }: Shape): FieldKind {
   if (type === 'number') return 'number'
   if (type === 'boolean') return 'flag'
   if (type === 'array' && item && unwrap(item).type === 'string') return 'names'
-  if (name === 'columns') return 'columns'
+  if (name === 'columns' || name === 'on' || name === 'order_by') return 'columns'
   // Rows and Arrow schemas are checked by functions of their own, as maps of strings are.
   if (name === 'data') return 'rows'
   if (type === 'custom' && name !== 'schema') return 'map'

@@ -2,11 +2,12 @@ import { Command, CommanderError } from 'commander'
 import { CatalogError } from '../index.ts'
 import { backupCommand, restoreCommand } from './backup.ts'
 import { operationCommand } from './command.ts'
-import { exportCommand, importCommand } from './export.ts'
+import { copyCommand, exportCommand, importCommand } from './export.ts'
 import { fakeCommand } from './fake.ts'
 import type { Io } from './io.ts'
 import { vacuumCommand, verifyCommand } from './maintenance.ts'
 import { migrateCommand } from './migrate.ts'
+import { openCommand } from './open-page.ts'
 import { definitions, isUnsupported } from './record.ts'
 import { serveCommand } from './serve.ts'
 import { UsageError } from './usage.ts'
@@ -70,6 +71,7 @@ function program(io: Io, signal: AbortSignal): Command {
     .addHelpText('after', examples)
   const commands = [
     serveCommand(io, signal),
+    openCommand(io, signal),
     fakeCommand(io, signal),
     migrateCommand(io),
     verifyCommand(io, signal),
@@ -78,6 +80,7 @@ function program(io: Io, signal: AbortSignal): Command {
     restoreCommand(io, signal),
     exportCommand(io, signal),
     importCommand(io, signal),
+    copyCommand(io, signal),
     ...definitions.map((operation) => operationCommand(operation, io, signal)),
   ]
   const unsupported = new Set(definitions.filter(isUnsupported).map(({ name }) => name))

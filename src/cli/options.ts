@@ -47,3 +47,12 @@ export function toNumber(text: string): number {
   if (Number.isNaN(number)) throw new InvalidArgumentError('It is not a number.')
   return number
 }
+
+const units = ['', 'K', 'M', 'G', 'T']
+
+/** Reads a number of bytes, as `10GiB`, `500MB` or `1048576`. */
+export function toBytes(text: string): number {
+  const [, number, unit = '', binary] = /^(\d+(?:\.\d+)?) ?(?:([KMGT]?)(i?)B)?$/i.exec(text.trim()) ?? []
+  if (number === undefined) throw new InvalidArgumentError('It is not a size. Write, for example, 10GiB.')
+  return Math.floor(Number(number) * (binary ? 1024 : 1000) ** units.indexOf(unit.toUpperCase()))
+}

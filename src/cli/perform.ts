@@ -5,6 +5,7 @@ import {
   type OperationName,
   type OperationOptions,
   operations,
+  type QueryTableRequest,
 } from '../index.ts'
 import type { Io } from './io.ts'
 import { isUrl, openLocation } from './open.ts'
@@ -65,7 +66,7 @@ async function queryToFile(
       '--output - writes binary Arrow data, and standard output is a terminal: redirect it to a file or a program, or leave --output out to see the rows',
     )
   }
-  const { data } = await catalog.queryTable(request as Parameters<Catalog['queryTable']>[0], options)
+  const { data } = await catalog.queryTable(request as unknown as QueryTableRequest, options)
   const content = format === 'arrow' ? data : await textOf(data, format)
   if (path === '-') {
     io.stdout.write(content)

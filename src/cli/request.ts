@@ -63,8 +63,20 @@ export function readIdentifier(text: string, delimiter: string): string[] {
 }
 
 function splitList(text: string): string[] {
-  // A comma inside backticks belongs to a name.
-  return (text.match(/(?:`(?:[^`]|``)*`|[^,`])+/g) ?? []).map((item) => item.trim())
+  // A comma inside of quotes or parentheses belongs to a name or an expression.
+  const items: string[] = []
+  let item = ''
+  let depth = 0
+  for (const part of text.match(/`[^`]*`?|'[^']*'?|"[^"]*"?|[\s\S]/g) ?? []) {
+    if (part === '(' || part === '[') depth++
+    else if (part === ')' || part === ']') depth--
+    if (part !== ',' || depth > 0) item += part
+    else if (item !== '') {
+      items.push(item.trim())
+      item = ''
+    }
+  }
+  return item === '' ? items : [...items, item.trim()]
 }
 
 async function readMap(name: string, texts: readonly string[], io: Io): Promise<Record<string, string>> {

@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import { type DirectoryCatalogOptions, openCatalog } from '../index.ts'
 import type { Io } from './io.ts'
 import { isUrl } from './open.ts'
-import { toNumber } from './options.ts'
+import { toBytes, toNumber } from './options.ts'
 import { UsageError } from './usage.ts'
 
 type Http = typeof import('../http/index.ts')
@@ -21,10 +21,17 @@ interface Typed {
   readonly unknownFields: 'refuse' | 'ignore'
   readonly root?: string
   readonly content?: string
+  readonly contentCache?: string
+  readonly contentCacheSize?: number
   readonly locationRoot?: readonly string[]
   readonly managedVersioning?: boolean
   readonly optimize?: boolean
+  readonly readOnly?: boolean
   readonly transactionIdle?: number
+  readonly advertise?: string
+  readonly staleMillis?: number
+  readonly page: boolean
+  readonly editable?: boolean
   readonly log: 'debug' | 'info' | 'warn' | 'error'
 }
 
@@ -35,6 +42,7 @@ Examples:
   $ tabularium serve ./catalog --jwks-url https://id.example/jwks --issuer https://id.example --audience tables
   $ tabularium serve ./catalog --content s3://bucket/prefix --no-auth
   $ tabularium serve postgres://app@db.example/tables --content s3://bucket/prefix
+  $ tabularium serve postgres://app@db.example/tables --host 0.0.0.0 --advertise http://10.0.0.3:2333
   $ tabularium serve memory: --no-auth --port 0
 `
 
@@ -75,15 +83,36 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
       '--content <url>',
       'where the rows lie, if not in the directory: s3://bucket/prefix, az://… or gs://… (said once, when the catalog is new)',
     )
+    .option(
+      '--content-cache <folder>',
+      'keep what is read of rows in object storage in this local folder, too',
+    )
+    .option('--content-cache-size <size>', 'most bytes there, as 500MiB or 10GiB (default: 10GiB)', toBytes)
     .option('--root <url>', 'below this URL lie the locations of new tables (default: in the directory)')
-    .option('--location-root <folder>', 'a further folder for file: locations (repeat it)', collect)
+    .option(
+      '--location-root <place>',
+      'a further folder, or a URL such as s3://bucket/prefix, for locations (repeat it)',
+      collect,
+    )
     .option('--managed-versioning', 'tell clients to manage versions through the catalog')
+    .option('--read-only', 'refuse every change, and write nothing; the catalog must be there')
     .option('--optimize', 'merge small fragments of tables in the background')
     .option(
       '--transaction-idle <seconds>',
       'how long a transaction may go without a request (default: 60)',
       toNumber,
     )
+    .option(
+      '--advertise <url>',
+      'by which other servers over the same catalog reach this one, for open transactions (default: where it listens)',
+    )
+    .option(
+      '--stale-millis <number>',
+      'over a database, let answers of reads be up to so many milliseconds old (default: 0)',
+      toNumber,
+    )
+    .option('--editable', 'let the page at / change the catalog, where callers may')
+    .option('--no-page', 'serve no page at /')
     .addOption(
       new Option('--log <level>', 'least level that is logged, on standard error')
         .choices(['debug', 'info', 'warn', 'error'])
@@ -128,19 +157,36 @@ function jwtOf({ jwksUrl, issuer, audience, algorithms }: Typed) {
 }
 
 function catalogOptions(typed: Typed): DirectoryCatalogOptions {
-  const { root, content, locationRoot, managedVersioning, optimize, transactionIdle } = typed
+  const {
+    root,
+    content,
+    contentCache: folder,
+    contentCacheSize: bytes,
+    locationRoot,
+    managedVersioning,
+    optimize,
+    readOnly,
+    transactionIdle,
+  } = typed
+  if (bytes !== undefined && folder === undefined)
+    throw new UsageError('--content-cache-size needs --content-cache, the folder')
   return {
     ...(content === undefined ? {} : { content }),
+    ...(folder === undefined ? {} : { contentCache: { folder, bytes } }),
     ...(root === undefined ? {} : { tableRoot: root }),
     ...(locationRoot === undefined ? {} : { locationRoots: locationRoot }),
     ...(managedVersioning === undefined ? {} : { managedVersioning }),
     ...(optimize ? { optimize: 'background' } : {}),
+    ...(readOnly ? { readOnly } : {}),
     ...(transactionIdle === undefined ? {} : { openTransactions: { idleSeconds: transactionIdle } }),
   }
 }
 
-function listenOptions({ host, port, listing, unknownFields, log }: Typed) {
-  return { host, port, listing, unknownFields, log }
+function listenOptions({ page, editable, ...typed }: Typed) {
+  if (!page && editable) throw new UsageError('--editable is about the page, which --no-page leaves out')
+  const { host, port, listing, unknownFields, advertise, staleMillis, log } = typed
+  const shown: ServeOptions['page'] = page && editable ? 'editable' : page
+  return { host, port, listing, unknownFields, advertise, staleMillis, log, page: shown }
 }
 
 async function serveUntil(

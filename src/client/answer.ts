@@ -21,6 +21,10 @@ export function answerOf(
     if (!Number.isSafeInteger(json)) throw unexpected('a row count')
     return withContext({ count: json }, fromHeaders)
   }
+  if (route.answer === 'plan' || route.answer === 'analysis') {
+    if (typeof json !== 'string') throw unexpected('a text')
+    return withContext({ [route.answer]: json }, fromHeaders)
+  }
   if (!isObject(json)) throw unexpected('a JSON object')
   if (route.answer === 'json') {
     const { context, ...fields } = json

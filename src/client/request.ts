@@ -73,9 +73,17 @@ async function bodyOf(
     }
     case 'metadata':
       return { body: JSON.stringify(request.metadata), headers: { 'content-type': jsonType } }
-    case 'json':
-      return { body: JSON.stringify(jsonFields(route, request)), headers: { 'content-type': jsonType } }
+    case 'json': {
+      const fields = jsonFields(route, request.schema === undefined ? request : await withJsonSchema(request))
+      return { body: JSON.stringify(fields), headers: { 'content-type': jsonType } }
+    }
   }
+}
+
+/** The request with its Arrow schema in the protocol's form. */
+async function withJsonSchema(request: Fields): Promise<Fields> {
+  const { toJsonSchema, toSchema } = await import('../table/index.ts')
+  return { ...request, schema: toJsonSchema(toSchema(request.schema as Parameters<typeof toSchema>[0])) }
 }
 
 /**

@@ -34,7 +34,7 @@ export async function arrowBody(
     import('../table/index.ts'),
     import('../arrow/ipc/encode.ts'),
   ])
-  const table = await toArrowTable(data, { schema })
+  const table = await toArrowTable(data, { schema, partial: operation === 'mergeInsertIntoTable' })
   const columns = table.children.map((column) => column.data as never)
   return { bytes: joinParts(encodeArrow(table.schema, columns, 'stream')), type: arrowStreamType }
 }
@@ -55,7 +55,8 @@ async function schemaFor(
   { signal, transaction }: OperationOptions,
 ): Promise<ArrowSchema | undefined> {
   const given = schema as ArrowSchema | undefined
-  if (operation !== 'insertIntoTable' || mode === 'Overwrite') return given
+  const isAdded = operation === 'insertIntoTable' || operation === 'mergeInsertIntoTable'
+  if (!isAdded || mode === 'Overwrite') return given
   try {
     const described = await catalog.describeTable(
       { id: id as string[], branch: branch as string, load_detailed_metadata: true },

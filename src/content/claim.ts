@@ -4,6 +4,9 @@ import type { Content } from './content.ts'
 /** The object that says whose a content is. */
 export const ownerPath = 'catalog.json'
 
+/** The object by which it is tried whether a content keeps conditions where no catalog owns it. */
+export const trialPath = '.tabularium'
+
 /**
  * Makes a catalog the owner of a content that catalogs may share by mistake: a vacuum of one would remove the rows of
  * the other. Refuses the content of another catalog, and a folder `tables/` that is not empty though nobody owns it.
@@ -28,9 +31,36 @@ export async function claimContent(content: Content, where: string, catalog: str
       `${where} belongs to another catalog, as ${ownerPath} says there. Give each catalog a prefix of its own. If that catalog is gone, remove the object.`,
     )
   }
+  await requireCreateOnly(where, () => putOwner(content, catalog))
+}
+
+/** Refuses a place that another catalog owns: it would be written and emptied by two. */
+export async function requireNoOwner(
+  { content, where }: { readonly content: Content; readonly where: string },
+  catalog: string,
+): Promise<void> {
+  const owner = await ownerOf(content, where).catch((error) => {
+    // Those who may use a prefix need not be able to look above it.
+    if (isForbidden(error)) return undefined
+    throw error
+  })
+  if (owner === undefined || owner === catalog) return
+  throw invalid(
+    `locationRoots: ${where} belongs to another catalog, as ${ownerPath} says there. Name a prefix outside of it.`,
+  )
+}
+
+/** Refuses a content whose service replaces objects although it is asked not to. */
+export async function requireConditions(content: Content, where: string): Promise<void> {
+  const trial = () => putNew(content, trialPath, new TextEncoder().encode('objects are created only\n'))
+  await requireCreateOnly(where, async () => (await trial()) && trial())
+}
+
+/** `putAgain` puts an object that is there, and returns whether it could. */
+async function requireCreateOnly(where: string, putAgain: () => Promise<boolean>): Promise<void> {
   // Those who may only read can do no harm.
-  const isReplaced = await putOwner(content, catalog).catch((error) => {
-    if (error instanceof CatalogError && error.code === 'PermissionDenied') return false
+  const isReplaced = await putAgain().catch((error) => {
+    if (isForbidden(error)) return false
     throw error
   })
   if (isReplaced) {
@@ -41,10 +71,19 @@ export async function claimContent(content: Content, where: string, catalog: str
   }
 }
 
+function isForbidden(error: unknown): boolean {
+  return error instanceof CatalogError && error.code === 'PermissionDenied'
+}
+
 /** Puts the object that tells the owner. Returns whether there was none. */
-async function putOwner(content: Content, catalog: string): Promise<boolean> {
+function putOwner(content: Content, catalog: string): Promise<boolean> {
+  return putNew(content, ownerPath, new TextEncoder().encode(`${JSON.stringify({ format: 1, catalog })}\n`))
+}
+
+/** Puts an object. Returns whether there was none. */
+async function putNew(content: Content, path: string, bytes: Uint8Array): Promise<boolean> {
   try {
-    await content.put(ownerPath, new TextEncoder().encode(`${JSON.stringify({ format: 1, catalog })}\n`))
+    await content.put(path, bytes)
     return true
   } catch (error) {
     if (error instanceof CatalogError && error.code === 'ConcurrentModification') return false

@@ -16,7 +16,17 @@ export interface Content {
    */
   put(path: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<void>
   /** The object's bytes, or its bytes from `start` up to `end`. Undefined when the object does not exist. */
-  get(path: string, range?: { readonly start: number; readonly end: number }): Promise<Uint8Array | undefined>
+  get(path: string, range?: ByteRange): Promise<Uint8Array | undefined>
+  /**
+   * As `get`, for parts of one object at once, in their order. Optional, for a content where each `get` is a request over
+   * a network: parts that lie near each other may then be one request.
+   */
+  getRanges?(path: string, ranges: readonly ByteRange[]): Promise<readonly (Uint8Array | undefined)[]>
+  /**
+   * The same content, read past what it keeps of objects. What is read there drops what was kept of it. Optional, for a
+   * content that keeps anything.
+   */
+  readonly uncached?: Content | undefined
   /**
    * All objects whose path begins with `prefix` (which ends in a slash or is empty), in any order. The unfinished file of
    * a `put` that is under way or was interrupted may be listed, too. Its path ends in `.partial`, and `remove` removes it
@@ -31,6 +41,12 @@ export interface Content {
   group?(): PutGroup
   /** Files that other programs write here, too. Optional: without it, the catalog manages no versions of Lance tables. */
   readonly shared?: SharedFiles | undefined
+}
+
+/** Part of an object: the bytes from `start` up to `end`. */
+export interface ByteRange {
+  readonly start: number
+  readonly end: number
 }
 
 /** Objects that become durable together, which takes less time than one by one. */

@@ -71,6 +71,18 @@ export async function openContentAt(
   }
 }
 
+/**
+ * Opens a content as another thread of this process has it, by its `url`: with its cache on local disk, if it has one. A
+ * cache that cannot be used any more is left out.
+ */
+export async function openContentAgain(url: string): Promise<Content> {
+  if (!url.includes('#')) return openContent(url)
+  const { cachedContent, readCachedUrl } = await import('./cache/index.ts')
+  const cached = readCachedUrl(url)
+  const content = await openContent(cached?.url ?? url)
+  return cached === undefined ? content : cachedContent(content, cached.cache).catch(() => content)
+}
+
 function isNotInstalled(error: unknown, name: string): boolean {
   const { code, message } = (error ?? {}) as NodeJS.ErrnoException
   return code === 'ERR_MODULE_NOT_FOUND' && message !== undefined && message.includes(`'${name}'`)

@@ -77,7 +77,7 @@ function responseOf(core: HttpCore, exchange: FetchExchange, answer: StreamableA
     const stream = exchange.method === 'HEAD' ? null : (Readable.toWeb(body) as ReadableStream)
     return new Response(stream, { status, headers })
   }
-  headers['content-length'] = String(Buffer.byteLength(body))
+  if (status !== 304) headers['content-length'] = String(Buffer.byteLength(body))
   exchange.close(true)
   const isEmpty = exchange.method === 'HEAD' || body.length === 0
   return new Response(isEmpty ? null : (body as string), { status, headers })

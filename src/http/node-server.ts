@@ -52,7 +52,8 @@ function write(core: HttpCore, exchange: NodeExchange, answer: StreamableAnswer)
   const { status, body } = answer
   const headers = core.headersOf(answer, exchange)
   if (typeof body === 'string' || Buffer.isBuffer(body)) {
-    headers['content-length'] = String(Buffer.byteLength(body))
+    // The length of what was not sent again would be that of the whole.
+    if (status !== 304) headers['content-length'] = String(Buffer.byteLength(body))
     response.writeHead(status, headers)
     response.end(body)
   } else {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Catalog } from '../catalog/handle.ts'
+import { invalid } from '../errors.ts'
 import type { Identifier } from '../model/identifier.ts'
 import { type OptionNames, requireKnown } from '../model/options.ts'
 import type { OperationName } from '../operations/index.ts'
@@ -64,6 +65,25 @@ export interface HttpOptions {
    * are taken from one address. Behind a proxy, set `trustProxy` too. Default: no such limit.
    */
   readonly rateLimit?: { readonly requests: number; readonly perMillis: number } | undefined
+  /**
+   * How old the answers of reads may be, in milliseconds, where the store cannot tell whether they are still true: that
+   * is a database. Changes through this server show at once. Those through others may take so long to show, and so a
+   * client whose requests go to several servers may not see its own last change. Never within a transaction. Default: 0,
+   * so that each read asks the database. At most 60,000.
+   */
+  readonly staleMillis?: number | undefined
+  /**
+   * The URL by which other servers over the same catalog reach this one, such as `http://10.0.0.3:2333`. They pass
+   * requests of open transactions on to it, credentials included, so let it be `https:` where others could listen. False
+   * keeps transactions to this server. Default: where `serve` listens; with a handler or a plugin, false.
+   */
+  readonly advertise?: string | false | undefined
+  /**
+   * The page at `/` for people who look after the catalog. It offers no changes, unless it is `editable`. That hides
+   * changes and forbids none: `authorize` decides what a caller may do. A plugin without a prefix leaves `/` to its
+   * application, unless told otherwise. Default: true.
+   */
+  readonly page?: boolean | 'editable' | undefined
   /** `/openapi.json` and `/docs`. Default: true. */
   readonly docs?: boolean | undefined
   /** `/healthz` and `/readyz`. Default: true. */
@@ -79,6 +99,9 @@ export const httpOptionNames: OptionNames<HttpOptions> = {
   unknownFields: true,
   limits: true,
   rateLimit: true,
+  staleMillis: true,
+  advertise: true,
+  page: true,
   docs: true,
   health: true,
   metrics: true,
@@ -126,6 +149,16 @@ export function limitsOf(given: LimitOptions = {}): Limits {
   requireKnown('limits', given, limits)
   // A body that is allowed must fit when it is alone.
   return { ...limits, bodyBytes: Math.max(limits.bodyBytes, limits.arrowBytes, limits.jsonBytes) }
+}
+
+const mostStale = 60_000
+
+/** How old answers may be. */
+export function staleMillisOf({ staleMillis = 0 }: HttpOptions): number {
+  if (staleMillis >= 0 && staleMillis <= mostStale) return staleMillis
+  throw invalid(
+    `staleMillis must be a number of milliseconds from 0 to ${mostStale.toLocaleString('en')}; it is ${String(staleMillis)}.`,
+  )
 }
 
 /** What is offered, and how. */

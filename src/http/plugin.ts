@@ -9,6 +9,13 @@ import type { PluginOptions } from './options.ts'
 /** All methods, so that the core can tell a client that it used a wrong one. */
 const everyMethod: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
 
+/** What the plugin needs to know of an application: the types of Fastify are not needed by who does not use it. */
+export interface FastifyApplication {
+  /** The prefix that the plugin is registered with. */
+  readonly prefix: string
+  register(plugin: never, options?: never): unknown
+}
+
 /**
  * A Fastify plugin that offers a catalog under the prefix it is registered with. Hooks, error handlers and
  * parsers of the application around it stay as they are.
@@ -17,9 +24,11 @@ const everyMethod: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
  * await app.register(catalogPlugin, { prefix: '/catalog', catalog, auth: { tokens: [process.env.TOKEN!] } })
  * ```
  */
-export async function catalogPlugin(fastify: FastifyInstance, options: PluginOptions): Promise<void> {
+export async function catalogPlugin(app: FastifyApplication, options: PluginOptions): Promise<void> {
+  const fastify = app as unknown as FastifyInstance
   const { log, prefix } = fastify
-  mountCore(fastify, await openHttpCore(options, { log, prefix, isLate: pressureOf(fastify) }))
+  const page = options.page ?? prefix !== ''
+  mountCore(fastify, await openHttpCore({ ...options, page }, { log, prefix, isLate: pressureOf(fastify) }))
 }
 
 /** An application that watches its event loop itself does so for the catalog too. */
@@ -29,7 +38,11 @@ function pressureOf(fastify: FastifyInstance): (() => boolean) | undefined {
   return () => watched.isUnderPressure()
 }
 
-/** Adds the core's routes to an application. */
+/**
+ * Adds the core's routes to an application.
+ *
+ * @internal
+ */
 export function mountCore(fastify: FastifyInstance, core: HttpCore): void {
   // The core reads a body only after it let the caller in, so no parser may read the body earlier.
   fastify.removeAllContentTypeParsers()
@@ -55,7 +68,7 @@ export function mountCore(fastify: FastifyInstance, core: HttpCore): void {
     })
   }
   for (const [path, page] of core.pages) {
-    fastify.get(path, async (request, reply) => {
+    fastify.get(path === '' ? '/' : path, async (request, reply) => {
       const exchange = exchangeOf(request, reply)
       return send(core, reply, exchange, await page(exchange))
     })

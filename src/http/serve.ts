@@ -8,6 +8,7 @@ import { type Extension, type HttpCore, openHttpCore } from './core/core.ts'
 import { logger } from './logger.ts'
 import { nodeServer } from './node-server.ts'
 import { type HttpOptions, httpOptionNames } from './options.ts'
+import { likelyUrl } from './servers/own-server.ts'
 import { callerAddressOf } from './trust-proxy.ts'
 
 /** How a catalog is served; everything but `auth` has a default. */
@@ -125,6 +126,8 @@ export async function serveWith(
     throw cannotListen(host, port, cause)
   }
   const url = urlOf(server, host)
+  const { advertise = likelyUrl(host, url) } = options
+  if (advertise) core.advertise(advertise)
   toLog.info({}, `Server listening at ${url}`)
   let closing: Promise<void> | undefined
   const close = () => {

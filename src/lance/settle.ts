@@ -53,6 +53,8 @@ async function settleInside(core: Core, { outside }: Staging, wanted: Wanted): P
 }
 
 async function settleHere(core: Core, { id, branch, find }: Wanted): Promise<void> {
+  // The records are told as they are, until somebody settles who may write.
+  if (core.settings.readOnly) return
   // Records are read before files. So a file that is missing was removed: it cannot have been published later.
   const found = await core.store.read((reader) => readBranch(core, reader, find, branch))
   if (found === undefined) return

@@ -47,7 +47,7 @@ export async function listNamed<R extends Value, T>(
 }
 
 /** One page of a list in the order of names. */
-function pageOfList<T>(
+export function pageOfList<T>(
   parts: readonly (readonly [name: string, T])[],
   after: Position | undefined,
   size: number,

@@ -62,6 +62,8 @@ export function contentFolderOf(roots: readonly ContentRoot[], location: string)
   const url = normalize(location)
   const root = rootOf(roots, url)
   if (root === undefined) return undefined
+  // A location that was stored while nobody could reach it is a name, unless it is spelled as it would be now.
+  if (root !== roots[0] && !isFileUrl(url) && !isNormalBelow(root, url)) return undefined
   const path = decodeURIComponent(url.slice(root.url.length)).replace(/\/+$/, '')
   return path === '' ? undefined : { content: root.content, prefix: `${path}/` }
 }
@@ -105,11 +107,7 @@ export function checkLocation(roots: readonly ContentRoot[], location: string): 
 function checkPath(roots: readonly ContentRoot[], root: ContentRoot, url: string, location: string): string {
   const path = decodePath(url.slice(root.url.length))
   const names = path?.split('/') ?? []
-  if (
-    names.length === 0 ||
-    controlPattern.test(path!) ||
-    names.some((n) => n === '' || n === '.' || n === '..')
-  ) {
+  if (names.length === 0 || controlPattern.test(path!) || !isPlain(names)) {
     throw invalid(
       `location ${quote(location)} is not a plain path; write the names of folders between slashes.`,
     )
@@ -122,6 +120,15 @@ function checkPath(roots: readonly ContentRoot[], root: ContentRoot, url: string
     )
   }
   return isFileUrl(url) ? url : root.url + names.map(encodeURIComponent).join('/')
+}
+
+function isNormalBelow(root: ContentRoot, url: string): boolean {
+  const names = decodePath(url.slice(root.url.length))?.split('/') ?? []
+  return isPlain(names) && url === root.url + names.map(encodeURIComponent).join('/')
+}
+
+function isPlain(names: readonly string[]): boolean {
+  return names.every((n) => n !== '' && n !== '.' && n !== '..')
 }
 
 function rootOf(roots: readonly ContentRoot[], url: string): ContentRoot | undefined {

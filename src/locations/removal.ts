@@ -1,8 +1,10 @@
 import type { Core } from '../catalog/core.ts'
 import { tableById } from '../lookup/table-record.ts'
 import { keys, type RemovalRecord, recordFormat } from '../store/records.ts'
-import type { Reader, Writer } from '../store/store.ts'
+import type { Key, Reader, Writer } from '../store/store.ts'
+import type { Holding } from '../transactions/heartbeat.ts'
 import { leaseMillis } from '../transactions/transaction-record.ts'
+import type { UpkeepTask } from '../transactions/upkeep.ts'
 import { endLapsedBackups, hasBackupLease } from './backup-lease.ts'
 import { type ContentFolder, contentFolderOf, offsiteFolderOf, segmentsOf } from './locations.ts'
 
@@ -28,11 +30,14 @@ export async function removeContent(core: Core, locations: readonly string[]): P
   // Where the store cannot tell whether a backup runs, the content stays for now.
   if (await postponeForBackup(core, locations).catch(() => true)) return
   const emptied: string[] = []
+  const holdings = locations.map(holdingOf)
+  for (const holding of holdings) core.heartbeat.hold(holding)
   for (const location of locations) {
     // For a location out of reach, this removes what the catalog keeps of it in its own root.
     const place = contentFolderOf(core.contentRoots, location) ?? offsiteFolderOf(core.contentRoots, location)
     if (await removeContentFolder(place)) emptied.push(location)
   }
+  for (const holding of holdings) core.heartbeat.release(holding)
   if (emptied.length === 0) return
   await core.store
     .write((writer) => {
@@ -42,6 +47,16 @@ export async function removeContent(core: Core, locations: readonly string[]): P
       }
     })
     .catch(() => {})
+}
+
+/** The mark of a removal under way. While it has a lease, nobody else removes there: a table may get the location then. */
+function holdingOf(location: string): Holding<string | RemovalRecord> {
+  return {
+    key: keys.location(segmentsOf(location)),
+    leaseOf: (mark) => (typeof mark === 'object' ? mark.until : undefined),
+    renewed: (mark, until) => (typeof mark === 'object' ? { ...mark, until } : mark),
+    lost: () => {},
+  }
 }
 
 /**
@@ -80,6 +95,25 @@ export async function removeUnused(core: Core, internalId: string, place: Conten
     .read((reader) => tableById(reader, internalId) !== undefined)
     .catch(() => true)
   if (!isUsed) await removeContentFolder(place)
+}
+
+/** Locations that are looked at in one turn of the upkeep. */
+const inOneTurn = 250
+
+/** Removes the content that dead processes left, of some locations at a time. */
+export function finishRemovals(): UpkeepTask {
+  let start: Key | undefined
+  return async (core, { gently }) => {
+    const range = { prefix: keys.locations, limit: inOneTurn, ...(start && { start }) }
+    const entries = await core.store.read((reader) => [...reader.range<string | RemovalRecord>(range)])
+    start = entries.length < inOneTurn ? undefined : entries.at(-1)!.key
+    const now = core.now()
+    const left = entries
+      .flatMap(({ value }) => (typeof value === 'object' && value.until < now ? [value.removing] : []))
+      // Another process may reach the others.
+      .filter((location) => contentFolderOf(core.contentRoots, location) !== undefined)
+    await gently(() => removeContent(core, left))
+  }
 }
 
 /** The marked locations whose removal is overdue, since its process died or left it to others. */

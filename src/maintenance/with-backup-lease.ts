@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Core } from '../catalog/core.ts'
 import { CatalogError } from '../errors.ts'
 import { endLapsedBackups } from '../locations/backup-lease.ts'
 import { abandonedRemovals, removeContent } from '../locations/removal.ts'
 import { type BackupLeaseRecord, keys, recordFormat } from '../store/records.ts'
 import type { Key, Reader } from '../store/store.ts'
+import type { Holding } from '../transactions/heartbeat.ts'
 import { leaseMillis } from '../transactions/transaction-record.ts'
 
 /**
@@ -22,15 +22,13 @@ export async function withBackupLease<T>(
     endLapsedBackups(writer, core.now())
     writer.put(key, recordUntil(core.now() + leaseMillis))
   })
-  const renewing = new AbortController()
-  const renewal = (async () => {
-    for (;;) {
-      await sleep(leaseMillis / 3, undefined, { signal: renewing.signal, ref: false })
-      // A failed write, as on a full disk, is tried again for as long as the lease lasts.
-      const isValid = await renew(core, key).catch(() => isLeaseValid(core, key))
-      if (!isValid) throw lostError()
-    }
-  })().catch((error) => lost.abort(error))
+  const holding: Holding<BackupLeaseRecord> = {
+    key,
+    leaseOf: ({ until }, now) => (until >= now ? until : undefined),
+    renewed: (_, until) => recordUntil(until),
+    lost: () => lost.abort(lostError()),
+  }
+  core.heartbeat.hold(holding)
   try {
     const result = await work(signal ? AbortSignal.any([signal, lost.signal]) : lost.signal)
     if (!(await isLeaseValid(core, key))) throw lostError()
@@ -41,8 +39,7 @@ export async function withBackupLease<T>(
     if (isValid || signal?.aborted) throw error
     throw lostError({ cause: error })
   } finally {
-    renewing.abort()
-    await renewal
+    core.heartbeat.release(holding)
     await core.store.write((writer) => writer.remove(key)).catch(() => {})
     const now = core.now()
     await removeContent(core, await core.store.read((reader) => abandonedRemovals(reader, now))).catch(
@@ -53,16 +50,6 @@ export async function withBackupLease<T>(
 
 function recordUntil(until: number): BackupLeaseRecord {
   return { v: recordFormat, until }
-}
-
-/** Extends a lease. Returns false when the lease had already expired. */
-function renew(core: Core, key: Key): Promise<boolean> {
-  return core.store.write((writer) => {
-    const now = core.now()
-    if (!isValidAt(writer, key, now)) return false
-    writer.put(key, recordUntil(now + leaseMillis))
-    return true
-  })
 }
 
 function isLeaseValid(core: Core, key: Key): Promise<boolean> {

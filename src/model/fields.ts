@@ -22,6 +22,7 @@ export const limits = {
 } as const
 
 export const text = v.string('must be a string')
+export const filledText = v.pipe(text, v.nonEmpty('must not be empty'))
 export const flag = v.boolean('must be true or false')
 
 const segments = fastStringList(
@@ -126,6 +127,9 @@ export const limit = version
 
 export const pageToken = v.nullish(text)
 
+/** What leads to the next page, in responses. */
+export const nextPageToken = v.optional(text)
+
 const branchPattern = /^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/
 const tagPattern = /^[A-Za-z0-9._-]+$/
 
@@ -199,7 +203,7 @@ function mapProblem(map: Readonly<Record<string, string>>): string | undefined {
 export function choice<const T extends string>(...words: readonly [T, ...T[]]) {
   const byKey = new Map(words.map((word) => [caseKey(word), word]))
   const message = `must be ${words.slice(0, -1).join(', ')}${words.length > 1 ? ' or ' : ''}${words.at(-1)}`
-  return v.pipe(
+  const schema = v.pipe(
     v.string(message) as v.GenericSchema<T | (string & {}), string>,
     v.description(`${words.join(', ')}; in any case, PascalCase or snake_case.`),
     v.rawTransform(({ dataset, addIssue, NEVER }): T => {
@@ -211,6 +215,7 @@ export function choice<const T extends string>(...words: readonly [T, ...T[]]) {
       return word
     }),
   )
+  return { ...schema, words }
 }
 
 /** Equal for all spellings of a word. */

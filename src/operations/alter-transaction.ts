@@ -56,7 +56,6 @@ export const alterTransaction = operation({
   command: {
     group: 'Transactions and batches',
     id: 'transaction',
-    options: { actions: 'what to change' },
     examples: [
       `./catalog 01JDZ6Y4M8Q3V0S1T2R3N4P5K6 --actions '[{"setStatusAction":{"status":"Canceled"}}]'`,
     ],

@@ -115,7 +115,6 @@ export const batchCommitTables = operation({
     aliases: ['commit'],
     positional: ['operations'],
     begins: true,
-    options: { operations: 'operations to commit' },
     examples: [
       './catalog @operations.json',
       `./catalog '[{"declare_table":{"id":["prod","returns"]}},{"deregister_table":{"id":["prod","old"]}}]'`,

@@ -30,7 +30,6 @@ export const batchCreateTableVersions = operation({
   route: post('/v1/table/version/batch-create'),
   command: {
     group: 'Transactions and batches',
-    options: { entries: 'versions to create' },
     examples: [
       `./catalog --entries '[{"id":["prod","orders"],"version":8,"manifest_path":"_versions/8.manifest"}]'`,
     ],

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { choice, requestFields, responseFields, stringMap, text } from '../model/fields.ts'
 import { mostIdleSeconds, refuseReserved } from '../transactions/transaction-record.ts'
-import { isolations, nested } from './framework/inside.ts'
+import { isolations, nested, sessionServer } from './framework/inside.ts'
 import { operation } from './framework/operation.ts'
 import { principalOf } from './framework/principal.ts'
 import { post } from './framework/route.ts'
@@ -15,7 +15,8 @@ const idleMessage = `must be a number of seconds, more than 0 and at most ${most
  *
  * With the `isolation` `ReadCommitted` the commit does not compare what was read, but only what the changes looked at.
  *
- * The transaction lives in the process that began it, and belongs to its caller. When no request comes for
+ * The transaction lives in the process that began it, and belongs to its caller. Other servers over the catalog pass
+ * its requests on. When no request comes for
  * `idle_timeout_seconds`, it expires. Prefer `catalog.transaction(…)`, which does the three in one and runs again after
  * a lost race.
  *
@@ -52,14 +53,9 @@ export const beginTransaction = operation({
   command: {
     group: 'Transactions and batches',
     needsServer: true,
-    options: {
-      properties: 'pairs that its record keeps',
-      isolation: 'what its commit compares: Serializable (default) or ReadCommitted',
-      idle_timeout_seconds: 'seconds without a request after which it expires (default: 60)',
-    },
     examples: ['http://127.0.0.1:2333 --idle-timeout-seconds 300'],
   },
-  run: async (core, request) => {
+  run: async (core, request, options) => {
     if (core.staging) throw nested()
     const properties = request.properties ?? {}
     for (const key of Object.keys(properties)) refuseReserved(key)
@@ -68,6 +64,7 @@ export const beginTransaction = operation({
       idleSeconds: request.idle_timeout_seconds ?? undefined,
       isolation: request.isolation ?? undefined,
       properties,
+      server: options[sessionServer],
     })
     return { transaction_id: id, status: 'Running' as const, idle_timeout_seconds: idleSeconds }
   },

@@ -37,10 +37,6 @@ export const createTableBranch = operation({
     group: 'Versions, tags and branches',
     aliases: ['branch'],
     positional: ['name'],
-    options: {
-      from_branch: 'branch to start from (default: main)',
-      from_version: 'version to start from (default: the latest)',
-    },
     examples: ['./catalog prod.flights experiment --from-version 3'],
   },
   run: async (core, { id, name, from_branch, from_version }) => {

@@ -70,12 +70,6 @@ export const createTableVersion = operation({
     group: 'Versions, tags and branches',
     aliases: ['create-version'],
     positional: ['version'],
-    options: {
-      e_tag: 'entity tag of the manifest',
-      manifest_path: 'path of the manifest, relative to the location',
-      manifest_size: 'bytes of the manifest',
-      naming_scheme: 'how manifests are named',
-    },
     examples: ['./catalog prod.orders 8 --manifest-path _versions/8.manifest'],
   },
   run: (core, request) =>

@@ -77,7 +77,6 @@ export const createTable = operation({
     group: 'Tables',
     aliases: ['create'],
     begins: true,
-    options: { storage_options: 'pairs' },
     examples: [
       './catalog prod.flights --data flights.arrow',
       './catalog prod.flights --data flights.csv --mode Overwrite',

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import type { JsonArrowSchema } from '../arrow/types.ts'
 import type { Core } from '../catalog/core.ts'
 import { settleWanted } from '../lance/tags.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
@@ -35,17 +36,7 @@ const request = v.object({
   vend_credentials: v.nullish(flag),
 })
 
-/** A field of a table's schema in JSON form, its type by the name Lance gives it. */
-export interface JsonField {
-  readonly name: string
-  readonly nullable: boolean
-  readonly type: { readonly type: string; readonly length?: number; readonly fields?: readonly JsonField[] }
-  readonly metadata?: Readonly<Record<string, string>>
-}
-
-const jsonSchema = v.custom<{ fields: readonly JsonField[]; metadata?: Readonly<Record<string, string>> }>(
-  () => true,
-)
+const jsonSchema = v.custom<JsonArrowSchema>(() => true)
 
 const response = v.object({
   ...responseFields,
@@ -93,11 +84,6 @@ export const describeTable = operation({
   command: {
     group: 'Tables',
     aliases: ['describe'],
-    options: {
-      check_declared: 'tell whether the table is only declared',
-      load_detailed_metadata: 'tell version, schema, statistics and metadata too',
-      with_table_uri: 'tell the URI of the table',
-    },
     examples: ['./catalog prod.flights', './catalog prod.flights --load-detailed-metadata'],
   },
   run: (core, asked) =>

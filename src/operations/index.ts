@@ -1,4 +1,8 @@
+import { alterTableAddColumns } from './alter-table-add-columns.ts'
+import { alterTableAlterColumns } from './alter-table-alter-columns.ts'
+import { alterTableDropColumns } from './alter-table-drop-columns.ts'
 import { alterTransaction } from './alter-transaction.ts'
+import { analyzeTableQueryPlan } from './analyze-table-query-plan.ts'
 import { batchCommitTables } from './batch-commit-tables.ts'
 import { batchCreateTableVersions } from './batch-create-table-versions.ts'
 import { batchDeleteTableVersions } from './batch-delete-table-versions.ts'
@@ -8,6 +12,8 @@ import { countTableRows } from './count-table-rows.ts'
 import { createNamespace } from './create-namespace.ts'
 import { createTable } from './create-table.ts'
 import { createTableBranch } from './create-table-branch.ts'
+import { createTableIndex } from './create-table-index.ts'
+import { createTableScalarIndex } from './create-table-scalar-index.ts'
 import { createTableTag } from './create-table-tag.ts'
 import { createTableVersion } from './create-table-version.ts'
 import { declareTable } from './declare-table.ts'
@@ -17,18 +23,24 @@ import { deleteTableTag } from './delete-table-tag.ts'
 import { deregisterTable } from './deregister-table.ts'
 import { describeNamespace } from './describe-namespace.ts'
 import { describeTable } from './describe-table.ts'
+import { describeTableIndexStats } from './describe-table-index-stats.ts'
 import { describeTableVersion } from './describe-table-version.ts'
 import { describeTransaction } from './describe-transaction.ts'
 import { dropNamespace } from './drop-namespace.ts'
 import { dropTable } from './drop-table.ts'
+import { dropTableIndex } from './drop-table-index.ts'
+import { explainTableQueryPlan } from './explain-table-query-plan.ts'
+import { getTableStats } from './get-table-stats.ts'
 import { getTableTagVersion } from './get-table-tag-version.ts'
 import { insertIntoTable } from './insert-into-table.ts'
 import { listAllTables } from './list-all-tables.ts'
 import { listNamespaces } from './list-namespaces.ts'
 import { listTableBranches } from './list-table-branches.ts'
+import { listTableIndices } from './list-table-indices.ts'
 import { listTableTags } from './list-table-tags.ts'
 import { listTableVersions } from './list-table-versions.ts'
 import { listTables } from './list-tables.ts'
+import { mergeInsertIntoTable } from './merge-insert-into-table.ts'
 import { namespaceExists } from './namespace-exists.ts'
 import { optimizeTable } from './optimize-table.ts'
 import { queryTable } from './query-table.ts'
@@ -37,25 +49,9 @@ import { renameTable } from './rename-table.ts'
 import { restoreTable } from './restore-table.ts'
 import { rollbackTransaction } from './rollback-transaction.ts'
 import { tableExists } from './table-exists.ts'
-import {
-  alterTableAddColumns,
-  alterTableAlterColumns,
-  alterTableBackfillColumns,
-  alterTableDropColumns,
-  analyzeTableQueryPlan,
-  createMaterializedView,
-  createTableIndex,
-  createTableScalarIndex,
-  describeTableIndexStats,
-  dropTableIndex,
-  explainTableQueryPlan,
-  getTableStats,
-  listTableIndices,
-  mergeInsertIntoTable,
-  refreshMaterializedView,
-  updateFieldMetadata,
-  updateTable,
-} from './unsupported.ts'
+import { alterTableBackfillColumns, createMaterializedView, refreshMaterializedView } from './unsupported.ts'
+import { updateFieldMetadata } from './update-field-metadata.ts'
+import { updateTable } from './update-table.ts'
 import { updateTableSchemaMetadata } from './update-table-schema-metadata.ts'
 import { updateTableTag } from './update-table-tag.ts'
 
@@ -82,10 +78,24 @@ export const operations = {
   dropTable,
   insertIntoTable,
   deleteFromTable,
+  updateTable,
+  mergeInsertIntoTable,
   countTableRows,
   queryTable,
+  explainTableQueryPlan,
+  analyzeTableQueryPlan,
+  getTableStats,
   updateTableSchemaMetadata,
+  alterTableAddColumns,
+  alterTableAlterColumns,
+  alterTableDropColumns,
+  updateFieldMetadata,
   optimizeTable,
+  createTableIndex,
+  createTableScalarIndex,
+  listTableIndices,
+  describeTableIndexStats,
+  dropTableIndex,
   listTableVersions,
   describeTableVersion,
   createTableVersion,
@@ -105,21 +115,7 @@ export const operations = {
   describeTransaction,
   alterTransaction,
   batchCommitTables,
-  mergeInsertIntoTable,
-  updateTable,
-  alterTableAddColumns,
-  alterTableAlterColumns,
-  alterTableDropColumns,
   alterTableBackfillColumns,
-  updateFieldMetadata,
-  getTableStats,
-  explainTableQueryPlan,
-  analyzeTableQueryPlan,
-  createTableIndex,
-  createTableScalarIndex,
-  listTableIndices,
-  describeTableIndexStats,
-  dropTableIndex,
   createMaterializedView,
   refreshMaterializedView,
 } as const

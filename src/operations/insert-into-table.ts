@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { CatalogError } from '../errors.ts'
 import { branch, changeFields, choice, requestFields, tableIdentifier, version } from '../model/fields.ts'
 import { changeRows, createRows, type TableToChange } from '../rows/change.ts'
 import { checkRows, type Rows, rowsInput, schemaInput } from '../rows/input.ts'
@@ -8,9 +9,9 @@ import { post } from './framework/route.ts'
 
 /**
  * Inserts rows into a table and answers with the version that has them. `data` is an Arrow IPC stream or
- * file, an Arrow table, or an array of row objects; its columns are matched by name. `mode` is `Append` (the
- * default) or `Overwrite`, which replaces all rows and the columns too, while earlier versions stay. Rows
- * inserted into a declared table create it.
+ * file, an Arrow table, or an array of row objects. Columns, and fields of structs, are matched by name; those that
+ * are left out and may be null become NULL. `mode` is `Append` (the default) or `Overwrite`, which replaces all rows
+ * and the columns too, while earlier versions stay. Rows inserted into a declared table create it.
  *
  * ```ts
  * const { version } = await catalog.insertIntoTable({ id: ['prod', 'flights'], data: [{ delay: 12 }] })
@@ -67,7 +68,16 @@ export const insertIntoTable = operation({
         if (current === undefined)
           return createRows(found, prepared.rows, { ...work, onProgress: prepared.onProgress })
         prepared.change ??= await write(found, current, prepared.rows, mode, work)
-        return prepared.change.apply(current, work)
+        try {
+          return await prepared.change.apply(current, work)
+        } catch (error) {
+          if (!(error instanceof CatalogError && error.code === 'ConcurrentModification')) throw error
+          // The columns changed meanwhile. The rows are written for those that there are now.
+          const pending = await checkRows(core, data, current.schema, options)
+          const { rows } = await pending.build({ signal: work.signal })
+          prepared.change = await write(found, current, rows, mode, { signal: work.signal })
+          return prepared.change.apply(current, work)
+        }
       },
     })
     core.background?.changed({ id, branch }, version)

@@ -1,7 +1,16 @@
 import * as v from 'valibot'
 import { pageOfNames, readPage } from '../listing/paging.ts'
 import { findNamespace } from '../lookup/names.ts'
-import { identifier, limit, name, pageToken, requestFields, responseFields, text } from '../model/fields.ts'
+import {
+  identifier,
+  limit,
+  name,
+  nextPageToken,
+  pageToken,
+  requestFields,
+  responseFields,
+  text,
+} from '../model/fields.ts'
 import { keys } from '../store/records.ts'
 import { always, operation } from './framework/operation.ts'
 import { get, pageQuery } from './framework/route.ts'
@@ -21,7 +30,7 @@ export const listNamespaces = operation({
     /** Begins after this name when there is no `page_token`. Not part of the protocol. */
     start_after: v.nullish(name),
   }),
-  response: v.object({ ...responseFields, namespaces: v.array(text), page_token: pageToken }),
+  response: v.object({ ...responseFields, namespaces: v.array(text), page_token: nextPageToken }),
   errors: ['NamespaceNotFound'],
   changes: false,
   isFromStore: always,

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { readRefs } from '../lance/ref-files.ts'
 import { listNamed, listNamedRequest } from '../listing/named-parts.ts'
-import { pageToken, responseFields, text, version } from '../model/fields.ts'
+import { nextPageToken, responseFields, text, version } from '../model/fields.ts'
 import { type BranchRecord, keys, type VersionRecord } from '../store/records.ts'
 import { operation } from './framework/operation.ts'
 import { pageQuery, post } from './framework/route.ts'
@@ -19,7 +19,11 @@ export const listTableBranches = operation({
   name: 'listTableBranches',
   summary: 'List the branches of a table.',
   request: listNamedRequest,
-  response: v.object({ ...responseFields, branches: v.record(text, branchContents), page_token: pageToken }),
+  response: v.object({
+    ...responseFields,
+    branches: v.record(text, branchContents),
+    page_token: nextPageToken,
+  }),
   errors: ['TableNotFound', 'InvalidTableState'],
   changes: false,
   route: post('/v1/table/{id}/branches/list', {

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { readRefs } from '../lance/ref-files.ts'
 import { listNamed, listNamedRequest } from '../listing/named-parts.ts'
-import { pageToken, responseFields, text, version } from '../model/fields.ts'
+import { nextPageToken, responseFields, text, version } from '../model/fields.ts'
 import { keys, type TagRecord, type VersionRecord } from '../store/records.ts'
 import { operation } from './framework/operation.ts'
 import { pageQuery, post } from './framework/route.ts'
@@ -13,7 +13,7 @@ export const listTableTags = operation({
   name: 'listTableTags',
   summary: 'List the tags of a table.',
   request: listNamedRequest,
-  response: v.object({ ...responseFields, tags: v.record(text, tagContents), page_token: pageToken }),
+  response: v.object({ ...responseFields, tags: v.record(text, tagContents), page_token: nextPageToken }),
   errors: ['TableNotFound', 'InvalidTableState'],
   changes: false,
   route: post('/v1/table/{id}/tags/list', { methods: ['POST', 'GET'], body: 'none', query: pageQuery }),

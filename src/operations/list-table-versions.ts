@@ -8,6 +8,7 @@ import {
   branch,
   flag,
   limit,
+  nextPageToken,
   pageToken,
   requestFields,
   responseFields,
@@ -30,7 +31,7 @@ export const listTableVersions = operation({
     limit: v.nullish(limit),
     descending: v.nullish(flag),
   }),
-  response: v.object({ ...responseFields, versions: v.array(tableVersion), page_token: pageToken }),
+  response: v.object({ ...responseFields, versions: v.array(tableVersion), page_token: nextPageToken }),
   errors: ['TableNotFound', 'TableBranchNotFound'],
   changes: false,
   route: post('/v1/table/{id}/version/list', {
@@ -42,7 +43,6 @@ export const listTableVersions = operation({
     group: 'Versions, tags and branches',
     aliases: ['versions'],
     lists: { field: 'versions', item: 'version' },
-    options: { descending: 'latest first' },
     examples: ['./catalog prod.flights', './catalog prod.flights --descending --limit 1'],
   },
   run: async (core, { id, branch, page_token, limit, descending }) => {

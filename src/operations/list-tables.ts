@@ -8,6 +8,7 @@ import {
   identifier,
   limit,
   name,
+  nextPageToken,
   pageToken,
   requestFields,
   responseFields,
@@ -21,7 +22,7 @@ import { get, listedStatuses, pageQuery } from './framework/route.ts'
 export const listTablesResponse = v.object({
   ...responseFields,
   tables: v.array(text),
-  page_token: pageToken,
+  page_token: nextPageToken,
 })
 
 /** How what a listing of tables takes travels in a query string. */

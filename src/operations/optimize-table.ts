@@ -62,11 +62,6 @@ export const optimizeTable = operation({
   command: {
     group: 'Rows',
     aliases: ['optimize'],
-    options: {
-      min_deleted_share: 'write fragments anew that have this share of deleted rows, 0 to 1 (default: 0.1)',
-      target_bytes: 'bytes of a merged fragment, about (default: 128 MiB)',
-      target_rows: 'rows of a merged fragment (default: 1,048,576)',
-    },
     examples: ['./catalog prod.flights', './catalog prod.flights --min-deleted-share 0'],
   },
   run: (core, { id, branch, target_rows, target_bytes, min_deleted_share }, options) =>

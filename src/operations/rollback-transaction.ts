@@ -32,10 +32,6 @@ export const rollbackTransaction = operation({
     group: 'Transactions and batches',
     needsServer: true,
     id: 'transaction',
-    options: {
-      failure: 'why it is given up, for its record',
-      failure_code: 'the error code of that, such as InvalidInput',
-    },
     examples: ['http://127.0.0.1:2333 01JDZ6Y4M8Q3V0S1T2R3N4P5K6'],
   },
   run: async (core, request) => {

@@ -1,4 +1,4 @@
-import { type CatalogError, invalid } from '../errors.ts'
+import { CatalogError, invalid } from '../errors.ts'
 
 /** How many characters of the text an error shows. */
 const excerptLength = 40
@@ -30,6 +30,17 @@ export function predicateError(
   return invalid(`Invalid predicate: ${problem} ${position(text, at)}. ${remedy}`, options)
 }
 
+/** The failure of one row, as an error that does not name the row. */
+class RowError extends CatalogError {
+  /** What went wrong and where, and what to do. */
+  readonly facts: string
+
+  constructor(facts: string, options?: { cause?: unknown }) {
+    super('InvalidInput', `The predicate failed on a row: ${facts}`, options)
+    this.facts = facts
+  }
+}
+
 /** A row's value the predicate cannot work with, such as a zero divisor; `at` is an offset of the text. */
 export function rowError(
   at: number,
@@ -37,5 +48,23 @@ export function rowError(
   remedy: string,
   options?: { cause?: unknown },
 ): CatalogError {
-  return invalid(`The predicate failed on a row: ${problem} at offset ${at}. ${remedy}`, options)
+  return new RowError(`${problem} at offset ${at}. ${remedy}`, options)
 }
+
+/** Whether an error came from the values of a single row, which can be found. */
+export function isRowError(error: unknown): error is RowError {
+  return error instanceof RowError
+}
+
+/** The error that a value expression failed on a row of the table, counted from 0. */
+export function expressionRowError(facts: string, row: number, options?: { cause?: unknown }): CatalogError {
+  return invalid(`The expression failed on row ${row} (counted from 0): ${facts}`, options)
+}
+
+/** An error of the language, with a value expression for its subject. */
+export function aboutExpression(error: unknown): unknown {
+  if (!(error instanceof CatalogError) || !subject.test(error.message)) return error
+  return new CatalogError(error.code, error.message.replace(subject, '$1expression'), { cause: error.cause })
+}
+
+const subject = /^(Invalid |The |The functions of the )predicate\b/

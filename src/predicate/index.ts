@@ -3,9 +3,16 @@ import type { Bitmap } from '../arrow/bitmap.ts'
 import { evaluator, type Rows } from './evaluate/index.ts'
 import { fastPaths } from './fast/index.ts'
 import { planPredicate } from './plan/filter.ts'
+import type { Plan, Scalar } from './plan/plan.ts'
 import { prune, type StatisticsOf } from './prune/prune.ts'
 import { planAtOnce, planInSteps, WorkBudget } from './work.ts'
 
+export {
+  compileExpression,
+  compileExpressionSteps,
+  type ValueExpression,
+  type ValueOptions,
+} from './expression.ts'
 export { WorkBudget } from './work.ts'
 
 /** A condition on a table's rows, ready to be asked any number of times. */
@@ -16,6 +23,8 @@ export interface Predicate {
   readonly now: number | undefined
   /** The indices of the top-level columns it reads, in order. */
   readonly columns: readonly number[]
+  /** A column and its values, if all that the predicate says is that the column has one of these values. */
+  readonly membership: { readonly column: number; readonly values: readonly Scalar[] } | undefined
   /**
    * The rows from `start` (a multiple of 32) to `end` for which it is true, not false and not null; bit 0 is
    * row `start`. Only rows in `live` count. Throws `InvalidInput` when a row makes it fail, as a division by
@@ -57,6 +66,16 @@ export function compileSteps(text: string, schema: Schema, now: number): Generat
   return planInSteps(compiler(text, schema, now))
 }
 
+function membershipOf(plan: Plan): Predicate['membership'] {
+  if (plan.kind === 'in' && !plan.negated && plan.arg.kind === 'column' && plan.arg.path.length === 1) {
+    return { column: plan.arg.path[0]!, values: plan.values }
+  }
+  if (plan.kind !== 'compare' || plan.operator !== '=') return undefined
+  const { left, right } = plan
+  const isPlain = left.kind === 'column' && left.path.length === 1 && right.kind === 'literal'
+  return isPlain ? { column: left.path[0]!, values: [right.value] } : undefined
+}
+
 /** What compiles a predicate. When it pauses, it is called again, and finds what it has done. */
 function compiler(text: string, schema: Schema, now: number): () => Predicate {
   let asksTime = false
@@ -74,6 +93,7 @@ function compiler(text: string, schema: Schema, now: number): () => Predicate {
       text,
       now: asksTime ? now : undefined,
       columns,
+      membership: membershipOf(plan),
       select,
       count,
       prune: (statistics, rows) => prune(plan, statistics, rows),

@@ -4,7 +4,8 @@ import type { Identifier } from '../model/identifier.ts'
 import { type OptionNames, requireKnown } from '../model/options.ts'
 import { semaphore } from '../scheduling/semaphore.ts'
 import type { OptimizeGoals } from '../table/index.ts'
-import { optimize } from './optimize.ts'
+import { runLeased } from '../transactions/leased.ts'
+import { optimize, type RunOptimize } from './optimize.ts'
 
 /** When tables are optimized by themselves, and how far. */
 export interface BackgroundOptimize {
@@ -67,11 +68,21 @@ export function background(
     }
   }
 
+  /** Of all processes that use the catalog, one at a time optimizes a branch. Others need not try. */
+  function alone(branch: string): RunOptimize {
+    return async (tableId, work) => {
+      const done = await runLeased(core, ['optimize', tableId, branch], (lost) =>
+        work({ signal: AbortSignal.any([signal, lost]) }),
+      )
+      return done?.result
+    }
+  }
+
   async function work(): Promise<void> {
     for (const [key, table] of waiting) {
       waiting.delete(key)
       try {
-        await optimize(own, table, gentle, { signal })
+        await optimize(own, table, gentle, { signal }, alone(table.branch))
       } catch (error) {
         if (signal.aborted) break
         if (!(error instanceof CatalogError && harmless.has(error.code))) tell(error)

@@ -1,5 +1,6 @@
 import type { Table as Rows } from '@uwdata/flechette'
 import * as v from 'valibot'
+import type { RowsInput, SchemaInput } from '../arrow/types.ts'
 import type { Core } from '../catalog/core.ts'
 import { invalid } from '../errors.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
@@ -7,7 +8,7 @@ import { requestMemory } from '../scheduling/request-memory.ts'
 import type { ArrowInput, WorkOptions } from '../table/index.ts'
 
 /** Rows as callers give them: Arrow IPC bytes, an Arrow table, or an array of row objects. */
-export const rowsInput = v.custom<ArrowInput>(
+export const rowsInput = v.custom<RowsInput>(
   (given) => typeof given === 'object' && given !== null,
   'must be Arrow IPC bytes, an Arrow table or an array of row objects',
 )
@@ -18,7 +19,7 @@ type ArrowOptions = NonNullable<Parameters<typeof import('../table/index.ts').to
 
 /** The columns that row objects have: an Arrow schema, or the protocol's JSON form of one. */
 export const schemaInput = v.nullish(
-  v.custom<NonNullable<ArrowOptions['schema']>>(
+  v.custom<SchemaInput>(
     (given) => typeof given === 'object' && given !== null && 'fields' in given,
     'must be an Arrow schema, or its JSON form with "fields"',
   ),
@@ -37,14 +38,18 @@ export interface PendingRows {
 
 /**
  * Checks and decodes rows; with the columns they are to have, when those are known. Many row objects are checked when
- * they are built, as a part of the transaction, so that it can be canceled and tells its progress.
+ * they are built, as a part of the transaction, so that it can be canceled and tells its progress. With `partial`,
+ * columns that no row object has are left out.
  */
 export async function checkRows(
   core: Core,
-  data: ArrowInput,
-  schema: ArrowOptions['schema'] | null,
+  input: RowsInput,
+  schema: SchemaInput | null | undefined,
   options: OperationOptions,
+  partial = false,
 ): Promise<PendingRows> {
+  // Both are checked further when they are read.
+  const data = input as ArrowInput
   const bytes = data instanceof Uint8Array || data instanceof ArrayBuffer ? data.byteLength : 0
   const { arrowBytes, decodedBytes } = core.settings
   if (bytes > arrowBytes) {
@@ -53,7 +58,7 @@ export async function checkRows(
     )
   }
   const { toArrowTable } = await import('../table/index.ts')
-  const given = schema == null ? {} : { schema }
+  const given = schema == null ? {} : { schema: schema as ArrowOptions['schema'], partial }
   if (Array.isArray(data) && data.length > fewRows) {
     return {
       build: async (work) => {

@@ -1,10 +1,9 @@
 import type { Core } from '../catalog/core.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
-import type { OptimizeGoals, Snapshot } from '../table/index.ts'
-import { TargetReplaced } from '../transactions/retry.ts'
-import { applyToRows, changeRows } from './change.ts'
-import { openVersion, whileThere } from './rows.ts'
+import type { OptimizeGoals, Snapshot, WorkOptions } from '../table/index.ts'
+import { applyToRows, changeRows, findToChange, type TableToChange } from './change.ts'
+import { declaredOnly, whileThere } from './rows.ts'
 
 /** What optimizing a table came to. */
 export interface Optimized {
@@ -20,30 +19,36 @@ export interface Optimized {
   readonly transaction_id?: string
 }
 
+/** Runs the work of optimizing a table, or leaves it to another process that is at it: then there is no result. */
+export type RunOptimize = <T>(
+  tableId: string,
+  work: (options: OperationOptions) => Promise<T>,
+) => Promise<T | undefined>
+
 /** Merges the small fragments of a table's branch, if there are any. */
 export async function optimize(
   core: Core,
   { id, branch }: { id: Identifier; branch: string },
   goals: OptimizeGoals,
   options: OperationOptions,
+  run: RunOptimize = (_, work) => work(options),
 ): Promise<Optimized> {
-  const { found: latest, ...found } = await openVersion(core, id, { branch })
-  const isOptimized = await whileThere(core, id, found.table, () =>
-    found.engine.isOptimized(found.snapshot, goals),
-  )
-  if (isOptimized) {
-    return { optimized: false, version: latest.version, ...totals(found.snapshot, found.snapshot, 0) }
-  }
-  const { base, snapshot, affected, version, transaction_id } = await changeRows(core, options, {
+  const start = await findToChange(core, { id, branch })
+  const { table, base: before } = start
+  if (before === undefined) throw declaredOnly(id)
+  const isOptimized = await whileThere(core, id, table, () => start.engine.isOptimized(before, goals))
+  const nothing = { optimized: false, version: start.head.current!.version, ...totals(before, before, 0) }
+  if (isOptimized) return nothing
+  const change = {
     operation: 'OptimizeTable',
     id,
     branch,
-    check: ({ table }) => {
-      if (table.id !== found.table.id) throw new TargetReplaced(id)
-    },
-    prepare: ({ engine, base = found.snapshot }, work) => engine.optimizeRows(base, goals, work),
+    prepare: ({ engine }: TableToChange, work: WorkOptions) => engine.optimizeRows(before, goals, work),
     apply: applyToRows,
-  })
+  }
+  const made = await run(table.id, (given) => changeRows(core, given, change, start))
+  if (made === undefined) return nothing
+  const { base, snapshot, affected, version, transaction_id } = made
   return { optimized: affected > 0, version, ...totals(base!, snapshot, affected), transaction_id }
 }
 

@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Core } from '../catalog/core.ts'
 import { CatalogError } from '../errors.ts'
 import { formatIdentifier } from '../model/identifier.ts'
-import type { WorkOptions } from '../table/index.ts'
+import type { RowCounts, WorkOptions } from '../table/index.ts'
 import { runChange } from '../transactions/commit.ts'
 import { attemptVersion, type RowsChange, type RowsChanged, type TableToWrite } from './change.ts'
 
@@ -15,6 +16,7 @@ export interface RowsStep {
   /** The number of the version that it made. Only the commit of the whole transaction makes this final. */
   version: number
   readonly affected: number
+  readonly counts: RowCounts | undefined
 }
 
 const mostAttempts = 100
@@ -26,16 +28,16 @@ const mostAttempts = 100
  */
 export async function rebase(core: Core, steps: readonly RowsStep[], work: WorkOptions): Promise<void> {
   for (const step of steps) {
-    const { change, found, prepared, transactionId, affected } = step
+    const { change, found, prepared, transactionId, affected, counts } = step
     const commit = <T>(body: (change: Parameters<Parameters<typeof runChange<T>>[2]>[0]) => T) =>
       core.store.write((writer) => runChange(writer, { transactionId, now: core.now() }, body).result)
     let made: RowsChanged | undefined
     // Other processes may commit again meanwhile.
-    for (let attempt = 0; made === undefined && attempt < mostAttempts; attempt++) {
+    for (let n = 0; made === undefined && n < mostAttempts; n++) {
       work.signal?.throwIfAborted()
-      made = await attemptVersion(core, change, found, prepared, { commit }, work)
+      made = (await attemptVersion(core, change, { found, prepared, transaction: { commit }, work })).made
     }
-    if (made?.affected !== affected) {
+    if (made?.affected !== affected || !isDeepStrictEqual(made.counts, counts)) {
       throw new CatalogError(
         'ConcurrentModification',
         `Other writers changed rows of ${formatIdentifier(change.id)} that this transaction counted on.`,

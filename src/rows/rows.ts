@@ -24,7 +24,7 @@ export function requirePlace(core: Core, id: Identifier, table: FoundTable): Con
   if (place === undefined) {
     throw new CatalogError(
       'InvalidTableState',
-      `The content of ${formatIdentifier(id)} lies at ${location}, outside what this catalog reads and writes. Open it there with the engine that wrote it, or add its folder to locationRoots.`,
+      `The content of ${formatIdentifier(id)} lies at ${location}, outside what this catalog reads and writes. Open it there with the engine that wrote it, or add the place above it to locationRoots.`,
     )
   }
   return place

@@ -120,6 +120,12 @@ export interface BackupLeaseRecord extends Versioned {
   readonly until: number
 }
 
+/** While a lease is valid, its holder does a task that one process does at a time. */
+export interface TaskRecord extends Versioned {
+  readonly holder: string
+  readonly until: number
+}
+
 export type TransactionStatus = 'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Canceled'
 
 export interface TransactionRecord extends Versioned {
@@ -138,8 +144,17 @@ export interface TransactionRecord extends Versioned {
   /** When the lease of the process at work ends; then the transaction counts as failed. */
   readonly lease_until?: number
   readonly failure?: { readonly code: ErrorCode; readonly message: string }
-  /** Of a transaction that was begun for others to work in: who began it, if callers have names. */
-  readonly session?: { readonly owner?: string }
+  /** Of a transaction that was begun for others to work in: who began it, if callers have names, and where it is held. */
+  readonly session?: { readonly owner?: string; readonly server?: SessionServer }
+}
+
+/** A server that holds an open transaction, as other servers reach it. */
+export interface SessionServer {
+  readonly url: string
+  /** Tells it from any other server that ever answers at the URL. */
+  readonly instance: string
+  /** The name of its machine, where the URL leads there only from that machine. */
+  readonly machine?: string
 }
 
 /** The internal id of the root namespace. */
@@ -184,6 +199,9 @@ export const keys = {
   registrations: ['d'] as Key,
   backupLease: (id: string): Key => ['h', id],
   backupLeases: ['h'] as Key,
+  /** The lease of a task that one process does at a time. */
+  task: (name: readonly string[]): Key => ['k', ...name],
+  tasks: ['k'] as Key,
   /** How many vacuums have begun. */
   vacuums: ['w'] as Key,
 }

@@ -1,7 +1,15 @@
+import { addColumns } from './columns/add.ts'
+import { alterColumns } from './columns/alter.ts'
+import { ColumnChange } from './columns/column-change.ts'
+import { dropColumns, updateMetadata } from './columns/edits.ts'
+import { filesOf } from './format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './format/snapshot.ts'
+import { createIndexChange, dropIndexChange, indicesOf, requireIndex } from './indices/indices.ts'
+import { mergeRows } from './merge/merge-rows.ts'
 import { isOptimized, optimizeRows } from './optimize/optimize.ts'
 import { checkObjects } from './read/check.ts'
 
+import { explainQuery } from './read/explain.ts'
 import { countMatching, queryRows, streamRows } from './read/query.ts'
 import { ScanPool } from './scan/pool.ts'
 import { ByteCache } from './storage/cache.ts'
@@ -11,6 +19,7 @@ import type { EngineOptions, ManifestRef, Snapshot, TableEngine, WritingEngine }
 import { appendChange, metadataChange, overwriteChange, restoreChange } from './write/change.ts'
 import { deleteChange } from './write/delete.ts'
 import { columnsOfNewTable, matchSchema } from './write/schema-match.ts'
+import { updateRows } from './write/update.ts'
 import { writeRows } from './write/write-rows.ts'
 
 const defaultCacheBytes = 256 * 1024 * 1024
@@ -43,6 +52,8 @@ function writerOn(storage: Storage, writer: string, most: number): WritingEngine
       content: {
         url: content.url,
         get: (...given) => content.get(...given),
+        getRanges: content.getRanges && ((...given) => content.getRanges!(...given)),
+        uncached: content.uncached,
         list: (...given) => content.list(...given),
         remove: (...given) => content.remove(...given),
         put: (...given) => group.put(...given),
@@ -65,17 +76,36 @@ function engineOn(storage: Storage, most: number): TableEngine {
     async insertRows(base, table, work = {}) {
       const columns = matchSchema(table, base.schema)
       const written = await writeRows(storage, base.prefix, base.schema, columns, most, work)
-      return appendChange(storage, base.schema, written)
+      return appendChange(storage, loaded(base), written)
     },
     overwriteRows: (prefix, table, work = {}) => overwrite(prefix, table, work),
+    updateRows: (base, update, work = {}) => updateRows(storage, loaded(base), update, most, work),
+    mergeRows: (base, table, merge, work = {}) => mergeRows(storage, loaded(base), table, merge, most, work),
     deleteRows: (predicate) => deleteChange(storage, predicate),
     replaceSchemaMetadata: (metadata) => metadataChange(storage, metadata),
+    createIndex: (index) => createIndexChange(storage, index),
+    dropIndex: (name) => dropIndexChange(storage, name),
+    indicesOf: (snapshot) => indicesOf(loaded(snapshot)),
+    indexOf: (snapshot, name) => requireIndex(indicesOf(loaded(snapshot)), name),
+    addColumns: (columns) => new ColumnChange(storage, addColumns(columns, storage.now())),
+    alterColumns: (alterations) =>
+      new ColumnChange(storage, async (schema) => alterColumns(schema, alterations)),
+    dropColumns: (paths) => new ColumnChange(storage, async (schema) => dropColumns(schema, paths)),
+    updateFieldMetadata: (updates) =>
+      new ColumnChange(storage, async (schema) => updateMetadata(schema, updates)),
     restoreTo: (old) => restoreChange(storage, loaded(old)),
     isOptimized: (snapshot, goals = {}) => isOptimized(storage, loaded(snapshot), most, goals),
     optimizeRows: (base, goals = {}, work = {}) => optimizeRows(storage, loaded(base), most, goals, work),
     countRows: (snapshot, work = {}) => countMatching(storage, loaded(snapshot), work),
     queryRows: (snapshot, query = {}) => queryRows(storage, loaded(snapshot), query),
     streamRows: (snapshot, query = {}) => streamRows(storage, loaded(snapshot), query),
+    explainQuery: (snapshot, query = {}) => explainQuery(storage, loaded(snapshot), query),
+    fragmentRows: async (snapshot) => {
+      const rows: number[] = []
+      for await (const entry of fragmentsOf(storage, loaded(snapshot)))
+        rows.push(entry.rows - (entry.deletions?.count ?? 0))
+      return rows
+    },
     reachable: (prefix, refs) => reachable(storage, normalPrefix(prefix), refs),
     check: (prefix, refs, work = {}) => checkObjects(storage.content, normalPrefix(prefix), refs, work),
     close: async () => storage.pool?.close(),
@@ -101,8 +131,9 @@ async function* reachable(
     yield prefix + ref.path
     const snapshot = await openSnapshot(storage, prefix, ref)
     for (const { path } of snapshot.body.segments) yield prefix + path
-    for await (const { path, deletions } of fragmentsOf(storage, snapshot)) {
-      for (const name of deletions ? [path, deletions.path] : [path]) {
+    for await (const entry of fragmentsOf(storage, snapshot)) {
+      const files = filesOf(entry)
+      for (const { path: name } of entry.deletions ? [...files, entry.deletions] : files) {
         if (!seen.has(name)) yield prefix + name
         seen.add(name)
       }

@@ -1,5 +1,6 @@
-export { type ArrowInput, toArrowTable } from '../arrow/input/input.ts'
+export { type ArrowInput, toArrowTable, toSchema } from '../arrow/input/input.ts'
 export { decodeArrow } from '../arrow/ipc/decode.ts'
+export { type PlainRow, plainRows } from '../arrow/plain-rows.ts'
 export {
   fromJsonSchema,
   type JsonArrowField,
@@ -9,7 +10,11 @@ export {
   toJsonSchema,
 } from '../arrow/schema.ts'
 export type { ColumnStatistics } from '../predicate/prune/statistics.ts'
+export type { ColumnAlteration } from './columns/alter.ts'
+export { type FieldMetadataUpdate, metadataOf } from './columns/edits.ts'
 export { tableEngine } from './engine.ts'
+export type { NewIndex, TableIndex } from './indices/indices.ts'
+export type { Measure } from './search/measures.ts'
 export { markIn, markOf, namesFrom } from './storage/object-names.ts'
 export type {
   ApplyOptions,
@@ -19,11 +24,19 @@ export type {
   CountOptions,
   EngineOptions,
   ManifestRef,
+  MergeOptions,
+  NewColumn,
   OptimizeGoals,
+  Ordering,
   Progress,
   QueryOptions,
+  QueryStep,
+  RowCounts,
+  SchemaChange,
   Snapshot,
   TableEngine,
+  UpdateOptions,
+  VectorSearch,
   WorkOptions,
   WritingEngine,
 } from './table-engine.ts'

@@ -1,7 +1,11 @@
-import type { Schema, Table } from '@uwdata/flechette'
+import type { Field, Schema, Table } from '@uwdata/flechette'
 import type { Content } from '../content/content.ts'
 import type { CatalogError } from '../errors.ts'
 import type { Hold } from '../scheduling/byte-budget.ts'
+import type { ColumnAlteration } from './columns/alter.ts'
+import type { FieldMetadataUpdate } from './columns/edits.ts'
+import type { CheckedChange, NewIndex, TableIndex } from './indices/indices.ts'
+import type { Measure } from './search/measures.ts'
 import type { NewName } from './storage/object-names.ts'
 
 /** Names the manifest of one table version. `path` is relative to the table's location. */
@@ -53,10 +57,54 @@ export interface Change {
   apply(base: Snapshot, options?: ApplyOptions): Promise<Changed>
 }
 
+/** A change of columns. What does not fit the table is refused by each of its members. */
+export interface SchemaChange extends Change {
+  /** Refuses what the columns do not allow. Reads no rows. */
+  check(base: Snapshot): Promise<void>
+  /** Does the slow work, so that applying the change takes less time. */
+  prepare(base: Snapshot, options?: WorkOptions): Promise<void>
+}
+
+/** A column to add: with the values of an expression, or null in all rows. */
+export type NewColumn = { readonly name: string; readonly expression: string } | { readonly field: Field }
+
 export interface Changed {
   readonly snapshot: Snapshot
   /** Rows added (insert, overwrite, restore: all rows there are now), deleted, or written anew. */
   readonly affected: number
+  /** What a merge did with these rows. */
+  readonly counts?: RowCounts
+}
+
+/** How many rows a merge inserted, updated and deleted. */
+export interface RowCounts {
+  readonly inserted: number
+  readonly updated: number
+  readonly deleted: number
+}
+
+/** The new values of columns, and which rows get them. */
+export interface UpdateOptions {
+  /** Columns, each with the expression of its new value. */
+  readonly updates: readonly (readonly [column: string, expression: string])[]
+  /** Default: all rows. */
+  readonly predicate?: string | undefined
+}
+
+/** What a merge does with rows that match, and with those that do not. */
+export interface MergeOptions {
+  /** The columns, or paths of fields, whose values are the same in rows that match. Null is the same as nothing. */
+  readonly on: readonly string[]
+  /** What becomes of rows of the table that match. */
+  readonly matched: 'update' | 'delete' | undefined
+  /** Only pairs of rows that this is true of are updated. It names columns as `source.x` and `target.x`. */
+  readonly matchedIf?: string | undefined
+  /** Whether rows that match none of the table are inserted. */
+  readonly inserts: boolean
+  /** What becomes of rows of the table that match none of the source. */
+  readonly orphans: 'keep' | 'delete'
+  /** Only those that this is true of are deleted. */
+  readonly orphansIf?: string | undefined
 }
 
 export interface CountOptions extends WorkOptions {
@@ -66,16 +114,60 @@ export interface CountOptions extends WorkOptions {
 export interface QueryOptions extends WorkOptions {
   /**
    * Names of columns, or new names with the field path each stands for (`{ city: 'address.city' }`). Paths are
-   * written as in predicates: dots between names, backticks around a name that holds a dot. Default: all columns.
+   * written as in predicates: dots between names, backticks around a name that holds a dot. What is no column is an
+   * expression for values. Default: all columns.
    */
   readonly columns?: readonly string[] | Readonly<Record<string, string>> | undefined
+  /** Whether the answer has the ids of rows, as the column `_rowid`. */
+  readonly withRowId?: boolean | undefined
+  /** What rows are sorted by: the first key first. Rows that are equal keep the order they were inserted in. */
+  readonly orderBy?: readonly Ordering[] | undefined
   readonly filter?: string | undefined
+  /** Most rows; of a search, most rows for each vector, and 10 by default. */
   readonly limit?: number | undefined
   readonly offset?: number | undefined
+  /** Finds the rows whose vectors are nearest, and answers them in the order of their distances. */
+  readonly search?: VectorSearch | undefined
+  /** Called when a step of the query is done. */
+  readonly onStep?: ((step: QueryStep) => void) | undefined
   /** Most bytes of the answer; more are refused. Default: no limit. */
   readonly maxBytes?: number | undefined
   /** Where the memory of the answer is counted while it is made. */
   readonly memory?: Pick<Hold, 'take' | 'give'> | undefined
+}
+
+/** A step of a query that was run. */
+export interface QueryStep {
+  readonly name: string
+  /** Rows that it gave to the next step. */
+  readonly rows: number
+  readonly milliseconds: number
+}
+
+/** A search for the nearest vectors. Every vector is compared, so it finds exactly these. */
+export interface VectorSearch {
+  /** The vectors to search for, one after the other. */
+  readonly vectors: readonly (readonly number[])[]
+  /** The path of the column. Default: the only one with vectors of that dimension. */
+  readonly column?: string | undefined
+  /** Default: `hamming` for unsigned bytes, otherwise `l2`. */
+  readonly measure?: Measure | undefined
+  /** Only rows at this distance or farther. */
+  readonly lower?: number | undefined
+  /** Only rows nearer than this. */
+  readonly upper?: number | undefined
+  /** Whether the search is among the rows that match the filter. Otherwise the rows found are filtered. Default true. */
+  readonly prefilter?: boolean | undefined
+}
+
+/** A key that rows are sorted by. */
+export interface Ordering {
+  /** The name or path of a column. */
+  readonly column: string
+  /** From the greatest to the least. */
+  readonly descending?: boolean | undefined
+  /** Whether nulls come before all values. By default they come behind, in both directions. */
+  readonly nullsFirst?: boolean | undefined
 }
 
 /** When fragments are merged, and how large they get. */
@@ -161,8 +253,39 @@ export interface TableEngine {
   overwriteRows(prefix: string, table: Table, options?: WorkOptions): Promise<Change>
   /** Deletes the rows a predicate holds for. The predicate is checked when it is applied. */
   deleteRows(predicate: string): Change
+  /**
+   * Gives new values to columns of rows. Updated rows come after all others. Throws `TableColumnNotFound` or
+   * `InvalidInput` for columns and expressions that do not fit the base; applying it throws `InvalidInput` when an
+   * expression fails for a row.
+   */
+  updateRows(base: Snapshot, update: UpdateOptions, options?: WorkOptions): Promise<Change>
+  /**
+   * Merges rows into a table like `base`. Columns are matched by name; those that the rows lack keep their values when
+   * rows are updated. Throws `TableSchemaValidationError` for columns that do not fit, and `InvalidInput` when several
+   * rows would update one. Updated rows come after all others, and inserted ones after these.
+   */
+  mergeRows(base: Snapshot, table: Table, merge: MergeOptions, options?: WorkOptions): Promise<Change>
   /** Replaces the schema metadata as a whole. */
   replaceSchemaMetadata(metadata: ReadonlyMap<string, string> | Readonly<Record<string, string>>): Change
+  /** Records an index on a column. It holds no rows, and changes no answer. */
+  createIndex(index: NewIndex): CheckedChange
+  /** Forgets an index. */
+  dropIndex(name: string): CheckedChange
+  /** The indexes of a version, by name. */
+  indicesOf(snapshot: Snapshot): readonly TableIndex[]
+  /** The index of that name. Throws `TableIndexNotFound`. */
+  indexOf(snapshot: Snapshot, name: string): TableIndex
+  /**
+   * Adds columns behind the others. Expressions see the columns there are, and are computed once for each row. Files
+   * that are there stay as they are.
+   */
+  addColumns(columns: readonly NewColumn[]): SchemaChange
+  /** Renames columns, changes their types, or whether they may be null. All paths are those before the change. */
+  alterColumns(alterations: readonly ColumnAlteration[]): SchemaChange
+  /** Takes columns away, and fields of structs. Their bytes stay until the fragments are optimized. */
+  dropColumns(paths: readonly string[]): SchemaChange
+  /** Changes the metadata of fields. */
+  updateFieldMetadata(updates: readonly FieldMetadataUpdate[]): SchemaChange
   /** Makes the content what it was in `old`, a version of the same table. */
   restoreTo(old: Snapshot): Change
   /** Whether `optimizeRows` would find nothing to do. Reads no rows. */
@@ -179,6 +302,10 @@ export interface TableEngine {
   queryRows(snapshot: Snapshot, options?: QueryOptions): Promise<Uint8Array>
   /** The same: whole when it is short, otherwise in parts that are made as they are asked for. */
   streamRows(snapshot: Snapshot, options?: QueryOptions): Promise<Uint8Array | AsyncIterable<Uint8Array>>
+  /** How a query would be run, a line for each step, the last one first. Refuses what the query would be refused for. */
+  explainQuery(snapshot: Snapshot, options?: QueryOptions): Promise<readonly string[]>
+  /** The number of live rows of each fragment, in order. */
+  fragmentRows(snapshot: Snapshot): Promise<readonly number[]>
   /** Paths, from the root of the content, of every object these versions need. A path may come more than once. */
   reachable(prefix: string, refs: Iterable<ManifestRef> | AsyncIterable<ManifestRef>): AsyncIterable<string>
   /**

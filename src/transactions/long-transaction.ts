@@ -5,8 +5,9 @@ import type { OperationOptions } from '../operations/framework/operation.ts'
 import { keys, recordFormat, type TransactionRecord, type TransactionStatus } from '../store/records.ts'
 import type { WorkOptions } from '../table/index.ts'
 import { type ChangeContext, runChange } from './commit.ts'
+import type { Holding } from './heartbeat.ts'
 import { afterChange } from './retention.ts'
-import { leaseMillis, statusOf } from './transaction-record.ts'
+import { isFinished, leaseMillis, statusOf } from './transaction-record.ts'
 
 /** A transaction whose record says Queued, then Running, while rows are read and written. */
 export interface LongTransaction {
@@ -65,12 +66,12 @@ export async function runLong<T>(
   let recorded: Promise<unknown> = core.store.write((writer) =>
     writer.put(keys.transaction(id), record(enter ? 'Queued' : 'Running')),
   )
+  const holding = holdingOf(core, id, stop)
+  let hasEnded = false
   // Nobody waits for the record before the commit. Work that has none could not commit, so it stops at once.
   const stopWithout = (error: unknown) => stop.abort(error)
-  recorded.catch(stopWithout)
+  recorded.then(() => hasEnded || core.heartbeat.hold(holding), stopWithout)
   core.running.set(id, () => stop.abort(canceled(id)))
-  const renewal = setInterval(() => renew(core, id, stop).catch(() => {}), leaseMillis / 3)
-  renewal.unref()
   try {
     if (enter) {
       await enter
@@ -105,7 +106,8 @@ export async function runLong<T>(
     }
     throw error
   } finally {
-    clearInterval(renewal)
+    hasEnded = true
+    core.heartbeat.release(holding)
     core.running.delete(id)
     if (entered) core.slots.release()
   }
@@ -134,10 +136,14 @@ function finish<T>(
   })
 }
 
-/** Renews the lease of the record. Stops work that can no longer commit: others canceled it, or its lease ended. */
-async function renew(core: Core, id: string, stop: AbortController): Promise<void> {
-  const status = await update(core, id, (current) => ({ ...current, lease_until: core.now() + leaseMillis }))
-  if (status !== 'Queued' && status !== 'Running') stop.abort(refused(id, status))
+/** The record of work under way. The work stops when the record can commit no more: canceled, or too long silent. */
+function holdingOf(core: Core, id: string, stop: AbortController): Holding<TransactionRecord> {
+  return {
+    key: keys.transaction(id),
+    leaseOf: (record, now) => (isFinished(statusOf(record, now)) ? undefined : record.lease_until),
+    renewed: (record, until) => ({ ...record, lease_until: until }),
+    lost: (record) => stop.abort(refused(id, record && statusOf(record, core.now()))),
+  }
 }
 
 async function fail(core: Core, id: string, error: unknown, signal: AbortSignal | undefined): Promise<void> {
@@ -150,19 +156,17 @@ async function fail(core: Core, id: string, error: unknown, signal: AbortSignal 
   }))
 }
 
-/** Changes the record unless it is finished. Returns the status before the change. */
+/** Changes the record unless it is finished. */
 function update(
   core: Core,
   id: string,
   change: (current: TransactionRecord) => TransactionRecord,
-): Promise<TransactionStatus | undefined> {
+): Promise<void> {
   const now = core.now()
   return core.store.write((writer) => {
     const current = writer.get<TransactionRecord>(keys.transaction(id))
-    if (current === undefined) return undefined
-    const status = statusOf(current, now)
-    if (status === 'Queued' || status === 'Running') writer.put(keys.transaction(id), change(current))
-    return status
+    if (current !== undefined && !isFinished(statusOf(current, now)))
+      writer.put(keys.transaction(id), change(current))
   })
 }
 

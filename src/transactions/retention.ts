@@ -1,7 +1,9 @@
 import type { Core } from '../catalog/core.ts'
 import { keys, type TransactionRecord } from '../store/records.ts'
-import type { Key, Writer } from '../store/store.ts'
+import type { Entry, Key, Reader } from '../store/store.ts'
+import { lapsedOf } from './lapsed.ts'
 import { isFinished, statusOf } from './transaction-record.ts'
+import type { UpkeepTurn } from './upkeep.ts'
 
 /*
  * Old transaction records are removed after every so many changes. Counting all records would take longer the more
@@ -14,47 +16,72 @@ export function markInterval(transactionCount: number): number {
   return Math.min(1_000, Math.max(1, Math.floor(transactionCount / 100)))
 }
 
-/** Called after every change. The change never waits for the removal of old records, nor fails with it. */
+/** Called after every change. The change never waits for the upkeep, nor fails with it. */
 export function afterChange(core: Core, transactionId: string): void {
   if (core.staging) {
     core.staging.afterCommit((outside) => afterChange(outside, transactionId))
     return
   }
   const interval = markInterval(core.settings.transactionCount)
-  if (++core.changes.count % interval !== 0) return
-  core.store.write((writer) => removeOldRecords(core, writer, transactionId, interval)).catch(() => {})
+  if (++core.upkeep.changes % interval !== 0) return
+  core.store.write((writer) => writer.put(keys.mark(transactionId), interval)).catch(() => {})
+  core.upkeep.begin(core)
 }
 
-/** Records removed in one transaction at most. */
-const maxRemoved = 5_000
+/** Records that are looked at and removed at once: few, since changes of users may share a commit with them. */
+const inOneStep = 250
 
-function removeOldRecords(core: Core, writer: Writer, newest: string, interval: number): void {
-  writer.put(keys.mark(newest), interval)
-  const surplusEnd = newestSurplus(writer, core.settings.transactionCount)
-  const now = core.now()
-  const horizon = now - core.settings.transactionAge
-  const gone: Key[] = []
-  for (const { key, value } of writer.range<TransactionRecord>({
-    prefix: keys.transactions,
-    limit: maxRemoved,
-  })) {
-    const surplus = surplusEnd !== undefined && String(key[1]) <= surplusEnd
-    if (!surplus && value.created_at >= horizon) break
-    if (isFinished(statusOf(value, now))) gone.push(key)
+/** Records looked at in one turn at most. */
+const inOneTurn = 5_000
+
+/**
+ * Removes old records in small steps. What is removed was read before, and not in the same transaction: a finished
+ * transaction stays finished. So no other change conflicts with this one.
+ */
+export async function clearTransactions(core: Core, { signal, gently }: UpkeepTurn): Promise<void> {
+  const { surplusEnd, unneeded } = await core.store.read((reader) =>
+    surplus(reader, core.settings.transactionCount),
+  )
+  let marks = unneeded
+  let start: Key | undefined
+  for (let left = inOneTurn; left > 0; left -= inOneStep) {
+    signal.throwIfAborted()
+    const range = { prefix: keys.transactions, limit: inOneStep, ...(start && { start }) }
+    const entries = await core.store.read((reader) => [...reader.range<TransactionRecord>(range)])
+    const now = core.now()
+    const horizon = now - core.settings.transactionAge
+    const isOld = ({ key, value }: Entry<TransactionRecord>) =>
+      value.created_at < horizon || (surplusEnd !== undefined && String(key[1]) <= surplusEnd)
+    const firstKept = entries.findIndex((entry) => !isOld(entry))
+    const old = firstKept === -1 ? entries : entries.slice(0, firstKept)
+    const finished = old.filter(({ value }) => isFinished(value.status))
+    const lapsed = old.filter(({ value }) => !isFinished(value.status) && isFinished(statusOf(value, now)))
+    if (finished.length + lapsed.length + marks.length > 0) {
+      await gently(() =>
+        core.store.write((writer) => {
+          for (const { key } of finished) writer.remove(key)
+          // Their processes may live, and renew their leases.
+          const ids = lapsed.map(({ key }) => String(key[1]))
+          for (const id of lapsedOf(writer, ids, core.now())) writer.remove(keys.transaction(id))
+          for (const key of marks) writer.remove(key)
+        }),
+      )
+      marks = []
+    }
+    if (firstKept !== -1 || entries.length < inOneStep) return
+    start = entries.at(-1)!.key
   }
-  for (const key of gone) writer.remove(key)
 }
 
-/** The newest id of the records that are too many. Also removes the marks that are no longer needed. */
-function newestSurplus(writer: Writer, transactionCount: number): string | undefined {
+/** The newest id of the records that are too many, and the marks that are no longer needed. */
+function surplus(reader: Reader, transactionCount: number): { surplusEnd?: string; unneeded: Key[] } {
   let counted = 0
   let surplusEnd: string | undefined
   const unneeded: Key[] = []
-  for (const { key, value } of writer.range<number>({ prefix: keys.marks, reverse: true })) {
+  for (const { key, value } of reader.range<number>({ prefix: keys.marks, reverse: true })) {
     if (surplusEnd !== undefined) unneeded.push(key)
     else if (counted >= transactionCount) surplusEnd = String(key[1])
     counted += value
   }
-  for (const key of unneeded) writer.remove(key)
-  return surplusEnd
+  return { ...(surplusEnd !== undefined && { surplusEnd }), unneeded }
 }

@@ -332,12 +332,12 @@ describe('what goes wrong', () => {
         /^tabularium: InvalidInput: .*version must be.*\n$/,
       ],
       [
-        ['update-table', location, 'prod.flights', '--set', 'x'],
-        /^tabularium: Unsupported: updateTable .*\n$/,
+        ['alter-table-backfill-columns', location, 'prod.flights', '--column', 'x'],
+        /^tabularium: Unsupported: alterTableBackfillColumns .*\n$/,
       ],
       [
         ['query', location, 'prod.flights', '--vector', '[1]'],
-        /^tabularium: Unsupported: Vector search .*\n$/,
+        /^tabularium: InvalidInput: .* no column of vectors .*\n$/,
       ],
     ] as const) {
       const { code, out, err } = await run(args)

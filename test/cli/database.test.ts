@@ -33,6 +33,11 @@ describe.skipIf(missingPostgres)('a catalog in a database', () => {
     await run(['migrate', other, '--content', pathToFileURL(await freshFolder()).href])
     expect((await run(['import', files, other])).err).toBe('')
     expect(lines(await run(['count', other, 'prod.t']))).toEqual([{ count: 2 }])
+    const target = join(folder, 'copied')
+    expect(lines(await run(['copy', url, target]))).toMatchObject([{ tables: 1, versions: 1, rows: 2 }])
+    expect(lines(await run(['count', target, 'prod.t']))).toEqual([{ count: 2 }])
+    expect((await run(['copy', target, other])).err).toContain('not empty')
+    expect((await run(['copy', target, 'http://127.0.0.1:1'])).code).not.toBe(0)
     expect((await run(['backup', url, join(folder, 'copy')])).err).toContain('Unsupported')
   })
 

@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { main } from '../../src/cli/main.ts'
+import { toBytes } from '../../src/cli/options.ts'
 import { connect } from '../../src/client.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { lines, run } from './run.ts'
@@ -66,6 +68,17 @@ describe('serve', () => {
     expect(lines(await run(['list', url]))).toEqual([{ table: 'u' }])
     const ended = await run(['rollback-transaction', url, id])
     expect([ended.code, ended.err]).toEqual([1, expect.stringContaining('ConcurrentModification')])
+  })
+
+  it('takes the size of a cache in words, and with its folder only', async () => {
+    expect(['10GiB', '1.5 MB', '7', '2kb'].map(toBytes)).toEqual([10 * 2 ** 30, 1_500_000, 7, 2_000])
+    for (const wrong of ['', 'much', '5 bytes', '-1', '1.5.2GiB'])
+      expect(() => toBytes(wrong)).toThrow(/10GiB/)
+    const folder = await freshFolder()
+    const alone = await run(['serve', folder, '--no-auth', '--content-cache-size', '1GiB'])
+    expect([alone.code, alone.err]).toEqual([2, expect.stringContaining('needs --content-cache')])
+    const near = await run(['serve', folder, '--no-auth', '--content-cache', join(folder, 'cache')])
+    expect([near.code, near.err]).toEqual([1, expect.stringContaining('has its rows nearby')])
   })
 
   it('on a directory, commands say that a transaction needs a server', async () => {

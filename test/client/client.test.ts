@@ -75,7 +75,8 @@ describe('requests', () => {
       const call = catalog[definition.name] as (request: object) => Promise<unknown>
       await fails(call({ id: ['t'], index_name: 'i' }), 'Unsupported', definition.name)
     }
-    expect(sent.map(pathOf)).toContain('/v1/table/t/index/i/drop')
+    await fails(catalog.dropTableIndex({ id: ['t'], index_name: 'i/1' }), 'TableNotFound')
+    expect(sent.map(pathOf)).toContain('/v1/table/t/index/i%2F1/drop')
   })
 })
 

@@ -45,7 +45,8 @@ function withoutHeaders<T extends Catalog>(client: T): T {
       return [name, async (...given: unknown[]) => withoutHeaderEntries(await call(...given))]
     }),
   )
-  return { ...client, ...methods }
+  // Ways to go over rows and listings are inherited, and call these methods.
+  return Object.assign(Object.create(Object.getPrototypeOf(client)), client, methods)
 }
 
 /** An answer without the headers that came with it. */

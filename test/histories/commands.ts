@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { TransactionCommand } from './linearize.ts'
 import type { Command, ModelOperation } from './model/index.ts'
-import { predicates } from './model/rows.ts'
+import { conditions, predicates, values } from './model/rows.ts'
 
 /*
  * Random calls over so few names that they collide. `#L?3` stands for one of the locations seen so far and
@@ -42,6 +42,32 @@ const location = fc.oneof(
 const row = fc.record({ id: fc.nat(6), note: pick(null, 'x', 'y', 'é') })
 const data = fc.array(row, { maxLength: 4 })
 const predicate = pick(...Object.keys(predicates))
+const numberValue = pick(...Object.keys(values).filter((value) => /id/.test(value)))
+const noteValue = pick(...Object.keys(values).filter((value) => !/id/.test(value)))
+const updates = fc.oneof(
+  numberValue.map((value) => [['id', value]]),
+  noteValue.map((value) => [['note', value]]),
+  fc.tuple(numberValue, noteValue).map(([number, note]) => [
+    ['note', note],
+    ['id', number],
+  ]),
+)
+/** What a merge does; it does something. */
+const merging = fc.oneof(
+  fc.constant({ when_matched_update_all: true, when_not_matched_insert_all: true }),
+  pick(...Object.keys(conditions)).map((when_matched_update_all_filt) => ({
+    when_matched_update_all: true,
+    when_matched_update_all_filt,
+    when_not_matched_insert_all: true,
+  })),
+  fc.constant({ when_not_matched_insert_all: true }),
+  fc.constant({ when_matched_delete: true, when_not_matched_insert_all: true }),
+  predicate.map((when_not_matched_by_source_delete_filt) => ({
+    when_matched_update_all: true,
+    when_not_matched_by_source_delete: true,
+    when_not_matched_by_source_delete_filt,
+  })),
+)
 const range = fc.record({ start_version: fc.nat(4), end_version: fc.oneof(fc.nat(6), fc.constant(-1)) })
 const ranges = fc.array(range, { maxLength: 2 })
 const action = fc.oneof(
@@ -150,7 +176,45 @@ function requestsFor(table: fc.Arbitrary<string[]>): Requests {
       ),
     ],
     deleteFromTable: [6, record({ ...at, predicate }, { branch })],
+    updateTable: [6, record({ ...at, updates }, { branch, predicate })],
+    mergeInsertIntoTable: [
+      6,
+      fc
+        .tuple(
+          record({ ...at, data, on: fc.constant('id'), schema: fc.constant(columns) }, { branch }),
+          merging,
+        )
+        .map(([request, flags]) => ({ ...request, ...flags })),
+    ],
     updateTableSchemaMetadata: [3, record({ ...at, metadata }, { branch })],
+    alterTableAddColumns: [
+      3,
+      record(
+        {
+          ...at,
+          new_columns: pick<object[]>(
+            [{ name: 'size', expression: 'CASE WHEN note IS NULL THEN NULL ELSE id * 2 END' }],
+            [{ name: 'size', data_type: 'int32' }],
+          ),
+        },
+        { branch },
+      ),
+    ],
+    alterTableAlterColumns: [
+      2,
+      record(
+        { ...at, alterations: pick('int16', 'int32').map((data_type) => [{ path: 'size', data_type }]) },
+        { branch },
+      ),
+    ],
+    alterTableDropColumns: [2, record({ ...at, columns: fc.constant(['size']) }, { branch })],
+    updateFieldMetadata: [
+      1,
+      record(
+        { ...at, updates: metadata.map((pairs) => [{ path: 'note', metadata: pairs, replace: true }]) },
+        { branch },
+      ),
+    ],
     optimizeTable: [4, record(at, { branch, min_deleted_share: pick(0, 0.5) })],
     restoreTable: [3, record({ ...at, version }, { branch })],
     countTableRows: [3, record(at, { version, branch, predicate })],
@@ -168,7 +232,13 @@ const rowOperations = new Set<ModelOperation>([
   'createTable',
   'insertIntoTable',
   'deleteFromTable',
+  'updateTable',
+  'mergeInsertIntoTable',
   'updateTableSchemaMetadata',
+  'alterTableAddColumns',
+  'alterTableAlterColumns',
+  'alterTableDropColumns',
+  'updateFieldMetadata',
   'optimizeTable',
   'restoreTable',
   'countTableRows',

@@ -95,7 +95,11 @@ function stepAll(
 
 /** An outcome without what only the commit decides. */
 function settled({ operation }: Command, outcome: Outcome): Outcome {
-  if (!('answer' in outcome) || !/^(insert|delete)\w+Table$/.test(operation)) return outcome
+  if (
+    !('answer' in outcome) ||
+    !/^(insert|delete|alter|update)\w+(Table|Columns|FieldMetadata)$/.test(operation)
+  )
+    return outcome
   const { version: _, ...answer } = outcome.answer as { version?: number }
   return { answer }
 }

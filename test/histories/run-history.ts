@@ -54,7 +54,7 @@ export async function call(catalog: Catalog, { operation, request }: Command): P
 function rowsOf(data: Uint8Array): unknown[] {
   return tableFromIPC(data)
     .toArray()
-    .map(({ id, note }) => ({ id, note }))
+    .map(({ id, note, size }) => ({ id, note, ...(size !== undefined && { size }) }))
 }
 
 /** Replaces `#L?3` and `#T?3` by one of the locations or transactions there are so far. */

@@ -22,6 +22,7 @@ function coreOf(respond: (exchange: Exchange) => Readable | string | Buffer): Ht
     pages: new Map(),
     failure: () => ({ status: 500, body: 'failed' }),
     headersOf: () => ({ 'content-type': 'text/plain' }),
+    advertise: () => {},
     stop: () => {},
     close: async () => {},
   }

@@ -380,10 +380,10 @@ describe('conventions', () => {
 
   it('answers 406 for what the protocol knows and the catalog does not', async () => {
     const { ask } = await serveInMemory()
-    expectProblem(await ask('POST', '/v1/table/t/update', {}), 406, 0, '/v1/table/t/update', /not supported/)
-    const merge = '/v1/table/t/merge_insert'
-    expectProblem(await ask('POST', `${merge}?on=a`, arrowRows(), arrowStream), 406, 0, merge)
-    expectProblem(await ask('POST', '/v1/table/t/index/i/stats', {}), 406, 0, '/v1/table/t/index/i/stats')
+    const backfill = '/v1/table/t/backfill_column'
+    expectProblem(await ask('POST', backfill, {}), 406, 0, backfill, /not supported/)
+    const view = '/v1/materialized_view/t/create'
+    expectProblem(await ask('POST', view, {}), 406, 0, view)
   })
 
   it('takes GET and POST where clients disagree', async () => {

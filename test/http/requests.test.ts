@@ -68,7 +68,9 @@ describe('a query parameter', () => {
   })
 
   it('is no matter for what is not supported', async () => {
-    expect((await served.ask('POST', '/v1/table/t/update?anything=1', { more: 1 })).status).toBe(406)
+    expect((await served.ask('POST', '/v1/materialized_view/t/create?anything=1', { more: 1 })).status).toBe(
+      406,
+    )
   })
 })
 
@@ -93,7 +95,7 @@ describe('a field that the operation does not have', () => {
     expect(status).toBe(200)
     expect(await catalog.describeTable({ id: ['u'] })).toMatchObject({ properties: { newer: 'kept' } })
     expect((await ask('POST', '/v1/table/t/delete?branch=b', { predicate: 'true' })).status).toBe(400)
-    expect((await ask('POST', '/v1/table/t/query', { vector: [1] })).status).toBe(406)
+    expect((await ask('POST', '/v1/table/t/query', { full_text_query: 'a' })).status).toBe(406)
   })
 
   it('is not made of the delimiter, which all operations take', async () => {

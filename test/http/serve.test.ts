@@ -111,7 +111,8 @@ describe('a server on a port', () => {
     for (const [asked, answer] of [
       ['http://localhost/healthz', /200 OK[\s\S]*"ok"/],
       ['http://localhost/v1/table?limit=1', /200 OK[\s\S]*"tables"/],
-      ['http://localhost', /404 Not Found[\s\S]*"instance":""/],
+      ['http://localhost', /200 OK[\s\S]*<div id="app">/],
+      ['http://localhost/no', /404 Not Found[\s\S]*"instance":"\/no"/],
     ] as const) {
       const { socket, text, closed } = await dial(port)
       socket.write(

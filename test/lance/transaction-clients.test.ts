@@ -8,6 +8,7 @@ import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import { serve } from '../../src/http/index.ts'
 import { openCatalog } from '../../src/index.ts'
 import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
+import { RoundRobin } from '../support/round-robin.ts'
 import { releases, requirePython } from './clients/python.ts'
 import { HttpTransaction } from './clients/transaction.ts'
 
@@ -137,3 +138,22 @@ it.for(releases)(
     expect(stdout.trim().split('\n')).toEqual(told)
   },
 )
+
+it('writers whose requests come to two servers in turns are in one transaction', async () => {
+  const other = closedAfterwards(await openCatalog(folder, { managedVersioning: true }))
+  const server = await serve(other, { auth: false, listing: 'children', port: 0 })
+  onTestFinished(() => server.close())
+  const proxy = await RoundRobin.start([url, server.url])
+  onTestFinished(() => proxy[Symbol.asyncDispose]())
+  url = proxy.url
+  const transaction = await HttpTransaction.begin(url)
+  const lines = await open('lines', transaction)
+  await lines.add([{ id: 1 }, { id: 2 }])
+  await lines.delete('id = 2')
+  await (await open('orders', transaction)).add([{ id: 1 }])
+  const after = { lines: [3, [0, 1]], orders: [2, [0, 1]] }
+  expect(await both((name) => open(name, transaction))).toEqual(after)
+  expect([await outside(), await direct()]).toEqual([before, before])
+  expect(await transaction.commit()).toBe(200)
+  expect([await outside(), await direct()]).toEqual([after, after])
+})

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { tableFromIPC } from '@uwdata/flechette'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { importTables, type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { importTables, openCatalog } from '../../src/index.ts'
 import { folderName } from '../../src/maintenance/plain-files/folder-names.ts'
 import { nameProblem } from '../../src/model/identifier.ts'
 import { overHttp } from '../client/over-http.ts'
@@ -12,52 +12,7 @@ import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
 import { inspect, tablesOf } from '../support/inspect.ts'
 import { fails } from '../support/refusals.ts'
 import { numbered, rowsOf } from '../support/rows.ts'
-
-async function filled(): Promise<LocalCatalog> {
-  const catalog = closedAfterwards(await openCatalog('memory:'))
-  await catalog.createNamespace({ id: ['prod'], properties: { owner: 'Ada' } })
-  const id = ['prod', 'flights']
-  await catalog.createTable({ id, data: numbered(10), properties: { a: 'b' } })
-  await catalog.insertIntoTable({ id, data: numbered(5, 10) })
-  await catalog.updateTableSchemaMetadata({ id, metadata: { unit: 'minutes' } })
-  await catalog.deleteFromTable({ id, predicate: 'n < 3' })
-  await catalog.createTableTag({ id, tag: 'audited', version: 2 })
-  await catalog.createTableBranch({ id, name: 'dev', from_version: 2 })
-  await catalog.insertIntoTable({ id, branch: 'dev', data: numbered(1, 99) })
-  await catalog.batchDeleteTableVersions({ id, ranges: [{ start_version: 1, end_version: 2 }] })
-  await catalog.createTable({ id: ['none'], data: [{ x: 1 }] })
-  await catalog.deleteFromTable({ id: ['none'], predicate: 'true' })
-  await catalog.declareTable({ id: ['declared'], properties: { c: 'd' } })
-  await catalog.declareTable({ id: ['far'], location: 's3://bucket/far' })
-  return catalog
-}
-
-/** What a catalog tells, but for where things lie and how they are stored. */
-async function told(catalog: LocalCatalog) {
-  const { namespaces, tables } = await inspect(catalog)
-  const rows: Record<string, unknown> = {}
-  for (const name of await tablesOf(catalog)) {
-    const id = name.split('$')
-    for (const branch of ['main', ...Object.keys((await catalog.listTableBranches({ id })).branches)]) {
-      for (const { version } of (await catalog.listTableVersions({ id, branch })).versions) {
-        rows[`${name} ${branch} ${version}`] = await rowsOf(catalog, id, { branch, version })
-      }
-    }
-  }
-  const stored = new Set([
-    'location',
-    'manifest_path',
-    'manifest_size',
-    'manifestSize',
-    'e_tag',
-    'stats',
-    'num_deleted_rows',
-  ])
-  const text = JSON.stringify({ namespaces, tables, rows }, (key, value) =>
-    stored.has(key) ? undefined : value,
-  )
-  return JSON.parse(text) as unknown
-}
+import { filled, told } from './filled.ts'
 
 test('with its history, a catalog comes back as it was', async () => {
   const catalog = await filled()

@@ -100,6 +100,14 @@ const foreign = (request: object = {}): Refusal => ({
   request: { id: ['foreign'], ...request },
   says: ['foreign', /[Uu]se the engine that wrote it/],
 })
+const withoutRows = (request: object = {}): Refusal => ({
+  request: { id: ['declared'], ...request },
+  says: ['declared and has no rows', 'Insert rows first'],
+})
+const anothers = (request: object): Refusal => ({
+  request: { ...client, ...request },
+  says: ['Version 2 of client', 'another engine', 'with that engine'],
+})
 const noTransaction = (request: object = {}): Refusal => ({
   request: { id: ['none'], ...request },
   says: ['no transaction "none"', 'check the transaction_id'],
@@ -109,10 +117,47 @@ const noTransaction = (request: object = {}): Refusal => ({
 const inTheStore = 'in the store'
 
 const data = numbered(1)
+const updates = [['n', 'n']]
+const merge = { on: 'n', when_matched_update_all: true, when_not_matched_insert_all: true }
 const ranges = [{ start_version: 1, end_version: -1 }]
 const tagged = ['Version 1 of the table client is tagged x', 'Move or delete the tag first']
 const skipped = ['the next version of the table client is 3', 'Rebase on the latest version']
 const entry = { manifest_path: 'm' }
+
+/** What a query is refused for. `asked` makes the request out of its fields. */
+const queryRefusals = (asked: (fields: Record<string, unknown>) => object) => ({
+  TableNotFound: noTable(asked({})),
+  TableVersionNotFound: { ...noVersion(), request: { ...rows, ...asked({ version: 9 }) } },
+  TableTagNotFound: { ...noTag(), request: { ...rows, ...asked({ tag: 'none' }) } },
+  TableBranchNotFound: { ...noBranch(), request: { ...rows, ...asked({ branch: 'none' }) } },
+  TableColumnNotFound: { request: { ...rows, ...asked({ columns: ['other'] }) }, says: ['other'] },
+  InvalidTableState: {
+    request: asked({ id: ['broken'] }),
+    says: ['broken/_versions/', 'Restore it from a backup'],
+  },
+  Unsupported: {
+    request: { ...rows, ...asked({ full_text_query: 'a' }) },
+    says: ['Full-text search', 'not supported'],
+  },
+})
+
+const index = { column: 'n', index_type: 'BTREE' }
+const noIndex: Refusal = { request: { ...rows, index_name: 'x' }, says: ['"x"'] }
+const indexRefusals = {
+  TableNotFound: noTable(index),
+  TableBranchNotFound: noBranch(index),
+  TableColumnNotFound: { request: { ...rows, ...index, column: 'other' }, says: ['other'] },
+  TableIndexAlreadyExists: {
+    request: async ({ catalog }: { catalog: Catalog }) => {
+      await catalog.createTableIndex({ ...rows, ...index })
+      return { ...rows, ...index, replace: false }
+    },
+    says: ['n_idx'],
+  },
+  InvalidTableState: withoutRows(index),
+  Unsupported: { request: { ...rows, ...index, index_type: 'FTS' }, says: ['Full-text indexes'] },
+  ConcurrentModification: inTheStore,
+} as const
 
 const refusals: {
   readonly [Name in OperationName]?: { readonly [Code in ErrorCode]?: Refusal | typeof inTheStore }
@@ -216,6 +261,43 @@ const refusals: {
     },
     ConcurrentModification: inTheStore,
   },
+  updateTable: {
+    TableNotFound: noTable({ updates }),
+    TableBranchNotFound: noBranch({ updates }),
+    TableColumnNotFound: { request: { ...rows, updates: [['other', '1']] }, says: ['other'] },
+    InvalidTableState: withoutRows({ updates }),
+    TableSchemaValidationError: {
+      request: async ({ catalog }) => {
+        const item = { name: 'item', nullable: true, type: { type: 'float' } }
+        const columns = [
+          { name: 'pair', nullable: true, type: { type: 'fixed_size_list', length: 2, fields: [item] } },
+          { name: 'list', nullable: true, type: { type: 'list', fields: [item] } },
+        ]
+        await catalog.createTable({ id: ['lists'], data: [{ list: [1] }], schema: { fields: columns } })
+        return { id: ['lists'], updates: [['pair', 'list']] }
+      },
+      says: ['pair'],
+    },
+    Unsupported: {
+      request: async ({ catalog }) => {
+        await catalog.createTable({ id: ['nested'], data: [{ s: { a: 1 } }] })
+        return { id: ['nested'], updates: [['s.a', '2']] }
+      },
+      says: ['s.a', 'whole columns'],
+    },
+    ConcurrentModification: inTheStore,
+  },
+  mergeInsertIntoTable: {
+    TableNotFound: noTable({ ...merge, data }),
+    TableBranchNotFound: noBranch({ ...merge, data }),
+    TableColumnNotFound: { request: { ...rows, ...merge, data, on: 'other' }, says: ['other'] },
+    InvalidTableState: {
+      request: { id: ['away'], ...merge, data },
+      says: ['away', 's3://bucket/away', 'locationRoots'],
+    },
+    TableSchemaValidationError: { request: { ...rows, ...merge, data: [{ other: 1 }] }, says: ['other'] },
+    ConcurrentModification: inTheStore,
+  },
   countTableRows: {
     TableNotFound: noTable(),
     TableVersionNotFound: noVersion(),
@@ -223,17 +305,37 @@ const refusals: {
     TableBranchNotFound: noBranch(),
     InvalidTableState: foreign(),
   },
-  queryTable: {
+  queryTable: queryRefusals((fields) => fields),
+  analyzeTableQueryPlan: queryRefusals((fields) => fields),
+  explainTableQueryPlan: queryRefusals(({ id, ...query }) => ({ ...(id !== undefined && { id }), query })),
+  getTableStats: {
+    TableNotFound: noTable(),
+    TableBranchNotFound: noBranch(),
+    InvalidTableState: foreign(),
+  },
+  createTableIndex: indexRefusals,
+  createTableScalarIndex: indexRefusals,
+  listTableIndices: {
     TableNotFound: noTable(),
     TableVersionNotFound: noVersion(),
     TableTagNotFound: noTag(),
     TableBranchNotFound: noBranch(),
-    TableColumnNotFound: { request: { ...rows, columns: ['other'] }, says: ['other'] },
-    InvalidTableState: {
-      request: { id: ['broken'] },
-      says: ['broken/_versions/', 'Restore it from a backup'],
-    },
-    Unsupported: { request: { ...rows, vector: [1] }, says: ['Vector search', 'Query with columns'] },
+    InvalidTableState: foreign(),
+  },
+  describeTableIndexStats: {
+    TableNotFound: noTable({ index_name: 'x' }),
+    TableVersionNotFound: noVersion({ index_name: 'x' }),
+    TableTagNotFound: noTag({ index_name: 'x' }),
+    TableBranchNotFound: noBranch({ index_name: 'x' }),
+    TableIndexNotFound: noIndex,
+    InvalidTableState: foreign({ index_name: 'x' }),
+  },
+  dropTableIndex: {
+    TableNotFound: noTable({ index_name: 'x' }),
+    TableBranchNotFound: noBranch({ index_name: 'x' }),
+    TableIndexNotFound: noIndex,
+    InvalidTableState: withoutRows({ index_name: 'x' }),
+    ConcurrentModification: inTheStore,
   },
   updateTableSchemaMetadata: {
     TableNotFound: noTable({ metadata: {} }),
@@ -244,13 +346,46 @@ const refusals: {
     },
     ConcurrentModification: inTheStore,
   },
+  alterTableAddColumns: {
+    TableNotFound: noTable({ new_columns: [] }),
+    TableBranchNotFound: noBranch({ new_columns: [] }),
+    InvalidTableState: anothers({ new_columns: [] }),
+    ConcurrentModification: inTheStore,
+  },
+  alterTableAlterColumns: {
+    TableNotFound: noTable({ alterations: [] }),
+    TableBranchNotFound: noBranch({ alterations: [] }),
+    TableColumnNotFound: {
+      request: { ...rows, alterations: [{ path: 'other', rename: 'x' }] },
+      says: ['no column "other"', 'The columns are'],
+    },
+    InvalidTableState: anothers({ alterations: [] }),
+    ConcurrentModification: inTheStore,
+  },
+  alterTableDropColumns: {
+    TableNotFound: noTable({ columns: ['n'] }),
+    TableBranchNotFound: noBranch({ columns: ['n'] }),
+    TableColumnNotFound: {
+      request: { ...rows, columns: ['other'] },
+      says: ['no column "other"', 'The columns are'],
+    },
+    InvalidTableState: anothers({ columns: ['n'] }),
+    ConcurrentModification: inTheStore,
+  },
+  updateFieldMetadata: {
+    TableNotFound: noTable({ updates: [] }),
+    TableBranchNotFound: noBranch({ updates: [] }),
+    TableColumnNotFound: {
+      request: { ...rows, updates: [{ path: 'other', metadata: {} }] },
+      says: ['no column "other"', 'The columns are'],
+    },
+    InvalidTableState: anothers({ updates: [] }),
+    ConcurrentModification: inTheStore,
+  },
   optimizeTable: {
     TableNotFound: noTable(),
     TableBranchNotFound: noBranch(),
-    InvalidTableState: {
-      request: { id: ['declared'] },
-      says: ['declared and has no rows', 'Insert rows first'],
-    },
+    InvalidTableState: withoutRows(),
     ConcurrentModification: inTheStore,
   },
   listTableVersions: { TableNotFound: noTable(), TableBranchNotFound: noBranch() },
@@ -432,7 +567,16 @@ const changes: { readonly [Name in OperationName]?: object } = {
   dropTable: rows,
   insertIntoTable: { ...rows, data },
   deleteFromTable: { ...rows, predicate: 'true' },
+  updateTable: { ...rows, updates },
+  mergeInsertIntoTable: { ...rows, ...merge, data },
+  createTableIndex: { ...rows, ...index },
+  createTableScalarIndex: { ...rows, ...index },
+  dropTableIndex: { id: ['pieces'], index_name: 'n_idx' },
   updateTableSchemaMetadata: { ...rows, metadata: {} },
+  alterTableAddColumns: { ...rows, new_columns: [{ name: 'x', expression: '1' }] },
+  alterTableAlterColumns: { ...rows, alterations: [{ path: 'n', rename: 'm' }] },
+  alterTableDropColumns: { ...rows, columns: ['n'] },
+  updateFieldMetadata: { ...rows, updates: [{ path: 'n', metadata: { a: 'b' } }] },
   optimizeTable: { id: ['pieces'] },
   createTableVersion: { ...client, version: 3, ...entry },
   batchCreateTableVersions: { entries: [{ ...client, version: 3, ...entry }] },
@@ -501,6 +645,7 @@ describe('a conflict that the store finds', () => {
     const seeded = await openCatalog({ store, content, locationRoots: [folder] })
     await seed(seeded, folder)
     await seeded.createTableBranch({ id: ['client'], name: 'dev' })
+    await seeded.createTableIndex({ id: ['pieces'], ...index })
     const catalog = await openCatalog({ store: refusingWrites(store), content, locationRoots: [folder] })
     await refuses(
       catalog,

@@ -89,8 +89,8 @@ eachCatalog((open) => {
     expect(answer).toMatchObject({ data: expect.any(Uint8Array) })
     await fails(
       call(catalog, 'queryTable', { id, ...search, vector: [1, 2] }),
-      'Unsupported',
-      'Vector search',
+      'InvalidInput',
+      'no column of vectors',
     )
   })
 })

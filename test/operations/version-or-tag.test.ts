@@ -14,6 +14,9 @@ const taking: Partial<Record<OperationName, object>> = {
   queryTable: { id },
   restoreTable: { id },
   describeTableVersion: { id },
+  analyzeTableQueryPlan: { id },
+  listTableIndices: { id },
+  describeTableIndexStats: { id, index_name: 'x_idx' },
 }
 
 /** Their `version` is another thing: one to be made, or what a tag is to point to. */

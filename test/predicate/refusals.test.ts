@@ -112,7 +112,7 @@ describe('says where a predicate is wrong, and what to write instead', () => {
     'i::timestamp with time zone = d',
   ])('%s', (predicate) => {
     expect(messageOf(predicate)).toMatch(
-      /not supported in predicates, but stands at line 1, column \d+ .*\. \w/,
+      /not supported by this catalog, but stands at line 1, column \d+ .*\. \w/,
     )
   })
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { openPostgresStore } from '../../src/store/postgres/index.ts'
+import { runApart } from '../processes/clock-run.ts'
 import { databasePlace } from '../processes/database-place.ts'
 import { concurrentHistory, LinearProcesses } from '../processes/linear-run.ts'
+import { countOverBadNetwork } from '../store/postgres/bad-network-run.ts'
 import { count, counted } from '../store/postgres/counting.ts'
 import { missingPostgres, PostgresServer } from '../support/postgres.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
@@ -17,7 +19,8 @@ export async function postgres(seed: number): Promise<Scenario> {
   const processes = new LinearProcesses(processCount, databasePlace)
   const server = await PostgresServer.start()
   const proxy = await TcpProxy.start(server.port)
-  const counts = { histories: 0, calls: 0, changes: 0, cuts: 0, kills: 0 }
+  const counts = { histories: 0, calls: 0, changes: 0, cuts: 0, kills: 0, resets: 0, silences: 0, apart: 0 }
+  let rounds = 0
   let answers = 0
   // An opening is not tried again.
   let isOpening = false
@@ -62,6 +65,13 @@ export async function postgres(seed: number): Promise<Scenario> {
       const numRuns = 5
       await Promise.all([fc.assert(check, { numRuns, seed: seed + counts.histories }), hurt()])
       counts.histories += numRuns
+      const round = seed + rounds++
+      const network = { delay: 15, held: { share: 0.02, millis: 500 }, resets: 0.01, silences: 0.005 }
+      const { changes, resets, silences } = await countOverBadNetwork(server, round, network)
+      counts.changes += changes
+      counts.resets += resets
+      counts.silences += silences
+      counts.apart += await runApart(server, round, 15, { ...network, silences: 0 })
     },
     async end() {
       processes[Symbol.dispose]()

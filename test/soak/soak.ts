@@ -40,7 +40,8 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
   commands: { about: 'commands of four shells on the catalog of a server that writes', begin: commands },
   linear: { about: 'calls of several processes at once, some over HTTP, against a model', begin: linear },
   postgres: {
-    about: 'the same in PostgreSQL, beside writers whose connections are cut and whose server is killed',
+    about:
+      'the same in PostgreSQL, beside writers whose connections are cut and whose server is killed, over a bad network, and by clocks that stand hours apart',
     begin: postgres,
   },
   lance: {

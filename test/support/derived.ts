@@ -10,9 +10,11 @@ import { brokenPlaces, brokenStores } from '../testing/mutants/stores.ts'
 import { brokenTransactions } from '../testing/mutants/transactions.ts'
 import { coverageTable } from './operation-coverage.ts'
 import { operationTable } from './operation-table.ts'
+import { operationTypes } from './operation-types.ts'
 
 /*
- * Parts of pages that derive from the code. Each stands in its page between `<!-- name -->` and `<!-- /name -->`.
+ * Parts of pages and sources that derive from the code. Each stands in its page between `<!-- name -->` and
+ * `<!-- /name -->`, or between comments that say so.
  */
 
 interface Derived {
@@ -22,6 +24,7 @@ interface Derived {
 }
 
 export const derived: readonly Derived[] = [
+  { page: 'src/operations/types/methods.ts', name: 'operations', make: () => `\n${operationTypes()}\n` },
   { page: 'README.md', name: 'operations', make: operationTable },
   { page: 'test/README.md', name: 'coverage', make: coverageTable },
   { page: 'docs/decisions/README.md', name: 'decisions', make: decisionsTable },
@@ -39,7 +42,10 @@ export function pathOf({ page }: Derived): string {
 export function compare(part: Derived): { readonly is: string; readonly should: string } {
   const { name, make } = part
   const is = readFileSync(pathOf(part), 'utf8')
-  const [begin, end] = [`<!-- ${name} -->\n`, `\n<!-- /${name} -->`]
+  const isSource = part.page.endsWith('.ts')
+  const [begin, end] = isSource
+    ? [`// The derived part: ${name}\n`, `\n// The end of the derived part`]
+    : [`<!-- ${name} -->\n`, `\n<!-- /${name} -->`]
   const [from, to] = [is.indexOf(begin), is.indexOf(end)]
   if (from < 0 || to < 0) throw new Error(`${part.page} has no part ${name}.`)
   return { is, should: is.slice(0, from + begin.length) + make() + is.slice(to) }

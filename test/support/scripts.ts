@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -17,10 +18,12 @@ const scripts = [
   'test/store/children/increment.ts',
   'test/store/children/open-damaged.ts',
   'test/store/children/put-on-demand.ts',
+  'test/content/cache/children/fill-cache.ts',
   'test/content/children/put-objects.ts',
   'test/http/children/changes.ts',
   'test/lance/clients/server.ts',
   'test/lance/clients/writer.ts',
+  'test/processes/clock-child.ts',
   'test/processes/crash-child.ts',
   'test/processes/full-disk-child.ts',
   'test/processes/linear-child.ts',
@@ -42,6 +45,8 @@ export function scriptPath(script: Script): string {
 }
 
 export default async function bundleScripts(): Promise<void> {
+  // The page is served as it was built.
+  execFileSync(process.execPath, ['build-page.js'], { cwd: root })
   await build({
     absWorkingDir: root,
     entryPoints: [

@@ -12,6 +12,10 @@ export class TcpProxy {
   onSent: ((bytes: Buffer) => number | undefined) | undefined
   /** Called for what the server answers; likewise. */
   onAnswered: ((bytes: Buffer) => number | undefined) | undefined
+  /** Holds back what the server answers until it resolves. Bytes stay in order. */
+  beforeAnswer: ((bytes: Buffer) => Promise<void> | undefined) | undefined
+  /** Likewise for what a client sends. */
+  beforeSent: ((bytes: Buffer) => Promise<void> | undefined) | undefined
   /** Holds answers back until the client is quiet, so that what is sent at once counts once. */
   readonly #counts: boolean
   readonly #server: Server
@@ -62,6 +66,20 @@ export class TcpProxy {
       if (cutAt === undefined) return void to.write(bytes)
       to.write(bytes.subarray(0, cutAt), () => end())
     }
+    /** Passes bytes in order, after what each of them waits for. */
+    const inOrder = () => {
+      let last: Promise<void> | undefined
+      return (wait: Promise<void> | undefined, work: () => void) => {
+        if (last === undefined && wait === undefined) return work()
+        const own = Promise.all([last, wait]).then(work)
+        last = own
+        void own.finally(() => {
+          if (last === own) last = undefined
+        })
+      }
+    }
+    const toServer = inOrder()
+    const toClient = inOrder()
     let held: Buffer[] = []
     let timer: NodeJS.Timeout | undefined
     let isAnswered = true
@@ -79,10 +97,11 @@ export class TcpProxy {
         clearTimeout(timer)
         timer = setTimeout(flush, quietMillis)
       }
-      pass(bytes, server, this.onSent?.(bytes))
+      toServer(this.beforeSent?.(bytes), () => pass(bytes, server, this.onSent?.(bytes)))
     })
     server.on('data', (bytes) => {
-      if (!this.#counts) return pass(bytes, client, this.onAnswered?.(bytes))
+      if (!this.#counts)
+        return toClient(this.beforeAnswer?.(bytes), () => pass(bytes, client, this.onAnswered?.(bytes)))
       held.push(bytes)
       timer ??= setTimeout(flush, quietMillis)
     })

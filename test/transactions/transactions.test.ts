@@ -63,6 +63,13 @@ eachCatalog((open) => {
       await record('InsertIntoTable', catalog.insertIntoTable({ id, data: numbered(1) }))
       await record('DeleteFromTable', catalog.deleteFromTable({ id, predicate: 'n = 1' }))
       await record('UpdateTableSchemaMetadata', catalog.updateTableSchemaMetadata({ id, metadata: {} }))
+      const new_columns = [{ name: 'more', expression: '1' }]
+      await record('AlterTableAddColumns', catalog.alterTableAddColumns({ id, new_columns }))
+      const alterations = [{ path: 'more', rename: 'other' }]
+      await record('AlterTableAlterColumns', catalog.alterTableAlterColumns({ id, alterations }))
+      await record('AlterTableDropColumns', catalog.alterTableDropColumns({ id, columns: ['other'] }))
+      const updates = [{ path: 'n', metadata: { a: 'b' } }]
+      await record('UpdateFieldMetadata', catalog.updateFieldMetadata({ id, updates }))
       await record('RestoreTable', catalog.restoreTable({ id, version: 1 }))
       await record('CreateTableTag', catalog.createTableTag({ id, tag: 'x', version: 1 }))
       await record('UpdateTableTag', catalog.updateTableTag({ id, tag: 'x', version: 2 }))

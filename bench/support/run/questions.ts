@@ -9,6 +9,8 @@ const order = [
   'operations',
   'processes',
   'postgres',
+  'machines',
+  'objects',
   'batch',
   'transactions',
   'publication',

@@ -1,5 +1,6 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { CatalogError } from '../../errors.ts'
+import { halfBits } from '../half.ts'
 import { describe } from './infer.ts'
 
 /** The column and row of a value, for errors. */
@@ -109,28 +110,4 @@ function decimal(
   const most = 10n ** BigInt(precision)
   if (unscaled >= most || unscaled <= -most) throw valueMismatch(position, value, wanted)
   return bits === 32 ? Number(unscaled) : unscaled
-}
-
-const floats = new Float32Array(1)
-const floatBits = new Uint32Array(floats.buffer)
-
-/** The bits of the nearest 16-bit float, ties to even. */
-function halfBits(value: number): number {
-  floats[0] = value
-  const bits = floatBits[0]!
-  const sign = (bits >>> 16) & 0x8000
-  const magnitude = Math.abs(value)
-  if (Number.isNaN(value)) return 0x7e00
-  if (magnitude >= 65520) return sign | 0x7c00
-  // Below the smallest normal number halves are multiples of 2^-24.
-  if (magnitude < 2 ** -14) return sign | roundEven(magnitude * 2 ** 24)
-  const exponent = Math.floor(Math.log2(magnitude))
-  const exact = magnitude >= 2 ** exponent ? exponent : exponent - 1
-  return sign | (((exact + 14) << 10) + roundEven((magnitude / 2 ** exact) * 1024))
-}
-
-function roundEven(value: number): number {
-  const floor = Math.floor(value)
-  const rest = value - floor
-  return rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor
 }

@@ -24,6 +24,8 @@ export interface ArrowInputOptions extends DecodeOptions {
    * schema of its own, and this option is ignored.
    */
   readonly schema?: Schema | readonly Field[] | JsonArrowSchema | undefined
+  /** Whether columns of the schema that no row object has are left out. Default: they are null. */
+  readonly partial?: boolean | undefined
   /** Called now and then while columns are built of row objects. */
   readonly onProgress?:
     | ((progress: { readonly rowsDone: number; readonly rowsTotal: number }) => void)

@@ -21,13 +21,15 @@ const fewRows = 16
 export async function tableFromRows(
   rows: readonly Row[],
   given: Schema | undefined,
-  { signal, onProgress }: Pick<ArrowInputOptions, 'signal' | 'onProgress'>,
+  { signal, onProgress, partial = false }: Pick<ArrowInputOptions, 'signal' | 'onProgress' | 'partial'>,
 ): Promise<Table> {
   const timeSlice = new TimeSlice(signal)
-  const schema = given ?? (await inferSchema(rows, timeSlice))
-  checkColumns(schema)
-  if (given !== undefined) await checkNames(rows, schema, timeSlice)
-  const { fields } = schema
+  const whole = given ?? (await inferSchema(rows, timeSlice))
+  checkColumns(whole)
+  const used = given === undefined ? undefined : await checkNames(rows, whole, timeSlice)
+  const fields =
+    partial && used && used.size > 0 ? whole.fields.filter(({ name }) => used.has(name)) : whole.fields
+  const schema = { ...whole, fields }
   const columns: AnyBatch[][] = fields.map(() => [])
   const pace = new Pace()
   const lengths: number[] = []
@@ -103,15 +105,23 @@ async function inferSchema(rows: readonly Row[], timeSlice: TimeSlice): Promise<
   return { version: 4, endianness: 0, fields, metadata: null }
 }
 
-/** Checks that rows have no values that the schema has no column for. */
-async function checkNames(rows: readonly Row[], { fields }: Schema, timeSlice: TimeSlice): Promise<void> {
+/** Checks that rows have no values that the schema has no column for. Returns the names that they have values for. */
+async function checkNames(
+  rows: readonly Row[],
+  { fields }: Schema,
+  timeSlice: TimeSlice,
+): Promise<ReadonlySet<string>> {
   const names = new Set(fields.map(({ name }) => name))
+  const used = new Set<string>()
   for (const [i, row] of rows.entries()) {
     requireObject(row, i)
-    const extra = Object.keys(row).find((name) => !names.has(name))
-    if (extra !== undefined) throw unknownField(extra, i)
+    for (const name of Object.keys(row)) {
+      if (!names.has(name)) throw unknownField(name, i)
+      used.add(name)
+    }
     if (i % fewRows === 0 && timeSlice.due) await timeSlice.rest()
   }
+  return used
 }
 
 function requireObject(row: unknown, i: number): void {

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { BlobDownloadResponseParsed, ContainerClient } from '@azure/storage-blob'
 import type { CatalogError } from '../../errors.ts'
 import { type Bucket, type BucketObject, CutOff, removeEach, sizeOfAll } from '../bucket/bucket.ts'
+import { collect } from '../bucket/collect.ts'
 import { azureError, codeOf, isMissing, statusOf } from './errors.ts'
 
 /** The name of the metadata that tells which attempt made a blob. Azure takes names of variables only. */
@@ -47,13 +48,10 @@ export class AzureContainer implements Bucket {
       if (statusOf(error) === 416) return new Uint8Array(0)
       throw error
     }
-    const parts: Buffer[] = []
-    try {
-      for await (const part of answer.readableStreamBody!) parts.push(part as Buffer)
-    } catch (cause) {
+    const body = answer.readableStreamBody as Readable
+    const bytes = await collect(body, answer.contentLength).catch((cause) => {
       throw new CutOff(`the answer for ${key} broke off`, { cause })
-    }
-    const bytes = Buffer.concat(parts)
+    })
     if (answer.contentLength !== undefined && answer.contentLength !== bytes.length) {
       throw new CutOff(`the answer for ${key} has ${bytes.length} of ${answer.contentLength} bytes`)
     }

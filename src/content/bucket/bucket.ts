@@ -52,13 +52,22 @@ export function sizeOfAll(parts: readonly Uint8Array[]): number {
 const removalsAtOnce = 16
 
 /** Removes objects one by one, some at once, where a service has no request for many. */
-export async function removeEach(
+export function removeEach(
   keys: readonly string[],
   remove: (key: string) => Promise<unknown>,
 ): Promise<void> {
-  const left = keys.values()
-  const work = async () => {
-    for (const key of left) await remove(key)
+  return forEach(keys, removalsAtOnce, remove)
+}
+
+/** Does something with each item, some at once. */
+export async function forEach<T>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
+  const left = items.values()
+  const inTurn = async () => {
+    for (const item of left) await work(item)
   }
-  await Promise.all(Array.from({ length: Math.min(removalsAtOnce, keys.length) }, work))
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, inTurn))
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CatalogError } from '../../errors.ts'
-import type { Content, SharedFiles } from '../content.ts'
+import type { ByteRange, Content, SharedFiles } from '../content.ts'
 import { folderSegmentsOf, segmentsOf, takenMessage } from '../path.ts'
-import { type Bucket, CutOff, mostRemoved } from './bucket.ts'
+import { type Bucket, CutOff, forEach, mostRemoved } from './bucket.ts'
+import { mergeRanges } from './merge-ranges.ts'
 
 /** Where a content lies in a bucket. */
 export interface BucketPlace {
@@ -22,7 +23,8 @@ export function bucketContent(bucket: Bucket, place: BucketPlace): Content {
 const mostTurns = 5
 const firstPause = 50
 
-type ByteRange = { readonly start: number; readonly end: number }
+/** Requests for parts of one object that are under way at once. */
+const readsAtOnce = 8
 
 class BucketContent implements Content {
   readonly url: string | undefined
@@ -55,6 +57,16 @@ class BucketContent implements Content {
     if (range.end > start) return this.#read(path, { start, end: range.end })
     // No service has a range without bytes.
     return (await this.#size(path)) === undefined ? undefined : new Uint8Array(0)
+  }
+
+  async getRanges(path: string, ranges: readonly ByteRange[]): Promise<readonly (Uint8Array | undefined)[]> {
+    segmentsOf(path)
+    const found: (Uint8Array | undefined)[] = ranges.map(() => undefined)
+    await forEach(mergeRanges(ranges), readsAtOnce, async ({ start, end, parts }) => {
+      const bytes = await this.get(path, { start, end })
+      for (const part of parts) found[part] = bytes && partOf(bytes, start, ranges[part]!)
+    })
+    return found
   }
 
   async *list(prefix: string) {
@@ -119,7 +131,8 @@ class BucketContent implements Content {
       key,
       async () => [await this.#bucket.read(key, range)] as const,
     )
-    return bytes
+    // A slice of a Buffer is a view, while that of any other array is a copy.
+    return Buffer.isBuffer(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length) : bytes
   }
 
   async #size(path: string): Promise<number | undefined> {
@@ -175,4 +188,10 @@ class BucketContent implements Content {
       { cause },
     )
   }
+}
+
+/** A part of bytes that begin at `start`. It is a copy if it is small, as it would keep all of them in memory. */
+function partOf(bytes: Uint8Array, start: number, range: ByteRange): Uint8Array {
+  const part = bytes.subarray(Math.max(0, range.start - start), Math.max(0, range.end - start))
+  return part.length * 2 > bytes.length ? part : part.slice()
 }

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
 import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
@@ -15,6 +16,7 @@ import {
 } from '@aws-sdk/client-s3'
 import type { CatalogError } from '../../errors.ts'
 import { type Bucket, type BucketObject, CutOff, joined, sizeOfAll } from '../bucket/bucket.ts'
+import { collect } from '../bucket/collect.ts'
 import { isMissing, s3Error, statusOf } from './errors.ts'
 import { attemptName, type Outcome, partBytes, putInParts, putWhole } from './upload.ts'
 
@@ -64,11 +66,13 @@ export class S3Bucket implements Bucket {
       if (statusOf(error) === 416) return new Uint8Array(0)
       throw error
     }
-    const bytes = await answer.Body!.transformToByteArray().catch((cause) => {
+    const { Body, ContentLength } = answer
+    const reading = Body instanceof Readable ? collect(Body, ContentLength) : Body!.transformToByteArray()
+    const bytes = await reading.catch((cause) => {
       throw new CutOff(`the answer for ${Key} broke off`, { cause })
     })
-    if (answer.ContentLength !== undefined && answer.ContentLength !== bytes.length) {
-      throw new CutOff(`the answer for ${Key} has ${bytes.length} of ${answer.ContentLength} bytes`)
+    if (ContentLength !== undefined && ContentLength !== bytes.length) {
+      throw new CutOff(`the answer for ${Key} has ${bytes.length} of ${ContentLength} bytes`)
     }
     // Some servers know no ranges, and send all.
     return range && answer.ContentRange === undefined ? bytes.subarray(range.start, range.end) : bytes

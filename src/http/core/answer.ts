@@ -27,6 +27,9 @@ export function answerOf(route: Route, response: Fields, rewritten: unknown): St
       return { status: 200, type: jsonUtf8, body: JSON.stringify(rewritten), headers }
     case 'count':
       return { status: 200, type: jsonUtf8, body: String(response.count), headers }
+    case 'plan':
+    case 'analysis':
+      return { status: 200, type: jsonUtf8, body: JSON.stringify(response[route.answer]), headers }
     case 'metadata':
       return { status: 200, type: jsonUtf8, body: JSON.stringify(response.metadata), headers }
     case 'arrow': {

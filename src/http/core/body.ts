@@ -184,7 +184,7 @@ function wrongType(type: string, wanted: string): CatalogError {
   return invalid(`The body has Content-Type ${JSON.stringify(type)}. Send Content-Type: ${wanted}.`)
 }
 
-function tooLarge(limit: number): CatalogError {
+export function tooLarge(limit: number): CatalogError {
   return invalid(
     `The body is larger than ${limit.toLocaleString('en')} bytes, the most here. Send less at a time.`,
   )

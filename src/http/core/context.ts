@@ -4,8 +4,10 @@ import { requireLocal } from '../auth/loopback.ts'
 import { AdmissionControl, type Silences } from '../limits/admission-control.ts'
 import { watchEventLoop } from '../limits/event-loop.ts'
 import { type RateLimit, rateLimiter } from '../limits/rate-limit.ts'
-import { limitsOf, type PluginOptions } from '../options.ts'
+import { limitsOf, type PluginOptions, staleMillisOf } from '../options.ts'
 import { Metrics } from '../pages/metrics.ts'
+import { OwnServer } from '../servers/own-server.ts'
+import { PassOn } from '../servers/pass-on.ts'
 import { BegunTransactions } from './begun-transactions.ts'
 import type { Exchange } from './exchange.ts'
 import { ResponseCache } from './response-cache.ts'
@@ -34,6 +36,8 @@ export interface HttpContext {
   readonly metrics: Metrics
   readonly cache: ResponseCache
   readonly begun: BegunTransactions
+  readonly server: OwnServer
+  readonly passOn: PassOn
   /** Finds out who sends a request, or fails with 401 or 403. */
   readonly authenticate: (exchange: Exchange) => Principal | undefined | Promise<Principal | undefined>
   readonly rateLimit: RateLimit | undefined
@@ -58,6 +62,9 @@ export async function openContext(
   const limits = limitsOf(options.limits)
   const authenticate = await authentication(auth, options.rateLimit)
   const begun = new BegunTransactions(catalog)
+  const server = new OwnServer()
+  if (typeof options.advertise === 'string') server.advertise(options.advertise)
+  const passOn = new PassOn(catalog, server)
   const watch = watchEventLoop(isLate ? 0 : limits.eventLoopDelay)
   const admission = new AdmissionControl(
     limits,
@@ -69,13 +76,16 @@ export async function openContext(
     prefix,
     admission,
     metrics: new Metrics(admission),
-    cache: new ResponseCache(catalog, limits.answerBytes),
+    cache: new ResponseCache(catalog, limits.answerBytes, staleMillisOf(options)),
     begun,
+    server,
+    passOn,
     authenticate,
     rateLimit: options.rateLimit && rateLimiter(options.rateLimit),
     log,
     close: () => {
       watch.close()
+      passOn.close()
       return begun.giveUp()
     },
   }

@@ -19,6 +19,8 @@ export interface HttpCore {
   failure(exchange: Exchange, error: unknown): Answer
   /** All headers of an answer, but for its length. */
   headersOf(answer: StreamableAnswer, exchange: Exchange): Record<string, string>
+  /** Lets other servers over the same catalog reach this one at a URL, for transactions that it holds. */
+  advertise(url: string): void
   /** Refuses new requests. Those under way go on. */
   stop(): void
   /**
@@ -70,7 +72,8 @@ export async function openHttpCore(
     operation,
     pages,
     failure: (exchange, error) => failure(context, exchange, error),
-    headersOf: (answer, exchange) => headersOf(answer, exchange, admission.closing),
+    headersOf: (answer, exchange) => headersOf(answer, exchange, admission.closing, context.server.instance),
+    advertise: (url) => context.server.advertise(url),
     stop: () => admission.close(),
     close: context.close,
   }

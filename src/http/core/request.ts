@@ -63,11 +63,11 @@ function refuseParameters(
   kinds: object,
   unknownFields: HttpOptions['unknownFields'],
 ): void {
-  const { request, route, errors } = operations[operation].definition
+  const { request, route, errors, ignores } = operations[operation].definition
   // It answers that it is not supported, whatever it is asked.
   if (errors.join() === 'Unsupported') return
   for (const name of parameters.keys()) {
-    if (name === 'delimiter' || Object.hasOwn(kinds, name)) continue
+    if (name === 'delimiter' || Object.hasOwn(kinds, name) || ignores?.includes(name)) continue
     const inBody = route.body === 'json' && fieldsOf(request).includes(name)
     if (!inBody && !fieldsOf(request).includes(name) && unknownFields === 'ignore') continue
     const instead = inBody

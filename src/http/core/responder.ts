@@ -1,7 +1,12 @@
 import { Readable } from 'node:stream'
 import type { Catalog } from '../../catalog/handle.ts'
 import { CatalogError } from '../../errors.ts'
-import { insideHeader, transactionNamed } from '../../operations/framework/inside.ts'
+import {
+  insideHeader,
+  isAboutTransactions,
+  sessionServer,
+  transactionNamed,
+} from '../../operations/framework/inside.ts'
 import type { OperationOptions } from '../../operations/framework/operation.ts'
 import { removeUnknown } from '../../operations/framework/unknown-fields.ts'
 import { operations } from '../../operations/index.ts'
@@ -13,11 +18,12 @@ import { dialectOf, type Fields } from '../dialects/dialect.ts'
 import { Throttled } from '../limits/admission-control.ts'
 import type { HttpOptions } from '../options.ts'
 import type { ErrorStatus } from '../protocol/status.ts'
-import { requestIdHeader } from '../protocol/wire.ts'
+import { passedOnHeader, requestIdHeader, serverHeader } from '../protocol/wire.ts'
 import { type Answer, answerOf, jsonUtf8, type StreamableAnswer } from './answer.ts'
 import { type Body, parseJson, readBody, uncounted } from './body.ts'
 import type { HttpContext } from './context.ts'
 import type { Exchange } from './exchange.ts'
+import { endsTransaction, passing } from './passing.ts'
 import { problemOf } from './problem.ts'
 import { buildRequest, readAddress } from './request.ts'
 import { allowedMethods, type Match, matchPath, takesMethod, unknownRoute, wrongMethod } from './routing.ts'
@@ -29,9 +35,10 @@ type Run = (request: Fields, options: OperationOptions) => Promise<Fields>
 
 /** Makes the responder for operations. */
 export function responder(context: HttpContext): Responder {
-  const { options, admission, metrics, authenticate, rateLimit, cache, begun } = context
+  const { options, admission, metrics, authenticate, rateLimit, cache, begun, server } = context
   const { unknownFields } = options
   const authorize = authorizer(options.authorize)
+  const { passInside, passEnd, passRead } = passing(context)
   const segments = context.prefix.split('/').length - 1
   const runs = options.catalog as unknown as Readonly<Record<keyof Catalog, Run>>
 
@@ -50,6 +57,10 @@ export function responder(context: HttpContext): Responder {
     const address = await open(exchange, match)
     const { principal, headers } = exchange
     const dialect = exchange.dialect!
+    if (headers[insideHeader] !== undefined && operation !== 'beginTransaction') {
+      const passed = await passInside(exchange, match, address.id)
+      if (passed !== undefined) return passed
+    }
     const reading = bodyOf(exchange, match, admission)
     const body = reading instanceof Promise ? await reading : reading
     const hold = body.hold ?? (route.rows ? admission.memory.hold() : undefined)
@@ -59,6 +70,10 @@ export function responder(context: HttpContext): Responder {
         : {}
     let isStream = false
     try {
+      if (endsTransaction(operation)) {
+        const passed = await passEnd(exchange, address.id, body.bytes)
+        if (passed !== undefined) return passed
+      }
       const content = route.body === 'arrow' ? body.bytes : parseJson(body.bytes)
       const built = buildRequest(match, address, content, headers, principal)
       const asked = dialect.request?.(operation, built) ?? built
@@ -70,6 +85,10 @@ export function responder(context: HttpContext): Responder {
       const mayBeInside =
         headers[insideHeader] !== undefined || (content as Fields | undefined)?.context !== undefined
       const inside = mayBeInside ? transactionNamed(final, {}) : undefined
+      if (inside !== undefined && headers[insideHeader] === undefined && !isAboutTransactions(operation)) {
+        const passed = await passRead(exchange, inside, body.bytes)
+        if (passed !== undefined) return passed
+      }
       const answerFrom = async (options: OperationOptions) => {
         const done = await runs[operation](final, options)
         begun.note(operation, final, done, principal)
@@ -79,11 +98,15 @@ export function responder(context: HttpContext): Responder {
       // What a transaction sees is not what the catalog holds.
       const answer =
         inside === undefined
-          ? await cache.answer(exchange, body.bytes, final, () => answerFrom(work))
+          ? await cache.answer(exchange, body.bytes, final, () =>
+              answerFrom(operation === 'beginTransaction' ? { [sessionServer]: server.session } : work),
+            )
           : await answerFrom({ ...work, transaction: inside })
       isStream = answer.body instanceof Readable
       return answer
     } finally {
+      // Before the caller hears of it.
+      if (operations[operation].definition.changes) cache.changed()
       if (isStream && !exchange.isClosed) exchange.onClose(() => hold?.release())
       else hold?.release()
     }
@@ -220,10 +243,12 @@ export function failure(
 /** All headers of an answer, but for its length. */
 export function headersOf(
   answer: StreamableAnswer,
-  { requestId }: Exchange,
+  { requestId, headers: asked }: Exchange,
   closing: boolean,
+  instance: string,
 ): Record<string, string> {
   const headers: Record<string, string> = { [requestIdHeader]: requestId }
+  if (asked[passedOnHeader] !== undefined) headers[serverHeader] = instance
   if (answer.type !== undefined) headers['content-type'] = answer.type
   if (closing) headers.connection = 'close'
   return answer.headers === undefined ? headers : { ...answer.headers, ...headers }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { type Catalog, storeState } from '../../catalog/handle.ts'
+import { type Catalog, storeState, untoldState } from '../../catalog/handle.ts'
 import { operations } from '../../operations/index.ts'
 import type { Fields } from '../dialects/dialect.ts'
 import type { Answer, StreamableAnswer } from './answer.ts'
@@ -15,17 +15,30 @@ const overhead = 512
  * Answers in the form in which they travel, kept while the catalog's store stays in the state they were made in. They
  * take at most so many bytes; the oldest go first. Only the operation is saved: all that is checked of a request is
  * checked before.
+ *
+ * Where the store cannot tell its state, answers may be kept for a while instead, if the server was told for how long.
  */
 export class ResponseCache {
   readonly #catalog: Catalog
   readonly #mostBytes: number
   readonly #answers = new Map<string, Answer>()
+  readonly #staleMillis: number
   #state: number | string | undefined
   #bytes = 0
+  /** Which of the times it is in which answers are given again, and when that began. */
+  #time = 0
+  #began = 0
+  #beganByClock = 0
 
-  constructor(catalog: Catalog, mostBytes: number) {
+  constructor(catalog: Catalog, mostBytes: number, staleMillis = 0) {
     this.#catalog = catalog
     this.#mostBytes = mostBytes
+    this.#staleMillis = staleMillis
+  }
+
+  /** Notes that this server has changed something, or may have: what it answers from now on shows it. */
+  changed(): void {
+    this.#time++
   }
 
   /** Bytes held, as counted against the bound. */
@@ -56,7 +69,23 @@ export class ResponseCache {
   }
 
   #stateOf(operation: keyof typeof operations): number | string | undefined {
-    return this.#catalog[storeState]?.(this.#catalog[operation])
+    const state = this.#catalog[storeState]?.(this.#catalog[operation])
+    return state === untoldState ? this.#currentTime() : state
+  }
+
+  /** What is made and given again within one of these times is no older than it may be. */
+  #currentTime(): number | undefined {
+    const most = this.#staleMillis
+    if (most === 0) return undefined
+    const age = performance.now() - this.#began
+    // The steady clock may stand still while a machine sleeps, and the other one may be set.
+    const ageByClock = Date.now() - this.#beganByClock
+    if (age >= most || ageByClock >= most || ageByClock < 0) {
+      this.#time++
+      this.#began = performance.now()
+      this.#beganByClock = Date.now()
+    }
+    return this.#time
   }
 
   #keep(state: number | string, key: string, answer: StreamableAnswer): void {

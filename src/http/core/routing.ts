@@ -33,11 +33,8 @@ for (const [operation, route] of Object.entries(wire)) {
  * of segments before those of the operation. More slashes at the start, and one at the end, make no difference.
  */
 export function matchPath(path: string, mounted = 0): Match | undefined {
-  let start = 0
-  for (let i = 0; i < mounted; i++) {
-    start = path.indexOf('/', start + 1)
-    if (start < 0) return undefined
-  }
+  let start = mountEnd(path, mounted)
+  if (start < 0) return undefined
   while (path.startsWith('//', start)) start++
   if (!path.startsWith(prefix, start)) return undefined
   const end = path.endsWith('/') ? path.length - 1 : path.length
@@ -60,6 +57,13 @@ function matchIndex(verbs: Map<string, Named>, verb: string): Omit<Match, 'id'> 
   const [, indexName, rest] = /^index\/([^/]+)\/([^/]+)$/.exec(verb) ?? []
   const named = indexName === undefined ? undefined : verbs.get(`index/{index_name}/${rest}`)
   return named && { ...named, indexName }
+}
+
+/** Where the path below the mount begins; negative where it is shorter than that. */
+export function mountEnd(path: string, mounted: number): number {
+  let start = 0
+  for (let i = 0; i < mounted && start >= 0; i++) start = path.indexOf('/', start + 1)
+  return start
 }
 
 /** The error for a path that names no operation. It answers 404, though the status of its code is another. */

@@ -55,8 +55,15 @@ const namespaceRequests: Rewrite<Fields> = {
   describeTable: (request) => ({
     ...request,
     load_detailed_metadata: request.load_detailed_metadata ?? true,
+    ...vending(request),
   }),
+  declareTable: (request) => ({ ...request, ...vending(request) }),
   listTables: wholeListing,
+}
+
+/** The client uses credentials that it gets, and does not ask for them when it opens a table or makes one. */
+function vending({ vend_credentials }: Fields): Fields {
+  return { vend_credentials: vend_credentials ?? true }
 }
 
 const requests: Rewrite<Fields> = {
@@ -74,12 +81,22 @@ const requests: Rewrite<Fields> = {
   listTableVersions: wholeListing,
   listTableTags: wholeListing,
   listTableBranches: wholeListing,
-  queryTable: (request) =>
-    isPlainMap(request.columns) ? { ...request, columns: aliased(request.columns) } : request,
+  createTableIndex: indexed,
+  queryTable: withAliases,
+  analyzeTableQueryPlan: withAliases,
+  explainTableQueryPlan: ({ query, ...request }) => ({
+    ...request,
+    query: isPlainMap(query) ? withAliases(query) : query,
+  }),
 }
 
 const responses: Rewrite<unknown> = {
   listTableTags: ({ tags }) => tags,
+  mergeInsertIntoTable: (response) => ({
+    num_attempts: 1,
+    num_rows: Number(response.num_inserted_rows) + Number(response.num_updated_rows),
+    ...response,
+  }),
   updateTable: (response) => ({ rows_updated: response.updated_rows, ...response }),
 }
 
@@ -103,6 +120,17 @@ function isQuoted(word: unknown): word is string {
   return typeof word === 'string' && word.length >= 2 && word.startsWith('"') && word.endsWith('"')
 }
 
+/** The distance has another name. A full-text index has many parameters, and is refused for what it is. */
+function indexed({ metric_type, ...request }: Fields): Fields {
+  const { id, branch, column, index_type } = request
+  if (index_type === 'FTS') return { id, branch, column, index_type }
+  return metric_type === undefined ? request : { distance_type: metric_type, ...request }
+}
+
+function withAliases(query: Fields): Fields {
+  return isPlainMap(query.columns) ? { ...query, columns: aliased(query.columns) } : query
+}
+
 /** Columns come as a list, or as a map of new names to expressions. */
 function aliased(columns: Fields): Fields {
   return 'column_names' in columns || 'column_aliases' in columns ? columns : { column_aliases: columns }
@@ -114,7 +142,8 @@ function isPlainMap(value: unknown): value is Fields {
 
 /**
  * Errors that answer 400 to this client. It sends a request again on 409, which does not help where nothing will
- * change. It thinks that every 404 on a table means the table itself.
+ * change. It thinks that every 404 on a table means the table itself, but for an index that it
+ * describes or drops.
  */
 const badRequests: ReadonlySet<ErrorCode> = new Set([
   'TableAlreadyExists',
@@ -126,7 +155,6 @@ const badRequests: ReadonlySet<ErrorCode> = new Set([
   'InvalidTableState',
   'TableTagNotFound',
   'TableBranchNotFound',
-  'TableIndexNotFound',
   'TableColumnNotFound',
   'TransactionNotFound',
 ])

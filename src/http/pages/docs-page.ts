@@ -2,7 +2,7 @@ import type { OpenApiDocument, OpenApiOperation } from './openapi.ts'
 import type { JsonSchema } from './openapi-schemas.ts'
 
 /** The document as a page of plain HTML, which loads nothing and runs nothing. */
-export function docsPage(document: OpenApiDocument): string {
+export function docsPage(document: OpenApiDocument, hasPage = false): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) => {
     const [first, ...others] = Object.keys(methods)
     return [{ path, methods: [first!, ...others], operation: methods[first!]! }]
@@ -14,7 +14,10 @@ export function docsPage(document: OpenApiDocument): string {
     .map((tag) => {
       const links = operations
         .filter(({ operation }) => operation.tags.includes(tag))
-        .map(({ operation: { operationId } }) => `<a href="#${operationId}">${escaped(operationId)}</a>`)
+        .map(({ operation: { operationId, summary } }) => {
+          const name = `<a href="#${operationId}">${escaped(operationId)}</a>`
+          return isUnsupported(summary) ? `<s>${name}</s>` : name
+        })
       return `<p><b>${escaped(tag)}</b> ${links.join(' ')}</p>`
     })
     .join('\n')
@@ -32,6 +35,7 @@ export function docsPage(document: OpenApiDocument): string {
 <h1>${escaped(title)} <small>${escaped(version)}</small></h1>
 <p>${escaped(description)} The same as a machine reads it: <a href="openapi.json">openapi.json</a>.</p>
 <p>${document.security === undefined ? open : credentials}</p>
+${hasPage ? '<p><a href="./">Look at the catalog</a>: its namespaces, tables, rows and versions.</p>' : ''}
 <nav>${contents}</nav>
 ${sections}
 </main>
@@ -53,7 +57,7 @@ function section({ path, methods, operation }: Item, schemas: Readonly<Record<st
   const { operationId, summary, parameters, requestBody, responses } = operation
   const { 200: success, ...failures } = responses
   return `<section id="${operationId}">
-<h2>${escaped(operationId)}</h2>
+<h2>${escaped(operationId)}${isUnsupported(summary) ? ' <small class="unsupported">not supported</small>' : ''}</h2>
 <p>${escaped(summary)}</p>
 <p>${methods.map((method) => `<b class="method">${method.toUpperCase()}</b>`).join(' ')} <code>${escaped(path)}</code></p>
 ${table(
@@ -85,6 +89,11 @@ function content(
       return `<p><code>${escaped(type)}</code> ${escaped(typeOf(shown))}</p>${fields(shown)}`
     })
     .join('\n')
+}
+
+/** The operations that the protocol has and the catalog has not end their summary so. */
+function isUnsupported(summary: string): boolean {
+  return summary.endsWith(' Not supported.')
 }
 
 function resolve(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): JsonSchema {
@@ -146,6 +155,8 @@ td { border-top: 1px solid #8884; padding: .2rem .6rem .2rem 0; vertical-align: 
 code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; }
 td code { white-space: nowrap; }
 .method { border: 1px solid #8888; border-radius: .3rem; font-size: .8rem; padding: 0 .4rem; }
+small { color: #777; font-weight: normal; }
+.unsupported { border: 1px dashed #8888; border-radius: .3rem; font-size: .8rem; padding: 0 .4rem; }
 h3 { font-size: 1rem; margin: 1rem 0 .2rem; }
 ul { margin: .2rem 0; }
 `

@@ -14,6 +14,7 @@ export function schemasOf(
   schema: GenericSchema,
   name: string,
   side: 'input' | 'output',
+  docOf: (field: string) => string | undefined,
 ): Record<string, JsonSchema> {
   const made = toJsonSchema(schema, {
     // The input side of a pipe ends at its first transformation, though the checks before that may be vague.
@@ -26,9 +27,29 @@ export function schemasOf(
         ? { type: 'object', additionalProperties: { type: 'string' } }
         : undefined,
   })
-  const { $schema: _, $defs, ...own } = placed(made as JsonSchema, name)
+  const { $schema: _, $defs, ...own } = described(placed(made as JsonSchema, name), docOf)
   const parts = Object.entries(($defs ?? {}) as Readonly<Record<string, JsonSchema>>)
   return { [name]: own, ...Object.fromEntries(parts.map(([part, made]) => [partName(name, part), made])) }
+}
+
+/** The schema, in which each property says what it is for. */
+function described<T>(schema: T, docOf: (field: string) => string | undefined): T {
+  if (Array.isArray(schema)) return schema.map((item) => described(item, docOf)) as T
+  if (typeof schema !== 'object' || schema === null) return schema
+  const members = Object.entries(schema).map(([name, member]) => {
+    if (name !== 'properties') return [name, described(member, docOf)]
+    return [
+      name,
+      Object.fromEntries(
+        Object.entries(member as Readonly<Record<string, JsonSchema>>).map(([field, property]) => {
+          const inside = described(property, docOf)
+          const texts = [docOf(field), inside.description].filter((text) => text !== undefined)
+          return [field, texts.length === 0 ? inside : { ...inside, description: texts.join(' ') }]
+        }),
+      ),
+    ]
+  })
+  return Object.fromEntries(members) as T
 }
 
 /** The schema, with references to the places of the parts. */

@@ -2,6 +2,7 @@ import { type ErrorCode, errorNumbers } from '../../errors.ts'
 import { insideHeader, isAboutTransactions } from '../../operations/framework/inside.ts'
 import type { AnyOperation } from '../../operations/framework/operation.ts'
 import type { OperationName } from '../../operations/index.ts'
+import { requestDoc, responseDoc } from '../../operations/types/field-docs.ts'
 import { packageVersion } from '../../version.ts'
 import type { QueryKind } from '../protocol/query.ts'
 import { type ErrorStatus, problems, statusAmong } from '../protocol/status.ts'
@@ -53,8 +54,14 @@ export async function openApiDocument(prefix = '', isOpen = false): Promise<Open
   for (const [name, { definition }] of Object.entries(operations)) {
     const route = wire[name as OperationName]
     const title = name[0]!.toUpperCase() + name.slice(1)
-    Object.assign(schemas, schemasOf(definition.request, `${title}Request`, 'input'))
-    Object.assign(schemas, schemasOf(definition.response, `${title}Response`, 'output'))
+    Object.assign(
+      schemas,
+      schemasOf(definition.request, `${title}Request`, 'input', (field) => requestDoc(definition, field)),
+    )
+    Object.assign(
+      schemas,
+      schemasOf(definition.response, `${title}Response`, 'output', (field) => responseDoc(definition, field)),
+    )
     schemas[`${title}Request`] = withoutFields(schemas[`${title}Request`]!, [
       ...Object.keys(route.query),
       ...['data', 'schema', 'delimiter'],
@@ -100,7 +107,8 @@ const querySchemas: Readonly<Record<QueryKind, JsonSchema>> = {
   map: { type: 'string', contentMediaType: jsonType },
 }
 
-function parametersOf({ name, route }: AnyOperation, method: Method): OpenApiOperation['parameters'] {
+function parametersOf(operation: AnyOperation, method: Method): OpenApiOperation['parameters'] {
+  const { name, route } = operation
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name: name!,
     in: 'path',
@@ -123,7 +131,9 @@ function parametersOf({ name, route }: AnyOperation, method: Method): OpenApiOpe
     name,
     in: 'query',
     required: false,
-    description: kind === 'map' ? 'A JSON object.' : '',
+    description: [requestDoc(operation, name), kind === 'map' ? 'A JSON object.' : '']
+      .filter(Boolean)
+      .join(' '),
     schema: querySchemas[kind],
   }))
   return [...inPath, delimiter, ...inQuery, ...(isAboutTransactions(name) ? [] : [inside])]
@@ -160,6 +170,8 @@ function responsesOf(
   const answers: Readonly<Record<Route['answer'], Content>> = {
     json: json(reference(`${title}Response`)),
     count: json({ type: 'integer', minimum: 0 }),
+    plan: json(text),
+    analysis: json(text),
     metadata: json({ type: 'object', additionalProperties: text }),
     arrow: { [arrowFileType]: { schema: {} } },
   }

@@ -2,17 +2,20 @@ import { CatalogError } from '../../errors.ts'
 import { type Answer, jsonUtf8 } from '../core/answer.ts'
 import type { HttpContext } from '../core/context.ts'
 import type { Exchange } from '../core/exchange.ts'
+import type { HttpOptions } from '../options.ts'
+import type { pagePaths } from './catalog-page.ts'
 
 /** Answers GET requests of one path. */
 export type Page = (exchange: Exchange) => Promise<Answer>
 
-/** The pages by path: health, metrics, and the description of the operations. */
+/** The pages by path: health, metrics, the description of the operations, and the page to look after the catalog. */
 export function pagesOf(context: HttpContext): ReadonlyMap<string, Page> {
-  const { health = true, metrics = true, docs = true } = context.options
+  const { health = true, metrics = true, docs = true, page = true } = context.options
   return new Map([
     ...(health ? healthPages(context) : []),
     ...(metrics ? metricsPages(context, metrics === 'public') : []),
-    ...(docs ? docsPages(context.prefix, context.options.auth === false) : []),
+    ...(docs ? docsPages(context.prefix, context.options.auth === false, page !== false) : []),
+    ...(page ? catalogPages(context.options, page === 'editable') : []),
   ])
 }
 
@@ -46,14 +49,35 @@ function metricsPages({ authenticate, metrics }: HttpContext, isPublic: boolean)
 /** The page loads nothing and runs nothing. */
 const docsPolicy = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" }
 
-function docsPages(prefix: string, isOpen: boolean): [string, Page][] {
+function docsPages(prefix: string, isOpen: boolean, hasPage: boolean): [string, Page][] {
   const document = once(async () => (await import('./openapi.ts')).openApiDocument(prefix, isOpen))
   const json = once(async () => JSON.stringify(await document()))
-  const html = once(async () => (await import('./docs-page.ts')).docsPage(await document()))
+  const html = once(async () => (await import('./docs-page.ts')).docsPage(await document(), hasPage))
   return [
     ['/openapi.json', async () => page(jsonUtf8, await json())],
     ['/docs', async () => page('text/html; charset=utf-8', await html(), docsPolicy)],
   ]
+}
+
+/** The page to look after the catalog. Its files are read when somebody first asks for one. */
+function catalogPages({ auth, listing = 'recursive' }: HttpOptions, editable: boolean): [string, Page][] {
+  const files = once(async () => {
+    const { openCatalogPage } = await import('./catalog-page.ts')
+    return openCatalogPage({ editable, token: auth !== false, listing })
+  })
+  const file = (name: keyof typeof pagePaths) => async (exchange: Exchange) =>
+    (await files()).answer(name, exchange)
+  return [
+    ['', async (exchange) => redirectToFolder(exchange) ?? file('html')(exchange)],
+    ['/page/app.js', file('script')],
+    ['/page/app.css', file('style')],
+  ]
+}
+
+/** The page finds its files, and the operations, beside itself. So its own path must end in a slash. */
+function redirectToFolder({ path }: Exchange): Answer | undefined {
+  if (path === '' || path.endsWith('/')) return undefined
+  return { status: 308, body: '', headers: { location: `./${path.slice(path.lastIndexOf('/') + 1)}/` } }
 }
 
 function page(type: string, body: string, headers: Readonly<Record<string, string>> = {}): Answer {
@@ -63,7 +87,10 @@ function page(type: string, body: string, headers: Readonly<Record<string, strin
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {
-    made ??= make()
+    made ??= make().catch((error) => {
+      made = undefined
+      throw error
+    })
     return made
   }
 }

@@ -17,6 +17,12 @@ export const transactionHeader = 'x-tabularium-transaction-id'
 /** The header that names a request: taken from the request, made up otherwise, and always in the response. */
 export const requestIdHeader = 'x-request-id'
 
+/** The header of a request that another server over the same catalog passed on. */
+export const passedOnHeader = 'x-tabularium-passed-on'
+
+/** The header of the answer to such a request. It tells that the right server gave it. */
+export const serverHeader = 'x-tabularium-server'
+
 /** How each operation of the record travels. */
 export const wire = Object.fromEntries(
   Object.values(operations).map(({ definition }) => [definition.name, definition.route]),
@@ -51,6 +57,8 @@ const reserved = new Set([
   'accept',
   'accept-encoding',
   'date',
+  passedOnHeader,
+  serverHeader,
 ])
 
 const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/

@@ -118,6 +118,7 @@ async function copy(
 async function relocate(store: Store, from: string, to: string): Promise<void> {
   await store.write((writer) => {
     for (const { key } of all(writer, keys.backupLeases)) writer.remove(key)
+    for (const { key } of all(writer, keys.tasks)) writer.remove(key)
     const old = segmentsOf(from)
     const replaced = (key: Key): Key => [key[0]!, ...segmentsOf(to), ...key.slice(1 + old.length)]
     // Content to be removed was not copied, or lies elsewhere, where the original catalog removes it.

@@ -5,9 +5,8 @@ import { createTable } from '../../operations/create-table.ts'
 import { declareTable } from '../../operations/declare-table.ts'
 import type { Invocable } from '../../operations/framework/operation.ts'
 import { insertIntoTable } from '../../operations/insert-into-table.ts'
-import type { TableJson } from './format.ts'
 import type { ImportOptions, ImportReport } from './import.ts'
-import { exportItems, readRowsFile } from './read-export.ts'
+import { type ExportItem, exportItems } from './read-export.ts'
 
 /**
  * Imports the latest rows of an export into any catalog, including one behind a server, through its operations.
@@ -31,7 +30,7 @@ export async function importTables(
         await createNamespace(catalog, request, options.signal && { signal: options.signal })
         report.namespaces++
       } else {
-        const rows = await importTable(catalog, item.id, item.folder, item.json, options.signal)
+        const rows = await importTable(catalog, item, options.signal)
         report.tables++
         if (rows === undefined) withoutRows.push(item.id)
         else report.versions++
@@ -55,11 +54,10 @@ export async function importTables(
 /** Imports a table. Returns its number of rows, or undefined when the export has no rows of it. */
 async function importTable(
   catalog: Invocable,
-  id: Identifier,
-  folder: string,
-  { versions, main, properties, location }: TableJson,
+  { id, json, rows }: Extract<ExportItem, { readonly kind: 'table' }>,
   signal: AbortSignal | undefined,
 ): Promise<number | undefined> {
+  const { versions, main, properties, location } = json
   const own = { id: [...id], properties, ...(location === undefined ? {} : { location }) }
   const latest = versions.find(({ branch, version }) => branch === '' && version === main.latest)
   const [first, ...further] = latest?.files ?? []
@@ -68,10 +66,10 @@ async function importTable(
     await declareTable(catalog, own, options)
     return undefined
   }
-  await createTable(catalog, { id: own.id, properties, data: await readRowsFile(folder, first) }, options)
+  await createTable(catalog, { id: own.id, properties, data: await rows(first) }, options)
   for (const name of further) {
     try {
-      await insertIntoTable(catalog, { id: own.id, data: await readRowsFile(folder, name) }, options)
+      await insertIntoTable(catalog, { id: own.id, data: await rows(name) }, options)
     } catch (cause) {
       if (!(cause instanceof CatalogError)) throw cause
       throw new CatalogError(cause.code, `${formatIdentifier(id)} is imported in part: ${cause.message}`, {

@@ -20,12 +20,12 @@ import {
   type TableRecord,
   type TagRecord,
 } from '../../store/records.ts'
-import type { Writer } from '../../store/store.ts'
+import type { Reader, Writer } from '../../store/store.ts'
 import type { Snapshot, TableEngine } from '../../table/index.ts'
 import type { ChangeContext } from '../../transactions/commit.ts'
 import { type LongTransaction, runLong } from '../../transactions/long-transaction.ts'
 import type { NamespaceJson, TableJson } from './format.ts'
-import { type ExportItem, exportItems, readRowsFile } from './read-export.ts'
+import { type ExportItem, exportItems } from './read-export.ts'
 
 export interface ImportOptions {
   readonly signal?: AbortSignal | undefined
@@ -55,23 +55,30 @@ interface Prepared {
 const maxListed = 1_000
 
 /** Imports an export into a catalog, whole or not at all; see `LocalCatalog.importFrom`. */
-export function importFrom(
+export function importFrom(core: Core, source: string, options?: ImportOptions): Promise<ImportReport> {
+  return importItems(core, exportItems(source), options)
+}
+
+/** Brings namespaces and tables into a catalog, whole or not at all. `check` may refuse to commit. */
+export function importItems(
   core: Core,
-  source: string,
+  items: AsyncIterable<ExportItem>,
   { signal, onProgress }: ImportOptions = {},
+  check?: (reader: Reader) => void,
 ): Promise<ImportReport> {
   // While the transaction is running, a vacuum keeps the objects that the import writes.
   const about = { operation: 'ImportCatalog', subject: [] }
   return runLong(core, signal ? { signal } : {}, about, (transaction, work) =>
-    importAll(core, source, transaction, { signal: work.signal, onProgress }),
+    importAll(core, items, transaction, { signal: work.signal, onProgress }, check),
   )
 }
 
 async function importAll(
   core: Core,
-  source: string,
+  items: AsyncIterable<ExportItem>,
   transaction: LongTransaction,
   { signal, onProgress }: ImportOptions,
+  check?: (reader: Reader) => void,
 ): Promise<ImportReport> {
   const namespaces: { id: Identifier; json: NamespaceJson }[] = []
   const tables: Prepared[] = []
@@ -79,7 +86,7 @@ async function importAll(
   const report = { namespaces: 0, tables: 0, versions: 0, rows: 0, withoutRows }
   let isCommitted = false
   try {
-    for await (const item of exportItems(source)) {
+    for await (const item of items) {
       signal?.throwIfAborted()
       if (item.kind === 'namespace') {
         namespaces.push(item)
@@ -93,13 +100,15 @@ async function importAll(
       report.tables++
       report.versions += prepared.snapshots.size
       for (const { rows } of new Set(prepared.snapshots.values())) report.rows += rows
-      if (prepared.snapshots.size === 0 && item.json.versions.length > 0 && withoutRows.length < maxListed) {
+      const { versions, location } = item.json
+      const hadRows = versions.length > 0 || location !== undefined
+      if (prepared.snapshots.size === 0 && hadRows && withoutRows.length < maxListed)
         withoutRows.push(item.id)
-      }
       onProgress?.({ ...report })
     }
     signal?.throwIfAborted()
     await transaction.commit((change) => {
+      check?.(change.writer)
       report.namespaces = 0
       for (const { id, json } of namespaces) report.namespaces += putNamespace(core, change, id, json)
       for (const table of tables) putImported(core, change, table)
@@ -116,7 +125,7 @@ async function importAll(
 async function prepare(
   core: Core,
   transactionId: string,
-  { id, folder, json }: Extract<ExportItem, { readonly kind: 'table' }>,
+  { id, json, rows, where }: Extract<ExportItem, { readonly kind: 'table' }>,
   signal: AbortSignal | undefined,
   began: (table: Prepared) => void,
 ): Promise<Prepared> {
@@ -135,11 +144,11 @@ async function prepare(
     if (branch !== '' && !json.branches.some(({ name }) => name === branch)) {
       throw new CatalogError(
         'InvalidInput',
-        `${folder} has a version of the branch ${branch}, which it does not list. Export again.`,
+        `${where} has a version of the branch ${branch}, which it does not list. Export again.`,
       )
     }
     const key = files.join('\n')
-    const known = byFiles.get(key) ?? (await writeVersion(engine, place, folder, files, version, signal))
+    const known = byFiles.get(key) ?? (await writeVersion(engine, place, rows, files, version, signal))
     byFiles.set(key, known)
     snapshots.set(versionKey(branch, version), known)
   }
@@ -150,7 +159,7 @@ async function prepare(
 async function writeVersion(
   engine: TableEngine,
   { prefix }: ContentFolder,
-  folder: string,
+  rows: (name: string) => Promise<Uint8Array>,
   files: readonly string[],
   version: number,
   signal: AbortSignal | undefined,
@@ -158,11 +167,11 @@ async function writeVersion(
   const { toArrowTable } = await import('../../table/index.ts')
   let snapshot: Snapshot | undefined
   for (const name of files) {
-    const rows = await toArrowTable(await readRowsFile(folder, name))
+    const table = await toArrowTable(await rows(name))
     if (snapshot === undefined) {
-      snapshot = await engine.create(prefix, rows, { version, signal })
+      snapshot = await engine.create(prefix, table, { version, signal })
     } else {
-      const change = await engine.insertRows(snapshot, rows, { signal })
+      const change = await engine.insertRows(snapshot, table, { signal })
       snapshot = (await change.apply(snapshot, { version, signal })).snapshot
     }
   }

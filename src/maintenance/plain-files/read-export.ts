@@ -19,7 +19,15 @@ import {
 /** A namespace or table of an export. A namespace comes before its content. */
 export type ExportItem =
   | { readonly kind: 'namespace'; readonly id: Identifier; readonly json: NamespaceJson }
-  | { readonly kind: 'table'; readonly id: Identifier; readonly folder: string; readonly json: TableJson }
+  | {
+      readonly kind: 'table'
+      readonly id: Identifier
+      readonly json: TableJson
+      /** The bytes of one of its row files. */
+      readonly rows: (name: string) => Promise<Uint8Array>
+      /** Where it lies, for errors. */
+      readonly where: string
+    }
 
 /** Walks the folders of an export. */
 export async function* exportItems(source: string): AsyncGenerator<ExportItem> {
@@ -43,7 +51,8 @@ async function* below(folder: string, parent: Identifier): AsyncGenerator<Export
     const names = await readdir(path)
     if (names.includes(tableFile)) {
       const json = await readJson(tableJson, join(path, tableFile))
-      yield { kind: 'table', id: [...parent, json.name], folder: path, json }
+      const rows = (name: string) => readRowsFile(path, name)
+      yield { kind: 'table', id: [...parent, json.name], json, rows, where: path }
     } else if (names.includes(namespaceFile)) {
       const json = await readJson(namespaceJson, join(path, namespaceFile))
       const id = [...parent, json.name]
@@ -66,8 +75,7 @@ async function readJson<T extends v.GenericSchema>(
   return parseJson(schema, text, path)
 }
 
-/** The bytes of a row file. */
-export async function readRowsFile(folder: string, name: string): Promise<Uint8Array> {
+async function readRowsFile(folder: string, name: string): Promise<Uint8Array> {
   return readFile(join(folder, name)).catch((cause) => {
     throw invalid(`${join(folder, name)} cannot be read. Check the export.`, { cause })
   })

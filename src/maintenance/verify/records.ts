@@ -79,6 +79,7 @@ const names: Readonly<Record<string, string>> = {
   m: 'mark',
   l: 'location',
   d: 'registration',
+  k: 'task',
   w: 'count of vacuums',
 }
 
@@ -150,6 +151,7 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
   l: v.union([v.string(), v.object({ ...versioned, removing: v.string(), until: time })]),
   d: v.string(),
   h: v.object({ ...versioned, until: time }),
+  k: v.object({ ...versioned, holder: v.string(), until: time }),
   w: whole,
 }
 

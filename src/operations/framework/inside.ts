@@ -11,6 +11,11 @@ export type Isolation = (typeof isolations)[number]
 /** The header that puts a request inside of a transaction; its value is the transaction's id. */
 export const insideHeader = 'x-tabularium-transaction'
 
+/** The member of the options by which a server tells `beginTransaction` how other servers reach it. */
+export const sessionServer = Symbol('sessionServer')
+
+export type { SessionServer } from '../../store/records.ts'
+
 /** The same as an entry of a request's context. */
 const insideKey = `header.${insideHeader}`
 
@@ -31,7 +36,7 @@ export function transactionNamed(request: unknown, options: OperationOptions): s
     }
   }
   if (named === undefined) return undefined
-  if (typeof named !== 'string' || !isId(named)) {
+  if (typeof named !== 'string' || !isTransactionId(named)) {
     throw invalid(`The transaction of the operation is no transaction_id of beginTransaction. ${oneId}`)
   }
   return named
@@ -40,7 +45,7 @@ export function transactionNamed(request: unknown, options: OperationOptions): s
 const oneId = `Give one id, as the option transaction or as the header ${insideHeader}.`
 
 /** Whether a text may be an id: a header that came twice has a comma. */
-function isId(text: string): boolean {
+export function isTransactionId(text: string): boolean {
   return /^[\x21-\x2b\x2d-\x7e]{1,128}$/.test(text)
 }
 

@@ -2,6 +2,7 @@ import type * as v from 'valibot'
 import type { Core } from '../../catalog/core.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { RequestMemory, requestMemory } from '../../scheduling/request-memory.ts'
+import type { SessionServer, sessionServer } from './inside.ts'
 import type { Route } from './route.ts'
 import type { Subject } from './subjects.ts'
 
@@ -33,7 +34,7 @@ interface OperationCommand {
   readonly needsServer?: boolean
   /** For listings: the field of the response that holds what is listed, and what to call one of those. */
   readonly lists?: { readonly field: string; readonly item: string }
-  /** What options are for, by their fields: those that no other operation has. */
+  /** What options are for, by their fields, where that is another thing than what `field-docs.ts` says. */
   readonly options?: Readonly<Record<string, string>>
   /** Arguments after the command's name, as one would type them. */
   readonly examples?: readonly string[]
@@ -55,6 +56,7 @@ export interface OperationOptions {
    */
   readonly transaction?: string | undefined
   readonly [requestMemory]?: RequestMemory | undefined
+  readonly [sessionServer]?: SessionServer | undefined
 }
 
 export interface Progress {

@@ -21,8 +21,8 @@ export interface Route {
    * is the bare map of that field, and `arrow` the Arrow IPC bytes of `data`.
    */
   readonly body: 'json' | 'metadata' | 'arrow' | 'none'
-  /** What the body of the response is: its JSON object, the bare `count`, the bare `metadata`, Arrow `data`. */
-  readonly answer: 'json' | 'count' | 'metadata' | 'arrow'
+  /** What the body of the response is: its JSON object, the bare `count`, the bare text `plan` or `analysis`, the bare `metadata`, Arrow `data`. */
+  readonly answer: 'json' | 'count' | 'plan' | 'analysis' | 'metadata' | 'arrow'
   /** Whether it reads or writes rows, and so may take long. */
   readonly rows: boolean
   /**

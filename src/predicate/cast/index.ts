@@ -82,6 +82,6 @@ function strictly(
 }
 
 /** A value as text for an error's message. */
-function showScalar(value: NonNullScalar, type: DataType): string {
+export function showScalar(value: NonNullScalar, type: DataType): string {
   return textOf(type)?.(value) ?? String(value)
 }

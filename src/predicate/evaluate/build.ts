@@ -2,6 +2,7 @@ import { Type } from '@uwdata/flechette'
 import type { Plan, Scalar } from '../plan/plan.ts'
 import { arithmeticNode, negateNode } from './arithmetic.ts'
 import { callNode, castNode } from './call.ts'
+import { caseNode } from './case.ts'
 import { columnNode } from './column.ts'
 import {
   constantTest,
@@ -113,6 +114,8 @@ export function builder(fastPaths: readonly FastPath[], afterNode: () => void = 
         return callNode(plan, plan.args.map(build.value))
       case 'cast':
         return castNode(plan, build.value(plan.arg))
+      case 'case':
+        return caseNode(plan, build)
       default:
         return valuesOfTest(build.test(plan), plan.type)
     }

@@ -1,7 +1,7 @@
 import { Type } from '@uwdata/flechette'
 import { hasRow } from '../../arrow/bitmap.ts'
 import { CatalogError } from '../../errors.ts'
-import type { ColumnPlan, LiteralPlan, Plan, Scalar } from '../plan/plan.ts'
+import type { CasePlan, ColumnPlan, LiteralPlan, Plan, Scalar } from '../plan/plan.ts'
 import { kept, mapInSteps } from '../work.ts'
 import { builder } from './build.ts'
 import { joinEqualities } from './equalities.ts'
@@ -26,6 +26,7 @@ export function foldInSteps(plan: Plan): Plan {
     case 'and':
     case 'or':
     case 'call':
+    case 'case':
       return kept(plan, () => foldOperands(plan, foldInSteps, mapInSteps))
     default:
       return foldOperands(plan, foldInSteps)
@@ -47,12 +48,37 @@ function foldOperands(
     }
     case 'call':
       return reduce({ ...plan, args: map(plan.args, foldPart) }, plan.args.length)
+    case 'case':
+      return foldCase(plan, foldPart, map)
     case 'compare':
     case 'arithmetic':
       return reduce({ ...plan, left: foldPart(plan.left), right: foldPart(plan.right) }, 2)
     default:
       return reduce({ ...plan, arg: foldPart(plan.arg) }, 1)
   }
+}
+
+/** Branches that are never taken are left out, and those after one that is always taken. */
+function foldCase(plan: CasePlan, foldPart: (plan: Plan) => Plan, map: typeof mapInSteps): Plan {
+  const operand = plan.operand && foldPart(plan.operand)
+  const folded = map(plan.branches, ({ when, result }) => ({
+    when: foldPart(when),
+    result: foldPart(result),
+  }))
+  const branches: { readonly when: Plan; readonly result: Plan }[] = []
+  let otherwise = foldPart(plan.otherwise)
+  for (const branch of folded) {
+    if (isNullLiteral(branch.when)) continue
+    if (operand === undefined && branch.when.kind === 'literal') {
+      if (branch.when.value === false) continue
+      otherwise = branch.result
+      break
+    }
+    branches.push(branch)
+  }
+  if (branches.length === 0) return otherwise
+  const kept: CasePlan = { ...plan, operand, branches, otherwise }
+  return reduce(kept, branches.length)
 }
 
 function reduce(plan: Plan, operands: number): Plan {
@@ -115,6 +141,10 @@ export function operandsOf(plan: Plan): readonly Plan[] {
     case 'or':
     case 'call':
       return plan.args
+    case 'case': {
+      const parts = plan.branches.flatMap(({ when, result }) => [when, result])
+      return [...(plan.operand ? [plan.operand] : []), ...parts, plan.otherwise]
+    }
     case 'compare':
     case 'arithmetic':
       return [plan.left, plan.right]

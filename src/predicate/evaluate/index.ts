@@ -1,15 +1,11 @@
 import { type Bitmap, countRows, noRows } from '../../arrow/bitmap.ts'
 import type { Plan } from '../plan/plan.ts'
-import { afterPart, kept, Progress, pause, Stretch, WorkBudget } from '../work.ts'
+import { afterPart, kept, WorkBudget } from '../work.ts'
 import { builder, type FastPath } from './build.ts'
 import { operandsOf } from './fold.ts'
-import { Frame, type Rows, sliceRows } from './frame.ts'
+import type { Frame, Rows } from './frame.ts'
 import { wantTrue } from './node.ts'
-
-/** What the rows of a slice may cost, in units of a comparison of numbers: some 5 ms. */
-const sliceCost = 2_500_000
-/** Milliseconds below which twice as many rows are tried next. */
-const quickMillis = 2
+import { last, walker } from './walk.ts'
 
 export type { Rows } from './frame.ts'
 export { sliceRows } from './frame.ts'
@@ -52,65 +48,10 @@ export interface Evaluator {
  */
 export function evaluator(plan: Plan, fastPaths: readonly FastPath[]): Evaluator {
   const test = kept(builder, () => builder(fastPaths, afterPart)).test(plan)
-  // What a plan takes is estimated by its parts. Where functions take longer, fewer rows are tried by and by.
-  const mostRows = Math.max(1, Math.min(sliceRows, Math.floor(sliceCost / test.cost)))
-  // A slice begins at a word.
-  const frame = new Frame(mostRows + 31)
-  let pace = mostRows
-
-  /** Evaluates some rows after the other, and hands those that are selected to `take`, which must not keep them. */
-  function* walk(
-    rows: Rows,
-    start: number,
-    end: number,
-    live: Bitmap | undefined,
-    budget: WorkBudget,
-    take: (selected: Bitmap, words: number, firstWord: number) => void,
-  ): Generator<void, void> {
-    if (start % 32 !== 0) throw new RangeError(`start must be a multiple of 32, not ${start}`)
-    // What was done of a single row, which may pause and go on.
-    let progress: Progress | undefined
-    for (let from = start; from < end; ) {
-      const to = endOf(from, pace, end)
-      const began = performance.now()
-      const firstWord = ((from & ~31) - start) >>> 5
-      if (to - from === 1) progress ??= new Progress()
-      const selected = evaluate(rows, from, to, live, firstWord, budget, progress)
-      if (selected === undefined) pace = Math.max(1, (to - from) >>> 1)
-      else {
-        progress = undefined
-        take(selected, frame.words, firstWord)
-        from = to
-        if (pace < mostRows && performance.now() - began < quickMillis) pace = Math.min(mostRows, pace * 2)
-      }
-      yield
-    }
-  }
-
-  /** The selected ones of some rows; undefined when they take too long to be evaluated at once. */
-  function evaluate(
-    rows: Rows,
-    from: number,
-    to: number,
-    live: Bitmap | undefined,
-    firstWord: number,
-    budget: WorkBudget,
-    progress: Progress | undefined,
-  ): Bitmap | undefined {
-    frame.moveTo(rows, from & ~31, to)
-    const need = frame.allRows()
-    need[0]! &= -1 << (from & 31)
-    if (live !== undefined) for (let q = 0; q < frame.words; q++) need[q]! &= live[firstWord + q]!
+  const walk = walker(test.cost)
+  const evaluate = (frame: Frame, need: Bitmap) => {
     const yes = frame.bitmap()
-    const stretch = new Stretch(progress === undefined, undefined, progress)
-    try {
-      stretch.run(() => test.test(frame, need, wantTrue, yes, frame.bitmap()))
-    } catch (error) {
-      if (error !== pause) throw error
-      budget.take(stretch.steps)
-      return undefined
-    }
-    budget.take(stretch.steps)
+    test.test(frame, need, wantTrue, yes, frame.bitmap())
     return yes
   }
 
@@ -123,10 +64,10 @@ export function evaluator(plan: Plan, fastPaths: readonly FastPath[]): Evaluator
   ): Generator<void, Bitmap> {
     const all = noRows(Math.max(0, end - start))
     // Rows of a word may come by and by.
-    const add = (selected: Bitmap, words: number, firstWord: number) => {
+    const add = (selected: Bitmap, { words }: Frame, firstWord: number) => {
       for (let q = 0; q < words; q++) all[firstWord + q]! |= selected[q]!
     }
-    yield* walk(rows, start, end, live, budget, add)
+    yield* walk(rows, start, end, live, budget, evaluate, add)
     return all
   }
 
@@ -138,7 +79,7 @@ export function evaluator(plan: Plan, fastPaths: readonly FastPath[]): Evaluator
     budget: WorkBudget = new WorkBudget(),
   ): Generator<void, number> {
     let count = 0
-    yield* walk(rows, start, end, live, budget, (selected, words) => {
+    yield* walk(rows, start, end, live, budget, evaluate, (selected, { words }) => {
       count += countRows(selected, words)
     })
     return count
@@ -155,22 +96,8 @@ export function evaluator(plan: Plan, fastPaths: readonly FastPath[]): Evaluator
   }
 }
 
-/** What steps return at last. */
-function last<T>(steps: Generator<void, T>): T {
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-  }
-}
-
-/** The row after so many rows: at a word's end, unless that leaves none. */
-function endOf(from: number, pace: number, end: number): number {
-  const to = Math.min(from + pace, end)
-  const even = to & ~31
-  return to < end && even > from ? even : to
-}
-
-function columnsOf(plan: Plan): number[] {
+/** Indices of the top-level columns that a plan reads, in order. */
+export function columnsOf(plan: Plan): number[] {
   const found = new Set<number>()
   const visit = (part: Plan): void => {
     if (part.kind === 'column') found.add(part.path[0]!)

@@ -9,6 +9,7 @@ import { doubles } from './doubles.ts'
 import { fusedArithmetic } from './fused-arithmetic.ts'
 import { letters } from './letters.ts'
 import { listHas } from './list-has.ts'
+import { narrowDivision } from './narrow-division.ts'
 import { numberSets } from './number-sets.ts'
 import { stepTables } from './steps.ts'
 import { textLength } from './text-length.ts'
@@ -28,6 +29,7 @@ export const allFastPaths: readonly FastPath[] = [
   wideIntegers,
   booleans,
   texts,
+  narrowDivision,
   arithmetic,
   widening,
   stepTables,

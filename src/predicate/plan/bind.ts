@@ -3,6 +3,7 @@ import type { Expression } from '../syntax/syntax.ts'
 import { kept, mapInSteps } from '../work.ts'
 import { elementPlan, fieldPlan } from './access.ts'
 import { arithmeticPlan, negatePlan } from './arithmetic.ts'
+import { casePlan } from './case.ts'
 import { fold } from './fold.ts'
 import { bindLiteral } from './literal-syntax.ts'
 import { resolveName } from './names.ts'
@@ -22,7 +23,7 @@ type Binary = Extract<Expression, { kind: 'binary' }>
 type Place = 'condition' | 'value' | 'argument'
 
 /** Resolves an expression's names and types. */
-export function bind(scope: Scope, expression: Expression, place: Place = 'condition'): Plan {
+export function bind(scope: Scope, expression: Expression, place: Place = scope.wanted): Plan {
   return keptBound(expression, () => bindExpression(scope, expression, place))
 }
 
@@ -87,6 +88,8 @@ function bindExpression(scope: Scope, expression: Expression, place: Place): Pla
         mapInSteps(expression.args, (arg) => bind(scope, arg, 'argument')),
         at,
       )
+    case 'case':
+      return casePlan(scope, expression, (part) => bind(scope, part, inner))
     default:
       return bindLiteral(scope, expression)
   }
@@ -119,6 +122,11 @@ function notPlan(scope: Scope, arg: Plan, at: number): Plan {
 
 function isNullPlan(arg: Plan, negated: boolean): Plan {
   return fold({ kind: 'isNull', type: boolean, arg, negated })
+}
+
+/** The same for what a row is selected by; values stay as they are. */
+export function matchedIn(scope: Scope, plan: Plan): Plan {
+  return scope.wanted === 'condition' ? matched(plan) : plan
 }
 
 /** Where a condition is wanted, `regexp_match(…)` says whether there is a match. */

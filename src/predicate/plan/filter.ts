@@ -3,7 +3,8 @@ import { foldInSteps } from '../evaluate/fold.ts'
 import { parsePredicate } from '../syntax/parser.ts'
 import type { Expression } from '../syntax/syntax.ts'
 import { kept, mapInSteps } from '../work.ts'
-import { binaryPlan, bind, keptBound, matched } from './bind.ts'
+import { binaryPlan, bind, keptBound, matched, matchedIn } from './bind.ts'
+import { casePlan } from './case.ts'
 import { bindLiteral, isLiteralExpression } from './literal-syntax.ts'
 import { literalAs } from './literals.ts'
 import { betweenPlan, inPlan, logicPlan } from './operators.ts'
@@ -17,7 +18,7 @@ import { isBoolean, typeName } from './types.ts'
  */
 export function planPredicate(text: string, schema: Schema, now: () => number = Date.now): Plan {
   const expression = kept(parsePredicate, () => parsePredicate(text))
-  const scope = { text, schema, now }
+  const scope: Scope = { text, schema, now, wanted: 'condition' }
   const plan = kept(planPredicate, () => matched(bindFilter(scope, expression)))
   if (isBoolean(plan.type)) return kept(foldInSteps, () => foldInSteps(plan))
   const problem = `a predicate of type ${plan.type.typeId === Type.Null ? 'null' : typeName(plan.type)}`
@@ -28,7 +29,7 @@ export function planPredicate(text: string, schema: Schema, now: () => number = 
  * Binds a condition that rows are selected by, as far as ANDs and ORs reach. There, as in the reference, a
  * literal beside a column must be of the column's kind; everywhere else types are brought together.
  */
-function bindFilter(scope: Scope, expression: Expression): Plan {
+export function bindFilter(scope: Scope, expression: Expression): Plan {
   return keptBound(expression, () => bindCondition(scope, expression))
 }
 
@@ -40,7 +41,7 @@ function bindCondition(scope: Scope, expression: Expression): Plan {
       return logicPlan(
         scope,
         expression.kind,
-        mapInSteps(expression.args, (arg) => matched(bindFilter(scope, arg))),
+        mapInSteps(expression.args, (arg) => matchedIn(scope, bindFilter(scope, arg))),
         at,
       )
     case 'binary': {
@@ -52,7 +53,7 @@ function bindCondition(scope: Scope, expression: Expression): Plan {
           scope,
           expression,
           column,
-          value ? beside(scope, right, column.type) : matched(bind(scope, right)),
+          value ? beside(scope, right, column.type) : matchedIn(scope, bind(scope, right)),
         )
       }
       if (isField(right) && isLiteralExpression(left)) {
@@ -75,6 +76,8 @@ function bindCondition(scope: Scope, expression: Expression): Plan {
       const values = mapInSteps(items, (item) => beside(scope, item, column.type))
       return inPlan(scope, column, values, negated, at)
     }
+    case 'case':
+      return casePlan(scope, expression, (part) => bindFilter(scope, part))
     default:
       return bind(scope, expression)
   }
@@ -103,7 +106,7 @@ function bindBeside(scope: Scope, expression: Expression, type: DataType): Plan 
     const args = mapInSteps(expression.args, (arg) => beside(scope, arg, type))
     return logicPlan(scope, expression.kind, args, expression.at)
   }
-  return matched(bind(scope, expression))
+  return matchedIn(scope, bind(scope, expression))
 }
 
 function isOperator(expression: Expression): boolean {

@@ -24,7 +24,7 @@ export function resolveName(
   const anyCase = !exact && !(parts.length === 1 && first!.quoted)
   const index = findColumn(schema.fields, first!.text, anyCase)
   if (index < 0 && isRowColumn(first!.text)) {
-    const remedy = 'Rows have no ids of their own. Give the table a column that names its rows.'
+    const remedy = 'Name rows by `_rowid`, or by a column of the table.'
     throw predicateError(text, at, `${first!.text} is not supported by this catalog, and is used`, remedy)
   }
   if (index < 0) throw unknownName(text, at, 'column', first!.text, schema.fields)

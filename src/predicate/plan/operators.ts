@@ -40,7 +40,7 @@ function compareLists(operator: CompareOperator, left: Plan, right: Plan, at: nu
 }
 
 /** The type in which values are compared; an error when there is none. */
-function commonType(scope: Scope, left: DataType, right: DataType, at: number): DataType {
+export function commonType(scope: Scope, left: DataType, right: DataType, at: number): DataType {
   const type = isReadable(left) && isReadable(right) ? comparisonType(left, right) : undefined
   if (type) return type
   const unreadable = isReadable(left) ? (isReadable(right) ? undefined : right) : left
@@ -49,9 +49,10 @@ function commonType(scope: Scope, left: DataType, right: DataType, at: number): 
   throw refuse(scope, at, problem, 'Compare values of the same kind, or CAST one to the type of the other.')
 }
 
-/** The error that predicates cannot look into values of a type. */
+/** The error that the language cannot look into values of a type. */
 export function lookInto(scope: Scope, type: DataType, at: number): Error {
-  const problem = `a value of type ${typeName(type)}, into which predicates cannot look,`
+  const who = scope.wanted === 'value' ? 'expressions' : 'predicates'
+  const problem = `a value of type ${typeName(type)}, into which ${who} cannot look,`
   return refuse(scope, at, problem, 'Such a column can only be asked whether it IS NULL or IS NOT NULL.')
 }
 

@@ -35,6 +35,7 @@ export type Plan =
   | { readonly kind: 'negate'; readonly type: DataType; readonly arg: Plan; readonly at: number }
   | CallPlan
   | CastPlan
+  | CasePlan
 
 export interface ColumnPlan {
   readonly kind: 'column'
@@ -121,6 +122,16 @@ export interface CallPlan {
   readonly function: ScalarFunction
   readonly args: readonly Plan[]
   readonly at: number
+}
+
+/** `CASE`: the value of the first branch whose condition is true, or whose `when` is the operand's value. */
+export interface CasePlan {
+  readonly kind: 'case'
+  readonly type: DataType
+  /** What each `when` is compared with. Without it each `when` is a condition. */
+  readonly operand: Plan | undefined
+  readonly branches: readonly { readonly when: Plan; readonly result: Plan }[]
+  readonly otherwise: Plan
 }
 
 /** A function of the dialect, already chosen for its argument types. */

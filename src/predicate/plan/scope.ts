@@ -13,6 +13,8 @@ export interface Scope {
   readonly schema: Schema
   /** The time that `now()` stands for, in milliseconds since the epoch: the same for all rows. */
   readonly now: () => number
+  /** Whether the text is a condition for rows, or an expression for values. */
+  readonly wanted: 'condition' | 'value'
 }
 
 /** The error that something in the text cannot be. */

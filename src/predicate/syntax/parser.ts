@@ -19,14 +19,20 @@ export interface Parser {
  * the predicate, more than `maxPredicateBytes` of it and nesting beyond `maxPredicateDepth`.
  */
 export function parsePredicate(text: string): Expression {
-  checkSize(text)
-  const tokens = new TokenStream(text)
-  if (tokens.peek().kind === 'end') {
-    throw invalid('The predicate is empty. Write a condition such as `delay > 60`, or leave it out.')
-  }
+  const example = 'a condition such as `delay > 60`, or leave it out'
+  return parseWhole(new TokenStream(checked(text)), example)
+}
+
+/** Reads the text of a value expression in the same way. It may have CASE. */
+export function parseValue(text: string): Expression {
+  return parseWhole(new TokenStream(checked(text), true), 'a value such as `delay + 1`')
+}
+
+function parseWhole(tokens: TokenStream, example: string): Expression {
+  if (tokens.peek().kind === 'end') throw invalid(`The predicate is empty. Write ${example}.`)
   const expression = makeParser(tokens).expression(0)
   if (tokens.peek().kind !== 'end') {
-    throw tokens.unexpected('an operator or the end of the predicate')
+    throw tokens.unexpected(`an operator or the end of the ${tokens.ofValues ? 'expression' : 'predicate'}`)
   }
   return expression
 }
@@ -53,10 +59,10 @@ function makeParser(tokens: TokenStream): Parser {
   return parser
 }
 
-function checkSize(text: string): void {
+function checked(text: string): string {
   // A string of n UTF-16 units is n to 3n bytes; the exact count is made only where it can matter.
   const bytes = text.length > maxPredicateBytes ? text.length : Buffer.byteLength(text)
-  if (bytes <= maxPredicateBytes) return
+  if (bytes <= maxPredicateBytes) return text
   throw invalid(
     `The predicate is ${bytes === text.length ? 'at least ' : ''}${bytes} bytes long and can be ${maxPredicateBytes}. Shorten it, for example by splitting a long IN list over several requests.`,
   )

@@ -1,4 +1,5 @@
 import { excerpt, predicateError } from '../errors.ts'
+import { parseCase, startsCase } from './case-syntax.ts'
 import { readList } from './kept-syntax.ts'
 import type { Token } from './lexer.ts'
 import { makeNode } from './nodes.ts'
@@ -90,6 +91,7 @@ function parseWord(parser: Parser): Expression {
     tokens.next()
     return parseList(parser, at)
   }
+  if (startsCase(tokens)) return parseCase(parser)
   if (isStrayOperator(tokens)) throw tokens.unexpected('a value, a column or an expression')
   refuseUnsupportedWord(tokens)
   if (!calls && (word === 'CURRENT_DATE' || word === 'CURRENT_TIMESTAMP')) {

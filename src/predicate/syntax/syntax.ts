@@ -65,6 +65,13 @@ type ExpressionKind =
       readonly negated: boolean
     }
   | { readonly kind: 'cast'; readonly arg: Expression; readonly type: DataType; readonly orNull: boolean }
+  /** `CASE [operand] WHEN … THEN … [ELSE …] END`, in value expressions only. */
+  | {
+      readonly kind: 'case'
+      readonly operand: Expression | undefined
+      readonly branches: readonly { readonly when: Expression; readonly result: Expression }[]
+      readonly otherwise: Expression | undefined
+    }
   | { readonly kind: 'call'; readonly name: string; readonly args: readonly Expression[] }
   /** A struct's field, written after something that is not a plain name: `st['x']`, `(st).x`. */
   | { readonly kind: 'field'; readonly arg: Expression; readonly name: string }

@@ -9,8 +9,12 @@ export class TokenStream {
   /** The place of the next token. */
   index = 0
 
-  constructor(text: string) {
+  /** Whether this is an expression for values, which may have CASE. The reference's predicates do not have it. */
+  readonly ofValues: boolean
+
+  constructor(text: string, ofValues = false) {
     this.text = text
+    this.ofValues = ofValues
     this.#tokens = tokenize(text)
   }
 
@@ -70,8 +74,8 @@ export class TokenStream {
     return predicateError(this.text, token.at, found, `Expected ${expected} there.`)
   }
 
-  /** The error that what starts at `at` is SQL, but not in the language of predicates. */
+  /** The error that what starts at `at` is SQL, but not in the language. */
   unsupported(what: string, at: number, remedy: string): CatalogError {
-    return predicateError(this.text, at, `${what} is not supported in predicates, but stands`, remedy)
+    return predicateError(this.text, at, `${what} is not supported by this catalog, but stands`, remedy)
   }
 }

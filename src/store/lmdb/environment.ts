@@ -35,6 +35,7 @@ export interface LmdbStoreOptions {
   readonly companions?: readonly string[]
 }
 
+/** @internal Published types would need those of the driver. */
 export type Database = RootDatabase<Value, LmdbKey>
 
 /** What {@link excludeWriters} needs of an environment. */
@@ -45,6 +46,7 @@ export interface Environment {
   readonly path: string
   /** LMDB itself has it open for reading only. */
   readonly readOnly: boolean
+  /** @internal */
   readonly db: Database
   /** Undefined on a read-only medium without a file to lock. */
   readonly lock: StoreLock | undefined
@@ -97,7 +99,7 @@ export async function openEnvironment(
   const { readOnly = false, busyTimeout = defaultTimeout } = options
   const folder = dirname(path)
   checkFileSystem(folder, readOnly)
-  const isOnReadOnlyMedium = readOnly && isMountedReadOnly(folder)
+  const isOnReadOnlyMedium = readOnly && (isMountedReadOnly(folder) || !mayLock(folder))
   // Threads of a process share what LMDB has open, so that one that only reads must not keep others from writing.
   const asReader = isOnReadOnlyMedium || (readOnly && !isWritable(path))
   const lock = openLock(join(folder, storeLockFile), isOnReadOnlyMedium)
@@ -127,6 +129,14 @@ export async function openEnvironment(
     lock?.close()
     throw error
   }
+}
+
+/** Whether this user may take locks: a folder that only others may write is to it what a read-only medium is. */
+function mayLock(folder: string): boolean {
+  return [lockFile, storeLockFile].every((name) => {
+    const path = join(folder, name)
+    return isWritable(existsSync(path) ? path : folder)
+  })
 }
 
 /** LMDB relies on a shared memory map and on locks, which work on one machine and not across machines. */
@@ -210,7 +220,7 @@ export function excludeWriters({ path, lock, isOnReadOnlyMedium, readers }: Read
   if (readers.size === 0 && !lock.tryExcludeWriters()) {
     throw new CatalogError(
       'ServiceUnavailable',
-      `Cannot read ${path}: this directory is read-only here, so reads cannot be protected, and a process has the catalog open for writing on another path. Close that process, open the catalog where its directory can be written, or reach it over HTTP.`,
+      `Cannot read ${path}: this directory is read-only here, so reads cannot be protected, and a process has the catalog open for writing. Close that process, open the catalog as a user and where its directory can be written, or reach it over HTTP.`,
     )
   }
   const reader = Symbol('reader')

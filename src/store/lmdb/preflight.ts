@@ -50,8 +50,9 @@ export function checkFiles(dataFile: string, lockFile: string, readOnly: boolean
   try {
     accessSync(existsSync(lockFile) ? lockFile : folder, W_OK)
   } catch (error) {
-    // On a read-only file system, readers need no locks.
-    if (!readOnly || (error as NodeJS.ErrnoException).code !== 'EROFS') throw error
+    // Who can take no locks for reading keeps writers away instead: see `excludeWriters`.
+    const { code } = error as NodeJS.ErrnoException
+    if (!readOnly || (code !== 'EROFS' && code !== 'EACCES')) throw error
   }
 }
 

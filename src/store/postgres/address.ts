@@ -16,6 +16,8 @@ export interface Address {
   readonly ssl: false | { readonly [name: string]: unknown }
   readonly applicationName: string
   readonly connectMillis: number
+  /** After this long without an answer, a connection counts as lost. */
+  readonly answerMillis: number
   readonly channelBinding: boolean
   readonly options: string | undefined
   /** Reads the password when a connection asks for it. */
@@ -54,6 +56,9 @@ type Parameter = (typeof parameters)[number]
 /** The schema of a catalog whose URL names none. */
 const usualSchema = 'tabularium'
 
+/** Longer than the database lets a statement wait for its turn, and take. */
+const answerMillis = 75_000
+
 /**
  * Reads a URL, and from the environment what it leaves out, as PostgreSQL's own programs do. Errors never hold the URL:
  * it may have a password in it.
@@ -84,6 +89,7 @@ export async function readAddress(url: string, env: Environment = process.env): 
     ssl: await sslOf(host, given, env),
     applicationName: given.get('application_name') ?? env.PGAPPNAME ?? 'tabularium',
     connectMillis: timeout > 0 ? timeout * 1000 : 10_000,
+    answerMillis,
     channelBinding: (given.get('channel_binding') ?? env.PGCHANNELBINDING) === 'require',
     options: given.get('options') ?? env.PGOPTIONS,
     password: async () => password ?? (await readPassword(passfile, env, { host, port, database, user })),

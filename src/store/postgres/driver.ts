@@ -16,11 +16,9 @@ export async function loadDriver(): Promise<typeof Client> {
   }
 }
 
-/** After this long without an answer, a connection counts as lost. */
-const answerMillis = 75_000
-
 export function configOf(address: Address): ClientConfig {
-  const { host, port, user, database, ssl, applicationName, connectMillis, channelBinding, options } = address
+  const { host, port, user, database, ssl, applicationName, connectMillis, answerMillis } = address
+  const { channelBinding, options } = address
   const own: ClientConfig & { pipeline: boolean; enableChannelBinding: boolean } = {
     host,
     port,

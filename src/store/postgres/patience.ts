@@ -17,7 +17,8 @@ export class Patience {
   /** Waits before the next attempt. Throws the error when there is none, as another would fail as well or it is late. */
   async after(error: unknown): Promise<void> {
     if (!isConflict(error) && !isLost(error)) throw error
-    if (performance.now() > this.#end) throw error
+    // A connection may have been silent for longer than all of that. Another one gets its chance.
+    if (this.#attempts > 0 && performance.now() > this.#end) throw error
     // Random, so that those who met do not meet again.
     await sleep(Math.random() * Math.min(2 ** ++this.#attempts, mostPause))
   }

@@ -16,8 +16,26 @@ export interface Ground {
   readonly unremembered: string | undefined
 }
 
-/** Notes which groups soft reads and writes touched. */
-export type Touched = Set<string>
+/** Notes which groups soft reads and writes touched, and what was read of them, by the codes of keys. */
+export type Touched = Map<string, Map<string, Value | undefined>>
+
+/** Adds what was touched later. What was read at first stays. */
+export function addTouched(touched: Touched, later: Touched): void {
+  for (const [group, values] of later) {
+    const known = touched.get(group)
+    if (known === undefined) touched.set(group, values)
+    else for (const [code, value] of values) if (!known.has(code)) known.set(code, value)
+  }
+}
+
+function groupIn(touched: Touched, group: string): Map<string, Value | undefined> {
+  let values = touched.get(group)
+  if (values === undefined) {
+    values = new Map()
+    touched.set(group, values)
+  }
+  return values
+}
 
 /** Reads the store below through staged changes, and remembers what it read there. */
 export class StagedReader implements Reader {
@@ -49,7 +67,7 @@ export class StagedReader implements Reader {
     const value = this.#below.get<V>(checked)
     if (this.#softly) {
       const group = seen.softPoint(code, checked, value)
-      if (group !== undefined) this.#softly.add(group)
+      if (group !== undefined) groupIn(this.#softly, group).set(code, value)
     } else if (code !== unremembered && !this.#isLoose) {
       seen.point(code, checked, value)
     }
@@ -68,13 +86,13 @@ export class StagedReader implements Reader {
   /** A read or a write in full makes all matter that a staged value follows from. */
   protected touch({ group }: Staged): void {
     if (group === undefined || this.#isLoose) return
-    if (this.#softly) this.#softly.add(group)
-    else this.#ground.seen.harden(group, this.#below)
+    if (this.#softly) groupIn(this.#softly, group)
+    else this.#ground.seen.harden(group, undefined, this.#below)
   }
 
   protected groupOf(key: Key, value: Value): string | undefined {
     const group = this.#softly && this.#ground.seen.groupOf(key, value)
-    if (group !== undefined) this.#softly!.add(group)
+    if (group !== undefined) groupIn(this.#softly!, group)
     return group
   }
 
@@ -125,7 +143,8 @@ export class StagedReader implements Reader {
   }
 
   #isThere(staged: Staged): staged is Staged & Entry {
-    if (staged.group !== undefined && !this.#isLoose) this.#ground.seen.harden(staged.group, this.#below)
+    if (staged.group !== undefined && !this.#isLoose)
+      this.#ground.seen.harden(staged.group, undefined, this.#below)
     return staged.value !== undefined
   }
 

@@ -123,8 +123,15 @@ export class Seen {
     seen.entries.push(entry)
   }
 
-  /** From now on the records of a group matter in full, as they were read. With `below`, they are compared at once. */
-  harden(group: string, below?: Reader): void {
+  /**
+   * From now on the records of a group matter in full, as they were read. `asRead` has what was read of them by those
+   * to whom it matters: it may have moved since. With `below`, the records are compared at once.
+   */
+  harden(group: string, asRead?: ReadonlyMap<string, Value | undefined>, below?: Reader): void {
+    for (const [code, value] of asRead ?? []) {
+      const now = this.#points.get(code) ?? this.#soft.get(code)
+      if (now?.value !== undefined && !isSameValue(now.value, value)) throw new ReadsChanged()
+    }
     if (this.#hardened.has(group)) return
     this.#hardened.add(group)
     this.#undo.push(() => this.#hardened.delete(group))

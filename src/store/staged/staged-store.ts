@@ -2,7 +2,7 @@ import { CatalogError } from '../../errors.ts'
 import { nestedError, runBody } from '../body.ts'
 import { codeOf } from '../memory/code.ts'
 import type { Key, Reader, Store, StoreFeatures, Writer } from '../store.ts'
-import { type Ground, StagedReader, StagedWriter, type Touched } from './access.ts'
+import { addTouched, type Ground, StagedReader, StagedWriter, type Touched } from './access.ts'
 import { Overlay } from './overlay.ts'
 import { ReadsChanged, Seen, type Soften } from './seen.ts'
 
@@ -111,7 +111,7 @@ export class StagedStore implements Store {
 
   /** A view in which reads depend on records as `soften` says, as long as nothing else reads them. */
   softly(): SoftStore {
-    const touched: Touched = new Set()
+    const touched: Touched = new Map()
     return {
       store: {
         features: this.features,
@@ -122,7 +122,11 @@ export class StagedStore implements Store {
       harden: () => {
         this.#hardenings++
         this.#latest = this.#latest.then(() => {
-          for (const group of touched) this.#ground.seen.harden(group)
+          try {
+            for (const [group, values] of touched) this.#ground.seen.harden(group, values)
+          } catch (error) {
+            this.#failure ??= error as Error
+          }
           this.#ground.seen.keep()
           this.#comparedAt = undefined
         })
@@ -171,8 +175,8 @@ export class StagedStore implements Store {
   }
 
   #read<T>(body: (reader: Reader) => T, softly: Touched | undefined, isLoose = false): Promise<T> {
-    return this.#inside((below) => {
-      const reader = new StagedReader(below, this.#ground, softly, isLoose)
+    return this.#noting(softly, (below, noted) => {
+      const reader = new StagedReader(below, this.#ground, noted, isLoose)
       try {
         const result = runBody(body, reader)
         this.#requireShare?.(this.bytes)
@@ -184,9 +188,9 @@ export class StagedStore implements Store {
   }
 
   #write<T>(body: (writer: Writer) => T, softly: Touched | undefined): Promise<T> {
-    return this.#inside((below) => {
+    return this.#noting(softly, (below, noted) => {
       const { overlay } = this.#ground
-      const writer = new StagedWriter(below, this.#ground, softly)
+      const writer = new StagedWriter(below, this.#ground, noted)
       try {
         const result = runBody(body, writer)
         this.#requireRoom(overlay)
@@ -198,6 +202,20 @@ export class StagedStore implements Store {
         writer.ended = true
       }
     })
+  }
+
+  /** Runs a body, and adds what its last run touched to `softly`: earlier runs may have been about guesses. */
+  #noting<T>(
+    softly: Touched | undefined,
+    body: (below: Reader, noted: Touched | undefined) => T,
+  ): Promise<T> {
+    if (softly === undefined) return this.#inside((below) => body(below, undefined))
+    let noted: Touched = new Map()
+    const done = this.#inside((below) => {
+      noted = new Map()
+      return body(below, noted)
+    })
+    return done.finally(() => addTouched(softly, noted))
   }
 
   /** Runs a body on one moment of the store below, at which everything reads as it was read before. */

@@ -1,6 +1,6 @@
 import { bool, type Schema } from '@uwdata/flechette'
 import { makeBatch } from '../../arrow/batch.ts'
-import { type Bitmap, clearTrailing, noRows } from '../../arrow/bitmap.ts'
+import { allRows, type Bitmap, clearTrailing, noRows } from '../../arrow/bitmap.ts'
 import { encodeArrow } from '../../arrow/ipc/encode.ts'
 import { readFooter } from '../../arrow/ipc/file.ts'
 import { brokenObject, readRange, type Storage } from '../storage/objects.ts'
@@ -80,4 +80,11 @@ export async function readLive(
       return live
     },
   )
+}
+
+/** Whether every row that is live now was live then. */
+export function covers(then: Bitmap | undefined, now: Bitmap | undefined, rows: number): boolean {
+  if (then === undefined) return true
+  const there = now ?? allRows(rows)
+  return there.every((word, i) => (word & ~then[i]!) === 0)
 }

@@ -1,12 +1,20 @@
-import type { Schema } from '@uwdata/flechette'
-import { numberDictionaries } from '../../arrow/ipc/dictionary-ids.ts'
-import { decodeSchema } from '../../arrow/schema.ts'
+import { uncached } from '../storage/coalesced-read.ts'
 import { brokenObject, readChecked, type Storage } from '../storage/objects.ts'
 import type { ManifestRef, Snapshot } from '../table-engine.ts'
-import { type FragmentEntry, type Kind, type ManifestBody, type SegmentEntry, unseal } from './manifest.ts'
+import {
+  type FragmentEntry,
+  type Kind,
+  type ManifestBody,
+  type SegmentEntry,
+  unseal,
+  withIds,
+  withRowIds,
+} from './manifest.ts'
+import { decodeTableSchema, type TableSchema } from './table-schema.ts'
 
 /** A snapshot with the content of its manifest. Every snapshot that the engine returns is one. */
 export interface LoadedSnapshot extends Snapshot {
+  readonly schema: TableSchema
   readonly body: ManifestBody
 }
 
@@ -15,21 +23,18 @@ export function normalPrefix(prefix: string): string {
   return prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`
 }
 
-/** A schema as manifests hold it, ready for reading fragments. */
-export function decodeTableSchema(text: string): Schema {
-  return numberDictionaries(decodeSchema(Buffer.from(text, 'base64')))
-}
-
 /** The snapshot of a manifest. When the schema is still that of `earlier`, it is not decoded again. */
 export function snapshotOf(
   prefix: string,
   manifest: ManifestRef,
-  body: ManifestBody,
+  given: ManifestBody,
   earlier?: LoadedSnapshot,
 ): LoadedSnapshot {
+  const body = withRowIds(given)
   const metadata = new Map(body.metadata)
-  const bare = earlier?.body.schema === body.schema ? earlier.schema : decodeTableSchema(body.schema)
-  const schema: Schema = { ...bare, metadata: metadata.size > 0 ? metadata : null }
+  const isKnown = earlier?.body.schema === body.schema && earlier.body.columns === body.columns
+  const bare = isKnown ? earlier.schema : decodeTableSchema(body.schema, body.columns)
+  const schema: TableSchema = { ...bare, metadata: metadata.size > 0 ? metadata : null }
   const { rows, deletedRows, fragments, bytes } = body
   return { prefix, manifest, schema, metadata, rows, deletedRows, fragments, bytes, body }
 }
@@ -51,10 +56,12 @@ export function openSegment(
   segment: SegmentEntry,
 ): Promise<readonly FragmentEntry[]> {
   const path = prefix + segment.path
+  const { firstId } = segment
   return storage.cache.get(
-    path,
+    // Older versions may have the segment at different places.
+    firstId === undefined ? path : `${path}#${firstId}`,
     () => segment.size * 4,
-    () => readSealed<FragmentEntry[]>(storage, 'segment', path, segment),
+    async () => withIds(await readSealed<FragmentEntry[]>(storage, 'segment', path, segment), firstId ?? 0),
   )
 }
 
@@ -64,8 +71,8 @@ function readSealed<T>(
   path: string,
   ref: { readonly size: number; readonly etag: string },
 ): Promise<T> {
-  return readChecked(async () => {
-    const bytes = await content.get(path)
+  return readChecked(async (again) => {
+    const bytes = await (again ? uncached(content) : content).get(path)
     if (bytes === undefined) throw brokenObject(path, 'is missing')
     return unseal<T>(kind, path, bytes, ref)
   })

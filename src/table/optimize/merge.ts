@@ -1,4 +1,4 @@
-import type { Field, Schema } from '@uwdata/flechette'
+import type { Field } from '@uwdata/flechette'
 import type { AnyBatch } from '../../arrow/batch.ts'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
@@ -6,19 +6,26 @@ import { compactDictionary } from '../../arrow/take/compact.ts'
 import { assemble, type Piece, wholeOf } from '../../arrow/take/take.ts'
 import { prefetch } from '../../scheduling/prefetch.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
+import { treeOfSchema } from '../columns/edits.ts'
+import { fieldOf, idsOf } from '../columns/field-tree.ts'
 import { readLive } from '../format/deletions.ts'
-import type { FragmentEntry } from '../format/manifest.ts'
+import { contentKey, type FragmentEntry, type StoredLayout } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
+import type { TableSchema } from '../format/table-schema.ts'
 import { readColumns } from '../read/fragment-read.ts'
 import { selectRows } from '../read/row-selection.ts'
 import { ByteCache } from '../storage/cache.ts'
-import { coalesceReads } from '../storage/coalesced-read.ts'
+import { coalesceReads, uncached } from '../storage/coalesced-read.ts'
 import type { Storage } from '../storage/objects.ts'
 import { writeFragment } from '../write/fragment-write.ts'
+import { storeSchema } from '../write/write-manifest.ts'
+import { unneededBytes } from './plan.ts'
 
 /** A fragment whose rows were copied into a merged one. */
 export interface Source {
   readonly path: string
+  /** Its files, as `contentKey` has them. */
+  readonly content: string
   readonly rows: number
   /** Rows that were not deleted at that time; undefined for all rows. */
   readonly live: Bitmap | undefined
@@ -32,6 +39,10 @@ export interface Merged {
   readonly sources: ReadonlyMap<string, Source>
   readonly rows: number
   readonly written: readonly FragmentEntry[]
+  /** The columns that were written. */
+  readonly layout: StoredLayout
+  /** Whether columns that are gone were left out. */
+  readonly saves: boolean
 }
 
 /** How many small fragments are prefetched. */
@@ -47,11 +58,15 @@ export async function merge(
   onRows: (rows: number) => void,
 ): Promise<Merged> {
   const sources = new Map<string, Source>()
-  const gathered = new Gatherer(schema.fields)
+  const wanted = columnsIn(schema, entries)
+  const { tree } = treeOfSchema(schema)
+  const nodes = wanted.map((index) => tree[index]!)
+  const fields = nodes.map(fieldOf)
+  const gathered = new Gatherer(fields)
   let start = 0
   const read = async (entry: FragmentEntry) => ({
     entry,
-    columns: await readWhole(storage, prefix, schema, entry),
+    columns: await readWhole(storage, prefix, schema, entry, wanted),
     live: await readLive(storage, prefix, entry),
   })
   const areSmall = entries.every(({ size }) => size <= smallBytes)
@@ -59,17 +74,30 @@ export async function merge(
     const { path, rows, deletions } = entry
     const left = live && selectRows(live, rows, 0, rows)
     gathered.add(columns, left?.runs)
-    sources.set(path, { path, rows, live, deletions: deletions?.path, start })
+    sources.set(path, { path, content: contentKey(entry), rows, live, deletions: deletions?.path, start })
     start += left ? left.rows : rows
     onRows(rows)
     if (timeSlice.due) await timeSlice.rest()
   }
   const written: FragmentEntry[] = []
   for (const batches of await gathered.finish(timeSlice)) {
-    written.push(await writeFragment(storage, prefix, schema, batches, timeSlice))
+    written.push(
+      await writeFragment(storage, prefix, { ...schema, fields, columns: undefined }, batches, timeSlice),
+    )
     await timeSlice.rest()
   }
-  return { sources, rows: start, written }
+  const layout = { schema: storeSchema({ ...schema, fields }).schema, ids: idsOf(nodes) }
+  const saves = entries.some((entry) => unneededBytes(schema, entry) > 0)
+  return { sources, rows: start, written, layout, saves }
+}
+
+/** The columns that at least one of the fragments has. The others are null, and need not be written. */
+function columnsIn({ fields, columns }: TableSchema, entries: readonly FragmentEntry[]): number[] {
+  const all = [...fields.keys()]
+  if (columns === undefined) return all
+  const found = all.filter((index) => entries.some((entry) => columns.placesIn(entry)[index]))
+  // A file tells its rows by a column.
+  return found.length > 0 ? found : [0]
 }
 
 /** Pieces that are kept before they are assembled. */
@@ -128,17 +156,18 @@ class Gatherer {
 }
 
 /**
- * All columns of a fragment, in one coalesced read past the cache. Rows that are read once would only drive out of the
+ * Columns of a fragment, in one coalesced read past the cache. Rows that are read once would only drive out of the
  * cache what is read often.
  */
 async function readWhole(
   storage: Storage,
   prefix: string,
-  schema: Schema,
+  schema: TableSchema,
   entry: FragmentEntry,
+  wanted: readonly number[],
 ): Promise<readonly AnyBatch[]> {
-  const content = coalesceReads(storage.content, prefix + entry.path)
+  const content = coalesceReads(uncached(storage.content), prefix + entry.path)
   const past = { ...storage, content, cache: new ByteCache(0) }
-  const { columns } = await readColumns(past, prefix, schema, entry, schema.fields.keys())
-  return columns as readonly AnyBatch[]
+  const { columns } = await readColumns(past, prefix, schema, entry, wanted)
+  return wanted.map((index) => columns[index]!)
 }

@@ -1,6 +1,14 @@
 import { TimeSlice } from '../../scheduling/time-slice.ts'
-import type { FragmentEntry, SegmentEntry } from '../format/manifest.ts'
+import type { FragmentEntry, SegmentEntry, StoredColumns } from '../format/manifest.ts'
 import { fragmentsOf, groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import {
+  idsOfSchema,
+  lacks,
+  stamped,
+  storedColumnsOf,
+  type TableSchema,
+  withLayout,
+} from '../format/table-schema.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Change, Changed, OptimizeGoals, Snapshot, WorkOptions } from '../table-engine.ts'
 import { reviseManifest } from '../write/write-manifest.ts'
@@ -15,7 +23,7 @@ export async function isOptimized(
   mostRows: number,
   goals: OptimizeGoals,
 ): Promise<boolean> {
-  for await (const group of planMerges(fragmentsOf(storage, snapshot), mostRows, goals)) {
+  for await (const group of planMerges(snapshot.schema, fragmentsOf(storage, snapshot), mostRows, goals)) {
     if (group.merge) return false
   }
   return true
@@ -40,10 +48,10 @@ export async function optimizeRows(
     onProgress?.({ rowsDone, rowsTotal })
   }
   const replacements: RebasableMerge[] = []
-  for await (const group of planMerges(fragmentsOf(storage, base), mostRows, goals)) {
+  for await (const group of planMerges(base.schema, fragmentsOf(storage, base), mostRows, goals)) {
     if (group.merge) {
       const merged = await merge(storage, base, group.entries, timeSlice, onRows)
-      if (isWorthwhile(group.entries, merged.written))
+      if (isWorthwhile(group.entries, merged.written, merged.saves))
         replacements.push(new RebasableMerge(storage, base.prefix, merged))
     } else {
       for (const { rows } of group.entries) onRows(rows)
@@ -66,7 +74,7 @@ class Optimization implements Change {
   async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
     const snapshot = base as LoadedSnapshot
     const timeSlice = new TimeSlice(options.signal)
-    const walk = new Walk(this.#byPath)
+    const walk = new Walk(this.#byPath, snapshot.schema)
     const segments: SegmentEntry[] = []
     for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
       // Entries before the first change stay in their segments. Later entries are packed into new segments.
@@ -80,7 +88,7 @@ class Optimization implements Change {
     await walk.finish()
     options.signal?.throwIfAborted()
     if (walk.affected === 0) return { snapshot: base, affected: 0 }
-    const changes = { segments, tail: walk.entries }
+    const changes = { columns: walk.columns, segments, tail: walk.entries }
     return {
       snapshot: await reviseManifest(this.#storage, snapshot, changes, options.version),
       affected: walk.affected,
@@ -93,13 +101,18 @@ class Walk {
   readonly entries: FragmentEntry[] = []
   /** Rows in fragments that replace others. */
   affected = 0
+  /** The table's columns, with the layouts of merged fragments. */
+  columns: StoredColumns | undefined
   readonly #byPath: ReadonlyMap<string, RebasableMerge>
+  readonly #schema: TableSchema
   readonly #used = new Set<RebasableMerge>()
   #replacement: RebasableMerge | undefined
   #found: FragmentEntry[] = []
 
-  constructor(byPath: ReadonlyMap<string, RebasableMerge>) {
+  constructor(byPath: ReadonlyMap<string, RebasableMerge>, schema: TableSchema) {
     this.#byPath = byPath
+    this.#schema = schema
+    this.columns = schema.columns?.stored
   }
 
   get untouched(): boolean {
@@ -125,9 +138,29 @@ class Walk {
     this.#replacement = undefined
     this.#found = []
     this.#used.add(replacement)
-    const instead = await replacement.rebaseOnto(found)
-    if (instead) for (const { rows, deletions } of instead) this.affected += rows - (deletions?.count ?? 0)
-    for (const entry of instead ?? found) this.entries.push(entry)
+    const instead = this.#hasAll(replacement, found) ? await replacement.rebaseOnto(found) : undefined
+    if (instead === undefined) {
+      for (const entry of found) this.entries.push(entry)
+      return
+    }
+    const layout = this.#layoutOf(replacement)
+    for (const entry of instead) {
+      this.affected += entry.rows - (entry.deletions?.count ?? 0)
+      this.entries.push(stamped(entry, layout))
+    }
+  }
+
+  /** Whether merged fragments have all columns that their sources have in this version. */
+  #hasAll({ layout }: RebasableMerge, found: readonly FragmentEntry[]): boolean {
+    const merged = new Set(layout.ids)
+    const missing = idsOfSchema(this.#schema).filter((id) => !merged.has(id))
+    return missing.length === 0 || found.every((entry) => lacks(this.#schema, entry, missing))
+  }
+
+  #layoutOf({ layout }: RebasableMerge): string {
+    const { key, stored } = withLayout(this.columns ?? storedColumnsOf(this.#schema), layout)
+    if (key !== '') this.columns = stored
+    return key
   }
 
   #goesOn(replacement: RebasableMerge, { path }: FragmentEntry): boolean {

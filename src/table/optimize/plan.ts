@@ -1,4 +1,5 @@
-import type { FragmentEntry } from '../format/manifest.ts'
+import { type ColumnFile, type FragmentEntry, filesOf } from '../format/manifest.ts'
+import type { TableSchema } from '../format/table-schema.ts'
 import type { OptimizeGoals } from '../table-engine.ts'
 import { fragmentBytes } from '../write/write-rows.ts'
 
@@ -10,6 +11,9 @@ export interface MergeGroup {
 
 /** Share of deleted rows from which a fragment is rewritten without them. */
 const deletedShare = 0.1
+
+/** Files of one fragment from which on they become one. */
+const manyFiles = 8
 
 /** Most fragments that are merged into one: their entries have to fit into memory. */
 const mostFragments = 65_536
@@ -24,6 +28,7 @@ const gentleFactor = 2
  * second time finds nothing to merge.
  */
 export async function* planMerges(
+  schema: TableSchema,
   entries: AsyncIterable<FragmentEntry>,
   mostRows: number,
   goals: OptimizeGoals,
@@ -34,13 +39,13 @@ export async function* planMerges(
   let rows = 0
   let bytes = 0
   for await (const entry of entries) {
-    const size = sizeOf(entry)
+    const size = sizeOf(schema, entry)
     const isSmall = size.rows * 2 <= most.rows && size.bytes * 2 <= most.bytes
-    const isWanted = isSmall || hasManyDeletedRows(entry, share)
+    const isWanted = isSmall || needsRewrite(schema, entry, share)
     const isFull =
       rows + size.rows > most.rows || bytes + size.bytes > most.bytes || open.length >= mostFragments
     if (open.length > 0 && (!isWanted || isFull)) {
-      yield* close(open, share, goals.gentle)
+      yield* close(schema, open, share, goals.gentle)
       open = []
       rows = 0
       bytes = 0
@@ -53,41 +58,92 @@ export async function* planMerges(
     rows += size.rows
     bytes += size.bytes
   }
-  if (open.length > 0) yield* close(open, share, goals.gentle)
+  if (open.length > 0) yield* close(schema, open, share, goals.gentle)
 }
 
-/** Whether it is worthwhile to replace `before` by `after`. */
-export function isWorthwhile(before: readonly FragmentEntry[], after: readonly FragmentEntry[]): boolean {
-  return after.length < before.length || deletedIn(after) < deletedIn(before)
+/** Whether it is worthwhile to replace `before` by `after`. `saves` tells that columns which are gone were left out. */
+export function isWorthwhile(
+  before: readonly FragmentEntry[],
+  after: readonly FragmentEntry[],
+  saves: boolean,
+): boolean {
+  return saves || filesIn(after) < filesIn(before) || deletedIn(after) < deletedIn(before)
 }
 
-function* close(entries: readonly FragmentEntry[], share: number, gentle = false): Generator<MergeGroup> {
+function* close(
+  schema: TableSchema,
+  entries: readonly FragmentEntry[],
+  share: number,
+  gentle = false,
+): Generator<MergeGroup> {
   let first = 0
   if (gentle) {
     let rest = 0
-    for (const entry of entries) rest += sizeOf(entry).bytes
+    for (const entry of entries) rest += sizeOf(schema, entry).bytes
     for (; first < entries.length - 1; first++) {
-      const { bytes } = sizeOf(entries[first]!)
+      const { bytes } = sizeOf(schema, entries[first]!)
       rest -= bytes
-      if (bytes <= gentleFactor * rest || hasManyDeletedRows(entries[first]!, share)) break
+      if (bytes <= gentleFactor * rest || needsRewrite(schema, entries[first]!, share)) break
     }
   }
   if (first > 0) yield { entries: entries.slice(0, first), merge: false }
   const left = entries.slice(first)
-  yield { entries: left, merge: left.length > 1 || hasManyDeletedRows(left[0]!, share) }
+  yield { entries: left, merge: left.length > 1 || needsRewrite(schema, left[0]!, share) }
 }
 
 function hasManyDeletedRows({ rows, deletions }: FragmentEntry, share: number): boolean {
   return deletions !== undefined && deletions.count > 0 && deletions.count >= share * rows
 }
 
+/** Whether a fragment has many deleted rows, many files, or many bytes of columns that are gone. */
+function needsRewrite(schema: TableSchema, entry: FragmentEntry, share: number): boolean {
+  if (hasManyDeletedRows(entry, share)) return true
+  const files = filesOf(entry)
+  if (files.length >= manyFiles) return true
+  const unneeded = unneededBytes(schema, entry)
+  return unneeded > 0 && unneeded >= share * bytesIn(files)
+}
+
+/** Bytes of columns that are gone. */
+export function unneededBytes(schema: TableSchema, entry: FragmentEntry): number {
+  const bytes = bytesIn(filesOf(entry))
+  return bytes - neededBytes(schema, entry, bytes)
+}
+
 /** The live rows, and about the bytes of their columns, without the metadata of the file. */
-function sizeOf({ rows, columns, dictionaries = [], deletions }: FragmentEntry) {
+function sizeOf(schema: TableSchema, entry: FragmentEntry) {
+  const { rows, deletions } = entry
   const left = rows - (deletions?.count ?? 0)
-  let bytes = 0
-  for (const [, length] of columns) bytes += length
-  for (const [, [, length]] of dictionaries) bytes += length
+  const bytes = neededBytes(schema, entry, bytesIn(filesOf(entry)))
   return { rows: left, bytes: rows === 0 ? 0 : (bytes * left) / rows }
+}
+
+function bytesIn(files: readonly ColumnFile[]): number {
+  let bytes = 0
+  for (const { columns, dictionaries = [] } of files) {
+    for (const [, length] of columns) bytes += length
+    for (const [, [, length]] of dictionaries) bytes += length
+  }
+  return bytes
+}
+
+/** Those of the bytes that belong to columns of the table. */
+function neededBytes({ columns }: TableSchema, entry: FragmentEntry, bytes: number): number {
+  if (columns === undefined || columns.fits(entry)) return bytesIn([entry])
+  const files = filesOf(entry)
+  const needed = new Set(
+    columns.placesIn(entry).flatMap((place) => (place ? `${place.file} ${place.source.index}` : [])),
+  )
+  for (const [number, file] of files.entries()) {
+    for (const [index, [, length]] of file.columns.entries()) {
+      if (!needed.has(`${number} ${index}`)) bytes -= length
+    }
+  }
+  return bytes
+}
+
+function filesIn(entries: readonly FragmentEntry[]): number {
+  return entries.reduce((sum, entry) => sum + filesOf(entry).length, 0)
 }
 
 function deletedIn(entries: readonly FragmentEntry[]): number {

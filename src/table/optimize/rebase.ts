@@ -1,16 +1,8 @@
-import {
-  addRow,
-  allRows,
-  type Bitmap,
-  clearTrailing,
-  countRows,
-  forEachRow,
-  hasRow,
-  noRows,
-} from '../../arrow/bitmap.ts'
-import { type Deleted, readLive, writeDeletions } from '../format/deletions.ts'
-import type { FragmentEntry } from '../format/manifest.ts'
+import { addRow, allRows, type Bitmap, countRows, forEachRow, hasRow, noRows } from '../../arrow/bitmap.ts'
+import { readLive } from '../format/deletions.ts'
+import { contentKey, type FragmentEntry, type StoredLayout } from '../format/manifest.ts'
 import type { Storage } from '../storage/objects.ts'
+import { withoutRows } from '../write/without-rows.ts'
 import type { Merged, Source } from './merge.ts'
 import { isWorthwhile } from './plan.ts'
 
@@ -31,6 +23,11 @@ export class RebasableMerge {
     this.#merged = merged
   }
 
+  /** The columns of the merged fragments. */
+  get layout(): StoredLayout {
+    return this.#merged.layout
+  }
+
   get paths(): Iterable<string> {
     return this.#merged.sources.keys()
   }
@@ -43,10 +40,12 @@ export class RebasableMerge {
 
   /**
    * The fragments that hold the remaining rows of some sources, which are given in their order. Undefined when a rebase
-   * is impossible or not worthwhile. A source that is not given has no row left.
+   * is impossible or not worthwhile. A source that is not given has no row left, and one with other files than before
+   * has columns that were not merged.
    */
   async rebaseOnto(found: readonly FragmentEntry[]): Promise<readonly FragmentEntry[] | undefined> {
     const { sources, written } = this.#merged
+    if (found.some((entry) => sources.get(entry.path)!.content !== contentKey(entry))) return undefined
     const changed = found.filter(({ path, deletions }) => sources.get(path)!.deletions !== deletions?.path)
     if (changed.length === 0 && found.length === sources.size) return written
     const key = found.map(({ path, deletions }) => `${path} ${deletions?.path ?? ''}`).join('\n')
@@ -64,8 +63,8 @@ export class RebasableMerge {
     }
     // When most rows are deleted by now, the old fragments are better.
     if (countRows(deleted) * 2 > rows) return undefined
-    const entries = await this.#deleting(deleted)
-    return isWorthwhile(found, entries) ? entries : undefined
+    const entries = await withoutRows(this.#storage, this.#prefix, this.#merged.written, deleted)
+    return isWorthwhile(found, entries, this.#merged.saves) ? entries : undefined
   }
 
   /** Marks the merged rows that a source has lost. False when a row that was deleted in the source is back. */
@@ -83,38 +82,4 @@ export class RebasableMerge {
     })
     return true
   }
-
-  /** The new fragments without the rows marked. */
-  async #deleting(deleted: Bitmap): Promise<FragmentEntry[]> {
-    const touched = new Map<FragmentEntry, Deleted>()
-    const kept: FragmentEntry[] = []
-    let start = 0
-    for (const entry of this.#merged.written) {
-      const { rows } = entry
-      const part = partOf(deleted, start, rows)
-      start += rows
-      const count = countRows(part)
-      if (count < rows) kept.push(entry)
-      if (count > 0 && count < rows) touched.set(entry, { rows, deleted: part, count })
-    }
-    const { entries: deletions, written } = writeDeletions(this.#storage, this.#prefix, [...touched.values()])
-    await written
-    const entries = new Map(
-      [...touched.keys()].map((entry, i) => [entry, { ...entry, deletions: deletions[i]! }]),
-    )
-    return kept.map((entry) => entries.get(entry) ?? entry)
-  }
-}
-
-/** The bits from `start` on, as many as there are rows. */
-function partOf(bitmap: Bitmap, start: number, rows: number): Bitmap {
-  const part = noRows(rows)
-  const first = start >>> 5
-  const shift = start & 31
-  for (let q = 0; q < part.length; q++) {
-    const next = shift === 0 ? 0 : (bitmap[first + q + 1] ?? 0) << (32 - shift)
-    part[q] = (bitmap[first + q]! >>> shift) | next
-  }
-  clearTrailing(part, rows)
-  return part
 }

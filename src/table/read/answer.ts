@@ -8,13 +8,12 @@ import type { Piece } from '../../arrow/take/take.ts'
 import { type CatalogError, invalid } from '../../errors.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
+import { bytesOfColumn, type TableSchema } from '../format/table-schema.ts'
 import { bytesOf } from '../scan/prefetch-depth.ts'
-import type { QueryOptions } from '../table-engine.ts'
-import { type Pick, pickColumns, projection } from './projection.ts'
-import type { RowSelection } from './row-selection.ts'
+import type { Pick } from './projection.ts'
 
 /** Rows of each record batch in an answer but the last. */
-const batchRows = 131_072
+export const batchRows = 131_072
 
 /** About the most bytes of a record batch that is made while the answer is read. */
 export const streamedBytes = 8 << 20
@@ -28,6 +27,7 @@ export class AnswerEncoder {
    * Whether the answer can only be written as a whole: an Arrow file has each dictionary once, before the first batch.
    */
   readonly isWhole: boolean
+  readonly #table: TableSchema
   readonly #schema: Schema
   readonly #picks: readonly Pick[]
   /** The picks that differ in their path. Aliases of one path share their batches. */
@@ -46,16 +46,18 @@ export class AnswerEncoder {
   /** Batches take about `batchBytes` at most. */
   constructor(
     snapshot: LoadedSnapshot,
-    { columns, maxBytes = Number.POSITIVE_INFINITY }: QueryOptions,
+    picks: readonly Pick[],
+    maxBytes = Number.POSITIVE_INFINITY,
     batchBytes = Number.POSITIVE_INFINITY,
   ) {
     const { schema } = snapshot
-    this.#picks = projection(schema, columns)
+    this.#picks = picks
+    this.#table = schema
     const places = new Map<string, number>()
     const uses: number[] = []
     const distinct: Pick[] = []
     this.#places = this.#picks.map((pick) => {
-      const key = pick.path.join()
+      const key = pick.path?.join() ?? `=${pick.expression!.text}`
       const place = places.get(key) ?? distinct.push(pick) - 1
       places.set(key, place)
       uses[place] = (uses[place] ?? 0) + 1
@@ -66,15 +68,21 @@ export class AnswerEncoder {
     this.isWhole = distinct.some(({ field }) => hasDictionary(field.type))
     this.#most = maxBytes
     // No column is asked for more often than this one.
-    this.#mayExceed = this.isWhole || snapshot.bytes * Math.max(...uses) > maxBytes
+    const isComputed = distinct.some(({ expression }) => expression !== undefined)
+    this.#mayExceed = this.isWhole || isComputed || snapshot.bytes * Math.max(...uses) > maxBytes
     this.#batchBytes = this.isWhole ? Number.POSITIVE_INFINITY : batchBytes
     this.#pieces = distinct.map(() => [])
     this.#dictionaries = distinct.map(() => 0)
   }
 
-  /** The columns of the table that are read. */
+  /** The columns that are made, each once. */
+  get distinct(): readonly Pick[] {
+    return this.#distinct
+  }
+
+  /** The columns of the table that are read, and those of rows behind them. */
   get indices(): ReadonlySet<number> {
-    return new Set(this.#distinct.map(({ path }) => path[0]!))
+    return new Set(this.#distinct.flatMap(({ path, expression }) => expression?.columns ?? [path![0]!]))
   }
 
   /** Refuses an answer without a filter that takes more than it may, before any of it is read. */
@@ -87,25 +95,20 @@ export class AnswerEncoder {
       const taken = Math.min(Math.max(0, rows - skip), left)
       skip = Math.max(0, skip - rows)
       left -= taken
-      bytes += taken * this.#bytesPerRow(entry)
+      bytes += taken * this.bytesPerRow(entry)
       if (bytes > this.#most) throw tooLarge(this.#most)
     }
   }
 
   /** Bytes that are held while rows of a fragment are answered: its columns, and batches made of them. */
   bytesToHold(entry: FragmentEntry, rows: number): number {
-    const batch = Math.min(rows * this.#bytesPerRow(entry), this.#batchBytes)
-    return Math.ceil(bytesOf(entry, [...this.indices]) + batch)
+    const batch = Math.min(rows * this.bytesPerRow(entry), this.#batchBytes)
+    return Math.ceil(bytesOf(this.#table, entry, [...this.indices]) + batch)
   }
 
-  /** Adds rows of a fragment, and gives the batches that are full with them. */
-  *add(
-    columns: readonly (AnyBatch | undefined)[],
-    { runs, rows }: RowSelection,
-    entry: FragmentEntry,
-  ): Generator<ColumnBatches> {
-    const pieces = pickColumns(this.#distinct, columns).map((batch) => [{ batch, runs }])
-    const perRow = this.#batchBytes === Number.POSITIVE_INFINITY ? 0 : this.#bytesPerRow(entry)
+  /** Adds rows of a fragment, given by the pieces of each distinct column, and gives the batches that are full. */
+  *add(pieces: readonly (readonly Piece[])[], rows: number, bytesPerRow: number): Generator<ColumnBatches> {
+    const perRow = this.#batchBytes === Number.POSITIVE_INFINITY ? 0 : bytesPerRow
     const most = Math.max(1, Math.floor(this.#batchBytes / Math.max(perRow, 1)))
     for (let at = 0; at < rows; ) {
       const end = perRow === 0 ? rows : Math.min(rows, at + Math.max(1, most - this.#rows))
@@ -168,9 +171,12 @@ export class AnswerEncoder {
   }
 
   /** At least how many bytes a row takes in the answer. */
-  #bytesPerRow(entry: FragmentEntry): number {
+  bytesPerRow(entry: FragmentEntry): number {
+    const { length } = this.#table.fields
     const sizes = this.#distinct.map(({ path, field }) =>
-      path.length > 1 ? fixedBytes(field.type) : entry.columns[path[0]!]![1] / Math.max(1, entry.rows),
+      path?.length === 1 && path[0]! < length
+        ? bytesOfColumn(this.#table, entry, path[0]!) / Math.max(1, entry.rows)
+        : fixedBytes(field.type),
     )
     return this.#places.reduce((sum, place) => sum + sizes[place]!, 0)
   }
@@ -192,7 +198,8 @@ function dictionaryBytes(batch: AnyBatch): number {
   return childFields(batch.type).reduce((sum, _: Field, i) => sum + dictionaryBytes(batch.children[i]!), 0)
 }
 
-function tooLarge(most: number): CatalogError {
+/** The error for an answer that takes more bytes than it may. */
+export function tooLarge(most: number): CatalogError {
   return invalid(
     `The answer would take more than ${most.toLocaleString('en')} bytes, the most of one query. Ask for fewer columns, or for fewer rows with limit and offset.`,
   )

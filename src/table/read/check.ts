@@ -1,9 +1,17 @@
 import { crc32 } from 'node:zlib'
 import type { Content } from '../../content/content.ts'
 import { CatalogError } from '../../errors.ts'
-import { type DeletionEntry, type FragmentEntry, rangesOf, totalsOf } from '../format/manifest.ts'
+import {
+  type ColumnFile,
+  type DeletionEntry,
+  type FragmentEntry,
+  filesOf,
+  rangesOf,
+  totalsOf,
+} from '../format/manifest.ts'
 import { type LoadedSnapshot, openSegment, openSnapshot } from '../format/snapshot.ts'
 import { ByteCache } from '../storage/cache.ts'
+import { uncached } from '../storage/coalesced-read.ts'
 import { uniqueName } from '../storage/object-names.ts'
 import { brokenObject, type Range, readChecked, type Storage } from '../storage/objects.ts'
 import type { CheckedObject, ManifestRef, TableEngine } from '../table-engine.ts'
@@ -20,7 +28,12 @@ export async function* checkObjects(
   refs: Iterable<ManifestRef>,
   options: CheckOptions,
 ): AsyncGenerator<CheckedObject> {
-  const storage: Storage = { content, cache: new ByteCache(0), newName: uniqueName, now: Date.now }
+  const storage: Storage = {
+    content: uncached(content),
+    cache: new ByteCache(0),
+    newName: uniqueName,
+    now: Date.now,
+  }
   const seen = new Set<string>()
   for (const manifest of refs) {
     options.signal?.throwIfAborted()
@@ -76,7 +89,8 @@ async function* checkFragments(
   { quick = false, signal }: CheckOptions,
 ): AsyncGenerator<Omit<CheckedObject, 'manifest'>> {
   for (const entry of entries) {
-    for (const object of entry.deletions ? [entry, entry.deletions] : [entry]) {
+    const files = filesOf(entry)
+    for (const object of entry.deletions ? [...files, entry.deletions] : files) {
       if (!isNew(seen, object.path)) continue
       signal?.throwIfAborted()
       const path = prefix + object.path
@@ -102,7 +116,7 @@ async function checkSize(content: Content, path: string, size: number): Promise<
 async function checkBytes(
   content: Content,
   path: string,
-  object: FragmentEntry | DeletionEntry,
+  object: ColumnFile | DeletionEntry,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const ranges: readonly Range[] = 'crc' in object ? [[0, object.size, object.crc]] : rangesOf(object)

@@ -3,11 +3,19 @@ import { type AnyBatch, type AnyColumn, makeColumn } from '../../arrow/batch.ts'
 import { BodyReader, type ColumnCursor, columnCursors } from '../../arrow/ipc/body.ts'
 import { dictionaryTypesOf } from '../../arrow/ipc/dictionary-ids.ts'
 import { type BatchHeader, readMessage } from '../../arrow/ipc/message.ts'
-import type { FragmentLayout } from '../format/manifest.ts'
-import { coalesceReads } from '../storage/coalesced-read.ts'
+import { nullBatch } from '../../arrow/null-batch.ts'
+import { fromSource } from '../format/column-source.ts'
+import { readLive } from '../format/deletions.ts'
+import type { ColumnFile, FragmentLayout } from '../format/manifest.ts'
+import { fileAt, type TableColumns, type TableSchema } from '../format/table-schema.ts'
+import { type Placed, rowColumn } from '../scan/row-columns.ts'
+import { coalesceReads, gatherReads } from '../storage/coalesced-read.ts'
 import { brokenObject, readRange, type Storage } from '../storage/objects.ts'
 
-/** The rows of a fragment: its columns that were asked for, at their index in the schema. */
+/** What reading a file needs of its entry. */
+type FileLayout = Omit<ColumnFile, 'statistics'>
+
+/** The rows of a fragment: its columns that were asked for, at their index in the schema, and those of rows behind. */
 export interface FragmentRows {
   readonly length: number
   readonly columns: readonly (AnyBatch | undefined)[]
@@ -23,14 +31,77 @@ const smallBytes = 64 * 1024
 export async function readColumns(
   storage: Storage,
   prefix: string,
-  schema: Schema,
-  entry: FragmentLayout,
+  schema: TableSchema,
+  entry: FragmentLayout & Placed,
   indices: Iterable<number>,
 ): Promise<FragmentRows> {
+  const { fields, columns: table } = schema
   const wanted = new Set(indices)
+  const ofRows = [...wanted].filter((index) => index >= fields.length)
+  for (const index of ofRows) wanted.delete(index)
+  const reading =
+    table === undefined || table.fits(entry)
+      ? readFile(storage, prefix, schema, entry, wanted)
+      : gatherColumns(storage, prefix, schema, table, entry, wanted)
+  if (ofRows.length === 0) return reading
+  const needsLive = ofRows.some((index) => index > fields.length)
+  const [{ length, columns: read }, live] = await Promise.all([
+    reading,
+    needsLive ? readLive(storage, prefix, entry) : undefined,
+  ])
+  const columns = [...read]
+  for (const index of ofRows) {
+    const which = index - fields.length
+    columns[index] = rowColumn(entry, which, which > 0 ? live : undefined)
+  }
+  return { length, columns }
+}
+
+/** Reads the columns of a fragment from the files that have them. A column that none has is null. */
+async function gatherColumns(
+  storage: Storage,
+  prefix: string,
+  { fields }: TableSchema,
+  table: TableColumns,
+  entry: FragmentLayout,
+  wanted: ReadonlySet<number>,
+): Promise<FragmentRows> {
+  const places = table.placesIn(entry)
+  const files = new Map<number, Set<number>>()
+  for (const index of wanted) {
+    const place = places[index]
+    if (place) files.set(place.file, (files.get(place.file) ?? new Set()).add(place.source.index))
+  }
+  const read = new Map<number, FragmentRows>()
+  await Promise.all(
+    Array.from(files, async ([number, within]) => {
+      const file = fileAt(entry, number)
+      read.set(number, await readFile(storage, prefix, table.schemaOf(file.layout ?? ''), file, within))
+    }),
+  )
+  const columns: (AnyBatch | undefined)[] = fields.map(() => undefined)
+  for (const index of wanted) {
+    const { type } = fields[index]!
+    const place = places[index]
+    columns[index] = place
+      ? fromSource(read.get(place.file)!.columns[place.source.index]!, type, place.source)
+      : nullBatch(type, entry.rows, Number.POSITIVE_INFINITY)
+  }
+  return { length: entry.rows, columns }
+}
+
+async function readFile(
+  storage: Storage,
+  prefix: string,
+  schema: Schema,
+  entry: FileLayout,
+  wanted: ReadonlySet<number>,
+): Promise<FragmentRows> {
   const path = prefix + entry.path
   if (entry.size <= smallBytes) {
     storage = { ...storage, content: coalesceReads(storage.content, path) }
+  } else if (storage.content.getRanges !== undefined) {
+    storage = { ...storage, content: gatherReads(storage.content, path) }
   } else if (wanted.has(0)) {
     storage = { ...storage, content: coalesceReads(storage.content, path, firstColumn(entry)) }
   }
@@ -48,7 +119,7 @@ export async function readColumns(
  * beginning of a file and a large read behind it for the first of many, and reads ahead: 130 MB instead of 40 MB of
  * first columns on a disk that is set to read 8 MB ahead.
  */
-function firstColumn({ batch, columns }: FragmentLayout): { start: number; end: number } {
+function firstColumn({ batch, columns }: FileLayout): { start: number; end: number } {
   const [start, length] = columns[0]!
   return { start: batch[0], end: Math.max(batch[0] + batch[1], start + length) }
 }
@@ -57,7 +128,7 @@ function readColumn(
   storage: Storage,
   prefix: string,
   schema: Schema,
-  entry: FragmentLayout,
+  entry: FileLayout,
   index: number,
 ): Promise<AnyBatch> {
   const path = prefix + entry.path
@@ -91,7 +162,7 @@ function readHead(
   { content, cache }: Storage,
   path: string,
   schema: Schema,
-  entry: FragmentLayout,
+  entry: FileLayout,
 ): Promise<Head> {
   return cache.get(
     `${path}#header`,
@@ -118,7 +189,7 @@ async function readDictionaries(
   storage: Storage,
   path: string,
   schema: Schema,
-  entry: FragmentLayout,
+  entry: FileLayout,
   index: number,
 ): Promise<ReadonlyMap<number, AnyColumn>> {
   const found = new Map<number, AnyColumn>()

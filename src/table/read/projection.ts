@@ -1,41 +1,101 @@
 import { type Field, type Schema, Type } from '@uwdata/flechette'
-import { type AnyBatch, emptyBytes, makeBatch, partsOf } from '../../arrow/batch.ts'
-import { countBits } from '../../arrow/bits.ts'
-import { layoutOf } from '../../arrow/layout.ts'
+import type { AnyBatch } from '../../arrow/batch.ts'
 import { isRowColumn } from '../../arrow/row-columns.ts'
-import { sliceBatch } from '../../arrow/take/take.ts'
+import { childWithin } from '../../arrow/take/child-within.ts'
 import { CatalogError, invalid } from '../../errors.ts'
+import type { ValueExpression } from '../../predicate/index.ts'
+import { withRowColumns } from '../scan/row-columns.ts'
 import type { QueryOptions } from '../table-engine.ts'
 
-/** A column of an answer: its path in the table, and its field in the answer. */
+/** A column of an answer: its field there, and its path in the table or the expression that computes it. */
 export interface Pick {
-  readonly path: readonly number[]
   readonly field: Field
+  readonly path?: readonly number[] | undefined
+  readonly expression?: ValueExpression | undefined
 }
 
-/** The requested columns; all columns by default. */
-export function projection(schema: Schema, columns: QueryOptions['columns']): Pick[] {
-  if (columns === undefined) return schema.fields.map((field, i) => ({ path: [i], field }))
+/** A column of the table, or a field of a struct. */
+export type ColumnPick = Pick & { readonly path: readonly number[] }
+
+/** Compiles an expression of the answer. */
+export type Compile = (text: string) => Promise<ValueExpression>
+
+/** The requested columns; all columns of the table by default. */
+export async function projection(
+  schema: Schema,
+  { columns, withRowId }: Projection,
+  compile: Compile,
+): Promise<Pick[]> {
+  const picks = columns === undefined ? allOf(schema) : await named(schema, columns, compile)
+  const rowId = withRowColumns(schema).fields[schema.fields.length]!
+  if (!withRowId || picks.some(({ path }) => path?.[0] === schema.fields.length)) return picks
+  if (picks.some(({ field }) => field.name === rowId.name)) {
+    throw invalid('The answer has a column _rowid of the table, so row ids have no place. Name it otherwise.')
+  }
+  return [...picks, { path: [schema.fields.length], field: rowId }]
+}
+
+type Projection = { readonly columns?: QueryOptions['columns']; readonly withRowId?: boolean | undefined }
+
+function allOf(schema: Schema): Pick[] {
+  return schema.fields.map((field, i) => ({ path: [i], field }))
+}
+
+async function named(
+  schema: Schema,
+  columns: NonNullable<QueryOptions['columns']>,
+  compile: Compile,
+): Promise<Pick[]> {
   const named = Array.isArray(columns)
     ? columns.map((name: string): [string, string] => [name, name])
     : Object.entries(columns as Readonly<Record<string, string>>)
   if (named.length === 0)
     throw invalid('The list of columns is empty. Name at least one, or leave it out for all.')
   const seen = new Set<string>()
-  return named.map(([name, path]) => {
-    if (typeof path !== 'string')
-      throw invalid('A column is not named by a string. Give names or field paths.')
+  const picks: Pick[] = []
+  for (const [name, text] of named) {
+    if (typeof text !== 'string')
+      throw invalid('A column is not named by a string. Give names, field paths or expressions.')
     if (seen.has(name))
       throw invalid(`Column ${JSON.stringify(name)} is asked for twice. Name each one once.`)
     seen.add(name)
-    const found = resolve(schema, path)
-    return { path: found.path, field: { ...found.field, name } }
-  })
+    const found = await pickOf(schema, text, compile)
+    picks.push({ ...found, field: { ...found.field, name } })
+  }
+  return picks
 }
 
-function resolve(schema: Schema, text: string): Pick {
-  const exact = schema.fields.findIndex(({ name }) => name === text)
-  if (exact >= 0) return { path: [exact], field: schema.fields[exact]! }
+/** A column by its name or path, else what the text computes. */
+async function pickOf(schema: Schema, text: string, compile: Compile): Promise<Pick> {
+  const column = findPath(schema, text)
+  if (column !== undefined) return column
+  // A name that is misspelled is no expression of its own.
+  if (isName.test(text) && !isConstant.test(text)) return resolve(schema, text)
+  const expression = await compile(text)
+  const { type, nullable, path } = expression
+  const field: Field = { name: text, type, nullable, metadata: new Map() }
+  return path === undefined ? { expression, field } : { path, field }
+}
+
+const isName =
+  /^(?:[\p{Alphabetic}_][\p{Alphabetic}\p{Number}_]*|`(?:[^`]|``)*`)(?:\.(?:[\p{Alphabetic}_][\p{Alphabetic}\p{Number}_]*|`(?:[^`]|``)*`))*$/u
+const isConstant = /^(?:null|true|false|current_date|current_timestamp)$/i
+
+/** The column at a path; undefined when there is none. */
+function findPath(schema: Schema, text: string): Pick | undefined {
+  try {
+    return resolve(schema, text)
+  } catch (error) {
+    if (error instanceof CatalogError) return undefined
+    throw error
+  }
+}
+
+/** The column, or the field of a struct, at a path. Throws `TableColumnNotFound` when there is none. */
+export function resolve(schema: Schema, text: string): ColumnPick {
+  const { fields: all } = withRowColumns(schema)
+  const exact = all.findIndex(({ name }) => name === text)
+  if (exact >= 0) return { path: [exact], field: all[exact]! }
   const path: number[] = []
   let fields: readonly Field[] = schema.fields
   let nullable = false
@@ -44,10 +104,7 @@ function resolve(schema: Schema, text: string): Pick {
     const index = fields.findIndex((candidate) => candidate.name === name)
     field = fields[index]
     if (field === undefined && isRowColumn(text)) {
-      throw new CatalogError(
-        'Unsupported',
-        `${text} is not supported by this catalog, as rows have no ids of their own. Give the table a column that names its rows.`,
-      )
+      throw new CatalogError('Unsupported', `${text} is not supported by this catalog. Name rows by _rowid.`)
     }
     if (field === undefined) {
       throw new CatalogError(
@@ -62,7 +119,7 @@ function resolve(schema: Schema, text: string): Pick {
   return { path, field: { ...field!, nullable } }
 }
 
-function namesOf(schema: Schema): string {
+export function namesOf(schema: Schema): string {
   const names = schema.fields.map(({ name }) => JSON.stringify(name))
   return names.length <= 20
     ? names.join(', ')
@@ -70,7 +127,7 @@ function namesOf(schema: Schema): string {
 }
 
 /** The names in a field path. Dots separate names. A name with a dot is in backticks, with its own backticks doubled. */
-function splitPath(text: string): string[] {
+export function splitPath(text: string): string[] {
   const part = /(?:`((?:[^`]|``)*)`|([^.`]+))(\.|$)/y
   const names: string[] = []
   while (part.lastIndex < text.length || text === '') {
@@ -83,33 +140,9 @@ function splitPath(text: string): string[] {
   throw invalid(`${JSON.stringify(text)} ends in a dot. Name the field that comes after it.`)
 }
 
-/** The batches of an answer's columns, taken from the columns of a fragment. */
-export function pickColumns(picks: readonly Pick[], columns: readonly (AnyBatch | undefined)[]): AnyBatch[] {
-  return picks.map(({ path, field }) => {
-    let batch = columns[path[0]!]!
-    for (const index of path.slice(1)) batch = childWithin(batch, index, field.name)
-    return batch
-  })
-}
-
-/** A field of a struct, null wherever the struct is. */
-function childWithin(struct: AnyBatch, index: number, name: string): AnyBatch {
-  const child = sliceBatch(struct.children[index]!, 0, struct.length)
-  if (struct.nullCount === 0) return child
-  const { kind } = layoutOf(child.type)
-  if (kind === 'null') return child
-  if (kind === 'union' || kind === 'runEnds') {
-    throw invalid(
-      `Column ${JSON.stringify(name)} lies in a struct with nulls and cannot hold nulls itself. Ask for the struct.`,
-    )
-  }
-  const outer = struct.validity
-  const inner = child.nullCount > 0 ? child.validity : emptyBytes
-  const validity = new Uint8Array(Math.ceil(child.length / 8))
-  for (let i = 0; i < validity.length; i++) validity[i] = outer[i]! & (inner.length > 0 ? inner[i]! : 255)
-  return makeBatch(child.type, {
-    ...partsOf(child),
-    validity,
-    nullCount: child.length - countBits(validity, child.length),
-  })
+/** The values at a path, taken from the columns of a fragment. */
+export function batchAt(path: readonly number[], name: string, columns: readonly (AnyBatch | undefined)[]) {
+  let batch = columns[path[0]!]!
+  for (const index of path.slice(1)) batch = childWithin(batch, index, name)
+  return batch
 }

@@ -1,19 +1,23 @@
-import { type Bitmap, countRows } from '../../arrow/bitmap.ts'
 import { joinParts } from '../../arrow/ipc/encode.ts'
 import { invalid } from '../../errors.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import { prefetch } from '../../scheduling/prefetch.ts'
 import { TimeSlice } from '../../scheduling/time-slice.ts'
-import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
-import { compile, prune, readFragment, selectMatches } from '../scan/fragment.ts'
-import { type PendingResult, startScan } from '../scan/scan.ts'
+import { compileValues } from '../scan/expression.ts'
+import { compile, prune } from '../scan/fragment.ts'
+import { placed, readsOffsets } from '../scan/row-columns.ts'
+import { startScan } from '../scan/scan.ts'
+import { searchRows } from '../search/search.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { CountOptions, QueryOptions } from '../table-engine.ts'
 import { AnswerEncoder, type ColumnBatches, inChunks, streamedBytes } from './answer.ts'
-import { readColumns } from './fragment-read.ts'
-import { selectAllRows, selectRows } from './row-selection.ts'
+import { ColumnMaker } from './made-columns.ts'
+import { orderedRows } from './ordered.ts'
+import { projection } from './projection.ts'
+import { type SelectedRows, selectedRows } from './selected-rows.ts'
+import { type SortKey, sortKeys } from './sort-keys.ts'
 
 /** The requested rows as an Arrow IPC file: whole. */
 export async function queryRows(
@@ -21,10 +25,11 @@ export async function queryRows(
   snapshot: LoadedSnapshot,
   options: QueryOptions,
 ): Promise<Uint8Array> {
-  const answer = new AnswerEncoder(snapshot, options)
+  if (options.search) return searchRows(storage, snapshot, options, options.search)
+  const plan = await planQuery(storage, snapshot, options)
   const batches: ColumnBatches[] = []
-  for await (const batch of readBatches(storage, snapshot, options, answer)) batches.push(batch)
-  return joinParts(answer.whole(batches))
+  for await (const batch of readBatches(storage, snapshot, options, plan)) batches.push(batch)
+  return joinParts(plan.answer.whole(batches))
 }
 
 /**
@@ -36,8 +41,10 @@ export async function streamRows(
   snapshot: LoadedSnapshot,
   options: QueryOptions,
 ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
-  const answer = new AnswerEncoder(snapshot, options, streamedBytes)
-  const batches = readBatches(storage, snapshot, options, answer)
+  if (options.search) return searchRows(storage, snapshot, options, options.search)
+  const plan = await planQuery(storage, snapshot, options, streamedBytes)
+  const { answer } = plan
+  const batches = readBatches(storage, snapshot, options, plan)
   if (answer.isWhole) {
     const all: ColumnBatches[] = []
     for await (const batch of batches) all.push(batch)
@@ -50,87 +57,128 @@ export async function streamRows(
   return inChunks(answer.stream([first.value, second.value], batches))
 }
 
+/** A query whose names and expressions are resolved. */
+export interface QueryPlan {
+  readonly answer: AnswerEncoder
+  readonly keys: readonly SortKey[]
+  readonly predicate: Predicate | undefined
+  readonly skip: number
+  readonly limit: number
+  readonly timeSlice: TimeSlice
+}
+
+/** Resolves the names and texts of a query, and refuses what is wrong with it. */
+export async function planQuery(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  options: QueryOptions,
+  batchBytes?: number,
+): Promise<QueryPlan> {
+  const { schema } = snapshot
+  const timeSlice = new TimeSlice(options.signal)
+  // All texts of a query see the same time.
+  const now = storage.now()
+  const picks = await projection(schema, options, (text) => compileValues(text, schema, now, timeSlice))
+  const skip = bound('offset', options.offset) ?? 0
+  const limit = bound('limit', options.limit) ?? Number.POSITIVE_INFINITY
+  const answer = new AnswerEncoder(snapshot, picks, options.maxBytes, batchBytes)
+  const keys = sortKeys(schema, options.orderBy ?? [])
+  const { filter } = options
+  if (filter === undefined) await answer.checkSize(fragmentsOf(storage, snapshot), skip, limit)
+  const predicate = filter === undefined ? undefined : await compile(filter, schema, now, timeSlice)
+  return { answer, keys, predicate, skip, limit, timeSlice }
+}
+
 /** Reads the rows in batches, and takes the memory for them. */
 async function* readBatches(
   storage: Storage,
   snapshot: LoadedSnapshot,
-  options: QueryOptions,
-  answer: AnswerEncoder,
+  { signal, onProgress, memory, onStep }: QueryOptions,
+  { answer, keys, predicate, skip, limit, timeSlice }: QueryPlan,
 ): AsyncGenerator<ColumnBatches> {
-  const { prefix, schema } = snapshot
-  const { signal, onProgress, memory } = options
-  let skip = bound('offset', options.offset) ?? 0
-  let left = bound('limit', options.limit) ?? Number.POSITIVE_INFINITY
-  const timeSlice = new TimeSlice(signal)
-  if (options.filter === undefined) await answer.checkSize(fragmentsOf(storage, snapshot), skip, left)
-  const predicate =
-    options.filter === undefined ? undefined : await compile(options.filter, schema, storage.now(), timeSlice)
-  const budget = predicate?.budget()
-  // With a limit, the first fragments may have enough rows, so fragments are not scanned as a whole.
-  const scan =
-    predicate && left === Infinity ? await startScan(storage, snapshot, predicate, timeSlice) : undefined
-  const find = async (entry: FragmentEntry, predicate: Predicate): Promise<PendingResult<Bitmap>> => {
-    if (scan) return scan.begin(entry, 'rows')
-    const fragment = await readFragment(storage, prefix, schema, predicate, entry)
-    return () => {
-      let wanted = skip + left
-      return selectMatches(predicate, fragment, timeSlice, budget!, (slice) => {
-        wanted -= countRows(slice)
-        return wanted <= 0
-      })
+  const picks = answer.distinct
+  const maker = new ColumnMaker(storage, snapshot, picks, answer.indices, timeSlice)
+  const columns = [...answer.indices, ...keys.map(({ path }) => path[0]!)]
+  const inOrder = keys.length > 0
+  const part = inOrder ? { skip: 0, limit: Number.POSITIVE_INFINITY } : { skip, limit }
+  const selecting = { predicate, ...part, columns, timeSlice, onProgress }
+  const started = performance.now()
+  const found = limit === 0 ? none() : selectedRows(storage, snapshot, selecting)
+  const scan = onStep && new TimedRows(found)
+  const selected = scan ? scan.rows() : found
+  if (inOrder) {
+    const ordered = { keys, skip, limit, picks, memory, timeSlice }
+    for await (const { pieces, rows, perRow } of orderedRows(selected, maker, ordered)) {
+      yield* answer.add(pieces, rows, perRow)
     }
-  }
-  const begin = async (entry: FragmentEntry) => {
-    const verdict = predicate ? prune(predicate, schema, entry) : 'all'
-    return {
-      entry,
-      verdict,
-      matches: verdict === 'some' && predicate ? await find(entry, predicate) : undefined,
+  } else {
+    /** Bytes that are held for the fragment of which the answer is made at the moment. */
+    let held = 0
+    const hold = (bytes: number): Promise<void> | undefined => {
+      held += bytes
+      return memory?.take(bytes)
     }
-  }
-  let rowsDone = 0
-  /** Bytes that are held for the fragment of which the answer is made at the moment. */
-  let held = 0
-  const rowsTotal = snapshot.rows + snapshot.deletedRows
-  // Without a filter the manifest has the number of rows, so a fragment is only read when one of its rows is needed.
-  const plan = scan ?? { depth: predicate ? 2 : 0 }
-  try {
-    for await (const { entry, verdict, matches } of prefetch(fragmentsOf(storage, snapshot), begin, plan)) {
-      if (left <= 0) break
-      rowsDone += entry.rows
-      const known = verdict === 'all' ? entry.rows - (entry.deletions?.count ?? 0) : undefined
-      if (verdict === 'none' || (known !== undefined && known <= skip)) {
-        skip -= known ?? 0
-      } else {
-        const found = matches ? await matches() : await readLive(storage, prefix, entry)
-        const runs = found ? selectRows(found, entry.rows, skip, left) : selectAllRows(entry.rows, skip, left)
-        skip -= runs.skipped
-        left -= runs.rows
-        if (runs.rows > 0) {
-          if (memory) {
-            if (!answer.isWhole) memory.give(held)
-            held = answer.bytesToHold(entry, runs.rows)
-            const taken = memory.take(held)
-            if (taken) await taken
-          }
-          const { columns } = await readColumns(storage, prefix, schema, entry, answer.indices)
-          for (const batch of answer.add(columns, runs, entry)) {
-            yield batch
-            if (timeSlice.due) await timeSlice.rest()
-          }
+    for await (const { entry, selection, firstRow } of selected) {
+      if (memory) {
+        if (!answer.isWhole) {
+          memory.give(held)
+          held = 0
+        }
+        const taken = hold(answer.bytesToHold(entry, selection.rows))
+        if (taken) await taken
+      }
+      for await (const { pieces, rows, bytes } of maker.rowsOf(
+        entry,
+        selection.runs,
+        selection.rows,
+        firstRow,
+      )) {
+        if (bytes > 0) await hold(bytes)
+        for (const batch of answer.add(pieces, rows, answer.bytesPerRow(entry) + bytes / rows)) {
+          yield batch
+          if (timeSlice.due) await timeSlice.rest()
         }
       }
-      onProgress?.({ rowsDone, rowsTotal })
-      if (timeSlice.due) await timeSlice.rest()
     }
-  } finally {
-    scan?.end()
   }
   signal?.throwIfAborted()
   yield* answer.rest()
+  if (scan) {
+    onStep?.({ name: 'select rows', rows: scan.count, milliseconds: scan.milliseconds })
+    const rest = performance.now() - started - scan.milliseconds
+    onStep?.({ name: 'make columns', rows: Math.min(limit, scan.count), milliseconds: rest })
+  }
 }
 
-function bound(name: string, value: number | undefined): number | undefined {
+/** Rows that were selected, and how long that took. */
+class TimedRows {
+  count = 0
+  milliseconds = 0
+  readonly #selected: AsyncGenerator<SelectedRows>
+
+  constructor(selected: AsyncGenerator<SelectedRows>) {
+    this.#selected = selected
+  }
+
+  async *rows(): AsyncGenerator<SelectedRows> {
+    try {
+      for (;;) {
+        const started = performance.now()
+        const { done, value } = await this.#selected.next()
+        this.milliseconds += performance.now() - started
+        if (done) return
+        this.count += value.selection.rows
+        yield value
+      }
+    } finally {
+      await this.#selected.return(undefined)
+    }
+  }
+}
+
+async function* none(): AsyncGenerator<never> {}
+
+export function bound(name: string, value: number | undefined): number | undefined {
   if (value === undefined) return undefined
   if (!Number.isSafeInteger(value) || value < 0) {
     throw invalid(`The ${name} is ${value}. Give a whole number of rows, 0 or more.`)
@@ -158,7 +206,9 @@ export async function countMatching(
   let rowsDone = 0
   let sum = 0
   try {
-    for await (const { entry, verdict, count } of prefetch(fragmentsOf(storage, snapshot), begin, scan)) {
+    const fragments = fragmentsOf(storage, snapshot)
+    const entries = readsOffsets(schema, predicate.columns) ? placed(fragments) : fragments
+    for await (const { entry, verdict, count } of prefetch(entries, begin, scan)) {
       if (count) sum += await count()
       else if (verdict === 'all') sum += entry.rows - (entry.deletions?.count ?? 0)
       rowsDone += entry.rows

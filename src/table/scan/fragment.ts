@@ -4,10 +4,12 @@ import type { Predicate, WorkBudget } from '../../predicate/index.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry, FragmentLayout } from '../format/manifest.ts'
+import type { TableSchema } from '../format/table-schema.ts'
 import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
-import { statisticsAt } from '../statistics/stored-statistics.ts'
+import { statisticsIn } from '../statistics/stored-statistics.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ScanResultKind } from './message.ts'
+import { bindingSchema, type Placed, rowStatistics } from './row-columns.ts'
 
 /**
  * Compiles a predicate for the given time, and rests whenever it is time to. The predicate language is loaded with the
@@ -20,12 +22,21 @@ export async function compile(
   timeSlice: TimeSlice,
 ): Promise<Predicate> {
   const { compileSteps } = await import('../../predicate/index.ts')
-  return walk(compileSteps(text, schema, now), timeSlice)
+  return walk(compileSteps(text, bindingSchema(schema, text), now), timeSlice)
 }
 
 /** Which rows of a fragment may match, by its statistics alone. */
-export function prune(predicate: Predicate, schema: Schema, entry: FragmentEntry): 'none' | 'some' | 'all' {
-  return predicate.prune((path) => statisticsAt(entry.statistics, schema, path), entry.rows)
+export function prune(
+  predicate: Predicate,
+  schema: TableSchema,
+  entry: FragmentEntry & Placed,
+): 'none' | 'some' | 'all' {
+  const { length } = schema.fields
+  return predicate.prune(
+    (path) =>
+      path[0]! < length ? statisticsIn(entry, schema, path) : rowStatistics(entry, path[0]! - length),
+    entry.rows,
+  )
 }
 
 /** Rows whose matches are handed on together. */
@@ -40,7 +51,7 @@ export interface LoadedFragment {
 export async function readFragment(
   storage: Storage,
   prefix: string,
-  schema: Schema,
+  schema: TableSchema,
   predicate: Predicate,
   entry: FragmentLayout,
 ): Promise<LoadedFragment> {
@@ -93,7 +104,7 @@ export async function selectMatches(
 }
 
 /** Does the steps of planning or of an evaluation, and rests whenever it is time to. */
-async function walk<T>(steps: Generator<void, T>, timeSlice: TimeSlice): Promise<T> {
+export async function walk<T>(steps: Generator<void, T>, timeSlice: TimeSlice): Promise<T> {
   for (;;) {
     // Before a step, as others may have worked in this turn of the event loop.
     if (timeSlice.due) await timeSlice.rest()

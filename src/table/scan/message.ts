@@ -1,6 +1,7 @@
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import { CatalogError, type ErrorCode } from '../../errors.ts'
-import type { FragmentLayout } from '../format/manifest.ts'
+import type { FragmentLayout, StoredColumns } from '../format/manifest.ts'
+import type { FragmentNearest, SearchTask } from '../search/search-fragment.ts'
 
 /** The data that a worker thread starts with. */
 export interface WorkerSettings {
@@ -11,6 +12,9 @@ export interface WorkerSettings {
 /** Whether a scan counts or selects the matching rows of a fragment. */
 export type ScanResultKind = 'count' | 'rows'
 
+/** What a scan finds in a fragment. */
+export type ScanResult = number | Bitmap | FragmentNearest
+
 /** The request to scan one fragment. */
 export interface ScanRequest {
   readonly id: number
@@ -19,11 +23,16 @@ export interface ScanRequest {
   readonly prefix: string
   /** The table's schema as its manifest has it. */
   readonly schema: string
-  readonly predicate: string
+  readonly columns: StoredColumns | undefined
+  /** Absent for all rows. */
+  readonly predicate: string | undefined
   /** The time that the predicate is compiled for; undefined for a predicate that does not use the time. */
   readonly now: number | undefined
   readonly entry: FragmentLayout
-  readonly wanted: ScanResultKind
+  /** A search finds the nearest of the matching rows. */
+  readonly wanted: ScanResultKind | SearchTask
+  /** It begins while fewer requests than these are under way. */
+  readonly depth: number
   /** The steps of work that the predicate's functions may take. */
   readonly steps: number
 }
@@ -36,7 +45,7 @@ export interface Cancel {
 /** The message of a worker: that it has started, or the result of a request and the steps of work it took. */
 export type Reply =
   | 'ready'
-  | { readonly id: number; readonly result: number | Bitmap; readonly steps: number }
+  | { readonly id: number; readonly result: ScanResult; readonly steps: number }
   | { readonly id: number; readonly failure: Failure }
 
 /** An error as one thread sends it to another. Messages lose the classes of their objects. */

@@ -1,9 +1,8 @@
 import type { Worker } from 'node:worker_threads'
-import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { WorkBudget } from '../../predicate/index.ts'
 import { startWorker } from '../../scheduling/start-worker.ts'
 import type { ByteCache } from '../storage/cache.ts'
-import { fromFailure, type Reply, type ScanRequest, type WorkerSettings } from './message.ts'
+import { fromFailure, type Reply, type ScanRequest, type ScanResult, type WorkerSettings } from './message.ts'
 
 /** The error for a request whose worker thread is gone. The caller scans the fragment in another way. */
 export class WorkerLost extends Error {}
@@ -11,9 +10,9 @@ export class WorkerLost extends Error {}
 type ScanTask = Omit<ScanRequest, 'id' | 'steps'>
 
 interface Waiting {
-  readonly resolve: (result: number | Bitmap) => void
+  readonly resolve: (result: ScanResult) => void
   readonly reject: (error: unknown) => void
-  readonly budget: WorkBudget
+  readonly budget: WorkBudget | undefined
 }
 
 /** The share of the cache's bytes that goes to the workers, since they read what is scanned. */
@@ -129,11 +128,11 @@ export class ScanWorker {
   }
 
   /** Scans a fragment, and takes its work off the budget. Throws what a scan on this thread would throw, the signal's reason, or `WorkerLost`. */
-  scan(task: ScanTask, signal: AbortSignal, budget: WorkBudget): Promise<number | Bitmap> {
+  scan(task: ScanTask, signal: AbortSignal, budget: WorkBudget | undefined): Promise<ScanResult> {
     if (signal.aborted) return Promise.reject(signal.reason)
     if (this.#lost) return Promise.reject(new WorkerLost())
     const id = ++this.#lastId
-    const { promise, resolve, reject } = withResolvers<number | Bitmap>()
+    const { promise, resolve, reject } = withResolvers<ScanResult>()
     const cancel = () => {
       this.#worker.postMessage({ cancel: id })
       this.#settle(id)?.reject(signal.reason)
@@ -142,7 +141,7 @@ export class ScanWorker {
     signal.addEventListener('abort', cancel)
     if (this.#waiting.size === 0) this.#worker.ref()
     this.#waiting.set(id, { resolve, reject, budget })
-    this.#worker.postMessage({ ...task, id, steps: budget.left } satisfies ScanRequest)
+    this.#worker.postMessage({ ...task, id, steps: budget?.left ?? 0 } satisfies ScanRequest)
     promise.then(forget, forget)
     return promise
   }
@@ -157,7 +156,7 @@ export class ScanWorker {
     if ('failure' in reply) waiting.reject(fromFailure(reply.failure))
     else {
       try {
-        waiting.budget.take(reply.steps)
+        waiting.budget?.take(reply.steps)
         waiting.resolve(reply.result)
       } catch (error) {
         waiting.reject(error)

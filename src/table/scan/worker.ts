@@ -1,14 +1,22 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { openContent } from '../../content/open.ts'
+import { openContentAgain } from '../../content/open.ts'
 import { compilePredicate, type Predicate, WorkBudget } from '../../predicate/index.ts'
 import { TimeSlice } from '../../scheduling/time-slice.ts'
-import { decodeTableSchema } from '../format/snapshot.ts'
+import { decodeTableSchema } from '../format/table-schema.ts'
+import { beginSearch } from '../search/search-fragment.ts'
 import { ByteCache } from '../storage/cache.ts'
 import { uniqueName } from '../storage/object-names.ts'
 import type { Storage } from '../storage/objects.ts'
 import { evaluateFragment, readFragment } from './fragment.ts'
-import { type Cancel, type Reply, type ScanRequest, toFailure, type WorkerSettings } from './message.ts'
-import { prefetchDepth } from './prefetch-depth.ts'
+import {
+  type Cancel,
+  type Reply,
+  type ScanRequest,
+  type ScanResult,
+  toFailure,
+  type WorkerSettings,
+} from './message.ts'
+import { bindingSchema } from './row-columns.ts'
 
 /*
  * A worker thread of a pool. It reads fragments from the content, caches them and evaluates predicates on them. So the main
@@ -27,7 +35,7 @@ const running = new Map<number, AbortController>()
 
 interface Compiled {
   readonly schema: ReturnType<typeof decodeTableSchema>
-  readonly predicate: Predicate
+  readonly predicate: Predicate | undefined
 }
 
 port.on('message', (message: ScanRequest | Cancel) => {
@@ -40,7 +48,7 @@ port.on('message', (message: ScanRequest | Cancel) => {
 say('ready')
 
 function next(): void {
-  while (waiting.length > 0 && running.size < prefetchDepth(waiting[0]!.entry.size)) {
+  while (waiting.length > 0 && running.size < waiting[0]!.depth) {
     const request = waiting.shift()!
     const abort = new AbortController()
     running.set(request.id, abort)
@@ -58,20 +66,34 @@ function cancel(id: number): void {
 }
 
 async function answer(request: ScanRequest, signal: AbortSignal): Promise<void> {
-  const { id, prefix, entry, wanted } = request
+  const { id } = request
   try {
-    const storage = await storageOf(request.content)
-    const { schema, predicate } = predicateOf(request)
-    const fragment = await readFragment(storage, prefix, schema, predicate, entry)
     const budget = new WorkBudget(undefined, request.steps)
-    const result = await evaluateFragment(predicate, fragment, wanted, new TimeSlice(signal), budget)
-    say(
-      { id, result, steps: request.steps - budget.left },
-      typeof result === 'number' ? [] : [result.buffer as ArrayBuffer],
-    )
+    const result = await scan(request, new TimeSlice(signal), budget)
+    say({ id, result, steps: request.steps - budget.left }, buffersOf(result))
   } catch (error) {
     say({ id, failure: toFailure(error) })
   }
+}
+
+async function scan(request: ScanRequest, timeSlice: TimeSlice, budget: WorkBudget): Promise<ScanResult> {
+  const { prefix, entry, wanted } = request
+  const storage = await storageOf(request.content)
+  const { schema, predicate } = predicateOf(request)
+  if (typeof wanted === 'object') {
+    const search = await beginSearch(storage, prefix, schema, predicate, entry, wanted)
+    return search(timeSlice, budget)
+  }
+  const fragment = await readFragment(storage, prefix, schema, predicate!, entry)
+  return evaluateFragment(predicate!, fragment, wanted, timeSlice, budget)
+}
+
+/** What is handed over rather than copied. */
+function buffersOf(result: ScanResult): ArrayBuffer[] {
+  if (typeof result === 'number') return []
+  if (!('nearest' in result)) return [result.buffer as ArrayBuffer]
+  const parts = result.nearest.flatMap(({ distances, places }) => [distances, places])
+  return [...parts, ...(result.vectors ? [result.vectors] : [])].map(({ buffer }) => buffer as ArrayBuffer)
 }
 
 function say(reply: Reply, transfer: ArrayBuffer[] = []): void {
@@ -81,18 +103,29 @@ function say(reply: Reply, transfer: ArrayBuffer[] = []): void {
 function storageOf(url: string): Promise<Storage> {
   let storage = storages.get(url)
   if (storage === undefined) {
-    storage = openContent(url).then((content) => ({ content, cache, newName: uniqueName, now: Date.now }))
+    storage = openContentAgain(url).then((content) => ({
+      content,
+      cache,
+      newName: uniqueName,
+      now: Date.now,
+    }))
     storages.set(url, storage)
   }
   return storage
 }
 
-function predicateOf({ schema: text, predicate, now }: ScanRequest): Compiled {
-  const key = `${text} ${now} ${predicate}`
+function predicateOf({ schema: text, columns, predicate, now }: ScanRequest): Compiled {
+  const key = `${text} ${columns ? JSON.stringify(columns) : ''} ${now}${predicate === undefined ? '' : ` ${predicate}`}`
   let found = compiled.get(key)
   if (found === undefined) {
-    const schema = decodeTableSchema(text)
-    found = { schema, predicate: compilePredicate(predicate, schema, now) }
+    const schema = decodeTableSchema(text, columns)
+    found = {
+      schema,
+      predicate:
+        predicate === undefined
+          ? undefined
+          : compilePredicate(predicate, bindingSchema(schema, predicate), now),
+    }
     if (compiled.size >= mostCompiled) compiled.delete(compiled.keys().next().value!)
     compiled.set(key, found)
   }

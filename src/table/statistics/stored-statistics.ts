@@ -1,6 +1,9 @@
 import { type DataType, type Schema, Type } from '@uwdata/flechette'
 import type { Scalar } from '../../predicate/plan/plan.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
+import { sourcePath } from '../format/column-source.ts'
+import { type FragmentEntry, filesOf } from '../format/manifest.ts'
+import type { TableSchema } from '../format/table-schema.ts'
 import type { FragmentStatistics } from './column-statistics.ts'
 import { pathKey } from './column-statistics.ts'
 
@@ -47,7 +50,22 @@ function numberText(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value)
 }
 
-/** The statistics of the field at a path; undefined when the manifest holds none. */
+/** The statistics of the field at a path of the table; undefined when the manifest holds none. */
+export function statisticsIn(
+  entry: FragmentEntry,
+  schema: TableSchema,
+  path: readonly number[],
+): ColumnStatistics | undefined {
+  const { columns } = schema
+  if (columns === undefined || columns.fits(entry)) return statisticsAt(entry.statistics, schema, path)
+  const place = columns.placesIn(entry)[path[0]!]
+  if (place === undefined) return { nullCount: entry.rows }
+  const file = filesOf(entry)[place.file]!
+  const within = sourcePath(place.source, path)
+  return within && statisticsAt(file.statistics, columns.schemaOf(file.layout ?? ''), within)
+}
+
+/** The same for the path in a file that has these columns. */
 export function statisticsAt(
   stored: StoredStatistics,
   schema: Schema,

@@ -1,10 +1,10 @@
-import { setImmediate } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import type { Content } from '../../content/content.ts'
 import { CatalogError } from '../../errors.ts'
+import { checksumInTurns } from '../../scheduling/checksum.ts'
 import type { ScanPool } from '../scan/pool.ts'
 import type { ByteCache } from './cache.ts'
-import { originOf } from './coalesced-read.ts'
+import { uncached } from './coalesced-read.ts'
 import type { NewName } from './object-names.ts'
 
 /** Part of an object: its offset, its length and its CRC-32. */
@@ -54,7 +54,7 @@ export async function readChecked<T>(read: (again: boolean) => Promise<T>): Prom
 export function readRange(content: Content, path: string, [start, length, crc]: Range): Promise<Uint8Array> {
   if (length === 0) return Promise.resolve(new Uint8Array(0))
   return readChecked(async (again) => {
-    const from = again ? originOf(content) : content
+    const from = again ? uncached(content) : content
     return checked(await from.get(path, { start, end: start + length }), path, length, crc)
   })
 }
@@ -68,19 +68,7 @@ async function checked(
   if (bytes === undefined) throw brokenObject(path, 'is missing')
   if (bytes.length !== length)
     throw brokenObject(path, `is cut off: ${bytes.length} of ${length} bytes could be read`)
-  if ((await sumOf(bytes)) !== crc)
+  if ((await checksumInTurns(bytes)) !== crc)
     throw brokenObject(path, 'is damaged: its checksum differs from the one it was written with')
   return bytes.byteOffset % 8 === 0 ? bytes : bytes.slice()
-}
-
-/** Bytes summed at once, in about a millisecond. Summing a whole large column would block all other work. */
-const sliceBytes = 4 << 20
-
-async function sumOf(bytes: Uint8Array): Promise<number> {
-  let sum = crc32(bytes.subarray(0, sliceBytes))
-  for (let at = sliceBytes; at < bytes.length; at += sliceBytes) {
-    await setImmediate()
-    sum = crc32(bytes.subarray(at, at + sliceBytes), sum)
-  }
-  return sum
 }

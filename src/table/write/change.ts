@@ -1,30 +1,76 @@
 import type { Schema } from '@uwdata/flechette'
 import { schemaDifference } from '../../arrow/schema.ts'
+import { typeName } from '../../arrow/type-name.ts'
 import { CatalogError } from '../../errors.ts'
-import { type FragmentEntry, totalsOf } from '../format/manifest.ts'
+import { treeOfSchema } from '../columns/edits.ts'
+import { idsOf } from '../columns/field-tree.ts'
+import { type FragmentEntry, type StoredColumns, totalsOf } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
+import {
+  idsOfSchema,
+  stamped,
+  storedColumnsOf,
+  type TableSchema,
+  withLayout,
+} from '../format/table-schema.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Change } from '../table-engine.ts'
 import { reviseManifest, storeSchema, writeManifest } from './write-manifest.ts'
 
-/** Adds fragments that were written for a table with this schema. */
-export function appendChange(storage: Storage, schema: Schema, written: readonly FragmentEntry[]): Change {
+/** Adds fragments that were written for a table with the columns of `made`. */
+export function appendChange(
+  storage: Storage,
+  made: LoadedSnapshot,
+  written: readonly FragmentEntry[],
+): Change {
   const { rows } = totalsOf(written)
   return {
     async apply(base, options: ApplyOptions = {}) {
       const snapshot = base as LoadedSnapshot
       options.signal?.throwIfAborted()
-      const difference = schemaDifference(schema, snapshot.schema)
-      if (difference) {
-        throw new CatalogError(
-          'ConcurrentModification',
-          `The table's columns changed while rows were being added: ${difference}. Read the schema again and send rows that fit it.`,
-        )
-      }
-      const tail = [...snapshot.body.tail, ...written]
-      return { snapshot: await reviseManifest(storage, snapshot, { tail }, options.version), affected: rows }
+      const { layout, columns } = layoutIn(snapshot, made)
+      const tail = [...snapshot.body.tail, ...written.map((entry) => stamped(entry, layout))]
+      const changes = { columns, tail }
+      return { snapshot: await reviseManifest(storage, snapshot, changes, options.version), affected: rows }
     },
   }
+}
+
+/** The layout of fragments with the columns of `made` in a newer version. Refuses columns that do not fit it any more. */
+function layoutIn(
+  { schema, body }: LoadedSnapshot,
+  made: LoadedSnapshot,
+): { layout: string; columns: StoredColumns | undefined } {
+  const difference = schemaDifference(made.schema, schema)
+  if (difference === undefined) return { layout: body.columns?.layout ?? '', columns: body.columns }
+  if (!lacksNullableOnly(made.schema, schema)) {
+    throw new CatalogError(
+      'ConcurrentModification',
+      `The table's columns changed while rows were being added: ${difference}. Read the schema again and send rows that fit it.`,
+    )
+  }
+  const written = { schema: made.body.schema, ids: idsOfSchema(made.schema) }
+  const { key, stored } = withLayout(storedColumnsOf(schema), written)
+  return { layout: key, columns: stored }
+}
+
+/** Whether columns are those of another schema but for some of that one which may be null. */
+function lacksNullableOnly(made: TableSchema, now: TableSchema): boolean {
+  const { tree } = treeOfSchema(made)
+  const own = new Map(tree.map((node) => [node.id, node]))
+  return (
+    treeOfSchema(now).tree.every((column) => {
+      const node = own.get(column.id)
+      own.delete(column.id)
+      if (node === undefined) return column.field.nullable
+      return (
+        node.field.name === column.field.name &&
+        (column.field.nullable || !node.field.nullable) &&
+        typeName(node.field.type) === typeName(column.field.type) &&
+        idsOf([node]).join() === idsOf([column]).join()
+      )
+    }) && own.size === 0
+  )
 }
 
 /** Replaces the whole content by fragments with a schema of their own. */
@@ -34,19 +80,19 @@ export function overwriteChange(
   schema: Schema,
   written: readonly FragmentEntry[],
 ): Change & { create(options?: ApplyOptions): Promise<LoadedSnapshot> } {
-  const create = (options: ApplyOptions = {}) => {
+  const create = (options: ApplyOptions = {}, nextId = 0) => {
     options.signal?.throwIfAborted()
     return writeManifest(
       storage,
       prefix,
-      { ...storeSchema(schema), segments: [], tail: written },
+      { ...storeSchema(schema), segments: [], tail: written, nextId },
       options.version,
     )
   }
   return {
-    create,
-    async apply(_base, options) {
-      const snapshot = await create(options)
+    create: (options) => create(options),
+    async apply(base, options) {
+      const snapshot = await create(options, (base as LoadedSnapshot).body.nextId)
       return { snapshot, affected: snapshot.rows }
     },
   }
@@ -73,8 +119,19 @@ export function restoreChange(storage: Storage, old: LoadedSnapshot): Change {
   return {
     async apply(base, options: ApplyOptions = {}) {
       options.signal?.throwIfAborted()
-      const snapshot = await writeManifest(storage, base.prefix, old.body, options.version, old)
+      // Rows that were added since keep their ids to themselves.
+      const nextId = Math.max(old.body.nextId ?? 0, (base as LoadedSnapshot).body.nextId ?? 0)
+      const columns = columnsRestored(old, base as LoadedSnapshot)
+      const parts = { ...old.body, nextId, columns }
+      const snapshot = await writeManifest(storage, base.prefix, parts, options.version, old)
       return { snapshot, affected: snapshot.rows }
     },
   }
+}
+
+/** The columns of a version that becomes the newest again. Ids that were given out since are not given out again. */
+function columnsRestored(old: LoadedSnapshot, base: LoadedSnapshot): StoredColumns | undefined {
+  const since = base.body.columns?.nextId ?? 0
+  const stored = storedColumnsOf(old.schema)
+  return stored.nextId >= since ? old.body.columns : { ...stored, nextId: since }
 }

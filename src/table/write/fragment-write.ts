@@ -1,4 +1,4 @@
-import type { DataType, Field, Schema } from '@uwdata/flechette'
+import type { DataType, Field } from '@uwdata/flechette'
 import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
 import { BodyReader } from '../../arrow/ipc/body.ts'
 import { dictionaryTypesOf } from '../../arrow/ipc/dictionary-ids.ts'
@@ -9,7 +9,8 @@ import { prepareBatches } from '../../arrow/ipc/prepare.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import { FileParts } from '../format/file-parts.ts'
-import { type FragmentEntry, rangesOf } from '../format/manifest.ts'
+import { type ColumnFile, rangesOf } from '../format/manifest.ts'
+import { layoutOfNewFile, type TableSchema } from '../format/table-schema.ts'
 import { addColumnStatistics } from '../statistics/column-statistics.ts'
 import { storeStatistics } from '../statistics/stored-statistics.ts'
 import type { Range, Storage } from '../storage/objects.ts'
@@ -18,10 +19,10 @@ import type { Range, Storage } from '../storage/objects.ts'
 export async function writeFragment(
   { content, newName }: Storage,
   prefix: string,
-  schema: Schema,
+  schema: TableSchema,
   batches: readonly AnyBatch[],
   timeSlice: TimeSlice,
-): Promise<FragmentEntry> {
+): Promise<ColumnFile> {
   const statistics = new Map<string, ColumnStatistics>()
   const columns: (readonly AnyBatch[])[] = []
   for (const [i, batch] of batches.entries()) {
@@ -42,6 +43,7 @@ export async function writeFragment(
     rows: batches[0]!.length,
     ...layout,
     statistics: storeStatistics(statistics),
+    ...layoutOfNewFile(schema),
   }
 }
 
@@ -60,7 +62,7 @@ async function layoutOfFile(
   file: FileParts,
   fields: readonly Field[],
   timeSlice: TimeSlice,
-): Promise<Pick<FragmentEntry, 'batch' | 'columns' | 'dictionaries' | 'rest'>> {
+): Promise<Pick<ColumnFile, 'batch' | 'columns' | 'dictionaries' | 'rest'>> {
   const footer = readFooter(file.tail())
   const batch = metadataOf(file, footer.records[0]!)
   const columns = await columnRanges(file, batch, fields, timeSlice)

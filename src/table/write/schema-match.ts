@@ -1,36 +1,36 @@
 import type { Field, Schema, Table } from '@uwdata/flechette'
-import type { AnyBatch, AnyColumn } from '../../arrow/batch.ts'
+import { type AnyBatch, type AnyColumn, makeColumn } from '../../arrow/batch.ts'
+import { fitting, misfit, missing, nullColumn, surplus } from '../../arrow/fit.ts'
 import { childFields } from '../../arrow/layout.ts'
-import { fieldDifference } from '../../arrow/schema.ts'
-import { CatalogError } from '../../errors.ts'
 
-function refuse(sentence: string): CatalogError {
-  return new CatalogError('TableSchemaValidationError', sentence)
+/**
+ * The table's columns in the order of the schema. Columns and fields of structs that are missing and may be null are
+ * filled with nulls. Throws when the columns do not fit the schema.
+ */
+export function matchSchema(table: Table, schema: Schema): AnyColumn[] {
+  return matchFields(table, schema, true).map((column, i) => {
+    const wanted = schema.fields[i]!
+    if (column === undefined && !wanted.nullable) throw missing(wanted.name)
+    return column ?? nullColumn(wanted, table.numRows)
+  })
 }
 
-/** The table's columns in the order of the schema. Throws when they do not fit it. */
-export function matchSchema(table: Table, schema: Schema): AnyColumn[] {
+/** The same for rows that need not have all columns of the schema; undefined stands for those that are missing. */
+export function matchSome(table: Table, schema: Schema): (AnyColumn | undefined)[] {
+  return matchFields(table, schema, false)
+}
+
+function matchFields(table: Table, schema: Schema, fills: boolean): (AnyColumn | undefined)[] {
   const { fields } = table.schema
   const wantedNames = new Set(schema.fields.map(({ name }) => name))
   const places = new Map(fields.map(({ name }, i) => [name, i]))
-  for (const { name } of fields) {
-    if (!wantedNames.has(name)) {
-      throw refuse(
-        `Column ${JSON.stringify(name)} is not in the table. Leave it out, or add it to the table first.`,
-      )
-    }
-  }
+  for (const { name } of fields) if (!wantedNames.has(name)) throw surplus(name)
   return schema.fields.map((wanted) => {
-    const index = places.get(wanted.name) ?? -1
-    const given = fields[index]
-    const column = table.children[index] as AnyColumn | undefined
-    if (given === undefined || column === undefined) {
-      throw refuse(`Column ${JSON.stringify(wanted.name)} is missing. Send every column of the table.`)
-    }
-    const difference = fieldDifference(wanted, given, true)
-    if (difference) {
-      throw refuse(`Column ${JSON.stringify(wanted.name)} ${difference}. Convert it to the table's type.`)
-    }
+    const index = places.get(wanted.name)
+    if (index === undefined) return undefined
+    const fit = fitting(wanted, fields[index]!, wanted.name, fills)
+    const given = table.children[index] as AnyColumn
+    const column = fit ? makeColumn(wanted.type, (given.data as readonly AnyBatch[]).map(fit)) : given
     checkNulls(wanted, column.data as readonly AnyBatch[], wanted.name)
     return column
   })
@@ -44,7 +44,7 @@ export function columnsOfNewTable(table: Table): AnyColumn[] {
 /** Refuses nulls in a field that must not be null. Within a struct or list that is null itself they are allowed. */
 function checkNulls(field: Field, batches: readonly AnyBatch[], path: string): void {
   if (!field.nullable && batches.some(({ nullCount }) => nullCount > 0)) {
-    throw refuse(
+    throw misfit(
       `Column ${JSON.stringify(path)} must not be null and holds nulls. Fill them, or leave those rows out.`,
     )
   }

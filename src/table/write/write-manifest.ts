@@ -1,16 +1,20 @@
 import type { Schema } from '@uwdata/flechette'
 import { encodeSchema } from '../../arrow/schema.ts'
+import { CatalogError } from '../../errors.ts'
 import {
   entriesText,
   entryText,
   etagOf,
   type FragmentEntry,
+  layoutsOf,
   type ManifestBody,
   manifestText,
   refOf,
   type SegmentEntry,
+  type StoredColumns,
   seal,
   totalsOf,
+  withIds,
 } from '../format/manifest.ts'
 import { type LoadedSnapshot, snapshotOf } from '../format/snapshot.ts'
 import type { Storage } from '../storage/objects.ts'
@@ -23,8 +27,12 @@ const maxTailBytes = 128 * 1024
 export interface ManifestParts {
   readonly schema: string
   readonly metadata: readonly (readonly [string, string])[]
+  readonly indices?: ManifestBody['indices']
+  readonly columns?: StoredColumns | undefined
   readonly segments: readonly SegmentEntry[]
   readonly tail: readonly FragmentEntry[]
+  /** The id that the next new row gets. Default 0. */
+  readonly nextId?: number
 }
 
 /**
@@ -39,15 +47,22 @@ export async function writeManifest(
   version: number | undefined,
   base?: LoadedSnapshot,
 ): Promise<LoadedSnapshot> {
-  const { segments, tail } = await spill(storage, prefix, parts)
+  const { nextId: firstNew = 0 } = parts
+  const entries = withIds(parts.tail, firstNew)
+  let nextId = firstNew
+  for (const [i, { rows }] of entries.entries()) if (entries[i] !== parts.tail[i]) nextId += rows
+  const { segments, tail } = await spill(storage, prefix, { segments: parts.segments, tail: entries })
   const body: ManifestBody = {
     schema: parts.schema,
     metadata: parts.metadata,
+    ...(parts.indices?.length && { indices: parts.indices }),
+    ...columnsFor(parts.columns, layoutsOf(tail, segments)),
     ...totalsOf(tail, segments),
     segments,
     tail,
+    nextId,
   }
-  const bytes = seal('manifest', manifestText(body))
+  const bytes = seal('manifest', manifestText(body), body.columns !== undefined)
   const number = version === undefined ? '' : `${String(version).padStart(10, '0')}-`
   const path = `_versions/${number}${storage.newName()}.json`
   await storage.content.put(prefix + path, bytes)
@@ -73,7 +88,7 @@ export function reviseManifest(
 async function spill(
   storage: Storage,
   prefix: string,
-  { segments, tail }: ManifestParts,
+  { segments, tail }: Pick<ManifestParts, 'segments' | 'tail'>,
 ): Promise<{ segments: readonly SegmentEntry[]; tail: readonly FragmentEntry[] }> {
   const full: SegmentEntry[] = []
   let first = 0
@@ -94,10 +109,32 @@ export async function writeSegment(
   prefix: string,
   entries: readonly FragmentEntry[],
 ): Promise<SegmentEntry> {
-  const bytes = seal('segment', entriesText(entries))
+  const layouts = layoutsOf(entries)
+  const isFirst = layouts.size === 1 && layouts.has('')
+  const bytes = seal('segment', entriesText(entries), !isFirst)
   const path = `_versions/segments/${newName()}.json`
   await content.put(prefix + path, bytes)
-  return { path, size: bytes.length, etag: etagOf(bytes), ...totalsOf(entries) }
+  const segment = { path, size: bytes.length, etag: etagOf(bytes), ...totalsOf(entries) }
+  return isFirst ? segment : { ...segment, layouts: [...layouts] }
+}
+
+/** The columns with those layouts that files have. */
+function columnsFor(
+  columns: StoredColumns | undefined,
+  used: ReadonlySet<string>,
+): { columns?: StoredColumns } {
+  const known = new Set(columns ? [columns.layout, ...Object.keys(columns.layouts)] : [''])
+  if ([...used].some((layout) => !known.has(layout))) {
+    throw new CatalogError(
+      'ConcurrentModification',
+      "The table's columns changed while its rows were being written. Read the schema again and repeat the change.",
+    )
+  }
+  if (columns === undefined) return {}
+  const entries = Object.entries(columns.layouts)
+  const kept = entries.filter(([layout]) => used.has(layout))
+  if (kept.length === entries.length) return { columns }
+  return { columns: { ...columns, layouts: Object.fromEntries(kept) } }
 }
 
 /** A schema and its metadata as manifests hold them. */

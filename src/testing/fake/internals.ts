@@ -38,13 +38,13 @@ function internalsOf(
   let made = make()
   const core: Core = { ...made, engine: (content) => made.engine(content) }
   // In other catalogs chance decides when retention begins. A fake does the same in every run.
-  core.changes.count = 0
+  core.upkeep.changes = 0
   return {
     store,
     core,
     forget: () => {
       made = make()
-      core.changes.count = 0
+      core.upkeep.changes = 0
     },
   }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type OperationName, operations } from '../../operations/index.ts'
 import { batches } from './catalog/batches.ts'
 import { branches } from './catalog/branches.ts'
+import { columns } from './catalog/columns.ts'
 import { listing } from './catalog/listing.ts'
 import { names } from './catalog/names.ts'
 import { namespaces } from './catalog/namespaces.ts'
@@ -21,6 +22,10 @@ function requestFor(name: OperationName, table: string[], home: string[]): Recor
     id: table,
     data: [{ n: 1 }],
     predicate: 'true',
+    new_columns: [{ name: 'm', expression: '1' }],
+    alterations: [{ path: 'n', rename: 'm' }],
+    columns: ['n'],
+    updates: [{ path: 'n', metadata: { a: '1' } }],
     filter: 'true',
     version: 1,
     metadata: { a: '1' },
@@ -33,8 +38,14 @@ function requestFor(name: OperationName, table: string[], home: string[]): Recor
     operations: [{ deregister_table: { id: table } }],
     actions: [{ setPropertyAction: { key: 'a', value: '1' } }],
     index_name: 'a',
+    on: 'n',
+    when_matched_update_all: true,
+    query: {},
+    column: 'n',
+    index_type: 'BTREE',
   }
   if (name === 'listAllTables') return {}
+  if (name === 'updateTable') return { ...everything, updates: [['n', '2']] }
   if (name === 'namespaceExists' || name === 'describeNamespace') return { id: home }
   if (name === 'registerTable' || name === 'createTable') return { ...everything, id: [...home, 'new'] }
   if (name.endsWith('Transaction')) return { ...everything, id: ['01ARZ3NDEKTSV4RRFFQ69G5FAV'] }
@@ -69,7 +80,7 @@ export interface CatalogSuiteOptions {
   /** The name of the group of cases. Default: `the catalog`. */
   readonly name?: string
   /**
-   * The operations that the catalog lacks, or groups of them: `rows`, `tags`, `branches`, `versions` (except creating
+   * The operations that the catalog lacks, or groups of them: `rows`, `columns`, `tags`, `branches`, `versions` (except creating
    * and listing them), `transactions`, `openTransactions` (beginning and ending them), `registration`. The catalog must refuse each of them as `Unsupported`.
    */
   readonly lacks?: readonly (OperationName | CatalogGroup)[]
@@ -81,11 +92,22 @@ const catalogGroups = {
     'createTable',
     'insertIntoTable',
     'deleteFromTable',
+    'updateTable',
+    'mergeInsertIntoTable',
     'countTableRows',
     'queryTable',
+    'explainTableQueryPlan',
+    'analyzeTableQueryPlan',
+    'getTableStats',
+    'createTableIndex',
+    'createTableScalarIndex',
+    'listTableIndices',
+    'describeTableIndexStats',
+    'dropTableIndex',
     'restoreTable',
     'updateTableSchemaMetadata',
   ],
+  columns: ['alterTableAddColumns', 'alterTableAlterColumns', 'alterTableDropColumns', 'updateFieldMetadata'],
   tags: ['createTableTag', 'updateTableTag', 'getTableTagVersion', 'listTableTags', 'deleteTableTag'],
   branches: ['createTableBranch', 'listTableBranches', 'deleteTableBranch'],
   versions: ['describeTableVersion', 'batchCreateTableVersions', 'batchDeleteTableVersions'],
@@ -127,6 +149,7 @@ export const catalogTopics = [
   transactions,
   openTransactions,
   rows,
+  columns,
 ] as const
 
 /** The cases for a catalog: no case that needs a lacking operation, and one case for each lacking operation. */

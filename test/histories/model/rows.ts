@@ -27,6 +27,59 @@ export const predicates: Readonly<Record<string, (row: Row) => boolean | null>> 
   'id > 1000': () => false,
 }
 
+/** The new values of updates in the histories. */
+export const values: Readonly<Record<string, (row: Row) => number | string | null>> = {
+  'id + 1': ({ id }) => id + 1,
+  '6 - id': ({ id }) => 6 - id,
+  "coalesce(note, 'é')": ({ note }) => note ?? 'é',
+  NULL: () => null,
+}
+
+/** The conditions of merges in the histories, on a row of the source and one of the table. */
+export const conditions: Readonly<Record<string, (source: Row, target: Row) => boolean>> = {
+  'source.note IS NULL OR target.id < 3': (source, target) => source.note === null || target.id < 3,
+  'source.note = target.note': (source, target) => source.note !== null && source.note === target.note,
+}
+
+/** The rows of a table after a merge, and how many were inserted, updated and deleted. */
+function merged(target: readonly Row[], request: Request<'mergeInsertIntoTable'>) {
+  const source = request.data as unknown as Row[]
+  const condition = request.when_matched_update_all_filt
+  const orphanIf = request.when_not_matched_by_source_delete_filt
+  const kept: Row[] = []
+  const updated: Row[] = []
+  let num_deleted_rows = 0
+  for (const row of target) {
+    const matches = source.filter(({ id }) => id === row.id)
+    if (matches.length === 0) {
+      const goes =
+        request.when_not_matched_by_source_delete && (!orphanIf || predicates[orphanIf]!(row) === true)
+      if (goes) num_deleted_rows++
+      else kept.push(row)
+      continue
+    }
+    if (request.when_matched_delete) {
+      num_deleted_rows++
+      continue
+    }
+    const updating = request.when_matched_update_all
+      ? matches.filter((one) => !condition || conditions[condition]!(one, row))
+      : []
+    if (updating.length > 1) throw new Refused('InvalidInput')
+    if (updating.length === 1) updated.push(updating[0]!)
+    else kept.push(row)
+  }
+  const inserted = request.when_not_matched_insert_all
+    ? source.filter(({ id }) => target.every((row) => row.id !== id))
+    : []
+  return {
+    rows: [...kept, ...updated, ...inserted],
+    num_inserted_rows: inserted.length,
+    num_updated_rows: updated.length,
+    num_deleted_rows,
+  }
+}
+
 export const rows = {
   insertIntoTable: (state: State, request: Request<'insertIntoTable'>) => insertRows(state, request),
 
@@ -41,12 +94,74 @@ export const rows = {
     return { ...changed, num_deleted_rows }
   },
 
+  updateTable(state: State, { id, updates, predicate, branch }: Request<'updateTable'>) {
+    let updated_rows = 0
+    const changed = change(state, 'UpdateTable', id, branch, (base) => {
+      const chosen = (row: Row) => predicate == null || predicates[predicate]!(row) === true
+      const moved = base.rows.filter(chosen)
+      updated_rows = moved.length
+      const renewed = moved.map((row) => {
+        const next = { ...row }
+        for (const [column, value] of updates) Object.assign(next, { [column]: values[value]!(row) })
+        return next
+      })
+      return { ...base, rows: [...base.rows.filter((row) => !chosen(row)), ...renewed] }
+    })
+    return { ...changed, updated_rows }
+  },
+
+  mergeInsertIntoTable(state: State, request: Request<'mergeInsertIntoTable'>) {
+    const { id, branch } = request
+    const counts = { num_inserted_rows: 0, num_updated_rows: 0, num_deleted_rows: 0 }
+    const merge = (base: WithRows): WithRows => {
+      const { rows, ...found } = merged(base.rows, request)
+      Object.assign(counts, found)
+      return { ...base, rows }
+    }
+    const first = () => {
+      if (!request.when_not_matched_insert_all) throw new Refused('InvalidTableState')
+      return merge(created([]))
+    }
+    const changed = change(state, 'MergeInsertIntoTable', id, branch, merge, first)
+    return { ...changed, ...counts }
+  },
+
   updateTableSchemaMetadata(state: State, { id, branch, metadata }: Request<'updateTableSchemaMetadata'>) {
     const { transaction_id } = change(state, 'UpdateTableSchemaMetadata', id, branch, (base) => ({
       ...base,
       schemaMetadata: metadata,
     }))
     return { metadata, transaction_id }
+  },
+
+  alterTableAddColumns(state: State, { id, branch, new_columns }: Request<'alterTableAddColumns'>) {
+    const isComputed = new_columns!.some(({ expression }) => expression != null)
+    return change(state, 'AlterTableAddColumns', id, branch, (base) => {
+      if (base.sized) throw new Refused('InvalidInput')
+      const rows = base.rows.map((row) => ({
+        ...row,
+        size: isComputed && row.note !== null ? row.id * 2 : null,
+      }))
+      return { ...base, rows, sized: true }
+    })
+  },
+
+  /** Values that fit have the same look in each type. */
+  alterTableAlterColumns: (state: State, { id, branch }: Request<'alterTableAlterColumns'>) =>
+    change(state, 'AlterTableAlterColumns', id, branch, (base) => {
+      if (!base.sized) throw new Refused('TableColumnNotFound')
+      return base
+    }),
+
+  alterTableDropColumns: (state: State, { id, branch }: Request<'alterTableDropColumns'>) =>
+    change(state, 'AlterTableDropColumns', id, branch, (base) => {
+      if (!base.sized) throw new Refused('TableColumnNotFound')
+      return { ...base, rows: base.rows.map(({ size: _, ...row }) => row), sized: false }
+    }),
+
+  updateFieldMetadata(state: State, { id, branch, updates }: Request<'updateFieldMetadata'>) {
+    const changed = change(state, 'UpdateFieldMetadata', id, branch, (base) => base)
+    return { ...changed, fields: Object.fromEntries(updates.map(({ path, metadata }) => [path, metadata])) }
   },
 
   /** The rows stay as they are. Whether there is something to merge, and so a version, the catalog knows. */
@@ -106,10 +221,10 @@ export function insertRows(
   return { ...result, num_inserted_rows: added.length }
 }
 
-type WithRows = ModelVersion & Required<Pick<ModelVersion, 'rows' | 'schemaMetadata'>>
+type WithRows = ModelVersion & Required<Pick<ModelVersion, 'rows' | 'schemaMetadata' | 'sized'>>
 
 function created(rows: readonly Row[]): WithRows {
-  return { manifest: '#any', metadata: {}, rows: [...rows], schemaMetadata: {} }
+  return { manifest: '#any', metadata: {}, rows: [...rows], schemaMetadata: {}, sized: false }
 }
 
 /** Makes the next version of a table from its latest one or, where it has none, as its first. */
@@ -141,8 +256,9 @@ function select(
   version: number | null | undefined,
   predicate: string | null | undefined,
 ): readonly Row[] {
-  const { rows } = findVersionOfRows(state, id, branch, version).found
-  return predicate == null ? rows : rows.filter((row) => predicates[predicate]!(row) === true)
+  const { rows, sized } = findVersionOfRows(state, id, branch, version).found
+  const found = predicate == null ? rows : rows.filter((row) => predicates[predicate]!(row) === true)
+  return sized ? found.map((row) => ({ ...row, size: row.size ?? null })) : found
 }
 
 function findVersionOfRows(
@@ -162,7 +278,8 @@ function findVersionOfRows(
 function ours(version: ModelVersion): WithRows {
   if (version.rows === undefined || version.schemaMetadata === undefined)
     throw new Refused('InvalidTableState')
-  return { manifest: '#any', metadata: {}, rows: version.rows, schemaMetadata: version.schemaMetadata }
+  const { rows, schemaMetadata, sized = false } = version
+  return { manifest: '#any', metadata: {}, rows, schemaMetadata, sized }
 }
 
 /** The catalog reads and writes content below its own root only. */

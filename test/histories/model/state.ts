@@ -10,6 +10,8 @@ import type { Identifier } from '../../../src/model/identifier.ts'
 export interface Row {
   readonly id: number
   readonly note: string | null
+  /** There when the table has the column. A row without it is null there. */
+  readonly size?: number | null
 }
 
 /** A version of a table; `rows` are there when the catalog itself wrote it. */
@@ -19,6 +21,8 @@ export interface ModelVersion {
   readonly etag?: string | undefined
   readonly metadata: Readonly<Record<string, string>>
   readonly rows?: readonly Row[]
+  /** Whether it has the column `size`. */
+  readonly sized?: boolean
   readonly schemaMetadata?: Readonly<Record<string, string>>
 }
 

@@ -13,7 +13,7 @@ const json = { 'content-type': 'application/json' }
 
 describe('every failure is an error body', () => {
   it.each([
-    ['an unknown path', 'GET', '/', 404, 0],
+    ['an unknown path', 'GET', '/nothing', 404, 0],
     ['an unknown path of the API', 'POST', '/v1/table/x/nothing', 404, 0],
     ['an unknown version of the API', 'GET', '/v2/table', 404, 0],
     ['a method the path does not take', 'GET', '/v1/table/x/describe', 400, 13],
@@ -127,10 +127,8 @@ it('TRACE is not a method, and nothing is sent back', async () => {
 
 describe('operations that the catalog does not have', () => {
   it.each([
-    ['add_columns', arrowStream, arrowRows()],
-    ['add_columns', { 'content-type': 'text/plain' }, 'x'],
-    ['merge_insert', { 'content-type': 'application/json' }, '{}'],
-    ['update', arrowStream, arrowRows()],
+    ['backfill_column', arrowStream, arrowRows()],
+    ['backfill_column', { 'content-type': 'text/plain' }, 'x'],
   ] as const)('say so whatever the body is: %s with %j', async (verb, headers, body) => {
     const { ask } = await serveInMemory()
     const path = `/v1/table/t/${verb}`

@@ -85,7 +85,8 @@ function noRow(): never {
   throw new TypeError('not constant')
 }
 
-function evaluate(plan: Plan, cell: Cell): Scalar {
+/** The value of an expression in a row. */
+export function evaluate(plan: Plan, cell: Cell): Scalar {
   switch (plan.kind) {
     case 'literal':
       return plan.value
@@ -106,6 +107,15 @@ function evaluate(plan: Plan, cell: Cell): Scalar {
       if (plan.function.strict && plan.args.some(isConstantNull)) return null
       const args = plan.args.map((arg) => evaluate(arg, cell))
       return plan.function.strict && args.includes(null) ? null : plan.function.evaluate(...args)
+    }
+    case 'case': {
+      const operand = plan.operand && evaluate(plan.operand, cell)
+      const branch = plan.branches.find(({ when }) => {
+        if (plan.operand === undefined) return truth(when, cell, 'true') === true
+        const value = operand === null ? null : evaluate(when, cell)
+        return value !== null && compare('=', operand as Scalar, value)
+      })
+      return evaluate(branch ? branch.result : plan.otherwise, cell)
     }
     case 'cast': {
       const value = evaluate(plan.arg, cell)

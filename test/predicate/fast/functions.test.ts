@@ -5,6 +5,8 @@ import {
   type Field,
   field,
   float64,
+  int8,
+  int16,
   int32,
   list,
   TimeUnit,
@@ -255,4 +257,29 @@ test('what lies in memory before a slice does not matter', () => {
   const rows = { length: 200, columns: [batchOf(utf8(), values)] }
   const found = [...rowsIn(evaluator(plan, allFastPaths).select(rows, 64, 200))].map((row) => row + 64)
   expect(found).toEqual(values.flatMap((value, row) => (row >= 64 && value?.length === 3 ? [row] : [])))
+})
+
+test.each([
+  ['int8', int8(), 7],
+  ['int16', int16(), 15],
+  ['int32', int32(), 31],
+] as const)('quotients and remainders of %s by a literal', (_, type, bits) => {
+  const least = -(2 ** bits)
+  const edges = [least, least + 1, -3, -2, -1, 0, 1, 2, 3, -least - 2, -least - 1]
+  const value = fc.oneof(fc.constantFrom(...edges), fc.integer({ min: least, max: -least - 1 }))
+  const divisor = fc.oneof(fc.constantFrom(...edges, -least, 300, 2 ** 31, -(2 ** 31), 2 ** 40), value)
+  fc.assert(
+    fc.property(
+      columnOf(type, value),
+      fc.constantFrom('/', '%'),
+      divisor.filter((literal) => literal !== 0),
+      fc.constantFrom('=', '<', '>=', '<>'),
+      fc.constantFrom(...edges),
+      (column, operator, literal, comparison, other) => {
+        expectSame(`c ${operator} ${literal} ${comparison} ${other}`, column)
+        expectSame(`c ${operator} CAST(${literal} AS BIGINT) ${comparison} ${other}`, column)
+      },
+    ),
+    { numRuns: 300 },
+  )
 })

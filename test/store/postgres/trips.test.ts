@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { memoryContent } from '../../../src/content/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/index.ts'
@@ -25,9 +26,10 @@ async function counted(): Promise<Counted> {
   const server = await sharedServer()
   const proxy = await TcpProxy.start(server.port, { counts: true })
   const url = await server.freshUrl(proxy.port)
+  const content = memoryContent()
   const open = async () => {
     const store = await openPostgresStore(url)
-    const catalog = await openCatalog({ store, content: memoryContent(), root: 'memory://here' })
+    const catalog = await openCatalog({ store, content, root: 'memory://here' })
     onTestFinished(() => catalog.close())
     return catalog
   }
@@ -95,5 +97,46 @@ describe.skipIf(missingPostgres)('round trips to PostgreSQL', () => {
       Promise.all(Array.from({ length: 100 }, (_, i) => c.declareTable({ id: ['prod', `u-${i}`] }))),
     )
     expect(declaring).toBe(1)
+  })
+
+  test('are three for a change of rows: find the table, record the work, commit', async () => {
+    const { catalog, trips, cold } = await counted()
+    const id = ['t']
+    const schema = { fields: [{ name: 'x', type: { type: 'int32' }, nullable: true }] }
+    const changes: Record<string, (c: LocalCatalog) => Promise<unknown>> = {
+      create: (c) => c.createTable({ id: [randomUUID()], data: [], schema }),
+      insert: (c) => c.insertIntoTable({ id, data: [{ x: 1 }] }),
+      delete: (c) => c.deleteFromTable({ id, predicate: 'x = 0' }),
+      metadata: (c) => c.updateTableSchemaMetadata({ id, metadata: { a: 'b' } }),
+      optimize: (c) => c.optimizeTable({ id }),
+    }
+    await catalog.createTable({ id, data: [], schema })
+    for (let n = 0; n < 2; n++) await changes.insert!(catalog)
+    const found: Record<string, number[]> = {}
+    for (const [name, change] of Object.entries(changes)) {
+      // Some fragments to merge.
+      for (let n = 0; n < 2; n++) await changes.insert!(catalog)
+      found[name] = [await trips(change)]
+      if (name === 'optimize') await changes.insert!(catalog)
+      found[name].push(await cold(change))
+    }
+    expect(found).toEqual({
+      create: [3, 3],
+      insert: [3, 5],
+      delete: [3, 5],
+      metadata: [3, 5],
+      optimize: [3, 5],
+    })
+  })
+
+  test('are one more for each further change of the same table that comes together with others', async () => {
+    const { catalog, trips } = await counted()
+    const id = ['t']
+    const insert = (c: LocalCatalog) => c.insertIntoTable({ id, data: [{ x: 1 }] })
+    await catalog.createTable({ id, data: [{ x: 0 }] })
+    await insert(catalog)
+    const together = await trips((c) => Promise.all(Array.from({ length: 16 }, () => insert(c))))
+    expect(together).toBeLessThan(24)
+    expect(await catalog.countTableRows({ id })).toMatchObject({ count: 18 })
   })
 })

@@ -197,6 +197,20 @@ describe.each([
     await put(below, key, record(7))
     await expect(get(staged, ['b'])).rejects.toBeInstanceOf(ReadsChanged)
   })
+
+  test('what failed softly matters as it was read at first', async () => {
+    const below = open()
+    const key = ['soft', 'a']
+    await put(below, key, record(1))
+    const staged = new StagedStore(below, { soften })
+    const { store, harden } = staged.softly()
+    await store.read(softRead(key))
+    await put(below, key, record(7))
+    // Others may have changed it meanwhile, and then it is read once more before the failure is known.
+    await store.read(softRead(key))
+    harden()
+    await expect(get(staged, ['b'])).rejects.toBeInstanceOf(ReadsChanged)
+  })
 })
 
 test('a body that throws leaves nothing, also of what it changed twice', async () => {

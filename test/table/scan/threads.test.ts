@@ -54,6 +54,7 @@ const atom = fc.oneof(
   fc.integer({ min: -1, max: 2001 }).map((n) => `n < ${n}`),
   fc.integer({ min: 0, max: 13 }).map((n) => `m = ${n}`),
   fc.integer({ min: 0, max: 99 }).map((n) => `s LIKE 'name ${n}%'`),
+  fc.constantFrom('_rowid % 3 = 1', '_rowoffset BETWEEN 100 AND 700', '_rowid IN (5, 700)'),
   fc.constantFrom("place.city = 'Oslo'", 'n IS NULL', 'array_has(tags, 3)', 'length(s) > 6', 'true', 'false'),
 )
 const predicate = fc

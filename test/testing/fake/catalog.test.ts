@@ -89,9 +89,9 @@ describe('the answers of a fake', () => {
     const { versions } = await fake.listTableVersions({ id: flights })
     expect(versions[0]).toMatchInlineSnapshot(`
       {
-        "e_tag": "7957a0e8219cd5f2ca72902e87b5419d",
+        "e_tag": "196d4c11cea1e50496c287b368b74bb0",
         "manifest_path": "_versions/0000000001-0o5vwtx1k-d101c5dbe932dc5a.json",
-        "manifest_size": 626,
+        "manifest_size": 649,
         "metadata": {},
         "timestamp_millis": 1893553445000,
         "version": 1,

@@ -1,5 +1,6 @@
-import { CatalogError, openCatalog } from '../../../src/index.ts'
+import { CatalogError, openCatalog, type RowsRequest } from '../../../src/index.ts'
 import type { CatalogUnderTest } from '../../../src/testing/suites/catalog/trial.ts'
+import { brokenColumns } from './columns.ts'
 import { brokenSessions } from './sessions.ts'
 
 type Request = Record<string, never> & { [field: string]: unknown }
@@ -392,6 +393,126 @@ export const brokenCatalogs: readonly Mutant[] = [
       }),
     })),
   ],
+  [
+    'fills what an insert leaves out with values of its own',
+    'rows.left-out',
+    broken((real) => ({
+      insertIntoTable: asked(real.insertIntoTable, (request) => ({
+        ...request,
+        data: (request.data as unknown as object[]).map((row) => ({ odd: false, text: '', ...row })),
+      })),
+    })),
+  ],
+  [
+    'updates one column after the other',
+    'rows.update',
+    broken((real) => ({
+      updateTable: asked(real.updateTable, (request) => ({
+        ...request,
+        updates: (request.updates as unknown as [string, string][]).map(([column, value]) => [
+          column,
+          column === 'odd' ? value.replace('n > 50', 'n + 100 > 50') : value,
+        ]),
+      })),
+    })),
+  ],
+  [
+    'updates other rows where the value of one fails',
+    'rows.update-refused',
+    broken((real) => ({
+      updateTable: despite(real.updateTable, 'InvalidInput', async (request) => {
+        await real.updateTable({ ...request, updates: [['n', 'n + 1']] } as unknown as Request)
+        throw new CatalogError('InvalidInput', 'A value failed.')
+      }),
+    })),
+  ],
+  [
+    'inserts what it should update',
+    'rows.merge',
+    broken((real) => ({
+      mergeInsertIntoTable: async (request) => {
+        if (!request.when_matched_update_all) return real.mergeInsertIntoTable(request)
+        const { id, data } = request
+        await real.insertIntoTable({ id, data } as unknown as Request)
+        return {
+          num_inserted_rows: 1,
+          num_updated_rows: 1,
+          num_deleted_rows: 0,
+          version: 2,
+        } as unknown as Request
+      },
+    })),
+  ],
+  [
+    'takes NULL for a key like any other',
+    'rows.merge-keys',
+    broken((real) => ({
+      mergeInsertIntoTable: async (request) => {
+        const { id } = request
+        const answer = await real.mergeInsertIntoTable(request)
+        await real.deleteFromTable({ id, predicate: 'text IS NULL AND n = 9' } as unknown as Request)
+        return answer
+      },
+    })),
+  ],
+  [
+    'loses an update where several come at once',
+    'rows.no-lost-update',
+    broken((real) => {
+      let updates = 0
+      return {
+        updateTable: (request) =>
+          ++updates % 3 === 2
+            ? real.updateTable({ ...request, predicate: 'false' } as unknown as Request)
+            : real.updateTable(request),
+      }
+    }),
+  ],
+  [
+    'searches without regard to the measure',
+    'rows.search',
+    broken((real) => ({
+      queryTable: asked(real.queryTable, ({ distance_type, ...request }) => request),
+    })),
+  ],
+  [
+    'filters what a search found rather than what it searches',
+    'rows.search',
+    broken((real) => ({
+      queryTable: asked(real.queryTable, (request) =>
+        request.vector ? ({ ...request, prefilter: false, k: 1 } as never) : request,
+      ),
+    })),
+  ],
+  [
+    'counts the rows of the first version',
+    'rows.plans',
+    broken((real) => ({
+      getTableStats: answered(real.getTableStats, (stats) => ({ ...stats, num_rows: 5 })),
+    })),
+  ],
+  [
+    'explains any query',
+    'rows.plans',
+    broken(() => ({ explainTableQueryPlan: async () => ({ plan: 'scan' }) as unknown as Request })),
+  ],
+  [
+    'lists the indexes of today for any version',
+    'rows.indices',
+    broken((real) => ({
+      listTableIndices: asked(real.listTableIndices, ({ version, ...request }) => request),
+    })),
+  ],
+  [
+    'replaces an index of another column',
+    'rows.indices',
+    broken((real) => ({
+      createTableIndex: despite(real.createTableIndex, 'TableIndexAlreadyExists', async (request) => {
+        await real.dropTableIndex({ id: request.id, index_name: request.name } as unknown as Request)
+        return real.createTableIndex(request)
+      }),
+    })),
+  ],
   ['adds metadata to what there was', 'rows.metadata', broken((real) => addingMetadata(real))],
   [
     'changes the main branch for any',
@@ -416,11 +537,52 @@ export const brokenCatalogs: readonly Mutant[] = [
       }
     }),
   ],
+  ...brokenColumns,
   ...brokenSessions,
   [
     'does nothing where it should refuse',
-    'lacking.updateTable',
-    broken(() => ({ updateTable: async () => ({}) as Request })),
+    'lacking.createMaterializedView',
+    broken(() => ({ createMaterializedView: async () => ({}) as Request })),
+  ],
+  [
+    'computes a column from its name alone',
+    'rows.computed',
+    broken((real) => ({
+      queryTable: asked(real.queryTable, (request) => {
+        const { columns } = request as { columns?: { column_aliases?: Record<string, string> } }
+        if (columns?.column_aliases?.m === undefined) return request
+        return { ...request, columns: { column_aliases: { ...columns.column_aliases, m: 'n' } } }
+      }),
+    })),
+  ],
+  [
+    'sorts by the first key alone',
+    'rows.order',
+    broken((real) => ({
+      queryTable: asked(real.queryTable, (request) => {
+        const { order_by } = request as { order_by?: object[] }
+        return order_by ? { ...request, order_by: order_by.slice(0, 1) } : request
+      }),
+    })),
+  ],
+  [
+    'takes rows by their places for their ids',
+    'rows.ids',
+    broken((real) => ({
+      queryTable: asked(real.queryTable, (request) => {
+        const { filter } = request as { filter?: string }
+        return filter === undefined ? request : { ...request, filter: filter.replace('_rowid', '_rowoffset') }
+      }),
+    })),
+  ],
+  [
+    'goes over the first page of rows only',
+    'rows.objects',
+    async () => {
+      const sound = await openCatalog('memory:')
+      const { rows } = sound
+      return Object.assign(sound, { rows: (request: RowsRequest) => rows({ ...request, limit: 1_000 }) })
+    },
   ],
 ]
 

@@ -118,11 +118,36 @@ export const brokenServers: readonly (readonly [
     ),
   ],
   [
+    'explains in an object',
+    'http.plans',
+    broken(
+      same,
+      onPath(/explain_plan$/, (plan) => ({ plan })),
+    ),
+  ],
+  [
+    'describes any index',
+    'http.indices',
+    broken(same, (response, _, { url }) =>
+      /index\/.*\/stats$/.test(url.pathname) && response.status === 404
+        ? json(200, { index_type: 'BTREE' })
+        : response,
+    ),
+  ],
+  [
     'counts in an object',
     'http.count',
     broken(
       same,
       onPath(/count_rows$/, (count) => ({ count })),
+    ),
+  ],
+  [
+    'answers the bare version of new columns',
+    'http.columns',
+    broken(
+      same,
+      onPath(/add_columns$/, (answer) => (answer as { version?: number }).version ?? answer),
     ),
   ],
   [
@@ -225,7 +250,16 @@ export const brokenServers: readonly (readonly [
       return new Response(response.body, { headers: { 'content-type': 'application/octet-stream' } })
     },
   ],
-  ['fails where it should say 406', 'http.lacking.updateTable', broken(same, whenStatus(406, 500))],
+  [
+    'answers in the order of insertion',
+    'http.query',
+    broken((parts) => like({ ...parts, body: parts.body.replace(/"order_by":\[[^\]]*\],?/, '') })),
+  ],
+  [
+    'fails where it should say 406',
+    'http.lacking.createMaterializedView',
+    broken(same, whenStatus(406, 500)),
+  ],
   [
     'lets in everybody',
     'http.unauthorized',

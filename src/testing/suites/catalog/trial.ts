@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import type { OperationMethods } from '../../../catalog/handle.ts'
+import type { Catalog, OperationMethods } from '../../../catalog/handle.ts'
 import type { ErrorCode } from '../../../errors.ts'
 import type { OperationName } from '../../../operations/index.ts'
 import { refused } from '../checks.ts'
 
 /** The object under test of the catalog suite: a handle, or any object with its methods. */
-export type CatalogUnderTest = OperationMethods & { close?(): Promise<void> }
+export type CatalogUnderTest = OperationMethods &
+  Partial<Pick<Catalog, 'rows' | 'tables'>> & { close?(): Promise<void> }
 
 /** The context of a case of the catalog suite. */
 export interface CatalogTrial {

@@ -47,6 +47,76 @@ export const bodies: Topic<HttpTrial> = {
       },
     ),
     rule(
+      'http.update',
+      'protocol: update table',
+      'Updates are pairs in the body; the answer has updated_rows and the version as whole numbers.',
+      [...rowsToo, 'updateTable'],
+      async (trial: HttpTrial) => {
+        await create(trial, 't', 7)
+        const path = tablePath(trial, 't', 'update')
+        const body = { updates: [['n', 'n + 1']], predicate: 'n > 4' }
+        const { updated_rows, version } = good(await trial.ask('POST', path, { body })) as Record<
+          string,
+          unknown
+        >
+        assert.deepEqual([updated_rows, version], [2, 2])
+        problem(await trial.ask('POST', path, { body: { updates: [['n']] } }), 400)
+        problem(await trial.ask('POST', path, { body: { updates: [['none', '1']] } }), 404)
+      },
+    ),
+    rule(
+      'http.columns',
+      'protocol: add, alter and drop columns',
+      'Types of columns travel as JSON, the answer is the version, and a column that is not there is 404.',
+      [...rowsToo, 'alterTableAddColumns', 'alterTableAlterColumns', 'alterTableDropColumns'],
+      async (trial: HttpTrial) => {
+        await create(trial, 't', 3)
+        const change = (verb: string, body: object) =>
+          trial.ask('POST', tablePath(trial, 't', verb), { body })
+        const versionIn = (answer: unknown) => (answer as { version?: unknown }).version
+        const new_columns = [{ name: 'm', expression: 'n + 1' }]
+        assert.equal(versionIn(good(await change('add_columns', { new_columns }))), 2)
+        const alterations = [{ path: 'm', data_type: { type: 'int64' } }]
+        assert.equal(versionIn(good(await change('alter_columns', { alterations }))), 3)
+        assert.equal(versionIn(good(await change('drop_columns', { columns: ['n'] }))), 4)
+        problem(await change('drop_columns', { columns: ['n'] }), 404)
+        problem(await change('add_columns', { new_columns }), 400)
+      },
+    ),
+    rule(
+      'http.plans',
+      'protocol: explain and analyze table query plan',
+      'Explaining and analyzing a query answer with a bare JSON string.',
+      [...rowsToo, 'explainTableQueryPlan', 'analyzeTableQueryPlan'],
+      async (trial: HttpTrial) => {
+        await create(trial, 't', 7)
+        const query = { filter: 'n > 2', vector: [], k: 5 }
+        const explained = await trial.ask('POST', tablePath(trial, 't', 'explain_plan'), { body: { query } })
+        assert.equal(typeof good(explained), 'string')
+        const analyzed = await trial.ask('POST', tablePath(trial, 't', 'analyze_plan'), { body: query })
+        assert.equal(typeof good(analyzed), 'string')
+        problem(await trial.ask('POST', tablePath(trial, 't', 'explain_plan'), { body: {} }), 400)
+      },
+    ),
+    rule(
+      'http.indices',
+      'protocol: describe and drop table index',
+      'The name of an index is the segment of the path, percent-encoded; an unknown one is 404.',
+      [...rowsToo, 'createTableIndex', 'describeTableIndexStats', 'dropTableIndex'],
+      async (trial: HttpTrial) => {
+        await create(trial, 't', 7)
+        const name = 'by n/1'
+        const body = { column: 'n', index_type: 'BTREE', name }
+        good(await trial.ask('POST', tablePath(trial, 't', 'create_index'), { body }))
+        const path = (verb: string) => tablePath(trial, 't', `index/${encodeURIComponent(name)}/${verb}`)
+        const stats = good(await trial.ask('POST', path('stats'), { body: {} })) as { index_type: string }
+        assert.equal(stats.index_type.toUpperCase(), 'BTREE')
+        good(await trial.ask('POST', path('drop')))
+        problem(await trial.ask('POST', path('stats'), { body: {} }), 404)
+        problem(await trial.ask('POST', path('drop')), 404)
+      },
+    ),
+    rule(
       'http.metadata',
       'document 4.3',
       'Schema metadata travels as the bare map, both ways.',
@@ -97,6 +167,33 @@ export const bodies: Topic<HttpTrial> = {
         }
         const broken = { body: (await arrow(2)).slice(0, -20), headers: { 'content-type': stream } }
         problem(await trial.ask('POST', tablePath(trial, 'u', 'create'), broken), 400)
+      },
+    ),
+    rule(
+      'http.query',
+      'protocol: query table',
+      'The body of a query has aliases of expressions, keys of an order and with_row_id; what is none of these is 400.',
+      [...rowsToo, 'queryTable'],
+      async (trial: HttpTrial) => {
+        await create(trial, 't', 5)
+        const path = tablePath(trial, 't', 'query')
+        const order_by = [{ column_name: 'n', ascending: false, nulls_first: false }]
+        const columns = { column_aliases: { n: 'n', twice: 'n * 2' } }
+        const reply = await trial.ask('POST', path, { body: { columns, order_by, with_row_id: true, k: 2 } })
+        assert.equal(reply.status, 200, reply.text.slice(0, 300))
+        const { tableFromIPC } = await import('@uwdata/flechette')
+        const found = tableFromIPC(reply.bytes)
+        assert.deepEqual([...found.getChild('twice')].map(Number), [8, 6])
+        assert.deepEqual([...found.getChild('_rowid')].map(Number), [4, 3])
+        for (const body of [
+          { order_by: [{ ascending: true }] },
+          { order_by: { column_name: 'n' } },
+          { order_by: [{ column_name: 'n', ascending: 'no' }] },
+          { columns: { column_aliases: { a: 'n +' } } },
+          { with_row_id: 'yes' },
+        ]) {
+          problem(await trial.ask('POST', path, { body }), 400)
+        }
       },
     ),
     rule(

@@ -188,3 +188,26 @@ describe.each([
     expect(await (await db.openTable('people', ['prod'])).countRows()).toBe(2)
   })
 })
+
+it('namespace clients get credentials that they do not ask for, and others none', async () => {
+  const storageOptions = (location: string) => ({ of: location })
+  for (const [listing, isVended] of [
+    ['children', true],
+    ['recursive', false],
+  ] as const) {
+    await using server = await served('memory', { listing, storageOptions })
+    const ask = async (path: string, body: object) => {
+      const answer = await fetch(`${server.proxy.url}/v1/table/${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer a-token-for-tests' },
+        body: JSON.stringify(body),
+      })
+      return (await answer.json()) as { location: string; storage_options?: object }
+    }
+    for (const path of ['t/declare', 't/describe']) {
+      const { location, storage_options } = await ask(path, {})
+      expect(storage_options).toEqual(isVended ? { of: location } : undefined)
+    }
+    expect(await ask('t/describe', { vend_credentials: false })).not.toHaveProperty('storage_options')
+  }
+})

@@ -86,34 +86,27 @@ describe('what the remote client is refused, it is refused once', () => {
       async () => (await db.openTable('people', [], { version: 99 })).countRows(),
       "Table 'people (version: 99)' was not found",
     ],
-    updating: [() => table.update({ values: { name: 'x' } }), 'updateTable is not supported'],
-    merging: [
-      () =>
-        table
-          .mergeInsert('id')
-          .whenMatchedUpdateAll()
-          .execute([{ id: 1, name: 'x' }]),
-      'mergeInsertIntoTable is not supported',
-    ],
-    'dropping columns': [() => table.dropColumns(['name']), 'alterTableDropColumns is not supported'],
-    'an index': [() => table.createIndex('id'), 'createTableIndex is not supported'],
-    'the list of indices': [() => table.listIndices(), 'listTableIndices is not supported'],
-    statistics: [() => table.stats(), 'getTableStats is not supported'],
-    'a plan': [() => table.query().explainPlan(), 'explainTableQueryPlan is not supported'],
-    'an order': [
+    'dropping a column that is not there': [() => table.dropColumns(['nope']), /no column \\"nope/],
+    'an index on an unknown column': [() => table.createIndex('nope'), /nope/],
+    'a plan of a broken query': [() => table.query().where('AND').explainPlan(), '400', 'Invalid predicate'],
+    'an order by what is no column': [
       () =>
         table
           .query()
-          .orderBy({ columnName: 'id' } as never)
+          .orderBy({ columnName: 'nope' } as never)
           .toArray(),
-      'order_by is not supported',
+      '400',
+      /no column \\"nope/,
     ],
-    'row ids': [() => table.query().withRowId().toArray(), 'with_row_id is not supported'],
     'a search by text': [
       () => table.query().fullTextSearch('Ada').toArray(),
       'Full-text search is not supported',
     ],
-    'a search by vector': [() => table.vectorSearch([1, 2]).toArray(), 'Vector search is not supported'],
+    'a search where there are no vectors': [
+      () => table.vectorSearch([1, 2]).toArray(),
+      '400',
+      'no column of vectors',
+    ],
     'what has no path here': [async () => (await table.branches()).diff('dev'), '406', 'branches/diff'],
   }
 

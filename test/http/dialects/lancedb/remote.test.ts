@@ -1,4 +1,4 @@
-import type { Connection, Table } from '@lancedb/lancedb'
+import { type Connection, Index, type Table } from '@lancedb/lancedb'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Kind, requestsOf, type Served, served } from './support/served.ts'
 
@@ -96,6 +96,91 @@ describe.each<Kind>(['memory', 'lmdb'])('the remote client, on %s', (kind) => {
       pageToken = page.pageToken
     }
     expect(names).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  it('searches by vectors', async () => {
+    const table = await db.createTable('points', [
+      { id: 1, vector: [0, 0] },
+      { id: 2, vector: [3, 4] },
+      { id: 3, vector: [1, 0] },
+    ])
+    const near = plain(await table.vectorSearch([0, 0]).select(['id', '_distance']).limit(2).toArray())
+    expect(near).toEqual([
+      { id: 1, _distance: 0 },
+      { id: 3, _distance: 1 },
+    ])
+    expect(
+      plain(
+        await table
+          .query()
+          .nearestTo([0, 0])
+          .column('vector')
+          .distanceType('dot')
+          .where('id > 1')
+          .postfilter()
+          .distanceRange(0, 5)
+          .bypassVectorIndex()
+          .select({ id: 'id' })
+          .toArray(),
+      ),
+    ).toEqual([
+      { id: 2, _distance: 1 },
+      { id: 3, _distance: 1 },
+    ])
+    const both = await table
+      .query()
+      .nearestTo([0, 0])
+      .addQueryVector([3, 4])
+      .limit(1)
+      .select(['id'])
+      .toArray()
+    expect(plain(both)).toEqual([
+      { query_index: 0, id: 1, _distance: 0 },
+      { query_index: 1, id: 2, _distance: 0 },
+    ])
+  })
+
+  it('records indexes, lists, describes and drops them', async () => {
+    const table = await db.createTable('points', [
+      { id: 1, kind: 'a', vector: [0, 0] },
+      { id: 2, kind: 'b', vector: [3, 4] },
+    ])
+    await table.createIndex('vector', { config: Index.ivfPq({ distanceType: 'cosine', numPartitions: 2 }) })
+    await table.createIndex('id')
+    await table.createIndex('kind', { config: Index.bitmap(), name: 'kinds' })
+    const listed = await table.listIndices()
+    expect(listed.map(({ name, columns, indexType }) => [name, columns, indexType])).toEqual([
+      ['id_idx', ['id'], 'BTree'],
+      ['kinds', ['kind'], 'Bitmap'],
+      ['vector_idx', ['vector'], 'IvfPq'],
+    ])
+    expect(await table.indexStats('vector_idx')).toMatchObject({
+      indexType: 'IVF_PQ',
+      distanceType: 'cosine',
+      numIndexedRows: 0,
+      numUnindexedRows: 2,
+    })
+    expect(await table.indexStats('none')).toBeUndefined()
+    await table.dropIndex('kinds')
+    await expect(table.dropIndex('kinds')).rejects.toThrow('kinds')
+    expect(await table.listIndices()).toHaveLength(2)
+    await expect(table.createIndex('kind', { config: Index.fts() })).rejects.toThrow('Full-text indexes')
+  })
+
+  it('explains and analyzes queries, and tells the size of tables', async () => {
+    const table = await db.createTable('points', [
+      { id: 1, vector: [0, 0] },
+      { id: 2, vector: [3, 4] },
+    ])
+    expect(await table.query().where('id > 1').explainPlan()).toContain('Filter: id > 1')
+    expect(await table.query().select({ twice: 'id * 2' }).explainPlan()).toContain('twice (computed)')
+    expect(await table.vectorSearch([0, 0]).limit(1).explainPlan(true)).toContain('Nearest: 1 of 2 by l2')
+    expect(await table.query().where('id > 1').analyzePlan()).toContain('select rows: rows=1')
+    expect(await table.stats()).toMatchObject({
+      numRows: 2,
+      numIndices: 0,
+      fragmentStats: { numFragments: 1, numSmallFragments: 1, lengths: { min: 2, max: 2, p50: 2 } },
+    })
   })
 
   it('shows all names where it has no token to ask for more', async () => {

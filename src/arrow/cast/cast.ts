@@ -1,0 +1,193 @@
+import { type DataType, Type } from '@uwdata/flechette'
+import { type AnyBatch, makeBatch, type Offsets, partsOf, type Values } from '../batch.ts'
+import { childFields, layoutOf } from '../layout.ts'
+import { nullBatch } from '../null-batch.ts'
+import { assemble } from '../take/take.ts'
+import { typeName } from '../type-name.ts'
+import { type Convert, decimals, floats, integers, times } from './numbers.ts'
+
+/** A value that does not fit the new type. `row` is its index in the batch that was cast. */
+export class CastFailure extends Error {
+  readonly row: number
+
+  constructor(row: number) {
+    super(`row ${row} does not fit`)
+    this.row = row
+  }
+}
+
+/** Kinds of types whose values can be converted into one another. Source: Lance's `is_upcast_downcast`. */
+function familyOf(type: DataType): string | undefined {
+  switch (type.typeId) {
+    case Type.Int:
+      return 'integer'
+    case Type.Float:
+      return 'float'
+    case Type.Decimal:
+      return 'decimal'
+    case Type.Date:
+    case Type.Timestamp:
+      return 'moment'
+    case Type.Time:
+      return 'time'
+    case Type.Duration:
+      return 'duration'
+    case Type.Utf8:
+    case Type.LargeUtf8:
+      return 'text'
+    case Type.Binary:
+    case Type.LargeBinary:
+      return 'bytes'
+    case Type.List:
+    case Type.LargeList:
+    case Type.FixedSizeList:
+      return 'list'
+  }
+  return undefined
+}
+
+/** Whether values of one type can be made values of another one, as far as the types tell. */
+export function canCast(from: DataType, to: DataType): boolean {
+  if (typeName(from, true) === typeName(to, true)) return true
+  const family = familyOf(from)
+  if (family === undefined || family !== familyOf(to)) return false
+  if (family !== 'list') return true
+  if (from.typeId === Type.FixedSizeList && to.typeId === Type.FixedSizeList && from.stride !== to.stride)
+    return false
+  return canCast(childFields(from)[0]!.type, childFields(to)[0]!.type)
+}
+
+/** Where a value lies in the batch that is cast, and whether it is null there because something around it is. */
+interface Context {
+  readonly rowOf: (index: number) => number
+  readonly isHidden: (index: number) => boolean
+}
+
+/**
+ * The values of a batch in another type. Fields of structs may differ in their types. Throws `CastFailure` for the
+ * first value that the type cannot hold.
+ */
+export function castBatch(batch: AnyBatch, to: DataType): AnyBatch {
+  return cast(batch, to, { rowOf: (i) => i, isHidden: () => false })
+}
+
+function cast(batch: AnyBatch, to: DataType, context: Context): AnyBatch {
+  const from = batch.type
+  if (typeName(from) === typeName(to)) return batch
+  if (from.typeId === Type.Struct && to.typeId === Type.Struct) {
+    const within = inside(batch, context, (i) => i)
+    const children = batch.children.map((child, i) => cast(child, to.children[i]!.type, within))
+    return makeBatch(to, { ...partsOf(batch), children })
+  }
+  const family = familyOf(from)
+  if (family === 'list') return castList(batch, to, context)
+  if (family === 'text' || family === 'bytes') return castBytes(batch, to)
+  const convert = converter(batch, to)
+  if (convert === undefined) return makeBatch(to, partsOf(batch))
+  return castFixed(batch, to, convert, context)
+}
+
+function converter(batch: AnyBatch, to: DataType): Convert | undefined {
+  if (to.typeId === Type.Int) return integers(batch, to)
+  if (to.typeId === Type.Float) return floats(batch, to)
+  if (to.typeId === Type.Decimal) return decimals(batch, to)
+  return familyOf(to) === undefined ? undefined : times(batch, to)
+}
+
+function castFixed(batch: AnyBatch, to: DataType, convert: Convert, context: Context): AnyBatch {
+  const layout = layoutOf(to)
+  if (layout.kind !== 'fixed') throw new TypeError('not a type of fixed width')
+  const values = new layout.array((batch.length * layout.bytes) / layout.array.BYTES_PER_ELEMENT) as Values
+  for (let i = 0; i < batch.length; i++) {
+    if (isNull(batch, i) || convert(i, values) || context.isHidden(i)) continue
+    throw new CastFailure(context.rowOf(i))
+  }
+  return makeBatch(to, { ...partsOf(batch), values })
+}
+
+/** Texts and bytes differ in the width of their offsets only. */
+function castBytes(batch: AnyBatch, to: DataType): AnyBatch {
+  return makeBatch(to, { ...partsOf(batch), offsets: castOffsets(offsetsOf(batch), to) })
+}
+
+function offsetsOf({ offsets, length }: AnyBatch): Offsets {
+  return (offsets as Offsets).subarray(0, length + 1)
+}
+
+function castOffsets(offsets: Offsets, to: DataType): Offsets {
+  const layout = layoutOf(to)
+  if (layout.kind !== 'bytes' && layout.kind !== 'list') throw new TypeError('a type without offsets')
+  if (offsets instanceof layout.offsets) return offsets
+  if (layout.offsets === BigInt64Array) return BigInt64Array.from(offsets as Int32Array, BigInt)
+  if (Number(offsets.at(-1) ?? 0) >= 2 ** 31) throw new CastFailure(0)
+  return Int32Array.from(offsets as BigInt64Array, Number)
+}
+
+function castList(batch: AnyBatch, to: DataType, context: Context): AnyBatch {
+  const from = batch.type
+  const item = childFields(to)[0]!.type
+  const child = batch.children[0]!
+  const { offsets: _, children: __, ...parts } = partsOf(batch)
+  if (from.typeId === Type.FixedSizeList) {
+    const { stride } = from
+    const items = cast(
+      child,
+      item,
+      inside(batch, context, (i) => Math.floor(i / stride)),
+    )
+    if (to.typeId === Type.FixedSizeList) return makeBatch(to, { ...parts, children: [items] })
+    const offsets = Int32Array.from({ length: batch.length + 1 }, (_, i) => i * stride)
+    return makeBatch(to, { ...parts, offsets: castOffsets(offsets, to), children: [items] })
+  }
+  const offsets = offsetsOf(batch)
+  const items = cast(
+    child,
+    item,
+    inside(batch, context, (i) => holderOf(offsets, i)),
+  )
+  if (to.typeId !== Type.FixedSizeList) {
+    return makeBatch(to, { ...parts, offsets: castOffsets(offsets, to), children: [items] })
+  }
+  const { stride } = to
+  const runs: number[] = []
+  for (let i = 0; i < batch.length; i++) {
+    const [start, end] = [Number(offsets[i]), Number(offsets[i + 1])]
+    const isAbsent = isNull(batch, i)
+    if (!isAbsent && end - start !== stride && !context.isHidden(i)) throw new CastFailure(context.rowOf(i))
+    runs.push(isAbsent || end - start !== stride ? -1 : start)
+  }
+  return makeBatch(to, { ...parts, children: [strided(items, item, runs, stride)] })
+}
+
+/** The items of lists of one length, each list beginning where `starts` says; -1 for a list that is null. */
+function strided(items: AnyBatch, type: DataType, starts: readonly number[], stride: number): AnyBatch {
+  const none = { batch: nullBatch(type, stride), runs: [0, stride] }
+  const pieces = starts.map((start) => (start < 0 ? none : { batch: items, runs: [start, start + stride] }))
+  return assemble(type, pieces)
+}
+
+function isNull({ nullCount, validity }: AnyBatch, i: number): boolean {
+  return nullCount > 0 && (validity[i >> 3]! & (1 << (i & 7))) === 0
+}
+
+/** The context of a batch's children, whose values at `i` belong to its own at `parentOf(i)`. */
+function inside(batch: AnyBatch, { rowOf, isHidden }: Context, parentOf: (i: number) => number): Context {
+  return {
+    rowOf: (i) => rowOf(Math.max(0, parentOf(i))),
+    isHidden: (i) => {
+      const parent = parentOf(i)
+      return parent < 0 || isNull(batch, parent) || isHidden(parent)
+    },
+  }
+}
+
+/** The list that has the item at `i`; -1 when none has. */
+function holderOf(offsets: Offsets, i: number): number {
+  let low = 0
+  for (let high = offsets.length - 1; low < high; ) {
+    const middle = (low + high) >> 1
+    if (Number(offsets[middle + 1]) <= i) low = middle + 1
+    else high = middle
+  }
+  return low < offsets.length - 1 && Number(offsets[low]) <= i ? low : -1
+}

@@ -1,0 +1,120 @@
+import { type DataType, Type } from '@uwdata/flechette'
+import type { AnyBatch, Values } from '../batch.ts'
+import { fromHalf, halfBits } from '../half.ts'
+import { layoutOf } from '../layout.ts'
+
+/** The values of a row that is not null, in the new type; `undefined` for a value that the type cannot hold. */
+export type Convert = (index: number, into: Values) => boolean
+
+type IntType = DataType & { typeId: 2 }
+type FloatType = DataType & { typeId: 3 }
+
+/** Whole numbers as whole numbers of another width. */
+export function integers(batch: AnyBatch, to: IntType): Convert {
+  const from = batch.values as Values
+  const bits = BigInt(to.bitWidth)
+  const low = to.signed ? -(1n << (bits - 1n)) : 0n
+  const high = to.signed ? (1n << (bits - 1n)) - 1n : (1n << bits) - 1n
+  const isLong = to.bitWidth === 64
+  if (from instanceof BigInt64Array || from instanceof BigUint64Array) {
+    return (i, into) => {
+      const value = from[i]!
+      if (value < low || value > high) return false
+      into[i] = (isLong ? value : Number(value)) as never
+      return true
+    }
+  }
+  const [least, most] = [Number(low), Number(high)]
+  return (i, into) => {
+    const value = from[i] as number
+    if (value < least || value > most) return false
+    into[i] = (isLong ? BigInt(value) : value) as never
+    return true
+  }
+}
+
+/** Floating-point numbers as those of another precision, rounded to the nearest. */
+export function floats(batch: AnyBatch, to: FloatType): Convert {
+  const from = batch.values as Float64Array
+  const isHalf = (batch.type as FloatType).precision === 0
+  const read = isHalf ? (i: number) => fromHalf(from[i]!) : (i: number) => from[i]!
+  const write = to.precision === 0 ? halfBits : (value: number) => value
+  return (i, into) => {
+    into[i] = write(read(i)) as never
+    return true
+  }
+}
+
+const ticks = [1n, 1_000n, 1_000_000n, 1_000_000_000n] as const
+const day = 86_400n
+
+/** The ticks in a second, as a fraction; undefined for a type that is no time. */
+function ticksOf(type: DataType): readonly [ticks: bigint, seconds: bigint] | undefined {
+  switch (type.typeId) {
+    case Type.Timestamp:
+    case Type.Time:
+    case Type.Duration:
+      return [ticks[type.unit]!, 1n]
+    case Type.Date:
+      return type.unit === 0 ? [1n, day] : [1_000n, 1n]
+  }
+  return undefined
+}
+
+/** Times as times of another unit. What is finer than the unit is cut off, and dates are the days that moments lie in. */
+export function times(batch: AnyBatch, to: DataType): Convert {
+  const from = batch.values as Values
+  const [given, givenSeconds] = ticksOf(batch.type)!
+  const [wanted, wantedSeconds] = ticksOf(to)!
+  const [multiply, divide] = [wanted * givenSeconds, given * wantedSeconds]
+  const isLong =
+    layoutOf(to).kind === 'fixed' &&
+    to.typeId !== Type.Decimal &&
+    'values' in to &&
+    to.values === BigInt64Array
+  const limit = 1n << (isLong ? 63n : 31n)
+  const isDay = to.typeId === Type.Date && to.unit === 0 && batch.type.typeId === Type.Timestamp
+  return (i, into) => {
+    const product = BigInt(from[i]!) * multiply
+    let value = product / divide
+    if (isDay && product < 0n && value * divide !== product) value--
+    if (value < -limit || value >= limit) return false
+    into[i] = (isLong ? value : Number(value)) as never
+    return true
+  }
+}
+
+type DecimalType = DataType & { typeId: 7 }
+
+/** Decimals of another precision and scale, rounded to the nearest, halves away from zero. */
+export function decimals(batch: AnyBatch, to: DecimalType): Convert {
+  const from = batch.type as DecimalType
+  const read = wideReader(batch.values as Values, from.bitWidth)
+  const shift = to.scale - from.scale
+  const factor = 10n ** BigInt(Math.abs(shift))
+  const most = 10n ** BigInt(to.precision)
+  const words = to.bitWidth / 64
+  return (i, into) => {
+    const given = read(i)
+    const magnitude = given < 0n ? -given : given
+    const scaled = shift >= 0 ? magnitude * factor : (magnitude + factor / 2n) / factor
+    if (scaled >= most) return false
+    const value = given < 0n ? -scaled : scaled
+    if (to.bitWidth === 32) into[i] = Number(value) as never
+    else
+      for (let w = 0; w < words; w++)
+        into[i * words + w] = BigInt.asUintN(64, value >> BigInt(64 * w)) as never
+    return true
+  }
+}
+
+function wideReader(values: Values, bits: number): (i: number) => bigint {
+  if (bits === 32) return (i) => BigInt(values[i]!)
+  const words = bits / 64
+  return (i) => {
+    let value = 0n
+    for (let w = words - 1; w >= 0; w--)
+      value = (value << 64n) | BigInt.asUintN(64, values[i * words + w] as bigint)
+    return BigInt.asIntN(bits, value)
+  }
+}

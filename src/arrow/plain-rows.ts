@@ -1,0 +1,132 @@
+import { type DataType, type Table, Type } from '@uwdata/flechette'
+import { childFields, layoutOf } from './layout.ts'
+
+/** A row as an object: a value for each column, null where there is none. */
+export type PlainRow = Record<string, unknown>
+
+/**
+ * The rows of a table as plain objects, in values that are taken as rows again and mean the same there: no value is
+ * rounded, and none shares memory with the table.
+ */
+export function* plainRows({ schema, children, numRows }: Table): Generator<PlainRow> {
+  const columns = schema.fields.map(({ name, type }, index) => ({
+    name,
+    column: children[index]!,
+    read: readerOf(type),
+  }))
+  for (let row = 0; row < numRows; row++) {
+    const values: PlainRow = {}
+    for (const { name, column, read } of columns) put(values, name, readOrNull(read, column.at(row)))
+    yield values
+  }
+}
+
+type Read = (value: unknown) => unknown
+
+const asIs: Read = (value) => value
+
+function readOrNull(read: Read, value: unknown): unknown {
+  return value === null || value === undefined ? null : read(value)
+}
+
+/** Sets a member of the object itself, whatever its name. */
+function put(object: PlainRow, name: string, value: unknown): void {
+  if (name !== '__proto__') object[name] = value
+  else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
+}
+
+/** How to read the values of a type that are not null. */
+function readerOf(type: DataType): Read {
+  switch (type.typeId) {
+    case Type.Binary:
+    case Type.LargeBinary:
+    case Type.BinaryView:
+    case Type.FixedSizeBinary:
+      return (value) => Uint8Array.from(value as Uint8Array)
+    case Type.Date:
+      return (value) => dateOf(value as number, type.unit === 0)
+    case Type.Timestamp: {
+      const { unit } = type
+      // A Date has no smaller parts than milliseconds.
+      return unit > 1 ? asIs : (value) => momentOf(value as bigint, unit === 0 ? 1_000n : 1n)
+    }
+    case Type.Decimal:
+      return (value) => decimalOf(BigInt(value as bigint | number), type.scale)
+    case Type.List:
+    case Type.LargeList:
+    case Type.ListView:
+    case Type.LargeListView:
+    case Type.FixedSizeList:
+      return listReader(childFields(type)[0]!.type, type.typeId === Type.FixedSizeList)
+    case Type.Struct: {
+      const readers = new Map(childFields(type).map(({ name, type: member }) => [name, readerOf(member)]))
+      return (value) => {
+        const object: PlainRow = {}
+        for (const [name, read] of readers) put(object, name, readOrNull(read, (value as PlainRow)[name]))
+        return object
+      }
+    }
+    case Type.Map: {
+      const [key, item] = childFields(childFields(type)[0]!.type).map((field) => readerOf(field.type))
+      return (value) =>
+        new Map(
+          Array.from(value as Iterable<[unknown, unknown]>, ([name, member]) => [
+            readOrNull(key!, name),
+            readOrNull(item!, member),
+          ]),
+        )
+    }
+    case Type.Dictionary:
+      return readerOf(type.dictionary)
+    case Type.RunEndEncoded:
+      return readerOf(childFields(type)[1]!.type)
+    default:
+      return asIs
+  }
+}
+
+/**
+ * Lists are arrays. Vectors are typed arrays, as they were inserted: lists of numbers that arrays of numbers or bigints
+ * would not become, where no item is null.
+ */
+function listReader(item: DataType, isFixed: boolean): Read {
+  const read = readerOf(item)
+  const isOfArrays =
+    (item.typeId === Type.Float && item.precision === 2) ||
+    (item.typeId === Type.Int && item.bitWidth === 64 && item.signed)
+  const isVector =
+    (item.typeId === Type.Int && !(item.bitWidth === 8 && !item.signed)) ||
+    (item.typeId === Type.Float && item.precision > 0)
+  const layout = layoutOf(item)
+  if (!isVector || (!isFixed && isOfArrays) || layout.kind !== 'fixed')
+    return (value) => Array.from(value as Iterable<unknown>, (member) => readOrNull(read, member))
+  const vector = layout.array as { from(values: Iterable<unknown>): unknown }
+  return (value) => {
+    // Where another vector has a null, or is null itself, all of them come as arrays.
+    const values = value as readonly unknown[]
+    return Array.isArray(values) && values.includes(null) ? [...values] : vector.from(values)
+  }
+}
+
+const dayMillis = 86_400_000
+const mostMillis = 8_640_000_000_000_000
+
+/** A Date, or the number in the unit of the column where a Date cannot be, or would be rounded when it is inserted. */
+function dateOf(millis: number, isDay: boolean): Date | number {
+  const isDate = Math.abs(millis) <= mostMillis && millis % dayMillis === 0
+  if (isDate) return new Date(millis)
+  return isDay ? millis / dayMillis : millis
+}
+
+function momentOf(value: bigint, scale: bigint): Date | bigint {
+  const millis = Number(value * scale)
+  return Math.abs(millis) <= mostMillis ? new Date(millis) : value
+}
+
+/** The digits as text; unscaled where the scale is negative, which texts cannot be inserted in. */
+function decimalOf(unscaled: bigint, scale: number): string | bigint {
+  if (scale < 0) return unscaled
+  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0')
+  const sign = unscaled < 0n ? '-' : ''
+  return scale === 0 ? sign + digits : `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
+}

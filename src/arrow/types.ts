@@ -1,0 +1,44 @@
+/*
+ * The forms of rows and schemas that callers give and get. They name no library of Arrow, so that those who use this
+ * package need the types of none.
+ */
+
+/** A table of an Arrow library: `apache-arrow` of any version, or `@uwdata/flechette`. */
+export interface ArrowTable {
+  readonly schema: { readonly fields: readonly unknown[] }
+  readonly numRows: number
+}
+
+/**
+ * What is taken as rows: Arrow IPC bytes (stream or file), an Arrow table, or row objects. Bytes and the buffers of
+ * tables are read where they lie: do not change them before the call that takes them is done.
+ */
+export type RowsInput = Uint8Array | ArrayBuffer | ArrowTable | readonly Readonly<Record<string, unknown>>[]
+
+/** What is taken as columns: the schema of an Arrow library, its fields, or the protocol's JSON form of one. */
+export type SchemaInput =
+  | JsonArrowSchema
+  | { readonly fields: readonly { readonly name: string; readonly type: object }[] }
+
+/** A schema as the protocol's JSON has it, types under the names Lance gives them. */
+export interface JsonArrowSchema {
+  readonly fields: readonly JsonArrowField[]
+  readonly metadata?: Readonly<Record<string, string>> | undefined
+}
+
+/** A column, or a field of a struct, as the protocol's JSON has it. */
+export interface JsonArrowField {
+  readonly name: string
+  readonly type: JsonArrowType
+  readonly nullable: boolean
+  readonly metadata?: Readonly<Record<string, string>> | undefined
+}
+
+/** A type as the protocol's JSON has it, such as `{ type: 'int64' }`. */
+export interface JsonArrowType {
+  readonly type: string
+  /** Fields of a struct, the item of a list, members of a union, index and values of a dictionary. */
+  readonly fields?: readonly JsonArrowField[] | undefined
+  /** Values in each list of fixed size, or bytes in each binary of fixed size. */
+  readonly length?: number | undefined
+}

@@ -1,0 +1,36 @@
+import type { Items } from './types.ts'
+
+/** Makes items one after the other. What it asks for stops with the signal. */
+export type Source<T> = (signal: AbortSignal) => AsyncGenerator<T, undefined>
+
+/** The items of a source. Aborting `signal` rejects with its reason; `return()` stops the work at once. */
+export function itemsOf<T>(source: Source<T>, signal: AbortSignal | undefined): Items<T> {
+  const stop = new AbortController()
+  const both = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal])
+  const generator = source(both)
+  const done = { done: true, value: undefined } as const
+  const items: Items<T> = {
+    next: async () => {
+      try {
+        if (stop.signal.aborted) return done
+        signal?.throwIfAborted()
+        return await generator.next()
+      } catch (error) {
+        if (stop.signal.aborted) return done
+        // An iteration that failed holds nothing any more, and does not go on.
+        stop.abort()
+        throw error
+      }
+    },
+    return: async () => {
+      stop.abort()
+      await generator.return(undefined).catch(() => {})
+      return done
+    },
+    [Symbol.asyncIterator]: () => items,
+    [Symbol.asyncDispose]: async () => {
+      await items.return()
+    },
+  }
+  return items
+}

@@ -1,0 +1,59 @@
+import * as v from 'valibot'
+import { branch, requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
+import { openVersion } from '../rows/rows.ts'
+import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
+
+/** Describes an index: its type, and how many rows it holds, which is none. */
+export const describeTableIndexStats = operation({
+  name: 'describeTableIndexStats',
+  summary: 'Describe an index of a table.',
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    index_name: text,
+    version: v.nullish(version),
+    tag: v.nullish(text),
+    branch,
+  }),
+  response: v.object({
+    ...responseFields,
+    distance_type: v.nullish(text),
+    index_type: text,
+    num_indexed_rows: version,
+    num_unindexed_rows: version,
+    num_indices: version,
+  }),
+  errors: [
+    'TableNotFound',
+    'TableVersionNotFound',
+    'TableTagNotFound',
+    'TableBranchNotFound',
+    'TableIndexNotFound',
+    'InvalidTableState',
+  ],
+  changes: false,
+  route: post('/v1/table/{id}/index/{index_name}/stats', {
+    methods: ['POST', 'GET'],
+    queryToo: { version: 'integer', tag: 'text', branch: 'text' },
+    rows: true,
+  }),
+  command: {
+    group: 'Rows',
+    aliases: ['index-stats'],
+    positional: ['index_name'],
+    examples: ['./catalog prod.flights delay_idx'],
+  },
+  run: async (core, { id, index_name, ...wanted }) => {
+    const { engine, snapshot } = await openVersion(core, id, wanted)
+    const { type, parameters } = engine.indexOf(snapshot, index_name)
+    const { distance_type } = parameters
+    return {
+      ...(distance_type !== undefined && { distance_type: String(distance_type) }),
+      index_type: type,
+      num_indexed_rows: 0,
+      num_unindexed_rows: snapshot.rows,
+      num_indices: 1,
+    }
+  },
+})

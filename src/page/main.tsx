@@ -1,0 +1,12 @@
+import { render } from 'preact'
+import { start, tokenIn, writePlace } from './model/place.ts'
+import { token } from './server.ts'
+import { App } from './views/app.tsx'
+
+const given = tokenIn(location.hash)
+if (given !== undefined) {
+  token.set(given)
+  // So that nobody reads it there, or shares it with the link.
+  history.replaceState(null, '', writePlace(start))
+}
+render(<App />, document.getElementById('app')!)

@@ -1,0 +1,16 @@
+import { tableFromIPC } from '@uwdata/flechette'
+
+/** Rows of an answer. Columns are told apart by their place, since two may have one name. */
+export interface Rows {
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly unknown[])[]
+}
+
+/** The rows in the bytes of an Arrow file. */
+export function decodeRows(bytes: Uint8Array): Rows {
+  const table = tableFromIPC(bytes, { useBigInt: true })
+  const columns = table.schema.fields.map(({ name }) => name)
+  const children = columns.map((_, index) => table.getChildAt(index))
+  const rows = Array.from({ length: table.numRows }, (_, row) => children.map((child) => child.at(row)))
+  return { columns, rows }
+}

@@ -1,0 +1,74 @@
+import type { Identifier } from '../../model/identifier.ts'
+
+export const tabs = ['columns', 'rows', 'versions', 'refs'] as const
+export type Tab = (typeof tabs)[number]
+
+/** Which state of a table is looked at: the latest of the main branch where nothing is said. */
+export interface Wanted {
+  readonly version?: number | undefined
+  readonly tag?: string | undefined
+  readonly branch?: string | undefined
+}
+
+export interface TablePlace extends Wanted {
+  readonly view: 'table'
+  readonly id: Identifier
+  readonly tab: Tab
+  readonly filter?: string | undefined
+}
+
+/** What the page shows. It stands in the fragment of the URL, which browsers do not send to servers. */
+export type Place =
+  | { readonly view: 'namespace'; readonly id: Identifier }
+  | TablePlace
+  | { readonly view: 'activity'; readonly transaction?: string | undefined }
+
+export const start: Place = { view: 'namespace', id: [] }
+
+/** The place in a fragment; the start for one that cannot be read. */
+export function readPlace(fragment: string): Place {
+  const [path = '', query = ''] = fragment.replace(/^#/, '').split(/\?(.*)/s)
+  const [, view, ...segments] = path.split('/')
+  const given = new URLSearchParams(query)
+  const text = (name: string) => given.get(name) || undefined
+  let id: string[]
+  try {
+    id = segments.map(decodeURIComponent).filter((name) => name !== '')
+  } catch {
+    return start
+  }
+  if (view === 'activity') return { view, transaction: text('transaction') }
+  if (view !== 'table' || id.length === 0) return { view: 'namespace', id }
+  const version = text('version')
+  return {
+    view,
+    id,
+    tab: tabs.find((tab) => tab === text('tab')) ?? 'columns',
+    filter: text('filter'),
+    version: version !== undefined && /^\d{1,15}$/.test(version) ? Number(version) : undefined,
+    tag: text('tag'),
+    branch: text('branch'),
+  }
+}
+
+/** The fragment of a place, from its `#` on. */
+export function writePlace(place: Place): string {
+  if (place.view === 'activity') return `#/activity${queryOf({ transaction: place.transaction })}`
+  const path = place.id.map((name) => `/${encodeURIComponent(name)}`).join('')
+  if (place.view === 'namespace') return `#/namespace${path}`
+  const { tab, filter, version, tag, branch } = place
+  return `#/table${path}${queryOf({ tab: tab === 'columns' ? undefined : tab, version, tag, branch, filter })}`
+}
+
+function queryOf(fields: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== '')
+  const query = new URLSearchParams(
+    given.map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString()
+  return query === '' ? '' : `?${query}`
+}
+
+/** The token in a fragment, as `tabularium open` hands it over. */
+export function tokenIn(fragment: string): string | undefined {
+  return new URLSearchParams(fragment.replace(/^#/, '')).get('token') || undefined
+}

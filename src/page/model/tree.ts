@@ -1,0 +1,55 @@
+import type { Identifier } from '../../model/identifier.ts'
+
+/** What is known of the namespaces in a namespace. */
+export interface Children {
+  readonly names: readonly string[]
+  /** Continues the listing. */
+  readonly token?: string | undefined
+  readonly loading: boolean
+  readonly failed?: unknown
+}
+
+export interface TreeRow {
+  readonly id: Identifier
+  readonly key: string
+  readonly depth: number
+  readonly expanded: boolean
+  /** Whether it is known that there is nothing in it. */
+  readonly isLeaf: boolean
+  /** Stands for the further namespaces of `id`, which are not fetched yet. */
+  readonly isRest: boolean
+  readonly place: number
+  readonly siblings: number
+}
+
+export function keyOf(id: Identifier): string {
+  return JSON.stringify(id)
+}
+
+/** The rows of a tree of namespaces: every namespace whose ancestors are all expanded. */
+export function treeRows(
+  known: ReadonlyMap<string, Children>,
+  expanded: ReadonlySet<string>,
+): readonly TreeRow[] {
+  const rows: TreeRow[] = []
+  const add = (id: Identifier, place: number, siblings: number) => {
+    const key = keyOf(id)
+    const children = known.get(key)
+    const isLeaf =
+      children !== undefined &&
+      !children.loading &&
+      !children.failed &&
+      children.names.length === 0 &&
+      !children.token
+    const isOpen = expanded.has(key)
+    rows.push({ id, key, depth: id.length, expanded: isOpen, isLeaf, isRest: false, place, siblings })
+    if (!isOpen || children === undefined) return
+    const { names, token } = children
+    for (const [index, name] of names.entries()) add([...id, name], index + 1, token ? -1 : names.length)
+    if (token === undefined) return
+    const rest = { key: `${key} rest`, depth: id.length + 1, expanded: false, isLeaf: true, isRest: true }
+    rows.push({ id, ...rest, place: names.length + 1, siblings: -1 })
+  }
+  add([], 1, 1)
+  return rows
+}

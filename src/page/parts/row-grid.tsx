@@ -1,0 +1,240 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Identifier } from '../../model/identifier.ts'
+import { cellText, mostCharacters } from '../model/cell.ts'
+import { decodeRows } from '../model/decode-rows.ts'
+import { shownCount } from '../model/text.ts'
+import { visibleRows } from '../model/visible-rows.ts'
+import { askBytes } from '../server.ts'
+import { Failure } from './failure.tsx'
+import { Text } from './text.tsx'
+import { useHeight } from './virtual-list.tsx'
+
+export interface GridColumn {
+  readonly name: string
+  /** The type without its parts. */
+  readonly type: string
+  readonly shownType: string
+}
+
+interface Props {
+  readonly id: Identifier
+  readonly count: number
+  readonly columns: readonly GridColumn[]
+  /** What to ask for, but for the place of the rows. */
+  readonly query: Readonly<Record<string, unknown>>
+}
+
+type Row = readonly unknown[]
+
+/** How wide a column is, in the height of letters. */
+function widthOf(type: string): number {
+  if (/^(u?int|float|double|halffloat|bool|date)/.test(type)) return 9
+  return /^(string|large_string|timestamp|time|dict|decimal)/.test(type) ? 13 : 18
+}
+
+/** Rows fetched at once, and how many such blocks are kept. */
+const blockRows = 100
+const mostBlocks = 30
+const rowHeight = 28
+
+/** Rows, fetched as they come in sight. */
+export function RowGrid({ id, count, columns, query }: Props) {
+  const box = useRef<HTMLDivElement>(null)
+  const [scrollTop, setScrollTop] = useState(0)
+  const [looked, setLooked] = useState<number>()
+  const height = useHeight(box)
+  const { first, end, whole, shift } = visibleRows({
+    count,
+    rowHeight,
+    height: Math.max(0, height - rowHeight),
+    scrollTop,
+  })
+  const { rowAt, error, again } = useBlocks(id, query, first, end)
+  // No width depends on the rows, so that every row, and the head, has the same.
+  const widths = columns.map(({ type }) => widthOf(type))
+  const layout = {
+    gridTemplateColumns: `4.5rem ${widths.map((width) => `minmax(${width}rem, ${width}fr)`).join(' ')}`,
+    minWidth: `${widths.reduce((sum, width) => sum + width, 4.5)}rem`,
+  }
+  const drawn = Array.from({ length: end - first }, (_, index) => first + index)
+  return (
+    <>
+      {error !== undefined && <Failure error={error} again={again} />}
+      <div
+        ref={box}
+        class="grid"
+        role="table"
+        aria-label="Rows"
+        aria-rowcount={count + 1}
+        aria-colcount={columns.length + 1}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+        tabIndex={0}
+        onScroll={(event) => setScrollTop(event.currentTarget.scrollTop)}
+      >
+        <div class="grid-head" role="row" aria-rowindex={1} style={layout}>
+          <span role="columnheader">Row</span>
+          {columns.map(({ name, shownType }, index) => (
+            <span key={index} role="columnheader" title={shownType}>
+              <Text text={name} /> <small class="faint">{shownType}</small>
+            </span>
+          ))}
+        </div>
+        {count === 0 && <p class="faint empty">No rows.</p>}
+        <div role="rowgroup" class="grid-whole" style={{ height: `${whole}px` }}>
+          {drawn.map((row) => (
+            <div
+              key={row}
+              class="grid-row"
+              role="row"
+              aria-rowindex={row + 2}
+              style={{ ...layout, top: `${row * rowHeight + shift}px`, height: `${rowHeight}px` }}
+            >
+              <span role="rowheader">
+                <button
+                  type="button"
+                  class="plain"
+                  onClick={() => setLooked(row)}
+                  aria-label={`Row ${row + 1}, show whole`}
+                >
+                  {shownCount(row + 1)}
+                </button>
+              </span>
+              {columns.map((column, index) => (
+                <Cell key={index} row={rowAt(row)} index={index} column={column} />
+              ))}
+            </div>
+          ))}
+        </div>
+      </div>
+      {looked !== undefined && (
+        <WholeRow
+          row={looked}
+          values={rowAt(looked)}
+          columns={columns}
+          onClose={() => setLooked(undefined)}
+        />
+      )}
+    </>
+  )
+}
+
+function Cell({
+  row,
+  index,
+  column,
+}: {
+  readonly row: Row | undefined
+  readonly index: number
+  readonly column: GridColumn
+}) {
+  if (row === undefined)
+    return (
+      <span role="cell" class="faint">
+        …
+      </span>
+    )
+  const text = cellText(row[index], column.type)
+  if (text === undefined)
+    return (
+      <span role="cell" class="null">
+        null
+      </span>
+    )
+  const isNumber = typeof row[index] === 'number' || typeof row[index] === 'bigint'
+  return (
+    <span role="cell" class={isNumber ? 'number' : undefined}>
+      <Text text={text} />
+    </span>
+  )
+}
+
+function WholeRow({
+  row,
+  values,
+  columns,
+  onClose,
+}: {
+  readonly row: number
+  readonly values: Row | undefined
+  readonly columns: readonly GridColumn[]
+  readonly onClose: () => void
+}) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const before = document.activeElement as HTMLElement | null
+    dialog.current?.showModal()
+    return () => before?.focus()
+  }, [])
+  return (
+    <dialog ref={dialog} class="wide" aria-labelledby="row-title" onClose={onClose}>
+      <h2 id="row-title">Row {shownCount(row + 1)}</h2>
+      <dl class="properties">
+        {columns.map(({ name, type, shownType }, index) => {
+          const text = cellText(values?.[index], type, mostCharacters)
+          return (
+            <div key={index}>
+              <dt>
+                <Text text={name} /> <small class="faint">{shownType}</small>
+              </dt>
+              <dd class="value">
+                {values === undefined ? (
+                  '…'
+                ) : text === undefined ? (
+                  <span class="null">null</span>
+                ) : (
+                  <Text text={text} />
+                )}
+              </dd>
+            </div>
+          )
+        })}
+      </dl>
+      <div class="buttons">
+        <button type="button" class="primary" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </dialog>
+  )
+}
+
+/** The blocks of rows that are in sight, and some that were. */
+function useBlocks(id: Identifier, query: Readonly<Record<string, unknown>>, first: number, end: number) {
+  const blocks = useRef(new Map<number, readonly Row[]>())
+  const [error, setError] = useState<unknown>()
+  const [round, draw] = useState(0)
+  const from = Math.floor(first / blockRows)
+  const to = Math.floor(Math.max(first, end - 1) / blockRows)
+  useEffect(() => {
+    if (end === first) return undefined
+    const controller = new AbortController()
+    const { signal } = controller
+    // Who scrolls on does not wait for what is passed by.
+    const timer = setTimeout(async () => {
+      try {
+        for (let block = from; block <= to; block++) {
+          if (blocks.current.has(block)) continue
+          const body = { ...query, offset: block * blockRows, limit: blockRows }
+          const { rows } = decodeRows(await askBytes(id, 'query', { body, signal }))
+          blocks.current.set(block, rows)
+          const [oldest] = blocks.current.keys()
+          if (blocks.current.size > mostBlocks) blocks.current.delete(oldest!)
+          setError(undefined)
+          draw((times) => times + 1)
+        }
+      } catch (failure) {
+        if (!signal.aborted) setError(failure)
+      }
+    }, 60)
+    return () => {
+      clearTimeout(timer)
+      controller.abort()
+    }
+  }, [from, to, end === first, error === undefined ? 0 : round])
+  return {
+    rowAt: (row: number): Row | undefined =>
+      blocks.current.get(Math.floor(row / blockRows))?.[row % blockRows],
+    error,
+    again: () => draw((times) => times + 1),
+  }
+}

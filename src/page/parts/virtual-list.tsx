@@ -1,0 +1,116 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { rowByKey, scrollTo, visibleRows } from '../model/visible-rows.ts'
+
+interface Props {
+  readonly id: string
+  readonly label: string
+  readonly role: 'listbox' | 'tree'
+  readonly count: number
+  readonly rowHeight: number
+  /** The row that the keyboard is at. */
+  readonly active: number
+  readonly onActive: (row: number) => void
+  readonly onChoose: (row: number) => void
+  /** Handles further keys; true when it did. */
+  readonly onKey?: (key: string, row: number) => boolean
+  /** Called when the last rows are in sight. */
+  readonly onEnd?: () => void
+  readonly attributes: (row: number) => Readonly<Record<string, string | number | boolean | undefined>>
+  readonly children: (row: number) => ComponentChildren
+}
+
+/** A list of any length, of which only the rows in sight are in the document. The keyboard moves one active row. */
+export function VirtualList(props: Props) {
+  const {
+    id,
+    label,
+    role,
+    count,
+    rowHeight,
+    active,
+    onActive,
+    onChoose,
+    onKey,
+    onEnd,
+    attributes,
+    children,
+  } = props
+  const box = useRef<HTMLDivElement>(null)
+  const [scrollTop, setScrollTop] = useState(0)
+  const height = useHeight(box)
+  const scrolled = { count, rowHeight, height, scrollTop }
+  const { first, end, whole, shift } = visibleRows(scrolled)
+
+  useEffect(() => {
+    if (end >= count) onEnd?.()
+  }, [end, count])
+
+  const show = (row: number) => {
+    onActive(row)
+    const top = scrollTo(row, scrolled)
+    if (box.current) box.current.scrollTop = top
+    setScrollTop(top)
+  }
+
+  const keyDown = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || count === 0) return
+    const next = rowByKey(event.key, active, count, Math.max(1, Math.floor(height / rowHeight) - 1))
+    if (next !== undefined) show(next)
+    else if (event.key === 'Enter' || event.key === ' ') onChoose(active)
+    else if (!onKey?.(event.key, active)) return
+    event.preventDefault()
+  }
+
+  const rows = Array.from({ length: end - first }, (_, index) => first + index)
+  return (
+    <div
+      ref={box}
+      id={id}
+      class="virtual"
+      role={role}
+      aria-label={label}
+      tabIndex={0}
+      aria-activedescendant={count > 0 && active >= first && active < end ? `${id}-${active}` : undefined}
+      onScroll={(event) => setScrollTop(event.currentTarget.scrollTop)}
+      onKeyDown={keyDown}
+      onFocus={() => {
+        if (count > 0 && (active < first || active >= end)) show(Math.min(active, count - 1))
+      }}
+    >
+      <div class="virtual-whole" role="presentation" style={{ height: `${whole}px` }}>
+        {rows.map((row) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes the keys of all its rows
+          <div
+            key={row}
+            id={`${id}-${row}`}
+            role={role === 'tree' ? 'treeitem' : 'option'}
+            class={row === active ? 'virtual-row active' : 'virtual-row'}
+            style={{ top: `${row * rowHeight + shift}px`, height: `${rowHeight}px` }}
+            onClick={() => {
+              onActive(row)
+              onChoose(row)
+            }}
+            {...attributes(row)}
+          >
+            {children(row)}
+          </div>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+/** The height of an element, as it changes. */
+export function useHeight(box: { readonly current: HTMLElement | null }): number {
+  const [height, setHeight] = useState(0)
+  useLayoutEffect(() => {
+    const element = box.current
+    if (!element) return
+    setHeight(element.clientHeight)
+    const observer = new ResizeObserver(() => setHeight(element.clientHeight))
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  return height
+}

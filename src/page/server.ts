@@ -1,0 +1,157 @@
+import { encodePathId } from '../http/protocol/path-id.ts'
+import type { Identifier } from '../model/identifier.ts'
+
+interface Settings {
+  readonly editable: boolean
+  readonly token: boolean
+  readonly listing: 'recursive' | 'children'
+}
+
+/** What the server says of itself in the page. */
+export const settings = JSON.parse(
+  document.querySelector<HTMLMetaElement>('meta[name=tabularium]')!.content,
+) as Settings
+
+const tokenKey = 'tabularium-token'
+
+/** The token to send, kept for as long as this tab is open. It stands in no URL that is sent. */
+export const token = {
+  get: () => sessionStorage.getItem(tokenKey) ?? undefined,
+  set: (given: string) => sessionStorage.setItem(tokenKey, given),
+  forget: () => sessionStorage.removeItem(tokenKey),
+}
+
+/** An answer that is an error, or, with status 0, no answer at all. */
+export class ServerError extends Error {
+  readonly status: number
+  readonly transaction: string | undefined
+
+  constructor(status: number, message: string, transaction?: string) {
+    super(message)
+    this.status = status
+    this.transaction = transaction
+  }
+}
+
+export interface Asked {
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
+  readonly body?: unknown
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A transaction that this page heard of. */
+export interface HeardOf {
+  readonly id: string
+  readonly what: string
+  readonly at: number
+  /** Why the request failed that it was made for. */
+  readonly failure?: string | undefined
+}
+
+const heardOf: HeardOf[] = []
+const mostHeardOf = 200
+
+/** The transactions that this page heard of, latest first. */
+export function transactionsHeardOf(): readonly HeardOf[] {
+  return heardOf
+}
+
+function hear(transaction: unknown, what: string, failure?: string): void {
+  const ids = Array.isArray(transaction) ? transaction : [transaction]
+  for (const id of ids) {
+    if (typeof id !== 'string' || heardOf.some((known) => known.id === id)) continue
+    heardOf.unshift({ id, what, at: Date.now(), failure })
+  }
+  heardOf.length = Math.min(heardOf.length, mostHeardOf)
+}
+
+/** Asks for something about a namespace, table or transaction, and answers with the JSON of the answer. */
+export async function ask<T>(
+  kind: 'namespace' | 'table' | 'transaction',
+  id: Identifier,
+  verb: string,
+  asked: Asked = {},
+): Promise<T> {
+  return (await send('POST', pathOf(kind, id, verb), asked)).json() as Promise<T>
+}
+
+/** The same for what is asked by GET. */
+export async function read<T>(
+  kind: 'namespace' | 'table',
+  id: Identifier,
+  verb: string,
+  asked: Asked = {},
+): Promise<T> {
+  return (await send('GET', pathOf(kind, id, verb), asked)).json() as Promise<T>
+}
+
+/** The bytes of an answer. */
+export async function askBytes(id: Identifier, verb: string, asked: Asked): Promise<Uint8Array> {
+  return new Uint8Array(await (await send('POST', pathOf('table', id, verb), asked)).arrayBuffer())
+}
+
+function pathOf(kind: string, id: Identifier, verb: string): string {
+  const segment = encodePathId(id)
+  // A browser takes these for steps in the path, however they are written.
+  if (/^(%2E){1,2}$/.test(segment))
+    throw new ServerError(400, `A browser cannot ask for what is named ${id[0]} alone. Use the command line.`)
+  return `v1/${kind}/${segment}/${verb}`
+}
+
+async function send(method: string, path: string, { query = {}, body, signal }: Asked): Promise<Response> {
+  const url = new URL(path, document.baseURI.replace(/[?#].*/s, ''))
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, String(value))
+  }
+  const headers: Record<string, string> = {}
+  const known = token.get()
+  if (known !== undefined) headers.authorization = `Bearer ${known}`
+  const isBytes = body instanceof Uint8Array
+  if (body !== undefined)
+    headers['content-type'] = isBytes ? 'application/vnd.apache.arrow.stream' : 'application/json'
+  let response: Response
+  try {
+    response = await fetch(url, {
+      method,
+      headers,
+      body: body === undefined ? null : isBytes ? (body as BodyInit) : JSON.stringify(body),
+      signal: signal ?? null,
+      credentials: 'same-origin',
+      cache: 'no-store',
+    })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw new ServerError(0, 'The server gave no answer.')
+  }
+  if (response.ok) {
+    await hearFrom(response, path)
+    return response
+  }
+  const error = await errorOf(response, path)
+  // Of a request that was given up, the body may not have come.
+  signal?.throwIfAborted()
+  if (error.status === 401) for (const listener of listeners) listener()
+  throw error
+}
+
+async function hearFrom(response: Response, path: string): Promise<void> {
+  if (!response.headers.get('content-type')?.startsWith('application/json')) return
+  const answer = (await response.clone().json()) as { transaction_id?: unknown } | null
+  if (typeof answer === 'object' && answer?.transaction_id)
+    hear(answer.transaction_id, decodeURIComponent(path))
+}
+
+const listeners = new Set<() => void>()
+
+/** Calls back when the server wants a token, or another one. */
+export function onUnauthenticated(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+async function errorOf(response: Response, path: string): Promise<ServerError> {
+  const body = (await response.json().catch(() => ({}))) as { detail?: string; transaction_id?: string }
+  const message = body.detail || `The server answered with status ${response.status}.`
+  hear(body.transaction_id, decodeURIComponent(path), message)
+  return new ServerError(response.status, message, body.transaction_id)
+}

@@ -1,0 +1,135 @@
+import { useEffect, useState } from 'preact/hooks'
+import { useLoaded } from '../hooks.ts'
+import { plainText, shownTime } from '../model/text.ts'
+import { Failure } from '../parts/failure.tsx'
+import { Properties, Text } from '../parts/text.tsx'
+import { ask, settings, transactionsHeardOf } from '../server.ts'
+import { go, type ViewProps } from './app.tsx'
+import { CancelTransaction } from './changes.tsx'
+
+interface Transaction {
+  readonly status: 'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Canceled'
+  readonly properties: Readonly<Record<string, string>>
+}
+
+/** A transaction by its id, and those that this page heard of. The protocol has no list of all of them. */
+export function Activity({
+  transaction,
+  revision,
+  changed,
+}: ViewProps & { readonly transaction: string | undefined }) {
+  const [typed, setTyped] = useState(transaction ?? '')
+  useEffect(() => setTyped(transaction ?? ''), [transaction])
+  const heard = transactionsHeardOf()
+  const failed = heard.filter(({ failure }) => failure !== undefined)
+  return (
+    <article>
+      <p class="eyebrow">Catalog</p>
+      <h1>Activity</h1>
+      <form
+        class="filter"
+        onSubmit={(event) => {
+          event.preventDefault()
+          go({ view: 'activity', transaction: typed.trim() || undefined })
+        }}
+      >
+        <label class="field">
+          <span>Transaction</span>
+          <input
+            value={typed}
+            spellcheck={false}
+            autocomplete="off"
+            placeholder="its id, such as 01JDZ6Y4M8Q3V0S1T2R3N4P5K6"
+            onInput={(event) => setTyped(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="primary">
+          Show
+        </button>
+      </form>
+      {transaction && (
+        <Shown key={transaction} transaction={transaction} revision={revision} changed={changed} />
+      )}
+      {failed.length > 0 && (
+        <section>
+          <h2>What went wrong here</h2>
+          <Heard entries={failed} />
+        </section>
+      )}
+      <section>
+        <h2>Transactions of this page</h2>
+        {heard.length === 0 ? (
+          <p class="faint">
+            None since it was opened. Every change answers with the id of its transaction, and so does every
+            failed one; enter an id above to follow it.
+          </p>
+        ) : (
+          <Heard entries={heard.filter(({ failure }) => failure === undefined)} />
+        )}
+      </section>
+    </article>
+  )
+}
+
+function Heard({ entries }: { readonly entries: ReturnType<typeof transactionsHeardOf> }) {
+  return (
+    <ul>
+      {entries.map(({ id, what, at, failure }) => (
+        <li key={id}>
+          <a href={`#/activity?transaction=${encodeURIComponent(id)}`}>{plainText(id)}</a>{' '}
+          <span class="faint">
+            {shownTime(at)} <Text text={what} />
+          </span>
+          {failure && (
+            <div>
+              <Text text={failure} />
+            </div>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** Milliseconds between two looks at a transaction at work. */
+const pollMillis = 2_000
+
+function Shown({ transaction, revision, changed }: ViewProps & { readonly transaction: string }) {
+  const [canceling, setCanceling] = useState(false)
+  const { value, error, again } = useLoaded(
+    (signal) => ask<Transaction>('transaction', [transaction], 'describe', { body: {}, signal }),
+    [transaction, revision],
+  )
+  const isAtWork = value?.status === 'Running' || value?.status === 'Queued'
+  useEffect(() => {
+    if (!isAtWork || canceling) return undefined
+    const timer = setTimeout(again, pollMillis)
+    return () => clearTimeout(timer)
+  }, [value, canceling])
+  return (
+    <section>
+      {error !== undefined && <Failure error={error} again={again} />}
+      {value && (
+        <>
+          <div class="title">
+            <h2>
+              <span role="status" class={`state ${value.status.toLowerCase()}`}>
+                {value.status}
+              </span>{' '}
+              {value.properties.operation}
+            </h2>
+            {isAtWork && settings.editable && (
+              <button type="button" class="danger" onClick={() => setCanceling(true)}>
+                Cancel transaction
+              </button>
+            )}
+          </div>
+          <Properties entries={value.properties} empty="No properties." />
+        </>
+      )}
+      {canceling && (
+        <CancelTransaction transaction={transaction} changed={changed} onClose={() => setCanceling(false)} />
+      )}
+    </section>
+  )
+}

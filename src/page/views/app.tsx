@@ -1,0 +1,148 @@
+import { useEffect, useState } from 'preact/hooks'
+import { announce } from '../hooks.ts'
+import { type Place, readPlace, start, tokenIn, writePlace } from '../model/place.ts'
+import { onUnauthenticated, settings, token } from '../server.ts'
+import { Activity } from './activity.tsx'
+import { NamespaceView } from './namespace.tsx'
+import { Sidebar } from './sidebar.tsx'
+import { TableView } from './table.tsx'
+import { TokenForm } from './token.tsx'
+
+export function go(place: Place): void {
+  location.hash = writePlace(place)
+}
+
+/** The whole page. */
+export function App() {
+  const [place, setPlace] = useState(() => readPlace(location.hash))
+  const [missing, setMissing] = useState(
+    settings.token && token.get() === undefined ? 'This server asks for a token.' : undefined,
+  )
+  /** Counts changes made here, and tokens given: what was fetched before is fetched again. */
+  const [revision, setRevision] = useState(0)
+  const changed = () => setRevision((before) => before + 1)
+
+  useEffect(() => {
+    const move = () => {
+      const given = tokenIn(location.hash)
+      if (given !== undefined) {
+        token.set(given)
+        history.replaceState(null, '', writePlace(start))
+        setMissing(undefined)
+        changed()
+      }
+      setPlace(readPlace(location.hash))
+    }
+    window.addEventListener('hashchange', move)
+    const stop = onUnauthenticated(() => {
+      if (settings.token) setMissing('The server does not take this token: it is wrong, or has expired.')
+    })
+    return () => {
+      window.removeEventListener('hashchange', move)
+      stop()
+    }
+  }, [])
+
+  const name = place.view === 'activity' ? 'Activity' : (place.id.at(-1) ?? 'Catalog')
+  useEffect(() => {
+    document.title = `${name} · Tabularium`
+  }, [name])
+
+  const isLocked = missing !== undefined
+  return (
+    <>
+      <a class="skip" href="#main" onClick={skip}>
+        Skip to the content
+      </a>
+      <header>
+        <a class="brand" href="#/namespace">
+          <span class="mark" aria-hidden="true" />
+          Tabularium
+        </a>
+        <span class="faint host">{location.host}</span>
+        {!settings.editable && <span class="badge">read-only</span>}
+        <nav aria-label="Pages">
+          <a href="#/namespace" aria-current={place.view === 'activity' ? undefined : 'page'}>
+            Catalog
+          </a>
+          <a href="#/activity" aria-current={place.view === 'activity' ? 'page' : undefined}>
+            Activity
+          </a>
+          <a href="docs">API</a>
+        </nav>
+        <Theme />
+        {settings.token && !isLocked && (
+          <button
+            type="button"
+            onClick={() => {
+              token.forget()
+              setMissing('The token is forgotten. Give one to go on.')
+            }}
+          >
+            Forget token
+          </button>
+        )}
+      </header>
+      {isLocked ? (
+        <main id="main" tabIndex={-1}>
+          <TokenForm
+            message={missing}
+            onGiven={(given) => {
+              token.set(given)
+              setMissing(undefined)
+              changed()
+              announce('Token taken.')
+            }}
+          />
+        </main>
+      ) : (
+        <div class="columns">
+          <Sidebar place={place} revision={revision} />
+          <main id="main" tabIndex={-1}>
+            <View place={place} revision={revision} changed={changed} />
+          </main>
+        </div>
+      )}
+      <div id="status" role="status" class="unseen" />
+    </>
+  )
+}
+
+export interface ViewProps {
+  readonly revision: number
+  readonly changed: () => void
+}
+
+function View({ place, ...props }: ViewProps & { readonly place: Place }) {
+  if (place.view === 'activity') return <Activity transaction={place.transaction} {...props} />
+  if (place.view === 'table') return <TableView key={JSON.stringify(place.id)} place={place} {...props} />
+  return <NamespaceView key={JSON.stringify(place.id)} id={place.id} {...props} />
+}
+
+/** The link's target is no place of the catalog, so the fragment stays as it is. */
+function skip(event: Event): void {
+  event.preventDefault()
+  document.getElementById('main')?.focus()
+}
+
+const themes = ['auto', 'light', 'dark'] as const
+
+function Theme() {
+  const [theme, setTheme] = useState(() => localStorage.getItem('tabularium-theme') ?? 'auto')
+  useEffect(() => {
+    document.documentElement.dataset.theme = theme
+    localStorage.setItem('tabularium-theme', theme)
+  }, [theme])
+  return (
+    <label class="theme">
+      <span class="unseen">Colors</span>
+      <select value={theme} onChange={(event) => setTheme(event.currentTarget.value)}>
+        {themes.map((name) => (
+          <option key={name} value={name}>
+            {name === 'auto' ? 'as the system' : name}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}

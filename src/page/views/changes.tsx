@@ -1,0 +1,265 @@
+import { useState } from 'preact/hooks'
+import type { Identifier } from '../../model/identifier.ts'
+import { emptyTable, typeNames } from '../model/columns-text.ts'
+import { plainText } from '../model/text.ts'
+import { Dialog, Field } from '../parts/dialog.tsx'
+import { Path, Text } from '../parts/text.tsx'
+import { ask } from '../server.ts'
+import { go } from './app.tsx'
+
+interface Props {
+  readonly changed: () => void
+  readonly onClose: () => void
+}
+
+export function CreateNamespace({ parent, changed, onClose }: Props & { readonly parent: Identifier }) {
+  const [name, setName] = useState('')
+  const id = [...parent, name]
+  const run = async () => {
+    await ask('namespace', id, 'create', { body: { mode: 'Create' } })
+    changed()
+    go({ view: 'namespace', id })
+  }
+  return (
+    <Dialog
+      title="New namespace"
+      act="Create"
+      isReady={name !== ''}
+      run={run}
+      onClose={onClose}
+      done="The namespace is created."
+    >
+      <p>
+        In <Path id={parent} />
+      </p>
+      <Field label="Name" value={name} onInput={setName} />
+    </Dialog>
+  )
+}
+
+export function CreateTable({ namespace, changed, onClose }: Props & { readonly namespace: Identifier }) {
+  const [name, setName] = useState('')
+  const [columns, setColumns] = useState('')
+  const id = [...namespace, name]
+  const run = async () => {
+    await ask('table', id, 'create', { query: { mode: 'Create' }, body: emptyTable(columns) })
+    changed()
+    go({ view: 'table', id, tab: 'columns' })
+  }
+  return (
+    <Dialog
+      title="New table"
+      act="Create"
+      isReady={name !== '' && columns.trim() !== ''}
+      run={run}
+      onClose={onClose}
+      done="The table is created."
+    >
+      <p>
+        In <Path id={namespace} />. It has no rows; insert them from a program or the command line.
+      </p>
+      <Field label="Name" value={name} onInput={setName} />
+      <Field
+        label={`Columns, a name and a type on each line (${typeNames.join(', ')})`}
+        value={columns}
+        onInput={setColumns}
+        lines={5}
+        placeholder={'origin string\ndelay int64'}
+      />
+    </Dialog>
+  )
+}
+
+export function RenameTable({ id, changed, onClose }: Props & { readonly id: Identifier }) {
+  const [name, setName] = useState(id.at(-1)!)
+  const run = async () => {
+    await ask('table', id, 'rename', { body: { new_table_name: name } })
+    changed()
+    go({ view: 'table', id: [...id.slice(0, -1), name], tab: 'columns' })
+  }
+  return (
+    <Dialog
+      title="Rename table"
+      act="Rename"
+      isReady={name !== '' && name !== id.at(-1)}
+      run={run}
+      onClose={onClose}
+      done="The table is renamed."
+    >
+      <p>
+        Programs that ask for <Path id={id} /> will not find it any more.
+      </p>
+      <Field label="New name" value={name} onInput={setName} />
+    </Dialog>
+  )
+}
+
+export function DropTable({ id, changed, onClose }: Props & { readonly id: Identifier }) {
+  const run = async () => {
+    await ask('table', id, 'drop')
+    changed()
+    go({ view: 'namespace', id: id.slice(0, -1) })
+  }
+  return (
+    <Confirmed title="Drop table" name={id.at(-1)!} run={run} onClose={onClose} done="The table is dropped.">
+      <p>
+        This removes <Path id={id} />, all of its versions, and its rows. It cannot be undone.
+      </p>
+    </Confirmed>
+  )
+}
+
+export function DropNamespace({ id, changed, onClose }: Props & { readonly id: Identifier }) {
+  const run = async () => {
+    await ask('namespace', id, 'drop', { body: { behavior: 'Restrict' } })
+    changed()
+    go({ view: 'namespace', id: id.slice(0, -1) })
+  }
+  return (
+    <Confirmed
+      title="Drop namespace"
+      name={id.at(-1)!}
+      run={run}
+      onClose={onClose}
+      done="The namespace is dropped."
+    >
+      <p>
+        This removes <Path id={id} />. A namespace that holds something is refused.
+      </p>
+    </Confirmed>
+  )
+}
+
+/** Asks for the name of what is to go. A name that nobody can type is asked for as it is shown. */
+function Confirmed({
+  title,
+  name,
+  children,
+  ...rest
+}: {
+  readonly title: string
+  readonly name: string
+  readonly run: () => Promise<void>
+  readonly onClose: () => void
+  readonly done: string
+  readonly children: preact.ComponentChildren
+}) {
+  const [typed, setTyped] = useState('')
+  return (
+    <Dialog
+      title={title}
+      act={title}
+      isDangerous
+      isReady={typed === name || typed === plainText(name)}
+      {...rest}
+    >
+      {children}
+      <p>
+        Type its name,{' '}
+        <strong>
+          <Text text={name} />
+        </strong>
+        , to confirm.
+      </p>
+      <Field label="Name" value={typed} onInput={setTyped} />
+    </Dialog>
+  )
+}
+
+interface TagProps extends Props {
+  readonly id: Identifier
+  readonly branch?: string | undefined
+}
+
+export function PutTag({
+  id,
+  branch,
+  tag: given,
+  version: from,
+  changed,
+  onClose,
+}: TagProps & {
+  /** The tag to move; absent to create one. */
+  readonly tag?: string | undefined
+  readonly version?: number | undefined
+}) {
+  const [tag, setTag] = useState(given ?? '')
+  const [version, setVersion] = useState(from === undefined ? '' : String(from))
+  const run = async () => {
+    const body = { tag, version: Number(version), ...(branch ? { branch } : {}) }
+    await ask('table', id, given === undefined ? 'tags/create' : 'tags/update', { body })
+    changed()
+  }
+  return (
+    <Dialog
+      title={given === undefined ? 'New tag' : 'Move tag'}
+      act={given === undefined ? 'Create' : 'Move'}
+      isReady={tag !== '' && /^\d+$/.test(version)}
+      run={run}
+      onClose={onClose}
+      done="The tag is set."
+    >
+      {given === undefined ? (
+        <Field label="Tag" value={tag} onInput={setTag} />
+      ) : (
+        <p>
+          <Text text={given} />
+        </p>
+      )}
+      <Field
+        label={branch ? `Version of the branch ${plainText(branch)}` : 'Version'}
+        value={version}
+        onInput={setVersion}
+      />
+    </Dialog>
+  )
+}
+
+export function DeleteTag({ id, tag, changed, onClose }: TagProps & { readonly tag: string }) {
+  const run = async () => {
+    await ask('table', id, 'tags/delete', { body: { tag } })
+    changed()
+  }
+  return (
+    <Dialog
+      title="Delete tag"
+      act="Delete"
+      isDangerous
+      run={run}
+      onClose={onClose}
+      done="The tag is deleted."
+    >
+      <p>
+        The tag{' '}
+        <strong>
+          <Text text={tag} />
+        </strong>{' '}
+        goes. Its version stays.
+      </p>
+    </Dialog>
+  )
+}
+
+export function CancelTransaction({
+  transaction,
+  changed,
+  onClose,
+}: Props & { readonly transaction: string }) {
+  const run = async () => {
+    const actions = [{ setStatusAction: { status: 'Canceled' } }]
+    await ask('transaction', [transaction], 'alter', { body: { actions } })
+    changed()
+  }
+  return (
+    <Dialog
+      title="Cancel transaction"
+      act="Cancel it"
+      isDangerous
+      run={run}
+      onClose={onClose}
+      done="The transaction is canceled."
+    >
+      <p>Its work stops, and none of its changes are made. Whoever waits for it gets an error.</p>
+    </Dialog>
+  )
+}

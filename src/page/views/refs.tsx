@@ -1,0 +1,171 @@
+import { useState } from 'preact/hooks'
+import { usePaged } from '../hooks.ts'
+import { type TablePlace, writePlace } from '../model/place.ts'
+import { shownTime } from '../model/text.ts'
+import { Failure } from '../parts/failure.tsx'
+import { Text } from '../parts/text.tsx'
+import { read, settings } from '../server.ts'
+import type { ViewProps } from './app.tsx'
+import { DeleteTag, PutTag } from './changes.tsx'
+
+interface Tag {
+  readonly name: string
+  readonly version: number
+  readonly branch?: string
+}
+
+interface Branch {
+  readonly name: string
+  readonly parentBranch?: string
+  readonly parentVersion: number
+  readonly createAt: number
+}
+
+/** The tags and branches of a table. */
+export function Refs({ place, revision, changed }: ViewProps & { readonly place: TablePlace }) {
+  const { id } = place
+  const [open, setOpen] = useState<{ readonly act: 'create' | 'move' | 'delete'; readonly tag?: Tag }>()
+  const what = [JSON.stringify(id), revision]
+  const listed =
+    <T,>(kind: 'tags' | 'branches') =>
+    async (token: string | undefined, signal: AbortSignal) => {
+      const answer = await read<Record<string, unknown>>('table', id, `${kind}/list`, {
+        query: { limit: 100, page_token: token },
+        signal,
+      })
+      const items = Object.entries(answer[kind] as Record<string, object>).map(
+        ([name, rest]) => ({ name, ...rest }) as T,
+      )
+      return { items, token: (answer.page_token as string | undefined) || undefined }
+    }
+  const tags = usePaged<Tag>(listed<Tag>('tags'), what)
+  const branches = usePaged<Branch>(listed<Branch>('branches'), what)
+  const close = () => setOpen(undefined)
+  const at = (wanted: { version?: number; tag?: string; branch?: string | undefined }) =>
+    writePlace({ view: 'table', id, tab: 'rows', ...wanted })
+  return (
+    <>
+      <section>
+        <div class="title">
+          <h2>Tags</h2>
+          {settings.editable && (
+            <button type="button" onClick={() => setOpen({ act: 'create' })}>
+              New tag
+            </button>
+          )}
+        </div>
+        {tags.error !== undefined && <Failure error={tags.error} again={tags.again} />}
+        {tags.items.length > 0 && (
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Tag</th>
+                <th scope="col">Version</th>
+                <th scope="col">Branch</th>
+                {settings.editable && <th scope="col">Change</th>}
+              </tr>
+            </thead>
+            <tbody>
+              {tags.items.map((tag) => (
+                <tr key={tag.name}>
+                  <th scope="row">
+                    <a href={at({ tag: tag.name })}>
+                      <Text text={tag.name} />
+                    </a>
+                  </th>
+                  <td>{tag.version}</td>
+                  <td>{tag.branch ? <Text text={tag.branch} /> : <span class="faint">main</span>}</td>
+                  {settings.editable && (
+                    <td>
+                      <button
+                        type="button"
+                        aria-label={`Move ${tag.name}`}
+                        onClick={() => setOpen({ act: 'move', tag })}
+                      >
+                        Move
+                      </button>{' '}
+                      <button
+                        type="button"
+                        class="danger"
+                        aria-label={`Delete ${tag.name}`}
+                        onClick={() => setOpen({ act: 'delete', tag })}
+                      >
+                        Delete
+                      </button>
+                    </td>
+                  )}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+        <More listed={tags} none="No tags." />
+      </section>
+      <section>
+        <h2>Branches</h2>
+        {branches.error !== undefined && <Failure error={branches.error} again={branches.again} />}
+        {branches.items.length > 0 && (
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Branch</th>
+                <th scope="col">Begins at</th>
+                <th scope="col">Created (UTC)</th>
+              </tr>
+            </thead>
+            <tbody>
+              {branches.items.map(({ name, parentBranch, parentVersion, createAt }) => (
+                <tr key={name}>
+                  <th scope="row">
+                    <a href={at({ branch: name })}>
+                      <Text text={name} />
+                    </a>
+                  </th>
+                  <td>
+                    version {parentVersion} of {parentBranch ? <Text text={parentBranch} /> : 'main'}
+                  </td>
+                  <td>{shownTime(createAt * 1000)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+        <More listed={branches} none="No branches other than the main one." />
+      </section>
+      {open?.act === 'create' && (
+        <PutTag id={id} version={place.version} branch={place.branch} changed={changed} onClose={close} />
+      )}
+      {open?.act === 'move' && open.tag && (
+        <PutTag
+          id={id}
+          tag={open.tag.name}
+          version={open.tag.version}
+          branch={open.tag.branch}
+          changed={changed}
+          onClose={close}
+        />
+      )}
+      {open?.act === 'delete' && open.tag && (
+        <DeleteTag id={id} tag={open.tag.name} changed={changed} onClose={close} />
+      )}
+    </>
+  )
+}
+
+function More({
+  listed,
+  none,
+}: {
+  readonly listed: ReturnType<typeof usePaged<unknown>>
+  readonly none: string
+}) {
+  if (listed.loading) return <p class="faint">Loading…</p>
+  if (listed.error !== undefined) return null
+  if (listed.items.length === 0) return <p class="faint">{none}</p>
+  if (!listed.hasMore) return null
+  return (
+    <button type="button" onClick={listed.more}>
+      Show more
+    </button>
+  )
+}

@@ -1,0 +1,170 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { announce, useLoaded } from '../hooks.ts'
+import type { TablePlace, Wanted } from '../model/place.ts'
+import { errorOffset, splitAt } from '../model/predicate-error.ts'
+import { columnPath, typeText } from '../model/schema.ts'
+import { rowsText, shownCount } from '../model/text.ts'
+import { Failure } from '../parts/failure.tsx'
+import { RowGrid } from '../parts/row-grid.tsx'
+import { ask, ServerError } from '../server.ts'
+import { go } from './app.tsx'
+import { type Description, wantedOf } from './table.tsx'
+
+/** Columns that are shown, and fetched, at once. */
+const columnsAtOnce = 40
+
+/** The rows of a table, all or those that a predicate holds for. */
+export function RowsView({
+  place,
+  description,
+  revision,
+}: {
+  readonly place: TablePlace
+  readonly description: Description
+  readonly revision: number
+}) {
+  const { id, filter } = place
+  const fields = description.schema?.fields
+  const [firstColumn, setFirstColumn] = useState(0)
+  // Rows of one version do not change while they are looked at.
+  const wanted: Wanted =
+    description.version === undefined
+      ? wantedOf(place)
+      : { version: description.version, branch: place.branch }
+  const what = JSON.stringify([id, wanted, filter])
+  const count = useLoaded(
+    async (signal) => {
+      if (!fields) return undefined
+      const rows = await ask<number>('table', id, 'count_rows', {
+        body: { ...wanted, predicate: filter },
+        signal,
+      })
+      if (filter) announce(`${rowsText(rows)} match.`)
+      return rows
+    },
+    [what, revision],
+  )
+  if (!fields) return <p class="note">The catalog does not know the rows of this table.</p>
+  const columns = fields.slice(firstColumn, firstColumn + columnsAtOnce)
+  const isRefused = filter !== undefined && count.error instanceof ServerError && count.error.status === 400
+  return (
+    <div class="rows">
+      <Filter
+        filter={filter ?? ''}
+        error={isRefused ? (count.error as ServerError).message : undefined}
+        onFilter={(text) => go({ ...place, filter: text === '' ? undefined : text })}
+      />
+      {count.error !== undefined && !isRefused && <Failure error={count.error} again={count.again} />}
+      {count.value !== undefined && count.error === undefined && (
+        <>
+          <div class="list-head">
+            <span>
+              {rowsText(count.value)}
+              {filter ? ' match' : ''}
+              {count.loading && <span class="faint"> · counting…</span>}
+            </span>
+            {fields.length > columnsAtOnce && (
+              <span class="faint">
+                columns {firstColumn + 1} to {firstColumn + columns.length} of {shownCount(fields.length)}{' '}
+                <button
+                  type="button"
+                  disabled={firstColumn === 0}
+                  onClick={() => setFirstColumn(firstColumn - columnsAtOnce)}
+                >
+                  Before
+                </button>{' '}
+                <button
+                  type="button"
+                  disabled={firstColumn + columnsAtOnce >= fields.length}
+                  onClick={() => setFirstColumn(firstColumn + columnsAtOnce)}
+                >
+                  Further
+                </button>
+              </span>
+            )}
+          </div>
+          <RowGrid
+            key={`${what} ${firstColumn}`}
+            id={id}
+            count={count.value}
+            columns={columns.map(({ name, type }) => ({ name, type: type.type, shownType: typeText(type) }))}
+            query={{ ...wanted, filter, columns: columns.map(({ name }) => columnPath(name)) }}
+          />
+        </>
+      )}
+      {count.value === undefined && count.loading && <p class="faint">Counting rows…</p>}
+    </div>
+  )
+}
+
+/** The predicate, and where it is wrong. */
+function Filter({
+  filter,
+  error,
+  onFilter,
+}: {
+  readonly filter: string
+  readonly error: string | undefined
+  readonly onFilter: (text: string) => void
+}) {
+  const [text, setText] = useState(filter)
+  const field = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => setText(filter), [filter])
+  const offset = error === undefined ? undefined : errorOffset(error)
+  useLayoutEffect(() => {
+    if (error === undefined || !field.current) return
+    field.current.focus()
+    if (offset === undefined) return
+    const { before, at } = splitAt(filter, offset)
+    field.current.setSelectionRange(before.length, before.length + at.length)
+  }, [error])
+  const marked = error !== undefined && offset !== undefined ? splitAt(filter, offset) : undefined
+  return (
+    <form
+      class="filter"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onFilter(text.trim() === '' ? '' : text)
+      }}
+    >
+      <label class="field">
+        <span>Rows where</span>
+        <textarea
+          ref={field}
+          rows={Math.min(6, text.split('\n').length)}
+          value={text}
+          spellcheck={false}
+          placeholder="delay > 60 AND origin = 'SFO'"
+          aria-invalid={error !== undefined}
+          aria-describedby={error === undefined ? undefined : 'filter-error'}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+            event.preventDefault()
+            event.currentTarget.form?.requestSubmit()
+          }}
+        />
+      </label>
+      <button type="submit" class="primary">
+        Filter
+      </button>
+      {filter !== '' && (
+        <button type="button" onClick={() => onFilter('')}>
+          All rows
+        </button>
+      )}
+      {error !== undefined && (
+        <div id="filter-error" class="failure" role="alert">
+          {marked && (
+            <pre>
+              {marked.before}
+              <mark>{marked.at || '\u00a0'}</mark>
+              {marked.after}
+            </pre>
+          )}
+          <p>{error}</p>
+        </div>
+      )}
+    </form>
+  )
+}

@@ -1,0 +1,154 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Identifier } from '../../model/identifier.ts'
+import { type Page, usePaged } from '../hooks.ts'
+import type { Place } from '../model/place.ts'
+import { plainText, shownCount } from '../model/text.ts'
+import { Failure } from '../parts/failure.tsx'
+import { Path, Text } from '../parts/text.tsx'
+import { VirtualList } from '../parts/virtual-list.tsx'
+import { read, settings } from '../server.ts'
+import { go } from './app.tsx'
+import { NamespaceTree } from './namespace-tree.tsx'
+
+/** The way to every table: the tree of namespaces, and the tables of the one that is chosen. */
+export function Sidebar({ place, revision }: { readonly place: Place; readonly revision: number }) {
+  const [namespace, setNamespace] = useState<Identifier>(() => namespaceOf(place) ?? [])
+  useEffect(() => {
+    // A table that was chosen in a list of tables stays in that list.
+    if (place.view === 'namespace') setNamespace(place.id)
+  }, [place])
+  return (
+    <aside aria-label="Tables">
+      <NamespaceTree
+        chosen={namespace}
+        revision={revision}
+        onChoose={(id) => go({ view: 'namespace', id })}
+      />
+      <Tables namespace={namespace} place={place} revision={revision} />
+    </aside>
+  )
+}
+
+function namespaceOf(place: Place): Identifier | undefined {
+  if (place.view === 'table') return place.id.slice(0, -1)
+  return place.view === 'namespace' ? place.id : undefined
+}
+
+function Tables({
+  namespace,
+  place,
+  revision,
+}: {
+  readonly namespace: Identifier
+  readonly place: Place
+  readonly revision: number
+}) {
+  const [typed, setTyped] = useState('')
+  const [search, setSearch] = useState('')
+  const [active, setActive] = useState(0)
+  useEffect(() => {
+    const timer = setTimeout(() => setSearch(typed.trim().toLowerCase()), 200)
+    return () => clearTimeout(timer)
+  }, [typed])
+  const scope = JSON.stringify(namespace)
+  const tables = usePaged(
+    (token, signal) => readTables(namespace, search, token, signal),
+    [scope, search, revision],
+  )
+  useEffect(() => setActive(0), [scope, search])
+  const { items, hasMore, loading, error } = tables
+  const chosen = place.view === 'table' ? JSON.stringify(place.id) : undefined
+  const found = `${shownCount(items.length)}${hasMore ? '+' : ''} ${search ? 'found' : items.length === 1 && !hasMore ? 'table' : 'tables'}`
+  return (
+    <section class="tables">
+      <div class="list-head">
+        <h2>
+          Tables of <Path id={namespace} root="all namespaces" />
+        </h2>
+        <span class="faint" role="status">
+          {loading && items.length === 0 ? (search ? 'Searching…' : 'Loading…') : found}
+        </span>
+      </div>
+      <label class="search">
+        <span class="unseen">Search tables by name</span>
+        <input
+          type="search"
+          placeholder="Search tables"
+          value={typed}
+          spellcheck={false}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
+      </label>
+      {error !== undefined && <Failure error={error} again={tables.again} />}
+      {items.length === 0 && !loading && error === undefined && (
+        <p class="faint empty">{search ? 'No table has this in its name.' : 'No tables yet.'}</p>
+      )}
+      <VirtualList
+        id="tables"
+        label="Tables"
+        role="listbox"
+        count={items.length}
+        rowHeight={28}
+        active={active}
+        onActive={setActive}
+        onChoose={(row) => items[row] && go({ view: 'table', id: items[row], tab: 'columns' })}
+        onEnd={tables.more}
+        attributes={(row) => ({
+          'aria-selected': JSON.stringify(items[row]) === chosen,
+          'aria-setsize': hasMore ? -1 : items.length,
+          'aria-posinset': row + 1,
+          title: items[row]?.map(plainText).join(' › '),
+        })}
+      >
+        {(row) => <TableName id={items[row] ?? []} below={namespace} />}
+      </VirtualList>
+    </section>
+  )
+}
+
+function TableName({ id, below }: { readonly id: Identifier; readonly below: Identifier }) {
+  const namespace = id.slice(below.length, -1)
+  return (
+    <span class="table-name">
+      {namespace.length > 0 && (
+        <span class="faint">
+          <Path id={namespace} />
+          {' › '}
+        </span>
+      )}
+      <Text text={id.at(-1) ?? ''} />
+    </span>
+  )
+}
+
+interface Listed {
+  readonly tables: readonly string[]
+  readonly page_token?: string
+}
+
+/** How many tables are fetched at once, to show them, and to search them. */
+const shownPage = 1_000
+const searchedPage = 10_000
+
+/** A page of tables. A search goes on until something is found, or nothing is left. */
+async function readTables(
+  namespace: Identifier,
+  search: string,
+  start: string | undefined,
+  signal: AbortSignal,
+): Promise<Page<Identifier>> {
+  let token = start
+  for (;;) {
+    const limit = search ? searchedPage : shownPage
+    const query = { limit, page_token: token }
+    const answer = await read<Listed>('namespace', namespace, 'table/list', { query, signal })
+    const ids = answer.tables.map((table) =>
+      settings.listing === 'children' ? [...namespace, table] : table.split('$'),
+    )
+    const items = search
+      ? ids.filter((id) => id.slice(namespace.length).join(' › ').toLowerCase().includes(search))
+      : ids
+    token = answer.page_token || undefined
+    if (!search || items.length > 0 || token === undefined) return { items, token }
+  }
+}

@@ -1,0 +1,225 @@
+import { useRef, useState } from 'preact/hooks'
+import { useLoaded } from '../hooks.ts'
+import { type Tab, type TablePlace, tabs, type Wanted, writePlace } from '../model/place.ts'
+import type { SchemaField } from '../model/schema.ts'
+import { rowsText, shownCount } from '../model/text.ts'
+import { Failure } from '../parts/failure.tsx'
+import { Path, Properties, Text } from '../parts/text.tsx'
+import { ask, settings } from '../server.ts'
+import { go, type ViewProps } from './app.tsx'
+import { DropTable, RenameTable } from './changes.tsx'
+import { Columns } from './columns.tsx'
+import { Refs } from './refs.tsx'
+import { RowsView } from './rows.tsx'
+import { Versions } from './versions.tsx'
+
+/** What `describeTable` tells. */
+export interface Description {
+  readonly version?: number
+  readonly location: string
+  readonly schema?: { readonly fields: readonly SchemaField[] }
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly properties?: Readonly<Record<string, string>>
+  readonly stats?: { readonly num_deleted_rows: number; readonly num_fragments: number }
+  readonly is_only_declared?: boolean
+}
+
+const titles: Readonly<Record<Tab, string>> = {
+  columns: 'Columns',
+  rows: 'Rows',
+  versions: 'Versions',
+  refs: 'Tags and branches',
+}
+
+export function wantedOf({ version, tag, branch }: Wanted): Wanted {
+  return {
+    ...(version === undefined ? {} : { version }),
+    ...(tag ? { tag } : {}),
+    ...(branch ? { branch } : {}),
+  }
+}
+
+/** A table, at a version or at its latest. */
+export function TableView({ place, revision, changed }: ViewProps & { readonly place: TablePlace }) {
+  const { id, tab } = place
+  const [open, setOpen] = useState<'rename' | 'drop'>()
+  const wanted = wantedOf(place)
+  const what = [JSON.stringify([id, wanted]), revision]
+  const description = useLoaded(
+    (signal) =>
+      ask<Description>('table', id, 'describe', {
+        query: { load_detailed_metadata: true },
+        body: wanted,
+        signal,
+      }),
+    what,
+  )
+  const { value, error } = description
+  const list = useRef<HTMLDivElement>(null)
+  const onKey = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
+    if (step === 0) return
+    event.preventDefault()
+    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length]!
+    go({ ...place, tab: next })
+    list.current?.querySelector<HTMLElement>(`#tab-${next}`)?.focus()
+  }
+  const close = () => setOpen(undefined)
+  return (
+    <article class={tab === 'rows' || tab === 'versions' ? 'fills' : undefined}>
+      <p class="eyebrow">
+        <a href={writePlace({ view: 'namespace', id: id.slice(0, -1) })}>
+          <Path id={id.slice(0, -1)} root="Catalog" />
+        </a>
+      </p>
+      <div class="title">
+        <h1>
+          <Text text={id.at(-1)!} />
+        </h1>
+        {settings.editable && (
+          <div class="actions">
+            <button type="button" onClick={() => setOpen('rename')}>
+              Rename
+            </button>
+            <button type="button" class="danger" onClick={() => setOpen('drop')}>
+              Drop
+            </button>
+          </div>
+        )}
+      </div>
+      <At place={place} version={value?.version} />
+      {error !== undefined && <Failure error={error} again={description.again} />}
+      {error === undefined && (
+        <>
+          <div ref={list} role="tablist" aria-label="About the table" onKeyDown={onKey}>
+            {tabs.map((name) => (
+              <button
+                key={name}
+                type="button"
+                role="tab"
+                id={`tab-${name}`}
+                aria-selected={name === tab}
+                aria-controls="panel"
+                tabIndex={name === tab ? 0 : -1}
+                onClick={() => go({ ...place, tab: name })}
+              >
+                {titles[name]}
+              </button>
+            ))}
+          </div>
+          <div id="panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+            {value === undefined ? (
+              <p class="faint">Loading…</p>
+            ) : tab === 'columns' ? (
+              <>
+                <Facts place={place} description={value} revision={revision} />
+                <Columns id={id} description={value} branch={place.branch} />
+              </>
+            ) : tab === 'rows' ? (
+              <RowsView place={place} description={value} revision={revision} />
+            ) : tab === 'versions' ? (
+              <Versions place={place} revision={revision} />
+            ) : (
+              <Refs place={place} revision={revision} changed={changed} />
+            )}
+          </div>
+        </>
+      )}
+      {open === 'rename' && <RenameTable id={id} changed={changed} onClose={close} />}
+      {open === 'drop' && <DropTable id={id} changed={changed} onClose={close} />}
+    </article>
+  )
+}
+
+/** Which state is shown, if it is not the latest, and the way back. */
+function At({ place, version }: { readonly place: TablePlace; readonly version: number | undefined }) {
+  const { tag, branch } = place
+  const isLatest = place.version === undefined && tag === undefined && branch === undefined
+  if (isLatest)
+    return <p class="faint">{version === undefined ? '\u00a0' : `Version ${version}, the latest`}</p>
+  const latest = writePlace({ ...place, version: undefined, tag: undefined, branch: undefined })
+  return (
+    <p class="at">
+      {version !== undefined && <strong>Version {version}</strong>}
+      {tag && (
+        <>
+          {' '}
+          by the tag <Text text={tag} />
+        </>
+      )}
+      {branch && (
+        <>
+          {' '}
+          of the branch <Text text={branch} />
+        </>
+      )}
+      . <a href={latest}>Show the latest</a>
+    </p>
+  )
+}
+
+function Facts({
+  place,
+  description,
+  revision,
+}: {
+  readonly place: TablePlace
+  readonly description: Description
+  readonly revision: number
+}) {
+  const { location, properties = {}, metadata = {}, stats, schema, is_only_declared } = description
+  const wanted = wantedOf(place)
+  const rows = useLoaded(
+    async (signal) =>
+      schema && (await ask<number>('table', place.id, 'count_rows', { body: wanted, signal })),
+    [JSON.stringify([place.id, wanted]), description.version, revision],
+  )
+  return (
+    <>
+      <dl class="facts">
+        <Fact
+          name="Rows"
+          value={rows.value === undefined ? (schema ? '…' : 'not known') : shownCount(rows.value)}
+        />
+        <Fact name="Columns" value={schema ? shownCount(schema.fields.length) : 'not known'} />
+        {stats && <Fact name="Fragments" value={shownCount(stats.num_fragments)} />}
+        {stats && <Fact name="Deleted, still stored" value={rowsText(stats.num_deleted_rows)} />}
+      </dl>
+      {is_only_declared && (
+        <p class="note">This table is declared only: it has a name and a location, and no content yet.</p>
+      )}
+      {!is_only_declared && !schema && (
+        <p class="note">
+          Another engine wrote this table. The catalog knows its versions, and not its columns and rows.
+        </p>
+      )}
+      <p class="location">
+        <span class="faint">Location</span>{' '}
+        <code>
+          <Text text={location} />
+        </code>
+      </p>
+      {Object.keys(properties).length > 0 && (
+        <section>
+          <h2>Properties</h2>
+          <Properties entries={properties} empty="" />
+        </section>
+      )}
+      {Object.keys(metadata).length > 0 && (
+        <section>
+          <h2>Metadata</h2>
+          <Properties entries={metadata} empty="" />
+        </section>
+      )}
+    </>
+  )
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,288 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Identifier } from '../../model/identifier.ts'
+import { useLoaded, usePaged } from '../hooks.ts'
+import { changeText, type Difference, differenceOf, type VersionFacts } from '../model/difference.ts'
+import { type TablePlace, writePlace } from '../model/place.ts'
+import { rowsText, shownBytes, shownCount, shownTime, signed } from '../model/text.ts'
+import { Failure } from '../parts/failure.tsx'
+import { Text } from '../parts/text.tsx'
+import { VirtualList } from '../parts/virtual-list.tsx'
+import { ask, read } from '../server.ts'
+import type { Description } from './table.tsx'
+
+interface Version {
+  readonly version: number
+  readonly timestamp_millis?: number
+  readonly manifest_size?: number
+}
+
+/** The versions of a table, latest first, and the difference between two of them. */
+export function Versions({ place, revision }: { readonly place: TablePlace; readonly revision: number }) {
+  const { id, branch } = place
+  const [active, setActive] = useState(0)
+  const [pair, setPair] = useState<{ readonly from: number | undefined; readonly to: number }>()
+  const listed = usePaged<Version>(
+    async (token, signal) => {
+      const query = { branch, descending: true, limit: 100, page_token: token }
+      const { versions, page_token } = await read<{ versions: Version[]; page_token?: string }>(
+        'table',
+        id,
+        'version/list',
+        { query, signal },
+      )
+      return { items: versions, token: page_token || undefined }
+    },
+    [JSON.stringify(id), branch, revision],
+  )
+  const { items } = listed
+  const choose = (row: number) => {
+    const to = items[row]?.version
+    if (to !== undefined) setPair({ from: items[row + 1]?.version, to })
+  }
+  return (
+    <div class="versions">
+      {listed.error !== undefined && <Failure error={listed.error} again={listed.again} />}
+      <div class="version-row version-head" aria-hidden="true">
+        <span class="number">Version</span>
+        <span>Time (UTC)</span>
+        <span class="number">Rows</span>
+        <span>Change</span>
+        <span class="number">Manifest</span>
+      </div>
+      <VirtualList
+        id="versions"
+        label="Versions, latest first"
+        role="listbox"
+        count={items.length}
+        rowHeight={30}
+        active={active}
+        onActive={setActive}
+        onChoose={choose}
+        onEnd={listed.more}
+        attributes={(row) => ({
+          'aria-selected': items[row]?.version === pair?.to,
+          'aria-setsize': listed.hasMore ? -1 : items.length,
+          'aria-posinset': row + 1,
+        })}
+      >
+        {(row) => (
+          <VersionRow id={id} branch={branch} version={items[row]!} before={items[row + 1]?.version} />
+        )}
+      </VirtualList>
+      {items.length === 0 && !listed.loading && listed.error === undefined && (
+        <p class="faint">No versions.</p>
+      )}
+      {pair ? (
+        <Compared key={`${pair.to}`} id={id} branch={branch} place={place} given={pair} />
+      ) : (
+        items.length > 0 && <p class="faint">Choose a version to see what it changed.</p>
+      )}
+    </div>
+  )
+}
+
+function VersionRow({
+  id,
+  branch,
+  version,
+  before,
+}: {
+  readonly id: Identifier
+  readonly branch: string | undefined
+  readonly version: Version
+  readonly before: number | undefined
+}) {
+  const [state, setState] = useState<{ facts: VersionFacts; difference: Difference | undefined }>()
+  useEffect(() => {
+    const controller = new AbortController()
+    // Rows that are only passed by are not asked for.
+    const timer = setTimeout(() => {
+      Promise.all([
+        factsOf(id, branch, version.version),
+        before === undefined ? undefined : factsOf(id, branch, before),
+      ]).then(
+        ([facts, earlier]) =>
+          !controller.signal.aborted &&
+          setState({ facts, difference: earlier && differenceOf(earlier, facts) }),
+        () => {},
+      )
+    }, 80)
+    return () => {
+      clearTimeout(timer)
+      controller.abort()
+    }
+  }, [JSON.stringify(id), branch, version.version, before])
+  const { timestamp_millis: time, manifest_size: size } = version
+  return (
+    <span class="version-row">
+      <span class="number">{version.version}</span>
+      <span>{time === undefined ? '' : shownTime(time)}</span>
+      <span class="number">
+        {state === undefined
+          ? '…'
+          : state.facts.rows === undefined
+            ? 'not known'
+            : state.facts.rows.toLocaleString('en')}
+      </span>
+      <span>
+        {state?.difference
+          ? changeText(state.difference)
+          : before === undefined && version.version === 1
+            ? 'creation'
+            : ''}
+      </span>
+      <span class="number faint">{size === undefined ? '' : shownBytes(size)}</span>
+    </span>
+  )
+}
+
+/** What is known of versions, which never change. The latest asked for are kept. */
+const known = new Map<string, Promise<VersionFacts>>()
+const mostKnown = 1_000
+let underWay = 0
+const waiting: (() => void)[] = []
+
+function factsOf(id: Identifier, branch: string | undefined, version: number): Promise<VersionFacts> {
+  const key = JSON.stringify([id, branch, version])
+  let facts = known.get(key)
+  if (facts === undefined) {
+    facts = fetchFacts(id, branch, version)
+    facts.catch(() => known.delete(key))
+    known.set(key, facts)
+    const [oldest] = known.keys()
+    if (known.size > mostKnown) known.delete(oldest!)
+  }
+  return facts
+}
+
+async function fetchFacts(
+  id: Identifier,
+  branch: string | undefined,
+  version: number,
+): Promise<VersionFacts> {
+  if (underWay >= 4) await new Promise<void>((resolve) => waiting.push(resolve))
+  underWay++
+  try {
+    const body = { version, branch }
+    const { schema, stats, metadata } = await ask<Description>('table', id, 'describe', {
+      query: { load_detailed_metadata: true },
+      body,
+    })
+    const rows = schema && (await ask<number>('table', id, 'count_rows', { body }))
+    return { version, rows, deletedRows: stats?.num_deleted_rows, fields: schema?.fields, metadata }
+  } finally {
+    underWay--
+    waiting.shift()?.()
+  }
+}
+
+/** Two versions side by side. */
+function Compared({
+  id,
+  branch,
+  place,
+  given,
+}: {
+  readonly id: Identifier
+  readonly branch: string | undefined
+  readonly place: TablePlace
+  readonly given: { readonly from: number | undefined; readonly to: number }
+}) {
+  const [from, setFrom] = useState(String(given.from ?? ''))
+  const to = given.to
+  const before = /^\d+$/.test(from) ? Number(from) : undefined
+  const { value, error } = useLoaded(async () => {
+    const [earlier, later] = await Promise.all([
+      before === undefined ? undefined : factsOf(id, branch, before),
+      factsOf(id, branch, to),
+    ])
+    return { earlier, later, difference: earlier && differenceOf(earlier, later) }
+  }, [before, to])
+  const rowsOf = (version: number) => writePlace({ ...place, tab: 'rows', version, tag: undefined })
+  return (
+    <section class="compared" aria-label={`What changed up to version ${to}`}>
+      <h2>
+        <label>
+          From version{' '}
+          <input
+            class="small"
+            inputMode="numeric"
+            value={from}
+            onInput={(event) => setFrom(event.currentTarget.value)}
+          />
+        </label>{' '}
+        to version {to}
+      </h2>
+      {error !== undefined && <Failure error={error} />}
+      {value && (
+        <div aria-live="polite">
+          {value.earlier && value.difference ? (
+            <Changes before={value.earlier} after={value.later} difference={value.difference} />
+          ) : (
+            <p>
+              This is the first version.{' '}
+              {value.later.rows === undefined ? '' : `It has ${rowsText(value.later.rows)}.`}
+            </p>
+          )}
+          <p>
+            <a href={rowsOf(to)}>Rows of version {to}</a>
+            {before !== undefined && (
+              <>
+                {' · '}
+                <a href={rowsOf(before)}>Rows of version {before}</a>
+              </>
+            )}
+          </p>
+        </div>
+      )}
+    </section>
+  )
+}
+
+function Changes({
+  before,
+  after,
+  difference,
+}: {
+  readonly before: VersionFacts
+  readonly after: VersionFacts
+  readonly difference: Difference
+}) {
+  const { rows, deletedRows, columnsAdded, columnsRemoved, columnsChanged, metadataChanged } = difference
+  return (
+    <ul>
+      {rows === undefined ? (
+        <li>The catalog does not know how many rows these versions have.</li>
+      ) : (
+        <li>
+          {rowsText(before.rows ?? 0)}, then {rowsText(after.rows ?? 0)}: {signed(rows)}
+        </li>
+      )}
+      {!!deletedRows && (
+        <li>
+          Deleted rows that are still stored: {shownCount(before.deletedRows ?? 0)}, then{' '}
+          {shownCount(after.deletedRows ?? 0)}
+        </li>
+      )}
+      <Names label="Columns added" names={columnsAdded} />
+      <Names label="Columns removed" names={columnsRemoved} />
+      <Names label="Columns of another type" names={columnsChanged} />
+      <Names label="Metadata changed" names={metadataChanged} />
+    </ul>
+  )
+}
+
+function Names({ label, names }: { readonly label: string; readonly names: readonly string[] }) {
+  if (names.length === 0) return null
+  return (
+    <li>
+      {label}:{' '}
+      {names.slice(0, 100).map((name, index) => (
+        <>
+          {index > 0 && ', '}
+          <Text text={name} />
+        </>
+      ))}
+    </li>
+  )
+}

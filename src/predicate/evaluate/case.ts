@@ -1,0 +1,173 @@
+import { type DataType, Type } from '@uwdata/flechette'
+import { addRow, type Bitmap, forEachRow, intersect, isEmpty, subtract } from '../../arrow/bitmap.ts'
+import { compare } from '../plan/fold.ts'
+import type { CasePlan, NonNullScalar, Plan, Scalar } from '../plan/plan.ts'
+import { look, spend } from '../work.ts'
+import type { Build } from './build.ts'
+import { eachNeeded } from './each-needed.ts'
+import type { Frame } from './frame.ts'
+import { type ValueNode, wantTrue } from './node.ts'
+import { readerOf } from './read.ts'
+import { isLong } from './scalar.ts'
+import type { NumberArray, Vector } from './vector.ts'
+
+/** Writes the rows of `open` that a branch is for into `chosen`. */
+type Choose = (frame: Frame, open: Bitmap, operand: Read | undefined, chosen: Bitmap) => void
+type Read = (row: number) => Scalar
+
+/** `CASE`. Each part is evaluated for those rows only that come to it, so that no other row makes it fail. */
+export function caseNode(plan: CasePlan, build: Build): ValueNode {
+  const operand = plan.operand && build.value(plan.operand)
+  const branches = plan.branches.map(({ when, result }) => ({
+    ...chooser(when, operand !== undefined, build),
+    result: build.value(result),
+  }))
+  const otherwise = build.value(plan.otherwise)
+  const parts = [
+    ...branches,
+    ...branches.map(({ result }) => result),
+    otherwise,
+    ...(operand ? [operand] : []),
+  ]
+  return {
+    cost: parts.reduce((sum, part) => sum + part.cost, 5),
+    raises: parts.some((part) => part.raises),
+    vector(frame, need) {
+      const target = new Target(frame, plan.type)
+      const mark = frame.mark()
+      const open = frame.copyOf(need)
+      const chosen = frame.bitmap()
+      const read = operand && readerOf(operand.vector(frame, need))
+      for (const { choose, result } of branches) {
+        look()
+        const inner = frame.mark()
+        choose(frame, open, read, chosen)
+        intersect(chosen, open, chosen, frame.words)
+        if (!isEmpty(chosen, frame.words)) {
+          target.put(result, chosen)
+          subtract(open, chosen, open, frame.words)
+        }
+        frame.release(inner)
+        if (isEmpty(open, frame.words)) break
+      }
+      if (!isEmpty(open, frame.words)) target.put(otherwise, open)
+      frame.release(mark)
+      return target.vector
+    },
+  }
+}
+
+/** Steps of a comparison of two values. */
+const stepsOfCompare = 20
+
+function chooser(when: Plan, compared: boolean, build: Build) {
+  if (!compared) {
+    const test = build.test(when)
+    const choose: Choose = (frame, open, _, chosen) => {
+      test.test(frame, open, wantTrue, chosen, frame.bitmap())
+    }
+    return { cost: test.cost, raises: test.raises, choose }
+  }
+  const node = build.value(when)
+  const choose: Choose = (frame, open, operand, chosen) => {
+    const { constant } = node
+    const value = constant === undefined ? readerOf(node.vector(frame, open)) : () => constant
+    eachNeeded(frame.length, open, chosen, (row) => {
+      const a = operand!(row)
+      const b = a === null ? null : value(row)
+      spend(stepsOfCompare)
+      return b !== null && compare('=', a as NonNullScalar, b)
+    })
+  }
+  return { cost: node.cost + 20, raises: node.raises, choose }
+}
+
+/** Values that come from several expressions, in scratch memory that is taken now. */
+class Target {
+  readonly vector: Vector
+  readonly #frame: Frame
+  readonly #valid: Bitmap
+
+  constructor(frame: Frame, type: DataType) {
+    this.#frame = frame
+    this.#valid = frame.noRows()
+    this.vector = vectorFor(frame, type, this.#valid)
+  }
+
+  /** Takes an expression's values for some rows. */
+  put(node: ValueNode, rows: Bitmap): void {
+    const { vector } = this
+    const { words } = this.#frame
+    const valid = this.#valid
+    const source = node.constant === undefined ? node.vector(this.#frame, rows) : undefined
+    if (source !== undefined && source.kind === vector.kind && isArray(source) && isArray(vector)) {
+      const known = source.valid
+      for (let q = 0; q < words; q++) valid[q]! |= known === null ? rows[q]! : rows[q]! & known[q]!
+      const [from, to] = [source.values as Int32Array, vector.values as Int32Array]
+      forEachRow(
+        rows,
+        (row) => {
+          to[row] = from[row]!
+        },
+        words,
+      )
+      return
+    }
+    const { constant } = node
+    const read = source === undefined ? () => constant! : readerOf(source)
+    const write = writerOf(vector)
+    forEachRow(
+      rows,
+      (row) => {
+        const value = read(row)
+        if (value === null) return
+        addRow(valid, row)
+        write(row, value)
+      },
+      words,
+    )
+  }
+}
+
+function isArray(vector: Vector): vector is Extract<Vector, { kind: 'numbers' | 'longs' }> {
+  return vector.kind === 'numbers' || vector.kind === 'longs'
+}
+
+function vectorFor(frame: Frame, type: DataType, valid: Bitmap): Vector {
+  if (type.typeId === Type.Bool) return { kind: 'booleans', type, valid, values: frame.noRows() }
+  if (type.typeId !== Type.Decimal && isLong(type)) {
+    const array = type.typeId === Type.Int && !type.signed ? BigUint64Array : BigInt64Array
+    return { kind: 'longs', type, valid, values: frame.array(array, frame.length) }
+  }
+  const array = arrayOf(type)
+  if (array !== undefined) {
+    return { kind: 'numbers', type, valid, values: frame.array(array, frame.length) as NumberArray }
+  }
+  return { kind: 'scalars', type, valid, values: new Array(frame.length).fill(null) }
+}
+
+/** The array that values lie in which are numbers in JavaScript. */
+function arrayOf(type: DataType): typeof Int32Array | undefined {
+  switch (type.typeId) {
+    case Type.Float:
+      return (type.precision === 2 ? Float64Array : Float32Array) as never
+    case Type.Int:
+    case Type.Date:
+    case Type.Time:
+      return type.values as never
+    default:
+      return undefined
+  }
+}
+
+function writerOf(vector: Vector): (row: number, value: NonNullScalar) => void {
+  if (vector.kind === 'booleans') {
+    return (row, value) => {
+      if (value === true) addRow(vector.values, row)
+    }
+  }
+  const values = (vector as { readonly values: unknown }).values as Scalar[]
+  return (row, value) => {
+    values[row] = value
+  }
+}

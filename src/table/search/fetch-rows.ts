@@ -1,0 +1,154 @@
+import { type AnyBatch, byteLength, makeBatch, type Values } from '../../arrow/batch.ts'
+import { childFields } from '../../arrow/layout.ts'
+import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
+import { detach } from '../../arrow/take/detach.ts'
+import { RunBuilder } from '../../arrow/take/runs.ts'
+import { assemble, type Piece } from '../../arrow/take/take.ts'
+import type { TimeSlice } from '../../scheduling/time-slice.ts'
+import type { FragmentEntry } from '../format/manifest.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import { ColumnMaker } from '../read/made-columns.ts'
+import type { Pick } from '../read/projection.ts'
+import type { Placed } from '../scan/row-columns.ts'
+import type { Storage } from '../storage/objects.ts'
+
+/** The place of a row in a table: its row in the fragment, and the number of the fragment times this. */
+export const fragmentPlaces = 2 ** 32
+
+/** A fragment that has rows which were found. */
+export interface FoundFragment {
+  readonly entry: FragmentEntry & Placed
+  /** How many rows lie in the fragments before it, deleted ones included. */
+  readonly firstRow: number
+}
+
+/** Rows by their places, in any order. A row may come more than once. */
+export interface RowsToFetch {
+  readonly places: ArrayLike<number>
+  readonly fragments: readonly FoundFragment[]
+  /** The vectors of the rows where they are at hand, for the column at `path`. */
+  readonly vectors?: { readonly path: number; readonly at: (place: number) => Values | undefined }
+  /** Takes the memory of what was read. */
+  readonly onBytes: (bytes: number) => Promise<void> | undefined
+}
+
+/** Rows of each batch that is given. */
+const rowsAtOnce = 8_192
+
+/**
+ * Fetches columns of rows: each fragment is read once, and of it only the rows are kept. Gives batches of some thousand
+ * rows in the order of the places, and nothing but an empty list where no column is picked.
+ */
+export async function* fetchRows(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  picks: readonly Pick[],
+  wanted: RowsToFetch,
+  timeSlice: TimeSlice,
+): AsyncGenerator<readonly AnyBatch[]> {
+  if (picks.length === 0) return yield []
+  const { places, fragments, vectors } = wanted
+  const isAtHand = (pick: Pick) =>
+    vectors !== undefined &&
+    pick.path?.length === 1 &&
+    pick.path[0] === vectors.path &&
+    Array.prototype.every.call(places, (place: number) => vectors.at(place) !== undefined)
+  const atHand = picks.map(isAtHand)
+  const others = picks.filter((_, i) => !atHand[i])
+  const maker = new ColumnMaker(storage, snapshot, others, columnsOf(others), timeSlice)
+  const { byFragment, kept } = grouped(places)
+  const columns = new Map<number, readonly AnyBatch[]>()
+  for (const [fragment, rows] of byFragment) {
+    const made = others.length === 0 ? [] : await takeRows(maker, others, fragments[fragment]!, rows)
+    const taken = picks.map(({ field }, i) =>
+      atHand[i]
+        ? ofVectors(
+            field,
+            rows.map((row) => vectors!.at(fragment * fragmentPlaces + row)!),
+          )
+        : made.shift()!,
+    )
+    const waits = wanted.onBytes(taken.reduce((sum, batch) => sum + byteLength(batch), 0))
+    if (waits) await waits
+    columns.set(fragment, taken)
+    if (timeSlice.due) await timeSlice.rest()
+  }
+  const fields = picks.map(({ field }) => field)
+  for (let start = 0; start < places.length; start += rowsAtOnce) {
+    const end = Math.min(places.length, start + rowsAtOnce)
+    yield* assembleColumns(fields, piecesOf(picks.length, columns, places, kept, start, end))
+    if (timeSlice.due) await timeSlice.rest()
+  }
+}
+
+/** The columns of a table that picks are made of, those of rows included. */
+export function columnsOf(picks: readonly Pick[]): ReadonlySet<number> {
+  return new Set(picks.flatMap(({ path, expression }) => expression?.columns ?? [path![0]!]))
+}
+
+/** The rows that are wanted of each fragment, in order, and of each place its row among these. */
+function grouped(places: ArrayLike<number>) {
+  const order = Float64Array.from(places).sort()
+  const byFragment = new Map<number, number[]>()
+  const keptAt = new Map<number, number>()
+  for (const place of order) {
+    if (keptAt.has(place)) continue
+    const fragment = Math.floor(place / fragmentPlaces)
+    const rows = byFragment.get(fragment) ?? []
+    byFragment.set(fragment, rows)
+    keptAt.set(place, rows.push(place - fragment * fragmentPlaces) - 1)
+  }
+  return { byFragment, kept: Int32Array.from(places, (place) => keptAt.get(place)!) }
+}
+
+async function takeRows(
+  maker: ColumnMaker,
+  picks: readonly Pick[],
+  { entry, firstRow }: FoundFragment,
+  rows: readonly number[],
+): Promise<AnyBatch[]> {
+  const runs = new RunBuilder()
+  for (const row of rows) runs.add(row, row + 1)
+  const pieces: Piece[][] = picks.map(() => [])
+  for await (const made of maker.rowsOf(entry, runs.done(), runs.rows, firstRow)) {
+    for (const [i, column] of made.pieces.entries()) pieces[i]!.push(...column)
+  }
+  return picks.map(({ field }, i) => detach(assemble(field.type, pieces[i]!)))
+}
+
+/** A column of vectors that are at hand. */
+function ofVectors({ type }: Pick['field'], vectors: readonly Values[]): AnyBatch {
+  const [first] = vectors as readonly Float32Array[]
+  const size = first!.length
+  const values = new (first!.constructor as Float32ArrayConstructor)(vectors.length * size)
+  for (const [i, vector] of vectors.entries()) values.set(vector as Float32Array, i * size)
+  const item = childFields(type)[0]!.type
+  return makeBatch(type, {
+    length: vectors.length,
+    children: [makeBatch(item, { length: values.length, values })],
+  })
+}
+
+/** The pieces of each column for the places from `start` to `end`. Neighbours from one fragment are one piece. */
+function piecesOf(
+  count: number,
+  columns: ReadonlyMap<number, readonly AnyBatch[]>,
+  places: ArrayLike<number>,
+  kept: Int32Array,
+  start: number,
+  end: number,
+): Piece[][] {
+  const pieces: Piece[][] = Array.from({ length: count }, () => [])
+  let runs: number[] = []
+  let current = -1
+  for (let i = start; i < end; i++) {
+    const fragment = Math.floor(places[i]! / fragmentPlaces)
+    if (fragment !== current) {
+      runs = []
+      current = fragment
+      for (const [c, batch] of columns.get(fragment)!.entries()) pieces[c]!.push({ batch, runs })
+    }
+    runs.push(kept[i]!, kept[i]! + 1)
+  }
+  return pieces
+}

@@ -1,0 +1,63 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { packedProject } from '../support/packed.ts'
+
+/* The package as it is published, in projects of the kinds that Node knows. */
+
+let project: string
+
+beforeAll(() => {
+  project = packedProject()
+})
+
+afterAll(() => rmSync(project, { recursive: true, force: true }))
+
+function run(file: string, code: string): string {
+  writeFileSync(join(project, file), code)
+  return execFileSync(process.execPath, [file], { cwd: project, encoding: 'utf8' }).trim()
+}
+
+const body = `
+  const catalog = await openCatalog('memory:')
+  await catalog.createTable({ id: ['t'], data: [{ x: 1 }, { x: 2 }] })
+  for await (const { x } of catalog.rows({ id: ['t'], filter: 'x > 1' })) console.log(x)
+  const fake = await fakeCatalog()
+  const client = connect('http://localhost', { fetch: await fetchHandler(fake, { auth: false }) })
+  console.log((await client.listAllTables({})).tables.length)
+`
+
+test('a module imports every entry point', () => {
+  const code = `
+import { openCatalog } from 'tabularium'
+import { connect } from 'tabularium/client'
+import { fetchHandler } from 'tabularium/http'
+import { fakeCatalog } from 'tabularium/testing'
+${body}`
+  expect(run('try.mjs', code)).toBe('2\n0')
+})
+
+test('a CommonJS file requires every entry point, and they are the same modules', () => {
+  const code = `
+const { openCatalog, CatalogError } = require('tabularium')
+const { connect } = require('tabularium/client')
+const { fetchHandler } = require('tabularium/http')
+const { fakeCatalog } = require('tabularium/testing')
+async function main() {
+  ${body}
+  const imported = await import('tabularium')
+  console.log(imported.CatalogError === CatalogError)
+}
+main()`
+  expect(run('try.cjs', code)).toBe('2\n0\ntrue')
+})
+
+test('the package has no source maps, since its code is not minified', () => {
+  const dist = readdirSync(join(project, 'node_modules/tabularium/dist'), {
+    recursive: true,
+    encoding: 'utf8',
+  })
+  expect(dist).toContain('index.js')
+  expect(dist.filter((name) => name.endsWith('.map'))).toEqual([])
+})

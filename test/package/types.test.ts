@@ -1,0 +1,160 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript-5'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { operations } from '../../src/operations/index.ts'
+import { install, packedProject } from '../support/packed.ts'
+
+/*
+ * The types of the package as it is published, in a project that checks them, too: without `skipLibCheck`.
+ */
+
+const modules = fileURLToPath(new URL('../../node_modules', import.meta.url))
+let project: string
+
+beforeAll(() => {
+  project = packedProject()
+})
+
+afterAll(() => rmSync(project, { recursive: true, force: true }))
+
+/** What a project may do with the package; each line that must not compile says so. */
+const consumer = `
+import { type CreateTableRequest, type ListTablesResponse, openCatalog, renameTable } from 'tabularium'
+import { connect } from 'tabularium/client'
+import { fetchHandler, catalogPlugin } from 'tabularium/http'
+import { catalogSuite, fakeCatalog } from 'tabularium/testing'
+import { openLmdbStore } from 'tabularium/backends/lmdb'
+import { memoryStore } from 'tabularium/backends/memory'
+import { openPostgresStore } from 'tabularium/backends/postgres'
+import { fileContent } from 'tabularium/content/files'
+import { memoryContent } from 'tabularium/content/memory'
+
+const request: CreateTableRequest = { id: ['a'], data: [{ x: 1n }] }
+const catalog = await openCatalog('memory:')
+await catalog.createTable(request)
+await catalog.createTable({ ...request, id: ['a'] as const })
+// @ts-expect-error: a table has names
+await catalog.createTable({ data: [] })
+await renameTable(catalog, { id: ['a'], new_table_name: 'b' })
+
+let page_token: string | undefined
+do {
+  const page: ListTablesResponse = await catalog.listTables({ id: [], page_token })
+  page_token = page.page_token
+} while (page_token !== undefined)
+
+const fake = await fakeCatalog()
+await using remote = connect('http://127.0.0.1:1', { fetch: await fetchHandler(fake, { auth: false }) })
+await remote.transaction(async (tx) => tx.describeTable({ id: ['a'] }))
+export const all = [catalogPlugin, catalogSuite, openLmdbStore, memoryStore, openPostgresStore, fileContent, memoryContent]
+`
+
+const withPeers = `
+import Fastify from 'fastify'
+import { openCatalog } from 'tabularium'
+import { catalogPlugin } from 'tabularium/http'
+
+const app = Fastify()
+await app.register(catalogPlugin, { prefix: '/catalog', catalog: await openCatalog('memory:'), auth: false })
+`
+
+const inBrowser = `
+import { connect } from 'tabularium/client'
+export const tables = await connect('https://example.org').listTables({ id: [] })
+`
+
+function compile(compiler: string, code: string, options: Record<string, unknown>): string {
+  const folder = join(project, 'try')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(folder, 'try.ts'), code)
+  const compilerOptions = {
+    target: 'es2022',
+    lib: ['es2022', 'esnext.disposable'],
+    types: ['node'],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    noEmit: true,
+    ...options,
+  }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['try.ts'] }))
+  try {
+    execFileSync(process.execPath, [join(modules, compiler, 'bin/tsc'), '-p', folder], { encoding: 'utf8' })
+    return ''
+  } catch (error) {
+    return (error as { stdout: string }).stdout
+  }
+}
+
+const nodenext = { module: 'nodenext' }
+const node16 = { module: 'node16' }
+const bundler = { module: 'esnext', moduleResolution: 'bundler' }
+
+test.each([
+  ['typescript', 'nodenext', nodenext],
+  ['typescript', 'bundler', bundler],
+  ['typescript', 'node16', node16],
+  ['typescript-5', 'nodenext', nodenext],
+  ['typescript-5', 'bundler', bundler],
+])('%s checks the types of every entry point with module resolution %s', (compiler, _name, options) => {
+  expect(compile(compiler, consumer, options)).toBe('')
+})
+
+test('a wrong request is noticed', () => {
+  const wrong = consumer.replace('// @ts-expect-error: a table has names', '')
+  expect(compile('typescript', wrong, nodenext)).toContain("'id'")
+})
+
+test('a project without types of Node has those of the client', () => {
+  expect(compile('typescript', inBrowser, { ...bundler, lib: ['es2022', 'dom'], types: [] })).toBe('')
+})
+
+test('the plugin fits an application of Fastify', () => {
+  install(project, 'fastify')
+  // The types of Fastify are checked by their own project.
+  expect(compile('typescript', withPeers, { ...nodenext, skipLibCheck: true })).toBe('')
+  rmSync(join(project, 'node_modules/fastify'))
+})
+
+test('editors show documentation for the methods of every handle', () => {
+  const handles = { LocalCatalog: 'tabularium', Transaction: 'tabularium', MemoryCatalog: 'tabularium' }
+  const others = { ServedCatalog: 'tabularium/client', FakeCatalog: 'tabularium/testing' }
+  const all = Object.entries({ ...handles, ...others })
+  const names = Object.keys(operations)
+  const text = all
+    .map(([type, from]) => {
+      const uses = names.map((name) => `the${type}.${name}\n`).join('')
+      return `import type { ${type} } from '${from}'\ndeclare const the${type}: ${type}\n${uses}`
+    })
+    .join('')
+  const file = join(project, 'try/hover.ts')
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(join(project, 'try/package.json'), '{ "type": "module" }')
+  writeFileSync(file, text)
+  const service = ts.createLanguageService({
+    getScriptFileNames: () => [file],
+    getScriptVersion: () => '1',
+    getScriptSnapshot: (name) =>
+      ts.sys.fileExists(name) ? ts.ScriptSnapshot.fromString(readFileSync(name, 'utf8')) : undefined,
+    getCurrentDirectory: () => project,
+    getCompilationSettings: () => ({ module: ts.ModuleKind.NodeNext, strict: true }),
+    getDefaultLibFileName: ts.getDefaultLibFilePath,
+    fileExists: ts.sys.fileExists,
+    readFile: ts.sys.readFile,
+    directoryExists: ts.sys.directoryExists,
+    realpath: ts.sys.realpath!,
+  })
+  const empty = all.flatMap(([type]) =>
+    names.filter((name) => {
+      const use = `the${type}.${name}`
+      const info = service.getQuickInfoAtPosition(file, text.indexOf(`${use}\n`) + use.length - 1)
+      return ts.displayPartsToString(info?.documentation) === ''
+    }),
+  )
+  expect(empty).toEqual([])
+})

@@ -1,0 +1,345 @@
+import { access } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { type ServeOptions, serve } from '../../src/http/index.ts'
+import { type CatalogOptions, type MemoryCatalog, openCatalog } from '../../src/index.ts'
+
+/*
+ * The page in a real browser: Chromium, as Debian packages it, or the one that CHROMIUM names. Where there is none,
+ * these tests are skipped, and say so.
+ */
+
+const candidates = [
+  process.env.CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
+const found = await firstThere(candidates)
+if (found === undefined)
+  console.warn(
+    'The tests of the page in a browser are skipped: no Chromium. Install it, or name it in CHROMIUM.',
+  )
+
+async function firstThere(paths: readonly (string | undefined)[]): Promise<string | undefined> {
+  for (const path of paths) {
+    if (
+      path &&
+      (await access(path).then(
+        () => true,
+        () => false,
+      ))
+    )
+      return path
+  }
+  return undefined
+}
+
+let browser: Browser
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** A page on a fresh catalog, what it said on its console, and the requests that it made. */
+async function opened(
+  fill: (catalog: MemoryCatalog) => Promise<unknown>,
+  options: Partial<ServeOptions> = {},
+  fragment = '',
+  catalogOptions: CatalogOptions = {},
+) {
+  const catalog = await openCatalog('memory:', catalogOptions)
+  await fill(catalog)
+  const server = await serve(catalog, { auth: false, port: 0, limits: { eventLoopDelay: 0 }, ...options })
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  const asked: string[] = []
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('console', (message) => {
+    // A refused request is said by the browser itself.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(message.text())
+  })
+  page.on('request', (request) => asked.push(request.url()))
+  page.setDefaultTimeout(60_000)
+  onTestFinished(async () => {
+    await context.close()
+    await server.close()
+    await catalog.close()
+    // Nothing broke the content security policy, and nothing failed unheard.
+    expect(complaints).toEqual([])
+    expect(asked.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:'))).toEqual([])
+  })
+  await page.goto(`${server.url}/${fragment}`)
+  return { page, catalog, server, asked }
+}
+
+const flights = Array.from({ length: 3_000 }, (_, flight) => ({
+  flight,
+  origin: flight % 2 ? 'SFO' : null,
+  note: '<img src=x onerror=alert(1)>',
+}))
+
+async function filled(catalog: MemoryCatalog) {
+  await catalog.createNamespace({ id: ['prod'] })
+  await catalog.createNamespace({ id: ['prod', 'eu'] })
+  const id = ['prod', 'flights']
+  await catalog.createTable({ id, data: flights })
+  await catalog.insertIntoTable({ id, data: flights.slice(0, 10) })
+  await catalog.deleteFromTable({ id, predicate: 'flight = 5' })
+  await catalog.createTableTag({ id, tag: 'stable', version: 1 })
+  await catalog.createTableBranch({ id, name: 'dev' })
+}
+
+/** What a screen reader, or a person with weak sight, would stumble over. */
+async function barriers(page: Page): Promise<string[]> {
+  // A script of a test is no script of the page, so its policy does not hold for it.
+  await page.evaluate((await import('node:fs')).readFileSync(axe, 'utf8'))
+  const { violations } = await page.evaluate(() =>
+    (
+      globalThis as unknown as {
+        axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
+      }
+    ).axe.run(),
+  )
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html.slice(0, 200)}`)
+}
+
+describe.skipIf(found === undefined)('the page in Chromium', () => {
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: found!, args: ['--no-sandbox'] })
+  })
+  afterAll(() => browser?.close())
+
+  it('tells what to do with an empty catalog', async () => {
+    const { page } = await opened(async () => {})
+    await page.getByText('This catalog is empty.').waitFor()
+    expect(await page.getByText('tabularium create http://127.0.0.1').count()).toBe(1)
+    expect(await page.getByText('read-only').count()).toBe(1)
+    expect(await page.getByRole('button', { name: 'New table' }).count()).toBe(0)
+    expect(await barriers(page)).toEqual([])
+  })
+
+  it('leads from a namespace to a table, its columns, rows, versions and tags', async () => {
+    const { page } = await opened(filled)
+    await page.getByRole('treeitem', { name: 'prod' }).click()
+    await page.getByRole('option', { name: 'flights' }).click()
+    await page.getByRole('heading', { name: 'flights' }).waitFor()
+    await page.getByText('3,008').waitFor()
+    await page.getByRole('button', { name: 'Count nulls' }).click()
+    await page.getByRole('cell', { name: '1,505', exact: true }).waitFor()
+    expect(await barriers(page)).toEqual([])
+
+    await page.getByRole('tab', { name: 'Rows' }).click()
+    await page.getByText('<img src=x onerror=alert(1)>').first().waitFor()
+    expect(await barriers(page)).toEqual([])
+
+    await page.getByRole('tab', { name: 'Versions' }).click()
+    await page.getByRole('option', { name: /−2 rows/ }).click()
+    await page.getByText('3,010 rows, then 3,008 rows: −2').waitFor()
+    expect(await barriers(page)).toEqual([])
+
+    await page.getByRole('tab', { name: 'Tags and branches' }).click()
+    await page.getByRole('link', { name: 'stable' }).click()
+    await page.getByText('by the tag').waitFor()
+    await page.getByText('3,000 rows').waitFor()
+    // The link says it all.
+    await page.goto(page.url())
+    await page.getByText('by the tag').waitFor()
+  })
+
+  it('filters rows, and marks the place of an error', async () => {
+    const { page, asked } = await opened(filled, {}, '#/table/prod/flights?tab=rows')
+    const field = page.getByLabel('Rows where')
+    await field.fill('flight > 2990 AND orign = 1')
+    await field.press('Enter')
+    await page.locator('mark', { hasText: 'orign' }).waitFor()
+    expect(await page.evaluate('getSelection().toString()')).toBe('orign')
+    expect(await barriers(page)).toEqual([])
+    await field.fill("flight > 2990 AND origin = 'SFO'")
+    await field.press('Enter')
+    await page.getByText('5 rows match', { exact: true }).waitFor()
+    await page.getByRole('cell', { name: '2999' }).waitFor()
+    // A link has the predicate, and no request's URL has.
+    expect(page.url()).toContain('filter=')
+    expect(asked.filter((url) => new URL(url).href.split('#')[0]!.includes('2990'))).toEqual([])
+  })
+
+  it('shows a namespace of many tables by few elements, from its first to its last', async () => {
+    const count = 30_000
+    const { page } = await opened(async (catalog) => {
+      for (let from = 0; from < count; from += 1_000) {
+        const operations = Array.from({ length: 1_000 }, (_, i) => ({
+          declare_table: { id: [`t${String(from + i).padStart(6, '0')}`] },
+        }))
+        await catalog.batchCommitTables({ operations })
+      }
+    })
+    const list = page.getByRole('listbox', { name: 'Tables' })
+    await list.getByText('t000000').waitFor()
+    const elements = () => page.evaluate<number>("document.querySelectorAll('*').length")
+    expect(await elements()).toBeLessThan(600)
+    await list.focus()
+    await expect
+      .poll(async () => {
+        await page.keyboard.press('End')
+        return list.getByText('t029999').count()
+      })
+      .toBe(1)
+    expect(await elements()).toBeLessThan(600)
+    expect(await page.locator('[role=option]').count()).toBeLessThan(80)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 't029999' }).waitFor()
+    await page.getByLabel('Search tables by name').fill('29998')
+    await list.getByText('t029998').waitFor()
+    await expect.poll(() => page.locator('#tables [role=option]').count()).toBe(1)
+  })
+
+  it('scrolls through many rows', async () => {
+    const { page } = await opened(
+      async (catalog) => {
+        await catalog.createTable({ id: ['t'], data: Array.from({ length: 400_000 }, (_, a) => ({ a })) })
+      },
+      {},
+      '#/table/t?tab=rows',
+    )
+    const grid = page.getByRole('table', { name: 'Rows' })
+    await grid.getByRole('cell', { name: '0', exact: true }).waitFor()
+    await grid.evaluate((box) => box.scrollTo(0, box.scrollHeight))
+    await grid.getByRole('cell', { name: '399999', exact: true }).waitFor()
+    expect(await page.locator('.grid-row').count()).toBeLessThan(60)
+    await page.getByRole('button', { name: 'Row 400000, show whole' }).click()
+    await page.getByRole('dialog').getByText('399999').waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
+  })
+
+  it('shows names as they are, and runs nothing of them', async () => {
+    const names = [
+      '<script>alert(1)</script>',
+      '"><img src=x onerror=alert(1)>',
+      'evil\u202etxt.exe',
+      'مرحبا',
+      'x'.repeat(255),
+      '{settings}',
+      'a/b?c#d%20e',
+      '. .',
+    ]
+    const { page } = await opened(async (catalog) => {
+      for (const name of names) await catalog.createTable({ id: [name], data: [{ a: 1 }] })
+    })
+    for (const name of names) {
+      const shown = name.replace('\u202e', '\\u{202e}')
+      await page.getByRole('option', { name: shown, exact: true }).click()
+      await page.getByRole('heading', { name: shown, exact: true }).waitFor()
+      await page.getByText('Version 1, the latest').waitFor()
+    }
+    expect(await page.locator('img, main script').count()).toBe(0)
+  })
+
+  it('works by keyboard alone', async () => {
+    const { page } = await opened(filled)
+    await page.getByRole('treeitem', { name: 'prod' }).waitFor()
+    await page.getByRole('tree').focus()
+    for (const key of ['Home', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key)
+    await page.getByRole('treeitem', { name: 'eu' }).waitFor()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'prod', level: 1 }).waitFor()
+    await page.getByRole('option', { name: 'flights', exact: true }).waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'flights' }).waitFor()
+    await page.getByRole('tab', { name: 'Columns' }).focus()
+    await page.keyboard.press('ArrowRight')
+    await page.getByRole('columnheader', { name: 'flight' }).waitFor()
+    expect(await page.evaluate('document.activeElement.id')).toBe('tab-rows')
+  })
+
+  it('asks for a token, keeps it in the tab, and asks again when it is refused', async () => {
+    const tokens = ['right-token-right-token']
+    const { page, asked, server } = await opened(filled, { auth: { tokens } })
+    await page.getByLabel('Token or key').fill('wrong-token-wrong-token')
+    await page.keyboard.press('Enter')
+    await page.getByText('it is wrong, or has expired').waitFor()
+    expect(await barriers(page)).toEqual([])
+    await page.getByLabel('Token or key').fill(tokens[0]!)
+    await page.keyboard.press('Enter')
+    await page.getByRole('treeitem', { name: 'prod' }).waitFor()
+    await page.reload()
+    await page.getByRole('treeitem', { name: 'prod' }).waitFor()
+    await page.getByRole('button', { name: 'Forget token' }).click()
+    await page.getByText('The token is forgotten.').waitFor()
+    expect(await page.evaluate('[sessionStorage.length, document.cookie]')).toEqual([0, ''])
+    await page.goto(`${server.url}/#token=${tokens[0]}`)
+    await page.getByRole('treeitem', { name: 'prod' }).waitFor()
+    expect(page.url()).not.toContain('token')
+    expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain('right-token')
+    expect(asked.map((url) => url.split('#')[0]).filter((url) => url!.includes('token'))).toEqual([])
+  })
+
+  it('tells what to do when the server refuses, fails, or is gone', async () => {
+    const { page, server } = await opened(filled, {
+      authorize: (_, operation, id) => operation !== 'describeTable' && id?.[0] !== 'prod',
+    })
+    await page.getByRole('treeitem', { name: 'prod' }).click()
+    await page.getByText('Ask whoever runs the server').first().waitFor()
+    expect(await barriers(page)).toEqual([])
+    await page.goto(`${server.url}/#/activity?transaction=none`)
+    await page.getByText('Not found').waitFor()
+    await server.close()
+    await page.locator('#main').getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('Check that the server still runs').first().waitFor()
+  })
+
+  it('changes what it may, and asks before', async () => {
+    const { page, catalog } = await opened(filled, { page: 'editable' }, '#/namespace/prod')
+    await page.getByRole('button', { name: 'New table' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name', { exact: true }).fill('made')
+    await dialog.getByLabel('Columns').fill('a int65')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await dialog.getByText('Line 1 must be a name and a type').waitFor()
+    expect(await barriers(page)).toEqual([])
+    await dialog.getByLabel('Columns').fill('a int64')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('heading', { name: 'made' }).waitFor()
+    expect((await catalog.countTableRows({ id: ['prod', 'made'] })).count).toBe(0)
+    await page.getByRole('option', { name: 'made' }).waitFor()
+
+    await page.getByRole('button', { name: 'Drop' }).click()
+    expect(await page.getByRole('button', { name: 'Drop table' }).isDisabled()).toBe(true)
+    await page.keyboard.press('Escape')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Drop')
+    await page.getByRole('button', { name: 'Drop' }).click()
+    await dialog.getByLabel('Name', { exact: true }).fill('made')
+    await page.getByRole('button', { name: 'Drop table' }).click()
+    await expect.poll(() => page.getByRole('option', { name: 'made' }).count()).toBe(0)
+    expect((await catalog.listTables({ id: ['prod'] })).tables).toEqual(['prod$flights'])
+
+    await page.goto(`${page.url().split('#')[0]}#/activity`)
+    expect(await page.getByRole('link', { name: /^[0-9A-Z]{26}$/ }).count()).toBe(2)
+  })
+
+  it('follows a transaction, and cancels it', async () => {
+    const { page, catalog } = await opened(filled, { page: 'editable' })
+    const { transaction_id: id } = await catalog.beginTransaction({})
+    await page.goto(`${page.url().split('#')[0]}#/activity?transaction=${id}`)
+    await page.getByRole('button', { name: 'Cancel transaction' }).click()
+    await page.getByRole('button', { name: 'Cancel it' }).click()
+    await page.getByText('Canceled', { exact: true }).waitFor()
+    expect((await catalog.describeTransaction({ id: [id!] })).status).toBe('Canceled')
+  })
+
+  it('is as legible in the dark', async () => {
+    const { page } = await opened(
+      filled,
+      { page: 'editable' },
+      '#/table/prod/flights?tab=rows&filter=flight+%3E',
+    )
+    await page.getByLabel('Colors').selectOption('dark')
+    await page.locator('mark').waitFor()
+    expect(await barriers(page)).toEqual([])
+  })
+})

@@ -1,0 +1,95 @@
+import { expect, it } from 'vitest'
+import { memoryContent } from '../../src/content/memory/index.ts'
+import { type Content, openCatalog } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import type { Store } from '../../src/store/store.ts'
+import { closedAfterwards } from '../support/catalogs.ts'
+import { numbered, rowsOf } from '../support/rows.ts'
+
+const id = ['t']
+
+/** Two catalogs on one store. The first one tells its store transactions, and calls `onManifest` before it writes one. */
+async function two() {
+  const store = memoryStore()
+  const seen: string[] = []
+  const counting: Store = {
+    features: store.features,
+    read: (body) => {
+      seen.push('read')
+      return store.read(body)
+    },
+    write: (body) => {
+      seen.push('write')
+      return store.write(body)
+    },
+    close: () => store.close(),
+  }
+  const content = memoryContent()
+  const hooks: { onManifest?: (() => Promise<unknown>) | undefined } = {}
+  const hooked: Content = {
+    get: (path, range) => content.get(path, range),
+    list: (prefix) => content.list(prefix),
+    remove: (path) => content.remove(path),
+    put: async (path, bytes) => {
+      if (path.includes('/_versions/')) await hooks.onManifest?.()
+      await content.put(path, bytes)
+    },
+  }
+  const root = 'memory://here'
+  const one = closedAfterwards(await openCatalog({ store: counting, content: hooked, root }))
+  const other = await openCatalog({ store, content, root })
+  await one.createTable({ id, data: numbered(1) })
+  return { one, other, hooks, seen }
+}
+
+it('a change of rows is three transactions of the store', async () => {
+  const { one, seen } = await two()
+  for (const change of [
+    () => one.insertIntoTable({ id, data: numbered(1) }),
+    () => one.deleteFromTable({ id, predicate: 'n = 5' }),
+    () => one.updateTableSchemaMetadata({ id, metadata: {} }),
+    () => one.optimizeTable({ id, min_deleted_share: 0 }),
+  ]) {
+    seen.length = 0
+    await change()
+    expect(seen).toEqual(['read', 'write', 'write'])
+  }
+})
+
+it('a change that loses a race goes on from where its refused commit found the table', async () => {
+  const { one, other, hooks, seen } = await two()
+  hooks.onManifest = async () => {
+    hooks.onManifest = undefined
+    await other.insertIntoTable({ id, data: numbered(1, 1) })
+    await other.insertIntoTable({ id, data: numbered(1, 2) })
+  }
+  seen.length = 0
+  expect(await one.insertIntoTable({ id, data: numbered(1, 3) })).toMatchObject({ version: 4 })
+  expect(seen).toEqual(['read', 'write', 'write', 'write'])
+  expect(await rowsOf(other, id)).toEqual(numbered(4))
+})
+
+it('changes that wait for one another go on from the one before', async () => {
+  const { one, seen } = await two()
+  seen.length = 0
+  await Promise.all(
+    Array.from({ length: 8 }, (_, i) => one.insertIntoTable({ id, data: numbered(1, 1 + i) })),
+  )
+  // Each finds the table, records itself, and commits at the first attempt.
+  expect(seen.filter((what) => what === 'read')).toHaveLength(8)
+  expect(seen.filter((what) => what === 'write')).toHaveLength(16)
+})
+
+it('a change after one that failed finds the table by itself', async () => {
+  const { one, other, hooks } = await two()
+  hooks.onManifest = async () => {
+    hooks.onManifest = undefined
+    await other.insertIntoTable({ id, data: numbered(1, 1) })
+    throw new Error('no room')
+  }
+  const both = await Promise.allSettled([2, 3].map((n) => one.insertIntoTable({ id, data: numbered(1, n) })))
+  expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  const made = both.findIndex(({ status }) => status === 'fulfilled')
+  expect(both[made]).toMatchObject({ value: { version: 3 } })
+  expect(await rowsOf(other, id)).toEqual([...numbered(2), ...numbered(1, 2 + made)])
+})

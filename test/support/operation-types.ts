@@ -1,0 +1,209 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { requestFields, responseFields, stringMap, tableVersion } from '../../src/model/fields.ts'
+import type { AnyOperation } from '../../src/operations/framework/operation.ts'
+import { operations } from '../../src/operations/index.ts'
+import { requestDoc, responseDoc } from '../../src/operations/types/field-docs.ts'
+import { dataType } from '../../src/rows/columns.ts'
+import { rowsInput, schemaInput } from '../../src/rows/input.ts'
+
+/*
+ * The types of all requests, responses and methods, as interfaces: types that are inferred of schemas have no
+ * documentation in editors, and none at all in published declarations.
+ */
+
+/** The parts of a valibot schema that its type follows from. */
+interface Schema {
+  readonly type: string
+  readonly entries?: Readonly<Record<string, Schema>>
+  readonly wrapped?: Schema
+  readonly item?: Schema
+  readonly value?: Schema
+  readonly items?: readonly Schema[]
+  readonly options?: readonly (string | Schema)[]
+  readonly words?: readonly string[]
+  readonly pipe?: readonly (Schema & { readonly kind: string })[] | undefined
+}
+
+type Side = 'request' | 'response'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const definitions = Object.values(operations).map(({ definition }) => definition as unknown as AnyOperation)
+
+/** The types of schemas that are functions; others are found below the name of their field. */
+const known = new Map<unknown, string>([
+  [stringMap.pipe[0], 'Readonly<Record<string, string>>'],
+  [rowsInput, 'RowsInput'],
+  [schemaInput.wrapped, 'SchemaInput'],
+  [tableVersion, 'TableVersion'],
+  [dataType, 'JsonArrowType | string'],
+])
+
+const byField: Readonly<Record<string, string>> = {
+  'updateFieldMetadata.request.metadata': 'Readonly<Record<string, string | null>>',
+  'alterTableAddColumns.request.virtual_column': 'Readonly<Record<string, unknown>> | null',
+  'mergeInsertIntoTable.request.on': 'string | readonly string[]',
+  'queryTable.response.data': 'Uint8Array',
+  'describeTable.response.schema': 'JsonArrowSchema',
+}
+
+/** The types of fields that queries have, wherever a query stands. */
+const byName: Readonly<Record<string, string>> = {
+  columns: 'readonly string[] | ColumnSelection | null',
+  order_by: 'readonly OrderKey[] | null',
+  vector: 'VectorInput | null',
+}
+const queries = ['queryTable', 'analyzeTableQueryPlan', 'explainTableQueryPlan']
+
+/** The whole of the derived part of the page. */
+export function operationTypes(): string {
+  const docs = docsOfOperations()
+  const any = { name: '' } as AnyOperation
+  const parts = [
+    `${comment('What every request may have.')}
+export interface RequestFields ${objectType({ type: 'object', entries: requestFields as never }, any, 'request')}`,
+    `${comment('What every answer may have.')}
+export interface ResponseFields ${objectType({ type: 'object', entries: responseFields as never }, any, 'response')}`,
+    `${comment('A version of a table.')}
+export interface TableVersion ${objectType(tableVersion as never, { ...any, name: 'listTableVersions' }, 'response')}`,
+    ...definitions.flatMap((definition) => [
+      interfaceOf(definition, 'request'),
+      interfaceOf(definition, 'response'),
+    ]),
+  ]
+  const methods = definitions.map(
+    ({ name, summary }) =>
+      `${docs.get(name) ?? comment(summary)}
+      readonly ${name}: (request: ${title(name)}Request, options?: OperationOptions) => Promise<${title(name)}Response>`,
+  )
+  const text = `${parts.join('\n\n')}
+
+/** Every operation as a method: \`catalog.renameTable(request)\` is \`renameTable(catalog, request)\`. */
+export interface OperationMethods {
+${methods.join('\n\n')}
+}`
+  return format(text)
+}
+
+function interfaceOf(operation: AnyOperation, side: Side): string {
+  const schema = operation[side] as unknown as Schema
+  const what =
+    side === 'request' ? `What \`${operation.name}\` takes.` : `What \`${operation.name}\` answers with.`
+  const { own, inherits } = withoutShared(schema, side)
+  const from = inherits ? ` extends ${title(side)}Fields` : ''
+  return `${comment(what)}
+export interface ${title(operation.name)}${title(side)}${from} ${objectType(own, operation, side)}`
+}
+
+/** A schema without the fields that all requests, or all responses, have, where it has those. */
+function withoutShared(schema: Schema, side: Side): { own: Schema; inherits: boolean } {
+  const shared: object = side === 'request' ? requestFields : responseFields
+  const entries = Object.entries(schema.entries ?? {})
+  const own = entries.filter(([name, entry]) => (shared as Record<string, unknown>)[name] !== entry)
+  const inherits = entries.length - own.length === Object.keys(shared).length
+  return inherits
+    ? { own: { ...schema, entries: Object.fromEntries(own) }, inherits }
+    : { own: schema, inherits }
+}
+
+function objectType({ entries = {}, type }: Schema, operation: AnyOperation, side: Side): string {
+  const members = Object.entries(entries).map(([name, entry]) => {
+    const doc = (side === 'request' ? requestDoc : responseDoc)(operation, name)
+    const { optional, text } = fieldType(entry, operation, side, name)
+    const readonly = side === 'request' ? 'readonly ' : ''
+    return `${doc === undefined ? '' : `${comment(doc)}\n`}${readonly}${name}${optional ? '?' : ''}: ${text}${optional ? ' | undefined' : ''}`
+  })
+  if (type === 'loose_object' && side === 'request') members.push('readonly [field: string]: unknown')
+  return `{\n${members.join('\n')}\n}`
+}
+
+function fieldType(
+  schema: Schema,
+  operation: AnyOperation,
+  side: Side,
+  name: string,
+): { optional: boolean; text: string } {
+  const optional = ['optional', 'nullish', 'exact_optional', 'undefinedable'].includes(schema.type)
+  return { optional, text: typeOf(schema, operation, side, name) }
+}
+
+function typeOf(schema: Schema, operation: AnyOperation, side: Side, name: string): string {
+  const at = `${operation.name}.${side}.${name}`
+  if (byField[at] !== undefined) return byField[at]
+  if (side === 'request' && queries.includes(operation.name) && byName[name] !== undefined)
+    return byName[name]
+  const inside = (inner: Schema) => typeOf(inner, operation, side, name)
+  const { type, wrapped, pipe, entries, item, items, value, options, words } = schema
+  if (known.has(schema)) return known.get(schema)!
+  if (words !== undefined)
+    return [...words.map((word) => `'${word}'`), ...(side === 'request' ? ['(string & {})'] : [])].join(' | ')
+  if (wrapped !== undefined) {
+    const inner = inside(wrapped)
+    return /nullish|nullable/.test(type) && !/\| null$/.test(inner) ? `${inner} | null` : inner
+  }
+  if (pipe !== undefined) {
+    // A pipe may check a list first and its items later.
+    const schemas = pipe.filter(({ kind }) => kind === 'schema')
+    const told = schemas.findLast(({ item }) => item !== undefined) ?? schemas[0]!
+    return inside(told === schema ? { ...told, pipe: undefined } : told)
+  }
+  if (type === 'string' || type === 'number' || type === 'boolean' || type === 'unknown') return type
+  if (type === 'union') return options!.map((option) => inside(option as Schema)).join(' | ')
+  if (type === 'picklist') return options!.map((option) => `'${option}'`).join(' | ')
+  if (entries !== undefined) {
+    const named = nameOf(schema, operation, side)
+    return named ?? objectType({ ...schema, type: 'object' }, operation, side)
+  }
+  if (item !== undefined) {
+    const inner = inside(item)
+    const items = /[|&]|^readonly/.test(inner) && !inner.startsWith('{') ? `(${inner})` : inner
+    return `${side === 'request' ? 'readonly ' : ''}${items}[]`
+  }
+  if (items !== undefined) {
+    return `${side === 'request' ? 'readonly ' : ''}[${items.map(inside).join(', ')}]`
+  }
+  if (value !== undefined) return `Record<string, ${inside(value)}>`
+  throw new Error(`${at} has a schema of type ${type}. Say its TypeScript type in ${import.meta.url}.`)
+}
+
+/** The interface that another operation has for the same schema, as batches have. */
+function nameOf(schema: Schema, { name }: AnyOperation, side: Side): string | undefined {
+  const other = definitions.find((other) => other.name !== name && (other[side] as unknown) === schema)
+  return other && `${title(other.name)}${title(side)}`
+}
+
+/** What is written above each operation in its file. */
+function docsOfOperations(): ReadonlyMap<string, string> {
+  const folder = join(root, 'src/operations')
+  const found = readdirSync(folder)
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) => {
+      const source = readFileSync(join(folder, file), 'utf8')
+      return [...source.matchAll(/^(\/\*\*(?:(?!\*\/)[\s\S])*\*\/)\nexport const (\w+) = operation\(/gm)]
+    })
+  return new Map(found.map(([, doc, name]) => [name!, doc!]))
+}
+
+function comment(text: string): string {
+  return `/** ${text} */`
+}
+
+function title(name: string): string {
+  return name[0]!.toUpperCase() + name.slice(1)
+}
+
+function format(text: string): string {
+  const biome = join(dirname(fileURLToPath(import.meta.resolve('@biomejs/biome/package.json'))), 'bin/biome')
+  return execFileSync(
+    process.execPath,
+    [biome, 'format', '--stdin-file-path=src/operations/types/methods.ts'],
+    {
+      cwd: root,
+      input: text,
+      encoding: 'utf8',
+      maxBuffer: 1 << 24,
+    },
+  ).trimEnd()
+}

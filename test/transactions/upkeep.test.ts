@@ -1,0 +1,310 @@
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { memoryContent } from '../../src/content/memory/index.ts'
+import { type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { openLmdbStore } from '../../src/store/lmdb/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { openPostgresStore } from '../../src/store/postgres/index.ts'
+import { keys, type TaskRecord } from '../../src/store/records.ts'
+import type { Store } from '../../src/store/store.ts'
+import { Heartbeat } from '../../src/transactions/heartbeat.ts'
+import { runLeased } from '../../src/transactions/leased.ts'
+import { freshFolder, stoppedClock } from '../support/catalogs.ts'
+import { pathsOf } from '../support/contents.ts'
+import { missingPostgres, sharedServer } from '../support/postgres.ts'
+
+function gate<T = void>() {
+  let open = (_: T) => {}
+  const opened = new Promise<T>((resolve) => {
+    open = resolve
+  })
+  return { open: (value: T) => open(value), opened }
+}
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('a task that one process does at a time', () => {
+  /** Processes that share a store and a clock. */
+  function processes(count: number) {
+    const store = memoryStore()
+    const clock = { now: 1_000_000 }
+    const now = () => clock.now
+    const all = Array.from({ length: count }, () => ({ store, now, heartbeat: new Heartbeat(store, now) }))
+    return { store, clock, all }
+  }
+
+  it('is left alone by others, until it is done or has failed', async () => {
+    const [one, other] = processes(2).all
+    const { open, opened } = gate<string>()
+    const first = runLeased(one!, ['a', 'b'], () => opened)
+    expect(await runLeased(other!, ['a', 'b'], async () => 'second')).toBeUndefined()
+    expect(await runLeased(other!, ['a'], async () => 'another')).toEqual({ result: 'another' })
+    open('first')
+    expect(await first).toEqual({ result: 'first' })
+    await expect(runLeased(one!, ['a', 'b'], () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    expect(await runLeased(other!, ['a', 'b'], async () => 'third')).toEqual({ result: 'third' })
+  })
+
+  it('is taken over when the lease of its process has ended, which takes nothing back when it wakes up', async () => {
+    const { clock, all } = processes(3)
+    const [one, other, third] = all
+    const { open, opened } = gate()
+    const first = runLeased(one!, ['a'], () => opened)
+    await Promise.resolve()
+    clock.now += 60_001
+    const next = gate()
+    const second = runLeased(other!, ['a'], () => next.opened)
+    await Promise.resolve()
+    open()
+    expect(await first).toBeDefined()
+    expect(await runLeased(third!, ['a'], async () => 'third')).toBeUndefined()
+    next.open()
+    expect(await second).toBeDefined()
+    expect(await runLeased(third!, ['a'], async () => 'third')).toEqual({ result: 'third' })
+  })
+
+  it('keeps its lease for as long as it lasts, and hears when it lost it', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const { clock, all } = processes(2)
+    const [one, other] = all
+    let signal: AbortSignal | undefined
+    const { open, opened } = gate()
+    const first = runLeased(one!, ['a'], (given) => {
+      signal = given
+      return opened
+    })
+    for (let n = 0; n < 200; n++) {
+      clock.now += 1_000
+      await vi.advanceTimersByTimeAsync(1_000)
+    }
+    expect(await runLeased(other!, ['a'], async () => {})).toBeUndefined()
+    clock.now += 60_001
+    expect(await runLeased(other!, ['a'], async () => {})).toBeDefined()
+    expect(signal?.aborted).toBe(false)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(signal?.aborted).toBe(true)
+    open()
+    await first
+  })
+})
+
+const places: [string, boolean, () => Promise<() => Promise<Store>>][] = [
+  [
+    'a directory',
+    true,
+    async () => {
+      const folder = await freshFolder()
+      return () => openLmdbStore(folder)
+    },
+  ],
+  [
+    'PostgreSQL',
+    !missingPostgres,
+    async () => {
+      const url = await (await sharedServer()).freshUrl()
+      return () => openPostgresStore(url)
+    },
+  ],
+]
+
+for (const [place, isThere, prepare] of places) {
+  describe.skipIf(!isThere)(`clearing transaction records of ${place}`, () => {
+    async function started() {
+      const openStore = await prepare()
+      const store = await openStore()
+      const now = stoppedClock()
+      const open = async () =>
+        openCatalog({
+          store: await openStore(),
+          content: memoryContent(),
+          root: 'memory://here',
+          now,
+          transactionCount: 100,
+          transactionAge: 60_000,
+        })
+      let made = 0
+      const change = async (catalog: LocalCatalog, count: number) => {
+        const names = Array.from({ length: count }, () => `n${made++}`)
+        const done = await Promise.all(names.map((name) => catalog.createNamespace({ id: [name] })))
+        return done.map(({ transaction_id }) => transaction_id!)
+      }
+      const records = () =>
+        store.read((reader) => Array.from(reader.range({ prefix: keys.transactions }), ({ key }) => key[1]))
+      onTestFinished(() => store.close())
+      return { store, now, open, change, records }
+    }
+
+    it('is done by one process, and by another one when that one is dead', async () => {
+      const { store, now, open, change, records } = await started()
+      const key = keys.task(['upkeep'])
+      const dead: TaskRecord = { v: 1, holder: 'a process that was killed', until: now() + 90_000 }
+      await store.write((writer) => writer.put(key, dead))
+      const one = await open()
+      const old = await change(one, 20)
+      now.move(60_001)
+      await change(one, 1)
+      // It waits for the upkeep.
+      await one.close()
+      expect(await records()).toHaveLength(21)
+      now.move(30_000)
+      const other = await open()
+      await change(other, 1)
+      await other.close()
+      const left = await records()
+      expect(left).toHaveLength(2)
+      expect(old.filter((transaction) => left.includes(transaction))).toEqual([])
+      expect(await store.read((reader) => reader.get(key))).toBeUndefined()
+    })
+
+    it('goes on over many records by small steps, and never clears those of work under way', async () => {
+      const { open, change, records } = await started()
+      const one = await open()
+      const { transaction_id } = await one.beginTransaction({})
+      const insert = { transaction: transaction_id }
+      await one.createNamespace({ id: ['inside'] }, insert)
+      await change(one, 300)
+      const other = await open()
+      await change(other, 300)
+      await other.close()
+      // While one process is at it, others leave it to a later change.
+      await change(one, 1)
+      await expect.poll(async () => (await records()).length).toBeLessThan(130)
+      expect(await records()).toContain(transaction_id)
+      expect(await one.commitTransaction({ id: [transaction_id] })).toMatchObject({ status: 'Succeeded' })
+      await one.close()
+    })
+  })
+}
+
+describe('optimizing in the background', () => {
+  it('is done by one process for a table, and by another one when that one is dead', async () => {
+    const store = memoryStore()
+    const content = memoryContent()
+    const now = stoppedClock()
+    const id = ['t']
+    const begun = gate()
+    const stuck = gate()
+    let asked = 0
+    const never: Store = {
+      features: store.features,
+      read: (body) => store.read(body),
+      write: (body) => store.write(body),
+      close: async () => {},
+    }
+    const noticing: Store = {
+      ...never,
+      write: (body) =>
+        store.write((writer) =>
+          body({
+            ...writer,
+            get: (key) => {
+              if (key[0] === 'k' && key[1] === 'optimize') asked++
+              return writer.get(key)
+            },
+            range: (range) => writer.range(range),
+            put: (key, value) => writer.put(key, value),
+            remove: (key) => writer.remove(key),
+          }),
+        ),
+    }
+    const options = { root: 'memory://here', now, cacheBytes: 0, optimize: { every: 4 } }
+    // Reading the first fragment waits, as in a process that stands still.
+    const one = await openCatalog({
+      ...options,
+      store: never,
+      content: {
+        put: (path, bytes) => content.put(path, bytes),
+        list: (prefix) => content.list(prefix),
+        remove: (path) => content.remove(path),
+        get: async (path, range) => {
+          if (!path.includes('/_versions/')) {
+            begun.open()
+            await stuck.opened
+          }
+          return content.get(path, range)
+        },
+      },
+    })
+    const other = await openCatalog({ ...options, store: noticing, content })
+    const insert = async (catalog: LocalCatalog, count: number) => {
+      for (let n = 0; n < count; n++) await catalog.insertIntoTable({ id, data: [{ n }] })
+    }
+    const fragments = async () =>
+      (await other.describeTable({ id, load_detailed_metadata: true })).stats!.num_fragments
+    await one.createTable({ id, data: [{ n: 0 }] })
+    await insert(one, 3)
+    await begun.opened
+    await insert(other, 4)
+    await expect.poll(() => asked).toBe(1)
+    await insert(other, 3)
+    expect(await fragments()).toBe(11)
+    now.move(60_001)
+    await insert(other, 1)
+    await expect.poll(fragments).toBeLessThan(11)
+    stuck.open()
+    await one.close()
+    await other.close()
+    expect(await store.read((reader) => [...reader.range({ prefix: keys.tasks })])).toEqual([])
+  })
+})
+
+describe('removing the content of a dropped table', () => {
+  it('is left to its process for as long as that lives, and then finished by another one', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const store = memoryStore()
+    const content = memoryContent()
+    const now = stoppedClock()
+    const id = ['t']
+    const forever = new Promise<never>(() => {})
+    const begun = gate()
+    let isDead = false
+    const lasting: Store = {
+      features: store.features,
+      read: (body) => store.read(body),
+      write: (body) => store.write(body),
+      close: async () => {},
+    }
+    const mortal: Store = {
+      ...lasting,
+      read: async (body) => (isDead ? forever : store.read(body)),
+      write: async (body) => (isDead ? forever : store.write(body)),
+    }
+    const options = { root: 'memory://here', now, transactionCount: 100 }
+    const one = await openCatalog({
+      ...options,
+      store: mortal,
+      content: {
+        put: (path, bytes) => content.put(path, bytes),
+        get: (path, range) => content.get(path, range),
+        list: (prefix) => content.list(prefix),
+        remove: () => {
+          begun.open()
+          return forever
+        },
+      },
+    })
+    /** What is left once another process has done its upkeep. */
+    const left = async () => {
+      const other = await openCatalog({ ...options, store: lasting, content })
+      await other.createNamespace({ id: [`n${now()}`] })
+      await other.close()
+      const marks = await store.read((reader) => [...reader.range({ prefix: keys.locations })].length)
+      return { marks, objects: (await pathsOf(content)).length }
+    }
+    await one.createTable({ id, data: [{ n: 0 }] })
+    one.dropTable({ id }).catch(() => {})
+    await begun.opened
+    const whole = await left()
+    expect(whole).toEqual({ marks: 1, objects: expect.any(Number) })
+    expect(whole.objects).toBeGreaterThan(0)
+    for (let n = 0; n < 100; n++) {
+      now.move(1_000)
+      await vi.advanceTimersByTimeAsync(1_000)
+    }
+    expect(await left()).toEqual(whole)
+    isDead = true
+    now.move(60_001)
+    expect(await left()).toEqual({ marks: 0, objects: 0 })
+  })
+})
