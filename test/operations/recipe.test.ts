@@ -131,7 +131,7 @@ describe('an operation that has a file of its own and a line of the record', () 
     expect(out).toContain('$ tabularium paint ./catalog prod.flights red')
   })
 
-  it('is in the OpenAPI document and in the table of the README', async () => {
+  it('is in the OpenAPI document and in the table of operations', async () => {
     const { paths, components } = await everything.openApiDocument()
     expect(paths['/v1/table/{id}/paint']?.post).toMatchObject({
       operationId: 'PaintTable',

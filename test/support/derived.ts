@@ -25,7 +25,7 @@ interface Derived {
 
 export const derived: readonly Derived[] = [
   { page: 'src/operations/types/methods.ts', name: 'operations', make: () => `\n${operationTypes()}\n` },
-  { page: 'README.md', name: 'operations', make: operationTable },
+  { page: 'docs/operations.md', name: 'operations', make: operationTable },
   { page: 'test/README.md', name: 'coverage', make: coverageTable },
   { page: 'docs/decisions/README.md', name: 'decisions', make: decisionsTable },
   { page: 'docs/reliability.md', name: 'counts', make: countsTable },
