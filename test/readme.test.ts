@@ -15,6 +15,12 @@ const { exports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'
   exports: Record<string, { default: string }>
 }
 
+test('the index of the pages names every page', () => {
+  const index = readFileSync(join(root, 'docs/README.md'), 'utf8')
+  const names = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md') && name !== 'README.md')
+  expect(names.filter((name) => !index.includes(`](${name})`))).toEqual([])
+})
+
 test.each(derived)('$name in $page is what the code says (npm run derive)', (part) => {
   const { is, should } = compare(part)
   expect(is).toBe(should)

@@ -15,7 +15,10 @@ export function packedProject(): string {
   execFileSync(process.execPath, ['build.js', join(source, 'dist')], { cwd: root, stdio: 'pipe' })
   const others = files.filter((file) => !/^!|^dist$/.test(file))
   for (const file of ['package.json', ...others]) {
-    cpSync(join(root, file), join(source, file), { recursive: true })
+    cpSync(join(root, file), join(source, file), {
+      recursive: true,
+      filter: (path) => !path.includes('node_modules', root.length),
+    })
   }
   const npm = { cwd: source, encoding: 'utf8', stdio: 'pipe' } as const
   const archive = execFileSync('npm', ['pack', '--ignore-scripts', '--silent'], npm)
