@@ -1,23 +1,36 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /*
  * The few requests of S3 that the content sends, answered from memory: a service that is never what a reader waits for. It
- * checks no signatures. On request it tells which parts of objects were read.
+ * checks no signatures. On request it tells which parts of objects were read, or sends as fast as a line of a given
+ * width and no faster.
  */
+
+/** What a process that started the service may ask. */
+export type Asked = 'reads' | { readonly bytesPerSecond: number }
 
 const objects = new Map<string, Buffer>()
 const metadata = new Map<string, Record<string, string>>()
 const uploads = new Map<string, Map<number, Buffer>>()
 let reads: { path: string; start: number; end: number }[] = []
 
+let bytesPerSecond = Number.MAX_VALUE
+/** When the line is free again. All answers share it. */
+let free = 0
+
 const server = createServer((incoming, outgoing) => {
   answer(incoming, outgoing).catch((error) => outgoing.writeHead(500).end(String(error)))
 }).listen(0, '127.0.0.1')
 await once(server, 'listening')
-process.on('message', () => {
-  process.send!(reads)
-  reads = []
+process.on('message', (asked: Asked) => {
+  if (asked === 'reads') {
+    process.send!(reads)
+    reads = []
+  } else {
+    bytesPerSecond = asked.bytesPerSecond
+  }
 })
 process.on('disconnect', () => process.exit())
 process.send!((server.address() as { port: number }).port)
@@ -64,7 +77,12 @@ function attemptIn(headers: IncomingMessage['headers']): Record<string, string> 
   )
 }
 
-function read(path: string, method: string, range: string | undefined, outgoing: ServerResponse): void {
+async function read(
+  path: string,
+  method: string,
+  range: string | undefined,
+  outgoing: ServerResponse,
+): Promise<void> {
   const bytes = objects.get(path)
   if (bytes === undefined) {
     xml(outgoing, '<Error><Code>NoSuchKey</Code></Error>', 404)
@@ -79,7 +97,20 @@ function read(path: string, method: string, range: string | undefined, outgoing:
     ...metadata.get(path),
     ...(range !== undefined && { 'content-range': `bytes ${start}-${end - 1}/${bytes.length}` }),
   })
-  outgoing.end(method === 'HEAD' ? undefined : bytes.subarray(start, end))
+  if (method === 'HEAD') outgoing.end()
+  else await send(bytes.subarray(start, end), outgoing)
+}
+
+async function send(bytes: Buffer, outgoing: ServerResponse): Promise<void> {
+  const piece = 65_536
+  for (let at = 0; bytesPerSecond !== Number.MAX_VALUE && at < bytes.length; at += piece) {
+    const now = performance.now()
+    free = Math.max(free, now) + (piece / bytesPerSecond) * 1_000
+    // Timers are no finer.
+    if (free - now > 1) await sleep(free - now)
+    if (!outgoing.write(bytes.subarray(at, at + piece))) await once(outgoing, 'drain')
+  }
+  outgoing.end(bytesPerSecond === Number.MAX_VALUE ? bytes : undefined)
 }
 
 function list(path: string, query: URLSearchParams, outgoing: ServerResponse): void {
