@@ -5,6 +5,7 @@ const long = [
   'test/content/{azure,gcs,s3}/*.test.ts',
   'test/store/postgres/{bad-network,catalog,cuts,failures,turns}.test.ts',
   'test/processes/{clock-postgres,crash,linear-postgres,races,servers}.test.ts',
+  'test/examples/*.test.ts',
   'test/http/steady.test.ts',
   'test/lance/{objects,transaction-clients}.test.ts',
   'test/predicate/fast/{fast-paths,functions}.test.ts',
@@ -15,6 +16,7 @@ const long = [
   'test/package/*.test.ts',
   'test/page/browser.test.ts',
   'test/site.test.ts',
+  'test/python/*.test.ts',
 ]
 
 export default defineConfig(({ mode }) => ({

@@ -30,7 +30,10 @@ test('every operation is called by a test', () => {
   expect(uncovered()).toEqual([])
 })
 
-const folders = ['.', 'docs', 'docs/decisions', 'examples', 'test', 'bench']
+const examples = readdirSync(join(root, 'examples'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => `examples/${name}`)
+const folders = ['.', 'docs', 'docs/decisions', 'examples', ...examples, 'python', 'test', 'bench']
 const texts = folders
   .flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(folder, name)))
   .filter((name) => name.endsWith('.md') && name !== 'bench/report.md')

@@ -41,7 +41,9 @@ export async function requireReachable(url: string): Promise<void> {
 /** The roots that the option names besides the catalog's own: folders, and URLs of object storage. */
 export function furtherRoots({ locationRoots = [] }: CatalogOptions): Promise<ContentRoot[]> {
   return Promise.all(
-    locationRoots.map((place) => (isBucketUrl(place) ? bucketRoot(place) : folderRoot(place))),
+    locationRoots.map((place) =>
+      isBucketUrl(place) ? bucketRoot(place) : folderRoot('locationRoots', place),
+    ),
   )
 }
 
@@ -61,11 +63,12 @@ async function bucketRoot(place: string): Promise<ContentRoot> {
   return { url: root, content, reserved: new Set([ownerPath, trialPath]) }
 }
 
-async function folderRoot(folder: string): Promise<ContentRoot> {
+/** A folder on disk as a root. `option` is where its path was given. */
+export async function folderRoot(option: string, folder: string): Promise<ContentRoot> {
   const { fileContent } = await import('../content/files/index.ts')
   const root = await realpath(folder).catch((cause) => {
     throw invalid(
-      `locationRoots: the folder ${JSON.stringify(folder)} cannot be reached. Create it, or leave it out.`,
+      `${option}: the folder ${JSON.stringify(folder)} cannot be reached. Create it, or leave it out.`,
       { cause },
     )
   })

@@ -151,6 +151,8 @@ export interface Settings {
   readonly authorize: AuthorizeHook | undefined
   /** The URL, without a slash at its end, below which locations of new tables are chosen; else the own root. */
   readonly tableRoot: string | undefined
+  /** The same for tables that are declared, if these lie elsewhere. */
+  readonly declaredRoot?: string | undefined
   /** Most bytes of rows in one request. */
   readonly arrowBytes: number
   /** Most bytes of these rows once they are decoded. */

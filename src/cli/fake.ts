@@ -13,6 +13,8 @@ interface Typed {
   readonly seed?: string
   readonly now?: string
   readonly control?: boolean
+  readonly lanceFolder?: string
+  readonly endWithInput?: boolean
   readonly listing: 'recursive' | 'children'
   readonly log: 'debug' | 'info' | 'warn' | 'error'
 }
@@ -35,10 +37,21 @@ export function fakeCommand(io: Io, signal: AbortSignal): Command {
     .helpGroup('The catalog itself:')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes a free one', toNumber, 0)
-    .option('--token <token>', 'token that callers must send (default: none, for this machine alone)')
+    .option(
+      '--token <token>',
+      'token that callers must send (default: TABULARIUM_TOKEN, or none, for this machine alone)',
+    )
     .option('--seed <file>', 'JSON file with the content to begin with: namespaces and tables with rows')
     .option('--now <date>', 'the initial time of its clock', '2026-01-01T00:00:00Z')
     .option('--control', 'routes below /_control that add faults, move the clock, seed and reset')
+    .option(
+      '--lance-folder <folder>',
+      "an empty folder where declared tables lie, for Lance's own clients, which keep versions through the fake",
+    )
+    .option(
+      '--end-with-input',
+      'end when standard input does, and so with the process that holds its other end, however that ends',
+    )
     .addOption(
       new Option('--listing <kind>', 'what a listing of tables answers: full identifiers, or direct children')
         .choices(['recursive', 'children'])
@@ -50,7 +63,9 @@ export function fakeCommand(io: Io, signal: AbortSignal): Command {
         .default('warn'),
     )
     .addHelpText('after', examples)
-    .action(async ({ host, port, token, seed, now, control, listing, log }: Typed) => {
+    .action(async (typed: Typed) => {
+      const { host, port, seed, now, control, lanceFolder, endWithInput, listing, log } = typed
+      const token = typed.token ?? (io.env.TABULARIUM_TOKEN || undefined)
       const { fakeServer } = await import('../testing/index.ts')
       await using server = await fakeServer({
         seed: seed === undefined ? undefined : await readSeed(seed),
@@ -59,12 +74,24 @@ export function fakeCommand(io: Io, signal: AbortSignal): Command {
         port,
         token,
         control,
+        lanceFolder,
         http: { listing, log },
       })
       io.stdout.write(`tabularium listening on ${server.url}\n`)
       if (signal.aborted) return
-      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      const interrupted = new Promise<void>((resolve) =>
+        signal.addEventListener('abort', () => resolve(), { once: true }),
+      )
+      await Promise.race([interrupted, ...(endWithInput ? [ended(io.stdin)] : [])])
     })
+}
+
+/** Resolves at the end of a stream. A pipe whose other end was killed may end with an error. */
+async function ended(stream: Io['stdin']): Promise<void> {
+  stream.unref?.()
+  try {
+    for await (const _ of stream);
+  } catch {}
 }
 
 async function readSeed(file: string): Promise<Seed> {

@@ -2,7 +2,8 @@ import { UsageError } from './usage.ts'
 
 /** The streams and the environment of a command: those of the process, or those of a test. */
 export interface Io {
-  readonly stdin: AsyncIterable<Uint8Array>
+  /** What is read only to hear of its end has no say in how long the process runs: `unref` says so. */
+  readonly stdin: AsyncIterable<Uint8Array> & { unref?(): unknown }
   readonly stdout: Output
   readonly stderr: Output
   readonly env: Readonly<Record<string, string | undefined>>

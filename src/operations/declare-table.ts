@@ -84,13 +84,14 @@ export function prepareDeclaration(
   },
 ): Declaration {
   const location = request.location ?? null
+  const { declaredRoot, tableRoot } = core.settings
   const internalId = core.newId()
   return {
     id: request.id,
     internalId,
     location:
       location === null
-        ? newLocation(core.contentRoots, core.settings.tableRoot, internalId)
+        ? newLocation(core.contentRoots, declaredRoot ?? tableRoot, internalId)
         : checkLocation(core.contentRoots, location),
     properties: request.properties ?? {},
   }

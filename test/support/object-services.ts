@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { startService } from './local-service.ts'
 import { madeOnce } from './made-once.ts'
+import { pythonClients } from './python-clients.ts'
 
 /*
  * Servers of object storage for tests, each started once in a process that needs it. They are no dependencies of this
@@ -89,7 +90,7 @@ export const azuriteService = service(azurite, (folder, port) => [
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const failed: string[] = []
-  for (const { folder, make } of [moto, azurite]) {
+  for (const { folder, make } of [moto, azurite, pythonClients]) {
     await madeOnce(folder, make).catch((error: Error) => failed.push(`${folder}: ${error.message}`))
   }
   for (const fact of failed) process.stderr.write(`Tests will be skipped: ${fact}\n`)

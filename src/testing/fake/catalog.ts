@@ -17,6 +17,7 @@ import type { Fault, Matched } from './fault.ts'
 import { FaultSet, type Faults } from './faults.ts'
 import { CountedIds } from './ids.ts'
 import { emptyInternals, forkInternals, type InternalOptions, type Internals } from './internals.ts'
+import { type DeclaredPlace, LanceFolder } from './lance-folder.ts'
 import { OpenCalls } from './open-calls.ts'
 import { Acknowledged, amid, runWithFaults } from './run.ts'
 import { plantSeed, type Seed } from './seed.ts'
@@ -36,6 +37,12 @@ export interface FakeOptions extends Omit<CatalogOptions, 'now' | 'newId' | 'loc
   readonly randomSeed?: number | undefined
   /** How many calls are kept in the record. Default: 1,000. */
   readonly keepCalls?: number | undefined
+  /**
+   * An empty folder on disk. Tables that are declared without a location lie there, so that Lance's own clients can
+   * write and read them. Their versions are managed by the fake, so faults and the record of calls see each commit.
+   * The fake never removes the folder. Tables with rows of the catalog stay in memory. Default: none.
+   */
+  readonly lanceFolder?: string | undefined
 }
 
 const { now: _now, newId: _newId, locationRoots: _roots, ...ownNames } = catalogOptionNames
@@ -48,6 +55,7 @@ const names: OptionNames<FakeOptions> = {
   faults: true,
   randomSeed: true,
   keepCalls: true,
+  lanceFolder: true,
 }
 
 /**
@@ -94,7 +102,16 @@ export interface FakeSnapshot extends MemorySnapshot {
  */
 export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalog> {
   requireKnown('fakeCatalog', options, names)
-  const { seed, now, id = 'fake', faults = [], randomSeed = 1, keepCalls = 1_000, ...rest } = options
+  const {
+    seed,
+    now,
+    id = 'fake',
+    faults = [],
+    randomSeed = 1,
+    keepCalls = 1_000,
+    lanceFolder,
+    ...given
+  } = options
   if (!/^[\w.-]{1,64}$/.test(id)) throw invalid('id must be 1 to 64 letters, digits, ".", "-" or "_".')
   if (!(Number.isSafeInteger(keepCalls) && keepCalls >= 1))
     throw invalid('keepCalls must be a whole number from 1.')
@@ -103,12 +120,15 @@ export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalo
   await import('../../table/index.ts')
   const clock = new ManualClock(now)
   const ids = new CountedIds()
-  const common: Common = { rest, randomSeed, keepCalls }
-  const inside = { ...rest, now: clock.now, newId: ids.next }
+  const lance = lanceFolder === undefined ? undefined : await LanceFolder.open(lanceFolder)
+  const rest = lance ? { managedVersioning: true, ...given } : given
+  const common: Common = { rest, randomSeed, keepCalls, lance }
+  const declared = lance?.place()
+  const inside = { ...rest, now: clock.now, newId: ids.next, declared }
   const internals = emptyInternals(id, inside)
   if (typeof seed === 'function') await seed(localHandle(internals.core))
   else if (seed !== undefined) await plantSeed(localHandle(internals.core), seed)
-  return new Fake(common, internals, clock, ids, faults).handle
+  return new Fake(common, internals, clock, ids, faults, declared).handle
 }
 
 /** What all forks have in common. */
@@ -116,6 +136,7 @@ interface Common {
   readonly rest: CatalogOptions
   readonly randomSeed: number
   readonly keepCalls: number
+  readonly lance: LanceFolder | undefined
 }
 
 class Fake {
@@ -127,6 +148,7 @@ class Fake {
   readonly #ids: CountedIds
   readonly #calls: CallLog
   readonly #faults: FaultSet
+  readonly #declared: DeclaredPlace | undefined
   readonly #acknowledged = new Acknowledged()
   readonly #runInOrder = inOrder()
   readonly #open = new OpenCalls()
@@ -137,10 +159,12 @@ class Fake {
     clock: ManualClock,
     ids: CountedIds,
     faults: readonly Fault[],
+    declared: DeclaredPlace | undefined,
   ) {
     this.#common = common
+    this.#declared = declared
     this.#internals = internals
-    this.#options = { ...common.rest, now: clock.now, newId: ids.next }
+    this.#options = { ...common.rest, now: clock.now, newId: ids.next, declared }
     this.#clock = clock
     this.#ids = ids
     this.#calls = new CallLog(common.keepCalls)
@@ -263,10 +287,11 @@ class Fake {
   #fork(): FakeCatalog {
     const clock = new ManualClock(this.#clock.now())
     const ids = new CountedIds(this.#ids.count)
-    const options = { ...this.#common.rest, now: clock.now, newId: ids.next }
+    const declared = this.#common.lance?.place()
+    const options = { ...this.#common.rest, now: clock.now, newId: ids.next, declared }
     const internals = forkInternals(this.#internals, options)
     const faults = this.#faults.all.map(({ fault }) => fault)
-    return new Fake(this.#common, internals, clock, ids, faults).handle
+    return new Fake(this.#common, internals, clock, ids, faults, declared).handle
   }
 
   #snapshot(): FakeSnapshot {
@@ -278,6 +303,8 @@ class Fake {
     this.#internals.forget()
     this.#clock.set(snapshot.time)
     this.#ids.count = snapshot.ids
+    // Ids repeat from here, and what Lance wrote under them is still there.
+    this.#declared?.renew()
   }
 
   #reset(first: FakeSnapshot, faults: readonly Fault[]): void {

@@ -15,7 +15,8 @@ import type { Seed } from './seed.ts'
  * are JSON whatever their content type says, so that a bare `curl -d` does.
  */
 
-const bodyLimit = 16 * 1024 * 1024
+/** Seeds may hold the rows of many tables. */
+const bodyLimit = 64 * 1024 * 1024
 const mostCalls = 10_000
 
 const moment = v.union([v.number(), v.string()])

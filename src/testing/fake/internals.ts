@@ -1,8 +1,9 @@
-import type { Core } from '../../catalog/core.ts'
+import type { Core, Settings } from '../../catalog/core.ts'
 import { type MemoryParts, memoryParts, memoryRoot } from '../../catalog/memory.ts'
 import { type CatalogOptions, makeCore } from '../../catalog/open-core.ts'
 import type { MemoryStore } from '../../store/memory/index.ts'
 import { type CatalogRecord, catalogFormat, keys } from '../../store/records.ts'
+import type { DeclaredPlace } from './lance-folder.ts'
 
 /** A memory catalog, opened up. */
 export interface Internals {
@@ -13,7 +14,8 @@ export interface Internals {
 }
 
 /** What does not change from fork to fork but for clock and ids. */
-export type InternalOptions = CatalogOptions & Required<Pick<CatalogOptions, 'now' | 'newId'>>
+export type InternalOptions = CatalogOptions &
+  Required<Pick<CatalogOptions, 'now' | 'newId'>> & { readonly declared?: DeclaredPlace | undefined }
 
 /** An empty catalog, the same every time. */
 export function emptyInternals(id: string, options: InternalOptions): Internals {
@@ -34,9 +36,17 @@ function internalsOf(
   record: CatalogRecord,
   options: InternalOptions,
 ): Internals {
-  const make = () => makeCore(store, record, [memoryRoot(record, content)], options)
+  const { declared, ...rest } = options
+  const roots = [memoryRoot(record, content), ...(declared ? [declared.root] : [])]
+  const make = () => makeCore(store, record, roots, rest)
   let made = make()
-  const core: Core = { ...made, engine: (content) => made.engine(content) }
+  const settings: Settings = {
+    ...made.settings,
+    get declaredRoot() {
+      return declared?.url
+    },
+  }
+  const core: Core = { ...made, settings, engine: (content) => made.engine(content) }
   // In other catalogs chance decides when retention begins. A fake does the same in every run.
   core.upkeep.changes = 0
   return {

@@ -11,6 +11,8 @@ export type SeedRows = Parameters<(typeof operations)['createTable']>[1]['data']
 export interface SeedTable {
   /** Without rows, or with an empty list and no `$schema`, the table is declared. */
   readonly $rows?: SeedRows | undefined
+  /** Rows as Arrow IPC in base64, for seeds in JSON; instead of `$rows`. */
+  readonly $arrow?: string | undefined
   /** The columns of row objects: an Arrow schema, or the protocol's JSON form of one. */
   readonly $schema?: Parameters<(typeof operations)['createTable']>[1]['schema']
   readonly $properties?: Readonly<Record<string, string>> | undefined
@@ -27,7 +29,7 @@ export interface SeedTable {
 }
 
 export type SeedChange =
-  | { readonly insert: SeedRows }
+  | { readonly insert: SeedRows | { readonly $arrow: string } }
   | { readonly delete: string }
   | { readonly metadata: Readonly<Record<string, string>> }
 
@@ -61,7 +63,7 @@ interface TableNode {
   readonly schema: SeedTable['$schema']
   readonly properties: Readonly<Record<string, string>> | undefined
   readonly location: string | undefined
-  readonly changes: readonly SeedChange[]
+  readonly changes: readonly (Exclude<SeedChange, { insert: unknown }> | { readonly insert: SeedRows })[]
   readonly versions: readonly SeedVersion[]
   readonly tags: readonly (readonly [string, number])[]
   readonly branches: readonly (readonly [string, number])[]
@@ -72,12 +74,28 @@ const record = v.custom<Readonly<Record<string, string>>>(
   'must be an object whose values are strings',
 )
 const rows = v.custom<SeedRows>(isRows, 'must be a list of row objects, Arrow IPC bytes or an Arrow table')
+const arrow = v.pipe(
+  v.string('must be Arrow IPC in base64'),
+  v.base64('must be Arrow IPC in base64'),
+  v.transform((text): SeedRows => new Uint8Array(Buffer.from(text, 'base64'))),
+)
+const inserted = v.union(
+  [
+    rows,
+    v.pipe(
+      v.strictObject({ $arrow: arrow }),
+      v.transform(({ $arrow }) => $arrow),
+    ),
+  ],
+  'must be rows, or { $arrow: base64 }',
+)
 const numbers = withAnyKey(
   v.record(v.string(), v.number('must be the number of a version'), 'must be an object of version numbers'),
 )
 
 const tableEntries = {
   $rows: v.optional(rows),
+  $arrow: v.optional(arrow),
   $schema: v.optional(
     v.custom<NonNullable<SeedTable['$schema']>>(
       (given) => typeof given === 'object' && given !== null,
@@ -90,7 +108,7 @@ const tableEntries = {
     v.array(
       v.union(
         [
-          v.strictObject({ insert: rows }),
+          v.strictObject({ insert: inserted }),
           v.strictObject({ delete: v.string() }),
           v.strictObject({ metadata: record }),
         ],
@@ -152,9 +170,11 @@ function tableNode(given: object, id: string[]): TableNode {
   const result = v.safeParse(tableSchema, given)
   if (!result.success) throw invalid(`${pathOf(id)}${problem(result.issues[0])}.`)
   const table = result.output
+  if (table.$rows !== undefined && table.$arrow !== undefined)
+    throw invalid(`${pathOf(id)} has both $rows and $arrow. Leave out one of them.`)
+  const rows = table.$arrow ?? table.$rows
   const isDeclared =
-    table.$rows === undefined ||
-    (Array.isArray(table.$rows) && table.$rows.length === 0 && table.$schema === undefined)
+    rows === undefined || (Array.isArray(rows) && rows.length === 0 && table.$schema === undefined)
   if (!isDeclared && (table.$location !== undefined || table.$versions !== undefined)) {
     throw invalid(
       `${pathOf(id)} has rows, so the catalog keeps its location and versions. Leave out ${table.$location === undefined ? '$versions' : '$location'}, or $rows.`,
@@ -163,11 +183,11 @@ function tableNode(given: object, id: string[]): TableNode {
   return {
     kind: 'table',
     id,
-    rows: isDeclared ? undefined : table.$rows,
+    rows: isDeclared ? undefined : rows,
     schema: table.$schema,
     properties: table.$properties,
     location: table.$location,
-    changes: (table.$changes ?? []) as readonly SeedChange[],
+    changes: (table.$changes ?? []) as TableNode['changes'],
     versions: table.$versions ?? [],
     tags: Object.entries(table.$tags ?? {}),
     branches: Object.entries(table.$branches ?? {}),

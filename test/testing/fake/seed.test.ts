@@ -68,6 +68,24 @@ describe('a seed', () => {
     })
   })
 
+  it('takes Arrow data in JSON as base64', async () => {
+    const arrow = (x: number[]) =>
+      Buffer.from(tableToIPC(tableFromArrays({ x: Int16Array.from(x) }), {})!).toString('base64')
+    const table = { $arrow: arrow([1, 2]), $changes: [{ insert: { $arrow: arrow([3]) } }], $tags: { all: 2 } }
+    const fake = await fakeCatalog({ seed: JSON.parse(JSON.stringify({ t: table })) })
+    const { schema } = await fake.describeTable({ id: ['t'], load_detailed_metadata: true })
+    expect(schema!.fields.map(({ name, type }) => [name, type.type])).toEqual([['x', 'int16']])
+    expect(await fake.countTableRows({ id: ['t'], predicate: 'x > 1' })).toEqual({ count: 2 })
+    for (const [seed, message] of [
+      [{ t: { $arrow: 'no base 64!' } }, /seed\.t\.\$arrow must be Arrow IPC in base64/],
+      [{ t: { $arrow: 'AAAA' } }, /seed\.t: .*Arrow/],
+      [{ t: { $arrow: arrow([1]), $rows: [] } }, /seed\.t has both \$rows and \$arrow/],
+      [{ t: { $arrow: arrow([1]), $location: 's3://b/t' } }, /seed\.t has rows/],
+      [{ t: { $changes: [{ insert: { arrow: '' } }] } }, /seed\.t\.\$changes\[0\]/],
+    ] as const)
+      await expect(fakeCatalog({ seed: seed as unknown as Seed })).rejects.toThrow(message)
+  })
+
   it('keeps tags of any name', async () => {
     const tags = ['__proto__', 'constructor', 'prototype']
     const $tags = JSON.parse('{"__proto__":1,"constructor":1,"prototype":1}')

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +12,7 @@ import {
   fakeServer,
   serverFixture,
 } from '../../../src/testing/index.ts'
+import { start } from '../../cli/run.ts'
 import { outcome, until } from './ways.ts'
 
 const seed = { prod: { flights: [{ delay: 75 }, { delay: 12 }] } }
@@ -122,6 +124,7 @@ describe('a fake server', () => {
       ['POST', '/clock', '{}', /The clock takes/],
       ['POST', '/seed', '{"a":5}', /seed\.a is a number/],
       ['POST', '/seed', '5', /seed must be an object/],
+      ['POST', '/seed', '{"a":{"$arrow":"AAAA"}}', /seed\.a: .*Arrow/],
       ['DELETE', '/faults/fault-9', undefined, /no fault "fault-9"/],
       ['GET', '/calls?limit=0', undefined, /limit must be/],
       ['GET', '/calls?limit=1e9', undefined, /limit must be/],
@@ -181,9 +184,41 @@ describe('the command fake', () => {
     expect(await started.stop()).toBe(0)
     await expect(startFake(['--seed', 'no-such-file.json'])).rejects.toThrow(/--seed: ENOENT/)
   })
+
+  it('takes its token from the environment, which others on the machine do not see', async () => {
+    const started = await startFake(['--control'], { TABULARIUM_TOKEN: 'short' })
+    expect((await control(started.url)('GET', ''))[0]).toBe(401)
+    expect((await control(started.url, { authorization: 'Bearer short' })('GET', ''))[0]).toBe(200)
+    expect(await started.stop()).toBe(0)
+  })
+
+  it.each(['the input ends', 'it is told to', 'its parent is killed'])(
+    'ends when %s, if it is to end with its input',
+    async (how) => {
+      const child = start(['fake', '--end-with-input'])
+      onTestFinished(() => void child.kill('SIGKILL'))
+      const [line] = await once(child.stdout, 'data')
+      expect(String(line)).toMatch(/^tabularium listening on /)
+      if (how === 'the input ends') child.stdin.end('more')
+      else if (how === 'it is told to') child.kill('SIGTERM')
+      // What a kill does to a pipe.
+      else child.stdin.destroy()
+      expect(await once(child, 'close')).toEqual([0, null])
+    },
+  )
+
+  it('goes on when its input ends, unless it is told otherwise', async () => {
+    const child = start(['fake'])
+    const [line] = await once(child.stdout, 'data')
+    child.stdin.end()
+    const url = String(line).trim().split(' ').at(-1)!
+    for (let tries = 0; tries < 20; tries++) expect((await connect(url).listAllTables({})).tables).toEqual([])
+    child.kill('SIGTERM')
+    expect(await once(child, 'close')).toEqual([0, null])
+  })
 })
 
-async function startFake(args: readonly string[]) {
+async function startFake(args: readonly string[], env: Record<string, string> = {}) {
   const stop = new AbortController()
   let done: Promise<number> | undefined
   const url = await new Promise<string>((resolve, reject) => {
@@ -194,7 +229,7 @@ async function startFake(args: readonly string[]) {
           resolve(/^tabularium listening on (\S+)\n$/.exec(String(text))![1]!),
       },
       stderr: { write: (text: string | Uint8Array) => reject(new Error(String(text))) },
-      env: {},
+      env,
       version: '1.2.3',
     }
     done = main(['fake', ...args], io, stop.signal)

@@ -1,0 +1,2 @@
+class TabulariumError(Exception):
+    """The fake could not be found, started or asked. The message says what would help."""

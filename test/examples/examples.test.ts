@@ -1,0 +1,166 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { packedProject } from '../support/packed.ts'
+import { pythonPrograms } from '../support/python-clients.ts'
+
+/* Each example is run by its two commands, with the package as it is published above it, as in a checkout. */
+
+const folder = fileURLToPath(new URL('../../examples', import.meta.url))
+const compiler = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
+const npmFlags = ['--prefer-offline', '--no-audit', '--no-fund', '--no-package-lock', '--ignore-scripts']
+
+let project: string
+beforeAll(async () => {
+  project = packedProject()
+  await rename(join(project, 'node_modules/tabularium'), join(project, 'package'))
+  await symlink(join(project, 'node_modules'), join(project, 'package/node_modules'))
+})
+afterAll(() => rm(project, { recursive: true, force: true }))
+
+const place = (example: string) => join(project, 'package/examples', example)
+
+const environment = { ...process.env, TABULARIUM_TOKEN: '', NODE_ENV: '' }
+
+async function run(example: string, program: string, args: readonly string[], env = {}): Promise<string> {
+  const given = { cwd: place(example), env: { ...environment, ...env }, timeout: 230_000, maxBuffer: 2 ** 26 }
+  return promisify(execFile)(program, args, given).then(
+    ({ stdout }) => stdout,
+    (error) => {
+      throw new Error(`${error.message}\n${error.stdout}`)
+    },
+  )
+}
+
+const npm = (example: string, ...args: string[]) => run(example, 'npm', args)
+
+/** Installs an example. Skips the running test aloud where the registry cannot be reached. */
+async function install(example: string, skip: (note: string) => never): Promise<void> {
+  try {
+    await npm(example, 'install', ...npmFlags)
+  } catch (error) {
+    const text = String(error)
+    if (/ENOTFOUND|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|ENOTCACHED/.test(text)) skip(text.slice(0, 500))
+    throw error
+  }
+}
+
+/** What an example prints, without what npm says before it. */
+async function printed(example: string): Promise<string[]> {
+  return (await npm(example, 'start', '--silent')).trim().split('\n')
+}
+
+/** What the comments of an example say that it prints. */
+async function told(file: string): Promise<string[]> {
+  const code = await readFile(join(folder, file), 'utf8')
+  return [...code.matchAll(/^console\.log\(.*\) \/\/ (.*)$/gm)].map((match) => match[1]!)
+}
+
+it('every folder is run here, and the package has it', async () => {
+  const tests = await readFile(fileURLToPath(import.meta.url), 'utf8')
+  const entries = await readdir(folder, { withFileTypes: true })
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  expect(names.length).toBeGreaterThan(4)
+  for (const name of names) {
+    expect(tests).toContain(`install('${name}'`)
+    expect(await readdir(place(name))).toContain('package.json')
+  }
+})
+
+describe('examples', () => {
+  it('service: its own routes and the catalog work on the same tables', async ({ skip }) => {
+    await install('service', skip)
+    // A group of its own, since npm does not pass signals on.
+    const child = spawn('npm', ['start', '--silent'], {
+      cwd: place('service'),
+      env: { ...environment, PORT: '0', TOKEN: 'a-token-of-the-example' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      detached: true,
+    })
+    const closed = once(child, 'close')
+    const stop = () => process.kill(-child.pid!, 'SIGTERM')
+    onTestFinished(() => {
+      if (child.exitCode === null && child.signalCode === null) stop()
+    })
+    const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), closed])
+    expect(String(line)).toMatch(/listens on/)
+    const url = /listens on (\S+),/.exec(String(line))![1]!
+    const post = (path: string, body: unknown) =>
+      fetch(url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer a-token-of-the-example' },
+        body: JSON.stringify(body),
+      })
+    const rows = [
+      { station: 'tower', celsius: 31 },
+      { station: 'harbour', celsius: null },
+    ]
+    expect((await post('/measurements', rows)).status).toBe(201)
+    expect((await post('/measurements', [{ station: 'tower' }])).status).toBe(400)
+    expect(await (await fetch(`${url}/hot?above=30`)).json()).toEqual({ count: 1 })
+    expect((await fetch(`${url}/hot?above=30%20OR%20true`)).status).toBe(400)
+    const counted = await post('/catalog/v1/table/measurements/count_rows', {})
+    expect([counted.status, await counted.json()]).toEqual([200, 2])
+    expect((await fetch(`${url}/catalog/v1/table`)).status).toBe(401)
+    stop()
+    await closed
+  })
+
+  it('ingest: a day is there whole and once, also after a fault in a file', async ({ skip }) => {
+    await install('ingest', skip)
+    const bad = join(place('ingest'), 'data/2026-06-03')
+    await mkdir(bad)
+    await writeFile(join(bad, 'orders.csv'), 'order,customer,placed\n4,Ada,2026-06-03\n')
+    await writeFile(join(bad, 'lines.jsonl'), '{"order":4,"item":"rug","price":"dear"}\n')
+    const days = ['2026-06-01: lines 3, orders 2', '2026-06-02: lines 1, orders 1']
+    await expect(printed('ingest')).rejects.toThrow(`${days.join('\n')}\n`)
+    await writeFile(join(bad, 'lines.jsonl'), '{"order":4,"item":"rug","price":90}\n')
+    const again = ['2026-06-01: is there already', '2026-06-02: is there already']
+    expect(await printed('ingest')).toEqual([...again, '2026-06-03: lines 1, orders 1'])
+    const cli = [join(project, 'package/dist/cli.js'), 'query', './catalog', 'lines', '--where', 'price > 50']
+    const found = (await run('ingest', process.execPath, cli)).trim().split('\n')
+    expect(found.map((row) => JSON.parse(row).item)).toEqual(['lamp', 'desk', 'rug'])
+  })
+
+  it('agent-store: prints what its comments say, in every run', async ({ skip }) => {
+    await install('agent-store', skip)
+    const lines = await told('agent-store/start.ts')
+    expect(lines.length).toBeGreaterThan(4)
+    expect(await printed('agent-store')).toEqual(lines)
+    expect(await printed('agent-store')).toEqual(lines)
+  })
+
+  it('vitest-suite: its tests pass', async ({ skip }) => {
+    await install('vitest-suite', skip)
+    expect(await npm('vitest-suite', 'test', '--', '--no-color')).toMatch(/Tests {2}5 passed \(5\)/)
+  })
+
+  it('pytest-suite: its tests pass', async ({ skip }) => {
+    const python = await pythonPrograms()
+    if (typeof python === 'string') return skip(python)
+    await install('pytest-suite', skip)
+    // As `pip install -r requirements.txt` does it: the package of the file, and what it needs from elsewhere.
+    const wanted = (await readFile(join(place('pytest-suite'), 'requirements.txt'), 'utf8'))
+      .trim()
+      .split('\n')
+    expect(wanted).toEqual(['./node_modules/tabularium/python', 'lancedb'])
+    const site = join(project, 'site')
+    const args = ['install', '--quiet', '--no-deps', '--no-build-isolation', '--target', site, wanted[0]!]
+    await run('pytest-suite', join(python.bin, 'pip'), args)
+    const told = await run('pytest-suite', join(python.bin, 'pytest'), ['-q'], { PYTHONPATH: site })
+    expect(told.trim().split('\n').at(-1)).toMatch(/^5 passed/)
+  })
+
+  it.each(['service', 'ingest', 'agent-store', 'vitest-suite'])('%s: its types are checked', async (name) => {
+    const flags = ['--strict', '--noEmit', '--skipLibCheck', '--allowImportingTsExtensions']
+    const platform = ['--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,esnext.disposable']
+    const sources = (await readdir(place(name))).filter((file) => file.endsWith('.ts'))
+    const args = [compiler, ...flags, ...platform, '--types', 'node', ...sources]
+    await run(name, process.execPath, args)
+  })
+})
