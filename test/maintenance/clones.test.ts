@@ -283,7 +283,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 10,
     arbitrary: fc.record({
-      does: fc.constantFrom('create', 'overwrite', 'insert', 'insert', 'drop', 'drop', 'deregister', 'optimize'),
+      does: fc.constantFrom(
+        'create',
+        'overwrite',
+        'insert',
+        'insert',
+        'drop',
+        'drop',
+        'deregister',
+        'optimize',
+      ),
       table,
       n,
     }),

@@ -560,7 +560,8 @@ export const brokenCatalogs: readonly Mutant[] = [
         }),
         deleteFromTable: async (request) => {
           const answer = await real.deleteFromTable(request)
-          if (String(request.id) === clone) await real.deleteFromTable({ ...request, id: source } as unknown as Request)
+          if (String(request.id) === clone)
+            await real.deleteFromTable({ ...request, id: source } as unknown as Request)
           return answer
         },
       }
