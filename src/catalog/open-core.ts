@@ -11,7 +11,7 @@ import type { AuthorizeHook } from '../operations/framework/run.ts'
 import { type BackgroundOptimize, background } from '../rows/background.ts'
 import { keyedQueue } from '../scheduling/keyed-queue.ts'
 import { semaphore } from '../scheduling/semaphore.ts'
-import { type CatalogRecord, catalogFormat, keys } from '../store/records.ts'
+import { type CatalogRecord, catalogFormat, keys, sharingFormat } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { TableEngine } from '../table/index.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
@@ -242,14 +242,14 @@ function readRecord(store: Store): Promise<CatalogRecord | undefined> {
 
 /** Refuses a catalog of another format, or with another content than the given one. */
 function checkRecord(found: CatalogRecord, content: string | undefined): void {
-  if (found.v !== catalogFormat) {
+  if (found.v < catalogFormat || found.v > sharingFormat) {
     const [which, way] =
-      found.v > catalogFormat
+      found.v > sharingFormat
         ? ['a newer', 'Open it with that release.']
         : ['an older', 'Export it with that release, and import it with this one.']
     throw new CatalogError(
       'Unsupported',
-      `This catalog has format ${found.v}, written by ${which} release; this one knows format ${catalogFormat}. ${way}`,
+      `This catalog has format ${found.v}, written by ${which} release; this one knows formats ${catalogFormat} to ${sharingFormat}. ${way}`,
     )
   }
   if (content === undefined || placeOf(found.content) === placeOf(content)) return

@@ -5,6 +5,7 @@ import type { Key, Writer } from '../store/store.ts'
 import type { ChangeContext } from '../transactions/commit.ts'
 import { locationOf, releaseLocation, segmentsOf } from './locations.ts'
 import { markRemoval } from './removal.ts'
+import { removeSharesOf } from './shared-content.ts'
 
 /**
  * Drops a table within a change, and returns its location. The content is removed after the commit, and no other
@@ -17,10 +18,15 @@ export function dropTable(
   record: TableRecord,
 ): string {
   removeTableRecords(core, writer, internalId, record)
-  return markRemoval(writer, locationOf(core.contentRoots, internalId, record), now)
+  const location = locationOf(core.contentRoots, internalId, record)
+  removeSharesOf(core, writer, location)
+  return markRemoval(writer, location, now)
 }
 
-/** Removes all records of a table: its name, versions, tags, branches and its claim on a location. */
+/**
+ * Removes all records of a table: its name, versions, tags, branches and its claim on a location. What it named of other
+ * tables' files stays noted.
+ */
 export function removeTableRecords(
   core: Core,
   writer: Writer,

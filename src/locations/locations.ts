@@ -3,7 +3,7 @@ import { sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
-import { identifierOf, tableRecord } from '../lookup/names.ts'
+import { type FoundTable, identifierOf, tableRecord } from '../lookup/names.ts'
 import { tableById } from '../lookup/table-record.ts'
 import { limits } from '../model/fields.ts'
 import { formatIdentifier, quote } from '../model/identifier.ts'
@@ -142,6 +142,11 @@ export function rootBySegments(roots: readonly ContentRoot[], segments: readonly
 
 /** A location in its normal spelling, for hooks; undefined where a request names none. */
 export function namedLocation({ location }: Readonly<Record<string, unknown>>): string | undefined {
+  return normalLocation(location)
+}
+
+/** A location in its normal spelling, as a request gives it; undefined for what is no text. */
+export function normalLocation(location: unknown): string | undefined {
   if (typeof location !== 'string') return undefined
   try {
     return normalize(location)
@@ -247,6 +252,18 @@ function ownerOf(roots: readonly ContentRoot[], reader: Reader, location: string
     return ownerIn(value)
   }
   return ownerOfChosen(roots, reader, location)
+}
+
+/** The table whose content lies at a location. */
+export function tableAt(
+  roots: readonly ContentRoot[],
+  reader: Reader,
+  location: string,
+): FoundTable | undefined {
+  const owner = reader.get<string | RemovalRecord>(keys.location(segmentsOf(location)))
+  const id = typeof owner === 'string' ? owner : location.slice(location.lastIndexOf('/') + 1)
+  const table = tableById(reader, id)
+  return table && locationOf(roots, table.id, table.record) === location ? table : undefined
 }
 
 function ownerIn(record: string | RemovalRecord): string {

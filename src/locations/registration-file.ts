@@ -20,10 +20,13 @@ const versionRecord = v.object({
   transaction_id: text,
   request_key: v.optional(text),
   rows: v.optional(version),
+  bases: v.optional(v.array(text)),
 })
 
 const registration = v.object({
   format: v.literal(recordFormat),
+  /** Whether clones named files of the table when it was deregistered. */
+  shared: v.optional(v.boolean()),
   properties: stringMap,
   main: head,
   versions: v.array(v.tuple([text, version, versionRecord])),

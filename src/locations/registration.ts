@@ -27,6 +27,7 @@ import {
   type Registration,
   sealRegistration,
 } from './registration-file.ts'
+import { folderIn, isShared, mayName } from './shared-content.ts'
 
 /*
  * A table's content outlives its name. Deregistering a table writes its versions, tags, branches and properties
@@ -79,7 +80,7 @@ export async function commitDeregistering<T extends object>(
           const open: NeededRegistration[] = []
           const vacuums = vacuumsBegun(change.writer)
           const result = body(change, (table) => {
-            const known = registrationOf(change.writer, table)
+            const known = registrationOf(core, change.writer, table)
             const written = JSON.stringify(known)
             const location = locationOf(core.contentRoots, table.id, table.record)
             const key = keys.registration(segmentsOf(location))
@@ -130,6 +131,8 @@ export function vacuumsBegun(reader: Reader): number {
 /** The newest registration of a location. */
 export interface FoundRegistration {
   readonly known: Registration | undefined
+  /** Refuses content that shares files in a way which this catalog does not know of. */
+  requireKnownShares(reader: Reader): void
   /** Whether it is still the newest registration that this catalog wrote. */
   isCurrent(reader: Reader): boolean
 }
@@ -141,10 +144,41 @@ export async function readRegistration(core: Core, location: string): Promise<Fo
   const { content, prefix } = registrationPlace(core, location)
   const path = await newestIn(content, prefix, own, writtenBy(core))
   const bytes = path === undefined ? undefined : await content.get(path)
+  const known = bytes && parseRegistration(bytes, `${path} of ${location}`)
   return {
-    known: bytes && parseRegistration(bytes, `${path} of ${location}`),
+    known,
+    requireKnownShares: (reader) => {
+      if (known && sharesUnknown(core, reader, location, known, path === own)) throw unknownShares(location)
+    },
     isCurrent: (reader) => reader.get<string>(key) === own,
   }
+}
+
+/**
+ * Whether a registration tells of shared files that this catalog does not know of: files of other tables that its
+ * versions name, or files of its own that clones in another catalog name.
+ */
+function sharesUnknown(
+  core: Core,
+  reader: Reader,
+  location: string,
+  { shared, versions }: Registration,
+  isOwn: boolean,
+): boolean {
+  if (shared && !isOwn && !isShared(core.contentRoots, reader, location)) return true
+  const bases = new Set(versions.flatMap(([, , record]) => record.bases ?? []))
+  const place = bases.size > 0 ? contentFolderOf(core.contentRoots, location) : undefined
+  return (
+    bases.size > 0 &&
+    (place === undefined || ![...bases].every((base) => mayName(core, reader, place, folderIn(place, base))))
+  )
+}
+
+function unknownShares(location: string): CatalogError {
+  return new CatalogError(
+    'InvalidTableState',
+    `The content at ${location} shares files with tables of another catalog, which keeps them for each other. Register it there. To have it here, make a clone of its own there with is_shallow false, and deregister that one.`,
+  )
 }
 
 /** The end of the names of registrations that this catalog writes. */
@@ -190,7 +224,7 @@ export function putRegistration(writer: Writer, internalId: string, known: Regis
 }
 
 /** The registration of a table; undefined when the table has nothing to keep. */
-function registrationOf(reader: Reader, { id, record }: FoundTable): Registration | undefined {
+function registrationOf(core: Core, reader: Reader, { id, record }: FoundTable): Registration | undefined {
   const versions = Array.from(
     reader.range<VersionRecord>({ prefix: keys.allVersions(id) }),
     ({ key, value }) => [String(key[2]), Number(key[3]), value],
@@ -208,6 +242,7 @@ function registrationOf(reader: Reader, { id, record }: FoundTable): Registratio
   if (nameOnly && Object.keys(record.properties).length === 0) return undefined
   return {
     format: recordFormat,
+    ...(isShared(core.contentRoots, reader, locationOf(core.contentRoots, id, record)) && { shared: true }),
     properties: record.properties,
     main: record.main,
     versions,

@@ -7,6 +7,7 @@ import { leaseMillis } from '../transactions/transaction-record.ts'
 import type { UpkeepTask } from '../transactions/upkeep.ts'
 import { endLapsedBackups, hasBackupLease } from './backup-lease.ts'
 import { type ContentFolder, contentFolderOf, offsiteFolderOf, segmentsOf } from './locations.ts'
+import { isShared } from './shared-content.ts'
 
 /**
  * Marks the location of a table, within the change that drops the table, and returns the location. No table gets
@@ -27,12 +28,13 @@ export function markRemoval(writer: Writer, location: string, now: number): stri
 export async function removeContent(core: Core, locations: readonly string[]): Promise<void> {
   if (locations.length === 0) return
   if (core.staging) return core.staging.afterCommit((outside) => removeContent(outside, locations))
-  // Where the store cannot tell whether a backup runs, the content stays for now.
-  if (await postponeForBackup(core, locations).catch(() => true)) return
+  // Where the store cannot tell whether anything needs the content, it stays for now.
+  const kept = await keptContent(core, locations).catch(() => locations)
+  const free = locations.filter((location) => !kept.includes(location))
   const emptied: string[] = []
-  const holdings = locations.map(holdingOf)
+  const holdings = free.map(holdingOf)
   for (const holding of holdings) core.heartbeat.hold(holding)
-  for (const location of locations) {
+  for (const location of free) {
     // For a location out of reach, this removes what the catalog keeps of it in its own root.
     const place = contentFolderOf(core.contentRoots, location) ?? offsiteFolderOf(core.contentRoots, location)
     if (await removeContentFolder(place)) emptied.push(location)
@@ -60,22 +62,27 @@ function holdingOf(location: string): Holding<string | RemovalRecord> {
 }
 
 /**
- * While a backup runs, dropped content stays. Its location is marked as abandoned, so that a later removal may empty
- * it at once. Returns whether a backup runs.
+ * The locations whose dropped content stays: all of them while a backup runs, and those with files that clones name. They
+ * are marked as abandoned, so that a later removal may empty them at once.
  */
-async function postponeForBackup(core: Core, locations: readonly string[]): Promise<boolean> {
+async function keptContent(core: Core, locations: readonly string[]): Promise<readonly string[]> {
   const now = core.now()
-  if (!(await core.store.read((reader) => hasBackupLease(reader, now)))) return false
+  const kept = await core.store.read((reader) =>
+    hasBackupLease(reader, now)
+      ? locations
+      : locations.filter((location) => isShared(core.contentRoots, reader, location)),
+  )
+  if (kept.length === 0) return kept
   await core.store
     .write((writer) => {
-      for (const location of locations) {
+      for (const location of kept) {
         const key = keys.location(segmentsOf(location))
         const mark = writer.get<string | RemovalRecord>(key)
         if (typeof mark === 'object' && mark.until > 0) writer.put(key, { ...mark, until: 0 })
       }
     })
     .catch(() => {})
-  return true
+  return kept
 }
 
 /** Removes a folder of content, and returns whether that succeeded. */

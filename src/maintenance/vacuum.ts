@@ -6,6 +6,7 @@ import { endLapsedBackups, hasBackupLease } from '../locations/backup-lease.ts'
 import { contentFolderOf, locationOf, tablesFolder } from '../locations/locations.ts'
 import { deregisteredFolders, registrationFolder, vacuumsBegun } from '../locations/registration.ts'
 import { abandonedRemovals, removeContent } from '../locations/removal.ts'
+import { folderName, foldersOfUnknownClones } from '../locations/shared-content.ts'
 import { readTable, tableById } from '../lookup/table-record.ts'
 import { manifestOf } from '../rows/rows.ts'
 import {
@@ -43,6 +44,7 @@ export interface VacuumReport {
  * the content of tables that were dropped. These objects stay:
  * - Objects younger than the grace period.
  * - Objects that work under way wrote, which their names tell: a commit may follow.
+ * - Objects that a clone names, be their own table still there or not.
  * - Objects that another engine may have written, but not manifests that a writer of Lance staged and left.
  * - Objects that were written since a transaction over many operations began that is under way, where no table lies: the
  *   transaction may have declared a table there.
@@ -159,6 +161,8 @@ async function reached(
   // Content of a deregistered table stays: its location may be registered again.
   const whole: string[] = [...(await deregisteredFolders(core))]
   const staged = new Set<string>()
+  /** The folders of tables all of whose files are known. */
+  const walked = new Set<string>()
   for await (const { internalId, prefix, versions, stagedNames } of tablesIn(core, content)) {
     signal?.throwIfAborted()
     live.add(prefix)
@@ -170,6 +174,7 @@ async function reached(
     const engine = await core.engine(content)
     try {
       for await (const path of engine.reachable(prefix, versions)) paths.add(path)
+      walked.add(folderName(core.contentRoots, { content, prefix }))
     } catch (error) {
       // Another process may have removed versions meanwhile. The next vacuum removes the rest of them.
       if (await isAsItWas(core, internalId, versions)) throw error
@@ -181,6 +186,8 @@ async function reached(
     // Another catalog may have deregistered it.
     if (at >= 0 && !live.has(path.slice(0, at + 1))) whole.push(path.slice(0, at + 1))
   }
+  // A clone that was made, or deregistered, since the tables were read may name any file of the folders it shares.
+  whole.push(...(await foldersOfUnknownClones(core, { content }, walked)))
   const { isEngineObject, markIn } = await import('../table/storage/object-names.ts')
   const isOurs = (name: string) => isEngineObject(name) || name.startsWith(registrationFolder)
   const begun = await core.store.read((reader) => oldestBegun(reader, ended))

@@ -7,6 +7,7 @@ import { batchCommitTables } from './batch-commit-tables.ts'
 import { batchCreateTableVersions } from './batch-create-table-versions.ts'
 import { batchDeleteTableVersions } from './batch-delete-table-versions.ts'
 import { beginTransaction } from './begin-transaction.ts'
+import { cloneTable } from './clone-table.ts'
 import { commitTransaction } from './commit-transaction.ts'
 import { countTableRows } from './count-table-rows.ts'
 import { createNamespace } from './create-namespace.ts'
@@ -66,6 +67,7 @@ export const operations = {
   dropNamespace,
   namespaceExists,
   createTable,
+  cloneTable,
   declareTable,
   registerTable,
   describeTable,

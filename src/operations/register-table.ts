@@ -66,6 +66,7 @@ async function register(
     claimLocation(core.contentRoots, writer, location, internalId, true)
     // The location was registered, and given up again, since it was read.
     if (!isSame && !remembered.isCurrent(writer)) throw new TargetReplaced(id)
+    if (!isSame) remembered.requireKnownShares(writer)
     writer.remove(keys.registration(segmentsOf(location)))
     const known = isSame ? left : remembered.known
     const record: TableRecord = {

@@ -111,7 +111,12 @@ export function openManifest(
 
 /** The manifest of a version. */
 export function manifestOf(record: VersionRecord): ManifestRef {
-  return { path: record.manifest_path, size: record.manifest_size ?? 0, etag: record.e_tag ?? '' }
+  return {
+    path: record.manifest_path,
+    size: record.manifest_size ?? 0,
+    etag: record.e_tag ?? '',
+    ...(record.bases && { bases: record.bases }),
+  }
 }
 
 /** The record of a version that our engine made. */
@@ -124,6 +129,7 @@ export function versionOf({ manifest, rows }: Snapshot, transactionId: string, n
     timestamp_millis: now,
     transaction_id: transactionId,
     rows,
+    ...(manifest.bases && { bases: manifest.bases }),
   }
 }
 

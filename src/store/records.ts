@@ -11,10 +11,13 @@ import type { Key } from './store.ts'
 export const recordFormat = 1
 
 /**
- * The format of a catalog as a whole, which its own record carries. A release opens no other format. Since format 2,
+ * The format of a new catalog as a whole, which its own record carries. A release opens this one, `sharingFormat` and no other. Since format 2,
  * all processes that use a directory lock `catalog.lock`; an older release does not, and could lose changes.
  */
 export const catalogFormat = 2
+
+/** The format of a catalog in which a clone was made that shares files: releases that do not know of that refuse it. */
+export const sharingFormat = 3
 
 /** Every record carries its format, so that a later release can tell formats apart. */
 interface Versioned {
@@ -94,6 +97,8 @@ export interface VersionRecord extends Versioned {
   readonly request_key?: string
   /** The number of rows that are not deleted. Set only when our own engine wrote the version. */
   readonly rows?: number
+  /** The folders of other tables whose files the version may name; see `ManifestRef`. Set only where there are some. */
+  readonly bases?: readonly string[]
 }
 
 export interface TagRecord extends Versioned {
@@ -113,6 +118,17 @@ export interface RemovalRecord extends Versioned {
   readonly removing: string
   /** When the lease of the removing process ends; then it counts as dead. */
   readonly until: number
+}
+
+/**
+ * A clone names files in a folder of another table, be that table still there or not. A folder is named by its path in
+ * the catalog's own root, or by its URL elsewhere.
+ */
+export interface ShareRecord extends Versioned {
+  /** The folder that the files lie in. */
+  readonly source: string
+  /** The folder of the clone. */
+  readonly clone: string
 }
 
 /** While a lease is valid, content that nothing refers to any more stays, since a backup may copy it. */
@@ -204,6 +220,12 @@ export const keys = {
   tasks: ['k'] as Key,
   /** How many vacuums have begun. */
   vacuums: ['w'] as Key,
+  /** That a clone names files in a folder, by hashes of the names of both folders. There are two keys for each pair. */
+  shareBySource: (source: string, clone: string): Key => ['f', 's', source, clone],
+  sharesOfSource: (source: string): Key => ['f', 's', source],
+  sharesBySource: ['f', 's'] as Key,
+  shareByClone: (clone: string, source: string): Key => ['f', 'c', clone, source],
+  sharesOfClone: (clone: string): Key => ['f', 'c', clone],
 }
 
 /** Whether a key is that of a namespace's name. */

@@ -1,14 +1,15 @@
+import { pathIn } from '../model/relative-path.ts'
+import { copyRows, shareRows } from './clone/clone.ts'
 import { addColumns } from './columns/add.ts'
 import { alterColumns } from './columns/alter.ts'
 import { ColumnChange } from './columns/column-change.ts'
 import { dropColumns, updateMetadata } from './columns/edits.ts'
-import { filesOf } from './format/manifest.ts'
+import { pathsOf } from './format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './format/snapshot.ts'
 import { createIndexChange, dropIndexChange, indicesOf, requireIndex } from './indices/indices.ts'
 import { mergeRows } from './merge/merge-rows.ts'
 import { isOptimized, optimizeRows } from './optimize/optimize.ts'
 import { checkObjects } from './read/check.ts'
-
 import { explainQuery } from './read/explain.ts'
 import { countMatching, queryRows, streamRows } from './read/query.ts'
 import { ScanPool } from './scan/pool.ts'
@@ -100,6 +101,9 @@ function engineOn(storage: Storage, most: number): TableEngine {
     queryRows: (snapshot, query = {}) => queryRows(storage, loaded(snapshot), query),
     streamRows: (snapshot, query = {}) => streamRows(storage, loaded(snapshot), query),
     explainQuery: (snapshot, query = {}) => explainQuery(storage, loaded(snapshot), query),
+    shareRows: (prefix, source, work = {}) => shareRows(storage, normalPrefix(prefix), loaded(source), work),
+    copyRows: (prefix, source, from, work = {}) =>
+      copyRows(storage, normalPrefix(prefix), loaded(source), from, work),
     fragmentRows: async (snapshot) => {
       const rows: number[] = []
       for await (const entry of fragmentsOf(storage, loaded(snapshot)))
@@ -132,9 +136,8 @@ async function* reachable(
     const snapshot = await openSnapshot(storage, prefix, ref)
     for (const { path } of snapshot.body.segments) yield prefix + path
     for await (const entry of fragmentsOf(storage, snapshot)) {
-      const files = filesOf(entry)
-      for (const { path: name } of entry.deletions ? [...files, entry.deletions] : files) {
-        if (!seen.has(name)) yield prefix + name
+      for (const name of pathsOf(entry)) {
+        if (!seen.has(name)) yield pathIn(prefix, name)
         seen.add(name)
       }
     }

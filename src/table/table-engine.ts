@@ -13,6 +13,11 @@ export interface ManifestRef {
   readonly path: string
   readonly size: number
   readonly etag: string
+  /**
+   * The folders of other tables whose files the version may name, relative to the table's location and each ending in a
+   * slash. A manifest that names any others is refused.
+   */
+  readonly bases?: readonly string[] | undefined
 }
 
 /** One version of a table's content as its manifest describes it. No row was read for this. */
@@ -304,6 +309,13 @@ export interface TableEngine {
   streamRows(snapshot: Snapshot, options?: QueryOptions): Promise<Uint8Array | AsyncIterable<Uint8Array>>
   /** How a query would be run, a line for each step, the last one first. Refuses what the query would be refused for. */
   explainQuery(snapshot: Snapshot, options?: QueryOptions): Promise<readonly string[]>
+  /**
+   * Writes a manifest under `prefix` that names the files of `source`, a version of another table in the same content. No
+   * row is read. The bases of the snapshot's manifest are the folders that the files lie in.
+   */
+  shareRows(prefix: string, source: Snapshot, options?: ApplyOptions): Promise<Snapshot>
+  /** Copies the files of `source`, a version of a table in the content `from`, and writes a manifest that names the copies. */
+  copyRows(prefix: string, source: Snapshot, from: Content, options?: ApplyOptions): Promise<Snapshot>
   /** The number of live rows of each fragment, in order. */
   fragmentRows(snapshot: Snapshot): Promise<readonly number[]>
   /** Paths, from the root of the content, of every object these versions need. A path may come more than once. */

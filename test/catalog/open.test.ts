@@ -13,7 +13,7 @@ import {
   type Store,
 } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
-import { catalogFormat, keys } from '../../src/store/records.ts'
+import { catalogFormat, keys, sharingFormat } from '../../src/store/records.ts'
 import { fakeCatalog, fakeServer } from '../../src/testing/index.ts'
 import {
   closedAfterwards,
@@ -97,7 +97,7 @@ describe('openCatalog', () => {
   })
 
   it.each([
-    [catalogFormat + 1, 'a newer release'],
+    [sharingFormat + 1, 'a newer release'],
     [catalogFormat - 1, 'an older release'],
   ])('refuses a catalog of format %d, which %s wrote, and changes nothing in it', async (format, release) => {
     const store = memoryStore()

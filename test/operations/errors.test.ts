@@ -87,6 +87,7 @@ const noTag = (request: object = {}): Refusal => ({
   request: { ...rows, tag: 'none', ...request },
   says: ['rows', '"none"', 'List its tags'],
 })
+const cloned = (request: object) => ({ id: ['new'], source: ['rows'], ...request })
 const damaged = (ref: string, request: object = {}): Refusal => ({
   request: { id: ['lance'], ...request },
   says: [`_refs/${ref}/x.json`, 'Restore it'],
@@ -190,6 +191,16 @@ const refusals: {
       },
       says: [/n|other/],
     },
+    ConcurrentModification: inTheStore,
+  },
+  cloneTable: {
+    NamespaceNotFound: noNamespace({ id: ['none', 'x'], source: ['rows'] }),
+    TableNotFound: { ...noTable(), request: cloned({ source: ['none'] }) },
+    TableAlreadyExists: taken({ ...rows, source: ['pieces'] }),
+    TableVersionNotFound: { ...noVersion(), request: cloned({ source_version: 9 }) },
+    TableTagNotFound: { ...noTag(), request: cloned({ source_tag: 'none' }) },
+    TableBranchNotFound: { ...noBranch(), request: cloned({ source_branch: 'none' }) },
+    InvalidTableState: anothers({ id: ['new'], source: ['client'] }),
     ConcurrentModification: inTheStore,
   },
   declareTable: {
@@ -559,6 +570,7 @@ const changes: { readonly [Name in OperationName]?: object } = {
   createNamespace: none,
   dropNamespace: { id: ['n'], behavior: 'Cascade' },
   createTable: { ...none, data },
+  cloneTable: { ...none, source: ['rows'] },
   declareTable: none,
   registerTable: { ...none, location: 's3://bucket/none' },
   renameTable: { ...rows, new_table_name: 'x' },

@@ -6,6 +6,8 @@ import { keys } from '../../src/store/records.ts'
 import {
   batchTables,
   batchTasks,
+  cloneName,
+  cloneTasks,
   columns,
   dropLocation,
   moveName,
@@ -19,6 +21,10 @@ import {
 export class Acknowledged {
   readonly batches = new Map<number, number>()
   readonly moves = new Map<number, number>()
+  /** The last clone of each task that is known to be there. */
+  readonly clones = new Map<number, number>()
+  /** The last of them that is known to have its own row. */
+  readonly grown = new Map<number, number>()
   /** Labels of inserted rows by table, then whether they are to be there; undefined when either will do. */
   readonly labels = new Map<string, Map<string, boolean | undefined>>()
   /** How many rows the tables that come and go are known to have. */
@@ -38,6 +44,8 @@ export class Acknowledged {
     for (const line of lines) {
       const [what, one, two] = line.split(' ') as [string, string, string]
       if (what === 'batch') this.batches.set(Number(one), Number(two))
+      else if (what === 'cloned') this.clones.set(Number(one), Number(two))
+      else if (what === 'grown') this.grown.set(Number(one), Number(two))
       else if (what === 'moved') this.moves.set(Number(one), Number(two))
       else if (what === 'inserted') labels.set(one, true)
       else if (what === 'refused') labels.set(one, false)
@@ -68,6 +76,7 @@ export async function checkAfterCrash(
   await using catalog = await openCatalog(directory, { now: () => Date.now() + 3_600_000 })
   for (const task of batchTasks) await checkBatches(catalog, task, acknowledged)
   await checkMoves(catalog, acknowledged)
+  for (const task of cloneTasks) await checkClones(catalog, task, acknowledged)
   for (const task of returnTasks) await checkReturn(directory, catalog, task, acknowledged)
   for (const table of rowsTables) {
     await checkRows(catalog, table, acknowledged)
@@ -107,6 +116,26 @@ async function checkMoves(catalog: LocalCatalog, acknowledged: Acknowledged): Pr
     const now = [known, known + 1].find((moves) => tables.includes(moveName(task, moves).join('$')))
     assert.ok(now !== undefined, `no table of task ${task} after ${known} moves, among ${tables}`)
     acknowledged.moves.set(task, now)
+  }
+}
+
+/** The last clone is there, with the rows of all before it, though each of those tables was dropped. */
+async function checkClones(catalog: LocalCatalog, task: number, acknowledged: Acknowledged): Promise<void> {
+  const { tables } = await catalog.listTables({ id: ['clones'] })
+  const known = acknowledged.clones.get(task) ?? 0
+  const last = [known + 1, known].find((n) => tables.includes(cloneName(task, n).join('$')))
+  assert.ok(last !== undefined, `no clone of task ${task} after ${known}, among ${tables}`)
+  acknowledged.clones.set(task, last)
+  const grown = acknowledged.grown.get(task) ?? 0
+  for (const n of [last - 1, last]) {
+    const id = cloneName(task, n)
+    if (!tables.includes(id.join('$'))) continue
+    const { data } = await catalog.queryTable({ id })
+    const ids = (tableFromIPC(data).toArray() as { id: number }[]).map((row) => row.id)
+    // The row of the last one may be missing, unless it was heard of.
+    const most = Array.from({ length: n }, (_, i) => i + 1)
+    const isWhole: boolean = ids.length === n || n < last || grown >= n
+    assert.deepEqual(ids, isWhole ? most : most.slice(0, -1), `rows of ${id}`)
   }
 }
 

@@ -7,6 +7,8 @@ import { CatalogError, openCatalog } from '../../src/index.ts'
 import {
   batchTables,
   batchTasks,
+  cloneName,
+  cloneTasks,
   columns,
   dropLocation,
   moveName,
@@ -141,6 +143,40 @@ async function dropAndDeclare(): Promise<never> {
   }
 }
 
+/**
+ * Clones a table, drops the table, and adds a row to the clone, over and over. Every other table is deregistered first,
+ * and registered again to be dropped.
+ */
+async function cloneAndDrop(task: number): Promise<never> {
+  const { tables } = await catalog.listTables({ id: ['clones'] })
+  const names = tables.map((name) => name.split('$')[1]!).filter((name) => name.startsWith(`c${task}-`))
+  const numbers = names.map((name) => Number(name.split('-')[1]))
+  let n = Math.max(...numbers)
+  for (const old of numbers)
+    if (old !== n) await untilDone(() => catalog.dropTable({ id: cloneName(task, old) }))
+  const { count } = await catalog.countTableRows({ id: cloneName(task, n), predicate: `id = ${n}` })
+  for (let isGrown = count > 0 || n === 0; ; isGrown = false) {
+    const id = cloneName(task, n)
+    const data = [{ id: n, note: String(run) }]
+    if (!isGrown) await untilDone(() => catalog.insertIntoTable({ id, data, schema: columns }))
+    say('grown', task, n)
+    const { location } = await catalog.describeTable({ id })
+    const request = { id: cloneName(task, n + 1), source: id, is_shallow: n % 5 !== 4 }
+    await untilDone(() => catalog.cloneTable(request))
+    n++
+    say('cloned', task, n)
+    if (n % 2 === 1) {
+      await untilDone(() => catalog.deregisterTable({ id }))
+      await untilDone(() => catalog.registerTable({ id, location }))
+    }
+    await untilDone(() => catalog.dropTable({ id }))
+  }
+}
+
+async function untilDone(change: () => Promise<unknown>): Promise<void> {
+  while (!(await done(change())));
+}
+
 /** Adds a row to a table, deregisters it and registers it again, over and over. */
 async function leaveAndReturn(task: number): Promise<never> {
   const id = ['returns', `r${task}`]
@@ -175,6 +211,7 @@ const others = () => [
   ...rowTasks.map(changeRows),
   ...moveTasks.map(move),
   ...returnTasks.map(leaveAndReturn),
+  ...cloneTasks.map(cloneAndDrop),
   dropAndDeclare(),
   clear(),
   optimize(),

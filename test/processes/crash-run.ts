@@ -8,6 +8,8 @@ import { Acknowledged, checkAfterCrash } from './crash-check.ts'
 import {
   batchTables,
   batchTasks,
+  cloneName,
+  cloneTasks,
   columns,
   moveName,
   moveTasks,
@@ -80,13 +82,15 @@ export class CrashRun {
 
 async function prepare(directory: string): Promise<void> {
   await using catalog = await openCatalog(directory)
-  for (const id of [['marks'], ['moves'], ['moves', 'deep'], ['returns'], ['pairs']]) {
+  for (const id of [['marks'], ['moves'], ['moves', 'deep'], ['returns'], ['pairs'], ['clones']]) {
     await catalog.createNamespace({ id })
   }
   for (const task of batchTasks) {
     for (const name of batchTables) await catalog.declareTable({ id: [name + task] })
   }
   for (const task of moveTasks) await catalog.declareTable({ id: moveName(task, 0) })
+  for (const task of cloneTasks)
+    await catalog.createTable({ id: cloneName(task, 0), data: [], schema: columns })
   for (const task of returnTasks) {
     const id = ['returns', `r${task}`]
     await catalog.declareTable({ id, location: returnLocation(directory, task) })

@@ -5,6 +5,7 @@ export const batchTables = ['x', 'y', 'z']
 export const rowTasks = [0, 1, 2, 3]
 export const moveTasks = [0, 1, 2]
 export const returnTasks = [0, 1]
+export const cloneTasks = [0, 1]
 export const pairTasks = [0, 1, 2]
 /** What follows the name of the table of rows in those that transactions change together. */
 export const sides = ['-left', '-right']
@@ -24,6 +25,11 @@ export function dropLocation(directory: string): string {
 /** The place of a table that is deregistered and registered over and over. */
 export function returnLocation(directory: string, task: number): string {
   return `${directory}/data/return${task}`
+}
+
+/** The clone after so many, each made of the one before. */
+export function cloneName(task: number, clones: number): string[] {
+  return ['clones', `c${task}-${clones}`]
 }
 
 /** Where the table of a moving task lies after so many moves. */

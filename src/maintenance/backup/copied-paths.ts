@@ -1,13 +1,14 @@
 import type { Core } from '../../catalog/core.ts'
 import { type ContentFolder, offsiteFolder } from '../../locations/locations.ts'
 import { deregisteredFolders } from '../../locations/registration.ts'
+import { folderName, foldersOfUnknownClones } from '../../locations/shared-content.ts'
 import { manifestOf } from '../../rows/rows.ts'
 import { allTables, type KnownTable } from '../tables.ts'
 import type { FileToCopy } from './copy-files.ts'
 
 /**
  * All files below the catalog's own root that a backup copies: files that versions refer to, files of other engines
- * at the locations of tables, and the content of deregistered tables. `onTable` is called for every table, even when
+ * at the locations of tables, and the content of deregistered tables. A file that clones share may come several times. `onTable` is called for every table, even when
  * its content lies elsewhere.
  */
 export async function* copiedPaths(
@@ -15,11 +16,15 @@ export async function* copiedPaths(
   onTable: (table: KnownTable, isInside: boolean) => void,
 ): AsyncGenerator<FileToCopy> {
   const { content } = core.contentRoots[0]!
+  const walked = new Set<string>()
   for await (const table of allTables(core)) {
     const isInside = table.place?.content === content
     onTable(table, isInside)
     if (isInside) yield* pathsOfTable(core, table, table.place!)
+    if (isInside && table.fromOwnEngine) walked.add(folderName(core.contentRoots, table.place!))
   }
+  for (const prefix of await foldersOfUnknownClones(core, { content }, walked))
+    yield* everythingBelow(core, prefix)
   for (const prefix of await deregisteredFolders(core)) yield* everythingBelow(core, prefix)
   yield* everythingBelow(core, `${offsiteFolder}/`)
 }

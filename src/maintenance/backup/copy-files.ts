@@ -51,7 +51,10 @@ async function copyOne(
     }
     return await syncedSize(target)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    const { code } = error as NodeJS.ErrnoException
+    // Copied already: the folder was empty at first, and tables may share the file.
+    if (code === 'EEXIST') return undefined
+    if (code !== 'ENOENT') throw error
     if (needed) throw missing(path, error)
     return undefined
   }
@@ -74,7 +77,8 @@ async function linked(source: string, target: string): Promise<boolean> {
     await link(source, target)
     return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'EEXIST') throw error
     return false
   }
 }

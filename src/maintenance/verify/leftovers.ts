@@ -12,7 +12,7 @@ const graceMillis = 3_600_000
 export async function findLeftovers(
   core: Core,
   { content, prefix }: ContentFolder,
-  reached: ReadonlySet<string>,
+  isNeeded: (path: string) => boolean,
   findings: Findings,
   id: Identifier | undefined,
 ): Promise<void> {
@@ -20,7 +20,7 @@ export async function findLeftovers(
   const before = core.now() - graceMillis
   const sum = { objects: 0, bytes: 0 }
   for await (const { path, size, modified } of content.list(prefix)) {
-    if (modified >= before || reached.has(path) || !isEngineObject(path.slice(prefix.length))) continue
+    if (modified >= before || isNeeded(path) || !isEngineObject(path.slice(prefix.length))) continue
     sum.objects++
     sum.bytes += size
   }

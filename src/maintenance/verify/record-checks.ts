@@ -1,4 +1,5 @@
 import { segmentsOf } from '../../locations/locations.ts'
+import { keysOf } from '../../locations/shared-content.ts'
 import { readTable, tableById } from '../../lookup/table-record.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import {
@@ -8,6 +9,7 @@ import {
   type NamespaceRecord,
   type RemovalRecord,
   rootId,
+  type ShareRecord,
   type StoredTable,
   type TablePointer,
   type TagRecord,
@@ -90,11 +92,22 @@ export const checks: Readonly<Record<string, Check>> = {
     }
   },
 
+  f(reader, key, value: ShareRecord) {
+    const both = keysOf(value)
+    const isOne = both.some((one) => one.join() === key.join())
+    if (!isOne) return fault('stands for other folders than it names')
+    if (both.every((one) => reader.get(one) !== undefined)) return undefined
+    return fault('lacks its counterpart')
+  },
+
   l(reader, key, value: string | RemovalRecord, now) {
     const segments = key.slice(1).map(String)
     if (typeof value === 'object') {
       if (value.until >= now) return undefined
-      return { harmless: true, message: 'still holds content of a dropped table; a vacuum removes it' }
+      return {
+        harmless: true,
+        message: 'still holds content of a dropped table; a vacuum removes what no clone needs',
+      }
     }
     const table = tableById(reader, value)?.record
     if (table === undefined) return fault(`is owned by the table ${value}, which is not there`)

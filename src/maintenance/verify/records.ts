@@ -81,6 +81,7 @@ const names: Readonly<Record<string, string>> = {
   d: 'registration',
   k: 'task',
   w: 'count of vacuums',
+  f: 'share',
 }
 
 function sameKey(a: Key, b: Key): boolean {
@@ -131,6 +132,7 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
     transaction_id: v.string(),
     request_key: v.optional(v.string()),
     rows: v.optional(whole),
+    bases: v.optional(v.array(v.string())),
   }),
   g: v.object({ ...versioned, branch: v.string(), version: whole }),
   b: v.object({ ...versioned, head, parent_branch: v.string(), parent_version: whole, created_at: time }),
@@ -153,6 +155,7 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
   h: v.object({ ...versioned, until: time }),
   k: v.object({ ...versioned, holder: v.string(), until: time }),
   w: whole,
+  f: v.object({ ...versioned, source: v.string(), clone: v.string() }),
 }
 
 /** How many parts the keys of each family have. Families without an entry have keys of any length. */
@@ -168,6 +171,7 @@ const keyParts: Readonly<Record<string, number>> = {
   m: 2,
   h: 2,
   w: 1,
+  f: 4,
 }
 
 /** What is wrong with the shape of a record; undefined when nothing is. */

@@ -1,11 +1,13 @@
 import type { Core } from '../../catalog/core.ts'
 import type { ContentFolder } from '../../locations/locations.ts'
 import { registrationFault } from '../../locations/registration.ts'
+import { isShared } from '../../locations/shared-content.ts'
 import { manifestOf } from '../../rows/rows.ts'
 import { keys, type VersionRecord } from '../../store/records.ts'
 import type { StoreInspection } from '../../store/store.ts'
 import type { ManifestRef } from '../../table/index.ts'
 import { allTables, type KnownTable, type KnownVersion } from '../tables.ts'
+import { BorrowedFiles } from './borrowed-files.ts'
 import { findLeftovers, findLostFolders } from './leftovers.ts'
 import { verifyRecords } from './records.ts'
 import { Findings, type VerifyOptions, type VerifyReport } from './report.ts'
@@ -48,13 +50,22 @@ export function damagedStore(
 
 /** Verifies the content of every table. */
 async function verifyContent(core: Core, findings: Findings, options: VerifyOptions): Promise<void> {
+  const borrowed = new BorrowedFiles(core)
   for await (const table of allTables(core)) {
     findings.progress('content')
     findings.counts.tables++
     findings.counts.versions += table.versions.length
-    if (table.fromOwnEngine && table.place) await verifyTable(core, table, table.place, findings, options)
-    else if (table.versions.length > 0 || table.place === undefined) findings.counts.elsewhere++
+    const { place } = table
+    if (table.fromOwnEngine && place) {
+      const reached = await verifyTable(core, table, place, findings, options)
+      borrowed.note(place, reached)
+      // Clones may name what no version of the table itself does. All of them are known at the end.
+      if (await core.store.read((reader) => isShared(core.contentRoots, reader, table.location)))
+        borrowed.defer(table.id, place, reached)
+      else await findLeftovers(core, place, (path) => reached.has(path), findings, table.id)
+    } else if (table.versions.length > 0 || table.place === undefined) findings.counts.elsewhere++
   }
+  await borrowed.findLeftovers(findings)
 }
 
 async function verifyTable(
@@ -63,7 +74,7 @@ async function verifyTable(
   place: ContentFolder,
   findings: Findings,
   { quick, signal }: VerifyOptions,
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
   const engine = await core.engine(place.content)
   const byPath = new Map<string, KnownVersion>()
   for (const version of table.versions) {
@@ -93,7 +104,7 @@ async function verifyTable(
       })
     }
   }
-  await findLeftovers(core, place, reached, findings, table.id)
+  return reached
 }
 
 function rowsFault({ key, record }: KnownVersion, rows: number | undefined): string | undefined {

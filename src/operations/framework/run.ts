@@ -3,6 +3,7 @@ import type { Core } from '../../catalog/core.ts'
 import { CatalogError, transactionOf } from '../../errors.ts'
 import { checkLocation } from '../../locations/locations.ts'
 import { removeContent } from '../../locations/removal.ts'
+import { isShared, stillShared } from '../../locations/shared-content.ts'
 import type { Identity } from '../../model/fields.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import type { RemovalRecord } from '../../store/records.ts'
@@ -11,6 +12,7 @@ import { checkRequest } from './check.ts'
 import { isAbout, requireSame, transactionNamed } from './inside.ts'
 import type { AnyOperation, OperationOptions, RawRequest } from './operation.ts'
 import { principalOf } from './principal.ts'
+import type { Subject } from './subjects.ts'
 
 /**
  * Asked before every operation. Returning false, or throwing, refuses it with `PermissionDenied`; a
@@ -22,7 +24,7 @@ export type AuthorizeHook = (asked: {
   readonly changes: boolean
   readonly id: Identifier | undefined
   /**
-   * The location that registerTable or declareTable names, in its normal spelling. Content at a location may have
+   * The location that registerTable, declareTable or cloneTable names, in its normal spelling. Content at a location may have
    * belonged to a table that the caller may not see: allow the locations that are the caller's.
    */
   readonly location?: string | undefined
@@ -45,7 +47,7 @@ export async function runOperation(
   try {
     if (inside !== undefined && !isAbout(operation, request, inside))
       return await runInside(core, inside, operation, request, options)
-    if (core.settings.authorize) await authorize(core.settings.authorize, core, operation, checked)
+    if (core.settings.authorize) await authorize(core, operation, checked)
     for (let attempt = 1; ; attempt++) {
       try {
         return await operation.run(core, checked, options)
@@ -83,34 +85,44 @@ async function runInside(
 const attempts = 100
 
 /** Asks about a request, and about everything that it names besides its own identifier. */
-async function authorize(
-  hook: AuthorizeHook,
+async function authorize(core: Core, operation: AnyOperation, request: unknown): Promise<void> {
+  const { id } = request as { id?: Identifier }
+  const { name, changes } = operation
+  const raw = request as RawRequest
+  await askAbout(core, { operation: name, id, changes, location: operation.location?.(raw) }, request)
+  for (const named of operation.subjects?.(raw) ?? []) await askAbout(core, { changes, ...named }, request)
+}
+
+/** Asks the `authorize` hook, if there is one, about something that a request means. */
+export async function askAbout(
   core: Core,
-  operation: AnyOperation,
+  {
+    operation,
+    id,
+    changes,
+    location,
+  }: Omit<Subject, 'id'> & { id: Identifier | undefined; changes: boolean },
   request: unknown,
 ): Promise<void> {
-  const { id, identity, context } = request as Partial<Parameters<AuthorizeHook>[0]>
-  const ask = async (name: string, id: Identifier | undefined, location: string | undefined) => {
-    try {
-      const allowed = await hook({
-        operation: name,
-        changes: operation.changes,
-        id,
-        ...(location !== undefined && { location: checkLocation(core.contentRoots, location) }),
-        identity: identity ?? undefined,
-        context: context ?? undefined,
-        request,
-      })
-      if (allowed !== false) return
-    } catch (cause) {
-      if (cause instanceof CatalogError) throw cause
-      throw denied(name, { cause })
-    }
-    throw denied(name)
+  const hook = core.settings.authorize
+  if (hook === undefined) return
+  const { identity, context } = request as Partial<Parameters<AuthorizeHook>[0]>
+  try {
+    const allowed = await hook({
+      operation,
+      changes,
+      id,
+      ...(location !== undefined && { location: checkLocation(core.contentRoots, location) }),
+      identity: identity ?? undefined,
+      context: context ?? undefined,
+      request,
+    })
+    if (allowed !== false) return
+  } catch (cause) {
+    if (cause instanceof CatalogError) throw cause
+    throw denied(operation, { cause })
   }
-  const raw = request as RawRequest
-  await ask(operation.name, id, operation.location?.(raw))
-  for (const named of operation.subjects?.(raw) ?? []) await ask(named.operation, named.id, named.location)
+  throw denied(operation)
 }
 
 function denied(operation: string, options?: { cause: unknown }): CatalogError {
@@ -123,7 +135,11 @@ function denied(operation: string, options?: { cause: unknown }): CatalogError {
 
 /** Waits for the process that empties a location, or empties it here when that process is gone. */
 export async function settle(core: Core, { removing, until }: RemovalRecord): Promise<void> {
-  if (until < core.now()) await removeContent(core, [removing])
+  if (until < core.now()) {
+    if (await core.store.read((reader) => isShared(core.contentRoots, reader, removing)))
+      throw stillShared(removing)
+    await removeContent(core, [removing])
+  }
   // Removing may take a while: the content is large, or a backup copies it.
   await sleep(10)
 }

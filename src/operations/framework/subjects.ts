@@ -7,6 +7,8 @@ export interface Subject {
   readonly id: Identifier
   /** The location that it names for the table. */
   readonly location?: string | undefined
+  /** Whether that operation changes anything. Default: as the request does. */
+  readonly changes?: boolean
 }
 
 /** Every identifier that a request names, its own first. */

@@ -62,6 +62,15 @@ const requests: Docs = {
   load_detailed_metadata:
     'Whether to answer with version, schema, statistics and metadata, too. Default: false.',
   check_declared: 'Whether to answer with `is_only_declared`. Default: false.',
+  'cloneTable.id': 'The new table: its names from the root down, such as `["dev", "flights"]`.',
+  'cloneTable.properties':
+    'Properties of the new table: pairs of strings. Default: those of the table that is cloned.',
+  'cloneTable.source': 'The table to clone: its names from the root down. Give it, or `source_location`.',
+  source_location: 'Where the table to clone lies, as `describeTable` answers it, in place of `source`.',
+  source_version: 'The version to clone. Default: the latest.',
+  source_tag: 'The tag of the version to clone, in place of `source_version`.',
+  source_branch: 'The branch that has the version to clone. Default: the main branch.',
+  is_shallow: 'Whether the new table shares the files of the version. `false` copies them. Default: true.',
   new_table_name: 'The new name of the table.',
   new_namespace_id: 'The namespace to move to; `[]` is the root. Default: the table stays in its namespace.',
   'restoreTable.version': 'The version whose rows come back. Give it, or a `tag`.',

@@ -193,6 +193,38 @@ export interface CreateTableResponse extends ResponseFields {
   storage_options?: Readonly<Record<string, string>> | undefined
 }
 
+/** What `cloneTable` takes. */
+export interface CloneTableRequest extends RequestFields {
+  /** The new table: its names from the root down, such as `["dev", "flights"]`. */
+  readonly id: readonly string[]
+  /** The table to clone: its names from the root down. Give it, or `source_location`. */
+  readonly source?: readonly string[] | null | undefined
+  /** Where the table to clone lies, as `describeTable` answers it, in place of `source`. */
+  readonly source_location?: string | null | undefined
+  /** The version to clone. Default: the latest. */
+  readonly source_version?: number | null | undefined
+  /** The tag of the version to clone, in place of `source_version`. */
+  readonly source_tag?: string | null | undefined
+  /** The branch that has the version to clone. Default: the main branch. */
+  readonly source_branch?: string | null | undefined
+  /** Whether the new table shares the files of the version. `false` copies them. Default: true. */
+  readonly is_shallow?: boolean | null | undefined
+  /** Properties of the new table: pairs of strings. Default: those of the table that is cloned. */
+  readonly properties?: Readonly<Record<string, string>> | null | undefined
+}
+
+/** What `cloneTable` answers with. */
+export interface CloneTableResponse extends ResponseFields {
+  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  transaction_id?: string | undefined
+  /** The URL where the content lies. */
+  location: string
+  /** The version that has the change. */
+  version: number
+  /** The properties: pairs of strings. */
+  properties: Readonly<Record<string, string>>
+}
+
 /** What `declareTable` takes. */
 export interface DeclareTableRequest extends RequestFields {
   /** The table: its names from the root down, such as `["prod", "flights"]`. */
@@ -1634,6 +1666,18 @@ export interface OperationMethods {
     request: CreateTableRequest,
     options?: OperationOptions,
   ) => Promise<CreateTableResponse>
+
+  /**
+   * Creates a table with the rows and columns of another one, as version 1. `source` names that table, or `source_location`
+   * says where it lies. Its latest version is cloned, or the one that `source_version` or `source_tag` names. The clone
+   * shares the files of that version, so it takes no time and no room. From then on, each of the two changes without the
+   * other, and may be dropped. With `is_shallow: false`, the clone gets copies of the files.
+   *
+   * ```ts
+   * await catalog.cloneTable({ id: ['dev', 'flights'], source: ['prod', 'flights'] })
+   * ```
+   */
+  readonly cloneTable: (request: CloneTableRequest, options?: OperationOptions) => Promise<CloneTableResponse>
 
   /**
    * Reserves a table's name and location; it has no rows or versions yet. Without `location` the catalog

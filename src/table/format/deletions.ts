@@ -3,6 +3,7 @@ import { makeBatch } from '../../arrow/batch.ts'
 import { allRows, type Bitmap, clearTrailing, noRows } from '../../arrow/bitmap.ts'
 import { encodeArrow } from '../../arrow/ipc/encode.ts'
 import { readFooter } from '../../arrow/ipc/file.ts'
+import { pathIn } from '../../model/relative-path.ts'
 import { brokenObject, readRange, type Storage } from '../storage/objects.ts'
 import { FileParts } from './file-parts.ts'
 import type { DeletionEntry, FragmentLayout } from './manifest.ts'
@@ -63,7 +64,7 @@ export async function readLive(
 ): Promise<Bitmap | undefined> {
   const { deletions, rows } = entry
   if (deletions === undefined) return undefined
-  const path = prefix + deletions.path
+  const path = pathIn(prefix, deletions.path)
   return cache.get(
     `${path}#${deletions.bits[0]}`,
     (live) => live.byteLength + 256,

@@ -7,7 +7,7 @@ import type { ManifestRef } from '../table-engine.ts'
 
 /** An immutable Arrow file of one record batch with columns of a fragment, and the byte ranges of its parts. */
 export interface ColumnFile {
-  /** Relative to the table's location, like every path in a manifest. */
+  /** Relative to the table's location, like every path in a manifest. Of a clone, it may lead out of there. */
   readonly path: string
   readonly size: number
   /** Rows in the file, deleted ones included. */
@@ -37,6 +37,28 @@ export interface FragmentEntry extends ColumnFile {
 /** All files of a fragment, without its deletions. */
 export function filesOf(entry: FragmentEntry): readonly ColumnFile[] {
   return entry.files === undefined ? [entry] : [entry, ...entry.files]
+}
+
+/** All objects of a fragment: its files and its deletions. */
+export function objectsOf(entry: FragmentEntry): readonly (ColumnFile | DeletionEntry)[] {
+  const files = filesOf(entry)
+  return entry.deletions === undefined ? files : [...files, entry.deletions]
+}
+
+/** The paths of all objects of a fragment. */
+export function pathsOf(entry: FragmentEntry): string[] {
+  return objectsOf(entry).map(({ path }) => path)
+}
+
+/** A fragment whose objects have other paths: those that `rename` gives. */
+export function withPaths(entry: FragmentEntry, rename: (path: string) => string): FragmentEntry {
+  const { path, files, deletions } = entry
+  return {
+    ...entry,
+    path: rename(path),
+    ...(files && { files: files.map((file) => ({ ...file, path: rename(file.path) })) }),
+    ...(deletions && { deletions: { ...deletions, path: rename(deletions.path) } }),
+  }
 }
 
 /** Identifies what a fragment's columns are, by the names of its files. */
@@ -128,6 +150,8 @@ export interface ManifestBody extends Totals {
   readonly indices?: readonly StoredIndex[] | undefined
   /** Absent for a table whose files all have the columns of the schema. */
   readonly columns?: StoredColumns | undefined
+  /** The folders of other tables that files may lie in, as those of a `ManifestRef`. Absent where all files are its own. */
+  readonly bases?: readonly string[] | undefined
   /** Fragments in the order of their rows: those of the segments first, then the tail. */
   readonly segments: readonly SegmentEntry[]
   readonly tail: readonly FragmentEntry[]
@@ -166,14 +190,14 @@ export function withRowIds(body: ManifestBody): ManifestBody {
 
 /** The kinds of JSON objects that a table has. */
 export type Kind = 'manifest' | 'segment'
-const formatVersion = 2
+const formatVersion = 3
 
 /**
- * The bytes of a JSON object of a table, with its checksum. One without `columns` is of format 1, which earlier
- * releases read too.
+ * The bytes of a JSON object of a table, with its checksum. One without `columns` is of format 1, and one without files
+ * of other tables is of format 2 at most: earlier releases read these, too.
  */
-export function seal(kind: Kind, text: string, hasColumns: boolean): Uint8Array {
-  return sealed.seal(kind, hasColumns ? 2 : 1, text)
+export function seal(kind: Kind, text: string, has: { columns: boolean; bases: boolean }): Uint8Array {
+  return sealed.seal(kind, has.bases ? 3 : has.columns ? 2 : 1, text)
 }
 
 const texts = new WeakMap<FragmentEntry, string>()
@@ -218,8 +242,8 @@ export function etagOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 32)
 }
 
-export function refOf(path: string, bytes: Uint8Array): ManifestRef {
-  return { path, size: bytes.length, etag: etagOf(bytes) }
+export function refOf(path: string, bytes: Uint8Array, bases?: ManifestRef['bases']): ManifestRef {
+  return { path, size: bytes.length, etag: etagOf(bytes), ...(bases && { bases }) }
 }
 
 /** The totals of entries or segments. */

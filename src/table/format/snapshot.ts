@@ -1,10 +1,13 @@
+import { leadsOut } from '../../model/relative-path.ts'
 import { uncached } from '../storage/coalesced-read.ts'
+import { isEngineObject } from '../storage/object-names.ts'
 import { brokenObject, readChecked, type Storage } from '../storage/objects.ts'
 import type { ManifestRef, Snapshot } from '../table-engine.ts'
 import {
   type FragmentEntry,
   type Kind,
   type ManifestBody,
+  pathsOf,
   type SegmentEntry,
   unseal,
   withIds,
@@ -45,7 +48,12 @@ export function openSnapshot(storage: Storage, prefix: string, ref: ManifestRef)
     `${path}@${ref.etag}`,
     // Parsed JSON takes several times the memory of its text.
     () => ref.size * 4,
-    async () => snapshotOf(prefix, ref, await readSealed<ManifestBody>(storage, 'manifest', path, ref)),
+    async () => {
+      const body = await readSealed<ManifestBody>(storage, 'manifest', path, ref)
+      requireBases(path, body.bases, ref.bases)
+      requireWithin(path, body.tail, body.bases)
+      return snapshotOf(prefix, ref, body)
+    },
   )
 }
 
@@ -54,6 +62,7 @@ export function openSegment(
   storage: Storage,
   prefix: string,
   segment: SegmentEntry,
+  bases: ManifestBody['bases'],
 ): Promise<readonly FragmentEntry[]> {
   const path = prefix + segment.path
   const { firstId } = segment
@@ -61,7 +70,11 @@ export function openSegment(
     // Older versions may have the segment at different places.
     firstId === undefined ? path : `${path}#${firstId}`,
     () => segment.size * 4,
-    async () => withIds(await readSealed<FragmentEntry[]>(storage, 'segment', path, segment), firstId ?? 0),
+    async () => {
+      const entries = await readSealed<FragmentEntry[]>(storage, 'segment', path, segment)
+      requireWithin(path, entries, bases)
+      return withIds(entries, firstId ?? 0)
+    },
   )
 }
 
@@ -78,6 +91,32 @@ function readSealed<T>(
   })
 }
 
+/** Refuses a manifest that names folders which its version may not name: somebody else wrote it. */
+function requireBases(
+  path: string,
+  named: ManifestBody['bases'] = [],
+  allowed: ManifestBody['bases'] = [],
+): void {
+  const stranger = named.find((base) => !allowed.includes(base))
+  if (stranger !== undefined)
+    throw brokenObject(path, `names files in ${JSON.stringify(stranger)}, which its version may not name`)
+}
+
+/** Refuses entries with files that lie neither at the table's location nor in one of `bases`. */
+function requireWithin(
+  path: string,
+  entries: readonly FragmentEntry[],
+  bases: ManifestBody['bases'] = [],
+): void {
+  const isWithin = (file: string) =>
+    bases.some((base) => file.startsWith(base) && isEngineObject(file.slice(base.length)))
+  for (const entry of entries) {
+    const stranger = pathsOf(entry).find((file) => leadsOut(file) && !isWithin(file))
+    if (stranger !== undefined)
+      throw brokenObject(path, `names the file ${JSON.stringify(stranger)}, which is not its own`)
+  }
+}
+
 /** The groups of fragments, in the order of their rows. The tail is a group without a segment. */
 export async function* groupsOf(
   storage: Storage,
@@ -86,7 +125,8 @@ export async function* groupsOf(
   readonly segment: SegmentEntry | undefined
   readonly entries: readonly FragmentEntry[]
 }> {
-  for (const segment of body.segments) yield { segment, entries: await openSegment(storage, prefix, segment) }
+  for (const segment of body.segments)
+    yield { segment, entries: await openSegment(storage, prefix, segment, body.bases) }
   yield { segment: undefined, entries: body.tail }
 }
 

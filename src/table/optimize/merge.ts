@@ -4,6 +4,7 @@ import type { Bitmap } from '../../arrow/bitmap.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import { compactDictionary } from '../../arrow/take/compact.ts'
 import { assemble, type Piece, wholeOf } from '../../arrow/take/take.ts'
+import { pathIn } from '../../model/relative-path.ts'
 import { prefetch } from '../../scheduling/prefetch.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import { treeOfSchema } from '../columns/edits.ts'
@@ -166,7 +167,7 @@ async function readWhole(
   entry: FragmentEntry,
   wanted: readonly number[],
 ): Promise<readonly AnyBatch[]> {
-  const content = coalesceReads(uncached(storage.content), prefix + entry.path)
+  const content = coalesceReads(uncached(storage.content), pathIn(prefix, entry.path))
   const past = { ...storage, content, cache: new ByteCache(0) }
   const { columns } = await readColumns(past, prefix, schema, entry, wanted)
   return wanted.map((index) => columns[index]!)

@@ -1,11 +1,12 @@
 import { crc32 } from 'node:zlib'
 import type { Content } from '../../content/content.ts'
 import { CatalogError } from '../../errors.ts'
+import { pathIn } from '../../model/relative-path.ts'
 import {
   type ColumnFile,
   type DeletionEntry,
   type FragmentEntry,
-  filesOf,
+  objectsOf,
   rangesOf,
   totalsOf,
 } from '../format/manifest.ts'
@@ -73,7 +74,7 @@ async function* checkSnapshot(
 ): AsyncGenerator<Omit<CheckedObject, 'manifest'>> {
   for (const segment of body.segments) {
     if (!isNew(seen, segment.path)) continue
-    const opened = await attempt(() => openSegment(storage, prefix, segment))
+    const opened = await attempt(() => openSegment(storage, prefix, segment, body.bases))
     const { problem } = opened
     yield { path: prefix + segment.path, bytes: segment.size, ...(problem && { problem }) }
     if (opened.value) yield* checkFragments(storage, prefix, opened.value, seen, options)
@@ -89,11 +90,10 @@ async function* checkFragments(
   { quick = false, signal }: CheckOptions,
 ): AsyncGenerator<Omit<CheckedObject, 'manifest'>> {
   for (const entry of entries) {
-    const files = filesOf(entry)
-    for (const object of entry.deletions ? [...files, entry.deletions] : files) {
+    for (const object of objectsOf(entry)) {
       if (!isNew(seen, object.path)) continue
       signal?.throwIfAborted()
-      const path = prefix + object.path
+      const path = pathIn(prefix, object.path)
       const check = async () => {
         await checkSize(content, path, object.size)
         if (!quick) await checkBytes(content, path, object, signal)
@@ -113,8 +113,8 @@ async function checkSize(content: Content, path: string, size: number): Promise<
 }
 
 /** Compares the checksum of every range, and of the bytes between them, reading a piece at a time. */
-async function checkBytes(
-  content: Content,
+export async function checkBytes(
+  content: Pick<Content, 'get'>,
   path: string,
   object: ColumnFile | DeletionEntry,
   signal: AbortSignal | undefined,

@@ -4,6 +4,7 @@ import { BodyReader, type ColumnCursor, columnCursors } from '../../arrow/ipc/bo
 import { dictionaryTypesOf } from '../../arrow/ipc/dictionary-ids.ts'
 import { type BatchHeader, readMessage } from '../../arrow/ipc/message.ts'
 import { nullBatch } from '../../arrow/null-batch.ts'
+import { pathIn } from '../../model/relative-path.ts'
 import { fromSource } from '../format/column-source.ts'
 import { readLive } from '../format/deletions.ts'
 import type { ColumnFile, FragmentLayout } from '../format/manifest.ts'
@@ -97,7 +98,7 @@ async function readFile(
   entry: FileLayout,
   wanted: ReadonlySet<number>,
 ): Promise<FragmentRows> {
-  const path = prefix + entry.path
+  const path = pathIn(prefix, entry.path)
   if (entry.size <= smallBytes) {
     storage = { ...storage, content: coalesceReads(storage.content, path) }
   } else if (storage.content.getRanges !== undefined) {
@@ -131,7 +132,7 @@ function readColumn(
   entry: FileLayout,
   index: number,
 ): Promise<AnyBatch> {
-  const path = prefix + entry.path
+  const path = pathIn(prefix, entry.path)
   const range = entry.columns[index]!
   return storage.cache.get(
     `${path}#${index}`,

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { Content } from '../../content/content.ts'
+import { pathIn } from '../../model/relative-path.ts'
 import type { Predicate, WorkBudget } from '../../predicate/index.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import { type FragmentEntry, layoutOfEntry } from '../format/manifest.ts'
@@ -162,7 +163,7 @@ class ThreadedScan implements Scan {
     const predicate = among === 'all' ? undefined : this.#predicate
     const { prefix, schema, body } = this.#snapshot
     this.#workerDepth = prefetchDepth(this.#content, schema, entry, columnsRead(predicate, wanted))
-    const worker = workers[this.#choose(workers.length, prefix + entry.path, entry.rows)]!
+    const worker = workers[this.#choose(workers.length, pathIn(prefix, entry.path), entry.rows)]!
     const answer = worker.scan(
       {
         content: this.#url,

@@ -1,6 +1,7 @@
 import type { Schema } from '@uwdata/flechette'
 import { encodeSchema } from '../../arrow/schema.ts'
 import { CatalogError } from '../../errors.ts'
+import { leadsOut } from '../../model/relative-path.ts'
 import {
   entriesText,
   entryText,
@@ -9,6 +10,7 @@ import {
   layoutsOf,
   type ManifestBody,
   manifestText,
+  pathsOf,
   refOf,
   type SegmentEntry,
   type StoredColumns,
@@ -29,6 +31,7 @@ export interface ManifestParts {
   readonly metadata: readonly (readonly [string, string])[]
   readonly indices?: ManifestBody['indices']
   readonly columns?: StoredColumns | undefined
+  readonly bases?: ManifestBody['bases']
   readonly segments: readonly SegmentEntry[]
   readonly tail: readonly FragmentEntry[]
   /** The id that the next new row gets. Default 0. */
@@ -57,16 +60,18 @@ export async function writeManifest(
     metadata: parts.metadata,
     ...(parts.indices?.length && { indices: parts.indices }),
     ...columnsFor(parts.columns, layoutsOf(tail, segments)),
+    ...(parts.bases?.length && { bases: parts.bases }),
     ...totalsOf(tail, segments),
     segments,
     tail,
     nextId,
   }
-  const bytes = seal('manifest', manifestText(body), body.columns !== undefined)
+  const has = { columns: body.columns !== undefined, bases: body.bases !== undefined }
+  const bytes = seal('manifest', manifestText(body), has)
   const number = version === undefined ? '' : `${String(version).padStart(10, '0')}-`
   const path = `_versions/${number}${storage.newName()}.json`
   await storage.content.put(prefix + path, bytes)
-  const snapshot = snapshotOf(prefix, refOf(path, bytes), body, base)
+  const snapshot = snapshotOf(prefix, refOf(path, bytes, body.bases), body, base)
   // The next reader asks for the newest version.
   return storage.cache.get(
     `${prefix}${path}@${snapshot.manifest.etag}`,
@@ -111,7 +116,8 @@ export async function writeSegment(
 ): Promise<SegmentEntry> {
   const layouts = layoutsOf(entries)
   const isFirst = layouts.size === 1 && layouts.has('')
-  const bytes = seal('segment', entriesText(entries), !isFirst)
+  const bases = entries.some((entry) => pathsOf(entry).some(leadsOut))
+  const bytes = seal('segment', entriesText(entries), { columns: !isFirst, bases })
   const path = `_versions/segments/${newName()}.json`
   await content.put(prefix + path, bytes)
   const segment = { path, size: bytes.length, etag: etagOf(bytes), ...totalsOf(entries) }

@@ -47,7 +47,8 @@ function requestFor(name: OperationName, table: string[], home: string[]): Recor
   if (name === 'listAllTables') return {}
   if (name === 'updateTable') return { ...everything, updates: [['n', '2']] }
   if (name === 'namespaceExists' || name === 'describeNamespace') return { id: home }
-  if (name === 'registerTable' || name === 'createTable') return { ...everything, id: [...home, 'new'] }
+  if (['registerTable', 'createTable', 'cloneTable'].includes(name))
+    return { ...everything, id: [...home, 'new'] }
   if (name.endsWith('Transaction')) return { ...everything, id: ['01ARZ3NDEKTSV4RRFFQ69G5FAV'] }
   return everything
 }
@@ -90,6 +91,7 @@ export interface CatalogSuiteOptions {
 const catalogGroups = {
   rows: [
     'createTable',
+    'cloneTable',
     'insertIntoTable',
     'deleteFromTable',
     'updateTable',

@@ -520,6 +520,54 @@ export const brokenCatalogs: readonly Mutant[] = [
     broken((real) => ({ deleteFromTable: asked(real.deleteFromTable, ({ branch, ...request }) => request) })),
   ],
   [
+    'clones the latest version, whichever is named',
+    'rows.clone',
+    broken((real) => ({
+      cloneTable: asked(real.cloneTable, ({ source_version, ...request }) =>
+        source_version === 1 ? request : { ...request, source_version },
+      ),
+    })),
+  ],
+  [
+    'drops the rows of clones with their source',
+    'rows.clone',
+    broken((real) => {
+      const clones = new Map<string, unknown[]>()
+      return {
+        cloneTable: answered(real.cloneTable, (answer, { id, source }) => {
+          clones.set(String(source), [...(clones.get(String(source)) ?? []), id])
+          return answer
+        }),
+        dropTable: answered(real.dropTable, async (answer, { id }) => {
+          for (const clone of clones.get(String(id)) ?? [])
+            await real.deleteFromTable({ id: clone, predicate: 'true' } as unknown as Request).catch(() => {})
+          return answer
+        }),
+      }
+    }),
+  ],
+  [
+    'gives the clone and its source one content',
+    'rows.clone',
+    broken((real) => {
+      let clone: string | undefined
+      let source: unknown
+      return {
+        cloneTable: answered(real.cloneTable, (answer, request) => {
+          clone ??= String(request.id)
+          source ??= request.source
+          return answer
+        }),
+        deleteFromTable: async (request) => {
+          const answer = await real.deleteFromTable(request)
+          if (String(request.id) === clone)
+            await real.deleteFromTable({ ...request, id: source } as unknown as Request)
+          return answer
+        },
+      }
+    }),
+  ],
+  [
     'leaves the content of what it drops',
     'rows.dropped',
     broken((real) => ({ dropTable: (request) => real.deregisterTable(request) })),
