@@ -83,8 +83,8 @@ export async function commitDraft(
   return { made: committed && { ...changed, ...committed, base }, head }
 }
 
-/** A branch that was deleted and created anew may have the same number, but not the same content. */
-function isSame(a: KnownHead, b: KnownHead): boolean {
+/** Whether a branch is where it was. One that was deleted and created anew may have the same number, but not the same content. */
+export function isSame(a: KnownHead, b: KnownHead): boolean {
   return (
     a.version === b.version &&
     a.current?.version === b.current?.version &&

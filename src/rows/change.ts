@@ -2,6 +2,7 @@ import type { Core } from '../catalog/core.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import type { ContentFolder } from '../locations/locations.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
+import { vacuumsBegun } from '../lookup/vacuums.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 import type { Reader } from '../store/store.ts'
@@ -72,6 +73,8 @@ export interface RowsChanged extends Changed {
 /** A table as a change of rows begins with it. */
 export interface Start extends TableToChange {
   readonly head: KnownHead
+  /** How many vacuums had begun. Undefined within a transaction, whose record keeps them off. */
+  readonly vacuums: number | undefined
 }
 
 /** Changes rows of a table in a transaction of its own, which begins with what `start` found, if that is given. */
@@ -98,18 +101,19 @@ export async function findToChange(
   change: Pick<RowsChange<unknown, unknown>, 'id' | 'branch' | 'require'>,
 ): Promise<Start> {
   const { id } = change
-  const { table, place, head } = await core.store.read((reader) => {
+  const { table, place, head, vacuums } = await core.store.read((reader) => {
     const table = findTable(reader, id)
     // First: where the content is out of reach, nothing else matters.
     const place = requirePlace(core, id, table)
-    return { table, place, head: headIn(reader, change, table) }
+    const vacuums = core.staging ? undefined : vacuumsBegun(reader)
+    return { table, place, head: headIn(reader, change, table), vacuums }
   })
   return whileThere(core, id, table, async () => {
     const engine = await core.engine(place.content)
     // Rows of two engines at one location would be taken for leftovers of one another.
     if (head.current === undefined && (await hasForeignRows(core, table))) throw foreign(id)
     const base = head.current && (await openManifest(engine, place, head.current.record))
-    return { id, table, place, engine, base, head }
+    return { id, table, place, engine, base, head, vacuums }
   })
 }
 
@@ -123,7 +127,12 @@ async function changeIn<Checked, Prepared>(
   const start = given ?? (await findToChange(core, change))
   const { table } = start
   const key = `${table.id}/${change.branch}`
-  const branch: BranchAtWork = core.branches.get(key) ?? { changes: 0, head: start.head, waiting: [] }
+  const branch: BranchAtWork = core.branches.get(key) ?? {
+    changes: 0,
+    head: start.head,
+    losses: 0,
+    waiting: [],
+  }
   core.branches.set(key, branch)
   branch.changes++
   // Others in this process may have committed since a read that began earlier.
@@ -131,7 +140,12 @@ async function changeIn<Checked, Prepared>(
   try {
     return await whileThere(core, id, table, async () => {
       const checked = (await change.check?.(start)) as Checked
-      const about = { operation: change.operation, subject: id, subjectId: table.id }
+      const about = {
+        operation: change.operation,
+        subject: id,
+        subjectId: table.id,
+        vacuums: start.vacuums,
+      }
       return runLong(core, options, about, async (transaction, work) => {
         const found: TableToWrite = { ...start, engine: start.engine.writtenBy(transaction.id) }
         const prepared = await change.prepare(found, work, checked)

@@ -3,7 +3,15 @@ import type { Core } from '../catalog/core.ts'
 import { CatalogError } from '../errors.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { formatIdentifier } from '../model/identifier.ts'
-import { type Attempt, commitDraft, type Draft, type KnownHead, readHead, writeDraft } from './attempt.ts'
+import {
+  type Attempt,
+  commitDraft,
+  type Draft,
+  isSame,
+  type KnownHead,
+  readHead,
+  writeDraft,
+} from './attempt.ts'
 import type { RowsChanged } from './change.ts'
 
 /*
@@ -17,6 +25,8 @@ export interface BranchAtWork {
   /** How many changes are under way. */
   changes: number
   head: KnownHead
+  /** How often in a row others were first. */
+  losses: number
   /** What is ready to be committed, in the order in which it became so. */
   readonly waiting: Waiting[]
 }
@@ -69,39 +79,57 @@ export function commitWaiting(
     branch.waiting.push(one)
     // Whoever has the turn commits for all who wait then.
     const turn = core.inTurn(key, async () => {
-      while (!one.isSettled) await commitTogether(core, branch)
+      while (!one.isSettled) await commitTogether(core, key, branch)
     })
     turn.catch(reject)
   })
 }
 
-/** Commits the changes that wait, until each has its version or has failed. */
-async function commitTogether(core: Core, branch: BranchAtWork): Promise<void> {
-  let together = branch.waiting.splice(0, mostTogether)
+/** Commits changes that wait. Those that lose a race wait again, before all others. */
+async function commitTogether(core: Core, key: string, branch: BranchAtWork): Promise<void> {
+  const hasTurns = core.store.inTurn !== undefined
+  // A refused commit told where the branch is.
+  if (branch.losses <= (hasTurns ? 0 : 1)) return commitNext(core, branch)
+  if (core.store.inTurn === undefined) {
+    await sleep(Math.random() * Math.min(branch.losses, 20))
+    return commitAfresh(core, branch)
+  }
+  // Otherwise what one process writes would be lost to another one, again and again.
+  return core.store.inTurn(`rows/${key}`, () => commitAfresh(core, branch))
+}
+
+/** As others commit to the branch, what the last refusal told is old after a pause. */
+async function commitAfresh(core: Core, branch: BranchAtWork): Promise<void> {
+  const head = await headNow(core, branch)
+  if (head === undefined) return
+  // Since the last refusal nobody else was there.
+  if (isSame(head, branch.head)) branch.losses = 0
+  branch.head = head
+  return commitNext(core, branch)
+}
+
+async function commitNext(core: Core, branch: BranchAtWork): Promise<void> {
+  const together = branch.waiting.splice(0, mostTogether).filter(mayGoOn)
   try {
-    for (let round = 0; together.length > 0; round++) {
-      // Where others commit all the time, what the last refusal told is old after the pause.
-      if (round > 1) {
-        await sleep(Math.random() * Math.min(round, 20))
-        branch.head = await headFor(core, together, branch.head)
-      }
-      together = await commitChain(core, branch, together)
-    }
+    const lost = await commitChain(core, branch, together)
+    branch.waiting.unshift(...lost)
   } catch (error) {
     for (const one of together) one.settle({ error })
   }
 }
 
-/** Where the branch is now. Whoever cannot know fails. */
-async function headFor(core: Core, together: readonly Waiting[], known: KnownHead): Promise<KnownHead> {
-  for (const one of together) {
+/** Where the branch is now. A change that cannot find out fails. Undefined when none is left. */
+async function headNow(core: Core, branch: BranchAtWork): Promise<KnownHead | undefined> {
+  for (;;) {
+    const first = branch.waiting[0]
+    if (first === undefined) return undefined
     try {
-      return await readHead(core, one.attempt)
+      return await readHead(core, first.attempt)
     } catch (error) {
-      one.settle({ error })
+      first.settle({ error })
+      branch.waiting.shift()
     }
   }
-  return known
 }
 
 /** Writes versions on top of each other, and commits them. Returns the changes that lost a race. */
@@ -116,7 +144,10 @@ async function commitChain(
   const commit = async () => {
     const ready = written
     written = []
-    lost.push(...(await commitWritten(branch, ready)))
+    const others = await commitWritten(branch, ready)
+    if (ready.length > 0)
+      branch.losses = others[0] === ready[0]!.waiting ? branch.losses + 1 : Math.min(branch.losses, 1)
+    lost.push(...others)
   }
   for (const waiting of together) {
     if (!mayGoOn(waiting)) continue
