@@ -195,7 +195,9 @@ async function fail(
     )
   if (record.written === undefined) {
     const failure = failed(record.as('Running'))
-    return succeeds(core.store.write((writer) => writer.put(keys.transaction(record.id), failure)))
+    const key = keys.transaction(record.id)
+    // A commit whose answer was lost may have recorded success.
+    return succeeds(core.store.write((writer) => writer.get(key) ?? writer.put(key, failure)))
   }
   const isRecorded = await succeeds(record.written)
   if (isRecorded) await succeeds(update(core, record.id, failed))
