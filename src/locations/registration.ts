@@ -2,6 +2,7 @@ import type { Core } from '../catalog/core.ts'
 import type { Content } from '../content/content.ts'
 import { CatalogError } from '../errors.ts'
 import type { FoundTable } from '../lookup/names.ts'
+import { vacuumsBegun } from '../lookup/vacuums.ts'
 import type { Identifier } from '../model/identifier.ts'
 import {
   type BranchRecord,
@@ -121,11 +122,6 @@ export async function commitDeregistering<T extends object>(
     'ConcurrentModification',
     `A table to be deregistered changed during each of ${attempts} attempts. Try again when fewer writes are going on.`,
   )
-}
-
-/** How many vacuums have begun. What was written before one of them began, and no record names, it may remove. */
-export function vacuumsBegun(reader: Reader): number {
-  return reader.get<number>(keys.vacuums) ?? 0
 }
 
 /** The newest registration of a location. */

@@ -4,10 +4,11 @@ import { CatalogError, invalid } from '../errors.ts'
 import { isStaged, nameOf, waitingAt } from '../lance/names.ts'
 import { endLapsedBackups, hasBackupLease } from '../locations/backup-lease.ts'
 import { contentFolderOf, locationOf, tablesFolder } from '../locations/locations.ts'
-import { deregisteredFolders, registrationFolder, vacuumsBegun } from '../locations/registration.ts'
+import { deregisteredFolders, registrationFolder } from '../locations/registration.ts'
 import { abandonedRemovals, removeContent } from '../locations/removal.ts'
 import { folderName, foldersOfUnknownClones } from '../locations/shared-content.ts'
 import { readTable, tableById } from '../lookup/table-record.ts'
+import { vacuumsBegun } from '../lookup/vacuums.ts'
 import { manifestOf } from '../rows/rows.ts'
 import {
   keys,

@@ -7,6 +7,7 @@ import { claimLocation, contentFolderOf, locationOf, newLocation } from '../loca
 import { removeContent, removeUnused } from '../locations/removal.ts'
 import { type FoundTable, findNamespace, lookUpTable, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
+import { vacuumsBegun } from '../lookup/vacuums.ts'
 import { putVersion } from '../lookup/versions.ts'
 import {
   changeFields,
@@ -93,11 +94,11 @@ async function createAsAsked(
 ): Promise<v.InferOutput<typeof response>> {
   const { id, properties } = asked
   const mode = asked.mode ?? 'Create'
-  const existing = await core.store.read((reader) => {
-    const found = lookUpTable(reader, id)
-    if (found === undefined)
+  const { existing, vacuums } = await core.store.read((reader) => {
+    const existing = lookUpTable(reader, id)
+    if (existing === undefined)
       requireFreeName(reader, findNamespace(reader, id.slice(0, -1)), id, 'TableAlreadyExists')
-    return found
+    return { existing, vacuums: core.staging ? undefined : vacuumsBegun(reader) }
   })
   const isForeign = existing !== undefined && (await hasForeignRows(core, existing))
   if (existing && isDeclared(existing) && !isForeign) {
@@ -110,7 +111,8 @@ async function createAsAsked(
   }
   if (existing && mode === 'ExistOk') return describeExisting(core, existing)
   if (existing && mode === 'Create') throw alreadyExists(id)
-  return create(core, asked, mode, properties ?? {}, isForeign ? existing : undefined, options)
+  const foreign = isForeign ? existing : undefined
+  return create(core, asked, mode, properties ?? {}, foreign, vacuums, options)
 }
 
 /** Gives a declared table its first version, where it was declared. */
@@ -146,6 +148,8 @@ async function create(
   properties: Readonly<Record<string, string>>,
   /** A table that its record calls declared, with content of another engine: it is replaced like others. */
   foreign: FoundTable | undefined,
+  /** How many vacuums had begun, where no record of a transaction keeps them off. */
+  vacuums: number | undefined,
   options: OperationOptions,
 ) {
   const pending = await checkRows(core, data, schema, options)
@@ -167,7 +171,7 @@ async function create(
     return await runLong(
       core,
       options,
-      { operation: 'CreateTable', subject: id },
+      { operation: 'CreateTable', subject: id, vacuums },
       async (transaction, given) => {
         const { rows, work } = await pending.build(given)
         const writing = engine.writtenBy(transaction.id)

@@ -1,19 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Core } from '../catalog/core.ts'
-import { CatalogError } from '../errors.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import type { ContentFolder } from '../locations/locations.ts'
-import { type FoundTable, findTable, tableNotFound } from '../lookup/names.ts'
-import { tableById } from '../lookup/table-record.ts'
-import {
-  type FoundVersion,
-  findVersion,
-  headOf,
-  nextVersion,
-  onBranch,
-  putVersion,
-} from '../lookup/versions.ts'
-import { formatIdentifier, type Identifier } from '../model/identifier.ts'
+import { type FoundTable, findTable } from '../lookup/names.ts'
+import { vacuumsBegun } from '../lookup/vacuums.ts'
+import type { Identifier } from '../model/identifier.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 import type { Reader } from '../store/store.ts'
 import type {
@@ -25,17 +15,11 @@ import type {
   WorkOptions,
   WritingEngine,
 } from '../table/index.ts'
-import { type LongTransaction, runLong } from '../transactions/long-transaction.ts'
+import { runLong } from '../transactions/long-transaction.ts'
+import { headIn, type KnownHead } from './attempt.ts'
+import { type BranchAtWork, commitWaiting } from './commit-waiting.ts'
 import type { Rows } from './input.ts'
-import {
-  declaredOnly,
-  foreign,
-  openManifest,
-  requireOurs,
-  requirePlace,
-  versionOf,
-  whileThere,
-} from './rows.ts'
+import { declaredOnly, foreign, openManifest, requirePlace, whileThere } from './rows.ts'
 
 /** A table whose rows are to be changed, as it was found at first. */
 export interface TableToChange {
@@ -86,27 +70,12 @@ export interface RowsChanged extends Changed {
   readonly base: Snapshot | undefined
 }
 
-/** Where a branch is, as far as this process knows. A commit compares it with the truth. */
-interface KnownHead {
-  /** Its latest version; undefined when the table is declared only. */
-  readonly current: FoundVersion | undefined
-  /** The number of the next version. */
-  readonly version: number
-}
-
 /** A table as a change of rows begins with it. */
 export interface Start extends TableToChange {
   readonly head: KnownHead
+  /** How many vacuums had begun. Undefined within a transaction, whose record keeps them off. */
+  readonly vacuums: number | undefined
 }
-
-/** A branch whose rows are being changed in this process. */
-export interface BranchAtWork {
-  /** How many changes are under way. */
-  changes: number
-  head: KnownHead
-}
-
-const mostAttempts = 200
 
 /** Changes rows of a table in a transaction of its own, which begins with what `start` found, if that is given. */
 export async function changeRows<Checked, Prepared>(
@@ -132,18 +101,19 @@ export async function findToChange(
   change: Pick<RowsChange<unknown, unknown>, 'id' | 'branch' | 'require'>,
 ): Promise<Start> {
   const { id } = change
-  const { table, place, head } = await core.store.read((reader) => {
+  const { table, place, head, vacuums } = await core.store.read((reader) => {
     const table = findTable(reader, id)
     // First: where the content is out of reach, nothing else matters.
     const place = requirePlace(core, id, table)
-    return { table, place, head: headIn(reader, change, table) }
+    const vacuums = core.staging ? undefined : vacuumsBegun(reader)
+    return { table, place, head: headIn(reader, change, table), vacuums }
   })
   return whileThere(core, id, table, async () => {
     const engine = await core.engine(place.content)
     // Rows of two engines at one location would be taken for leftovers of one another.
     if (head.current === undefined && (await hasForeignRows(core, table))) throw foreign(id)
     const base = head.current && (await openManifest(engine, place, head.current.record))
-    return { id, table, place, engine, base, head }
+    return { id, table, place, engine, base, head, vacuums }
   })
 }
 
@@ -157,7 +127,12 @@ async function changeIn<Checked, Prepared>(
   const start = given ?? (await findToChange(core, change))
   const { table } = start
   const key = `${table.id}/${change.branch}`
-  const branch = core.branches.get(key) ?? { changes: 0, head: start.head }
+  const branch: BranchAtWork = core.branches.get(key) ?? {
+    changes: 0,
+    head: start.head,
+    losses: 0,
+    waiting: [],
+  }
   core.branches.set(key, branch)
   branch.changes++
   // Others in this process may have committed since a read that began earlier.
@@ -165,141 +140,23 @@ async function changeIn<Checked, Prepared>(
   try {
     return await whileThere(core, id, table, async () => {
       const checked = (await change.check?.(start)) as Checked
-      const about = { operation: change.operation, subject: id, subjectId: table.id }
+      const about = {
+        operation: change.operation,
+        subject: id,
+        subjectId: table.id,
+        vacuums: start.vacuums,
+      }
       return runLong(core, options, about, async (transaction, work) => {
         const found: TableToWrite = { ...start, engine: start.engine.writtenBy(transaction.id) }
         const prepared = await change.prepare(found, work, checked)
-        const attempt = { found, prepared, transaction, work }
-        return core.inTurn(key, () => commitVersion(core, change, attempt, branch))
+        const attempt = { change, found, prepared, transaction, work }
+        const made = await commitWaiting(core, key, branch, attempt)
+        return { ...made, transaction_id: transaction.id }
       })
     })
   } finally {
     if (--branch.changes === 0) core.branches.delete(key)
   }
-}
-
-/** Makes and commits the next version, on what others committed first if need be. */
-async function commitVersion<Checked, Prepared>(
-  core: Core,
-  change: RowsChange<Checked, Prepared>,
-  attempt: Attempt<Prepared> & { readonly transaction: LongTransaction },
-  branch: BranchAtWork,
-): Promise<RowsChanged & { transaction_id: string }> {
-  const { found, prepared, transaction, work } = attempt
-  for (let n = 0; n < mostAttempts; n++) {
-    work.signal?.throwIfAborted()
-    // Where others commit all the time, what the last refusal told is old after the pause.
-    const known = n < 2 ? branch.head : undefined
-    const { made, head }: Attempted = await attemptVersion(core, change, attempt, known)
-    branch.head = head
-    if (made) {
-      const { version, affected, counts } = made
-      core.staging?.changed({
-        change,
-        found,
-        prepared,
-        transactionId: transaction.id,
-        version,
-        affected,
-        counts,
-      })
-      return { ...made, transaction_id: transaction.id }
-    }
-    if (n > 0) await sleep(Math.random() * Math.min(n, 20), undefined, { signal: work.signal })
-  }
-  throw new CatalogError(
-    'ConcurrentModification',
-    `Other writers committed first ${mostAttempts} times in a row to ${formatIdentifier(change.id)}${onBranch(change.branch)}. Try again when there is less going on.`,
-  )
-}
-
-/** What is to be committed as the next version, and how. */
-export interface Attempt<Prepared> {
-  readonly found: TableToWrite
-  readonly prepared: Prepared
-  readonly transaction: Pick<LongTransaction, 'commit'>
-  readonly work: WorkOptions
-}
-
-/** What an attempt made, unless somebody else was first, and where the branch is now. */
-export interface Attempted {
-  readonly made: RowsChanged | undefined
-  readonly head: KnownHead
-}
-
-/** One try to make and commit the next version, on the head that is known or else on the one that a read finds. */
-export async function attemptVersion<Checked, Prepared>(
-  core: Core,
-  change: RowsChange<Checked, Prepared>,
-  { found, prepared, transaction, work }: Attempt<Prepared>,
-  known?: KnownHead,
-): Promise<Attempted> {
-  const { id, branch } = change
-  const { engine, place } = found
-  const { current, version } =
-    known ??
-    (await core.store.read((reader) => headIn(reader, change, currentTable(reader, id, found.table))))
-  const base = current && (await openManifest(engine, place, current.record))
-  const changed = await change.apply(found, prepared, base, { ...work, version })
-  await engine.sync()
-  work.signal?.throwIfAborted()
-  let head: KnownHead | undefined
-  const committed = await transaction.commit(({ writer, now, transactionId }) => {
-    const table = currentTable(writer, id, found.table)
-    head = headIn(writer, change, table)
-    // A branch that was deleted and created anew may have the same number, but not the same content.
-    if (head.version !== version || !isSame(head.current, current)) return undefined
-    if (current && changed.snapshot === base) return { version: current.version }
-    const record = versionOf(changed.snapshot, transactionId, now)
-    putVersion(writer, table, branch, version, record)
-    head = { current: { branch, version, record }, version: version + 1 }
-    return { version }
-  })
-  return { made: committed && { ...changed, ...committed, base }, head: head! }
-}
-
-function isSame(a: FoundVersion | undefined, b: FoundVersion | undefined): boolean {
-  return (
-    a?.version === b?.version &&
-    a?.record.manifest_path === b?.record.manifest_path &&
-    a?.record.transaction_id === b?.record.transaction_id
-  )
-}
-
-/** A branch as it is now. */
-function headIn(
-  reader: Reader,
-  { id, branch, require }: Pick<RowsChange<unknown, unknown>, 'id' | 'branch' | 'require'>,
-  table: FoundTable,
-): KnownHead {
-  require?.(reader, table)
-  return {
-    current: readBase(reader, id, table, branch),
-    version: nextVersion(headOf(reader, id, table, branch)),
-  }
-}
-
-/** The latest version of a branch, or undefined when the table is declared only. */
-function readBase(
-  reader: Reader,
-  id: Identifier,
-  table: FoundTable,
-  branch: string,
-): FoundVersion | undefined {
-  if (headOf(reader, id, table, branch).latest === null) {
-    if (table.record.registered) throw foreign(id)
-    return undefined
-  }
-  const found = findVersion(reader, id, table, branch)
-  requireOurs(id, found)
-  return found
-}
-
-/** The table as it is now: renamed perhaps, but the same one. */
-function currentTable(reader: Reader, id: Identifier, table: FoundTable): FoundTable {
-  const current = tableById(reader, table.id)
-  if (current === undefined) throw tableNotFound(id)
-  return current
 }
 
 /** Applies a change that needs rows to be there. */

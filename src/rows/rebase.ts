@@ -4,19 +4,16 @@ import { CatalogError } from '../errors.ts'
 import { formatIdentifier } from '../model/identifier.ts'
 import type { RowCounts, WorkOptions } from '../table/index.ts'
 import { runChange } from '../transactions/commit.ts'
-import { attemptVersion, type RowsChange, type RowsChanged, type TableToWrite } from './change.ts'
+import { type Attempt, commitDraft, readHead, writeDraft } from './attempt.ts'
+import type { RowsChanged } from './change.ts'
 
 /** A change of rows within a transaction over many operations, as it was made there. */
-export interface RowsStep {
-  // biome-ignore lint/suspicious/noExplicitAny: what was checked and prepared is the change's own affair
-  readonly change: RowsChange<any, any>
-  readonly found: TableToWrite
-  readonly prepared: unknown
+export interface RowsStep extends Pick<Attempt, 'change' | 'found' | 'prepared'> {
   readonly transactionId: string
   /** The number of the version that it made. Only the commit of the whole transaction makes this final. */
   version: number
   readonly affected: number
-  readonly counts: RowCounts | undefined
+  readonly counts?: RowCounts | undefined
 }
 
 const mostAttempts = 100
@@ -31,11 +28,15 @@ export async function rebase(core: Core, steps: readonly RowsStep[], work: WorkO
     const { change, found, prepared, transactionId, affected, counts } = step
     const commit = <T>(body: (change: Parameters<Parameters<typeof runChange<T>>[2]>[0]) => T) =>
       core.store.write((writer) => runChange(writer, { transactionId, now: core.now() }, body).result)
+    const transaction = { id: transactionId, recorded: Promise.resolve(), commit }
+    const attempt = { change, found, prepared, transaction, work }
     let made: RowsChanged | undefined
     // Other processes may commit again meanwhile.
     for (let n = 0; made === undefined && n < mostAttempts; n++) {
       work.signal?.throwIfAborted()
-      made = (await attemptVersion(core, change, { found, prepared, transaction: { commit }, work })).made
+      const draft = await writeDraft(core, attempt, await readHead(core, attempt))
+      work.signal?.throwIfAborted()
+      made = (await commitDraft(attempt, draft)).made
     }
     if (made?.affected !== affected || !isDeepStrictEqual(made.counts, counts)) {
       throw new CatalogError(

@@ -2,7 +2,8 @@
  * The contract for the records of a catalog. A store is an ordered map from keys to plain values with serializable
  * transactions. It knows nothing of tables or namespaces.
  *
- * To write a store, implement the members of {@link Store}; `state`, `now`, `inspect` and `copyTo` are optional. See
+ * To write a store, implement the members of {@link Store}; `state`, `now`, `inTurn`, `inspect` and
+ * `copyTo` are optional. See
  * `store/memory/store.ts` for an example. Keys hold at least one part and encode to at most {@link maxKeyBytes}
  * bytes. Strings in keys are well-formed and hold no character below U+0005, and numbers are finite. A catalog uses
  * no other keys. A store refuses other keys with `InvalidInput`, as `checkedKey` does.
@@ -43,6 +44,13 @@ export interface Store {
    * compares times that other processes wrote. Optional: without it, the clocks of all machines must agree.
    */
   now?(): number
+
+  /**
+   * Runs `work` while no other process with this store runs work of that name, as far as the store can tell. Those who
+   * wait get their turns in order. Work may run without a turn all the same, for example where the store takes too long
+   * to give one: so turns save work that would be lost, and nothing else may depend on them. Optional.
+   */
+  inTurn?<T>(name: string, work: () => Promise<T>): Promise<T>
 
   /** Finishes the transactions under way and releases all resources. A second call does nothing. */
   close(): Promise<void>

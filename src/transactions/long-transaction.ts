@@ -2,17 +2,19 @@ import type { Core } from '../catalog/core.ts'
 import { CatalogError, noteTransaction } from '../errors.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
-import { keys, recordFormat, type TransactionRecord, type TransactionStatus } from '../store/records.ts'
+import { keys, type TransactionRecord, type TransactionStatus } from '../store/records.ts'
+import type { Writer } from '../store/store.ts'
 import type { WorkOptions } from '../table/index.ts'
 import { type ChangeContext, runChange } from './commit.ts'
 import type { Holding } from './heartbeat.ts'
 import { afterChange } from './retention.ts'
-import { isFinished, leaseMillis, statusOf } from './transaction-record.ts'
+import { isFinished, statusOf } from './transaction-record.ts'
+import { WorkRecord } from './work-record.ts'
 
 /** A transaction whose record says Queued, then Running, while rows are read and written. */
 export interface LongTransaction {
   readonly id: string
-  /** Resolves when the record is durable, and rejects when it cannot be. */
+  /** Resolves when the record is durable, if one is written before the commit, and rejects when it cannot be. */
   readonly recorded: Promise<unknown>
   /**
    * Commits, and records success, in one store transaction. When `body` returns undefined, nothing is committed and
@@ -30,6 +32,11 @@ export interface LongWork {
   readonly subjectId?: string
   /** Whether it counts among the work on rows that may run at once. Default: true. */
   readonly takesSlot?: boolean
+  /**
+   * How many vacuums had begun, as a read told before the work. Work that gives this is recorded by its commit alone
+   * when it is done quickly, unless somebody listens to its progress.
+   */
+  readonly vacuums?: number | undefined
   /** What its record says besides. */
   readonly more?: Pick<Partial<TransactionRecord>, 'properties' | 'session'>
 }
@@ -41,72 +48,69 @@ export interface LongWork {
 export async function runLong<T>(
   core: Core,
   options: OperationOptions,
-  { operation, subject, subjectId, takesSlot = true, more }: LongWork,
+  { operation, subject, subjectId, takesSlot = true, vacuums, more }: LongWork,
   work: (transaction: LongTransaction, options: WorkOptions) => Promise<T>,
 ): Promise<T> {
   options.signal?.throwIfAborted()
   const id = core.newId()
-  const created_at = core.now()
   const stop = new AbortController()
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal
-  const record = (status: TransactionStatus): TransactionRecord => ({
-    v: recordFormat,
-    status,
+  const enter = takesSlot ? core.slots.acquire(signal) : undefined
+  let entered = takesSlot && enter === undefined
+  const holding = holdingOf(core, id, stop)
+  let hasEnded = false
+  const description = {
     operation,
     subject: [...subject],
     ...(subjectId !== undefined && { subject_id: subjectId }),
-    created_at,
+    created_at: core.now(),
     properties: {},
     ...more,
-    lease_until: core.now() + leaseMillis,
+  }
+  const record = new WorkRecord(core, id, description, {
+    isQueued: enter !== undefined,
+    // A progress listener learns the transaction's id, and may describe or cancel it at once.
+    vacuums: options.onProgress ? undefined : vacuums,
+    onWritten: () => hasEnded || core.heartbeat.hold(holding),
+    // Nobody waits for the record before the commit. Work that has none could not commit, so it stops at once.
+    onFailed: (error) => stop.abort(error),
   })
-  const enter = takesSlot ? core.slots.acquire(signal) : undefined
-  let entered = takesSlot && enter === undefined
-  // No await here: stores keep the order of writes, so the record exists before any later write needs it.
-  let recorded: Promise<unknown> = core.store.write((writer) =>
-    writer.put(keys.transaction(id), record(enter ? 'Queued' : 'Running')),
-  )
-  const holding = holdingOf(core, id, stop)
-  let hasEnded = false
-  // Nobody waits for the record before the commit. Work that has none could not commit, so it stops at once.
-  const stopWithout = (error: unknown) => stop.abort(error)
-  recorded.then(() => hasEnded || core.heartbeat.hold(holding), stopWithout)
   core.running.set(id, () => stop.abort(canceled(id)))
+  const commit: LongTransaction['commit'] = (body) =>
+    record.written ? record.written.then(() => finish(core, id, body)) : finishAtOnce(core, record, body)
   try {
     if (enter) {
       await enter
       entered = true
-      recorded = recorded.then(() => update(core, id, (current) => ({ ...current, status: 'Running' })))
-      recorded.catch(stopWithout)
+      record.begin((change) => update(core, id, change))
     }
     if (options.onProgress) {
-      // A progress listener learns the transaction's id, and may describe or cancel it at once.
-      await recorded
+      await record.written
       options.onProgress({ transaction_id: id, rows: 0, total: 0 })
     }
-    const result = await work(
-      { id, recorded, commit: (body) => recorded.then(() => finish(core, id, body)) },
-      {
-        signal,
-        onProgress: ({ rowsDone, rowsTotal }) =>
-          options.onProgress?.({ transaction_id: id, rows: rowsDone, total: rowsTotal }),
+    const transaction: LongTransaction = {
+      id,
+      get recorded() {
+        return record.written ?? Promise.resolve()
       },
-    )
+      commit,
+    }
+    const result = await work(transaction, {
+      signal,
+      onProgress: ({ rowsDone, rowsTotal }) =>
+        options.onProgress?.({ transaction_id: id, rows: rowsDone, total: rowsTotal }),
+    })
     afterChange(core, id)
     return result
   } catch (error) {
-    const isRecorded = await recorded.then(
-      () => true,
-      () => false,
-    )
-    if (isRecorded) {
-      await fail(core, id, error, options.signal).catch(() => {})
-      // The reason of an abort is the caller's own.
-      if (error !== options.signal?.reason) noteTransaction(error, id)
-    }
+    record.end()
+    // The reason of an abort is the caller's own.
+    if ((await fail(core, record, error, options.signal)) && error !== options.signal?.reason)
+      noteTransaction(error, id)
     throw error
   } finally {
     hasEnded = true
+    record.end()
     core.heartbeat.release(holding)
     core.running.delete(id)
     if (entered) core.slots.release()
@@ -124,16 +128,40 @@ function finish<T>(
     const status = current && statusOf(current, now)
     if (status !== 'Running') throw refused(id, status)
     const { lease_until: _, ...rest } = current!
-    const { result, subjectId } = runChange(writer, { transactionId: id, now }, body)
-    if (result === undefined) return undefined
-    writer.put(keys.transaction(id), {
-      ...rest,
-      ...(subjectId !== undefined && { subject_id: subjectId }),
-      status: 'Succeeded',
-      finished_at: now,
-    })
-    return result
+    return succeed(writer, id, rest, now, body)
   })
+}
+
+/** Commits work that has no record yet. */
+function finishAtOnce<T>(
+  core: Core,
+  record: WorkRecord,
+  body: (change: ChangeContext) => T | undefined,
+): Promise<T | undefined> {
+  const now = core.now()
+  return core.store.write((writer) => {
+    record.requireNoVacuum(writer)
+    return succeed(writer, record.id, record.as('Running'), now, body)
+  })
+}
+
+/** Runs the body of a commit, and records success. */
+function succeed<T>(
+  writer: Writer,
+  id: string,
+  current: TransactionRecord,
+  now: number,
+  body: (change: ChangeContext) => T | undefined,
+): T | undefined {
+  const { result, subjectId } = runChange(writer, { transactionId: id, now }, body)
+  if (result === undefined) return undefined
+  writer.put(keys.transaction(id), {
+    ...current,
+    ...(subjectId !== undefined && { subject_id: subjectId }),
+    status: 'Succeeded',
+    finished_at: now,
+  })
+  return result
 }
 
 /** The record of work under way. The work stops when the record can commit no more: canceled, or too long silent. */
@@ -146,14 +174,34 @@ function holdingOf(core: Core, id: string, stop: AbortController): Holding<Trans
   }
 }
 
-async function fail(core: Core, id: string, error: unknown, signal: AbortSignal | undefined): Promise<void> {
+/** Records that work failed. Resolves to whether there is a record of it. */
+async function fail(
+  core: Core,
+  record: WorkRecord,
+  error: unknown,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
   const aborted = signal?.aborted === true && error === signal.reason
-  await update(core, id, ({ lease_until: _, ...current }) => ({
+  const failed = ({ lease_until: _, ...current }: TransactionRecord): TransactionRecord => ({
     ...current,
     status: aborted ? 'Canceled' : 'Failed',
     finished_at: core.now(),
     ...(aborted ? {} : { failure: describe(error) }),
-  }))
+  })
+  const succeeds = (work: Promise<unknown>) =>
+    work.then(
+      () => true,
+      () => false,
+    )
+  if (record.written === undefined) {
+    const failure = failed(record.as('Running'))
+    const key = keys.transaction(record.id)
+    // A commit whose answer was lost may have recorded success.
+    return succeeds(core.store.write((writer) => writer.get(key) ?? writer.put(key, failure)))
+  }
+  const isRecorded = await succeeds(record.written)
+  if (isRecorded) await succeeds(update(core, record.id, failed))
+  return isRecorded
 }
 
 /** Changes the record unless it is finished. */

@@ -2,6 +2,7 @@ import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
+import { syncFolderTogether } from '../../src/content/files/durable-folders.ts'
 import { fileContent } from '../../src/content/files/index.ts'
 import { FileGroup } from '../../src/content/files/put-group.ts'
 import { writeUnsynced } from '../../src/content/files/write-file.ts'
@@ -107,4 +108,36 @@ test('a file is whole under its name before it is synced', async () => {
   expect(await readFile(join(folder, 'a'), 'utf8')).toBe('one two')
   await expect(writeUnsynced(folder, 'a', [bytesOf('again')])).rejects.toMatchObject({ code: 'EEXIST' })
   await synced
+})
+
+test('those who sync a folder at once share two syncs, and none shares one that began before', async () => {
+  const folder = await freshFolder()
+  const handle = await open(join(folder, 'other'), 'w')
+  await handle.close()
+  const began: (() => void)[] = []
+  const sync = vi
+    .spyOn(Object.getPrototypeOf(handle), 'sync')
+    .mockImplementation(() => new Promise<void>((resolve) => began.push(resolve)))
+  try {
+    const all = Array.from({ length: 16 }, () => syncFolderTogether(folder))
+    await expect.poll(() => began.length).toBe(1)
+    expect(await isDone(all[0]!)).toBe(false)
+    began[0]!()
+    await all[0]
+    await expect.poll(() => began.length).toBe(2)
+    const later = syncFolderTogether(folder)
+    began[1]!()
+    await Promise.all(all)
+    await expect.poll(() => began.length).toBe(3)
+    expect(await isDone(later)).toBe(false)
+    sync.mockRejectedValue(new Error('EIO'))
+    const failing = syncFolderTogether(folder)
+    began[2]!()
+    await later
+    await expect(failing).rejects.toThrow('EIO')
+    sync.mockRestore()
+    await syncFolderTogether(folder)
+  } finally {
+    sync.mockRestore()
+  }
 })

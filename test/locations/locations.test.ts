@@ -672,10 +672,15 @@ describe('a store that fails in the middle', () => {
     const { catalog, other, ...store } = await opened()
     let writes = 0
     store.breaksAfter(() => {
-      // The first one records the transaction, the second one commits.
-      if (++writes === 2) throw new CatalogError('ServiceUnavailable', 'The disk broke. Mend it.')
+      // The first one commits.
+      if (++writes === 1) throw new CatalogError('ServiceUnavailable', 'The disk broke. Mend it.')
     })
-    await fails(catalog.createTable({ id, data: numbered(3) }), 'ServiceUnavailable')
+    const made = catalog.createTable({ id, data: numbered(3) })
+    const error = await made.catch((error) => error)
+    expect(error).toMatchObject({ code: 'ServiceUnavailable' })
     expect(await rowsOf(other, id)).toEqual(numbered(3))
+    expect(await other.describeTransaction({ id: [error.transaction_id] })).toMatchObject({
+      status: 'Succeeded',
+    })
   })
 })

@@ -26,9 +26,39 @@ const commit = (table: string) => () =>
 const own = Array.from({ length: callers }, (_, i) => commit(`rows-${who}-${i}`))
 const one = commit('rows-shared')
 
+/** Records a version as Lance's writers do, who write the manifest themselves. */
+const record = (table: string, version: number) =>
+  catalog.createTableVersion({
+    id: ['prod', table],
+    version,
+    manifest_path: `_versions/${who}-${next++}.manifest`,
+    manifest_size: 2048,
+  })
+const latestOf = async (table: string) => {
+  const found = await catalog.describeTable({ id: ['prod', table], load_detailed_metadata: true })
+  return { version: found.version ?? 0 }
+}
+/** The latest version of each table, with those that are on their way. Whoever is refused looks again. */
+const lines = new Map<string, Promise<{ version: number }>>()
+async function recordNext(table: string) {
+  for (;;) {
+    const line = lines.get(table) ?? latestOf(table)
+    lines.set(table, line)
+    const latest = await line
+    try {
+      return await record(table, ++latest.version)
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ConcurrentModification') throw error
+      if (lines.get(table) === line) lines.delete(table)
+    }
+  }
+}
+
 serveArena({
   declare: many(() => catalog.declareTable({ id: ['prod', `p${who}-${Date.now()}-${next++}`] })),
   describe: many((i) => catalog.describeTable({ id: ['prod', `d${(i * 7 + Number(who)) % tables}`] })),
   'commit on many': many((i) => own[i % callers]!()),
   'commit on one': many(() => one()),
+  'record on many': many((i) => recordNext(`versions-${who}-${i % callers}`)),
+  'record on one': many(() => recordNext('versions-shared')),
 })

@@ -75,6 +75,34 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
+/** A sync of a folder that is under way, and the one that begins behind it. */
+interface FolderSync {
+  readonly running: Promise<void>
+  next: Promise<void> | undefined
+}
+
+const syncs = new Map<string, FolderSync>()
+
+/** As {@link syncFolder}. Those who ask while a sync of the folder is under way share the next one. */
+export function syncFolderTogether(folder: string): Promise<void> {
+  const known = syncs.get(folder)
+  if (known === undefined) return beginSync(folder)
+  // What is under way may have begun before the caller's names were there.
+  const begin = () => beginSync(folder)
+  known.next ??= known.running.then(begin, begin)
+  return known.next
+}
+
+function beginSync(folder: string): Promise<void> {
+  const entry: FolderSync = { running: syncFolder(folder), next: undefined }
+  syncs.set(folder, entry)
+  const forget = () => {
+    if (entry.next === undefined) syncs.delete(folder)
+  }
+  entry.running.then(forget, forget)
+  return entry.running
+}
+
 function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error
 }

@@ -1,5 +1,5 @@
 import type { PutGroup } from '../content.ts'
-import { syncFolder } from './durable-folders.ts'
+import { syncFolderTogether } from './durable-folders.ts'
 import { isMissing } from './file-errors.ts'
 
 /** Writes a file that is not on disk yet. */
@@ -48,7 +48,7 @@ export class FileGroup implements PutGroup {
     const folders = [...this.#folders]
     this.#folders.clear()
     await Promise.all(this.#underWay)
-    const ends = await Promise.allSettled(folders.map(syncFolder))
+    const ends = await Promise.allSettled(folders.map(syncFolderTogether))
     for (const end of ends) {
       // A folder that is gone was removed with its objects, as those of a dropped table are.
       if (end.status === 'rejected' && !isMissing(end.reason)) this.#failure ??= this.#explain(end.reason)

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, link, lstat, open, readFile, rename, rm } from 'node:fs/promises'
+import { type FileHandle, link, lstat, open, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from './durable-folders.ts'
-import { systemCode } from './file-errors.ts'
+import { isMissing, systemCode } from './file-errors.ts'
 
 /** Smaller parts are gathered to blocks of this size, since each write has a cost of its own. */
 const block = 1 << 20
@@ -43,7 +43,7 @@ export async function writeUnsynced(
       for (const bytes of blocksOf(parts)) await writeAll(handle, bytes)
       await moveToFree(temporary, join(folder, name))
     } finally {
-      await rm(temporary, { force: true })
+      await removeTemporary(temporary)
     }
   } catch (error) {
     await handle.close()
@@ -78,9 +78,16 @@ async function writeAside(
     }
     await move(temporary)
   } finally {
-    await rm(temporary, { force: true })
+    await removeTemporary(temporary)
   }
   await syncFolder(folder)
+}
+
+/** Removes a file that was moved perhaps. `rm` would look at it first, and hold up all other work meanwhile. */
+async function removeTemporary(temporary: string): Promise<void> {
+  await unlink(temporary).catch((error: unknown) => {
+    if (!isMissing(error)) throw error
+  })
 }
 
 function temporaryIn(folder: string): string {

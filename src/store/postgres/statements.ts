@@ -53,6 +53,16 @@ export function beginChange(schema: string, hasTurns: boolean): Statement {
   return { text: `BEGIN ISOLATION LEVEL SERIALIZABLE; ${bounds}${hasTurns ? `; ${turn}` : ''}` }
 }
 
+/**
+ * Waits until no other session holds a lock, and holds it until the end of the transaction. The isolation does not
+ * matter, as nothing is read in it.
+ */
+export function awaitTurn(lock: bigint): Statement {
+  return {
+    text: `BEGIN; ${bounds}; SET LOCAL lock_timeout = ${turnMillis}; SELECT pg_advisory_xact_lock(${lock})`,
+  }
+}
+
 export const end: Statement = { text: 'COMMIT' }
 export const undo: Statement = { text: 'ROLLBACK' }
 

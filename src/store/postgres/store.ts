@@ -8,6 +8,7 @@ import { explain } from './failure.ts'
 import { type Ground, type Job, readInto } from './ground.ts'
 import { Known } from './known.ts'
 import { Pool } from './pool.ts'
+import { ProcessTurns } from './process-turns.ts'
 import { ReadPath } from './read-path.ts'
 import { View } from './view.ts'
 import { WritePath } from './write-path.ts'
@@ -20,6 +21,7 @@ export class PostgresStore implements Store {
   readonly #ground: Ground
   readonly #reads: ReadPath
   readonly #writes: WritePath
+  readonly #turns: ProcessTurns
   readonly #pending = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
@@ -27,6 +29,7 @@ export class PostgresStore implements Store {
     this.#ground = ground
     this.#reads = new ReadPath(ground)
     this.#writes = new WritePath(ground, this.#reads)
+    this.#turns = new ProcessTurns(ground)
   }
 
   static async open(address: Address, hasTurns?: boolean): Promise<PostgresStore> {
@@ -66,6 +69,10 @@ export class PostgresStore implements Store {
   /** The database's time. Machines may disagree about the time, and leases compare times of several machines. */
   now(): number {
     return this.#ground.clock.now()
+  }
+
+  inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+    return this.#turns.run(name, work)
   }
 
   close(): Promise<void> {

@@ -99,7 +99,7 @@ describe.skipIf(missingPostgres)('round trips to PostgreSQL', () => {
     expect(declaring).toBe(1)
   })
 
-  test('are three for a change of rows: find the table, record the work, commit', async () => {
+  test('are two for a change of rows: find the table, commit', async () => {
     const { catalog, trips, cold } = await counted()
     const id = ['t']
     const schema = { fields: [{ name: 'x', type: { type: 'int32' }, nullable: true }] }
@@ -114,6 +114,8 @@ describe.skipIf(missingPostgres)('round trips to PostgreSQL', () => {
     for (let n = 0; n < 2; n++) await changes.insert!(catalog)
     const found: Record<string, number[]> = {}
     for (const [name, change] of Object.entries(changes)) {
+      // The first one loads code. Work that takes long gets a record before its commit.
+      await change(catalog)
       // Some fragments to merge.
       for (let n = 0; n < 2; n++) await changes.insert!(catalog)
       found[name] = [await trips(change)]
@@ -121,22 +123,23 @@ describe.skipIf(missingPostgres)('round trips to PostgreSQL', () => {
       found[name].push(await cold(change))
     }
     expect(found).toEqual({
-      create: [3, 3],
-      insert: [3, 5],
-      delete: [3, 5],
-      metadata: [3, 5],
-      optimize: [3, 5],
+      create: [2, 2],
+      insert: [2, 4],
+      delete: [2, 4],
+      metadata: [2, 4],
+      optimize: [2, 4],
     })
   })
 
-  test('are one more for each further change of the same table that comes together with others', async () => {
+  test('are few for changes of the same table that come together', async () => {
     const { catalog, trips } = await counted()
     const id = ['t']
     const insert = (c: LocalCatalog) => c.insertIntoTable({ id, data: [{ x: 1 }] })
     await catalog.createTable({ id, data: [{ x: 0 }] })
     await insert(catalog)
     const together = await trips((c) => Promise.all(Array.from({ length: 16 }, () => insert(c))))
-    expect(together).toBeLessThan(24)
+    // They are found at once. The first one may be committed alone, and so may those that came later.
+    expect(together).toBeLessThan(8)
     expect(await catalog.countTableRows({ id })).toMatchObject({ count: 18 })
   })
 })

@@ -133,6 +133,60 @@ describe.skipIf(missingPostgres)('writers of several stores', () => {
     expect(await cold!.read((tx) => tx.get(['found']))).toEqual([7, 300])
   })
 
+  test('take turns at what they name, in order and one at a time', async () => {
+    const stores = await several(await (await sharedServer()).freshUrl(), 3)
+    const order: string[] = []
+    let atWork = 0
+    const work = (name: string) => async () => {
+      expect(++atWork).toBe(1)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      atWork--
+      order.push(name)
+      return name
+    }
+    const asked: Promise<string>[] = []
+    for (const [i, store] of [...stores, ...stores].entries()) {
+      asked.push(store.inTurn!('one', work(String(i))))
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    expect(await Promise.all(asked)).toEqual(['0', '1', '2', '3', '4', '5'])
+    expect(order).toEqual(['0', '1', '2', '3', '4', '5'])
+    const refused = stores[0]!.inTurn!('one', async () => {
+      throw new Error('no')
+    })
+    await expect(refused).rejects.toThrow('no')
+    // Another name is another turn, within the turn of the first one.
+    const inside = () => stores[1]!.inTurn!('other', async () => 'inside')
+    expect(await stores[0]!.inTurn!('one', inside)).toBe('inside')
+  })
+
+  test('lose their turn with the connection, and never their work', async () => {
+    const server = await sharedServer()
+    const stores = await several(await server.freshUrl(), 2)
+    let finish = () => {}
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    const first = stores[0]!.inTurn!('one', async () => {
+      await finished
+      return stores[0]!.write((tx) => {
+        tx.put(['done'], 1)
+        return 'first'
+      })
+    })
+    const held = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
+    await expect.poll(() => server.query(held)).toHaveLength(1)
+    const second = stores[1]!.inTurn!('one', async () => 'second')
+    await expect
+      .poll(() => server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
+      .toHaveLength(1)
+    await server.query(`SELECT pg_terminate_backend(pid) FROM (${held}) AS holder`)
+    expect(await second).toBe('second')
+    finish()
+    expect(await first).toBe('first')
+    expect(await stores[1]!.read((tx) => tx.get(['done']))).toBe(1)
+  })
+
   test('go by the clock of the database', async () => {
     const server = await sharedServer()
     const url = await server.freshUrl()

@@ -1,0 +1,143 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { memoryContent } from '../../src/content/memory/index.ts'
+import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { closedAfterwards, eachLocalCatalog } from '../support/catalogs.ts'
+import { guessingStore } from '../support/guessing-store.ts'
+import { countOf, numbered, rowsOf } from '../support/rows.ts'
+
+const id = ['t']
+
+/** A change that is made at the same time as others, and what it does to rows whose numbers nobody else touches. */
+const one = fc.oneof(
+  fc.record({ what: fc.constant('insert' as const), rows: fc.integer({ min: 0, max: 3 }) }),
+  fc.record({ what: fc.constantFrom('delete', 'update', 'merge', 'metadata', 'bound to fail', 'canceled') }),
+)
+type One = typeof one extends fc.Arbitrary<infer Value> ? Value : never
+
+interface Made {
+  readonly version: number
+  readonly transaction_id?: string | undefined
+}
+
+/** Rows of a change: ten numbers each, of which the first five are there from the start. */
+const first = (i: number) => 10 * i
+
+async function make(catalog: LocalCatalog, change: One, i: number): Promise<Made> {
+  const own = { start: first(i), mine: `n >= ${first(i)} AND n < ${first(i) + 10}` }
+  if ('rows' in change) {
+    return catalog.insertIntoTable({ id, data: numbered(change.rows, own.start + 5), schema }) as never
+  }
+  switch (change.what) {
+    case 'delete':
+      return catalog.deleteFromTable({ id, predicate: own.mine }) as never
+    case 'update':
+      return catalog.updateTable({ id, predicate: own.mine, updates: [['name', "'new'"]] }) as never
+    case 'merge':
+      return catalog.mergeInsertIntoTable({
+        id,
+        on: 'n',
+        when_matched_update_all: true,
+        when_not_matched_insert_all: true,
+        data: numbered(4, own.start + 3).map((row) => ({ ...row, name: 'merged' })),
+      }) as never
+    case 'metadata':
+      return catalog.updateTableSchemaMetadata({ id, metadata: { by: String(i) } }) as never
+    case 'bound to fail':
+      // Only the rows tell that this cannot be computed.
+      return catalog.deleteFromTable({ id, predicate: `${own.mine} AND CAST(name AS INT) = 1` }) as never
+    default: {
+      const stop = new AbortController()
+      setTimeout(() => stop.abort(new Error('enough')), i % 4)
+      return catalog.deleteFromTable({ id, predicate: own.mine }, { signal: stop.signal }) as never
+    }
+  }
+}
+
+const schema = {
+  fields: [
+    { name: 'n', type: { type: 'double' }, nullable: true },
+    { name: 'half', type: { type: 'double' }, nullable: true },
+    { name: 'name', type: { type: 'string' }, nullable: true },
+    { name: 'odd', type: { type: 'bool' }, nullable: true },
+  ],
+}
+
+/** What has to be there of the rows of a change, by its outcome. */
+function expected(change: One, i: number, isMade: boolean): [number, string][] {
+  const before = numbered(5, first(i)).map(({ n, name }) => [n, name] as [number, string])
+  if (!isMade) return before
+  if ('rows' in change)
+    return [...before, ...numbered(change.rows, first(i) + 5).map(({ n, name }) => [n, name] as never)]
+  if (change.what === 'delete' || change.what === 'canceled') return []
+  if (change.what === 'update') return before.map(([n]) => [n, 'new'])
+  if (change.what === 'merge')
+    return [
+      ...before.slice(0, 3),
+      ...numbered(4, first(i) + 3).map(({ n }) => [n, 'merged'] as [number, string]),
+    ]
+  return before
+}
+
+async function atOnce(open: (options: CatalogOptions) => Promise<LocalCatalog>, changes: readonly One[]) {
+  const catalog = await open({ concurrency: 64 })
+  await catalog.createTable({
+    id,
+    data: changes.flatMap((_, i) => numbered(5, first(i))),
+    schema,
+  })
+  const outcomes = await Promise.allSettled(changes.map((change, i) => make(catalog, change, i)))
+  const made = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+  const { versions } = await catalog.listTableVersions({ id, limit: 10_000 })
+  // One chain, in which each change that was acknowledged has a version of its own.
+  expect(versions.map(({ version }) => version)).toEqual(
+    Array.from({ length: made.length + 1 }, (_, i) => i + 1),
+  )
+  const transactions = made.map(({ transaction_id }) => transaction_id!)
+  expect(new Set(transactions).size).toBe(made.length)
+  for (const transaction of transactions)
+    expect(await catalog.describeTransaction({ id: [transaction] })).toMatchObject({ status: 'Succeeded' })
+  const told = made.map(({ version }) => version).filter((version) => version !== undefined)
+  expect(new Set(told).size).toBe(told.length)
+  // The rows are those of the changes that were acknowledged, and of no others.
+  const rows = (await rowsOf(catalog, id)).map(({ n, name }) => [Number(n), name])
+  const wanted = changes.flatMap((change, i) => expected(change, i, outcomes[i]!.status === 'fulfilled'))
+  expect(rows.sort(byNumber)).toEqual(wanted.sort(byNumber))
+  for (const [i, change] of changes.entries()) {
+    const { what } = change
+    if (what === 'bound to fail') expect(outcomes[i]).toMatchObject({ reason: { code: 'InvalidInput' } })
+    else if (what !== 'canceled') expect(outcomes[i]).toMatchObject({ status: 'fulfilled' })
+  }
+  // Each version is what the one before it became.
+  let count = 5 * changes.length
+  for (const { version } of versions.slice(1)) {
+    const next = await countOf(catalog, id, { version })
+    expect(Math.abs(next - count)).toBeLessThanOrEqual(5)
+    count = next
+  }
+  await catalog.close()
+}
+
+const byNumber = (a: readonly unknown[], b: readonly unknown[]) => Number(a[0]) - Number(b[0])
+const several = fc.array(one, { minLength: 2, maxLength: 24, size: 'max' })
+
+eachLocalCatalog((open) => {
+  it('many changes of one branch at once end in one chain of versions, each acknowledged once', async () => {
+    await fc.assert(
+      fc.asyncProperty(several, (changes) => atOnce(open, changes)),
+      { numRuns: open.kind === 'memory' ? 20 : 6 },
+    )
+  })
+})
+
+it('and so they do over a store that guesses', async () => {
+  const open = async (options: CatalogOptions) =>
+    closedAfterwards(
+      await openCatalog({ ...options, store: guessingStore(memoryStore()), content: memoryContent() }),
+    )
+  await fc.assert(
+    fc.asyncProperty(several, (changes) => atOnce(open, changes)),
+    { numRuns: 10 },
+  )
+})
