@@ -123,6 +123,10 @@ export interface LimitOptions {
    * and only until a record changes. 0 keeps none. Default: 32 MiB.
    */
   readonly answerBytes?: number | undefined
+  /** Most streams of changes (`/v1/changes`) at once; the server answers 503 to more. Default: 256. */
+  readonly streams?: number | undefined
+  /** Most streams of changes of one caller at once. Default: 32. */
+  readonly streamsPerCaller?: number | undefined
   /** Most requests under way at once; the server answers 503 to more. Default: 512. */
   readonly inFlight?: number | undefined
   /** Most milliseconds that the event loop may be late on average before the server answers 503. Default: 1000. */
@@ -142,6 +146,8 @@ export function limitsOf(given: LimitOptions = {}): Limits {
     arrowBytes: given.arrowBytes ?? 256 * mebibyte,
     bodyBytes: given.bodyBytes ?? 1024 * mebibyte,
     answerBytes: given.answerBytes ?? 32 * mebibyte,
+    streams: given.streams ?? 256,
+    streamsPerCaller: given.streamsPerCaller ?? 32,
     inFlight: given.inFlight ?? 512,
     eventLoopDelay: given.eventLoopDelay ?? 1_000,
     retryAfter: given.retryAfter ?? 1,

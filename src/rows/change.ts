@@ -25,6 +25,7 @@ import type {
   WorkOptions,
   WritingEngine,
 } from '../table/index.ts'
+import { concernsFound } from '../transactions/commit.ts'
 import { type LongTransaction, runLong } from '../transactions/long-transaction.ts'
 import type { Rows } from './input.ts'
 import {
@@ -244,8 +245,10 @@ export async function attemptVersion<Checked, Prepared>(
   await engine.sync()
   work.signal?.throwIfAborted()
   let head: KnownHead | undefined
-  const committed = await transaction.commit(({ writer, now, transactionId }) => {
+  const committed = await transaction.commit((committing) => {
+    const { writer, now, transactionId } = committing
     const table = currentTable(writer, id, found.table)
+    concernsFound(committing, table, found.table)
     head = headIn(writer, change, table)
     // A branch that was deleted and created anew may have the same number, but not the same content.
     if (head.version !== version || !isSame(head.current, current)) return undefined

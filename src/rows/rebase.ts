@@ -3,7 +3,8 @@ import type { Core } from '../catalog/core.ts'
 import { CatalogError } from '../errors.ts'
 import { formatIdentifier } from '../model/identifier.ts'
 import type { RowCounts, WorkOptions } from '../table/index.ts'
-import { runChange } from '../transactions/commit.ts'
+import { type ChangeContext, runChange } from '../transactions/commit.ts'
+import { recordChange } from '../transactions/record-change.ts'
 import { attemptVersion, type RowsChange, type RowsChanged, type TableToWrite } from './change.ts'
 
 /** A change of rows within a transaction over many operations, as it was made there. */
@@ -29,8 +30,17 @@ const mostAttempts = 100
 export async function rebase(core: Core, steps: readonly RowsStep[], work: WorkOptions): Promise<void> {
   for (const step of steps) {
     const { change, found, prepared, transactionId, affected, counts } = step
-    const commit = <T>(body: (change: Parameters<Parameters<typeof runChange<T>>[2]>[0]) => T) =>
-      core.store.write((writer) => runChange(writer, { transactionId, now: core.now() }, body).result)
+    const commit = <T>(body: (change: ChangeContext) => T) => {
+      const now = core.now()
+      const at = core.staging?.nextPlace()
+      const { operation, id: subject } = change
+      return core.store.write((writer) => {
+        const { result, noted } = runChange(writer, { transactionId, now }, body)
+        const subjectId = found.table.id
+        recordChange(core, writer, { transactionId, now, operation, subject, subjectId, at }, noted)
+        return result
+      })
+    }
     let made: RowsChanged | undefined
     // Other processes may commit again meanwhile.
     for (let n = 0; made === undefined && n < mostAttempts; n++) {

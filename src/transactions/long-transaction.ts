@@ -6,6 +6,7 @@ import { keys, recordFormat, type TransactionRecord, type TransactionStatus } fr
 import type { WorkOptions } from '../table/index.ts'
 import { type ChangeContext, runChange } from './commit.ts'
 import type { Holding } from './heartbeat.ts'
+import { recordChange } from './record-change.ts'
 import { afterChange } from './retention.ts'
 import { isFinished, leaseMillis, statusOf } from './transaction-record.ts'
 
@@ -119,16 +120,20 @@ function finish<T>(
   body: (change: ChangeContext) => T | undefined,
 ): Promise<T | undefined> {
   const now = core.now()
+  const at = core.staging?.nextPlace()
   return core.store.write((writer) => {
     const current = writer.get<TransactionRecord>(keys.transaction(id))
     const status = current && statusOf(current, now)
     if (status !== 'Running') throw refused(id, status)
     const { lease_until: _, ...rest } = current!
-    const { result, subjectId } = runChange(writer, { transactionId: id, now }, body)
+    const { operation, subject } = rest
+    const { result, noted, subjectId = rest.subject_id } = runChange(writer, { transactionId: id, now }, body)
     if (result === undefined) return undefined
+    recordChange(core, writer, { transactionId: id, now, operation, subject, subjectId, at }, noted)
     writer.put(keys.transaction(id), {
       ...rest,
-      ...(subjectId !== undefined && { subject_id: subjectId }),
+      // Of many subjects, none is that of the whole.
+      ...(subjectId !== undefined && subject.length > 0 && { subject_id: subjectId }),
       status: 'Succeeded',
       finished_at: now,
     })

@@ -80,6 +80,8 @@ const names: Readonly<Record<string, string>> = {
   l: 'location',
   d: 'registration',
   k: 'task',
+  f: 'change',
+  p: 'part of a change',
   w: 'count of vacuums',
 }
 
@@ -102,6 +104,13 @@ const head = v.pipe(
     'has a latest version after the last',
   ),
 )
+
+const subjectChange = v.object({
+  operation: v.string(),
+  kind: v.picklist(['namespace', 'table']),
+  id: v.array(v.string()),
+  effect: v.picklist(['created', 'replaced', 'changed', 'moved', 'removed']),
+})
 
 /** The shape of the records of each family, by the first part of their keys. */
 const shapes: Readonly<Record<string, v.GenericSchema>> = {
@@ -152,6 +161,16 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
   d: v.string(),
   h: v.object({ ...versioned, until: time }),
   k: v.object({ ...versioned, holder: v.string(), until: time }),
+  f: v.object({
+    ...versioned,
+    transaction: v.string(),
+    time,
+    changes: v.array(subjectChange),
+    parts: v.optional(whole),
+    principal: v.optional(v.string()),
+    request_id: v.optional(v.string()),
+  }),
+  p: v.array(subjectChange),
   w: whole,
 }
 
@@ -166,6 +185,8 @@ const keyParts: Readonly<Record<string, number>> = {
   b: 3,
   x: 2,
   m: 2,
+  f: 2,
+  p: 3,
   h: 2,
   w: 1,
 }
