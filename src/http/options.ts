@@ -37,6 +37,19 @@ export type AuthorizeRequest = (
   request: RequestInfo,
 ) => unknown
 
+/** A request that was refused for who sent it: without valid credentials (401), or not allowed (403). */
+export interface RefusedRequest {
+  readonly requestId: string
+  readonly method: string
+  /** The path, without the query string. */
+  readonly path: string
+  readonly remoteAddress: string | undefined
+  /** The name of the caller, where the credentials were valid. */
+  readonly principal: string | undefined
+  readonly operation: OperationName | undefined
+  readonly status: number
+}
+
 /** How a catalog is offered over HTTP. All options but `auth` have a default. */
 export interface HttpOptions {
   /**
@@ -45,6 +58,8 @@ export interface HttpOptions {
    */
   readonly auth: AuthOptions | false
   readonly authorize?: AuthorizeRequest | undefined
+  /** Told of each request that is refused for who sent it, to be noted. It must not throw. */
+  readonly onRefused?: ((refused: RefusedRequest) => void) | undefined
   /**
    * What a listing of tables answers. `recursive` (the default) gives full identifiers of all tables at and below
    * a namespace. `children` gives the bare names of the tables directly in it, and the last name as token. Set
@@ -95,6 +110,7 @@ export interface HttpOptions {
 export const httpOptionNames: OptionNames<HttpOptions> = {
   auth: true,
   authorize: true,
+  onRefused: true,
   listing: true,
   unknownFields: true,
   limits: true,

@@ -196,12 +196,13 @@ function addTags(change: Writable, tags: ReadonlyMap<string, TagRecord | undefin
 }
 
 function addBranches(change: Writable, branches: ReadonlyMap<string, BranchRecord | undefined>): void {
+  const isNew = change.effect === 'created'
   const made = []
   const removed = []
   for (const [name, branch] of branches) {
     if (branch === undefined) removed.push(name)
-    // A branch that has versions of its own was there before, and only its head moved.
-    else if (branch.head.latest === null || branch.head.latest === branch.parent_version) made.push(name)
+    // A table that comes, comes with its branches. Of one that was there, a branch with versions of its own was, too.
+    else if (isNew || branch.head.latest === null || branch.head.latest === branch.parent_version) made.push(name)
   }
   if (made.length > 0) change.branches = made
   if (removed.length > 0) change.removed_branches = removed

@@ -17,7 +17,7 @@ async function followsHistories(open: () => Promise<LocalCatalog>): Promise<void
   for (const seed of seeds) {
     const catalog = await open()
     const since = await catalog.watch().token()
-    await randomChanges(catalog, seededRandom(seed), 120)
+    await randomChanges(catalog, seededRandom(seed), 250)
     const all = await changesSince(catalog, since)
     expect(all.length).toBeGreaterThan(30)
     const replayed = new Replayed()

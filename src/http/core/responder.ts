@@ -255,7 +255,7 @@ function goneSignal(exchange: Exchange): AbortSignal {
 
 /** The answer to an error. An error of the server itself goes into the log. */
 export function failure(
-  { admission, log }: HttpContext,
+  { admission, log, options }: HttpContext,
   exchange: Exchange,
   error: unknown,
   status?: ErrorStatus,
@@ -272,6 +272,7 @@ export function failure(
   })
   if (problem.unexpected)
     log.error({ err: error, requestId, operation: match?.operation }, 'an operation failed')
+  if (problem.status === 401 || problem.status === 403) tellRefused(options, exchange, problem.status)
   exchange.discardBody()
   return {
     status: problem.status,
@@ -279,6 +280,12 @@ export function failure(
     body: JSON.stringify(problem.body),
     headers: problem.headers,
   }
+}
+
+function tellRefused({ onRefused }: HttpOptions, exchange: Exchange, status: number): void {
+  const { requestId, method, path, remoteAddress, principal, match } = exchange
+  const about = { requestId, method, path: path.slice(0, 1_024), remoteAddress, principal: principal?.name }
+  onRefused?.({ ...about, operation: match?.operation, status })
 }
 
 /** All headers of an answer, but for its length. */
