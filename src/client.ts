@@ -12,6 +12,7 @@ import { exchange } from './client/exchange.ts'
 import { type ClientOptions, settingsOf } from './client/options.ts'
 import { requestOf } from './client/request.ts'
 import { transactOver } from './client/transaction.ts'
+import { watchOver } from './client/watch.ts'
 import { CatalogError, type ErrorCode } from './errors.ts'
 import { checkDelimiter } from './listing/paging.ts'
 import { checkRequest } from './operations/framework/check.ts'
@@ -19,7 +20,15 @@ import { transactionNamed } from './operations/framework/inside.ts'
 import type { OperationOptions } from './operations/framework/operation.ts'
 import type { OperationName } from './operations/index.ts'
 
-export type { Catalog, Transaction, TransactionOptions } from './catalog/handle.ts'
+export type {
+  Catalog,
+  Changes,
+  CommittedChange,
+  SubjectChange,
+  Transaction,
+  TransactionOptions,
+  WatchRequest,
+} from './catalog/handle.ts'
 export type { ClientOptions, Fetch, TokenSource } from './client/options.ts'
 export { CatalogError, type ErrorCode } from './errors.ts'
 
@@ -53,6 +62,7 @@ export interface ServedCatalog extends Catalog {
 export function connect(url: string | URL, options: ClientOptions = {}): ServedCatalog {
   const settings = settingsOf(url, options)
   const access = credentials(settings)
+  const closing = new AbortController()
   const catalog: ServedCatalog = createHandle({
     run: async (operation, request, options) => {
       options.signal?.throwIfAborted()
@@ -71,7 +81,8 @@ export function connect(url: string | URL, options: ClientOptions = {}): ServedC
       return rejoin(answerOf(operation, response), delimiter)
     },
     transact: (work, given) => transactOver(catalog, work, given) as Promise<never>,
-    close: async () => {},
+    watch: (request) => watchOver(settings, access, request, closing.signal),
+    close: async () => closing.abort(),
   })
   return catalog
 }

@@ -13,7 +13,17 @@ export {
 } from './catalog/closed-directory.ts'
 export { openContent } from './catalog/content-root.ts'
 export type { StorageOptionsHook } from './catalog/core.ts'
-export type { Catalog, Transaction, TransactionOptions } from './catalog/handle.ts'
+export type {
+  Catalog,
+  Changes,
+  CommittedChange,
+  SubjectChange,
+  Transaction,
+  TransactionOptions,
+  VersionSpan,
+  Watching,
+  WatchRequest,
+} from './catalog/handle.ts'
 export type {
   Items,
   Iteration,

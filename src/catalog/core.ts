@@ -10,9 +10,16 @@ import type { Background } from '../rows/background.ts'
 import type { BranchAtWork } from '../rows/commit-waiting.ts'
 import type { RowsStep } from '../rows/rebase.ts'
 import type { Semaphore } from '../scheduling/semaphore.ts'
-import type { CatalogRecord, RemovalRecord, SessionServer, TransactionRecord } from '../store/records.ts'
+import type {
+  CatalogRecord,
+  Origin,
+  RemovalRecord,
+  SessionServer,
+  TransactionRecord,
+} from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { TableEngine } from '../table/index.ts'
+import type { Feed } from '../transactions/feed.ts'
 import type { Heartbeat } from '../transactions/heartbeat.ts'
 import type { Upkeep } from '../transactions/upkeep.ts'
 
@@ -53,6 +60,10 @@ export interface Core {
   readonly background?: Background
   /** Clears old transaction records now and then, and finishes what dead processes left. */
   readonly upkeep: Upkeep
+  /** What commits changed, in their order. */
+  readonly feed: Feed
+  /** Who asked for what is being done, where a server told. */
+  readonly origin?: Origin
   /** The transactions that were begun here for others to work in, until they are committed or given up. */
   readonly sessions: SessionSource
   /** Set inside of a transaction over many operations, whose store holds changes back until the commit. */
@@ -62,6 +73,8 @@ export interface Core {
 /** What operations inside of a transaction leave for its commit. */
 export interface Staging {
   readonly transactionId: string
+  /** The place of an operation that is about to change something, in the order of the operations. */
+  nextPlace(): number
   /** The catalog outside of the transaction. */
   readonly outside: Core
   /** Lets something take part in the commit that the store does not hold. */

@@ -13,7 +13,16 @@ import { operations } from '../operations/index.ts'
 import type { OperationMethods } from '../operations/types/methods.ts'
 import { type Iterate, iterations } from './iteration/iteration.ts'
 import type { Iteration } from './iteration/types.ts'
+import type { Changes, Watching, WatchRequest } from './watch-types.ts'
 
+export type {
+  Changes,
+  CommittedChange,
+  SubjectChange,
+  VersionSpan,
+  Watching,
+  WatchRequest,
+} from './watch-types.ts'
 export type { OperationMethods }
 
 /** The member by which a handle offers the state of its store to caches of answers. */
@@ -41,7 +50,7 @@ export interface HeldTransactions {
 }
 
 /** An open catalog, wherever it is. */
-export interface Catalog extends OperationMethods, Iteration, Invocable, AsyncDisposable {
+export interface Catalog extends OperationMethods, Iteration, Watching, Invocable, AsyncDisposable {
   /**
    * Refuses new operations, waits for those under way, and lets go of everything. Harmless when called again;
    * `await using` calls it at the end of its block.
@@ -89,6 +98,8 @@ export interface Backing {
   ): Promise<unknown>
   /** Runs a function as a transaction, where the catalog has transactions over many operations. */
   transact?: Transact
+  /** Goes over what is committed. */
+  watch(request: WatchRequest | undefined): Changes
   /** Whether `run` calls `done` itself when an operation is answered, since it listens to the answers anyway. */
   readonly callsDone?: boolean
   /** The state of the store, where nothing but the store decides what operations answer. */
@@ -130,6 +141,10 @@ export function createHandle(backing: Backing): Catalog & { transaction?: Transa
       result.then(done, done)
       return result
     }
+  }
+  handle.watch = (request) => {
+    if (closing) throw closed('watch')
+    return backing.watch(request)
   }
   handle[storeState] = (method) =>
     closing || handleOf.get(method as Method) !== handle ? undefined : backing.storeState?.()

@@ -14,8 +14,9 @@ import { semaphore } from '../scheduling/semaphore.ts'
 import { type CatalogRecord, catalogFormat, keys, sharingFormat } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { TableEngine } from '../table/index.ts'
+import { Feed } from '../transactions/feed.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
-import { clearTransactions, markInterval } from '../transactions/retention.ts'
+import { clearFeed, clearTransactions, markInterval } from '../transactions/retention.ts'
 import { Upkeep } from '../transactions/upkeep.ts'
 import type { Core, SessionSource, Settings, StorageOptionsHook } from './core.ts'
 import type { ReadOnlyOption } from './read-only.ts'
@@ -187,12 +188,14 @@ export function makeCore(
     settings,
     running: new Map(),
     heartbeat: new Heartbeat(store, now),
+    feed: new Feed(store, catalog),
     inTurn: keyedQueue(),
     branches: new Map(),
     slots: semaphore(options.concurrency ?? 16),
     sessions: sessionSource(sessionLimitsOf(options.openTransactions)),
     upkeep: new Upkeep(Math.floor(Math.random() * markInterval(settings.transactionCount)), [
       clearTransactions,
+      clearFeed,
       finishRemovals(),
     ]),
   }
@@ -205,7 +208,8 @@ export function makeCore(
 function sessionSource(limits: SessionLimits): SessionSource {
   let loaded: Promise<OpenSessions> | undefined
   return {
-    of: (core) => {
+    // They outlive the request that needs them first.
+    of: ({ origin: _, ...core }) => {
       loaded ??= import('./sessions.ts').then(({ OpenSessions }) => new OpenSessions(core, limits))
       return loaded
     },

@@ -29,6 +29,7 @@ import {
 } from './handle.ts'
 import { type CatalogOptions, catalogOptionNames, makeCore, openCore } from './open-core.ts'
 import { openedReadOnly, type ReadOnlyOption } from './read-only.ts'
+import { watchChanges } from './watch.ts'
 
 /** A catalog that is in this process, on this machine's disk, or in a database. */
 export interface LocalCatalog extends Catalog {
@@ -358,10 +359,15 @@ export function coreOf(catalog: Catalog): Core {
  * The handle of an open catalog. `running` stands between the handle and the operations, where something has to; such
  * a handle offers no state of its store.
  */
-export function localHandle(core: Core, running: Omit<Backing, 'close'> = runningOn(core)): LocalCatalog {
+export function localHandle(
+  core: Core,
+  running: Omit<Backing, 'close' | 'watch'> = runningOn(core),
+): LocalCatalog {
   const handle = createHandle({
     ...running,
+    watch: (request) => watchChanges(core, request),
     close: async () => {
+      core.feed.close()
       await core.sessions.close()
       await core.background?.stop()
       await core.upkeep.close()
@@ -392,7 +398,7 @@ function requireWritable({ settings }: Core, what: string): void {
   if (settings.readOnly) throw openedReadOnly(what)
 }
 
-function runningOn(core: Core): Omit<Backing, 'close'> {
+function runningOn(core: Core): Omit<Backing, 'close' | 'watch'> {
   const { settings } = core
   if (settings.readOnly) {
     return {

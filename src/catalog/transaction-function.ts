@@ -111,6 +111,9 @@ function handleOf(run: FunctionRun, underWay: UnderWay, life: { readonly ended: 
       return underWay.run(operation.name, options, (given) => run.run(operation, request, given))
     },
     transact: () => Promise.reject(nested()),
+    watch: () => {
+      throw watchedInside()
+    },
     close: async () => {},
   })
   // The transaction ends with its function, and not before.
@@ -135,6 +138,13 @@ function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<
 export async function pause(millis: number, signal: AbortSignal): Promise<void> {
   await sleep(millis, undefined, { signal }).catch(() => {})
   signal.throwIfAborted()
+}
+
+function watchedInside(): CatalogError {
+  return new CatalogError(
+    'Unsupported',
+    'A transaction sees one moment, so there is nothing to watch in it. Call watch on the catalog.',
+  )
 }
 
 function usedAfterEnd(operation: string): CatalogError {

@@ -83,6 +83,7 @@ export class TransactionRun {
       unremembered: keys.transaction(transaction.id),
       requireRoom,
     })
+    let place = 0
     // Optimizing in the background begins after the commit.
     const { background: _, ...rest } = core
     this.#inner = {
@@ -94,6 +95,7 @@ export class TransactionRun {
       branches: new Map(),
       staging: {
         transactionId: transaction.id,
+        nextPlace: () => ++place,
         outside: core,
         join: (participant) => {
           this.#participants.push(participant)

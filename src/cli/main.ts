@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { CatalogError } from '../index.ts'
 import { backupCommand, restoreCommand } from './backup.ts'
+import { changesCommand } from './changes.ts'
 import { operationCommand } from './command.ts'
 import { copyCommand, exportCommand, importCommand } from './export.ts'
 import { fakeCommand } from './fake.ts'
@@ -73,6 +74,7 @@ function program(io: Io, signal: AbortSignal): Command {
     serveCommand(io, signal),
     openCommand(io, signal),
     fakeCommand(io, signal),
+    changesCommand(io, signal),
     migrateCommand(io),
     verifyCommand(io, signal),
     vacuumCommand(io, signal),

@@ -1,5 +1,12 @@
 import { Command, Option } from 'commander'
-import { type DirectoryCatalogOptions, openCatalog } from '../index.ts'
+import {
+  type Catalog,
+  CatalogError,
+  type DirectoryCatalogOptions,
+  openCatalog,
+  operations,
+} from '../index.ts'
+import type { AuditLog } from './audit-log.ts'
 import type { Io } from './io.ts'
 import { isUrl } from './open.ts'
 import { toBytes, toNumber } from './options.ts'
@@ -32,6 +39,8 @@ interface Typed {
   readonly staleMillis?: number
   readonly page: boolean
   readonly editable?: boolean
+  readonly audit?: string
+  readonly auditFailure: 'go-on' | 'refuse'
   readonly log: 'debug' | 'info' | 'warn' | 'error'
 }
 
@@ -111,6 +120,12 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
       'over a database, let answers of reads be up to so many milliseconds old (default: 0)',
       toNumber,
     )
+    .option('--audit <file>', 'write each change, and each refused caller, as a line of JSON into this file')
+    .addOption(
+      new Option('--audit-failure <what>', 'while that file cannot be written: go on, or refuse changes')
+        .choices(['go-on', 'refuse'])
+        .default('go-on'),
+    )
     .option('--editable', 'let the page at / change the catalog, where callers may')
     .option('--no-page', 'serve no page at /')
     .addOption(
@@ -123,7 +138,8 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
       if (isUrl(location))
         throw new UsageError('serve takes the directory of a catalog, postgres://…, or memory:')
       const auth = authOf(typed, io)
-      await serveUntil(signal, location, catalogOptions(typed), { ...listenOptions(typed), auth }, io)
+      const http = { ...listenOptions(typed), auth }
+      await serveUntil(signal, location, catalogOptions(typed), http, auditOptions(typed), io)
     })
 }
 
@@ -189,17 +205,59 @@ function listenOptions({ page, editable, ...typed }: Typed) {
   return { host, port, listing, unknownFields, advertise, staleMillis, log, page: shown }
 }
 
+interface AuditOptions {
+  readonly file: string
+  readonly refuses: boolean
+}
+
+function auditOptions({ audit, auditFailure }: Typed): AuditOptions | undefined {
+  if (audit !== undefined) return { file: audit, refuses: auditFailure === 'refuse' }
+  if (auditFailure === 'refuse') throw new UsageError('--audit-failure needs --audit, the file')
+  return undefined
+}
+
 async function serveUntil(
   signal: AbortSignal,
   location: string,
   options: DirectoryCatalogOptions,
   http: ServeOptions,
+  audit: AuditOptions | undefined,
   io: Io,
 ): Promise<void> {
   const { serve } = await import('../http/index.ts')
   await using catalog = await openCatalog(location, options)
-  await using server = await serve(catalog, http)
+  await using log = audit && (await openAudit(catalog, audit.file, io))
+  await using server = await serve(catalog, log ? { ...http, ...audited(log, audit!.refuses) } : http)
   io.stdout.write(`tabularium listening on ${server.url}\n`)
   if (signal.aborted) return
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+}
+
+async function openAudit(catalog: Catalog, file: string, io: Io): Promise<AuditLog & AsyncDisposable> {
+  const { AuditLog } = await import('./audit-log.ts')
+  const log = await AuditLog.open(catalog, file, (message) => io.stderr.write(`tabularium: ${message}\n`))
+  const reopen = () => log.reopen()
+  process.on('SIGHUP', reopen)
+  return Object.assign(log, {
+    [Symbol.asyncDispose]: async () => {
+      await log.close()
+      process.off('SIGHUP', reopen)
+    },
+  })
+}
+
+/** What a server does for its audit log. */
+function audited(log: AuditLog, refuses: boolean): Pick<ServeOptions, 'onRefused' | 'authorize'> {
+  const onRefused: ServeOptions['onRefused'] = (refused) => log.refused(refused)
+  if (!refuses) return { onRefused }
+  return {
+    onRefused,
+    authorize: (_principal, operation) => {
+      if (!log.isBroken || !operations[operation].definition.changes) return true
+      throw new CatalogError(
+        'ServiceUnavailable',
+        'The audit log of the server cannot be written, so it makes no changes. Ask whoever runs the server to look at its disk, and try again then.',
+      )
+    },
+  }
 }

@@ -55,7 +55,7 @@ async function sendWithToken(
   return other === undefined ? first : send(settings, outgoing, other, limit, signal)
 }
 
-function errorOf({ base }: Settings, { status, headers, body }: Received, path: string): CatalogError {
+export function errorOf({ base }: Settings, { status, headers, body }: Received, path: string): CatalogError {
   const location = headers.get('location')
   if (status < 400 && location !== null) {
     return new CatalogError(

@@ -59,7 +59,7 @@ export async function send(
 }
 
 /** The headers of a request. Those of the request itself override those that the caller set for all requests. */
-function headersOf(
+export function headersOf(
   always: Settings['headers'],
   own: Outgoing['headers'],
   token: string | undefined,
@@ -78,7 +78,7 @@ function tooLate(base: string, limit: string, cause?: unknown): CatalogError {
   )
 }
 
-function unreachable(base: string, why: string | undefined, cause: unknown): CatalogError {
+export function unreachable(base: string, why: string | undefined, cause: unknown): CatalogError {
   return new CatalogError(
     'ServiceUnavailable',
     `The server at ${base} cannot be reached${why === undefined ? '' : ` (${why})`}. Check that it runs and that the URL is right.`,

@@ -37,6 +37,19 @@ export type AuthorizeRequest = (
   request: RequestInfo,
 ) => unknown
 
+/** A request that was refused for who sent it: without valid credentials (401), or not allowed (403). */
+export interface RefusedRequest {
+  readonly requestId: string
+  readonly method: string
+  /** The path, without the query string. */
+  readonly path: string
+  readonly remoteAddress: string | undefined
+  /** The name of the caller, where the credentials were valid. */
+  readonly principal: string | undefined
+  readonly operation: OperationName | undefined
+  readonly status: number
+}
+
 /** How a catalog is offered over HTTP. All options but `auth` have a default. */
 export interface HttpOptions {
   /**
@@ -45,6 +58,8 @@ export interface HttpOptions {
    */
   readonly auth: AuthOptions | false
   readonly authorize?: AuthorizeRequest | undefined
+  /** Told of each request that is refused for who sent it, to be noted. It must not throw. */
+  readonly onRefused?: ((refused: RefusedRequest) => void) | undefined
   /**
    * What a listing of tables answers. `recursive` (the default) gives full identifiers of all tables at and below
    * a namespace. `children` gives the bare names of the tables directly in it, and the last name as token. Set
@@ -95,6 +110,7 @@ export interface HttpOptions {
 export const httpOptionNames: OptionNames<HttpOptions> = {
   auth: true,
   authorize: true,
+  onRefused: true,
   listing: true,
   unknownFields: true,
   limits: true,
@@ -123,6 +139,10 @@ export interface LimitOptions {
    * and only until a record changes. 0 keeps none. Default: 32 MiB.
    */
   readonly answerBytes?: number | undefined
+  /** Most streams of changes (`/v1/changes`) at once; the server answers 503 to more. Default: 256. */
+  readonly streams?: number | undefined
+  /** Most streams of changes of one caller at once. Default: 32. */
+  readonly streamsPerCaller?: number | undefined
   /** Most requests under way at once; the server answers 503 to more. Default: 512. */
   readonly inFlight?: number | undefined
   /** Most milliseconds that the event loop may be late on average before the server answers 503. Default: 1000. */
@@ -142,6 +162,8 @@ export function limitsOf(given: LimitOptions = {}): Limits {
     arrowBytes: given.arrowBytes ?? 256 * mebibyte,
     bodyBytes: given.bodyBytes ?? 1024 * mebibyte,
     answerBytes: given.answerBytes ?? 32 * mebibyte,
+    streams: given.streams ?? 256,
+    streamsPerCaller: given.streamsPerCaller ?? 32,
     inFlight: given.inFlight ?? 512,
     eventLoopDelay: given.eventLoopDelay ?? 1_000,
     retryAfter: given.retryAfter ?? 1,

@@ -5,7 +5,7 @@ import { type FoundTable, tableById } from '../lookup/table-record.ts'
 import type { Identifier } from '../model/identifier.ts'
 import { keys, type VersionRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
-import { commit, unchanged } from '../transactions/commit.ts'
+import { commit, concernsFound, unchanged } from '../transactions/commit.ts'
 import { applyDifferences, type Differences, readManifests } from './adopt.ts'
 import { type DatasetFolder, datasetFolderOf, isOurs } from './dataset.ts'
 import { finalNameOf, nameOf, versionOfName, versionsFolderOf, waitingAt, waitingFolder } from './names.ts'
@@ -65,7 +65,7 @@ async function settleHere(core: Core, { id, branch, find }: Wanted): Promise<voi
   await commit(core, 'AdoptTableVersions', id, (change) => {
     const table = tableById(change.writer, found.table.id)
     if (table === undefined) return unchanged({})
-    change.concerns(table.id)
+    concernsFound(change, table, found.table)
     return applyDifferences(change, table, branch, differences) ? {} : unchanged({})
   })
 }

@@ -67,6 +67,10 @@ export class MapEdit<V> {
     this.#size = map.size
   }
 
+  get size(): number {
+    return this.#size
+  }
+
   /** The map with all changes so far. Later changes leave it alone. */
   map(): OrderedMap<V> {
     this.#owner = {}
@@ -75,6 +79,11 @@ export class MapEdit<V> {
 
   find(key: string): Found<V> | undefined {
     return find(this.#root, key)
+  }
+
+  /** The greatest key that is less than `bound`, if there is one. It makes no map, so later changes cost no more. */
+  lastBelow(bound: string): string | undefined {
+    return lastBelow(this.#root, bound)
   }
 
   put(key: string, value: V): void {
@@ -172,4 +181,13 @@ function refill<V>(parent: Branch<V>, at: number, owner: Owner): void {
   const upper = splitOff(left, left.items.length >>> 1, owner)
   parent.keys[at + 1] = upper.keys[0]!
   parent.items[at + 1] = upper
+}
+
+function lastBelow(node: Node<unknown>, bound: string): string | undefined {
+  if (node.leaf) return node.keys[countBelow(node, bound) - 1]
+  for (let at = childAt(node, bound); at >= 0; at--) {
+    const found = lastBelow(node.items[at]!, bound)
+    if (found !== undefined) return found
+  }
+  return undefined
 }

@@ -125,7 +125,7 @@ export function declare(
     main: { latest: null, last: null },
     registered: false,
   }
-  concerns(internalId)
+  concerns(internalId, id)
   putTable(writer, internalId, record)
   const declared: DeclaredTable = { location: locationOf(core.contentRoots, internalId, record), properties }
   // Tells clients to keep versions through the catalog, when it is set up so.

@@ -5,6 +5,7 @@ import { type FoundVersion, findVersion, headOf, nextVersion, putVersion } from 
 import type { Identifier } from '../model/identifier.ts'
 import type { Reader } from '../store/store.ts'
 import type { Changed, Snapshot, WorkOptions } from '../table/index.ts'
+import { concernsFound } from '../transactions/commit.ts'
 import type { LongTransaction } from '../transactions/long-transaction.ts'
 import type { RowsChange, RowsChanged, TableToWrite } from './change.ts'
 import { foreign, openManifest, requireOurs, versionOf } from './rows.ts'
@@ -70,8 +71,10 @@ export async function commitDraft(
 ): Promise<Committed> {
   const { id, branch } = change
   let head = to
-  const committed = await transaction.commit(({ writer, now, transactionId }) => {
+  const committed = await transaction.commit((committing) => {
+    const { writer, now, transactionId } = committing
     const table = currentTable(writer, id, found.table)
+    concernsFound(committing, table, found.table)
     head = headIn(writer, change, table)
     if (!isSame(head, from)) return undefined
     // A change that came to nothing makes no version.

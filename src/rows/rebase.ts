@@ -3,7 +3,8 @@ import type { Core } from '../catalog/core.ts'
 import { CatalogError } from '../errors.ts'
 import { formatIdentifier } from '../model/identifier.ts'
 import type { RowCounts, WorkOptions } from '../table/index.ts'
-import { runChange } from '../transactions/commit.ts'
+import { type ChangeContext, runChange } from '../transactions/commit.ts'
+import { recordChange } from '../transactions/record-change.ts'
 import { type Attempt, commitDraft, readHead, writeDraft } from './attempt.ts'
 import type { RowsChanged } from './change.ts'
 
@@ -26,8 +27,17 @@ const mostAttempts = 100
 export async function rebase(core: Core, steps: readonly RowsStep[], work: WorkOptions): Promise<void> {
   for (const step of steps) {
     const { change, found, prepared, transactionId, affected, counts } = step
-    const commit = <T>(body: (change: Parameters<Parameters<typeof runChange<T>>[2]>[0]) => T) =>
-      core.store.write((writer) => runChange(writer, { transactionId, now: core.now() }, body).result)
+    const commit = <T>(body: (change: ChangeContext) => T) => {
+      const now = core.now()
+      const at = core.staging?.nextPlace()
+      const { operation, id: subject } = change
+      return core.store.write((writer) => {
+        const { result, noted } = runChange(writer, { transactionId, now }, body)
+        const subjectId = found.table.id
+        recordChange(core, writer, { transactionId, now, operation, subject, subjectId, at }, noted)
+        return result
+      })
+    }
     const transaction = { id: transactionId, recorded: Promise.resolve(), commit }
     const attempt = { change, found, prepared, transaction, work }
     let made: RowsChanged | undefined

@@ -173,6 +173,62 @@ export interface SessionServer {
   readonly machine?: string
 }
 
+/** Versions of one branch, from the first through the last. Without `branch`, those of the main branch. */
+export interface VersionSpan {
+  readonly branch?: string
+  readonly first: number
+  readonly last: number
+}
+
+/** What a commit did to one namespace or table. */
+export interface SubjectChange {
+  /** The operation that did it, such as `InsertIntoTable`. */
+  readonly operation: string
+  readonly kind: 'namespace' | 'table'
+  /** The identifier that the subject had before; of a new one, the identifier that it got. */
+  readonly id: readonly string[]
+  /**
+   * What became of it. Of what was `created`, `replaced` or `removed`, all that was at the identifier and below it is
+   * gone. What was `moved` now has the identifier `to`.
+   */
+  readonly effect: 'created' | 'replaced' | 'changed' | 'moved' | 'removed'
+  readonly to?: readonly string[]
+  /** The versions that it made. */
+  readonly versions?: readonly VersionSpan[]
+  /** The versions that it removed. */
+  readonly removed_versions?: readonly VersionSpan[]
+  /** The tags that it set. */
+  readonly tags?: readonly { readonly name: string; readonly branch?: string; readonly version: number }[]
+  readonly removed_tags?: readonly string[]
+  /** The branches that it made. */
+  readonly branches?: readonly string[]
+  readonly removed_branches?: readonly string[]
+  /** Within a transaction over many operations: the id under which the operation can be described. */
+  readonly transaction_id?: string
+}
+
+/** Who asked for a change: the caller that a server named, and the id of the request. */
+export interface Origin {
+  readonly principal?: string
+  readonly request_id?: string
+}
+
+/** What one commit changed. Entries are numbered in the order of the commits. */
+export interface FeedRecord extends Versioned, Origin {
+  readonly transaction: string
+  readonly time: number
+  readonly changes: readonly SubjectChange[]
+  /** How many further records hold the rest of the changes, where these are many. */
+  readonly parts?: number
+}
+
+/** What an operation inside of a transaction changed. It is never stored: the commit makes an entry of all of them. */
+export interface StagedChangeRecord extends Versioned, Origin {
+  /** Its place in the order of the operations. */
+  readonly at: number
+  readonly changes: readonly SubjectChange[]
+}
+
 /** The internal id of the root namespace. */
 export const rootId = ''
 
@@ -218,14 +274,20 @@ export const keys = {
   /** The lease of a task that one process does at a time. */
   task: (name: readonly string[]): Key => ['k', ...name],
   tasks: ['k'] as Key,
+  /** What commits changed, by their numbers. */
+  feed: ['f'] as Key,
+  /** The changes of a commit that has more of them than fit its entry. */
+  feedPart: (transaction: string, part: number): Key => ['p', transaction, part],
+  /** What an operation changed inside of a transaction over many operations. */
+  stagedChange: (transaction: string): Key => ['e', transaction],
   /** How many vacuums have begun. */
   vacuums: ['w'] as Key,
   /** That a clone names files in a folder, by hashes of the names of both folders. There are two keys for each pair. */
-  shareBySource: (source: string, clone: string): Key => ['f', 's', source, clone],
-  sharesOfSource: (source: string): Key => ['f', 's', source],
-  sharesBySource: ['f', 's'] as Key,
-  shareByClone: (clone: string, source: string): Key => ['f', 'c', clone, source],
-  sharesOfClone: (clone: string): Key => ['f', 'c', clone],
+  shareBySource: (source: string, clone: string): Key => ['o', 's', source, clone],
+  sharesOfSource: (source: string): Key => ['o', 's', source],
+  sharesBySource: ['o', 's'] as Key,
+  shareByClone: (clone: string, source: string): Key => ['o', 'c', clone, source],
+  sharesOfClone: (clone: string): Key => ['o', 'c', clone],
 }
 
 /** Whether a key is that of a namespace's name. */

@@ -134,6 +134,13 @@ export interface Writer extends Reader {
   put(key: Key, value: Value): void
   /** Removes the entry under `key`, if it exists. */
   remove(key: Key): void
+  /**
+   * Puts a value behind the last one under `prefix`, or as the first. The last part of its key is the next number as a
+   * text of 16 digits, which counts from 1. So values lie in the order of their commits, and no number is left out. The
+   * body cannot read the value. Optional, for stores where a body that reads the last number itself would lose a race
+   * against every other commit.
+   */
+  append?(prefix: Key, value: Value): void
 }
 
 /** The longest encoded key that a catalog uses, in bytes. */

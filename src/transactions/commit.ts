@@ -1,8 +1,10 @@
 import type { Core } from '../catalog/core.ts'
-import { type FoundTable, findTable } from '../lookup/names.ts'
+import { type FoundTable, findTable, identifierOf } from '../lookup/names.ts'
 import type { Identifier } from '../model/identifier.ts'
 import { keys, recordFormat, type TransactionRecord } from '../store/records.ts'
 import type { Writer } from '../store/store.ts'
+import { NotingWriter } from './noting-writer.ts'
+import { recordChange } from './record-change.ts'
 import { afterChange } from './retention.ts'
 
 /** The context in which the body of a change runs. */
@@ -11,8 +13,11 @@ export interface ChangeContext {
   /** The id of the transaction record. */
   readonly transactionId: string
   readonly now: number
-  /** Notes the internal id of the changed table or namespace in the transaction record. A batch notes several. */
-  readonly concerns: (internalId: string) => void
+  /**
+   * Notes the internal id of the changed table or namespace in the transaction record. A batch notes several. The feed
+   * tells the identifier, that of the operation by default; `to` is the one after a rename.
+   */
+  readonly concerns: (internalId: string, id?: Identifier, to?: Identifier) => void
 }
 
 /** What is fixed before a change begins, and stays the same when its body runs again. */
@@ -21,8 +26,19 @@ export type ChangeIdentity = Pick<ChangeContext, 'transactionId' | 'now'>
 /** Finds the table that a change is about, and notes it as the subject. Throws `TableNotFound`. */
 export function findTableToChange({ writer, concerns }: ChangeContext, id: Identifier): FoundTable {
   const table = findTable(writer, id)
-  concerns(table.id)
+  concerns(table.id, id)
   return table
+}
+
+/** Notes a table as the subject that was found before, and may have been renamed since. */
+export function concernsFound(
+  { writer, concerns }: ChangeContext,
+  now: FoundTable,
+  before: FoundTable,
+): void {
+  const { parent, name } = now.record
+  const isMoved = parent !== before.record.parent || name !== before.record.name
+  concerns(now.id, isMoved ? identifierOf(writer, now.record) : undefined)
 }
 
 const unchangedMark = Symbol('unchanged')
@@ -52,10 +68,14 @@ export async function commit<T extends object>(
   body: (change: ChangeContext) => T | Unchanged<T>,
   { transactionId, now }: ChangeIdentity = { transactionId: core.newId(), now: core.now() },
 ): Promise<T & { transaction_id?: string }> {
+  const at = core.staging?.nextPlace()
   const response = await core.store.write((writer) => {
-    const { result, ...changed } = runChange(writer, { transactionId, now }, body)
+    const { result, noted, ...changed } = runChange(writer, { transactionId, now }, body)
     if (isUnchanged(result)) return result.response
     writer.put(keys.transaction(transactionId), succeeded(operation, subject, changed, now))
+    const { subjectId } = changed
+    const change = { transactionId, now, operation, subject, subjectId, at, isOutside: true }
+    recordChange(core, writer, change, noted)
     return { ...result, transaction_id: transactionId }
   })
   afterChange(core, transactionId)
@@ -70,22 +90,24 @@ interface Changed {
   readonly subjectIds: readonly string[] | undefined
 }
 
-/** Runs the body of a change. Also returns the internal ids of its subjects, if the body set some. */
+/** Runs the body of a change. Also returns what it did, and the internal ids of its subjects, if the body set some. */
 export function runChange<T>(
   writer: Writer,
   { transactionId, now }: ChangeIdentity,
   body: (change: ChangeContext) => T,
-): Changed & { result: T } {
+): Changed & { result: T; noted: NotingWriter } {
+  const noted = new NotingWriter(writer)
   let subjectId: string | undefined
   let subjectIds: string[] | undefined
-  const concerns = (internalId: string) => {
+  const concerns: ChangeContext['concerns'] = (internalId, id, to) => {
+    if (id !== undefined) noted.name(internalId, id, to)
     if (internalId === subjectId) return
     if (subjectIds !== undefined) subjectIds.push(internalId)
     else if (subjectId !== undefined) subjectIds = [subjectId, internalId]
     subjectId = internalId
   }
-  const result = body({ writer, transactionId, now, concerns })
-  return { result, subjectId, subjectIds }
+  const result = body({ writer: noted, transactionId, now, concerns })
+  return { result, noted, subjectId, subjectIds }
 }
 
 /** The record of a change that is already done. Frozen, so that a store that keeps objects need not copy it. */

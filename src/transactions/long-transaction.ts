@@ -7,6 +7,7 @@ import type { Writer } from '../store/store.ts'
 import type { WorkOptions } from '../table/index.ts'
 import { type ChangeContext, runChange } from './commit.ts'
 import type { Holding } from './heartbeat.ts'
+import { type RecordedChange, recordChange } from './record-change.ts'
 import { afterChange } from './retention.ts'
 import { isFinished, statusOf } from './transaction-record.ts'
 import { WorkRecord } from './work-record.ts'
@@ -123,12 +124,13 @@ function finish<T>(
   body: (change: ChangeContext) => T | undefined,
 ): Promise<T | undefined> {
   const now = core.now()
+  const at = core.staging?.nextPlace()
   return core.store.write((writer) => {
     const current = writer.get<TransactionRecord>(keys.transaction(id))
     const status = current && statusOf(current, now)
     if (status !== 'Running') throw refused(id, status)
     const { lease_until: _, ...rest } = current!
-    return succeed(writer, id, rest, now, body)
+    return succeed(core, writer, id, rest, { now, at }, body)
   })
 }
 
@@ -139,25 +141,34 @@ function finishAtOnce<T>(
   body: (change: ChangeContext) => T | undefined,
 ): Promise<T | undefined> {
   const now = core.now()
+  const at = core.staging?.nextPlace()
   return core.store.write((writer) => {
     record.requireNoVacuum(writer)
-    return succeed(writer, record.id, record.as('Running'), now, body)
+    return succeed(core, writer, record.id, record.as('Running'), { now, at }, body)
   })
 }
 
 /** Runs the body of a commit, and records success. */
 function succeed<T>(
+  core: Core,
   writer: Writer,
   id: string,
   current: TransactionRecord,
-  now: number,
+  { now, at }: Pick<RecordedChange, 'now' | 'at'>,
   body: (change: ChangeContext) => T | undefined,
 ): T | undefined {
-  const { result, subjectId } = runChange(writer, { transactionId: id, now }, body)
+  const { operation, subject } = current
+  const {
+    result,
+    noted,
+    subjectId = current.subject_id,
+  } = runChange(writer, { transactionId: id, now }, body)
   if (result === undefined) return undefined
+  recordChange(core, writer, { transactionId: id, now, operation, subject, subjectId, at }, noted)
   writer.put(keys.transaction(id), {
     ...current,
-    ...(subjectId !== undefined && { subject_id: subjectId }),
+    // Of many subjects, none is that of the whole.
+    ...(subjectId !== undefined && subject.length > 0 && { subject_id: subjectId }),
     status: 'Succeeded',
     finished_at: now,
   })

@@ -1,5 +1,5 @@
 import type { Core } from '../catalog/core.ts'
-import { keys, type TransactionRecord } from '../store/records.ts'
+import { type FeedRecord, keys, type TransactionRecord } from '../store/records.ts'
 import type { Entry, Key, Reader } from '../store/store.ts'
 import { lapsedOf } from './lapsed.ts'
 import { isFinished, statusOf } from './transaction-record.ts'
@@ -22,6 +22,7 @@ export function afterChange(core: Core, transactionId: string): void {
     core.staging.afterCommit((outside) => afterChange(outside, transactionId))
     return
   }
+  core.feed.wake()
   const interval = markInterval(core.settings.transactionCount)
   if (++core.upkeep.changes % interval !== 0) return
   core.store.write((writer) => writer.put(keys.mark(transactionId), interval)).catch(() => {})
@@ -84,4 +85,37 @@ function surplus(reader: Reader, transactionCount: number): { surplusEnd?: strin
     counted += value
   }
   return { ...(surplusEnd !== undefined && { surplusEnd }), unneeded }
+}
+
+/**
+ * Removes old entries of the feed in small steps, as old as transaction records may become, or too many. The last one
+ * stays: the next one is numbered after it.
+ */
+export async function clearFeed(core: Core, { signal, gently }: UpkeepTurn): Promise<void> {
+  const { transactionAge, transactionCount } = core.settings
+  for (let left = inOneTurn; left > 0; left -= inOneStep) {
+    signal.throwIfAborted()
+    const { entries, last } = await core.store.read((reader) => ({
+      entries: [...reader.range<FeedRecord>({ prefix: keys.feed, limit: inOneStep })],
+      last: [...reader.range({ prefix: keys.feed, reverse: true, limit: 1, keysOnly: true })].at(0)?.key,
+    }))
+    if (last === undefined) return
+    const horizon = core.now() - transactionAge
+    const isOld = ({ key, value }: Entry<FeedRecord>) =>
+      key[1] !== last[1] && (value.time < horizon || Number(key[1]) <= Number(last[1]) - transactionCount)
+    const firstKept = entries.findIndex((entry) => !isOld(entry))
+    const old = firstKept === -1 ? entries : entries.slice(0, firstKept)
+    if (old.length > 0) {
+      await gently(() =>
+        core.store.write((writer) => {
+          for (const { key, value } of old) {
+            writer.remove(key)
+            for (let part = 0; part < (value.parts ?? 0); part++)
+              writer.remove(keys.feedPart(value.transaction, part))
+          }
+        }),
+      )
+    }
+    if (firstKept !== -1) return
+  }
 }

@@ -1,6 +1,7 @@
 import { invalid } from '../../errors.ts'
 import { authenticator, type Principal } from '../auth/auth.ts'
 import { requireLocal } from '../auth/loopback.ts'
+import { EventStreams } from '../changes/event-streams.ts'
 import { AdmissionControl, type Silences } from '../limits/admission-control.ts'
 import { watchEventLoop } from '../limits/event-loop.ts'
 import { type RateLimit, rateLimiter } from '../limits/rate-limit.ts'
@@ -34,6 +35,7 @@ export interface HttpContext {
   readonly prefix: string
   readonly admission: AdmissionControl
   readonly metrics: Metrics
+  readonly streams: EventStreams
   readonly cache: ResponseCache
   readonly begun: BegunTransactions
   readonly server: OwnServer
@@ -76,6 +78,7 @@ export async function openContext(
     prefix,
     admission,
     metrics: new Metrics(admission),
+    streams: new EventStreams(limits),
     cache: new ResponseCache(catalog, limits.answerBytes, staleMillisOf(options)),
     begun,
     server,

@@ -45,7 +45,7 @@ export async function openHttpCore(
   extension?: Extension,
 ): Promise<HttpCore> {
   const context = await openContext(options, surroundings)
-  const { admission } = context
+  const { admission, streams } = context
   const operation = responder(context)
   const pages = pagesOf(context)
 
@@ -74,7 +74,10 @@ export async function openHttpCore(
     failure: (exchange, error) => failure(context, exchange, error),
     headersOf: (answer, exchange) => headersOf(answer, exchange, admission.closing, context.server.instance),
     advertise: (url) => context.server.advertise(url),
-    stop: () => admission.close(),
+    stop: () => {
+      admission.close()
+      streams.stop()
+    },
     close: context.close,
   }
 }

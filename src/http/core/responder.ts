@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Catalog } from '../../catalog/handle.ts'
-import { CatalogError } from '../../errors.ts'
+import { CatalogError, invalid } from '../../errors.ts'
 import {
   insideHeader,
   isAboutTransactions,
@@ -8,11 +8,13 @@ import {
   transactionNamed,
 } from '../../operations/framework/inside.ts'
 import type { OperationOptions } from '../../operations/framework/operation.ts'
+import { requestId } from '../../operations/framework/origin.ts'
 import { removeUnknown } from '../../operations/framework/unknown-fields.ts'
 import { operations } from '../../operations/index.ts'
 import { requestMemory } from '../../scheduling/request-memory.ts'
 import { presentedToken } from '../auth/auth.ts'
 import { authorizer } from '../auth/authorize.ts'
+import { changesResponder, isChangesPath } from '../changes/changes.ts'
 import { childrenRequest, childrenResponse, listsChildren } from '../dialects/children.ts'
 import { dialectOf, type Fields } from '../dialects/dialect.ts'
 import { Throttled } from '../limits/admission-control.ts'
@@ -40,6 +42,7 @@ export function responder(context: HttpContext): Responder {
   const authorize = authorizer(options.authorize)
   const { passInside, passEnd, passRead } = passing(context)
   const segments = context.prefix.split('/').length - 1
+  const watch = changesResponder(context)
   const runs = options.catalog as unknown as Readonly<Record<keyof Catalog, Run>>
 
   /** Decides all that can be decided before the body is read: who asks, how often, and for what. */
@@ -89,7 +92,9 @@ export function responder(context: HttpContext): Responder {
         const passed = await passRead(exchange, inside, body.bytes)
         if (passed !== undefined) return passed
       }
-      const answerFrom = async (options: OperationOptions) => {
+      const { changes } = operations[operation].definition
+      const answerFrom = async (given: OperationOptions) => {
+        const options = changes ? { ...given, [requestId]: exchange.requestId } : given
         const done = await runs[operation](final, options)
         begun.note(operation, final, done, principal)
         const response = children ? childrenResponse(operation, final, done) : done
@@ -114,6 +119,11 @@ export function responder(context: HttpContext): Responder {
 
   return async (exchange) => {
     let answer: StreamableAnswer
+    if (isChangesPath(exchange.path, segments)) {
+      answer = await respondWith(context, exchange, watch)
+      metrics.count('changes', answer.status, performance.now() - exchange.started)
+      return answer
+    }
     const match = matchPath(exchange.path, segments)
     if (match === undefined) {
       const { unknownRoute: status = 404 } = dialectOf(exchange.headers, options.listing)
@@ -140,6 +150,37 @@ export function responder(context: HttpContext): Responder {
     }
     metrics.count(exchange.match?.operation ?? 'none', answer.status, performance.now() - exchange.started)
     return answer
+  }
+}
+
+/** Answers what is only read, and counts as under way no longer than until the answer begins. */
+async function respondWith(
+  context: HttpContext,
+  exchange: Exchange,
+  answer: (exchange: Exchange) => Promise<StreamableAnswer>,
+): Promise<StreamableAnswer> {
+  const { method } = exchange
+  if (method === 'OPTIONS') return { status: 200, body: '', headers: { allow: 'GET, HEAD, OPTIONS' } }
+  if (method !== 'GET' && method !== 'HEAD') {
+    const refused = failure(
+      context,
+      exchange,
+      invalid(`${method} is not a method of this path. Use GET.`),
+      405,
+    )
+    return { ...refused, headers: { allow: 'GET, HEAD, OPTIONS' } }
+  }
+  let entered = false
+  try {
+    context.admission.enter()
+    entered = true
+    const answered = await answer(exchange)
+    if (answered.body instanceof Readable) exchange.limitSilence(context.admission.silences.download)
+    return answered
+  } catch (error) {
+    return failure(context, exchange, error)
+  } finally {
+    if (entered) context.admission.leave()
   }
 }
 
@@ -214,7 +255,7 @@ function goneSignal(exchange: Exchange): AbortSignal {
 
 /** The answer to an error. An error of the server itself goes into the log. */
 export function failure(
-  { admission, log }: HttpContext,
+  { admission, log, options }: HttpContext,
   exchange: Exchange,
   error: unknown,
   status?: ErrorStatus,
@@ -231,6 +272,7 @@ export function failure(
   })
   if (problem.unexpected)
     log.error({ err: error, requestId, operation: match?.operation }, 'an operation failed')
+  if (problem.status === 401 || problem.status === 403) tellRefused(options, exchange, problem.status)
   exchange.discardBody()
   return {
     status: problem.status,
@@ -238,6 +280,12 @@ export function failure(
     body: JSON.stringify(problem.body),
     headers: problem.headers,
   }
+}
+
+function tellRefused({ onRefused }: HttpOptions, exchange: Exchange, status: number): void {
+  const { requestId, method, path, remoteAddress, principal, match } = exchange
+  const about = { requestId, method, path: path.slice(0, 1_024), remoteAddress, principal: principal?.name }
+  onRefused?.({ ...about, operation: match?.operation, status })
 }
 
 /** All headers of an answer, but for its length. */

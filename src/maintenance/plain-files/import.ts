@@ -183,12 +183,18 @@ function versionKey(branch: string, version: number): string {
 }
 
 /** Creates a namespace, unless it exists. Returns the number of created namespaces. */
-function putNamespace(core: Core, { writer }: ChangeContext, id: Identifier, json: NamespaceJson): number {
+function putNamespace(
+  core: Core,
+  { writer, concerns }: ChangeContext,
+  id: Identifier,
+  json: NamespaceJson,
+): number {
   if (lookUpNamespace(writer, id) !== undefined) return 0
   const parent = findNamespace(writer, id.slice(0, -1))
   requireFreeName(writer, parent, id, 'NamespaceAlreadyExists')
   const internalId = core.newId()
   const { name, properties, created_at } = json
+  concerns(internalId, id)
   writer.put(keys.namespaceName(parent, name), internalId)
   writer.put(keys.namespace(internalId), { v: recordFormat, parent, name, properties, created_at })
   return 1
@@ -196,13 +202,14 @@ function putNamespace(core: Core, { writer }: ChangeContext, id: Identifier, jso
 
 function putImported(
   core: Core,
-  { writer, transactionId }: ChangeContext,
+  { writer, transactionId, concerns }: ChangeContext,
   { id, internalId, json, snapshots }: Prepared,
 ): void {
   const parent = findNamespace(writer, id.slice(0, -1))
   requireFreeName(writer, parent, id, 'TableAlreadyExists')
   const location = json.location === undefined ? null : checkLocation(core.contentRoots, json.location)
   if (location !== null) claimLocation(core.contentRoots, writer, location, internalId)
+  concerns(internalId, id)
   putTable(writer, internalId, {
     parent,
     name: json.name,

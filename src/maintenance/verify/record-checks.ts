@@ -92,7 +92,7 @@ export const checks: Readonly<Record<string, Check>> = {
     }
   },
 
-  f(reader, key, value: ShareRecord) {
+  o(reader, key, value: ShareRecord) {
     const both = keysOf(value)
     const isOne = both.some((one) => one.join() === key.join())
     if (!isOne) return fault('stands for other folders than it names')

@@ -80,8 +80,10 @@ const names: Readonly<Record<string, string>> = {
   l: 'location',
   d: 'registration',
   k: 'task',
+  f: 'change',
+  p: 'part of a change',
   w: 'count of vacuums',
-  f: 'share',
+  o: 'share',
 }
 
 function sameKey(a: Key, b: Key): boolean {
@@ -103,6 +105,13 @@ const head = v.pipe(
     'has a latest version after the last',
   ),
 )
+
+const subjectChange = v.object({
+  operation: v.string(),
+  kind: v.picklist(['namespace', 'table']),
+  id: v.array(v.string()),
+  effect: v.picklist(['created', 'replaced', 'changed', 'moved', 'removed']),
+})
 
 /** The shape of the records of each family, by the first part of their keys. */
 const shapes: Readonly<Record<string, v.GenericSchema>> = {
@@ -154,8 +163,18 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
   d: v.string(),
   h: v.object({ ...versioned, until: time }),
   k: v.object({ ...versioned, holder: v.string(), until: time }),
+  f: v.object({
+    ...versioned,
+    transaction: v.string(),
+    time,
+    changes: v.array(subjectChange),
+    parts: v.optional(whole),
+    principal: v.optional(v.string()),
+    request_id: v.optional(v.string()),
+  }),
+  p: v.array(subjectChange),
   w: whole,
-  f: v.object({ ...versioned, source: v.string(), clone: v.string() }),
+  o: v.object({ ...versioned, source: v.string(), clone: v.string() }),
 }
 
 /** How many parts the keys of each family have. Families without an entry have keys of any length. */
@@ -169,9 +188,11 @@ const keyParts: Readonly<Record<string, number>> = {
   b: 3,
   x: 2,
   m: 2,
+  f: 2,
+  p: 3,
   h: 2,
   w: 1,
-  f: 4,
+  o: 4,
 }
 
 /** What is wrong with the shape of a record; undefined when nothing is. */

@@ -3,6 +3,7 @@ import type { Core } from '../../catalog/core.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { RequestMemory, requestMemory } from '../../scheduling/request-memory.ts'
 import type { SessionServer, sessionServer } from './inside.ts'
+import type { requestId } from './origin.ts'
 import type { Route } from './route.ts'
 import type { Subject } from './subjects.ts'
 
@@ -57,6 +58,7 @@ export interface OperationOptions {
   readonly transaction?: string | undefined
   readonly [requestMemory]?: RequestMemory | undefined
   readonly [sessionServer]?: SessionServer | undefined
+  readonly [requestId]?: string | undefined
 }
 
 export interface Progress {

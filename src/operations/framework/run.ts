@@ -11,6 +11,7 @@ import { isRetryable, LocationBusy } from '../../transactions/retry.ts'
 import { checkRequest } from './check.ts'
 import { isAbout, requireSame, transactionNamed } from './inside.ts'
 import type { AnyOperation, OperationOptions, RawRequest } from './operation.ts'
+import { originOf } from './origin.ts'
 import { principalOf } from './principal.ts'
 import type { Subject } from './subjects.ts'
 
@@ -48,9 +49,11 @@ export async function runOperation(
     if (inside !== undefined && !isAbout(operation, request, inside))
       return await runInside(core, inside, operation, request, options)
     if (core.settings.authorize) await authorize(core, operation, checked)
+    const origin = originOf(operation, request, options)
+    const asked = origin === undefined ? core : { ...core, origin }
     for (let attempt = 1; ; attempt++) {
       try {
-        return await operation.run(core, checked, options)
+        return await operation.run(asked, checked, options)
       } catch (error) {
         if (!isRetryable(error) || attempt === attempts) throw error
         if (error instanceof LocationBusy) {
@@ -123,6 +126,20 @@ export async function askAbout(
     throw denied(operation, { cause })
   }
   throw denied(operation)
+}
+
+/** Whether the hook lets a caller read what a request names. What it throws is a no. */
+export async function isAllowed(
+  hook: AuthorizeHook,
+  operation: string,
+  request: Partial<Pick<Parameters<AuthorizeHook>[0], 'id' | 'identity' | 'context'>>,
+): Promise<boolean> {
+  const { id, identity, context } = request
+  try {
+    return (await hook({ operation, changes: false, id, identity, context, request })) !== false
+  } catch {
+    return false
+  }
 }
 
 function denied(operation: string, options?: { cause: unknown }): CatalogError {

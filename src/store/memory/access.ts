@@ -1,4 +1,5 @@
 import { MapEdit, type OrderedMap } from '../../memory/ordered-map.ts'
+import { numbered } from '../append.ts'
 import { endedError } from '../body.ts'
 import { checkedKey } from '../key.ts'
 import { type Span, spanOf } from '../range.ts'
@@ -71,6 +72,17 @@ export class RecordWriter implements Writer {
     const code = codeOf(checkedKey(key))
     this.#edit.remove(code)
     this.#note(code, undefined)
+  }
+
+  append(prefix: Key, value: Value): void {
+    if (this.ended) throw endedError()
+    const before = codeOf(checkedKey([...prefix, '']))
+    const last = this.#edit.lastBelow(`${before}:`)
+    const number = last?.startsWith(before) ? Number(last.slice(before.length)) : 0
+    const code = before + numbered(number + 1)
+    const frozen = frozenCopy(value)
+    this.#edit.put(code, frozen)
+    this.#note(code, frozen)
   }
 
   #note(code: string, value: Value | undefined): void {

@@ -1,4 +1,5 @@
 import { MapEdit, OrderedMap } from '../../memory/ordered-map.ts'
+import { numbered } from '../append.ts'
 import { endedError } from '../body.ts'
 import { checkedKey } from '../key.ts'
 import { frozenCopy } from '../memory/frozen-copy.ts'
@@ -8,7 +9,22 @@ import type { Attempt } from './attempt.ts'
 import { bytesOf, bytesOfCut, endOfKeys, keyOf } from './key-bytes.ts'
 
 /** A record that is to be written, or null for one that is to be removed. */
-export type Change = { readonly value: Value; readonly text: string } | null
+export type Change = Written | null
+
+export interface Written {
+  readonly value: Value
+  readonly text: string
+  /** The bytes of the prefix under which the database is to number it. */
+  readonly appendedTo?: string
+}
+
+/** Marks what is to be appended. It lies above all keys, where no range meets it, in the order in which it came. */
+const appendedMark = `${endOfKeys}+`
+
+/** Whether the bytes stand for a record whose key the database is to make. */
+export function isAppended(bytes: string): boolean {
+  return bytes.startsWith(appendedMark)
+}
 
 /** What bodies of one attempt changed so far, by the bytes of keys. */
 export type Changes = OrderedMap<Change>
@@ -74,6 +90,13 @@ export class AttemptWriter extends AttemptReader implements Writer {
   remove(key: Key): void {
     if (this.ended) throw endedError()
     this.edit.put(bytesOf(checkedKey(key)), null)
+  }
+
+  append(prefix: Key, value: Value): void {
+    if (this.ended) throw endedError()
+    const appendedTo = bytesOf(checkedKey(prefix))
+    const place = appendedMark + numbered(this.edit.size)
+    this.edit.put(place, { value, text: JSON.stringify(value), appendedTo })
   }
 }
 

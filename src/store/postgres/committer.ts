@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { CatalogError } from '../../errors.ts'
-import type { Changes } from './access.ts'
+import { type Changes, isAppended } from './access.ts'
 import type { Attempt } from './attempt.ts'
 import type { Connection } from './connection.ts'
 import { stateOf } from './failure.ts'
@@ -89,6 +89,7 @@ export class Committer {
       throw Object.assign(new Error('Connection terminated before the commit.'), { code: 'ECONNRESET' })
     }
     for (const [bytes, change] of changes.entries()) {
+      if (isAppended(bytes)) continue
       if (change === null) known.forget(bytes)
       else known.keep(bytes, id, change.text, change.value)
     }

@@ -12,7 +12,7 @@ import type { Key } from '../store.ts'
  * `maxKeyBytes`, and an index of PostgreSQL holds 2,690.
  */
 const numberMark = '\x02'
-const stringEnd = '\x03'
+export const stringEnd = '\x03'
 const sides = { before: '', after: '\x00', beyond: '\xff' } as const
 
 /** The upper end of all keys. */

@@ -1,3 +1,7 @@
+import { CatalogError } from '../../errors.ts'
+import { numberDigits } from '../append.ts'
+import type { Change } from './access.ts'
+import { stringEnd } from './key-bytes.ts'
 import type { Known } from './known.ts'
 import { digestOf, noRows, type PieceRead, type PieceRows, type Reads, View } from './view.ts'
 
@@ -78,12 +82,39 @@ export function readStatement(
   }
 }
 
+const committed = (schema: string) =>
+  `SELECT part, key, value, version FROM ${named(schema, 'commit_records')}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+
+/** The bytes behind which nothing of a prefix lies. */
+const behindNumbers = `\\x${Buffer.from(':').toString('hex')}`
+
+/**
+ * Commits, and numbers records behind the last ones under their prefix, if the commit happens. As commits come one after
+ * the other, the last one is what everybody sees. Where they take no turns, two that draw the same number conflict.
+ */
+const appending = (schema: string) => `
+  WITH answer AS MATERIALIZED (${committed(schema)}),
+  appended AS (
+    INSERT INTO ${named(schema, 'records')} (key, value, version)
+    SELECT p.prefix || convert_to(lpad((l.last + i.at)::text, ${numberDigits}, '0'), 'UTF8') || '\\x${Buffer.from(stringEnd).toString('hex')}'::bytea, i.value, $1
+    FROM (SELECT $12::bytea AS prefix) p,
+      unnest($13::text[]) WITH ORDINALITY AS i(value, at),
+      (SELECT coalesce((
+        SELECT convert_from(substr(r.key, length($12::bytea) + 1, ${numberDigits}), 'UTF8')::bigint
+        FROM ${named(schema, 'records')} r
+        WHERE r.key > $12::bytea AND r.key < $12::bytea || '${behindNumbers}'::bytea
+        ORDER BY r.key DESC LIMIT 1
+      ), 0) AS last) l
+    WHERE (SELECT count(*) FROM answer) = 1
+  )
+  SELECT part, key, value, version FROM answer`
+
 /** Compares what was read, and changes records if all of it still holds. */
 export function commitStatement(
   schema: string,
   id: string,
   reads: Reads,
-  changes: Iterable<readonly [bytes: string, change: { readonly text: string } | null]>,
+  changes: Iterable<readonly [bytes: string, change: Change]>,
 ): Statement {
   const versions: string[] = []
   for (const found of reads.points.values()) versions.push(found?.version ?? '0')
@@ -91,15 +122,24 @@ export function commitStatement(
   const put: string[] = []
   const texts: string[] = []
   const removed: string[] = []
+  const appended: string[] = []
+  let prefix: string | undefined
   for (const [bytes, change] of changes) {
     if (change === null) removed.push(bytes)
-    else {
+    else if (change.appendedTo !== undefined) {
+      if (prefix !== undefined && prefix !== change.appendedTo)
+        throw new CatalogError('Internal', 'A commit appends under one prefix only.')
+      prefix = change.appendedTo
+      appended.push(change.text)
+    } else {
       put.push(bytes)
       texts.push(change.text)
     }
   }
+  const more =
+    prefix === undefined ? [] : [`\\x${Buffer.from(prefix, 'latin1').toString('hex')}`, textArray(appended)]
   return {
-    text: `SELECT part, key, value, version FROM ${named(schema, 'commit_records')}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    text: prefix === undefined ? committed(schema) : appending(schema),
     values: [
       id,
       bytesArray(reads.points.keys()),
@@ -109,6 +149,7 @@ export function commitStatement(
       bytesArray(put),
       textArray(texts),
       bytesArray(removed),
+      ...more,
     ],
   }
 }

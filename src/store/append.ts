@@ -1,0 +1,37 @@
+import type { Key, Value, Writer } from './store.ts'
+
+/** The digits of a number in a key: texts of one length compare as their numbers do. */
+export const numberDigits = 16
+
+/** A number as the last part of a key. */
+export function numbered(number: number): string {
+  return String(number).padStart(numberDigits, '0')
+}
+
+/**
+ * Puts a value behind the last one under `prefix`, as {@link Writer.append} says. Where a store does not append by
+ * itself, the body reads which one is the last. `likely` is a number that may be the last one, and saves a walk if it is.
+ * Returns the number, where it is known already.
+ */
+export function append(writer: Writer, prefix: Key, value: Value, likely = 0): number | undefined {
+  if (writer.append) {
+    writer.append(prefix, value)
+    return undefined
+  }
+  const number = lastNumber(writer, prefix, likely) + 1
+  writer.put([...prefix, numbered(number)], value)
+  return number
+}
+
+/** How many steps from the likely number are tried. */
+const steps = 4
+
+function lastNumber(writer: Writer, prefix: Key, likely: number): number {
+  if (likely > 0 && writer.get([...prefix, numbered(likely)]) !== undefined) {
+    for (let number = likely; number < likely + steps; number++)
+      if (writer.get([...prefix, numbered(number + 1)]) === undefined) return number
+  }
+  for (const { key } of writer.range({ prefix, reverse: true, limit: 1, keysOnly: true }))
+    return Number(key[prefix.length])
+  return 0
+}
