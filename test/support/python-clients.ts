@@ -1,17 +1,20 @@
 import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { madeOnce } from './made-once.ts'
 
 const run = promisify(execFile)
 
+const packages = [
+  ...['lancedb==0.40.0', 'pylance==14.0.2'],
+  ...['pytest==9.2.0', 'pytest-xdist==3.8.0', 'build==1.6.1', 'hatchling==1.33.0', 'mypy==2.4.1'],
+]
+
 /** Python with real clients of LanceDB and Lance, and what builds and tests a Python package. */
 export const pythonClients = {
-  folder: 'python-clients-1',
+  // Other releases are another folder.
+  folder: `python-clients-${createHash('sha256').update(packages.join()).digest('hex').slice(0, 12)}`,
   async make(folder: string) {
-    const packages = [
-      ...['lancedb==0.40.0', 'pylance==14.0.2'],
-      ...['pytest==9.2.0', 'pytest-xdist==3.8.0', 'build==1.6.1', 'hatchling==1.33.0', 'mypy>=1.18,<3'],
-    ]
     await run('python3', ['-m', 'venv', '--clear', folder])
     await run(`${folder}/bin/pip`, ['install', '--quiet', '--disable-pip-version-check', ...packages], {
       // Less than what setting up a test may take.
