@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { memoryContent } from '../../src/content/memory/index.ts'
 import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
+import type { Store } from '../../src/store/store.ts'
 import { closedAfterwards, eachLocalCatalog } from '../support/catalogs.ts'
 import { guessingStore } from '../support/guessing-store.ts'
 import { countOf, numbered, rowsOf } from '../support/rows.ts'
@@ -140,4 +141,47 @@ it('and so they do over a store that guesses', async () => {
     fc.asyncProperty(several, (changes) => atOnce(open, changes)),
     { numRuns: 10 },
   )
+})
+
+it('what ends between the manifests and their commit takes nothing with it that was acknowledged', async () => {
+  const store = memoryStore()
+  const content = memoryContent()
+  const root = 'memory://here'
+  const never = new Promise<never>(() => {})
+  /** A process whose writes are lost after some, as when it is killed. */
+  const mortal = async (left: number) => {
+    const process = { left }
+    const dying: Store = {
+      features: store.features,
+      read: (body) => store.read(body),
+      write: (body) => (process.left-- > 0 ? store.write(body) : never),
+      close: () => store.close(),
+    }
+    return { process, catalog: await openCatalog({ store: dying, content, root }) }
+  }
+  const one = await openCatalog({ store, content, root })
+  await one.createTable({ id, data: numbered(1) })
+  for (const left of [0, 1, 5, 8]) {
+    const { versions: before } = await one.listTableVersions({ id, limit: 10_000 })
+    const { process, catalog } = await mortal(left)
+    const acknowledged = new Set<number>()
+    for (let i = 0; i < 8; i++) {
+      const n = 100 * (left + 1) + i
+      catalog.insertIntoTable({ id, data: numbered(1, n) }).then(
+        () => acknowledged.add(n),
+        () => {},
+      )
+    }
+    await expect.poll(() => acknowledged.size).toBe(left)
+    await expect.poll(() => process.left).toBeLessThanOrEqual(left - 8)
+    const other = await openCatalog({ store, content, root })
+    const rows = (await rowsOf(other, id)).map(({ n }) => n as number)
+    for (const n of acknowledged) expect(rows).toContain(n)
+    const { versions } = await other.listTableVersions({ id, limit: 10_000 })
+    expect(versions).toHaveLength(before.length + left)
+    // Nothing of it is in the way of others, and what was left behind can go.
+    await other.insertIntoTable({ id, data: numbered(1, 5_000 + left) })
+    await other.vacuum({ graceMillis: 0 })
+    expect(await rowsOf(other, id)).toHaveLength(rows.length + 1)
+  }
 })

@@ -159,3 +159,37 @@ it('a quick change does not wait for a slow one behind it', async () => {
   )
   expect(order).toEqual([1, 2, 3])
 })
+
+it('a change that is canceled between its manifest and the commit fails alone', async () => {
+  const { one, other, hooks } = await two()
+  // The first one loads code. From then on, changes of metadata become ready in their order.
+  await one.updateTableSchemaMetadata({ id, metadata: {} })
+  const transactions: string[] = []
+  let manifests = 0
+  hooks.onManifest = async () => {
+    manifests++
+    // While the first one is written, the others become ready. They are written on top of each other.
+    if (manifests === 1) await sleep(100)
+    if (manifests === 3) await other.alterTransaction(cancel(transactions[2]!))
+  }
+  const cancel = (transaction: string) => ({
+    id: [transaction],
+    actions: [{ setStatusAction: { status: 'Canceled' as const } }],
+  })
+  const outcomes = await Promise.allSettled(
+    [0, 1, 2, 3].map((i) => {
+      const onProgress = ({ transaction_id }: { transaction_id?: string }) => {
+        transactions[i] = transaction_id!
+      }
+      return one.updateTableSchemaMetadata({ id, metadata: { by: String(i) } }, { onProgress })
+    }),
+  )
+  expect(outcomes).toMatchObject([
+    { status: 'fulfilled' },
+    { status: 'fulfilled' },
+    { reason: { code: 'ConcurrentModification' } },
+    { status: 'fulfilled' },
+  ])
+  const { versions } = await other.listTableVersions({ id })
+  expect(versions.map(({ version }) => version)).toEqual([1, 2, 3, 4, 5])
+})
