@@ -1,6 +1,7 @@
-import { appendFile, chmod, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { AuditFile } from '../../src/cli/audit-file.ts'
 import { AuditLog } from '../../src/cli/audit-log.ts'
 import { openCatalog } from '../../src/index.ts'
 import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
@@ -113,9 +114,32 @@ test('it tells of changes that are gone', async () => {
   expect(said.join()).toMatch(/cannot read changes/)
 })
 
-test('it refuses a file that cannot be opened', async () => {
-  const { catalog, path } = await place()
+test('it refuses a file that cannot be opened, or not written from the beginning', async () => {
+  const { catalog, path, open } = await place()
   await fails(() => AuditLog.open(catalog, join(path, 'x'), () => {}), 'InvalidInput', /audit log/)
-  await writeFile(path, '')
-  await chmod(path, 0o600)
+  fullDisk(1)
+  await fails(open, 'ServiceUnavailable', /Make room/)
+})
+
+/** Lets the next writes fail, with half a line on disk. */
+function fullDisk(times: number) {
+  const append = vi.spyOn(AuditFile.prototype, 'append')
+  for (let i = 0; i < times; i++)
+    append.mockRejectedValueOnce(
+      Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' }),
+    )
+  onTestFinished(() => append.mockRestore())
+}
+
+test('while a disk is full, changes wait, it tells so once, and nothing is lost or doubled', async () => {
+  const { catalog, path, said, open } = await place()
+  const log = await open()
+  fullDisk(2)
+  await catalog.declareTable({ id: ['a'] })
+  await expect.poll(() => log.isBroken).toBe(true)
+  await catalog.declareTable({ id: ['b'] })
+  await expect.poll(() => log.isBroken).toBe(false)
+  await log.close()
+  expect(changed(await linesOf(path))).toEqual(['a', 'b'])
+  expect(said).toEqual([expect.stringMatching(/cannot be written: ENOSPC/)])
 })

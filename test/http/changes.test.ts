@@ -97,6 +97,8 @@ test('what is wrong with a request is answered as a problem, before a stream beg
     expect(await response.json()).toMatchObject({ detail: expect.stringMatching(detail) })
   }
   expect((await fetch(`${server.url}/v1/changes`)).status).toBe(401)
+  const { response: inside } = await listen('', { 'x-tabularium-transaction': '01ARZ3NDEKTSV4RRFFQ69G5FAV' })
+  expect(inside.status).toBe(406)
   const posted = await fetch(`${server.url}/v1/changes`, { method: 'POST', headers: { 'x-api-key': ada } })
   expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
   const head = await fetch(`${server.url}/v1/changes`, { method: 'HEAD', headers: { 'x-api-key': ada } })
