@@ -42,8 +42,14 @@ export class AuditLog {
     const { file, lastToken } = await AuditFile.open(path)
     try {
       const log = new AuditLog(catalog, file, lastToken ?? (await catalog.watch().token()), warn)
-      log.#add({ event: 'opened', token: log.#token })
-      await log.#settled()
+      // Where nothing can be written from the beginning, the server should not begin.
+      await file.append(lineOf({ event: 'opened', token: log.#token })).catch((cause: Error) => {
+        throw new CatalogError(
+          'ServiceUnavailable',
+          `The audit log ${path} cannot be written (${cause.message}). Make room, or name another file.`,
+          { cause },
+        )
+      })
       log.#following = log.#follow()
       return log
     } catch (error) {
@@ -127,7 +133,7 @@ export class AuditLog {
   }
 
   #add(line: Readonly<Record<string, unknown>>): void {
-    this.#lines.push(`${JSON.stringify({ time: new Date().toISOString(), ...line })}\n`)
+    this.#lines.push(lineOf(line))
     this.#begin()
   }
 
@@ -150,9 +156,7 @@ export class AuditLog {
         if (this.#reopens) {
           await this.#file.reopen()
           this.#reopens = false
-          this.#lines.push(
-            `${JSON.stringify({ time: new Date().toISOString(), event: 'opened', token: this.#token })}\n`,
-          )
+          this.#lines.push(lineOf({ event: 'opened', token: this.#token }))
         }
         const lines = this.#lines.splice(0)
         try {
@@ -162,9 +166,7 @@ export class AuditLog {
           throw error
         }
         if (this.#omitted > 0) {
-          this.#lines.push(
-            `${JSON.stringify({ time: new Date().toISOString(), event: 'omitted', refused: this.#omitted })}\n`,
-          )
+          this.#lines.push(lineOf({ event: 'omitted', refused: this.#omitted }))
           this.#omitted = 0
         }
         this.#isBroken = false
@@ -177,4 +179,8 @@ export class AuditLog {
       }
     }
   }
+}
+
+function lineOf(line: Readonly<Record<string, unknown>>): string {
+  return `${JSON.stringify({ time: new Date().toISOString(), ...line })}\n`
 }

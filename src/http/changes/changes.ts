@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
 import type { Changes, CommittedChange } from '../../catalog/handle.ts'
-import { invalid } from '../../errors.ts'
+import { CatalogError, invalid } from '../../errors.ts'
 import { quote } from '../../model/identifier.ts'
+import { insideHeader } from '../../operations/framework/inside.ts'
 import { principalKey } from '../../operations/framework/principal.ts'
 import { type MayRead, visibleChanges } from '../../operations/framework/visible-changes.ts'
 import { type Authorizer, authorizer } from '../auth/authorize.ts'
@@ -79,6 +80,12 @@ function readAsked({ query, headers }: Exchange) {
     if (parameters.includes(name)) continue
     throw invalid(
       `${changesPath} takes no query parameter ${quote(name.slice(0, 64))}. It takes ${parameters.join(', ')}.`,
+    )
+  }
+  if (headers[insideHeader] !== undefined) {
+    throw new CatalogError(
+      'Unsupported',
+      `A transaction sees one moment, so there is nothing to watch in it. Leave the header ${insideHeader} out.`,
     )
   }
   const delimiter = checkDelimiter(single(given, 'delimiter'))

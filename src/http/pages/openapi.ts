@@ -7,6 +7,7 @@ import { packageVersion } from '../../version.ts'
 import type { QueryKind } from '../protocol/query.ts'
 import { type ErrorStatus, problems, statusAmong } from '../protocol/status.ts'
 import { arrowFileType, arrowStreamType, jsonType, type Method, type Route, wire } from '../protocol/wire.ts'
+import { changesDescription } from './openapi-changes.ts'
 import { type JsonSchema, schemasOf, withoutFields } from './openapi-schemas.ts'
 
 /** An OpenAPI document, as plain JSON. */
@@ -88,7 +89,7 @@ export async function openApiDocument(prefix = '', isOpen = false): Promise<Open
     },
     servers: [{ url: prefix === '' ? '/' : prefix }],
     ...(isOpen ? {} : { security: [{ bearer: [] }, { apiKey: [] }] }),
-    paths,
+    paths: { ...paths, ...changesDescription() },
     components: { schemas, ...(isOpen ? {} : { securitySchemes }) },
   }
 }
