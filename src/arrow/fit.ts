@@ -1,9 +1,18 @@
-import { type Field, Type } from '@uwdata/flechette'
+import { type DataType, type Field, Type } from '@uwdata/flechette'
 import { CatalogError } from '../errors.ts'
 import { type AnyBatch, type AnyColumn, byteLength, makeBatch, makeColumn, partsOf } from './batch.ts'
-import { childFields } from './layout.ts'
+import { CastFailure, canAssign, castBatch } from './cast/cast.ts'
+import { castSize } from './cast/cast-size.ts'
+import { childFields, layoutOf } from './layout.ts'
 import { nullBatch } from './null-batch.ts'
 import { fieldDifference } from './schema.ts'
+import { typeName } from './type-name.ts'
+
+/** What is done for rows that need not be as the table's: nulls where something is missing, casts to other types. */
+export interface Filling {
+  /** About the bytes of what was cast so far. */
+  castBytes: number
+}
 
 /** Makes of a batch of one field a batch of another. */
 export type Fit = (batch: AnyBatch) => AnyBatch
@@ -16,18 +25,85 @@ export function misfit(sentence: string): CatalogError {
 /**
  * What makes batches of the field `given` fit the field `wanted`; undefined where they fit as they are. Fields of
  * structs are matched by name, at any depth, and those that are missing and may be null become nulls. A column of
- * Arrow's null type fits every field that may be null. Without `fills` every field of a struct must be there. Throws `TableSchemaValidationError` for all other differences,
- * with the path of the field.
+ * Arrow's null type fits every field that may be null. Without `filling` every field of a struct must be there. Throws `TableSchemaValidationError` for all other differences,
+ * with the path of the field. Where missing fields are filled, values of another type are cast to the wanted one, as
+ * `canAssign` says.
  */
-export function fitting(wanted: Field, given: Field, path = wanted.name, fills = true): Fit | undefined {
+export function fitting(
+  wanted: Field,
+  given: Field,
+  filling: Filling | undefined,
+  path = wanted.name,
+): Fit | undefined {
   const difference = fieldDifference(wanted, given, true)
   if (difference === undefined) return undefined
   if (given.type.typeId === Type.Null && wanted.nullable) return ({ length }) => nulls(wanted, length, path)
-  const fits = hasSameShape(wanted, given) ? childFits(wanted, given, path, fills) : undefined
+  if (filling && canAssign(given.type, wanted.type))
+    return (batch) => assign(batch, wanted.type, path, filling)
+  const fits = hasSameShape(wanted, given) ? childFits(wanted, given, path, filling) : undefined
   if (fits === undefined) {
     throw misfit(`Column ${JSON.stringify(path)} ${difference}. Convert it to the table's type.`)
   }
-  return (batch) => makeBatch(wanted.type, { ...partsOf(batch), children: fits.map((fit) => fit(batch)) })
+  return (batch) => {
+    try {
+      return makeBatch(wanted.type, { ...partsOf(batch), children: fits.map((fit) => fit(batch)) })
+    } catch (error) {
+      if (error instanceof Misfit) error.row = rowHolding(batch, error.row)
+      throw error
+    }
+  }
+}
+
+/** The row of a batch that has a value of its children. */
+function rowHolding({ type, offsets, length }: AnyBatch, item: number): number {
+  if (type.typeId === Type.FixedSizeList) return Math.floor(item / type.stride)
+  if (type.typeId === Type.Struct || offsets === undefined) return item
+  let row = 0
+  while (row + 1 < length && Number(offsets[row + 1]) <= item) row++
+  return row
+}
+
+/** Most bytes that the values of one insert may take once they are cast. */
+const mostCastBytes = 1 << 30
+
+function assign(batch: AnyBatch, type: DataType, path: string, filling: Filling): AnyBatch {
+  filling.castBytes += castSize(batch, type)
+  if (filling.castBytes > mostCastBytes) {
+    throw misfit(
+      `Column ${JSON.stringify(path)} would take more than ${mostCastBytes.toLocaleString('en')} bytes as ${typeName(type)}, together with what was cast before it. Send it in that type, or send fewer rows at once.`,
+    )
+  }
+  try {
+    return castBatch(batch, type)
+  } catch (error) {
+    if (!(error instanceof CastFailure)) throw error
+    throw new Misfit(path, type, error.row, batch.at(error.row))
+  }
+}
+
+/** A value that the type of its column cannot hold. `row` is its index in the batch. */
+export class Misfit extends Error {
+  row: number
+  readonly #path: string
+  readonly #type: DataType
+  readonly #value: unknown
+
+  constructor(path: string, type: DataType, row: number, value: unknown) {
+    super(`${path} does not fit in row ${row}`)
+    this.row = row
+    this.#path = path
+    this.#type = type
+    this.#value = value
+  }
+
+  /** The error for whoever sent the rows. `row` is the number of the row among all that were sent. */
+  toError(row: number): CatalogError {
+    const value = this.#value
+    const shown = typeof value === 'number' || typeof value === 'bigint' ? `${value}` : 'a value'
+    return misfit(
+      `Column ${JSON.stringify(this.#path)} holds ${shown} in row ${row}, counted from 0, which ${typeName(this.#type)} cannot hold. Send a value that fits, or change the column's type first.`,
+    )
+  }
 }
 
 /** The error for a column that must be there and is not. */
@@ -83,12 +159,12 @@ function hasSameShape({ type: a }: Field, { type: b }: Field): boolean {
 }
 
 /** How each child of the wanted field comes out of a batch of the given one. */
-function childFits(wanted: Field, given: Field, path: string, fills: boolean): Fit[] {
+function childFits(wanted: Field, given: Field, path: string, filling: Filling | undefined): Fit[] {
   const from = childFields(given.type)
   const into = childFields(wanted.type)
   // Writers do not agree on the names of items and entries, so these have their places only.
   if (wanted.type.typeId !== Type.Struct) {
-    return into.map((child, i) => childFit(child, from[i]!, i, `${path}.${child.name}`, fills))
+    return into.map((child, i) => childFit(child, from[i]!, i, `${path}.${child.name}`, filling))
   }
   const places = new Map(from.map(({ name }, i) => [name, i]))
   const names = new Set(into.map(({ name }) => name))
@@ -97,14 +173,43 @@ function childFits(wanted: Field, given: Field, path: string, fills: boolean): F
   return into.map((child) => {
     const index = places.get(child.name)
     const childPath = `${path}.${child.name}`
-    if (index !== undefined) return childFit(child, from[index]!, index, childPath, fills)
-    if (!fills) throw partial(childPath)
+    if (index !== undefined) return childFit(child, from[index]!, index, childPath, filling)
+    if (!filling) throw partial(childPath)
     if (!child.nullable) throw missing(childPath)
     return ({ length }) => nulls(child, length, childPath)
   })
 }
 
-function childFit(wanted: Field, given: Field, index: number, path: string, fills: boolean): Fit {
-  const fit = fitting(wanted, given, path, fills)
-  return ({ children }) => (fit ? fit(children[index]!) : children[index]!)
+function childFit(
+  wanted: Field,
+  given: Field,
+  index: number,
+  path: string,
+  filling: Filling | undefined,
+): Fit {
+  const fit = fitting(wanted, given, filling, path)
+  return (batch) => (fit ? fit(visible(batch, batch.children[index]!)) : batch.children[index]!)
 }
+
+/** The values of a struct's field, null wherever the struct is: what lies there is nobody's value. */
+function visible({ type, nullCount, validity, length }: AnyBatch, child: AnyBatch): AnyBatch {
+  if (type.typeId !== Type.Struct || nullCount === 0 || !hasValidity.has(layoutOf(child.type).kind))
+    return child
+  const both = new Uint8Array(Math.ceil(length / 8))
+  let nulls = 0
+  for (let i = 0; i < length; i++) {
+    const isThere = (validity[i >> 3]! & (1 << (i & 7))) !== 0 && (child.nullCount === 0 || child.isValid(i))
+    if (isThere) both[i >> 3]! |= 1 << (i & 7)
+    else nulls++
+  }
+  return makeBatch(child.type, { ...partsOf(child), validity: both, nullCount: nulls })
+}
+
+const hasValidity: ReadonlySet<string> = new Set([
+  'fixed',
+  'bytes',
+  'list',
+  'fixedList',
+  'dictionary',
+  'struct',
+])

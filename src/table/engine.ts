@@ -75,7 +75,7 @@ function engineOn(storage: Storage, most: number): TableEngine {
     },
     open: (prefix, ref) => openSnapshot(storage, normalPrefix(prefix), ref),
     async insertRows(base, table, work = {}) {
-      const columns = matchSchema(table, base.schema)
+      const columns = await matchSchema(table, base.schema, work.signal)
       const written = await writeRows(storage, base.prefix, base.schema, columns, most, work)
       return appendChange(storage, loaded(base), written)
     },
@@ -117,7 +117,7 @@ function engineOn(storage: Storage, most: number): TableEngine {
 
   async function overwrite(...[prefix, table, work = {}]: Parameters<TableEngine['overwriteRows']>) {
     const at = normalPrefix(prefix)
-    const columns = columnsOfNewTable(table)
+    const columns = await columnsOfNewTable(table, work.signal)
     const written = await writeRows(storage, at, table.schema, columns, most, work)
     return overwriteChange(storage, at, table.schema, written)
   }

@@ -4,7 +4,8 @@ import { childFields, layoutOf } from '../layout.ts'
 import { nullBatch } from '../null-batch.ts'
 import { assemble } from '../take/take.ts'
 import { typeName } from '../type-name.ts'
-import { type Convert, decimals, floats, integers, times } from './numbers.ts'
+import { decoded } from './decoded.ts'
+import { type Convert, decimals, floats, fromIntegers, integers, times, toIntegers } from './numbers.ts'
 
 /** A value that does not fit the new type. `row` is its index in the batch that was cast. */
 export class CastFailure extends Error {
@@ -57,6 +58,31 @@ export function canCast(from: DataType, to: DataType): boolean {
   return canCast(childFields(from)[0]!.type, childFields(to)[0]!.type)
 }
 
+/**
+ * Whether values of one type are taken for a column of another one, as far as the types tell: those that `canCast`, whole
+ * numbers for floating-point ones and the other way round, texts for their bytes, and dictionaries of such values.
+ */
+export function canAssign(from: DataType, to: DataType): boolean {
+  if (from.typeId === Type.Dictionary) return canAssign(from.dictionary, to)
+  if (isNumber(from) && isNumber(to)) return true
+  if (familyOf(from) === 'text' && familyOf(to) === 'bytes') return true
+  if (from.typeId === Type.Timestamp && to.typeId === Type.Timestamp)
+    return from.timezone === to.timezone || (isUtc(from.timezone) && isUtc(to.timezone))
+  if (familyOf(from) !== 'list' || familyOf(to) !== 'list') return canCast(from, to)
+  if (from.typeId === Type.FixedSizeList && to.typeId === Type.FixedSizeList && from.stride !== to.stride)
+    return false
+  return canAssign(childFields(from)[0]!.type, childFields(to)[0]!.type)
+}
+
+function isNumber({ typeId }: DataType): boolean {
+  return typeId === Type.Int || typeId === Type.Float
+}
+
+/** Whether the ticks of a timestamp mean the same as those in UTC. Elsewhere, a zone would say which moment they are. */
+function isUtc(timezone: string | null | undefined): boolean {
+  return timezone == null || /^(?:UTC|Etc\/UTC|Z|[+-]00:?00)$/.test(timezone)
+}
+
 /** Where a value lies in the batch that is cast, and whether it is null there because something around it is. */
 interface Context {
   readonly rowOf: (index: number) => number
@@ -74,6 +100,7 @@ export function castBatch(batch: AnyBatch, to: DataType): AnyBatch {
 function cast(batch: AnyBatch, to: DataType, context: Context): AnyBatch {
   const from = batch.type
   if (typeName(from) === typeName(to)) return batch
+  if (from.typeId === Type.Dictionary) return cast(decoded(batch), to, context)
   if (from.typeId === Type.Struct && to.typeId === Type.Struct) {
     const within = inside(batch, context, (i) => i)
     const children = batch.children.map((child, i) => cast(child, to.children[i]!.type, within))
@@ -88,8 +115,9 @@ function cast(batch: AnyBatch, to: DataType, context: Context): AnyBatch {
 }
 
 function converter(batch: AnyBatch, to: DataType): Convert | undefined {
-  if (to.typeId === Type.Int) return integers(batch, to)
-  if (to.typeId === Type.Float) return floats(batch, to)
+  const isWhole = batch.type.typeId === Type.Int
+  if (to.typeId === Type.Int) return isWhole ? integers(batch, to) : toIntegers(batch, to)
+  if (to.typeId === Type.Float) return isWhole ? fromIntegers(batch, to) : floats(batch, to)
   if (to.typeId === Type.Decimal) return decimals(batch, to)
   return familyOf(to) === undefined ? undefined : times(batch, to)
 }

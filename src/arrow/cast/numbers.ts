@@ -45,6 +45,31 @@ export function floats(batch: AnyBatch, to: FloatType): Convert {
   }
 }
 
+/** Whole numbers as floating-point numbers, rounded to the nearest. */
+export function fromIntegers(batch: AnyBatch, to: FloatType): Convert {
+  const from = batch.values as Values
+  const write = to.precision === 0 ? halfBits : (value: number) => value
+  return (i, into) => {
+    into[i] = write(Number(from[i])) as never
+    return true
+  }
+}
+
+/** Floating-point numbers as whole numbers. A number with a fraction does not fit, nor does NaN. */
+export function toIntegers(batch: AnyBatch, to: IntType): Convert {
+  const from = batch.values as Float64Array
+  const read = (batch.type as FloatType).precision === 0 ? (i: number) => fromHalf(from[i]!) : undefined
+  const bits = to.signed ? to.bitWidth - 1 : to.bitWidth
+  const [least, above] = [to.signed ? -(2 ** bits) : 0, 2 ** bits]
+  const isLong = to.bitWidth === 64
+  return (i, into) => {
+    const value = read ? read(i) : from[i]!
+    if (!(Number.isInteger(value) && value >= least && value < above)) return false
+    into[i] = (isLong ? BigInt(value) : value) as never
+    return true
+  }
+}
+
 const ticks = [1n, 1_000n, 1_000_000n, 1_000_000_000n] as const
 const day = 86_400n
 

@@ -1789,7 +1789,8 @@ export interface OperationMethods {
   /**
    * Inserts rows into a table and answers with the version that has them. `data` is an Arrow IPC stream or
    * file, an Arrow table, or an array of row objects. Columns, and fields of structs, are matched by name; those that
-   * are left out and may be null become NULL. `mode` is `Append` (the default) or `Overwrite`, which replaces all rows
+   * are left out and may be null become NULL. Values of another type than the column's are cast, and refused where they do
+   * not fit. `mode` is `Append` (the default) or `Overwrite`, which replaces all rows
    * and the columns too, while earlier versions stay. Rows inserted into a declared table create it.
    *
    * ```ts

@@ -1,26 +1,59 @@
 import type { Field, Schema, Table } from '@uwdata/flechette'
 import { type AnyBatch, type AnyColumn, makeColumn } from '../../arrow/batch.ts'
-import { fitting, misfit, missing, nullColumn, surplus } from '../../arrow/fit.ts'
+import {
+  type Filling,
+  type Fit,
+  fitting,
+  Misfit,
+  misfit,
+  missing,
+  nullColumn,
+  surplus,
+} from '../../arrow/fit.ts'
 import { childFields } from '../../arrow/layout.ts'
+import { sliceBatch } from '../../arrow/take/take.ts'
+import { TimeSlice } from '../../scheduling/time-slice.ts'
 
 /**
  * The table's columns in the order of the schema. Columns and fields of structs that are missing and may be null are
- * filled with nulls. Throws when the columns do not fit the schema.
+ * filled with nulls, and values of another type are cast. Throws when the columns, or values of them, do not fit the
+ * schema.
  */
-export function matchSchema(table: Table, schema: Schema): AnyColumn[] {
-  return matchFields(table, schema, true).map((column, i) => {
+export async function matchSchema(
+  table: Table,
+  schema: Schema,
+  signal: AbortSignal | undefined,
+): Promise<AnyColumn[]> {
+  const timeSlice = new TimeSlice(signal)
+  const columns: AnyColumn[] = []
+  for (const [i, match] of matchFields(table, schema, { castBytes: 0 }).entries()) {
     const wanted = schema.fields[i]!
-    if (column === undefined && !wanted.nullable) throw missing(wanted.name)
-    return column ?? nullColumn(wanted, table.numRows)
+    if (match === undefined && !wanted.nullable) throw missing(wanted.name)
+    columns.push(match ? await fitColumn(wanted, match, timeSlice) : nullColumn(wanted, table.numRows))
+  }
+  return columns
+}
+
+/**
+ * The same for rows that need not have all columns of the schema; undefined stands for those that are missing. Values of
+ * another type do not fit.
+ */
+export function matchSome(table: Table, schema: Schema): (AnyColumn | undefined)[] {
+  return matchFields(table, schema, undefined).map((match, i) => {
+    if (match === undefined) return undefined
+    const { given, fit } = match
+    const wanted = schema.fields[i]!
+    return checked(wanted, fit ? makeColumn(wanted.type, batchesOf(given).map(fit)) : given)
   })
 }
 
-/** The same for rows that need not have all columns of the schema; undefined stands for those that are missing. */
-export function matchSome(table: Table, schema: Schema): (AnyColumn | undefined)[] {
-  return matchFields(table, schema, false)
+/** A column that was given, and what makes its batches fit if they do not as they are. */
+interface Match {
+  readonly given: AnyColumn
+  readonly fit: Fit | undefined
 }
 
-function matchFields(table: Table, schema: Schema, fills: boolean): (AnyColumn | undefined)[] {
+function matchFields(table: Table, schema: Schema, filling: Filling | undefined): (Match | undefined)[] {
   const { fields } = table.schema
   const wantedNames = new Set(schema.fields.map(({ name }) => name))
   const places = new Map(fields.map(({ name }, i) => [name, i]))
@@ -28,17 +61,45 @@ function matchFields(table: Table, schema: Schema, fills: boolean): (AnyColumn |
   return schema.fields.map((wanted) => {
     const index = places.get(wanted.name)
     if (index === undefined) return undefined
-    const fit = fitting(wanted, fields[index]!, wanted.name, fills)
-    const given = table.children[index] as AnyColumn
-    const column = fit ? makeColumn(wanted.type, (given.data as readonly AnyBatch[]).map(fit)) : given
-    checkNulls(wanted, column.data as readonly AnyBatch[], wanted.name)
-    return column
+    const fit = fitting(wanted, fields[index]!, filling)
+    return { given: table.children[index] as AnyColumn, fit }
   })
 }
 
+/** Rows that are made to fit at a time. */
+const fitRows = 16_384
+
+async function fitColumn(wanted: Field, { given, fit }: Match, timeSlice: TimeSlice): Promise<AnyColumn> {
+  if (fit === undefined) return checked(wanted, given)
+  const batches: AnyBatch[] = []
+  let firstRow = 0
+  for (const batch of batchesOf(given)) {
+    for (let start = 0; start < batch.length; start += fitRows) {
+      const part = sliceBatch(batch, start, Math.min(batch.length, start + fitRows))
+      try {
+        batches.push(fit(part))
+      } catch (error) {
+        throw error instanceof Misfit ? error.toError(firstRow + start + error.row) : error
+      }
+      if (timeSlice.due) await timeSlice.rest()
+    }
+    firstRow += batch.length
+  }
+  return checked(wanted, makeColumn(wanted.type, batches))
+}
+
+function batchesOf(column: AnyColumn): readonly AnyBatch[] {
+  return column.data as readonly AnyBatch[]
+}
+
+function checked(wanted: Field, column: AnyColumn): AnyColumn {
+  checkNulls(wanted, batchesOf(column), wanted.name)
+  return column
+}
+
 /** The columns of a new table, checked against its own schema. */
-export function columnsOfNewTable(table: Table): AnyColumn[] {
-  return matchSchema(table, table.schema)
+export function columnsOfNewTable(table: Table, signal: AbortSignal | undefined): Promise<AnyColumn[]> {
+  return matchSchema(table, table.schema, signal)
 }
 
 /** Refuses nulls in a field that must not be null. Within a struct or list that is null itself they are allowed. */
