@@ -32,7 +32,9 @@ export function fitting(wanted: Field, given: Field, path = wanted.name, fills =
 
 /** The error for a column that must be there and is not. */
 export function missing(path: string): CatalogError {
-  return misfit(`Column ${JSON.stringify(path)} is missing and must not be null. Send it with every row.`)
+  return misfit(
+    `Append with different schema: column ${JSON.stringify(path)} is missing and must not be null. Send it with every row.`,
+  )
 }
 
 function partial(path: string): CatalogError {

@@ -76,7 +76,7 @@ export function responder(context: HttpContext): Responder {
       }
       const content = route.body === 'arrow' ? body.bytes : parseJson(body.bytes)
       const built = buildRequest(match, address, content, headers, principal)
-      const asked = dialect.request?.(operation, built) ?? built
+      const asked = dialect.request?.(operation, built, headers) ?? built
       if (unknownFields === 'ignore') removeUnknown(operations[operation].definition, asked)
       await authorize.members(principal, operation, asked, (location) => exchange.info(content, location))
       const children = listsChildren(operation) && dialect.listing === 'children'
@@ -243,11 +243,11 @@ export function failure(
 /** All headers of an answer, but for its length. */
 export function headersOf(
   answer: StreamableAnswer,
-  { requestId, headers: asked }: Exchange,
+  { requestId, headers: asked, dialect }: Exchange,
   closing: boolean,
   instance: string,
 ): Record<string, string> {
-  const headers: Record<string, string> = { [requestIdHeader]: requestId }
+  const headers: Record<string, string> = { [requestIdHeader]: requestId, ...dialect?.headers }
   if (asked[passedOnHeader] !== undefined) headers[serverHeader] = instance
   if (answer.type !== undefined) headers['content-type'] = answer.type
   if (closing) headers.connection = 'close'

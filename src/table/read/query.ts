@@ -144,9 +144,9 @@ async function* readBatches(
   signal?.throwIfAborted()
   yield* answer.rest()
   if (scan) {
-    onStep?.({ name: 'select rows', rows: scan.count, milliseconds: scan.milliseconds })
+    onStep?.({ name: 'rows', rows: scan.count, milliseconds: scan.milliseconds })
     const rest = performance.now() - started - scan.milliseconds
-    onStep?.({ name: 'make columns', rows: Math.min(limit, scan.count), milliseconds: rest })
+    onStep?.({ name: 'columns', rows: Math.min(limit, scan.count), milliseconds: rest })
   }
 }
 

@@ -16,7 +16,7 @@ import { answerColumns, type SearchColumns } from './answer-columns.ts'
 import { columnsOf, fetchRows, type RowsToFetch } from './fetch-rows.ts'
 import { type Found, findNearest } from './find-nearest.ts'
 import { postFilter } from './post-filter.ts'
-import type { SearchTask } from './search-fragment.ts'
+import { type SearchTask, searchesOf } from './search-fragment.ts'
 import { inOrder, searchOrder } from './search-order.ts'
 import { columnToSearch, measureFor, queryVector } from './vector-column.ts'
 
@@ -33,7 +33,7 @@ const mostWithVectors = 1_000
 export interface Hits {
   readonly places: Float64Array
   readonly distances: Float32Array
-  /** Of each hit, which vector it was found for. */
+  /** Of each hit, which search it was found by. */
   readonly queries: Int32Array
 }
 
@@ -63,15 +63,16 @@ export async function planSearch(
   const { vectors, lower, upper } = search
   if (limit === 0) throw invalid('A search for the nearest 0 rows finds nothing. Ask for k of 1 or more.')
   const dimension = dimensionOf(vectors)
+  const column = columnToSearch(schema, search.column, dimension)
+  const searches = searchesOf({ column, queries: vectors })
   const most = Math.min(limit + offset, Math.max(1, snapshot.rows))
-  if (most * vectors.length > mostRanked) {
+  if (most * searches > mostRanked) {
     throw invalid(
-      `The search asks for ${(most * vectors.length).toLocaleString('en')} rows, with those that offset passes over and for all its vectors. The most is ${mostRanked.toLocaleString('en')}. Ask for a smaller k, or for fewer vectors at once.`,
+      `The search asks for ${(most * searches).toLocaleString('en')} rows, with those that offset passes over and for all its vectors. The most is ${mostRanked.toLocaleString('en')}. Ask for a smaller k, or for fewer vectors at once.`,
     )
   }
-  const column = columnToSearch(schema, search.column, dimension)
   const now = storage.now()
-  const columns = await answerColumns(schema, options, vectors.length > 1, (text) =>
+  const columns = await answerColumns(schema, options, searches > 1, (text) =>
     compileValues(text, schema, now, timeSlice),
   )
   const order = searchOrder(schema, options.orderBy ?? [])
@@ -84,7 +85,8 @@ export async function planSearch(
       lower,
       upper,
       most,
-      withVectors: isWanted && column.path.length === 1 && most * vectors.length <= mostWithVectors,
+      withVectors:
+        isWanted && !column.isList && column.path.length === 1 && most * searches <= mostWithVectors,
     },
     columns,
     order,
@@ -119,7 +121,7 @@ export async function searchRows(
   const { onStep } = options
   let started = performance.now()
   const { hits, found } = await runSearch(storage, snapshot, plan, options, timeSlice)
-  onStep?.({ name: 'find nearest', rows: hits.places.length, milliseconds: performance.now() - started })
+  onStep?.({ name: 'rows', rows: hits.places.length, milliseconds: performance.now() - started })
   started = performance.now()
   const { columns } = plan
   const batches: (readonly AnyBatch[])[] = []
@@ -143,7 +145,7 @@ export async function searchRows(
     schema.fields.map((_, i) => batches.map((batch) => batch[i]!)),
   )
   timeSlice.signal?.throwIfAborted()
-  onStep?.({ name: 'make columns', rows: hits.places.length, milliseconds: performance.now() - started })
+  onStep?.({ name: 'columns', rows: hits.places.length, milliseconds: performance.now() - started })
   return joinParts(parts)
 }
 
@@ -156,7 +158,7 @@ export async function runSearch(
   timeSlice: TimeSlice,
 ): Promise<{ hits: Hits; found: Found }> {
   const { task, limit, offset } = plan
-  const taken = memory?.take(task.most * task.queries.length * 24)
+  const taken = memory?.take(task.most * searchesOf(task) * 24)
   if (taken) await taken
   const predicate =
     plan.filter === 'before' ? await compile(filter!, snapshot.schema, plan.now, timeSlice) : undefined
