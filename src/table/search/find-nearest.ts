@@ -5,7 +5,7 @@ import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { prune } from '../scan/fragment.ts'
-import { placed } from '../scan/row-columns.ts'
+import { liveRowsOf, placed } from '../scan/row-columns.ts'
 import { startScan } from '../scan/scan.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { WorkOptions } from '../table-engine.ts'
@@ -51,15 +51,17 @@ export async function findNearest(
   const vectors = new KeptVectors(column.dimension, found)
   const rowsTotal = snapshot.rows + snapshot.deletedRows
   let rowsDone = 0
+  let liveBefore = 0
   try {
     for await (const { entry, nearest } of prefetch(hasOffsets ? placed(entries) : entries, begin, scan)) {
       if (nearest) {
-        const first = fragments.push({ entry, firstRow: rowsDone }) - 1
+        const first = fragments.push({ ...entry, liveBefore }) - 1
         const result = await nearest()
         merge(result, first * fragmentPlaces, found)
         vectors.add(result, first * fragmentPlaces)
       }
       rowsDone += entry.rows
+      liveBefore += liveRowsOf(entry)
       onProgress?.({ rowsDone, rowsTotal })
       if (timeSlice.due) await timeSlice.rest()
     }
