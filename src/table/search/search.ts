@@ -2,17 +2,18 @@ import { float32, int32, type Schema } from '@uwdata/flechette'
 import { type AnyBatch, makeBatch } from '../../arrow/batch.ts'
 import { encodeArrow, joinParts } from '../../arrow/ipc/encode.ts'
 import { invalid } from '../../errors.ts'
+import type { WorkBudget } from '../../predicate/index.ts'
 import { TimeSlice } from '../../scheduling/time-slice.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { tooLarge } from '../read/answer.ts'
 import { bound } from '../read/query.ts'
 import type { SortKey } from '../read/sort-keys.ts'
-import { compileValues } from '../scan/expression.ts'
+import { compileValues, evaluateValues } from '../scan/expression.ts'
 import { compile } from '../scan/fragment.ts'
 import { readsOffsets } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { QueryOptions, VectorSearch } from '../table-engine.ts'
-import { answerColumns, type SearchColumns } from './answer-columns.ts'
+import { answerColumns, type LateColumn, type SearchColumns } from './answer-columns.ts'
 import { columnsOf, fetchRows, type RowsToFetch } from './fetch-rows.ts'
 import { type Found, findNearest } from './find-nearest.ts'
 import { postFilter } from './post-filter.ts'
@@ -72,7 +73,7 @@ export async function planSearch(
     )
   }
   const now = storage.now()
-  const columns = await answerColumns(schema, options, searches > 1, (text) =>
+  const columns = await answerColumns(schema, options, searches > 1, (text, schema) =>
     compileValues(text, schema, now, timeSlice),
   )
   const order = searchOrder(schema, options.orderBy ?? [])
@@ -124,6 +125,9 @@ export async function searchRows(
   onStep?.({ name: 'rows', rows: hits.places.length, milliseconds: performance.now() - started })
   started = performance.now()
   const { columns } = plan
+  const budgets = columns.from.map((from) =>
+    typeof from === 'object' ? from.expression.budget() : undefined,
+  )
   const batches: (readonly AnyBatch[])[] = []
   let row = 0
   for await (const batch of fetchRows(
@@ -134,9 +138,13 @@ export async function searchRows(
     timeSlice,
   )) {
     const end = row + (batch[0]?.length ?? hits.places.length)
-    batches.push(
-      columns.from.map((from) => (typeof from === 'number' ? batch[from]! : own(from, hits, row, end))),
-    )
+    const made: AnyBatch[] = []
+    for (const [i, from] of columns.from.entries()) {
+      if (typeof from === 'number') made.push(batch[from]!)
+      else if (typeof from === 'string') made.push(own(from, hits, row, end))
+      else made.push(await late(from, batch, hits.distances.slice(row, end), budgets[i]!, timeSlice))
+    }
+    batches.push(made)
     row = end
   }
   const schema: Schema = { fields: [...columns.fields], metadata: snapshot.schema.metadata ?? null }
@@ -232,6 +240,19 @@ function only({ places, distances, queries }: Hits, isWanted: (index: number) =>
     distances: Float32Array.from(kept, (i) => distances[i]!),
     queries: Int32Array.from(kept, (i) => queries[i]!),
   }
+}
+
+/** A column that is computed of distances. */
+function late(
+  { expression, inputs, first, offsets }: LateColumn,
+  batch: readonly AnyBatch[],
+  distances: Float32Array,
+  budget: WorkBudget,
+  timeSlice: TimeSlice,
+): Promise<AnyBatch> {
+  const rows = { length: distances.length, columns: inputs.columns(batch.slice(first, offsets), distances) }
+  const numberOf = (row: number) => Number(batch[offsets]!.at(row))
+  return evaluateValues(expression, rows, timeSlice, { budget, numberOf })
 }
 
 /** A column that the search itself makes. */

@@ -128,6 +128,8 @@ describe.each<Kind>(['memory', 'lmdb'])('the remote client, on %s', (kind) => {
       { id: 2, _distance: 1 },
       { id: 3, _distance: 1 },
     ])
+    const twice = table.vectorSearch([0, 0]).where('id > 1').limit(1).select({ twice: '_distance * 2' })
+    expect(plain(await twice.toArray())).toEqual([{ twice: 2, _distance: 1 }])
     const both = await table
       .query()
       .nearestTo([0, 0])
