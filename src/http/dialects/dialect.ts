@@ -20,6 +20,8 @@ export interface Dialect {
   readonly request?: (operation: OperationName, request: Fields, headers: IncomingHttpHeaders) => Fields
   /** The response as the client expects it. */
   readonly response?: (operation: OperationName, response: Fields) => unknown
+  /** The field that the body of an operation is, where the client sends Arrow bytes instead of JSON. */
+  readonly arrowField?: (operation: OperationName) => string | undefined
   /** Headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>
   /** The status of an error, where the client reads statuses differently. */

@@ -36,6 +36,8 @@ export const lancedbDialect: Dialect = {
   listing: 'children',
   // The client asks for all tables where it means those of the root.
   operation: (operation) => (operation === 'listAllTables' ? 'listTables' : operation),
+  // Columns of nulls come as a stream that has their schema and no rows.
+  arrowField: (operation) => (operation === 'alterTableAddColumns' ? 'schema' : undefined),
   request: (operation, request, headers) =>
     operation === 'mergeInsertIntoTable'
       ? withTimeout(request, headers)

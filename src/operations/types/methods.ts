@@ -175,7 +175,7 @@ export interface CreateTableRequest extends RequestFields {
   readonly storage_options?: Readonly<Record<string, string>> | null | undefined
   /** The rows: Arrow IPC bytes (stream or file), an Arrow table, or a list of objects. */
   readonly data: RowsInput
-  /** The columns of row objects: an Arrow schema, or its JSON form. Default: those of the table, or inferred from the rows. */
+  /** The columns of row objects: an Arrow schema, its JSON form, or Arrow IPC bytes that have it. Default: those of the table, or inferred from the rows. */
   readonly schema?: SchemaInput | null | undefined
 }
 
@@ -435,7 +435,7 @@ export interface InsertIntoTableRequest extends RequestFields {
   readonly mode?: 'Append' | 'Overwrite' | (string & {}) | null | undefined
   /** The rows: Arrow IPC bytes (stream or file), an Arrow table, or a list of objects. */
   readonly data: RowsInput
-  /** The columns of row objects: an Arrow schema, or its JSON form. Default: those of the table, or inferred from the rows. */
+  /** The columns of row objects: an Arrow schema, its JSON form, or Arrow IPC bytes that have it. Default: those of the table, or inferred from the rows. */
   readonly schema?: SchemaInput | null | undefined
 }
 
@@ -517,7 +517,7 @@ export interface MergeInsertIntoTableRequest extends RequestFields {
   readonly use_index?: boolean | null | undefined
   /** The rows: Arrow IPC bytes (stream or file), an Arrow table, or a list of objects. */
   readonly data: RowsInput
-  /** The columns of row objects: an Arrow schema, or its JSON form. Default: those of the table, or inferred from the rows. */
+  /** The columns of row objects: an Arrow schema, its JSON form, or Arrow IPC bytes that have it. Default: those of the table, or inferred from the rows. */
   readonly schema?: SchemaInput | null | undefined
 }
 
@@ -806,7 +806,7 @@ export interface AlterTableAddColumnsRequest extends RequestFields {
       }[]
     | null
     | undefined
-  /** An Arrow schema, or its JSON form: its columns are added, null in all rows. */
+  /** An Arrow schema, its JSON form, or Arrow IPC bytes that have it: its columns are added, null in all rows. */
   readonly schema?: SchemaInput | null | undefined
 }
 
