@@ -7,8 +7,8 @@ import type { SearchTask } from './search-fragment.ts'
 import { simdBlocks } from './simd.ts'
 import { componentsAtOnce, hasNullItem } from './vector-items.ts'
 
-/** Rows whose distances are kept until all of their vectors were compared. */
-const rowsAtOnce = 1_024
+/** Most distances that are kept until all vectors of some rows were compared: one for each row and vector of the query. */
+const mostKept = 1 << 18
 
 /**
  * Finds the nearest rows of a column of lists of vectors, by late interaction: each vector of the query is as far from
@@ -26,6 +26,7 @@ export async function searchLists(
   const found = new NearestRows(task.most)
   const nearest = new NearestVectors(task, lists.children[0]!)
   const { offsets } = lists
+  const { rowsAtOnce } = nearest
   for (let start = 0; start < lists.length; start += rowsAtOnce) {
     const end = Math.min(lists.length, start + rowsAtOnce)
     for (let row = start; row < end; row++) {
@@ -40,6 +41,7 @@ export async function searchLists(
       }
     }
     const sums = nearest.sums(end - start)
+    if (sums === undefined) continue
     for (let i = 0; i < end - start; i++) {
       const distance = Math.fround(sums[i]!)
       if (Number.isNaN(distance) || distance < least || distance >= most) continue
@@ -51,8 +53,9 @@ export async function searchLists(
 
 /** Of some rows, the distance of the nearest vector of each row to each vector of the query. */
 class NearestVectors {
-  /** Components that were compared since the caller set it back. */
+  /** Components that were looked at since the caller set it back. */
   compared = 0
+  readonly rowsAtOnce: number
   readonly #task: SearchTask
   readonly #vectors: AnyBatch
   readonly #comparison: Comparison
@@ -60,17 +63,24 @@ class NearestVectors {
   readonly #waiting: Int32Array
   readonly #rowOf: Int32Array
   #count = 0
-  /** For each vector of the query, the rows; not a number where a row has no vector at any distance. */
-  readonly #least: readonly Float64Array[]
-  readonly #sums = new Float64Array(rowsAtOnce)
+  /** The rows for each vector of the query; not a number where a row has no vector at any distance. */
+  readonly #least: Float64Array
+  readonly #sums: Float64Array
+  /** Whether there is any distance. */
+  #isEmpty = true
 
   constructor(task: SearchTask, vectors: AnyBatch) {
     this.#task = task
     this.#vectors = vectors
     this.#comparison = comparisonOf(vectors, task.column, task.measure, simdBlocks())
-    this.#waiting = new Int32Array(this.#comparison.rowsAtOnce)
-    this.#rowOf = new Int32Array(this.#comparison.rowsAtOnce)
-    this.#least = task.queries.map(() => new Float64Array(rowsAtOnce).fill(Number.NaN))
+    const { queries, column } = task
+    const affordable = Math.floor(componentsAtOnce / Math.max(1, column.dimension * queries.length))
+    const vectorsAtOnce = Math.max(1, Math.min(this.#comparison.rowsAtOnce, affordable))
+    this.rowsAtOnce = Math.max(1, Math.min(1_024, Math.floor(mostKept / queries.length)))
+    this.#waiting = new Int32Array(vectorsAtOnce)
+    this.#rowOf = new Int32Array(vectorsAtOnce)
+    this.#least = new Float64Array(this.rowsAtOnce * queries.length).fill(Number.NaN)
+    this.#sums = new Float64Array(this.rowsAtOnce)
   }
 
   /** Adds a vector of a row. Vectors come in the order of the column. */
@@ -84,14 +94,18 @@ class NearestVectors {
     if (this.#count === this.#waiting.length) this.#compare()
   }
 
-  /** The distance of each of so many rows, until the next call. Then other rows may be added. */
-  sums(rows: number): Float64Array {
+  /** The distance of each of so many rows, until the next call; undefined where none has any. Then other rows may be added. */
+  sums(rows: number): Float64Array | undefined {
     this.#compare()
+    if (this.#isEmpty) return undefined
+    this.#isEmpty = true
+    const least = this.#least
     this.#sums.fill(0)
-    for (const least of this.#least) {
-      for (let i = 0; i < rows; i++) this.#sums[i]! += least[i]!
-      least.fill(Number.NaN)
+    for (let from = 0; from < least.length; from += this.rowsAtOnce) {
+      for (let i = 0; i < rows; i++) this.#sums[i]! += least[from + i]!
     }
+    least.fill(Number.NaN)
+    this.compared += least.length
     return this.#sums
   }
 
@@ -102,15 +116,16 @@ class NearestVectors {
     this.#comparison.load(this.#waiting, count)
     for (const [q, query] of queries.entries()) {
       const distances = this.#comparison.compare(query)
-      const least = this.#least[q]!
+      const first = q * this.rowsAtOnce
       for (let i = 0; i < count; i++) {
         const distance = distances[i]!
-        const row = this.#rowOf[i]!
+        const at = first + this.#rowOf[i]!
         // Comparisons are false for what is not a number.
-        if (distance < least[row]! || Number.isNaN(least[row]!)) least[row] = distance
+        if (distance < this.#least[at]! || Number.isNaN(this.#least[at]!)) this.#least[at] = distance
       }
     }
     this.compared += count * column.dimension * queries.length
     this.#count = 0
+    this.#isEmpty = false
   }
 }

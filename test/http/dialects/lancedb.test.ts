@@ -58,7 +58,7 @@ describe("the dialect of LanceDB's remote client", () => {
     expect((await ask('POST', path, stream('m'), arrowStream)).json).toMatchObject({ version: 2 })
     const last = async (branch?: string) => {
       const { schema } = await catalog.describeTable({ id, branch, load_detailed_metadata: true })
-      return (schema as { fields: { name: string }[] }).fields.at(-1)!.name
+      return schema!.fields.at(-1)!.name
     }
     expect([await last(), await last('dev')]).toEqual(['m', 'd'])
     const rename = await ask('POST', '/v1/table/n$t/rename/', stream('m'), arrowStream)

@@ -20,7 +20,7 @@ let folder: string
 let engines: readonly TableEngine[]
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'multivectors-'))
-  const options = { fragmentRows: 128, threadedRows: 0, threadedAfter: 0, cacheBytes: 1 << 20 }
+  const options = { fragmentRows: 64, threadedRows: 0, threadedAfter: 0, cacheBytes: 1 << 20 }
   engines = [0, 2].map((threads) => tableEngine({ content: fileContent(folder), threads, ...options }))
 })
 afterAll(async () => {
@@ -100,13 +100,11 @@ const search = fc.record({
     ['float32', 'l2'],
     ['float32', 'cosine'],
     ['float32', 'dot'],
-    ['float16', 'l2'],
     ['float64', 'dot'],
-    ['int8', 'l2'],
     ['uint8', 'hamming'],
   ),
   // The longer ones are compared by SIMD instructions, some at a time.
-  dimension: fc.constantFrom(1, 3, 40, 1001),
+  dimension: fc.constantFrom(3, 40),
   vectors: fc.integer({ min: 1, max: 4 }),
   limit: fc.constantFrom(1, 7, 1000),
   seed: fc.integer({ min: 1, max: 3 }),
@@ -119,7 +117,7 @@ test('the nearest rows are those of the definition', async () => {
   >()
   const tableOf = (element: Element, dimension: number) => {
     const key = `${element}-${dimension}`
-    const rows = rowsOf(element, dimension, dimension > 100 ? 150 : 300, 7, true)
+    const rows = rowsOf(element, dimension, 150, 7, true)
     const make = async () => ({
       rows,
       snapshot: await engines[0]!.create(key, listTable(element, dimension, rows)),
@@ -154,8 +152,21 @@ test('the nearest rows are those of the definition', async () => {
           expect(Math.abs(_distance - distance)).toBeLessThanOrEqual(1e-5 * Math.max(1, Math.abs(distance)))
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   )
+})
+
+test('of many vectors of a query, few rows are looked at together', async () => {
+  const rows = rowsOf('float64', 1, 100, 5, true)
+  const snapshot = await engines[0]!.create('many', listTable('float64', 1, rows))
+  const random = randomNumbers(9)
+  // 2 ** 18 distances are kept: those of 43 rows, of the 64 of a fragment.
+  const vectors = Array.from({ length: 6_000 }, () => [someValue('float64', random)])
+  const bytes = await engines[0]!.queryRows(snapshot, { columns: ['id'], limit: 400, search: { vectors } })
+  const found = (await decodeArrow(bytes)).toArray() as unknown as { id: number; _distance: number }[]
+  const expected = new Map(nearest(rows, vectors, 'l2').map(({ id, distance }) => [id, distance]))
+  expect(found.length).toBe(expected.size)
+  for (const { id, _distance } of found) expect(_distance / expected.get(id)!).toBeCloseTo(1, 4)
 })
 
 test('rows and distances are those of LanceDB', async () => {
