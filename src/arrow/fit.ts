@@ -108,7 +108,9 @@ export class Misfit extends Error {
 
 /** The error for a column that must be there and is not. */
 export function missing(path: string): CatalogError {
-  return misfit(`Column ${JSON.stringify(path)} is missing and must not be null. Send it with every row.`)
+  return misfit(
+    `Append with different schema: column ${JSON.stringify(path)} is missing and must not be null. Send it with every row.`,
+  )
 }
 
 function partial(path: string): CatalogError {

@@ -15,9 +15,13 @@ export interface ArrowTable {
  */
 export type RowsInput = Uint8Array | ArrayBuffer | ArrowTable | readonly Readonly<Record<string, unknown>>[]
 
-/** What is taken as columns: the schema of an Arrow library, its fields, or the protocol's JSON form of one. */
+/**
+ * What is taken as columns: the schema of an Arrow library, its fields, the protocol's JSON form of one, or the bytes of
+ * an Arrow IPC stream or file that has it.
+ */
 export type SchemaInput =
   | JsonArrowSchema
+  | Uint8Array
   | { readonly fields: readonly { readonly name: string; readonly type: object }[] }
 
 /** A schema as the protocol's JSON has it, types under the names Lance gives them. */

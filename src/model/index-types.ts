@@ -9,8 +9,8 @@ export const vectorIndexTypes = [
   'IVF_HNSW_PQ',
 ] as const
 
-/** Indexes of single values, and of lists of them. */
-export const scalarIndexTypes = ['BTREE', 'BITMAP', 'LABEL_LIST'] as const
+/** Indexes of single values, of lists of them, and of parts of texts. */
+export const scalarIndexTypes = ['BTREE', 'BITMAP', 'LABEL_LIST', 'FM'] as const
 
 export const indexTypes = [...scalarIndexTypes, ...vectorIndexTypes] as const
 

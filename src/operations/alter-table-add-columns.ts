@@ -57,7 +57,7 @@ export const alterTableAddColumns = operation({
   response: v.object({ ...changeFields, version }),
   errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
   changes: true,
-  route: post('/v1/table/{id}/add_columns', { rows: true }),
+  route: post('/v1/table/{id}/add_columns', { queryToo: { branch: 'text' }, rows: true }),
   command: {
     group: 'Tables',
     aliases: ['add-columns'],

@@ -38,11 +38,19 @@ export const analyzeTableQueryPlan = operation({
         onProgress:
           onProgress && (({ rowsDone, rowsTotal }) => onProgress({ rows: rowsDone, total: rowsTotal })),
       })
-      const told = steps.map(
-        ({ name, rows, milliseconds }) => `${name}: rows=${rows} time=${milliseconds.toFixed(2)} ms`,
-      )
-      const all = `whole query: bytes=${bytes.byteLength} time=${(performance.now() - started).toFixed(2)} ms`
-      return { analysis: `${[...lines, '', ...told, all].join('\n')}\n` }
+      const elapsed = performance.now() - started
+      const all = `AnalyzeExec verbose=true, metrics=[output_bytes=${bytes.byteLength}, elapsed=${millis(elapsed)}]`
+      return { analysis: `${[all, ...lines.map((line, i) => `  ${line}${metrics(steps, i)}`)].join('\n')}\n` }
     })
   },
 })
+
+/** What was measured of a line of the plan. The first line makes the columns, and the second one ends what finds the rows. */
+function metrics(steps: readonly QueryStep[], line: number): string {
+  const step = line < 2 && steps.find(({ name }) => name === (line === 0 ? 'columns' : 'rows'))
+  return step ? `, metrics=[output_rows=${step.rows}, elapsed_compute=${millis(step.milliseconds)}]` : ''
+}
+
+function millis(time: number): string {
+  return `${time.toFixed(3)}ms`
+}

@@ -56,15 +56,16 @@ export const getTableStats = operation({
 function summaryOf(rows: readonly number[]): v.InferOutput<typeof lengths> {
   const sorted = [...rows].sort((a, b) => a - b)
   const last = sorted.length - 1
-  const at = (share: number) => sorted[Math.max(0, Math.floor(last * share))] ?? 0
+  // The rank is a share of all fragments, as LanceDB counts it.
+  const at = (percent: number) => sorted[Math.floor((sorted.length * percent) / 100)] ?? 0
   const sum = sorted.reduce((all, count) => all + count, 0)
   return {
     min: at(0),
     max: sorted[last] ?? 0,
     mean: Math.floor(sum / Math.max(1, sorted.length)),
-    p25: at(0.25),
-    p50: at(0.5),
-    p75: at(0.75),
-    p99: at(0.99),
+    p25: at(25),
+    p50: at(50),
+    p75: at(75),
+    p99: at(99),
   }
 }

@@ -217,20 +217,18 @@ function within(
   if (time === undefined) return { signal, end: () => {} }
   const [, number, unit] = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h)\s*$/.exec(time) ?? []
   const millis = Number(number) * (units[unit ?? ''] ?? Number.NaN)
-  if (!(millis > 0 && millis < 2 ** 31)) {
+  if (!(millis < 2 ** 31)) {
     throw invalid(
       `timeout is ${JSON.stringify(time)}. Give a number and a unit, such as 500ms, 30s, 5m or 1h.`,
     )
   }
+  const over = new CatalogError(
+    'InvalidInput',
+    `The merge insert timed out: it took longer than ${time}. Nothing changed. Give it more time, or merge fewer rows at once.`,
+  )
+  if (millis === 0) throw over
   const timeout = new AbortController()
-  const timer = setTimeout(() => {
-    timeout.abort(
-      new CatalogError(
-        'InvalidInput',
-        `The merge took longer than its timeout, ${time}, and was stopped; nothing changed. Give it more time, or merge fewer rows at once.`,
-      ),
-    )
-  }, millis)
+  const timer = setTimeout(() => timeout.abort(over), millis)
   return {
     signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
     end: () => clearTimeout(timer),

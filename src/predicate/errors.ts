@@ -56,7 +56,7 @@ export function isRowError(error: unknown): error is RowError {
   return error instanceof RowError
 }
 
-/** The error that a value expression failed on a row of the table, counted from 0. */
+/** The error that a value expression failed on a row of the table, counted from 0 over those that are not deleted. */
 export function expressionRowError(facts: string, row: number, options?: { cause?: unknown }): CatalogError {
   return invalid(`The expression failed on row ${row} (counted from 0): ${facts}`, options)
 }

@@ -17,11 +17,12 @@ export type { Rows }
 
 type ArrowOptions = NonNullable<Parameters<typeof import('../table/index.ts').toArrowTable>[1]>
 
-/** The columns that row objects have: an Arrow schema, or the protocol's JSON form of one. */
+/** The columns that row objects have: an Arrow schema, the protocol's JSON form of one, or Arrow IPC bytes. */
 export const schemaInput = v.nullish(
   v.custom<SchemaInput>(
-    (given) => typeof given === 'object' && given !== null && 'fields' in given,
-    'must be an Arrow schema, or its JSON form with "fields"',
+    (given) =>
+      given instanceof Uint8Array || (typeof given === 'object' && given !== null && 'fields' in given),
+    'must be an Arrow schema, its JSON form with "fields", or Arrow IPC bytes that have it',
   ),
 )
 

@@ -143,7 +143,8 @@ export interface QueryOptions extends WorkOptions {
 
 /** A step of a query that was run. */
 export interface QueryStep {
-  readonly name: string
+  /** What it made: the rows of the answer, or their columns. */
+  readonly name: 'rows' | 'columns'
   /** Rows that it gave to the next step. */
   readonly rows: number
   readonly milliseconds: number

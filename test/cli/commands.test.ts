@@ -337,7 +337,7 @@ describe('what goes wrong', () => {
       ],
       [
         ['query', location, 'prod.flights', '--vector', '[1]'],
-        /^tabularium: InvalidInput: .* no column of vectors .*\n$/,
+        /^tabularium: InvalidInput: No vector column .*\n$/,
       ],
     ] as const) {
       const { code, out, err } = await run(args)

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { tableFromIPC } from '@uwdata/flechette'
+import { int32, tableFromArrays, tableFromIPC, tableToIPC } from '@uwdata/flechette'
 import { describe, expect, it } from 'vitest'
 import { type Catalog, type ErrorCode, openCatalog, type Progress } from '../../src/index.ts'
 import { eachCatalog, eachLocalCatalog, freshFolder } from '../support/catalogs.ts'
@@ -73,6 +73,23 @@ eachCatalog((open) => {
       expect(await rowsOf(catalog, id)).toEqual(some(3).map((row) => ({ ...row, v: null, k: null })))
       const described = await catalog.describeTable({ id, load_detailed_metadata: true })
       expect((described.schema as typeof schema).fields.slice(2)).toEqual(fields)
+    })
+
+    it('takes the schema as Arrow bytes, too', async () => {
+      const catalog = await filled()
+      const bytes = (x: number[], format: 'stream' | 'file' = 'stream') =>
+        tableToIPC(tableFromArrays({ x }, { types: { x: int32() } }), { format })!
+      await catalog.alterTableAddColumns({ id, schema: bytes([]) })
+      expect(await columnsOf(catalog)).toEqual(['n int32', 'text string', 'x int32'])
+      await catalog.createTable({ id: ['other'], data: [{ x: 1 }], schema: bytes([], 'file') })
+      expect(await rowsOf(catalog, ['other'])).toEqual([{ x: 1 }])
+      await refuses(
+        catalog,
+        'InvalidInput',
+        [() => catalog.alterTableAddColumns({ id, schema: bytes([1]) }), 'have rows'],
+        [() => catalog.alterTableAddColumns({ id, schema: Uint8Array.of(1, 2, 3) }), 'Arrow'],
+        [() => catalog.alterTableAddColumns({ id, schema: 'x' as never }), 'must be an Arrow schema'],
+      )
     })
 
     it('refuses what it cannot add, and changes nothing', async () => {

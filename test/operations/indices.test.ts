@@ -175,6 +175,7 @@ eachCatalog((open) => {
         ['n', 'IVF_PQ', {}, 'InvalidInput', 'int32', 'fixed-size list'],
         ['at', 'BTREE', {}, 'InvalidInput', 'fixed_size_list', 'It needs'],
         ['word', 'LABEL_LIST', {}, 'InvalidInput', 'It needs a list'],
+        ['n', 'FM', {}, 'InvalidInput', 'It needs strings'],
         ['at', 'IVF_FLAT', { distance_type: 'hamming' }, 'InvalidInput', 'l2, cosine or dot'],
         ['at', 'IVF_FLAT', { num_partitions: 0 }, 'InvalidInput', 'num_partitions must be'],
         ['at', 'IVF_FLAT', { name: '' }, 'InvalidInput', 'name'],
@@ -186,7 +187,7 @@ eachCatalog((open) => {
       await fails(
         catalog.createTableScalarIndex({ id, column: 'at', index_type: 'IVF_FLAT' }),
         'InvalidInput',
-        'BTREE, BITMAP, LABEL_LIST.',
+        'BTREE, BITMAP, LABEL_LIST, FM.',
       )
       const missing = { id, index_name: 'none' }
       await fails(catalog.dropTableIndex(missing), 'TableIndexNotFound', 'It has none')

@@ -21,11 +21,11 @@ eachCatalog((open) => {
       const query = { columns: ['name', 'n * 2'], filter: 'n >= 120', limit: 5, order_by: ['half desc'] }
       const { plan } = await catalog.explainTableQueryPlan({ id, query })
       expect(plan.split('\n')).toEqual([
-        'Columns: name, n * 2 (computed)',
-        '  Order: half desc nulls last keep the best 5',
-        '    Rows: offset=0 limit=5',
-        '      Filter: n >= 120',
-        '        Scan: 2 fragments, 149 rows, 1 deleted; by statistics 1 fragments with 100 rows are skipped, and 0 match as a whole; reads n',
+        'ProjectionExec: expr=[name, n * 2 (computed)]',
+        '  GlobalLimitExec: skip=0, fetch=5',
+        '    SortExec: TopK(fetch=5), expr=[half DESC NULLS LAST]',
+        '      FilterExec: n >= 120',
+        '        DataSourceExec: projection=[n], fragments=2, rows=149, deleted_rows=1, pruned_fragments=1, pruned_rows=100, matching_fragments=0',
         '',
       ])
       const old = await catalog.explainTableQueryPlan({
@@ -34,18 +34,20 @@ eachCatalog((open) => {
         verbose: true,
       })
       expect(old.plan).toBe(
-        'Columns: n\n  Rows: all\n    Scan: 1 fragments, 100 rows, 0 deleted; reads no column\n',
+        'ProjectionExec: expr=[n]\n  DataSourceExec: projection=[], fragments=1, rows=100, deleted_rows=0\n',
       )
     })
 
     it('tell rows and time of each step of a query that was run', async () => {
       const catalog = await seeded()
       const { analysis } = await catalog.analyzeTableQueryPlan({ id, filter: 'n >= 120', columns: ['n'] })
-      expect(analysis).toMatch(/^Columns: n\n {2}Rows: all\n {4}Filter: n >= 120\n {6}Scan: /)
-      expect(analysis).toMatch(
-        /\n\nselect rows: rows=30 time=[\d.]+ ms\nmake columns: rows=30 time=[\d.]+ ms\n/,
+      const [all, columns, rows, scan] = analysis.split('\n')
+      expect(all).toMatch(/^AnalyzeExec verbose=true, metrics=\[output_bytes=\d+, elapsed=[\d.]+ms\]$/)
+      expect(columns).toMatch(
+        /^ {2}ProjectionExec: expr=\[n\], metrics=\[output_rows=30, elapsed_compute=[\d.]+ms\]$/,
       )
-      expect(analysis).toMatch(/\nwhole query: bytes=\d+ time=[\d.]+ ms\n$/)
+      expect(rows).toMatch(/^ {4}FilterExec: n >= 120, metrics=\[output_rows=30, elapsed_compute=[\d.]+ms\]$/)
+      expect(scan).toMatch(/^ {6}DataSourceExec: [^\]]*\][^\]]*$/)
     })
 
     it('tell how a search is made', async () => {
@@ -65,14 +67,26 @@ eachCatalog((open) => {
       const query = { vector: [0, 1], k: 2, filter: 'n < 3', upper_bound: 4, nprobes: 3, columns: ['n'] }
       const { plan } = await catalog.explainTableQueryPlan({ id, query })
       expect(plan).toMatch(
-        /^Columns: n, _distance\n {2}Rows: offset=0 limit=2\n {4}Nearest: 1 of 2 by l2 from -infinity below 4, .* keep 2\n {6}Filter: n < 3\n {8}Scan: .*reads at, n\n$/,
+        new RegExp(
+          [
+            '^ProjectionExec: expr=\\[n, _distance\\]',
+            ' {2}GlobalLimitExec: skip=0, fetch=2',
+            ' {4}SortExec: TopK\\(fetch=2\\), expr=\\[_distance ASC NULLS LAST\\]',
+            ' {6}FilterExec: _distance < 4',
+            ' {8}KNNVectorDistance: metric=l2, column=at, .*vectors=1',
+            ' {10}FilterExec: n < 3',
+            ' {12}DataSourceExec: projection=\\[at, n\\], .*\n$',
+          ].join('\n'),
+        ),
       )
       const after = { ...query, prefilter: false }
-      expect((await catalog.explainTableQueryPlan({ id, query: after })).plan).toContain(
-        '(of the rows found)',
+      expect((await catalog.explainTableQueryPlan({ id, query: after })).plan).toMatch(
+        /fetch=2\n {4}FilterExec: n < 3\n {6}SortExec/,
       )
       const { analysis } = await catalog.analyzeTableQueryPlan({ id, ...query })
-      expect(analysis).toMatch(/\nfind nearest: rows=2 time=.*\nmake columns: rows=2 time=/)
+      expect(analysis).toMatch(
+        /ProjectionExec: .*, metrics=\[output_rows=2, .*\n.*GlobalLimitExec: skip=0, fetch=2, metrics=\[output_rows=2/,
+      )
     })
 
     it('refuse what the query would be refused for', async () => {
@@ -80,7 +94,7 @@ eachCatalog((open) => {
       for (const [query, code, ...parts] of [
         [{ filter: 'none = 1' }, 'InvalidInput', 'none'],
         [{ columns: ['none'] }, 'TableColumnNotFound', 'none'],
-        [{ vector: [1] }, 'InvalidInput', 'no column of vectors'],
+        [{ vector: [1] }, 'InvalidInput', 'No vector column'],
         [{ version: 9 }, 'TableVersionNotFound', '9'],
         [{ full_text_query: { query: 'x' } }, 'Unsupported', 'Full-text'],
         [{ filer: 'n = 1' }, 'InvalidInput', 'filer'],
@@ -106,7 +120,7 @@ eachCatalog((open) => {
         fragment_stats: {
           num_fragments: 3,
           num_small_fragments: 3,
-          lengths: { min: 6, max: 99, mean: 51, p25: 6, p50: 50, p75: 50, p99: 50 },
+          lengths: { min: 6, max: 99, mean: 51, p25: 6, p50: 50, p75: 99, p99: 99 },
         },
       })
       await catalog.deleteFromTable({ id, predicate: 'true' })

@@ -51,7 +51,26 @@ eachCatalog((open) => {
       await fails(
         catalog.queryTable({ id, columns: { column_aliases: { q: '1 / (CAST(n AS INT) - 4)' } } }),
         'InvalidInput',
-        'The expression failed on row 4 (counted from 0): division by zero',
+        'The expression failed on row 3 (counted from 0): division by zero',
+      )
+      await catalog.insertIntoTable({ id, data: numbered(10, 10) })
+      await catalog.deleteFromTable({ id, predicate: 'n = 12' })
+      const late = { column_aliases: { q: '1 / (CAST(n AS INT) - 15)' } }
+      const offset = await rowsOf(catalog, id, { columns: ['_rowoffset'], filter: 'n = 15' })
+      expect(offset).toEqual([{ _rowoffset: 13 }])
+      for (const order_by of [undefined, [{ column_name: 'n', ascending: false }]]) {
+        const failing = catalog.queryTable({ id, columns: late, filter: 'n > 13', order_by })
+        await fails(failing, 'InvalidInput', 'failed on row 13 ')
+      }
+      await fails(
+        catalog.updateTable({ id, updates: [['half', late.column_aliases.q]] }),
+        'InvalidInput',
+        'failed on row 13 ',
+      )
+      await fails(
+        catalog.alterTableAddColumns({ id, new_columns: [{ name: 'q', expression: late.column_aliases.q }] }),
+        'InvalidInput',
+        'failed on row 13 ',
       )
     })
 

@@ -31,6 +31,41 @@ eachCatalog((open) => {
         query_index === undefined ? [id, _distance] : [query_index, id, _distance],
       )
 
+    it('computes columns of distances', async () => {
+      const catalog = await seeded()
+      await catalog.deleteFromTable({ id, predicate: 'id = 1' })
+      const columns = {
+        column_aliases: {
+          score: '1 / (1 + _distance)',
+          id: 'id',
+          sum: 'id + _distance',
+          row: '_rowid + 0 * _distance',
+        },
+      }
+      expect(await rowsOf(catalog, id, { vector: [0, 0], k: 2, columns })).toEqual([
+        { score: 1, id: 0, sum: 0, row: 0, _distance: 0 },
+        { score: 0.5, id: 3, sum: 4, row: 3, _distance: 1 },
+      ])
+      const both = [
+        [0, 0],
+        [1, 0],
+      ]
+      const far = { column_aliases: { far: '(_distance)', word: "concat(kind, '!')" } }
+      expect(await rowsOf(catalog, id, { vector: both, k: 1, columns: far, with_row_id: true })).toEqual([
+        { query_index: 0, far: 0, word: 'even!', _distance: 0, _rowid: 0 },
+        { query_index: 1, far: 0, word: 'odd!', _distance: 0, _rowid: 3 },
+      ])
+      expect(
+        await rowsOf(catalog, id, { vector: [0, 0], columns: ['_distance * 2'], filter: 'id > 9' }),
+      ).toEqual([])
+      const asked = (text: string) => catalog.queryTable({ id, vector: [0, 0], columns: [text] })
+      // Of the rows that are not deleted, the one at distance 1 has place 2.
+      const failing = asked("CAST(CASE WHEN _distance = 1 THEN 'x' ELSE '1' END AS INT)")
+      await fails(failing, 'InvalidInput', 'failed on row 2 ')
+      await fails(asked('nope + _distance'), 'InvalidInput', 'nope')
+      await fails(catalog.queryTable({ id, columns: ['_distance * 2'] }), 'InvalidInput', '_distance')
+    })
+
     it('answers the nearest rows and how far they are, in each form of the vector', async () => {
       const catalog = await seeded()
       const all = [

@@ -90,7 +90,7 @@ eachCatalog((open) => {
     await fails(
       call(catalog, 'queryTable', { id, ...search, vector: [1, 2] }),
       'InvalidInput',
-      'no column of vectors',
+      'No vector column',
     )
   })
 })

@@ -90,7 +90,12 @@ test('gives what one row at a time gives, or fails on the row that fails', () =>
         const budget = new WorkBudget()
         const run = () =>
           last(
-            valueEvaluator(planned, fast)(rows, start, end, { live: mask, inPlace, budget, firstRow: 1000 }),
+            valueEvaluator(planned, fast)(rows, start, end, {
+              live: mask,
+              inPlace,
+              budget,
+              numberOf: (row) => row + 1000,
+            }),
           )
         if (failed !== undefined) {
           expect(run).toThrow(`failed on row ${1000 + failed} `)

@@ -107,7 +107,7 @@ describe('parts are evaluated only for rows that come to them', () => {
     expect(listed(expression.values(rows, 0, 4, { live }))).toEqual([-10n, 5n])
     expect(listed(expression.values(rows, 0, 4, { live, inPlace: true }))).toEqual([-10n, null, null, 5n])
     expect(() => expression.values(rows, 0, 4)).toThrow('failed on row 1 (counted from 0): division by zero')
-    expect(() => expression.values(rows, 0, 4, { firstRow: 100 })).toThrow('failed on row 101')
+    expect(() => expression.values(rows, 0, 4, { numberOf: (row) => row + 100 })).toThrow('failed on row 101')
   })
 })
 

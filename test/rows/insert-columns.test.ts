@@ -91,12 +91,12 @@ eachCatalog((open) => {
       await catalog.createTable({ id, data: await arrow(fields, []) })
       const without = struct([of('city', utf8())])
       for (const [columns, row, said] of [
-        [[fields[1]!], { p: null }, 'Column "n" is missing'],
-        [[fields[0]!, of('p', without)], { n: 1, p: { city: 'x' } }, 'Column "p.code" is missing'],
+        [[fields[1]!], { p: null }, 'column "n" is missing'],
+        [[fields[0]!, of('p', without)], { n: 1, p: { city: 'x' } }, 'column "p.code" is missing'],
         [
           [fields[0]!, of('l', list(of('item', without)))],
           { n: 1, l: [{ city: 'x' }] },
-          'Column "l.item.code" is missing',
+          'column "l.item.code" is missing',
         ],
         [
           [fields[0]!, of('p', struct([of('code', int32()), of('zip', utf8())]))],

@@ -239,6 +239,7 @@ eachCatalog((open) => {
         [{ when_matched_update_all_filt: 'true' }, 'InvalidInput', 'when_matched_update_all'],
         [{ ...upsert, when_not_matched_by_source_delete_filt: 'true' }, 'InvalidInput', 'by_source_delete'],
         [{ ...upsert, timeout: '5 parsecs' }, 'InvalidInput', '5 parsecs', '30s'],
+        [{ ...upsert, timeout: '0s' }, 'InvalidInput', 'merge insert timed out', '0s'],
         [{ ...upsert, branch: 'none' }, 'TableBranchNotFound', 'none'],
       ] as const) {
         await refuses(catalog, call(more), code, ...said)

@@ -159,8 +159,8 @@ describe('changes', () => {
       message: expect.stringContaining('Column "a" is string and not int32'),
     })
     await expect(attempt([{ a: 1, c: 1 }])).rejects.toThrow('Column "c" is not in the table')
-    await expect(attempt([{ b: 'x' }])).rejects.toThrow('Column "a" is missing')
-    await expect(loose(true, null)).rejects.toThrow('Column "a" must not be null and holds nulls')
+    await expect(attempt([{ b: 'x' }])).rejects.toThrow('Append with different schema: column "a" is missing')
+    await expect(loose(true, null)).rejects.toThrow('The field `a` contained null values')
     expect(await paths()).toEqual(before)
     // Another order, and a column that may be null but is not, are fine.
     const { snapshot } = await (await loose(true, 2)).apply(base)

@@ -1,6 +1,6 @@
 import type { Field, Schema, Table } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../errors.ts'
-import { type DecodeOptions, decodeArrow } from '../ipc/decode.ts'
+import { type DecodeOptions, decodeArrow, decodeSchema } from '../ipc/decode.ts'
 import { fromJsonSchema, type JsonArrowSchema } from '../json-schema.ts'
 import { type ApacheTable, fromApacheTable, isApacheTable } from './apache.ts'
 import { checkedTable } from './checked-table.ts'
@@ -18,12 +18,15 @@ export type ArrowInput =
   | ApacheTable
   | readonly Readonly<Record<string, unknown>>[]
 
+/** What is taken as a schema: one of Arrow, its fields, its JSON form, or an Arrow IPC stream or file that has it. */
+export type ArrowSchemaInput = Schema | readonly Field[] | JsonArrowSchema | Uint8Array
+
 export interface ArrowInputOptions extends DecodeOptions {
   /**
    * The schema of row objects. Each value is checked against its column, and a missing name is null. Arrow data has a
    * schema of its own, and this option is ignored.
    */
-  readonly schema?: Schema | readonly Field[] | JsonArrowSchema | undefined
+  readonly schema?: ArrowSchemaInput | undefined
   /** Whether columns of the schema that no row object has are left out. Default: they are null. */
   readonly partial?: boolean | undefined
   /** Called now and then while columns are built of row objects. */
@@ -72,7 +75,8 @@ function isFlechetteTable(data: unknown): data is Table {
 }
 
 /** The Arrow schema given in any of its forms. */
-export function toSchema(schema: Schema | readonly Field[] | JsonArrowSchema): Schema {
+export function toSchema(schema: ArrowSchemaInput): Schema {
+  if (schema instanceof Uint8Array) return decodeSchema(schema)
   if (isFields(schema)) return { version: 4, endianness: 0, fields: [...schema], metadata: null }
   if (!Array.isArray((schema as Schema | undefined)?.fields)) {
     throw invalid(

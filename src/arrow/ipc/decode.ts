@@ -39,6 +39,21 @@ export async function decodeArrow(bytes: Uint8Array, options: DecodeOptions = {}
   }
 }
 
+/** The schema of an Arrow IPC stream or file without rows. Throws as `decodeArrow` does. */
+export function decodeSchema(bytes: Uint8Array): Schema {
+  try {
+    const { schema, messages } = isArrowFile(bytes) ? fileMessages(bytes) : streamMessages(bytes)
+    if (messages.some(({ message }) => message.kind === 'records' && message.header.length > 0)) {
+      throw invalid('The Arrow bytes of a schema have rows, which have no place here. Send the schema alone.')
+    }
+    checkColumns(schema)
+    return schema
+  } catch (error) {
+    if (error instanceof CatalogError) throw error
+    throw invalid('The Arrow data is damaged and cannot be read. Write and send it again.', { cause: error })
+  }
+}
+
 async function decode(
   bytes: Uint8Array,
   { maxDecodedBytes = 2 ** 30, reserve, signal }: DecodeOptions,

@@ -20,7 +20,7 @@ import { dialectOf, type Fields } from '../dialects/dialect.ts'
 import { Throttled } from '../limits/admission-control.ts'
 import type { HttpOptions } from '../options.ts'
 import type { ErrorStatus } from '../protocol/status.ts'
-import { passedOnHeader, requestIdHeader, serverHeader } from '../protocol/wire.ts'
+import { arrowStreamType, passedOnHeader, requestIdHeader, serverHeader } from '../protocol/wire.ts'
 import { type Answer, answerOf, jsonUtf8, type StreamableAnswer } from './answer.ts'
 import { type Body, parseJson, readBody, uncounted } from './body.ts'
 import type { HttpContext } from './context.ts'
@@ -64,7 +64,8 @@ export function responder(context: HttpContext): Responder {
       const passed = await passInside(exchange, match, address.id)
       if (passed !== undefined) return passed
     }
-    const reading = bodyOf(exchange, match, admission)
+    const arrowField = arrowFieldOf(exchange, operation)
+    const reading = bodyOf(exchange, match, arrowField ? 'arrow' : route.body, admission)
     const body = reading instanceof Promise ? await reading : reading
     const hold = body.hold ?? (route.rows ? admission.memory.hold() : undefined)
     const work =
@@ -77,9 +78,14 @@ export function responder(context: HttpContext): Responder {
         const passed = await passEnd(exchange, address.id, body.bytes)
         if (passed !== undefined) return passed
       }
-      const content = route.body === 'arrow' ? body.bytes : parseJson(body.bytes)
+      const content = arrowField
+        ? // What a JSON body would have is in the query.
+          { [arrowField]: body.bytes, ...address.repeated }
+        : route.body === 'arrow'
+          ? body.bytes
+          : parseJson(body.bytes)
       const built = buildRequest(match, address, content, headers, principal)
-      const asked = dialect.request?.(operation, built) ?? built
+      const asked = dialect.request?.(operation, built, headers) ?? built
       if (unknownFields === 'ignore') removeUnknown(operations[operation].definition, asked)
       await authorize.members(principal, operation, asked, (location) => exchange.info(content, location))
       const children = listsChildren(operation) && dialect.listing === 'children'
@@ -191,14 +197,21 @@ const unsupported = new Set<string>(
     .map(({ definition }) => definition.name),
 )
 
+/** The field that the body is, where it has Arrow bytes in the place of JSON, as only some clients send them. */
+function arrowFieldOf({ headers, dialect }: Exchange, operation: Match['operation']): string | undefined {
+  const isArrow = headers['content-type']?.startsWith(arrowStreamType)
+  return isArrow ? dialect!.arrowField?.(operation) : undefined
+}
+
 /** The body of a request. A client need not send the right kind to hear that there is no such operation. */
 function bodyOf(
   exchange: Exchange,
-  { operation, route }: Match,
+  { operation }: Match,
+  kind: Match['route']['body'],
   admission: HttpContext['admission'],
 ): Body | Promise<Body> {
   try {
-    return readBody(exchange, route.body, admission)
+    return readBody(exchange, kind, admission)
   } catch (error) {
     if (!unsupported.has(operation)) throw error
     return { bytes: Buffer.alloc(0) }
@@ -291,11 +304,11 @@ function tellRefused({ onRefused }: HttpOptions, exchange: Exchange, status: num
 /** All headers of an answer, but for its length. */
 export function headersOf(
   answer: StreamableAnswer,
-  { requestId, headers: asked }: Exchange,
+  { requestId, headers: asked, dialect }: Exchange,
   closing: boolean,
   instance: string,
 ): Record<string, string> {
-  const headers: Record<string, string> = { [requestIdHeader]: requestId }
+  const headers: Record<string, string> = { [requestIdHeader]: requestId, ...dialect?.headers }
   if (asked[passedOnHeader] !== undefined) headers[serverHeader] = instance
   if (answer.type !== undefined) headers['content-type'] = answer.type
   if (closing) headers.connection = 'close'

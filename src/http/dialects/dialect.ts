@@ -17,9 +17,13 @@ export interface Dialect {
   /** The operation that a request means, where its path names another one. */
   readonly operation?: (operation: OperationName) => OperationName
   /** The request as the protocol has it. */
-  readonly request?: (operation: OperationName, request: Fields) => Fields
+  readonly request?: (operation: OperationName, request: Fields, headers: IncomingHttpHeaders) => Fields
   /** The response as the client expects it. */
   readonly response?: (operation: OperationName, response: Fields) => unknown
+  /** The field that the body of an operation is, where the client sends Arrow bytes instead of JSON. */
+  readonly arrowField?: (operation: OperationName) => string | undefined
+  /** Headers of every answer. */
+  readonly headers?: Readonly<Record<string, string>>
   /** The status of an error, where the client reads statuses differently. */
   readonly status?: (code: ErrorCode, operation: OperationName) => ErrorStatus | undefined
   /** The status of the answer to an unknown path. */

@@ -28,9 +28,9 @@ export function generatedDialect(userAgent: string | undefined, base: Dialect): 
     ...base,
     name,
     plusIsSpace: base.plusIsSpace || plusIsSpace,
-    request: (operation, given) => {
-      const rewritten = request?.(operation, given) ?? given
-      return base.request?.(operation, rewritten) ?? rewritten
+    request: (operation, given, headers) => {
+      const rewritten = request?.(operation, given, headers) ?? given
+      return base.request?.(operation, rewritten, headers) ?? rewritten
     },
   }
   made.set(name, dialect)

@@ -30,10 +30,18 @@ export const lancedbDialect: Dialect = {
   name: 'lancedb',
   // The client writes identifiers into the path as they are.
   plusIsSpace: false,
+  // The client sends several vectors in one query from this version on, and before that each in a query of its own.
+  // From 0.3.0 on it sends more of full-text queries, and from 0.4.0 on it inserts in several parts.
+  headers: { 'phalanx-version': '0.2.0' },
   listing: 'children',
   // The client asks for all tables where it means those of the root.
   operation: (operation) => (operation === 'listAllTables' ? 'listTables' : operation),
-  request: (operation, request) => requests[operation]?.(request) ?? request,
+  // Columns of nulls come as a stream that has their schema and no rows.
+  arrowField: (operation) => (operation === 'alterTableAddColumns' ? 'schema' : undefined),
+  request: (operation, request, headers) =>
+    operation === 'mergeInsertIntoTable'
+      ? withTimeout(request, headers)
+      : (requests[operation]?.(request) ?? request),
   response: (operation, response) => responses[operation]?.(response) ?? response,
   status: statusOf,
   // The client thinks that every 404 below a table means the table itself.
@@ -125,6 +133,12 @@ function indexed({ metric_type, ...request }: Fields): Fields {
   const { id, branch, column, index_type } = request
   if (index_type === 'FTS') return { id, branch, column, index_type }
   return metric_type === undefined ? request : { distance_type: metric_type, ...request }
+}
+
+/** The timeout of a merge comes as a header. That of a query comes so, too, and the client ends such a query itself. */
+function withTimeout(request: Fields, headers: IncomingHttpHeaders): Fields {
+  const millis = headers['x-request-timeout-ms']
+  return millis === undefined ? request : { timeout: `${millis}ms`, ...request }
 }
 
 function withAliases(query: Fields): Fields {

@@ -34,7 +34,7 @@ const requests: Docs = {
   location: 'The URL where the content lies.',
   data: 'The rows: Arrow IPC bytes (stream or file), an Arrow table, or a list of objects.',
   schema:
-    'The columns of row objects: an Arrow schema, or its JSON form. Default: those of the table, or inferred from the rows.',
+    'The columns of row objects: an Arrow schema, its JSON form, or Arrow IPC bytes that have it. Default: those of the table, or inferred from the rows.',
   limit: 'The most items of this page. Default: 1,000; more than 10,000 count as 10,000.',
   page_token: 'The `page_token` of the page before. Absent, the listing starts from its beginning.',
   start_after: 'The name after which a listing without `page_token` begins. Not part of the protocol.',
@@ -172,7 +172,7 @@ const requests: Docs = {
   new_columns: 'The columns to add, in this order.',
   'alterTableAddColumns.name': 'The name of the new column.',
   'alterTableAddColumns.schema':
-    'An Arrow schema, or its JSON form: its columns are added, null in all rows.',
+    'An Arrow schema, its JSON form, or Arrow IPC bytes that have it: its columns are added, null in all rows.',
   expression:
     'An SQL expression over the columns that are there, such as `delay > 60`. Absent: the column is null at first.',
   data_type: 'The type, as JSON such as `{ type: "int64" }`, or its name.',

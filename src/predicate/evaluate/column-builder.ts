@@ -15,8 +15,8 @@ export type Places = 'next' | { readonly base: number }
 
 /** Makes a column of the values of many slices. */
 export interface ColumnBuilder {
-  /** Adds the values of some rows. `firstRow` is the table's row of the slice's first one, for errors. */
-  add(vector: Vector, frame: Frame, need: Bitmap, places: Places, firstRow: number): void
+  /** Adds the values of some rows. */
+  add(vector: Vector, frame: Frame, need: Bitmap, places: Places): void
   /** The column of so many values. Places that nothing was written to are null, or 0 where the column takes no nulls. */
   done(length: number): AnyBatch
 }
@@ -254,7 +254,7 @@ class ItemBuilder implements ColumnBuilder {
     this.#field = { ...field, nullable: true }
   }
 
-  add(vector: Vector, frame: Frame, need: Bitmap, places: Places, firstRow: number): void {
+  add(vector: Vector, frame: Frame, need: Bitmap, places: Places): void {
     const read = readerOf(vector)
     const values: Scalar[] = []
     const rows: number[] = []
@@ -269,7 +269,7 @@ class ItemBuilder implements ColumnBuilder {
           rows.push(0)
         }
         values.push(read(row))
-        rows.push(firstRow + row)
+        rows.push(frame.start + row)
       },
       frame.words,
     )

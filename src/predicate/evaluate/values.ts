@@ -28,9 +28,11 @@ export interface ValueOptions {
    */
   readonly inPlace?: boolean
   readonly budget?: WorkBudget
-  /** What row 0 is called in errors: how many rows of the table lie before it. */
-  readonly firstRow?: number
+  /** What a row is called in errors; its place among the rows by default. */
+  readonly numberOf?: (row: number) => number
 }
+
+type RowNumbers = NonNullable<ValueOptions['numberOf']>
 
 /** Evaluates an expression for rows from `start`, a multiple of 32, to `end`. */
 export type ValueSteps = (
@@ -46,19 +48,22 @@ export function valueEvaluator({ plan, path, field }: ValuePlan, fastPaths: read
   if (plan.kind === 'literal') return constantValues(plan, field)
   const node = kept(builder, () => builder(fastPaths, afterPart)).value(plan)
   const walk = walker(node.cost)
-  return function* values(rows, start, end, { live, inPlace = false, budget, firstRow = 0 }) {
+  return function* values(rows, start, end, { live, inPlace = false, budget, numberOf = itself }) {
     const length = Math.max(0, end - start)
     const size = inPlace || live === undefined ? length : countFirst(live, length)
     const column = columnBuilder(field, size)
-    const evaluate = (frame: Frame, need: Bitmap) => vectorOf(node, frame, need, firstRow)
+    const evaluate = (frame: Frame, need: Bitmap) => vectorOf(node, frame, need, numberOf)
     const take = (vector: Vector, frame: Frame, _word: number, need: Bitmap) => {
-      const row = firstRow + frame.start
-      if (!field.nullable && vector.valid !== null) refuseNull(field, frame, need, vector.valid, row)
-      column.add(vector, frame, need, inPlace ? { base: frame.start - start } : 'next', row)
+      if (!field.nullable && vector.valid !== null) refuseNull(field, frame, need, vector.valid, numberOf)
+      column.add(vector, frame, need, inPlace ? { base: frame.start - start } : 'next')
     }
     yield* walk(rows, start, end, live, budget, evaluate, take)
     return column.done(size)
   }
+}
+
+function itself(row: number): number {
+  return row
 }
 
 function countFirst(live: Bitmap, length: number): number {
@@ -69,7 +74,7 @@ function countFirst(live: Bitmap, length: number): number {
 }
 
 /** The values of a slice. When a row fails, the error names it. */
-function vectorOf(node: ValueNode, frame: Frame, need: Bitmap, firstRow: number): Vector {
+function vectorOf(node: ValueNode, frame: Frame, need: Bitmap, numberOf: RowNumbers): Vector {
   // A constant part stands for itself in others, and has no vector of its own there.
   const mark = frame.mark()
   try {
@@ -79,7 +84,7 @@ function vectorOf(node: ValueNode, frame: Frame, need: Bitmap, firstRow: number)
     frame.release(mark)
     const row = firstFailure(node, frame, need)
     const { facts, cause } = row.error ?? error
-    throw expressionRowError(facts, firstRow + frame.start + row.row, { cause })
+    throw expressionRowError(facts, numberOf(frame.start + row.row), { cause })
   }
 }
 
@@ -116,7 +121,7 @@ function failureOf(node: ValueNode, frame: Frame, need: Bitmap) {
   }
 }
 
-function refuseNull(field: Field, frame: Frame, need: Bitmap, valid: Bitmap, firstRow: number): void {
+function refuseNull(field: Field, frame: Frame, need: Bitmap, valid: Bitmap, numberOf: RowNumbers): void {
   const { words } = frame
   const missing = frame.bitmap()
   copyRows(need, missing, words)
@@ -124,7 +129,7 @@ function refuseNull(field: Field, frame: Frame, need: Bitmap, valid: Bitmap, fir
   if (isEmpty(missing, words)) return
   const q = missing.subarray(0, words).findIndex((word) => word !== 0)
   const word = missing[q]!
-  throw nullError(field, firstRow + (q << 5) + 31 - Math.clz32(word & -word))
+  throw nullError(field, numberOf(frame.start + (q << 5) + 31 - Math.clz32(word & -word)))
 }
 
 function nullError({ name }: Field, row: number): Error {
@@ -150,14 +155,14 @@ function runsOf(live: Bitmap | undefined, start: number, length: number): ArrayL
 /** The values of a column, which are not copied when all of them are wanted. */
 function columnValues(path: readonly number[], field: Field): ValueSteps {
   // biome-ignore lint/correctness/useYield: what is a column takes no steps
-  return function* values(rows, start, end, { live, inPlace = false, firstRow = 0 }) {
+  return function* values(rows, start, end, { live, inPlace = false, numberOf = itself }) {
     let batch = rows.columns[path[0]!]!
     for (const index of path.slice(1)) batch = childWithin(batch, index, field.name)
     const wanted = runsOf(live, start, Math.max(0, end - start))
     if (!field.nullable && batch.nullCount > 0) {
       for (let i = 0; i < wanted.length; i += 2) {
         for (let row = wanted[i]!; row < wanted[i + 1]!; row++) {
-          if (!batch.isValid(row)) throw nullError(field, firstRow + row)
+          if (!batch.isValid(row)) throw nullError(field, numberOf(row))
         }
       }
     }

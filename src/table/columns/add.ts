@@ -7,6 +7,7 @@ import type { ValueExpression } from '../../predicate/index.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import type { FragmentRows } from '../read/fragment-read.ts'
 import { compileValues, evaluateValues } from '../scan/expression.ts'
+import { rowNumbers } from '../scan/row-columns.ts'
 import type { NewColumn } from '../table-engine.ts'
 import type { ColumnWork, EditColumns } from './column-change.ts'
 import { checkNames, idsFrom, treeOfSchema } from './edits.ts'
@@ -72,7 +73,7 @@ function workOf(tree: readonly FieldNode[], computed: readonly Computed[]): Colu
     compute: async (rows, firstRow, timeSlice) => {
       const batches: AnyBatch[] = []
       for (const { node, expression } of computed) {
-        const options = { firstRow, budget: budgets.get(expression)! }
+        const options = { numberOf: rowNumbers(firstRow, undefined), budget: budgets.get(expression)! }
         batches.push(await evaluate(node, expression, rows, timeSlice, options))
       }
       return batches

@@ -61,6 +61,7 @@ const sortedTypes: ReadonlySet<number> = new Set([
   Type.Timestamp,
   Type.FixedSizeBinary,
 ])
+const byteTypes: ReadonlySet<number> = new Set([Type.Utf8, Type.LargeUtf8, Type.Binary, Type.LargeBinary])
 const listTypes: ReadonlySet<number> = new Set([Type.List, Type.LargeList, Type.FixedSizeList])
 
 const scalarTypes = {
@@ -68,6 +69,7 @@ const scalarTypes = {
   BITMAP: (type: DataType) => labelTypes.has(valueType(type).typeId),
   LABEL_LIST: (type: DataType) =>
     listTypes.has(type.typeId) && labelTypes.has(valueType(childFields(type)[0]!.type).typeId),
+  FM: (type: DataType) => byteTypes.has(valueType(type).typeId),
 }
 
 /** The type of the values, which a dictionary only stores in another way. */
@@ -79,4 +81,5 @@ const scalarNeeds = {
   BTREE: 'numbers, booleans, strings, dates, times, timestamps or binaries of a fixed size',
   BITMAP: 'integers, booleans, strings or binaries',
   LABEL_LIST: 'a list of integers, booleans, strings or binaries',
+  FM: 'strings or binaries',
 }

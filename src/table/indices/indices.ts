@@ -112,7 +112,7 @@ function withIndex(base: LoadedSnapshot, wanted: NewIndex): StoredIndex[] {
   if (taken && (wanted.replace === false || taken.field !== id)) {
     throw new CatalogError(
       'TableIndexAlreadyExists',
-      `The table already has an index ${JSON.stringify(name)}, of type ${taken.type} on column ${JSON.stringify(taken.column)}. Give another name, or drop that one first.`,
+      `The index ${JSON.stringify(name)} already exists, of type ${taken.type} on column ${JSON.stringify(taken.column)}. Give another name, or drop that one first.`,
     )
   }
   const others = all.filter((index) => index !== taken)

@@ -3,6 +3,7 @@ import { TimeSlice } from '../../scheduling/time-slice.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { compile, prune } from '../scan/fragment.ts'
 import { placed, withRowColumns } from '../scan/row-columns.ts'
+import { distanceColumn } from '../search/distance-column.ts'
 import { planSearch, type SearchPlan } from '../search/search.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { QueryOptions, VectorSearch } from '../table-engine.ts'
@@ -10,7 +11,11 @@ import type { Pick } from './projection.ts'
 import { planQuery } from './query.ts'
 import type { SortKey } from './sort-keys.ts'
 
-/** How a query would be run: a line for each step, the last step first, each within the one before. */
+/**
+ * How a query would be run: a line for each step, the last step first, each within the one before. Steps have the names
+ * that DataFusion and Lance have for them, since people know plans of those. The first one makes the columns, and what
+ * the second one gives are the rows of the answer.
+ */
 export async function explainQuery(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -30,13 +35,13 @@ async function querySteps(
   // What is too large is refused when it is run.
   const plan = await planQuery(storage, snapshot, { ...options, maxBytes: undefined })
   const { answer, keys, predicate, skip, limit } = plan
-  const isCut = skip > 0 || limit !== Number.POSITIVE_INFINITY
-  const cut = isCut ? `offset=${skip} limit=${limit === Number.POSITIVE_INFINITY ? 'none' : limit}` : 'all'
+  // Clients write a large number for no limit.
+  const hasLimit = limit < Number.MAX_SAFE_INTEGER
   return [
-    `Columns: ${names(answer.distinct)}`,
-    ...(keys.length > 0 ? [`Order: ${order(keys)} ${isCut ? `keep the best ${skip + limit}` : 'all'}`] : []),
-    `Rows: ${cut}`,
-    ...(predicate ? [`Filter: ${predicate.text}`] : []),
+    `ProjectionExec: expr=[${names(answer.distinct)}]`,
+    ...(skip > 0 || hasLimit ? [limitStep(skip, limit)] : []),
+    ...(keys.length > 0 ? [sortStep(keys, hasLimit ? skip + limit : undefined)] : []),
+    ...(predicate ? [`FilterExec: ${predicate.text}`] : []),
     await scanStep(storage, snapshot, predicate, readOf(snapshot, predicate?.columns ?? []), plan.timeSlice),
   ]
 }
@@ -53,18 +58,22 @@ async function searchSteps(
   const { filter } = options
   const predicate =
     plan.filter === 'before' ? await compile(filter!, snapshot.schema, now, timeSlice) : undefined
-  const range =
-    task.lower === undefined && task.upper === undefined
-      ? ''
-      : ` from ${task.lower ?? '-infinity'} below ${task.upper ?? 'infinity'}`
+  const { lower, upper } = task
+  const range = [
+    ...(lower === undefined ? [] : [`${distanceColumn} >= ${lower}`]),
+    ...(upper === undefined ? [] : [`${distanceColumn} < ${upper}`]),
+  ]
   const { name, element, dimension } = task.column
+  const nearestFirst = { name: distanceColumn, path: [], direction: 1, nullsFirst: false } as const
   return [
-    `Columns: ${columns.fields.map((field) => field.name).join(', ')}`,
-    ...(plan.order.length > 0 ? [`Order: ${order(plan.order)}`] : []),
-    `Rows: offset=${offset} limit=${limit}`,
-    ...(plan.filter === 'after' ? [`Filter: ${filter} (of the rows found)`] : []),
-    `Nearest: ${task.queries.length} of ${dimension} by ${task.measure}${range}, compared with every vector of ${name} (${element}), keep ${task.most}`,
-    ...(predicate ? [`Filter: ${filter}`] : []),
+    `ProjectionExec: expr=[${columns.fields.map((field) => field.name).join(', ')}]`,
+    ...(plan.order.length > 0 ? [sortStep(plan.order)] : []),
+    limitStep(offset, limit),
+    ...(plan.filter === 'after' ? [`FilterExec: ${filter}`] : []),
+    sortStep([nearestFirst], task.most),
+    ...(range.length > 0 ? [`FilterExec: ${range.join(' AND ')}`] : []),
+    `KNNVectorDistance: metric=${task.measure}, column=${name}, type=${element}, dimension=${dimension}, vectors=${task.queries.length}`,
+    ...(predicate ? [`FilterExec: ${filter}`] : []),
     await scanStep(
       storage,
       snapshot,
@@ -92,11 +101,10 @@ async function scanStep(
     if (timeSlice.due) await timeSlice.rest()
   }
   const { fragments, rows, deletedRows } = snapshot
-  const total = `${fragments} fragments, ${rows} rows, ${deletedRows} deleted`
   const statistics = predicate
-    ? `; by statistics ${found.none} fragments with ${skipped} rows are skipped, and ${found.all} match as a whole`
+    ? `, pruned_fragments=${found.none}, pruned_rows=${skipped}, matching_fragments=${found.all}`
     : ''
-  return `Scan: ${total}${statistics}; reads ${read.length === 0 ? 'no column' : read.join(', ')}`
+  return `DataSourceExec: projection=[${read.join(', ')}], fragments=${fragments}, rows=${rows}, deleted_rows=${deletedRows}${statistics}`
 }
 
 function readOf({ schema }: LoadedSnapshot, columns: readonly number[]): string[] {
@@ -110,11 +118,15 @@ function names(picks: readonly Pick[]): string {
     .join(', ')
 }
 
-function order(keys: readonly SortKey[]): string {
-  return keys
-    .map(
-      ({ name, direction, nullsFirst }) =>
-        `${name} ${direction === 1 ? 'asc' : 'desc'} nulls ${nullsFirst ? 'first' : 'last'}`,
-    )
-    .join(', ')
+function limitStep(skip: number, fetch: number): string {
+  return `GlobalLimitExec: skip=${skip}, fetch=${fetch < Number.MAX_SAFE_INTEGER ? fetch : 'None'}`
+}
+
+/** Sorts all rows, or keeps the first ones only. */
+function sortStep(keys: readonly SortKey[], fetch?: number): string {
+  const order = keys.map(
+    ({ name, direction, nullsFirst }) =>
+      `${name} ${direction === 1 ? 'ASC' : 'DESC'} NULLS ${nullsFirst ? 'FIRST' : 'LAST'}`,
+  )
+  return `SortExec: ${fetch === undefined ? '' : `TopK(fetch=${fetch}), `}expr=[${order.join(', ')}]`
 }

@@ -4,9 +4,10 @@ import { type Bitmap, noRows } from '../../arrow/bitmap.ts'
 import { type Piece, wholeOf } from '../../arrow/take/take.ts'
 import type { WorkBudget } from '../../predicate/index.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
+import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { evaluateValues } from '../scan/expression.ts'
-import type { Placed } from '../scan/row-columns.ts'
+import { type Placed, rowNumbers } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
 import { readColumns } from './fragment-read.ts'
 import { batchAt, type Pick } from './projection.ts'
@@ -50,10 +51,9 @@ export class ColumnMaker {
 
   /** Rows of a fragment, given as runs. Those for which something is computed come in several parts. */
   async *rowsOf(
-    entry: FragmentEntry & Placed,
+    entry: FragmentEntry & Required<Placed>,
     runs: ArrayLike<number>,
     rows: number,
-    firstRow: number,
   ): AsyncGenerator<MadeRows> {
     const read = await readColumns(this.#storage, this.#prefix, this.#schema, entry, this.#indices)
     const columns = this.#picks.map(({ path, field }) => path && batchAt(path, field.name, read.columns))
@@ -61,6 +61,7 @@ export class ColumnMaker {
       yield { pieces: columns.map((batch) => [{ batch, runs }]), rows, bytes: 0 }
       return
     }
+    const numberOf = rowNumbers(entry.liveBefore, await readLive(this.#storage, this.#prefix, entry))
     let next = 0
     for (let start = 0; start < entry.rows && next < runs.length; start += chunkRows) {
       const end = Math.min(entry.rows, start + chunkRows)
@@ -76,7 +77,7 @@ export class ColumnMaker {
           pieces.push([{ batch, runs: inside }])
           continue
         }
-        const options = { live, budget: this.#budgets[i]!, firstRow }
+        const options = { live, budget: this.#budgets[i]!, numberOf }
         const made = await evaluateValues(expression!, read, this.#timeSlice, options, start, end)
         bytes += byteLength(made)
         pieces.push([wholeOf(made)])

@@ -41,7 +41,7 @@ export async function* orderedRows(
 }> {
   const best = new BestRows(keys, skip + limit, mostSortedBytes)
   // Without the rows that were selected: of a large table they are many.
-  const sources: Omit<SelectedRows, 'selection'>[] = []
+  const sources: SelectedRows['entry'][] = []
   let held = 0
   const hold = async (bytes: number) => {
     if (bytes <= held) return
@@ -52,7 +52,7 @@ export async function* orderedRows(
   for await (const source of selected) {
     const batches = await maker.columnsAt(source.entry, keys)
     await best.add(sources.length, batches, source.selection.runs, timeSlice)
-    sources.push({ entry: source.entry, firstRow: source.firstRow })
+    sources.push(source.entry)
     await hold(best.bytes)
   }
   const sorted = await best.sorted(timeSlice)
@@ -63,8 +63,7 @@ export async function* orderedRows(
   const gathered: AnyBatch[][] = picks.map(() => [])
   let bytes = best.bytes
   for (const [fragment, runs] of wanted) {
-    const { entry, firstRow } = sources[fragment]!
-    for await (const made of maker.rowsOf(entry, runs.done(), runs.rows, firstRow)) {
+    for await (const made of maker.rowsOf(sources[fragment]!, runs.done(), runs.rows)) {
       for (const [i, { field }] of picks.entries()) {
         // A single piece would be a part of the fragment, and keep all of it. Two pieces are copied.
         const pieces = made.pieces[i]!
@@ -118,7 +117,7 @@ interface Part {
 async function grouped(
   fragments: Int32Array,
   rows: Int32Array,
-  sources: readonly { readonly entry: { readonly rows: number } }[],
+  sources: readonly { readonly rows: number }[],
   timeSlice: TimeSlice,
 ) {
   const parts: (Part | undefined)[] = sources.map(() => undefined)
@@ -126,7 +125,7 @@ async function grouped(
     const fragment = fragments[i]!
     let part = parts[fragment]
     if (part === undefined) {
-      const bitmap = noRows(sources[fragment]!.entry.rows)
+      const bitmap = noRows(sources[fragment]!.rows)
       part = { rows: bitmap, before: new Int32Array(bitmap.length) }
       parts[fragment] = part
     }

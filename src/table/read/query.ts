@@ -118,7 +118,7 @@ async function* readBatches(
       held += bytes
       return memory?.take(bytes)
     }
-    for await (const { entry, selection, firstRow } of selected) {
+    for await (const { entry, selection } of selected) {
       if (memory) {
         if (!answer.isWhole) {
           memory.give(held)
@@ -127,12 +127,7 @@ async function* readBatches(
         const taken = hold(answer.bytesToHold(entry, selection.rows))
         if (taken) await taken
       }
-      for await (const { pieces, rows, bytes } of maker.rowsOf(
-        entry,
-        selection.runs,
-        selection.rows,
-        firstRow,
-      )) {
+      for await (const { pieces, rows, bytes } of maker.rowsOf(entry, selection.runs, selection.rows)) {
         if (bytes > 0) await hold(bytes)
         for (const batch of answer.add(pieces, rows, answer.bytesPerRow(entry) + bytes / rows)) {
           yield batch
@@ -144,9 +139,9 @@ async function* readBatches(
   signal?.throwIfAborted()
   yield* answer.rest()
   if (scan) {
-    onStep?.({ name: 'select rows', rows: scan.count, milliseconds: scan.milliseconds })
+    onStep?.({ name: 'rows', rows: scan.count, milliseconds: scan.milliseconds })
     const rest = performance.now() - started - scan.milliseconds
-    onStep?.({ name: 'make columns', rows: Math.min(limit, scan.count), milliseconds: rest })
+    onStep?.({ name: 'columns', rows: Math.min(limit, scan.count), milliseconds: rest })
   }
 }
 

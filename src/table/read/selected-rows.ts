@@ -6,7 +6,7 @@ import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { prune, readFragment, selectMatches } from '../scan/fragment.ts'
-import { namedRows, type Placed, placed, readsOffsets } from '../scan/row-columns.ts'
+import { liveRowsOf, namedRows, type Placed, placed, readsOffsets } from '../scan/row-columns.ts'
 import { type PendingResult, startScan } from '../scan/scan.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { Progress } from '../table-engine.ts'
@@ -24,10 +24,8 @@ export interface Selecting {
 
 /** Rows of a fragment that a query asks for. */
 export interface SelectedRows {
-  readonly entry: FragmentEntry & Placed
+  readonly entry: FragmentEntry & Required<Placed>
   readonly selection: RowSelection
-  /** How many rows lie in the fragments before it, deleted ones included. */
-  readonly firstRow: number
 }
 
 /** The fragments that have rows which match, and these rows, without the first `skip`, and at most `limit`. */
@@ -66,6 +64,7 @@ export async function* selectedRows(
     }
   }
   let rowsDone = 0
+  let liveDone = 0
   const rowsTotal = snapshot.rows + snapshot.deletedRows
   // Without a filter the manifest has the number of rows, so a fragment is only read when one of its rows is needed.
   const plan = scan ?? { depth: predicate ? 2 : 0 }
@@ -78,9 +77,11 @@ export async function* selectedRows(
       plan,
     )) {
       if (left <= 0) break
-      const firstRow = rowsDone
+      const liveBefore = liveDone
+      const inFragment = liveRowsOf(entry)
+      liveDone += inFragment
       rowsDone += entry.rows
-      const known = verdict === 'all' ? entry.rows - (entry.deletions?.count ?? 0) : undefined
+      const known = verdict === 'all' ? inFragment : undefined
       if (verdict === 'none' || (known !== undefined && known <= skip)) {
         skip -= known ?? 0
       } else {
@@ -90,7 +91,7 @@ export async function* selectedRows(
           : selectAllRows(entry.rows, skip, left)
         skip -= selection.skipped
         left -= selection.rows
-        if (selection.rows > 0) yield { entry, selection, firstRow }
+        if (selection.rows > 0) yield { entry: { ...entry, liveBefore }, selection }
       }
       onProgress?.({ rowsDone, rowsTotal })
       if (timeSlice.due) await timeSlice.rest()

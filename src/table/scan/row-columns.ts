@@ -1,6 +1,6 @@
 import { type Field, type Schema, uint64 } from '@uwdata/flechette'
 import { type AnyBatch, makeBatch } from '../../arrow/batch.ts'
-import { addRow, type Bitmap, hasRow, noRows } from '../../arrow/bitmap.ts'
+import { addRow, type Bitmap, clearTrailing, countRows, hasRow, noRows } from '../../arrow/bitmap.ts'
 import { bitsOf } from '../../arrow/bits.ts'
 import { CatalogError } from '../../errors.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
@@ -44,8 +44,26 @@ export async function* placed(entries: AsyncIterable<FragmentEntry>): AsyncGener
   let liveBefore = 0
   for await (const entry of entries) {
     yield { ...entry, liveBefore }
-    liveBefore += entry.rows - (entry.deletions?.count ?? 0)
+    liveBefore += liveRowsOf(entry)
   }
+}
+
+/**
+ * What errors call the rows of a fragment: as `_rowoffset` does, their places among the rows that are not deleted.
+ * `liveBefore` is how many of these lie before the fragment.
+ */
+export function rowNumbers(liveBefore: number, live: Bitmap | undefined): (row: number) => number {
+  if (live === undefined) return (row) => liveBefore + row
+  return (row) => {
+    const before = live.slice(0, (row + 31) >>> 5)
+    if (before.length > 0) clearTrailing(before, row)
+    return liveBefore + countRows(before)
+  }
+}
+
+/** Rows of a fragment that are not deleted. */
+export function liveRowsOf({ rows, deletions }: Pick<FragmentEntry, 'rows' | 'deletions'>): number {
+  return rows - (deletions?.count ?? 0)
 }
 
 /** A column of rows; `which` counts from the first of them. */
@@ -78,10 +96,10 @@ export function rowStatistics(entry: FragmentEntry & Placed, which: number): Col
     const first = entry.firstId ?? 0
     return { nullCount: 0, min: BigInt(first), max: BigInt(first + entry.rows - 1) }
   }
-  const { liveBefore, deletions, rows } = entry
+  const { liveBefore } = entry
   if (liveBefore === undefined) return undefined
   // Deleted rows count as the row that follows them.
-  const last = liveBefore + rows - (deletions?.count ?? 0)
+  const last = liveBefore + liveRowsOf(entry)
   return { nullCount: 0, min: BigInt(liveBefore), max: BigInt(last) }
 }
 

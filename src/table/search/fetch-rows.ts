@@ -16,11 +16,7 @@ import type { Storage } from '../storage/objects.ts'
 export const fragmentPlaces = 2 ** 32
 
 /** A fragment that has rows which were found. */
-export interface FoundFragment {
-  readonly entry: FragmentEntry & Placed
-  /** How many rows lie in the fragments before it, deleted ones included. */
-  readonly firstRow: number
-}
+export type FoundFragment = FragmentEntry & Required<Placed>
 
 /** Rows by their places, in any order. A row may come more than once. */
 export interface RowsToFetch {
@@ -104,13 +100,13 @@ function grouped(places: ArrayLike<number>) {
 async function takeRows(
   maker: ColumnMaker,
   picks: readonly Pick[],
-  { entry, firstRow }: FoundFragment,
+  entry: FoundFragment,
   rows: readonly number[],
 ): Promise<AnyBatch[]> {
   const runs = new RunBuilder()
   for (const row of rows) runs.add(row, row + 1)
   const pieces: Piece[][] = picks.map(() => [])
-  for await (const made of maker.rowsOf(entry, runs.done(), runs.rows, firstRow)) {
+  for await (const made of maker.rowsOf(entry, runs.done(), runs.rows)) {
     for (const [i, column] of made.pieces.entries()) pieces[i]!.push(...column)
   }
   return picks.map(({ field }, i) => detach(assemble(field.type, pieces[i]!)))

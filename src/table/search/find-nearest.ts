@@ -5,15 +5,15 @@ import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { prune } from '../scan/fragment.ts'
-import { placed } from '../scan/row-columns.ts'
+import { liveRowsOf, placed } from '../scan/row-columns.ts'
 import { startScan } from '../scan/scan.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { WorkOptions } from '../table-engine.ts'
 import { type FoundFragment, fragmentPlaces } from './fetch-rows.ts'
 import { type Nearest, NearestRows } from './nearest.ts'
-import type { FragmentNearest, SearchTask } from './search-fragment.ts'
+import { type FragmentNearest, type SearchTask, searchesOf } from './search-fragment.ts'
 
-/** The nearest rows of a table for each query, and where to find them. */
+/** The nearest rows of a table for each search, and where to find them. */
 export interface Found {
   readonly nearest: readonly Nearest[]
   readonly fragments: readonly FoundFragment[]
@@ -22,6 +22,9 @@ export interface Found {
 
 /** Components of vectors that take as long as evaluating a predicate on a row. */
 const componentsPerRow = 8
+
+/** Vectors of a row that is a list of them. How many there are is known only when they were read. */
+const vectorsPerRow = 32
 
 /** Searches each fragment, with its place in the version if `hasOffsets`, on worker threads if that is worthwhile, and keeps the nearest of all. */
 export async function findNearest(
@@ -34,7 +37,8 @@ export async function findNearest(
   onProgress: WorkOptions['onProgress'],
 ): Promise<Found> {
   const { queries, most, column } = task
-  const work = (column.dimension * queries.length) / componentsPerRow
+  const perRow = column.isList ? vectorsPerRow : 1
+  const work = (column.dimension * queries.length * perRow) / componentsPerRow
   const scan = await startScan(storage, snapshot, predicate, timeSlice, work)
   const entries = fragmentsOf(storage, snapshot)
   const begin = async (entry: FragmentEntry) => {
@@ -42,20 +46,22 @@ export async function findNearest(
     const among = verdict === 'some' ? 'matches' : 'all'
     return { entry, nearest: verdict === 'none' ? undefined : await scan.begin(entry, task, among) }
   }
-  const found = queries.map(() => new NearestRows(most))
+  const found = Array.from({ length: searchesOf(task) }, () => new NearestRows(most))
   const fragments: FoundFragment[] = []
   const vectors = new KeptVectors(column.dimension, found)
   const rowsTotal = snapshot.rows + snapshot.deletedRows
   let rowsDone = 0
+  let liveBefore = 0
   try {
     for await (const { entry, nearest } of prefetch(hasOffsets ? placed(entries) : entries, begin, scan)) {
       if (nearest) {
-        const first = fragments.push({ entry, firstRow: rowsDone }) - 1
+        const first = fragments.push({ ...entry, liveBefore }) - 1
         const result = await nearest()
         merge(result, first * fragmentPlaces, found)
         vectors.add(result, first * fragmentPlaces)
       }
       rowsDone += entry.rows
+      liveBefore += liveRowsOf(entry)
       onProgress?.({ rowsDone, rowsTotal })
       if (timeSlice.due) await timeSlice.rest()
     }

@@ -12,8 +12,10 @@ import type { Storage } from '../storage/objects.ts'
 import { comparisonOf } from './comparison.ts'
 import type { Measure, QueryVector } from './measures.ts'
 import { type Nearest, NearestRows } from './nearest.ts'
+import { searchLists } from './search-lists.ts'
 import { simdBlocks } from './simd.ts'
 import type { VectorColumn } from './vector-column.ts'
+import { componentsAtOnce, hasNullItem } from './vector-items.ts'
 
 /** What is looked for in each fragment. It travels to worker threads as it is. */
 export interface SearchTask {
@@ -24,13 +26,24 @@ export interface SearchTask {
   readonly lower: number | undefined
   /** Rows nearer than this. */
   readonly upper: number | undefined
-  /** Rows to find for each query, at most. */
+  /** Rows to find for each search, at most. */
   readonly most: number
   /** Whether the vectors of the rows are wanted, too. */
   readonly withVectors: boolean
 }
 
-/** The nearest rows of a fragment for each query; places are rows of the fragment. */
+/** How many searches a task is: one for each query, or one for all of them together where rows are lists of vectors. */
+export function searchesOf({
+  column,
+  queries,
+}: {
+  readonly column: VectorColumn
+  readonly queries: readonly unknown[]
+}): number {
+  return column.isList ? 1 : queries.length
+}
+
+/** The nearest rows of a fragment for each search; places are rows of the fragment. */
 export interface FragmentNearest {
   readonly nearest: readonly Nearest[]
   /** The vectors of all these rows, in their order, as they lie in the column. */
@@ -72,9 +85,6 @@ async function readVectors(
   return batchAt(path, name, columns)
 }
 
-/** Components that are looked at between two looks at the clock, which takes about a millisecond. */
-const componentsAtOnce = 1 << 20
-
 /** Finds the nearest of the rows in `among`, or of all rows. Rows without a vector are passed over. */
 export async function searchFragment(
   task: SearchTask,
@@ -83,6 +93,7 @@ export async function searchFragment(
   timeSlice: TimeSlice,
 ): Promise<FragmentNearest> {
   const { queries, most, column, measure } = task
+  if (column.isList) return { nearest: [await searchLists(task, batch, among, timeSlice)] }
   const { dimension } = column
   const found = queries.map(() => new NearestRows(most))
   const comparison = comparisonOf(batch, column, measure, simdBlocks())
@@ -150,11 +161,6 @@ function keepNearest(
     bound = found.bound
     hasRoom = found.hasRoom
   }
-}
-
-function hasNullItem(items: AnyBatch, row: number, dimension: number): boolean {
-  for (let i = row * dimension; i < (row + 1) * dimension; i++) if (!items.isValid(i)) return true
-  return false
 }
 
 function vectorsAt(batch: AnyBatch, dimension: number, nearest: readonly Nearest[]): Values {

@@ -5,7 +5,7 @@ import { compareKey, type SortKey, type SortValue, sortKeys, sortReader } from '
 import { withRowColumns } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { Ordering } from '../table-engine.ts'
-import { distanceColumn } from './answer-columns.ts'
+import { distanceColumn } from './distance-column.ts'
 import { fetchRows, type RowsToFetch } from './fetch-rows.ts'
 import type { Hits } from './search.ts'
 

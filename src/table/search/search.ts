@@ -2,21 +2,22 @@ import { float32, int32, type Schema } from '@uwdata/flechette'
 import { type AnyBatch, makeBatch } from '../../arrow/batch.ts'
 import { encodeArrow, joinParts } from '../../arrow/ipc/encode.ts'
 import { invalid } from '../../errors.ts'
+import type { WorkBudget } from '../../predicate/index.ts'
 import { TimeSlice } from '../../scheduling/time-slice.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { tooLarge } from '../read/answer.ts'
 import { bound } from '../read/query.ts'
 import type { SortKey } from '../read/sort-keys.ts'
-import { compileValues } from '../scan/expression.ts'
+import { compileValues, evaluateValues } from '../scan/expression.ts'
 import { compile } from '../scan/fragment.ts'
 import { readsOffsets } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { QueryOptions, VectorSearch } from '../table-engine.ts'
-import { answerColumns, type SearchColumns } from './answer-columns.ts'
+import { answerColumns, type LateColumn, type SearchColumns } from './answer-columns.ts'
 import { columnsOf, fetchRows, type RowsToFetch } from './fetch-rows.ts'
 import { type Found, findNearest } from './find-nearest.ts'
 import { postFilter } from './post-filter.ts'
-import type { SearchTask } from './search-fragment.ts'
+import { type SearchTask, searchesOf } from './search-fragment.ts'
 import { inOrder, searchOrder } from './search-order.ts'
 import { columnToSearch, measureFor, queryVector } from './vector-column.ts'
 
@@ -33,7 +34,7 @@ const mostWithVectors = 1_000
 export interface Hits {
   readonly places: Float64Array
   readonly distances: Float32Array
-  /** Of each hit, which vector it was found for. */
+  /** Of each hit, which search it was found by. */
   readonly queries: Int32Array
 }
 
@@ -63,15 +64,16 @@ export async function planSearch(
   const { vectors, lower, upper } = search
   if (limit === 0) throw invalid('A search for the nearest 0 rows finds nothing. Ask for k of 1 or more.')
   const dimension = dimensionOf(vectors)
+  const column = columnToSearch(schema, search.column, dimension)
+  const searches = searchesOf({ column, queries: vectors })
   const most = Math.min(limit + offset, Math.max(1, snapshot.rows))
-  if (most * vectors.length > mostRanked) {
+  if (most * searches > mostRanked) {
     throw invalid(
-      `The search asks for ${(most * vectors.length).toLocaleString('en')} rows, with those that offset passes over and for all its vectors. The most is ${mostRanked.toLocaleString('en')}. Ask for a smaller k, or for fewer vectors at once.`,
+      `The search asks for ${(most * searches).toLocaleString('en')} rows, with those that offset passes over and for all its vectors. The most is ${mostRanked.toLocaleString('en')}. Ask for a smaller k, or for fewer vectors at once.`,
     )
   }
-  const column = columnToSearch(schema, search.column, dimension)
   const now = storage.now()
-  const columns = await answerColumns(schema, options, vectors.length > 1, (text) =>
+  const columns = await answerColumns(schema, options, searches > 1, (text, schema) =>
     compileValues(text, schema, now, timeSlice),
   )
   const order = searchOrder(schema, options.orderBy ?? [])
@@ -84,7 +86,8 @@ export async function planSearch(
       lower,
       upper,
       most,
-      withVectors: isWanted && column.path.length === 1 && most * vectors.length <= mostWithVectors,
+      withVectors:
+        isWanted && !column.isList && column.path.length === 1 && most * searches <= mostWithVectors,
     },
     columns,
     order,
@@ -119,9 +122,12 @@ export async function searchRows(
   const { onStep } = options
   let started = performance.now()
   const { hits, found } = await runSearch(storage, snapshot, plan, options, timeSlice)
-  onStep?.({ name: 'find nearest', rows: hits.places.length, milliseconds: performance.now() - started })
+  onStep?.({ name: 'rows', rows: hits.places.length, milliseconds: performance.now() - started })
   started = performance.now()
   const { columns } = plan
+  const budgets = columns.from.map((from) =>
+    typeof from === 'object' ? from.expression.budget() : undefined,
+  )
   const batches: (readonly AnyBatch[])[] = []
   let row = 0
   for await (const batch of fetchRows(
@@ -132,9 +138,13 @@ export async function searchRows(
     timeSlice,
   )) {
     const end = row + (batch[0]?.length ?? hits.places.length)
-    batches.push(
-      columns.from.map((from) => (typeof from === 'number' ? batch[from]! : own(from, hits, row, end))),
-    )
+    const made: AnyBatch[] = []
+    for (const [i, from] of columns.from.entries()) {
+      if (typeof from === 'number') made.push(batch[from]!)
+      else if (typeof from === 'string') made.push(own(from, hits, row, end))
+      else made.push(await late(from, batch, hits.distances.slice(row, end), budgets[i]!, timeSlice))
+    }
+    batches.push(made)
     row = end
   }
   const schema: Schema = { fields: [...columns.fields], metadata: snapshot.schema.metadata ?? null }
@@ -143,7 +153,7 @@ export async function searchRows(
     schema.fields.map((_, i) => batches.map((batch) => batch[i]!)),
   )
   timeSlice.signal?.throwIfAborted()
-  onStep?.({ name: 'make columns', rows: hits.places.length, milliseconds: performance.now() - started })
+  onStep?.({ name: 'columns', rows: hits.places.length, milliseconds: performance.now() - started })
   return joinParts(parts)
 }
 
@@ -156,7 +166,7 @@ export async function runSearch(
   timeSlice: TimeSlice,
 ): Promise<{ hits: Hits; found: Found }> {
   const { task, limit, offset } = plan
-  const taken = memory?.take(task.most * task.queries.length * 24)
+  const taken = memory?.take(task.most * searchesOf(task) * 24)
   if (taken) await taken
   const predicate =
     plan.filter === 'before' ? await compile(filter!, snapshot.schema, plan.now, timeSlice) : undefined
@@ -230,6 +240,19 @@ function only({ places, distances, queries }: Hits, isWanted: (index: number) =>
     distances: Float32Array.from(kept, (i) => distances[i]!),
     queries: Int32Array.from(kept, (i) => queries[i]!),
   }
+}
+
+/** A column that is computed of distances. */
+function late(
+  { expression, inputs, first, offsets }: LateColumn,
+  batch: readonly AnyBatch[],
+  distances: Float32Array,
+  budget: WorkBudget,
+  timeSlice: TimeSlice,
+): Promise<AnyBatch> {
+  const rows = { length: distances.length, columns: inputs.columns(batch.slice(first, offsets), distances) }
+  const numberOf = (row: number) => Number(batch[offsets]!.at(row))
+  return evaluateValues(expression, rows, timeSlice, { budget, numberOf })
 }
 
 /** A column that the search itself makes. */

@@ -7,17 +7,23 @@ import type { Measure, QueryVector } from './measures.ts'
 /** What the vectors of a column are made of. */
 export type Element = 'float16' | 'float32' | 'float64' | 'int8' | 'uint8'
 
-/** A column whose values are vectors. */
+/** A column whose values are vectors, or lists of them. */
 export interface VectorColumn {
   /** As one writes it in a request. */
   readonly name: string
   readonly path: readonly number[]
   readonly dimension: number
   readonly element: Element
+  /** Whether a row has a list of vectors, which are searched together: late interaction. */
+  readonly isList: boolean
 }
 
-/** What the items of a list of fixed size are, if they make a vector. */
-export function vectorOf(type: DataType): Pick<VectorColumn, 'dimension' | 'element'> | undefined {
+/** What the vectors of a column of this type are; undefined where its values are neither vectors nor lists of them. */
+export function vectorOf(type: DataType): Pick<VectorColumn, 'dimension' | 'element' | 'isList'> | undefined {
+  if (type.typeId === Type.List || type.typeId === Type.LargeList) {
+    const item = vectorOf(type.children[0]!.type)
+    return item && !item.isList ? { ...item, isList: true } : undefined
+  }
   if (type.typeId !== Type.FixedSizeList) return undefined
   const item = type.children[0]!.type
   const element =
@@ -28,7 +34,7 @@ export function vectorOf(type: DataType): Pick<VectorColumn, 'dimension' | 'elem
           ? ('int8' as const)
           : ('uint8' as const)
         : undefined
-  return element && { dimension: type.stride, element }
+  return element && { dimension: type.stride, element, isList: false }
 }
 
 /** All vector columns of a schema, those within structs included. */
@@ -63,7 +69,7 @@ export function columnToSearch(schema: Schema, name: string | undefined, dimensi
   if (fitting.length === 1) return fitting[0]!
   if (all.length === 0) {
     throw invalid(
-      'The table has no column of vectors to search. Vectors are lists of a fixed size, of float16, float32, float64, int8 or uint8.',
+      'No vector column found to search in the table. Vectors are lists of a fixed size, of float16, float32, float64, int8 or uint8, or lists of such.',
     )
   }
   if (all.length === 1) throw otherDimension(all[0]!, dimension)
@@ -78,7 +84,7 @@ function namedColumn(schema: Schema, name: string): VectorColumn {
   const vector = vectorOf(field.type)
   if (vector === undefined) {
     throw invalid(
-      `Column ${JSON.stringify(name)} does not hold vectors. Vectors are lists of a fixed size, of float16, float32, float64, int8 or uint8. Name another one in vector_column.`,
+      `Column ${JSON.stringify(name)} does not hold vectors. Vectors are lists of a fixed size, of float16, float32, float64, int8 or uint8, or lists of such. Name another one in vector_column.`,
     )
   }
   return { name, path, ...vector }

@@ -106,7 +106,7 @@ export function columnsOfNewTable(table: Table, signal: AbortSignal | undefined)
 function checkNulls(field: Field, batches: readonly AnyBatch[], path: string): void {
   if (!field.nullable && batches.some(({ nullCount }) => nullCount > 0)) {
     throw misfit(
-      `Column ${JSON.stringify(path)} must not be null and holds nulls. Fill them, or leave those rows out.`,
+      `The field \`${path}\` contained null values even though the field is marked non-null in the schema. Fill them, or leave those rows out.`,
     )
   }
   for (const [i, child] of childFields(field.type).entries()) {

@@ -13,6 +13,7 @@ import { resolve } from '../read/projection.ts'
 import { selectRows } from '../read/row-selection.ts'
 import { compileValues, evaluateValues } from '../scan/expression.ts'
 import { compile } from '../scan/fragment.ts'
+import { liveRowsOf, rowNumbers } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Change, Changed, Snapshot, UpdateOptions, WorkOptions } from '../table-engine.ts'
 import { matchFinder } from './delete.ts'
@@ -138,7 +139,7 @@ class Attempt implements RowFinder {
   readonly #prepared: Prepared
   readonly #finder: RowFinder
   readonly #timeSlice: TimeSlice
-  /** The number of each fragment's first row, for errors. */
+  /** How many rows that are not deleted lie before each fragment, for errors. */
   readonly #firstRows = new Map<string, number>()
   #rows = 0
   /** The least place of the rows to come. */
@@ -165,7 +166,7 @@ class Attempt implements RowFinder {
   verdict(entry: FragmentEntry): 'none' | 'some' {
     const verdict = this.#finder.verdict(entry)
     if (verdict !== 'none') this.#firstRows.set(entry.path, this.#rows)
-    this.#rows += entry.rows
+    this.#rows += liveRowsOf(entry)
     return verdict === 'none' ? 'none' : 'some'
   }
 
@@ -185,7 +186,7 @@ class Attempt implements RowFinder {
     // Rows keep their order. Those that were written for an earlier base may now come before others.
     if (matched.start < this.#next && count > 0) {
       matched.start = this.#prepared.writer.rows
-      await this.#write(entry, matched.rows)
+      await this.#write(entry, matched.rows, live)
     }
     if (count > 0) this.#next = matched.start + count
     this.#firstRows.delete(entry.path)
@@ -200,7 +201,7 @@ class Attempt implements RowFinder {
   }
 
   /** Writes the rows of a fragment with their new values. Expressions see no other rows. */
-  async #write(entry: FragmentEntry, live: Bitmap): Promise<void> {
+  async #write(entry: FragmentEntry, matches: Bitmap, live: Bitmap | undefined): Promise<void> {
     const { assignments, writer } = this.#prepared
     // Other writers may have put rows into files of other layouts, so the schema is that of this base.
     const { prefix, schema } = this.#snapshot
@@ -210,8 +211,8 @@ class Attempt implements RowFinder {
       for (const one of assignment ? assignment.expression.columns : [index]) indices.add(one)
     }
     const rows = await readColumns(this.#storage, prefix, schema, entry, indices)
-    const selected = selectRows(live, entry.rows, 0, entry.rows)
-    const firstRow = this.#firstRows.get(entry.path) ?? 0
+    const selected = selectRows(matches, entry.rows, 0, entry.rows)
+    const numberOf = rowNumbers(this.#firstRows.get(entry.path) ?? 0, live)
     const pieces: Piece[][] = []
     for (const index of schema.fields.keys()) {
       const assignment = assignments.get(index)
@@ -220,7 +221,7 @@ class Attempt implements RowFinder {
         continue
       }
       const { expression, budget } = assignment
-      const options = { live, budget, firstRow }
+      const options = { live: matches, budget, numberOf }
       pieces.push([wholeOf(await evaluateValues(expression, rows, this.#timeSlice, options))])
     }
     for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(batches, this.#timeSlice)

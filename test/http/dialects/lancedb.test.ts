@@ -1,3 +1,4 @@
+import { int32, tableFromArrays, tableToIPC } from '@uwdata/flechette'
 import { describe, expect, it } from 'vitest'
 import { arrowRows, arrowStream, expectProblem, serveInMemory } from '../support/ask.ts'
 
@@ -41,6 +42,29 @@ describe("the dialect of LanceDB's remote client", () => {
     expect((await ask('POST', '/v1/table/n$t/tags/create/', { tag: 'x', version: 1 })).status).toBe(400)
     const conflict = await ask('POST', '/v1/table/n$t/version/create/', { version: 9, manifest_path: 'm' })
     expectProblem(conflict, 409, 14, '/v1/table/n$t/version/create/')
+  })
+
+  it('adds columns by an Arrow stream that has their schema', async () => {
+    const { ask, catalog } = await served()
+    const id = ['n', 't']
+    await catalog.createTable({ id, data: [{ a: 1 }] })
+    await catalog.createTableBranch({ id, name: 'dev' })
+    const path = '/v1/table/n$t/add_columns/'
+    const stream = (name: string) =>
+      tableToIPC(tableFromArrays({ [name]: [] }, { types: { [name]: int32() } }), { format: 'stream' })!
+    expect((await ask('POST', `${path}?branch=dev`, stream('d'), arrowStream)).json).toMatchObject({
+      version: 2,
+    })
+    expect((await ask('POST', path, stream('m'), arrowStream)).json).toMatchObject({ version: 2 })
+    const last = async (branch?: string) => {
+      const { schema } = await catalog.describeTable({ id, branch, load_detailed_metadata: true })
+      return schema!.fields.at(-1)!.name
+    }
+    expect([await last(), await last('dev')]).toEqual(['m', 'd'])
+    const rename = await ask('POST', '/v1/table/n$t/rename/', stream('m'), arrowStream)
+    expectProblem(rename, 400, 13, '/v1/table/n$t/rename/')
+    const others = await (await serveInMemory()).ask('POST', path, stream('x'), arrowStream)
+    expectProblem(others, 400, 13, path)
   })
 
   it('hears 404 of the table itself only', async () => {

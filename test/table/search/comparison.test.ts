@@ -26,7 +26,7 @@ function columnOf(element: Element, dimension: number, rows: number, seed: numbe
     }),
   )
   const batch = vectorTable(element, dimension, vectors).getChild('v').data[0]!
-  const column = { name: 'v', path: [2], dimension, element }
+  const column = { name: 'v', path: [2], dimension, element, isList: false }
   const query = () =>
     queryVector(
       column,
@@ -104,7 +104,7 @@ test('what is not a number, or infinite, is so in its own row only', () => {
     [3, 4],
   ].map(long)
   const batch = vectorTable('float32', dimension, vectors).getChild('v').data[0]!
-  const column = { name: 'v', path: [2], dimension, element: 'float32' } as const
+  const column = { name: 'v', path: [2], dimension, element: 'float32', isList: false } as const
   const of = queryVector(column, long([3, 4]), 0)
   const all = Int32Array.from([0, 1, 2, 3])
   const found = (measure: Measure) => {

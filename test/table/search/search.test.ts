@@ -372,7 +372,7 @@ test('what cannot be searched is refused with what would do', async () => {
   await refused(bytes.find([0, 256]), 'Component 1', '0 to 255')
   await refused(bytes.find([0, 0.5]), 'Component 1', '0 to 255')
   const none = await memoryTable(await toArrowTable([{ n: 1 }]))
-  await refused(none.find([1]), 'no column of vectors')
+  await refused(none.find([1]), 'No vector column')
   const one = vectorTable('float32', 2, [[0, 0]])
   const two = new (one.constructor as new (...given: unknown[]) => typeof one)(
     { ...one.schema, fields: [...one.schema.fields, { ...one.schema.fields[2]!, name: 'w' }] },

@@ -67,5 +67,12 @@ describe('the remote client', () => {
       .useLsm(false)
       .execute([people[0]!, people[0]!])
     await expect(twice).rejects.toThrow(/one row of the table/)
+    const hurried = table.mergeInsert('id').whenMatchedUpdateAll().execute([people[0]!], { timeoutMs: 0 })
+    await expect(hurried).rejects.toThrow('merge insert timed out')
+    const patient = table
+      .mergeInsert('id')
+      .whenMatchedUpdateAll()
+      .execute([people[0]!], { timeoutMs: 60_000 })
+    expect(await patient).toMatchObject({ numUpdatedRows: 1 })
   })
 })

@@ -19,6 +19,7 @@ describe('what the remote client is refused, it is refused once', () => {
     await db.createTable('other', [{ id: 1 }], ['prod'])
     await (await table.tags()).create('first', 1)
     await (await table.branches()).create('dev')
+    await server.catalog.createTableIndex({ id: ['people'], column: 'id', index_type: 'BTREE' })
     await server.catalog.declareTable({ id: ['declared'] })
     await server.catalog.registerTable({ id: ['foreign'], location: 's3://bucket/foreign' })
   })
@@ -88,6 +89,7 @@ describe('what the remote client is refused, it is refused once', () => {
     ],
     'dropping a column that is not there': [() => table.dropColumns(['nope']), /no column \\"nope/],
     'an index on an unknown column': [() => table.createIndex('nope'), /nope/],
+    'an index that exists': [() => table.createIndex('id', { replace: false }), '400', 'already exists'],
     'a plan of a broken query': [() => table.query().where('AND').explainPlan(), '400', 'Invalid predicate'],
     'an order by what is no column': [
       () =>
@@ -105,7 +107,7 @@ describe('what the remote client is refused, it is refused once', () => {
     'a search where there are no vectors': [
       () => table.vectorSearch([1, 2]).toArray(),
       '400',
-      'no column of vectors',
+      'No vector column',
     ],
     'what has no path here': [async () => (await table.branches()).diff('dev'), '406', 'branches/diff'],
   }

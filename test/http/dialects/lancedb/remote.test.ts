@@ -1,4 +1,5 @@
 import { type Connection, Index, type Table } from '@lancedb/lancedb'
+import { Field, FixedSizeList, Float32, List, Schema } from 'apache-arrow'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Kind, requestsOf, type Served, served } from './support/served.ts'
 
@@ -127,6 +128,8 @@ describe.each<Kind>(['memory', 'lmdb'])('the remote client, on %s', (kind) => {
       { id: 2, _distance: 1 },
       { id: 3, _distance: 1 },
     ])
+    const twice = table.vectorSearch([0, 0]).where('id > 1').limit(1).select({ twice: '_distance * 2' })
+    expect(plain(await twice.toArray())).toEqual([{ twice: 2, _distance: 1 }])
     const both = await table
       .query()
       .nearestTo([0, 0])
@@ -138,6 +141,25 @@ describe.each<Kind>(['memory', 'lmdb'])('the remote client, on %s', (kind) => {
       { query_index: 0, id: 1, _distance: 0 },
       { query_index: 1, id: 2, _distance: 0 },
     ])
+  })
+
+  it('searches lists of vectors by all vectors of a query at once', async () => {
+    const item = new Field('item', new FixedSizeList(2, new Field('item', new Float32(), true)), true)
+    const schema = new Schema([new Field('tokens', new List(item), true)])
+    const passages = [
+      [
+        [1, 0],
+        [0, 1],
+      ],
+      [[1, 0]],
+    ]
+    const table = await db.createTable(
+      'passages',
+      passages.map((tokens) => ({ tokens })),
+      { schema },
+    )
+    const query = table.query().nearestTo([1, 0]).addQueryVector([0, 1])
+    expect(plain(await query.select(['_distance']).toArray())).toEqual([{ _distance: 0 }, { _distance: 2 }])
   })
 
   it('records indexes, lists, describes and drops them', async () => {
@@ -172,10 +194,14 @@ describe.each<Kind>(['memory', 'lmdb'])('the remote client, on %s', (kind) => {
       { id: 1, vector: [0, 0] },
       { id: 2, vector: [3, 4] },
     ])
-    expect(await table.query().where('id > 1').explainPlan()).toContain('Filter: id > 1')
+    expect(await table.query().where('id > 1').explainPlan()).toContain('FilterExec: id > 1')
     expect(await table.query().select({ twice: 'id * 2' }).explainPlan()).toContain('twice (computed)')
-    expect(await table.vectorSearch([0, 0]).limit(1).explainPlan(true)).toContain('Nearest: 1 of 2 by l2')
-    expect(await table.query().where('id > 1').analyzePlan()).toContain('select rows: rows=1')
+    expect(await table.vectorSearch([0, 0]).limit(1).explainPlan(true)).toContain(
+      'KNNVectorDistance: metric=l2',
+    )
+    expect(await table.query().where('id > 1').analyzePlan()).toMatch(
+      /^AnalyzeExec[\s\S]*FilterExec: id > 1, metrics=\[output_rows=1,/,
+    )
     expect(await table.stats()).toMatchObject({
       numRows: 2,
       numIndices: 0,
