@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from '../../src/client.ts'
 import { serve } from '../../src/http/index.ts'
 import { CatalogError, openCatalog } from '../../src/index.ts'
+import { stepsTaken, stepTasks, takeStep } from './crash-steps.ts'
 import {
   batchTables,
   batchTasks,
@@ -105,6 +106,13 @@ async function changePairs(task: number): Promise<never> {
     )
     if (committed) say('paired', task, n)
     else n--
+  }
+}
+
+/** Updates and merges rows of a table, and adds, renames and drops a column, over and over. */
+async function takeSteps(task: number): Promise<never> {
+  for (let n = (await stepsTaken(catalog, task)) + 1; ; ) {
+    if (await done(takeStep(catalog, task, n))) say('stepped', task, n++)
   }
 }
 
@@ -212,6 +220,7 @@ const others = () => [
   ...moveTasks.map(move),
   ...returnTasks.map(leaveAndReturn),
   ...cloneTasks.map(cloneAndDrop),
+  ...stepTasks.map(takeSteps),
   dropAndDeclare(),
   clear(),
   optimize(),

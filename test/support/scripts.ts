@@ -24,6 +24,7 @@ const scripts = [
   'test/lance/clients/server.ts',
   'test/lance/clients/writer.ts',
   'test/processes/changes-child.ts',
+  'test/table/children/memory.ts',
   'test/processes/clock-child.ts',
   'test/processes/crash-child.ts',
   'test/processes/full-disk-child.ts',
