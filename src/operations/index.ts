@@ -40,6 +40,7 @@ import { listTableIndices } from './list-table-indices.ts'
 import { listTableTags } from './list-table-tags.ts'
 import { listTableVersions } from './list-table-versions.ts'
 import { listTables } from './list-tables.ts'
+import { listTransactions } from './list-transactions.ts'
 import { mergeInsertIntoTable } from './merge-insert-into-table.ts'
 import { namespaceExists } from './namespace-exists.ts'
 import { optimizeTable } from './optimize-table.ts'
@@ -113,6 +114,7 @@ export const operations = {
   commitTransaction,
   rollbackTransaction,
   describeTransaction,
+  listTransactions,
   alterTransaction,
   batchCommitTables,
   alterTableBackfillColumns,

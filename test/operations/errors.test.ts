@@ -514,6 +514,7 @@ const refusals: {
     },
   },
   describeTransaction: { TransactionNotFound: noTransaction() },
+  listTransactions: {},
   alterTransaction: {
     TransactionNotFound: noTransaction({ actions: [{ setStatusAction: { status: 'Canceled' } }] }),
     ConcurrentModification: {
