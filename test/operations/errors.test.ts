@@ -310,6 +310,8 @@ const refusals: {
   explainTableQueryPlan: queryRefusals(({ id, ...query }) => ({ ...(id !== undefined && { id }), query })),
   getTableStats: {
     TableNotFound: noTable(),
+    TableVersionNotFound: noVersion(),
+    TableTagNotFound: noTag(),
     TableBranchNotFound: noBranch(),
     InvalidTableState: foreign(),
   },

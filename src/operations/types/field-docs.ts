@@ -289,7 +289,7 @@ const responses: Docs = {
   plan: 'The steps of the query, one a line. The text may change from version to version.',
   analysis: 'The steps of the query with their rows and times. The text may change from version to version.',
   total_bytes: 'The bytes of the fragments, without manifests and deletions.',
-  'getTableStats.num_rows': 'The rows of the latest version.',
+  'getTableStats.num_rows': 'The rows of the version.',
   num_indices: 'How many indexes there are.',
   fragment_stats: 'How many fragments there are, and how many rows they have.',
   num_small_fragments: 'How many of them have fewer than 100,000 rows.',

@@ -724,6 +724,10 @@ export interface AnalyzeTableQueryPlanResponse extends ResponseFields {
 export interface GetTableStatsRequest extends RequestFields {
   /** The table: its names from the root down, such as `["prod", "flights"]`. */
   readonly id: readonly string[]
+  /** The version to work on. Default: the latest. */
+  readonly version?: number | null | undefined
+  /** The tag of the version to work on, in place of `version`. */
+  readonly tag?: string | null | undefined
   /** The branch to work on. Default: the main branch. */
   readonly branch?: string | null | undefined
 }
@@ -732,7 +736,7 @@ export interface GetTableStatsRequest extends RequestFields {
 export interface GetTableStatsResponse extends ResponseFields {
   /** The bytes of the fragments, without manifests and deletions. */
   total_bytes: number
-  /** The rows of the latest version. */
+  /** The rows of the version. */
   num_rows: number
   /** How many indexes there are. */
   num_indices: number
@@ -1926,7 +1930,10 @@ export interface OperationMethods {
     options?: OperationOptions,
   ) => Promise<AnalyzeTableQueryPlanResponse>
 
-  /** Tells the size of a table: bytes, rows, indexes, and how many rows its fragments have. */
+  /**
+   * Tells the size of a table: bytes, rows, indexes, and how many rows its fragments have. They are those of the latest
+   * version, or of the one that `version`, `tag` or `branch` picks; `version` and `tag` are not part of the protocol.
+   */
   readonly getTableStats: (
     request: GetTableStatsRequest,
     options?: OperationOptions,
