@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Command, Option } from 'commander'
 import type { Io } from './io.ts'
 import { toNumber } from './options.ts'
+import { listeningLine } from './serve.ts'
 import { UsageError } from './usage.ts'
 
 type Seed = import('../testing/index.ts').Seed
@@ -15,6 +16,7 @@ interface Typed {
   readonly control?: boolean
   readonly listing: 'recursive' | 'children'
   readonly log: 'debug' | 'info' | 'warn' | 'error'
+  readonly json?: boolean
 }
 
 const examples = `
@@ -49,8 +51,9 @@ export function fakeCommand(io: Io, signal: AbortSignal): Command {
         .choices(['debug', 'info', 'warn', 'error'])
         .default('warn'),
     )
+    .option('--json', 'print the URL as JSON')
     .addHelpText('after', examples)
-    .action(async ({ host, port, token, seed, now, control, listing, log }: Typed) => {
+    .action(async ({ host, port, token, seed, now, control, listing, log, json }: Typed) => {
       const { fakeServer } = await import('../testing/index.ts')
       await using server = await fakeServer({
         seed: seed === undefined ? undefined : await readSeed(seed),
@@ -61,7 +64,7 @@ export function fakeCommand(io: Io, signal: AbortSignal): Command {
         control,
         http: { listing, log },
       })
-      io.stdout.write(`tabularium listening on ${server.url}\n`)
+      io.stdout.write(listeningLine(server, json))
       if (signal.aborted) return
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
     })

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import { type DirectoryCatalogOptions, openCatalog } from '../index.ts'
 import type { Io } from './io.ts'
+import { locationArgument } from './locations/location-argument.ts'
 import { isUrl } from './open.ts'
 import { toBytes, toNumber } from './options.ts'
 import { UsageError } from './usage.ts'
@@ -33,6 +34,7 @@ interface Typed {
   readonly page: boolean
   readonly editable?: boolean
   readonly log: 'debug' | 'info' | 'warn' | 'error'
+  readonly json?: boolean
 }
 
 const examples = `
@@ -53,10 +55,12 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
     .summary(summary)
     .description(`${summary} Once it listens, it prints one line with its URL.`)
     .helpGroup('The catalog itself:')
-    .argument(
-      '[location]',
-      'directory of the catalog, created when missing, postgres://…, or memory:',
-      './catalog',
+    .addArgument(
+      locationArgument(
+        '[location]',
+        'directory of the catalog, created when missing, postgres://…, or memory:',
+        './catalog',
+      ),
     )
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes a free one', toNumber, 2333)
@@ -118,12 +122,14 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
         .choices(['debug', 'info', 'warn', 'error'])
         .default('warn'),
     )
+    .option('--json', 'print the URL as JSON')
     .addHelpText('after', examples)
     .action(async (location: string, typed: Typed) => {
       if (isUrl(location))
         throw new UsageError('serve takes the directory of a catalog, postgres://…, or memory:')
       const auth = authOf(typed, io)
-      await serveUntil(signal, location, catalogOptions(typed), { ...listenOptions(typed), auth }, io)
+      const listening = { ...listenOptions(typed), auth }
+      await serveUntil(signal, location, catalogOptions(typed), listening, typed.json, io)
     })
 }
 
@@ -194,12 +200,18 @@ async function serveUntil(
   location: string,
   options: DirectoryCatalogOptions,
   http: ServeOptions,
+  json: boolean | undefined,
   io: Io,
 ): Promise<void> {
   const { serve } = await import('../http/index.ts')
   await using catalog = await openCatalog(location, options)
   await using server = await serve(catalog, http)
-  io.stdout.write(`tabularium listening on ${server.url}\n`)
+  io.stdout.write(listeningLine(server, json))
   if (signal.aborted) return
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+}
+
+/** The line that says where a server listens. Who started it waits for this line. */
+export function listeningLine({ url }: { readonly url: string }, json: boolean | undefined): string {
+  return json ? `${JSON.stringify({ url })}\n` : `tabularium listening on ${url}\n`
 }
