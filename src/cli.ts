@@ -22,3 +22,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 const { stdin, stdout, stderr, env } = process
 const version = packageVersion()
 process.exitCode = await main(process.argv.slice(2), { stdin, stdout, stderr, env, version }, stop.signal)
+
+// A shell waits for completions. A server or a database that does not answer must not keep it waiting.
+if (process.argv[2] === '__complete') process.exit()

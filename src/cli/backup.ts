@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { restoreCatalog } from '../index.ts'
 import type { Io } from './io.ts'
+import { locationArgument } from './locations/location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
 import { isUrl, openLocal } from './open.ts'
 import { printerOf } from './print.ts'
@@ -21,7 +22,7 @@ export function backupCommand(io: Io, signal: AbortSignal): Command {
     'Other processes may read and write meanwhile: the copy is the catalog at one moment, and appears when it is complete.',
     '  $ tabularium backup ./catalog ./copy\n  $ tabularium verify ./copy\n',
   )
-    .argument('<location>', 'directory of a catalog')
+    .addArgument(locationArgument('<location>', 'directory of a catalog'))
     .argument('<target>', 'directory for the copy, which must not exist yet')
     .option('--links', 'make hard links to files that never change, instead of copies, where the disk allows')
     .action(async (location: string, target: string, { links, json }: Typed) => {
@@ -47,7 +48,7 @@ export function restoreCommand(io: Io, signal: AbortSignal): Command {
     '  $ tabularium restore ./copy ./catalog\n  $ tabularium restore ./copy ./catalog --force\n',
   )
     .argument('<copy>', 'directory of a backup')
-    .argument('<location>', 'directory for the catalog')
+    .addArgument(locationArgument('<location>', 'directory for the catalog'))
     .option('--force', 'replace an existing catalog')
     .option('--links', 'make hard links to files that never change, instead of copies, where the disk allows')
     .action(async (copy: string, location: string, { force, links, json }: Typed) => {

@@ -1,6 +1,8 @@
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
+import { addCatalogOptions } from './access.ts'
 import { type Field, fieldsOf } from './fields.ts'
 import type { Io } from './io.ts'
+import { locationArgument } from './locations/location-argument.ts'
 import { optionsOf, toNumber } from './options.ts'
 import { perform, type Shared } from './perform.ts'
 import { type AnyOperation, isUnsupported, kebab } from './record.ts'
@@ -60,7 +62,9 @@ export function operationCommand(operation: AnyOperation, io: Io, signal: AbortS
     .description(operation.summary)
     .aliases(notes?.aliases ?? [])
     .helpGroup(`${notes?.group ?? 'Not supported'}:`)
-    .argument('<location>', 'directory of a catalog, or the URL of a database or of a server')
+    .addArgument(
+      locationArgument('<location>', 'directory of a catalog, or the URL of a database or of a server'),
+    )
   const id = fields.find(({ name }) => name === 'id')
   const positional = [...(id ? ['id'] : []), ...(notes?.positional ?? [])]
   for (const name of positional) command.argument(...argumentOf(name, fields, operation))
@@ -100,12 +104,21 @@ function addFieldOptions(command: Command, fields: readonly Field[]): ReadonlyMa
   for (const field of sorted) {
     if (field.name === 'id') continue
     const { attribute, options } = optionsOf(field)
-    for (const option of options) command.addOption(option)
+    for (const option of options) {
+      // A tag says the version and the branch.
+      if (isWantedTag(field, fields)) option.conflicts(['version', 'branch'])
+      command.addOption(option)
+    }
     // Because of `--no-x`, commander would set the option to true by default.
     if (field.kind === 'flag') command.setOptionValueWithSource(attribute, undefined, 'default')
     attributes.set(field.name, attribute)
   }
   return attributes
+}
+
+/** Whether a field is the tag of the version to work on, and not the name of a tag. */
+function isWantedTag({ name, required }: Field, fields: readonly Field[]): boolean {
+  return name === 'tag' && !required && fields.some((other) => other.name === 'version' && !other.required)
 }
 
 function addSharedOptions(command: Command, operation: AnyOperation): void {
@@ -118,13 +131,7 @@ function addSharedOptions(command: Command, operation: AnyOperation): void {
       'the transaction of begin-transaction that this is part of, at a server',
     )
   }
-  command
-    .option('--delimiter <text>', 'the text between the names of identifiers', '.')
-    .addOption(new Option('--token <token>', 'bearer token for a server').env('TABULARIUM_TOKEN'))
-    .addOption(new Option('--api-key <key>', 'API key for a server').env('TABULARIUM_API_KEY'))
-    .option('--json', 'print lines of JSON (default when the output is no terminal)')
-    .option('--no-json', 'print tables')
-  command.setOptionValueWithSource('json', undefined, 'default')
+  addCatalogOptions(command)
 }
 
 function examplesText({ name, command }: AnyOperation): string {

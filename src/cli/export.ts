@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { copyCatalog, type Identifier, importTables } from '../index.ts'
 import type { Io } from './io.ts'
+import { locationArgument } from './locations/location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
 import { isUrl, openLocal, openLocation, requireDirectory } from './open.ts'
 import { printerOf } from './print.ts'
@@ -21,7 +22,7 @@ export function exportCommand(io: Io, signal: AbortSignal): Command {
     'Writes a folder for each namespace and table, with a JSON file that describes it, and rows as Arrow files.',
     '  $ tabularium export ./catalog ./files\n  $ tabularium export ./catalog ./files --history\n',
   )
-    .argument('<location>', 'directory of a catalog, or postgres://…')
+    .addArgument(locationArgument('<location>', 'directory of a catalog, or postgres://…'))
     .argument('<folder>', 'folder for the files, which must not exist yet')
     .option('--history', 'write the rows of all versions, not only of the latest')
     .action(async (location: string, folder: string, { history, json }: Typed) => {
@@ -46,9 +47,11 @@ export function importCommand(io: Io, signal: AbortSignal): Command {
     '  $ tabularium import ./files ./catalog\n  $ tabularium import ./files http://127.0.0.1:2333\n',
   )
     .argument('<folder>', 'folder of an export')
-    .argument(
-      '<location>',
-      'directory of a catalog, created when missing, or the URL of a database or of a server',
+    .addArgument(
+      locationArgument(
+        '<location>',
+        'directory of a catalog, created when missing, or the URL of a database or of a server',
+      ),
     )
     .option('--token <token>', 'token for a server (or TABULARIUM_TOKEN)')
     .option('--api-key <key>', 'key for a server (or TABULARIUM_API_KEY)')
@@ -80,8 +83,13 @@ export function copyCommand(io: Io, signal: AbortSignal): Command {
     'Copies all namespaces and tables with their versions, tags and branches, as they are at one moment, while others read and write. The target must be empty. It holds all of the copy in the end, or nothing: if the command is interrupted, run it again.',
     '  $ tabularium copy ./catalog postgres://app@db.example/tables --content s3://bucket/prefix\n  $ tabularium copy postgres://app@db.example/tables ./catalog\n',
   )
-    .argument('<source>', 'directory of a catalog, or postgres://…')
-    .argument('<target>', 'directory, created when missing, or postgres://… that migrate has prepared')
+    .addArgument(locationArgument('<source>', 'directory of a catalog, or postgres://…'))
+    .addArgument(
+      locationArgument(
+        '<target>',
+        'directory, created when missing, or postgres://… that migrate has prepared',
+      ),
+    )
     .option('--content <url>', 'where the rows of the copy are to lie, as for serve')
     .action(async (source: string, target: string, { content, json }: Typed & { content?: string }) => {
       requireDirectory(target)

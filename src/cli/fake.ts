@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Command, Option } from 'commander'
 import type { Io } from './io.ts'
 import { toNumber } from './options.ts'
+import { listeningLine } from './serve.ts'
 import { UsageError } from './usage.ts'
 
 type Seed = import('../testing/index.ts').Seed
@@ -17,6 +18,7 @@ interface Typed {
   readonly endWithInput?: boolean
   readonly listing: 'recursive' | 'children'
   readonly log: 'debug' | 'info' | 'warn' | 'error'
+  readonly json?: boolean
 }
 
 const examples = `
@@ -62,9 +64,10 @@ export function fakeCommand(io: Io, signal: AbortSignal): Command {
         .choices(['debug', 'info', 'warn', 'error'])
         .default('warn'),
     )
+    .option('--json', 'print the URL as JSON')
     .addHelpText('after', examples)
     .action(async (typed: Typed) => {
-      const { host, port, seed, now, control, lanceFolder, endWithInput, listing, log } = typed
+      const { host, port, seed, now, control, lanceFolder, endWithInput, listing, log, json } = typed
       const token = typed.token ?? (io.env.TABULARIUM_TOKEN || undefined)
       const { fakeServer } = await import('../testing/index.ts')
       await using server = await fakeServer({
@@ -77,7 +80,7 @@ export function fakeCommand(io: Io, signal: AbortSignal): Command {
         lanceFolder,
         http: { listing, log },
       })
-      io.stdout.write(`tabularium listening on ${server.url}\n`)
+      io.stdout.write(listeningLine(server, json))
       if (signal.aborted) return
       const interrupted = new Promise<void>((resolve) =>
         signal.addEventListener('abort', () => resolve(), { once: true }),

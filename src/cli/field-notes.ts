@@ -1,3 +1,5 @@
+import type { Field } from './fields.ts'
+
 /** What options are for that mean another thing on the command line than in a request. */
 export const fieldNotes: Readonly<Record<string, string>> = {
   context: 'context for the catalog; header.NAME becomes an HTTP header',
@@ -15,4 +17,14 @@ export const hiddenFields = new Set(['vector', 'full_text_query', 'k', 'identity
 export const onByDefault = new Set(['include_declared', 'recursive'])
 
 /** Fields that are better known under another name. */
-export const otherNames: Readonly<Record<string, string>> = { predicate: 'where', filter: 'where' }
+const otherNames: Readonly<Record<string, string>> = {
+  predicate: 'where',
+  filter: 'where',
+  // Of a query. Where columns are dropped, they are names.
+  'columns:columns': 'select',
+}
+
+/** The name under which a field is better known, if there is one. */
+export function otherNameOf({ name, kind }: Pick<Field, 'name' | 'kind'>): string | undefined {
+  return otherNames[`${name}:${kind}`] ?? otherNames[name]
+}

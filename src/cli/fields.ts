@@ -3,7 +3,7 @@ import { fieldNotes } from './field-notes.ts'
 import type { AnyOperation } from './record.ts'
 
 /** How the command line writes a field of a request. */
-export type FieldKind = 'text' | 'number' | 'flag' | 'names' | 'columns' | 'map' | 'rows' | 'json'
+export type FieldKind = 'text' | 'number' | 'flag' | 'names' | 'columns' | 'words' | 'map' | 'rows' | 'json'
 
 export interface Field {
   readonly name: string
@@ -20,6 +20,7 @@ interface Shape {
   readonly type: string
   readonly wrapped?: Shape
   readonly item?: Shape
+  readonly words?: readonly string[]
   readonly entries?: Readonly<Record<string, Shape>>
   readonly message?: unknown
 }
@@ -58,6 +59,8 @@ function kindOf(name: string, { type, item }: Shape): FieldKind {
   if (type === 'string' || type === 'picklist') return 'text'
   if (type === 'number') return 'number'
   if (type === 'boolean') return 'flag'
+  // Names of columns, not the names of one identifier.
+  if (item?.words || (name === 'columns' && type === 'array')) return 'words'
   if (type === 'array' && item && unwrap(item).type === 'string') return 'names'
   if (name === 'columns' || name === 'on' || name === 'order_by') return 'columns'
   // Rows and Arrow schemas are checked by functions of their own, as maps of strings are.

@@ -2,17 +2,27 @@ import { Command, CommanderError } from 'commander'
 import { CatalogError } from '../index.ts'
 import { backupCommand, restoreCommand } from './backup.ts'
 import { changesCommand } from './changes.ts'
+import { withChosenProfile } from './chosen-profile.ts'
 import { operationCommand } from './command.ts'
+import { completeCommand, completionCommand } from './completion/completion-command.ts'
 import { copyCommand, exportCommand, importCommand } from './export.ts'
 import { fakeCommand } from './fake.ts'
 import type { Io } from './io.ts'
+import { understandLocations } from './locations/location-argument.ts'
 import { vacuumCommand, verifyCommand } from './maintenance.ts'
 import { migrateCommand } from './migrate.ts'
+import { meantBy } from './near-miss.ts'
 import { openCommand } from './open-page.ts'
+import { profileCommand } from './profiles/profile-command.ts'
 import { definitions, isUnsupported } from './record.ts'
 import { serveCommand } from './serve.ts'
+import { describeCommand } from './tables/describe.ts'
+import { headCommand } from './tables/head.ts'
+import { historyCommand } from './tables/history.ts'
+import { schemaCommand } from './tables/schema.ts'
 import { UsageError } from './usage.ts'
 import { visible } from './values.ts'
+import { watchCommand } from './watch.ts'
 
 /** The exit codes, for scripts. */
 const exitCodes = { done: 0, refused: 1, usage: 2, interrupted: 130 } as const
@@ -23,7 +33,8 @@ const exitCodes = { done: 0, refused: 1, usage: 2, interrupted: 130 } as const
  */
 export async function main(args: readonly string[], io: Io, signal: AbortSignal): Promise<number> {
   try {
-    await program(io, signal).parseAsync(args, { from: 'user' })
+    const root = program(io, signal)
+    await root.parseAsync(withChosenProfile(root, args, io), { from: 'user' })
     return exitCodes.done
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
@@ -52,15 +63,16 @@ Examples:
   $ tabularium create ./catalog flights --data flights.csv
   $ tabularium list ./catalog
   $ tabularium count ./catalog flights --where 'delay > 60'
-  $ tabularium query http://127.0.0.1:2333 flights --limit 10
+  $ tabularium query 127.0.0.1:2333 flights --order-by 'delay desc' --limit 10
 
-Identifiers are names joined by dots (prod.flights); --delimiter sets another delimiter. A token or key
-for a server may also be in TABULARIUM_TOKEN or TABULARIUM_API_KEY. Exit codes: 0 success, 1 refused by the
+A location is a directory, a URL, the address of a server of this machine, or @NAME for a profile. Identifiers
+are names joined by dots (prod.flights); --delimiter sets another delimiter. A token or key for a server may
+also be in TABULARIUM_TOKEN or TABULARIUM_API_KEY. Exit codes: 0 success, 1 refused by the
 catalog, 2 invalid command line, 130 interrupted.
 `
 
 /** The whole program: serving, maintenance, and a command for every operation. */
-function program(io: Io, signal: AbortSignal): Command {
+export function program(io: Io, signal: AbortSignal): Command {
   const root = new Command('tabularium')
     .description(
       'A table catalog in a directory, in a database or behind a URL: namespaces, tables, versions, tags, rows.',
@@ -68,9 +80,17 @@ function program(io: Io, signal: AbortSignal): Command {
     .version(io.version)
     // Options behind a command's name belong to the command, even `--version`.
     .enablePositionalOptions()
+    .option(
+      '-C, --profile <name>',
+      'the catalog of this profile (or TABULARIUM_PROFILE), and no location is typed',
+    )
     .usage('<command> <location> [identifier] [options]')
     .addHelpText('after', examples)
-  const commands = [
+    .hook('preAction', (_root, command) => understandLocations(command, io))
+    .on('command:*', ([word]: string[]) => {
+      throw unknownCommand(root, word!)
+    })
+  const itself = [
     serveCommand(io, signal),
     openCommand(io, signal),
     fakeCommand(io, signal),
@@ -83,24 +103,44 @@ function program(io: Io, signal: AbortSignal): Command {
     exportCommand(io, signal),
     importCommand(io, signal),
     copyCommand(io, signal),
-    ...definitions.map((operation) => operationCommand(operation, io, signal)),
   ]
-  const unsupported = new Set(definitions.filter(isUnsupported).map(({ name }) => name))
-  for (const [index, command] of commands.entries()) {
-    const operation = definitions[index - (commands.length - definitions.length)]
-    root.addCommand(configure(command, io), {
-      hidden: operation !== undefined && unsupported.has(operation.name),
-    })
+  for (const command of itself) root.addCommand(configure(command, io))
+  for (const operation of definitions) {
+    const command = configure(operationCommand(operation, io, signal), io)
+    root.addCommand(command, { hidden: isUnsupported(operation) })
   }
+  const more = [
+    describeCommand(io, signal),
+    schemaCommand(io, signal),
+    headCommand(io, signal),
+    historyCommand(io, signal),
+    watchCommand(io, signal),
+    profileCommand(io),
+    completionCommand(io),
+  ]
+  for (const command of more) root.addCommand(configure(command, io))
+  root.addCommand(configure(completeCommand(root, io, signal), io), { hidden: true })
   return configure(root, io)
 }
 
-/** Makes a command throw errors instead of ending the process, and print to the program's streams. */
-function configure(command: Command, io: Io): Command {
-  const help = command.name() === 'tabularium' ? 'tabularium --help' : `tabularium ${command.name()} --help`
+/** The error for a command that there is not, with those that were probably meant. */
+function unknownCommand(root: Command, word: string): UsageError {
+  const commands = root.createHelp().visibleCommands(root)
+  const near = meantBy(
+    word,
+    commands.flatMap((command) => [command.name(), ...command.aliases()]),
+  )
+  const next = near.length === 0 ? 'see tabularium --help' : `did you mean ${near.join(' or ')}?`
+  return new UsageError(`unknown command ${JSON.stringify(word.slice(0, 80))}; ${next}`)
+}
+
+/** Makes a command, and those inside of it, throw errors and print to the program's streams. */
+function configure(command: Command, io: Io, path = ''): Command {
+  const name = command.name() === 'tabularium' ? '' : `${path}${command.name()} `
+  if (name !== '') for (const inner of command.commands) configure(inner, io, name)
   return command
     .exitOverride()
-    .showHelpAfterError(`(see ${help})`)
+    .showHelpAfterError(`(see tabularium ${name}--help)`)
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),

@@ -1,7 +1,9 @@
 import { Command } from 'commander'
 import { CatalogError, type Finding, verifyCatalog } from '../index.ts'
 import { shownLocation } from '../model/location.ts'
+import { addPrintOptions } from './access.ts'
 import type { Io } from './io.ts'
+import { locationArgument } from './locations/location-argument.ts'
 import { openLocal, requireDirectory } from './open.ts'
 import { toNumber } from './options.ts'
 import { printerOf } from './print.ts'
@@ -19,11 +21,8 @@ export function maintenanceCommand(
     .summary(summary)
     .description(`${summary} ${description}`)
     .helpGroup('The catalog itself:')
-    .option('--json', 'print lines of JSON (default when the output is no terminal)')
-    .option('--no-json', 'print tables')
     .addHelpText('after', `\nExamples:\n${examples}`)
-  command.setOptionValueWithSource('json', undefined, 'default')
-  return command
+  return addPrintOptions(command)
 }
 
 interface VerifyTyped {
@@ -45,7 +44,7 @@ export function verifyCommand(io: Io, signal: AbortSignal): Command {
     'Reads everything, changes nothing, and may run while other processes write. Prints the findings and then a summary; the exit code is 1 when there are problems.',
     examples,
   )
-    .argument('<location>', 'directory of a catalog, or postgres://…')
+    .addArgument(locationArgument('<location>', 'directory of a catalog, or postgres://…'))
     .option('--deep', 'read all rows and compare their checksums (the default)')
     .option('--quick', 'verify only records, manifests and sizes of files')
     .action(async (location: string, { quick, deep, json }: VerifyTyped) => {
@@ -98,7 +97,7 @@ export function vacuumCommand(io: Io, signal: AbortSignal): Command {
     'Safe while other processes read and write.',
     '  $ tabularium vacuum ./catalog --dry-run\n',
   )
-    .argument('<location>', 'directory of a catalog, or postgres://…')
+    .addArgument(locationArgument('<location>', 'directory of a catalog, or postgres://…'))
     .option('--dry-run', 'only report what would be removed')
     .option('--grace-millis <number>', 'keep objects younger than this (default: 3600000, an hour)', toNumber)
     .action(async (location: string, { json, dryRun, graceMillis }: VacuumTyped) => {

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { openCatalog } from '../index.ts'
 import { isDatabaseUrl } from '../model/location.ts'
 import type { Io } from './io.ts'
+import { locationArgument } from './locations/location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
 import { printerOf } from './print.ts'
 import { UsageError } from './usage.ts'
@@ -19,7 +20,9 @@ export function migrateCommand(io: Io): Command {
     'Makes the schema and its tables, or brings them to the format of this release, in one transaction. Doing it again does nothing. No other command runs such statements. The password may lie in PGPASSWORD or in a password file.',
     '  $ tabularium migrate postgres://admin@db.example/tables --content s3://bucket/prefix\n  $ tabularium serve postgres://app@db.example/tables\n',
   )
-    .argument('<location>', 'URL of a database; ?schema=… names a schema other than tabularium')
+    .addArgument(
+      locationArgument('<location>', 'URL of a database; ?schema=… names a schema other than tabularium'),
+    )
     .option('--content <url>', 'make the catalog too, with its rows there: s3://bucket/prefix')
     .action(async (location: string, { json, content }: Typed) => {
       if (!isDatabaseUrl(location))

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
 import { CatalogError } from '../index.ts'
 import type { Io } from './io.ts'
+import { locationArgument } from './locations/location-argument.ts'
 import { isUrl, openLocal } from './open.ts'
 import { toNumber } from './options.ts'
 import { definitions } from './record.ts'
@@ -12,6 +13,7 @@ interface Typed {
   readonly port: number
   readonly editable?: boolean
   readonly browser: boolean
+  readonly json?: boolean
 }
 
 const examples = `
@@ -30,12 +32,15 @@ export function openCommand(io: Io, signal: AbortSignal): Command {
       `${summary} It serves the catalog to this machine alone, with a token made for this run, and prints the URL of its page.`,
     )
     .helpGroup('The catalog itself:')
-    .argument('[location]', 'directory of a catalog, or the URL of a database', './catalog')
+    .addArgument(
+      locationArgument('[location]', 'directory of a catalog, or the URL of a database', './catalog'),
+    )
     .option('--port <number>', 'port to listen on; 0 takes a free one', toNumber, 0)
     .option('--editable', 'let the page change the catalog (default: every change is refused)')
     .option('--no-browser', 'print the URL, and open no browser')
+    .option('--json', 'print the URL of the page as JSON')
     .addHelpText('after', examples)
-    .action(async (location: string, { port, editable = false, browser }: Typed) => {
+    .action(async (location: string, { port, editable = false, browser, json }: Typed) => {
       if (isUrl(location))
         throw new UsageError(`a server shows its page itself; open ${location} in a browser`)
       const { serveWith } = await import('../http/serve.ts')
@@ -64,7 +69,8 @@ export function openCommand(io: Io, signal: AbortSignal): Command {
           return Promise.resolve({ status: 303, body: '', headers })
         },
       )
-      io.stdout.write(`tabularium shows the catalog at ${server.url}/#token=${token}\n`)
+      const url = `${server.url}/#token=${token}`
+      io.stdout.write(json ? `${JSON.stringify({ url })}\n` : `tabularium shows the catalog at ${url}\n`)
       if (browser) openBrowser(`${server.url}/open/${code}`, io.env)
       if (signal.aborted) return
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))

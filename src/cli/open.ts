@@ -5,6 +5,7 @@ import { type Catalog, CatalogError, openCatalog } from '../index.ts'
 import { isDatabaseUrl, shownLocation } from '../model/location.ts'
 import { UsageError } from './usage.ts'
 
+/** What it takes to get into a server. */
 export interface Access {
   readonly token?: string | undefined
   readonly apiKey?: string | undefined

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander'
-import { hiddenFields, onByDefault, otherNames } from './field-notes.ts'
+import { hiddenFields, onByDefault, otherNameOf } from './field-notes.ts'
 import type { Field, FieldKind } from './fields.ts'
 import { kebab } from './record.ts'
 
@@ -8,6 +8,7 @@ const placeholders: { readonly [Kind in Exclude<FieldKind, 'flag'>]: string } = 
   number: '<number>',
   names: '<identifier>',
   columns: '<list>',
+  words: '<list>',
   map: '<key=value>',
   rows: '<file>',
   json: '<json>',
@@ -26,12 +27,15 @@ export function optionsOf(field: Field): { attribute: string; options: Option[] 
   return { attribute: options[0]!.attributeName(), options }
 }
 
-function valueOption({ name, kind }: Field, long: string, help: string, placeholder: string): Option {
-  const other = otherNames[name]
-  const value = other === undefined ? placeholder : '<predicate>'
+function valueOption(field: Field, long: string, help: string, placeholder: string): Option {
+  const { kind } = field
+  const other = otherNameOf(field)
+  const value = other === 'where' ? '<predicate>' : placeholder
   const option = new Option(`${other === undefined ? '' : `--${other}, `}${long} ${value}`, help)
   if (kind === 'number') option.argParser(toNumber)
-  if (kind === 'map') option.argParser((text: string, before: string[] = []) => [...before, text])
+  if (kind === 'map' || kind === 'columns' || kind === 'words') {
+    option.argParser((text: string, before: string[] = []) => [...before, text])
+  }
   return option
 }
 

@@ -7,6 +7,7 @@ import {
   operations,
   type QueryTableRequest,
 } from '../index.ts'
+import type { CatalogOptions } from './access.ts'
 import type { Io } from './io.ts'
 import { isUrl, openLocation } from './open.ts'
 import { type Printer, printerOf } from './print.ts'
@@ -159,12 +160,8 @@ function rowsOf(listed: Listed, item: string): readonly Fields[] {
 }
 
 /** The options that all operation commands share. */
-export interface Shared {
+export interface Shared extends CatalogOptions {
   readonly transaction?: string
-  readonly delimiter: string
-  readonly token?: string
-  readonly apiKey?: string
-  readonly json?: boolean
   readonly output?: string
 }
 

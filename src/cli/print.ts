@@ -91,7 +91,8 @@ function* flatten(value: Row, path = ''): Generator<[string, string]> {
     if (member === undefined) continue
     const full = path === '' ? visible(name) : `${path}.${visible(name)}`
     if (name === 'fields' && Array.isArray(member)) {
-      for (const field of member) yield [`${path}.${visible(String(field.name))}`, typeText(field)]
+      for (const field of member)
+        yield [`${path}.${visible(String(field.name))}`, `${typeText(field)}${metadataText(field)}`]
     } else if (typeof member === 'object' && member !== null && !Array.isArray(member)) {
       yield* flatten(member as Row, full)
     } else {
@@ -100,7 +101,12 @@ function* flatten(value: Row, path = ''): Generator<[string, string]> {
   }
 }
 
-function typeText({ type, nullable }: JsonField): string {
+function metadataText({ metadata }: JsonField & { readonly metadata?: object }): string {
+  return metadata && Object.keys(metadata).length > 0 ? ` ${visible(JSON.stringify(metadata))}` : ''
+}
+
+/** A type with those inside of it, as people write it. */
+export function typeText({ type, nullable }: JsonField): string {
   return `${nested(type)}${nullable ? '' : ' not null'}`
 }
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { parseIdentifier } from '../index.ts'
-import { otherNames } from './field-notes.ts'
+import { otherNameOf } from './field-notes.ts'
 import type { Field } from './fields.ts'
 import { type Io, readAll } from './io.ts'
 import { kebab } from './record.ts'
@@ -17,8 +17,8 @@ export async function readRequest(
   delimiter: string,
   io: Io,
 ): Promise<Record<string, unknown>> {
-  for (const { name, required } of fields) {
-    if (required && typed[name] === undefined) throw new UsageError(`${nameOf(name)} is missing`)
+  for (const field of fields) {
+    if (field.required && typed[field.name] === undefined) throw new UsageError(`${nameOf(field)} is missing`)
   }
   const request: Record<string, unknown> = {}
   for (const field of fields) {
@@ -28,8 +28,8 @@ export async function readRequest(
   return request
 }
 
-function nameOf(field: string): string {
-  return field === 'id' ? 'the identifier' : `--${otherNames[field] ?? kebab(field)}`
+function nameOf(field: Field): string {
+  return field.name === 'id' ? 'the identifier' : `--${otherNameOf(field) ?? kebab(field.name)}`
 }
 
 async function readField({ name, kind }: Field, value: unknown, delimiter: string, io: Io): Promise<unknown> {
@@ -41,7 +41,9 @@ async function readField({ name, kind }: Field, value: unknown, delimiter: strin
     case 'names':
       return readIdentifier(String(value), delimiter)
     case 'columns':
-      return /^\s*[[{]/.test(String(value)) ? readJson(name, String(value), io) : splitList(String(value))
+      return readColumns(name, value as readonly string[], io)
+    case 'words':
+      return (value as readonly string[]).flatMap(splitList)
     case 'map':
       return readMap(name, value as readonly string[], io)
     case 'rows':
@@ -60,6 +62,14 @@ export function readIdentifier(text: string, delimiter: string): string[] {
       `${JSON.stringify(text)} is not an identifier: write names joined by ${JSON.stringify(delimiter)}, or choose another --delimiter`,
     )
   }
+}
+
+/** Lists of columns, which add up, or one JSON value. */
+function readColumns(name: string, texts: readonly string[], io: Io): Promise<unknown> | string[] {
+  const json = texts.find((text) => /^\s*[[{]/.test(text))
+  if (json === undefined) return texts.flatMap(splitList)
+  if (texts.length > 1) throw new UsageError(`--${kebab(name)} is given as JSON: give it once`)
+  return readJson(name, json, io)
 }
 
 function splitList(text: string): string[] {

@@ -8,6 +8,7 @@ import {
 } from '../index.ts'
 import type { AuditLog } from './audit-log.ts'
 import type { Io } from './io.ts'
+import { locationArgument } from './locations/location-argument.ts'
 import { isUrl } from './open.ts'
 import { toBytes, toNumber } from './options.ts'
 import { UsageError } from './usage.ts'
@@ -42,6 +43,7 @@ interface Typed {
   readonly audit?: string
   readonly auditFailure: 'go-on' | 'refuse'
   readonly log: 'debug' | 'info' | 'warn' | 'error'
+  readonly json?: boolean
 }
 
 const examples = `
@@ -62,10 +64,12 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
     .summary(summary)
     .description(`${summary} Once it listens, it prints one line with its URL.`)
     .helpGroup('The catalog itself:')
-    .argument(
-      '[location]',
-      'directory of the catalog, created when missing, postgres://…, or memory:',
-      './catalog',
+    .addArgument(
+      locationArgument(
+        '[location]',
+        'directory of the catalog, created when missing, postgres://…, or memory:',
+        './catalog',
+      ),
     )
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes a free one', toNumber, 2333)
@@ -133,13 +137,14 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
         .choices(['debug', 'info', 'warn', 'error'])
         .default('warn'),
     )
+    .option('--json', 'print the URL as JSON')
     .addHelpText('after', examples)
     .action(async (location: string, typed: Typed) => {
       if (isUrl(location))
         throw new UsageError('serve takes the directory of a catalog, postgres://…, or memory:')
       const auth = authOf(typed, io)
-      const http = { ...listenOptions(typed), auth }
-      await serveUntil(signal, location, catalogOptions(typed), http, auditOptions(typed), io)
+      const listening = { ...listenOptions(typed), auth }
+      await serveUntil(signal, location, catalogOptions(typed), listening, typed, io)
     })
 }
 
@@ -221,14 +226,15 @@ async function serveUntil(
   location: string,
   options: DirectoryCatalogOptions,
   http: ServeOptions,
-  audit: AuditOptions | undefined,
+  typed: Typed,
   io: Io,
 ): Promise<void> {
+  const audit = auditOptions(typed)
   const { serve } = await import('../http/index.ts')
   await using catalog = await openCatalog(location, options)
   await using log = audit && (await openAudit(catalog, audit.file, io))
   await using server = await serve(catalog, log ? { ...http, ...audited(log, audit!.refuses) } : http)
-  io.stdout.write(`tabularium listening on ${server.url}\n`)
+  io.stdout.write(listeningLine(server, typed.json))
   if (signal.aborted) return
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
 }
@@ -260,4 +266,9 @@ function audited(log: AuditLog, refuses: boolean): Pick<ServeOptions, 'onRefused
       )
     },
   }
+}
+
+/** The line that says where a server listens. Who started it waits for this line. */
+export function listeningLine({ url }: { readonly url: string }, json: boolean | undefined): string {
+  return json ? `${JSON.stringify({ url })}\n` : `tabularium listening on ${url}\n`
 }

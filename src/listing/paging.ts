@@ -35,7 +35,7 @@ export function charactersOf(value: unknown): number {
 }
 
 /** The items of a page, up to a number of them and to a number of characters. */
-class PageItems<T> {
+export class PageItems<T> {
   readonly items: T[] = []
   readonly #size: number
   #characters = 0

@@ -9,6 +9,7 @@ import {
   propertiesOf,
   refuseReserved,
   statusOf,
+  transactionStatuses,
 } from '../transactions/transaction-record.ts'
 import { transactionIdentifier, transactionResponse } from './describe-transaction.ts'
 import { operation } from './framework/operation.ts'
@@ -17,9 +18,7 @@ import { post } from './framework/route.ts'
 
 const action = v.pipe(
   v.object({
-    setStatusAction: v.nullish(
-      v.object({ status: choice('Queued', 'Running', 'Succeeded', 'Failed', 'Canceled') }),
-    ),
+    setStatusAction: v.nullish(v.object({ status: choice(...transactionStatuses) })),
     setPropertyAction: v.nullish(
       v.object({ key: text, value: text, mode: v.nullish(choice('Overwrite', 'Fail', 'Skip')) }),
     ),

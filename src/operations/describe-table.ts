@@ -83,7 +83,6 @@ export const describeTable = operation({
   }),
   command: {
     group: 'Tables',
-    aliases: ['describe'],
     examples: ['./catalog prod.flights', './catalog prod.flights --load-detailed-metadata'],
   },
   run: (core, asked) =>

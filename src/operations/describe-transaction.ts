@@ -1,6 +1,11 @@
 import * as v from 'valibot'
 import { requestFields, responseFields, stringMap, text } from '../model/fields.ts'
-import { findTransaction, propertiesOf, statusOf } from '../transactions/transaction-record.ts'
+import {
+  findTransaction,
+  propertiesOf,
+  statusOf,
+  transactionStatuses,
+} from '../transactions/transaction-record.ts'
 import { operation } from './framework/operation.ts'
 import { principalOf } from './framework/principal.ts'
 import { listedStatuses, post } from './framework/route.ts'
@@ -14,7 +19,7 @@ export const transactionIdentifier = v.pipe(
 
 export const transactionResponse = v.object({
   ...responseFields,
-  status: v.picklist(['Queued', 'Running', 'Succeeded', 'Failed', 'Canceled']),
+  status: v.picklist(transactionStatuses),
   properties: stringMap,
 })
 

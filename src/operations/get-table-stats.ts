@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { branch, requestFields, responseFields, tableIdentifier, version } from '../model/fields.ts'
+import { branch, requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
 import { openVersion, whileThere } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -17,11 +17,20 @@ const lengths = v.object({
   p99: version,
 })
 
-/** Tells the size of a table: bytes, rows, indexes, and how many rows its fragments have. */
+/**
+ * Tells the size of a table: bytes, rows, indexes, and how many rows its fragments have. They are those of the latest
+ * version, or of the one that `version`, `tag` or `branch` picks; `version` and `tag` are not part of the protocol.
+ */
 export const getTableStats = operation({
   name: 'getTableStats',
   summary: 'Get statistics of a table.',
-  request: v.object({ ...requestFields, id: tableIdentifier, branch }),
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    version: v.nullish(version),
+    tag: v.nullish(text),
+    branch,
+  }),
   response: v.object({
     ...responseFields,
     total_bytes: version,
@@ -29,16 +38,22 @@ export const getTableStats = operation({
     num_indices: version,
     fragment_stats: v.object({ num_fragments: version, num_small_fragments: version, lengths }),
   }),
-  errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState'],
+  errors: [
+    'TableNotFound',
+    'TableVersionNotFound',
+    'TableTagNotFound',
+    'TableBranchNotFound',
+    'InvalidTableState',
+  ],
   changes: false,
   route: post('/v1/table/{id}/stats', {
     methods: ['POST', 'GET'],
-    queryToo: { branch: 'text' },
+    queryToo: { version: 'integer', tag: 'text', branch: 'text' },
     rows: true,
   }),
   command: { group: 'Tables', aliases: ['stats'], examples: ['./catalog prod.flights'] },
-  run: async (core, { id, branch }) => {
-    const { table, engine, snapshot } = await openVersion(core, id, { branch })
+  run: async (core, { id, version, tag, branch }) => {
+    const { table, engine, snapshot } = await openVersion(core, id, { version, tag, branch })
     const rows = await whileThere(core, id, table, () => engine.fragmentRows(snapshot))
     return {
       total_bytes: snapshot.bytes,

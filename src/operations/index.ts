@@ -41,6 +41,7 @@ import { listTableIndices } from './list-table-indices.ts'
 import { listTableTags } from './list-table-tags.ts'
 import { listTableVersions } from './list-table-versions.ts'
 import { listTables } from './list-tables.ts'
+import { listTransactions } from './list-transactions.ts'
 import { mergeInsertIntoTable } from './merge-insert-into-table.ts'
 import { namespaceExists } from './namespace-exists.ts'
 import { optimizeTable } from './optimize-table.ts'
@@ -115,6 +116,7 @@ export const operations = {
   commitTransaction,
   rollbackTransaction,
   describeTransaction,
+  listTransactions,
   alterTransaction,
   batchCommitTables,
   alterTableBackfillColumns,

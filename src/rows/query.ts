@@ -91,7 +91,7 @@ export const queryIgnores = [
 /** What the options of a command that queries are for. */
 export const queryNotes = {
   columns: 'columns, field paths or expressions: a,b.c, or JSON such as {"column_aliases":{"c":"b.c + 1"}}',
-  order_by: 'columns to sort by: "delay desc nulls first,origin"',
+  order_by: 'columns to sort by, the first one first: "delay desc nulls last, origin" (repeat it)',
   vector: 'vector to search for, such as [0.1,0.7]; a list of vectors searches for each',
 }
 

@@ -10,6 +10,9 @@ export const leaseMillis = 60_000
 /** The longest that an open transaction may ask to go without a request: an hour, in seconds. */
 export const mostIdleSeconds = 3_600
 
+/** What may become of a transaction. */
+export const transactionStatuses = ['Queued', 'Running', 'Succeeded', 'Failed', 'Canceled'] as const
+
 /** Why a transaction failed whose lease ended. */
 export const lapsedMessage = 'The process that ran it ended, or was silent for too long, before it was done.'
 
@@ -44,10 +47,14 @@ export function findTransaction(
   const own = id.at(-1)
   const record = own === undefined ? undefined : reader.get<TransactionRecord>(keys.transaction(own))
   const subject = id.slice(0, -1)
-  const isForeign = caller !== undefined && record?.session !== undefined && record.session.owner !== caller
-  if (own === undefined || record === undefined || isForeign || !concerns(reader, subject, record))
-    throw transactionNotFound(own, subject)
+  const isThere = record !== undefined && !isOfOther(record, caller) && concerns(reader, subject, record)
+  if (own === undefined || !isThere) throw transactionNotFound(own, subject)
   return { id: own, record }
+}
+
+/** Whether a transaction was begun for others to work in, by another caller than this one, if that has a name. */
+export function isOfOther({ session }: TransactionRecord, caller: string | undefined): boolean {
+  return caller !== undefined && session !== undefined && session.owner !== caller
 }
 
 /** The error for a transaction that is unknown, or not the caller's. */

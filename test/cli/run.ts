@@ -18,12 +18,14 @@ export interface RunOptions {
   /** As on a terminal. */
   readonly terminal?: boolean
   readonly signal?: AbortSignal
+  /** Told of each piece of output. */
+  readonly onOutput?: (text: string) => void
 }
 
 /** Runs the command in this process. */
 export async function run(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const { stdin = '', env = {}, terminal = false, signal = new AbortController().signal } = options
-  const out = collector(terminal)
+  const { stdin = '', env = {}, terminal = false, signal = new AbortController().signal, onOutput } = options
+  const out = collector(terminal, onOutput)
   const err = collector(terminal)
   const io = { stdin: bytesOf(stdin), stdout: out.output, stderr: err.output, env, version: '1.2.3' }
   const code = await main(args, io, signal)
@@ -34,9 +36,12 @@ async function* bytesOf(text: string | Uint8Array): AsyncGenerator<Uint8Array> {
   yield typeof text === 'string' ? new TextEncoder().encode(text) : text
 }
 
-function collector(isTTY: boolean): { output: Output; text: () => string } {
+function collector(isTTY: boolean, told?: (text: string) => void): { output: Output; text: () => string } {
   const chunks: Uint8Array[] = []
-  const write = (chunk: string | Uint8Array) => chunks.push(Buffer.from(chunk as Uint8Array))
+  const write = (chunk: string | Uint8Array) => {
+    chunks.push(Buffer.from(chunk as Uint8Array))
+    told?.(String(chunk))
+  }
   return { output: { isTTY, write }, text: () => Buffer.concat(chunks).toString() }
 }
 

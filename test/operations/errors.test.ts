@@ -321,6 +321,8 @@ const refusals: {
   explainTableQueryPlan: queryRefusals(({ id, ...query }) => ({ ...(id !== undefined && { id }), query })),
   getTableStats: {
     TableNotFound: noTable(),
+    TableVersionNotFound: noVersion(),
+    TableTagNotFound: noTag(),
     TableBranchNotFound: noBranch(),
     InvalidTableState: foreign(),
   },
@@ -525,6 +527,7 @@ const refusals: {
     },
   },
   describeTransaction: { TransactionNotFound: noTransaction() },
+  listTransactions: {},
   alterTransaction: {
     TransactionNotFound: noTransaction({ actions: [{ setStatusAction: { status: 'Canceled' } }] }),
     ConcurrentModification: {

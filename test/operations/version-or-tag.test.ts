@@ -12,6 +12,7 @@ const taking: Partial<Record<OperationName, object>> = {
   tableExists: { id },
   countTableRows: { id },
   queryTable: { id },
+  getTableStats: { id },
   restoreTable: { id },
   describeTableVersion: { id },
   analyzeTableQueryPlan: { id },
@@ -53,6 +54,8 @@ describe('a version by its tag', () => {
       const { version } = await catalog.describeTableVersion({ id, tag: 'branched' })
       expect(version).toEqual((await catalog.describeTableVersion({ id, version: 2, branch: 'b' })).version)
       await catalog.tableExists({ id, tag: 'branched' })
+      expect((await catalog.getTableStats({ id, tag: 'first' })).num_rows).toBe(2)
+      expect((await catalog.getTableStats({ id, tag: 'branched' })).num_rows).toBe(3)
     })
 
     it('can be restored, on the branch of the tag', async () => {

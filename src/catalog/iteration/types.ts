@@ -11,8 +11,10 @@ import type {
   ListTableTagsRequest,
   ListTableTagsResponse,
   ListTableVersionsRequest,
+  ListTableVersionsResponse,
+  ListTransactionsRequest,
+  ListTransactionsResponse,
   QueryTableRequest,
-  TableVersion,
 } from '../../operations/types/methods.ts'
 
 /** Which rows to go over. `limit` is the most rows in all. */
@@ -66,7 +68,10 @@ export interface Iteration {
   namespaces(request: Listed<ListNamespacesRequest>, options?: IterationOptions): Items<Identifier>
 
   /** Goes over the versions of a table's branch, oldest first or, with `descending`, latest first. */
-  versions(request: Listed<ListTableVersionsRequest>, options?: IterationOptions): Items<TableVersion>
+  versions(
+    request: Listed<ListTableVersionsRequest>,
+    options?: IterationOptions,
+  ): Items<ListTableVersionsResponse['versions'][number]>
 
   /** Goes over the tags of a table, each with its `name`. */
   tags(
@@ -85,4 +90,10 @@ export interface Iteration {
     request: Listed<ListTableIndicesRequest>,
     options?: IterationOptions,
   ): Items<ListTableIndicesResponse['indexes'][number]>
+
+  /** Goes over transactions, the newest first. */
+  transactions(
+    request?: Listed<ListTransactionsRequest>,
+    options?: Pick<IterationOptions, 'signal'>,
+  ): Items<ListTransactionsResponse['transactions'][number]>
 }

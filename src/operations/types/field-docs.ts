@@ -125,6 +125,13 @@ const requests: Docs = {
   status: 'The new status.',
   key: 'The name of the property.',
   value: 'The value of the property.',
+  'listTransactions.status': 'Only transactions with one of these statuses. Default: all.',
+  since_millis:
+    'Only transactions that began at this time or later, in milliseconds since 1970. Default: all that are recorded.',
+  'listTransactions.limit':
+    'The most transactions of this page. Default: 1,000; more than 10,000 count as 10,000.',
+  with_transactions:
+    'Whether each version comes with the transaction that made it, and its operation. Default: false. Not part of the protocol.',
   'alterTransaction.mode':
     'What to do when the property is there: `Overwrite` (the default), `Fail` or `Skip`.',
   operations: 'The operations to commit, in order. Each is an object with one of the members.',
@@ -266,6 +273,20 @@ const responses: Docs = {
   'dropNamespace.transaction_id': 'The id of the transaction that made the change, in a list.',
   idle_timeout_seconds: 'The transaction expires after so many seconds without a request.',
   status: 'The status of the transaction.',
+  transactions: 'The transactions of this page, the newest first.',
+  'listTransactions.transaction_id': 'The id of the transaction.',
+  'listTransactions.operation': 'What it does, such as `DeleteFromTable`.',
+  'listTransactions.subject':
+    'The names of the table or namespace that it changes, as they were. Empty where it changes several.',
+  'listTransactions.created_at': 'When it began, as ISO 8601.',
+  'listTransactions.properties': 'The properties that callers set: pairs of strings.',
+  finished_at: 'When it ended, as ISO 8601. Absent while it is under way.',
+  failure: 'Why it failed, where it did.',
+  failure_code: 'The error code of the failure.',
+  'listTableVersions.transaction_id':
+    'The id of the transaction that made the version, where that was asked for and the catalog made it.',
+  'listTableVersions.operation':
+    'What made the version, such as `InsertIntoTable`, where that was asked for and is still recorded.',
   results: 'The answers in the order of the operations, each under the member that its operation had.',
   declare_table: 'The answer of `declareTable`.',
   create_table_version: 'The answer of `createTableVersion`.',
@@ -277,7 +298,7 @@ const responses: Docs = {
   plan: 'The steps of the query, one a line. The text may change from version to version.',
   analysis: 'The steps of the query with their rows and times. The text may change from version to version.',
   total_bytes: 'The bytes of the fragments, without manifests and deletions.',
-  'getTableStats.num_rows': 'The rows of the latest version.',
+  'getTableStats.num_rows': 'The rows of the version.',
   num_indices: 'How many indexes there are.',
   fragment_stats: 'How many fragments there are, and how many rows they have.',
   num_small_fragments: 'How many of them have fewer than 100,000 rows.',

@@ -175,7 +175,7 @@ export interface CreateTableRequest extends RequestFields {
   readonly storage_options?: Readonly<Record<string, string>> | null | undefined
   /** The rows: Arrow IPC bytes (stream or file), an Arrow table, or a list of objects. */
   readonly data: RowsInput
-  /** The columns of row objects: an Arrow schema, or its JSON form. Default: those of the table, or inferred from the rows. */
+  /** The columns of row objects: an Arrow schema, its JSON form, or Arrow IPC bytes that have it. Default: those of the table, or inferred from the rows. */
   readonly schema?: SchemaInput | null | undefined
 }
 
@@ -467,7 +467,7 @@ export interface InsertIntoTableRequest extends RequestFields {
   readonly mode?: 'Append' | 'Overwrite' | (string & {}) | null | undefined
   /** The rows: Arrow IPC bytes (stream or file), an Arrow table, or a list of objects. */
   readonly data: RowsInput
-  /** The columns of row objects: an Arrow schema, or its JSON form. Default: those of the table, or inferred from the rows. */
+  /** The columns of row objects: an Arrow schema, its JSON form, or Arrow IPC bytes that have it. Default: those of the table, or inferred from the rows. */
   readonly schema?: SchemaInput | null | undefined
 }
 
@@ -549,7 +549,7 @@ export interface MergeInsertIntoTableRequest extends RequestFields {
   readonly use_index?: boolean | null | undefined
   /** The rows: Arrow IPC bytes (stream or file), an Arrow table, or a list of objects. */
   readonly data: RowsInput
-  /** The columns of row objects: an Arrow schema, or its JSON form. Default: those of the table, or inferred from the rows. */
+  /** The columns of row objects: an Arrow schema, its JSON form, or Arrow IPC bytes that have it. Default: those of the table, or inferred from the rows. */
   readonly schema?: SchemaInput | null | undefined
 }
 
@@ -756,6 +756,10 @@ export interface AnalyzeTableQueryPlanResponse extends ResponseFields {
 export interface GetTableStatsRequest extends RequestFields {
   /** The table: its names from the root down, such as `["prod", "flights"]`. */
   readonly id: readonly string[]
+  /** The version to work on. Default: the latest. */
+  readonly version?: number | null | undefined
+  /** The tag of the version to work on, in place of `version`. */
+  readonly tag?: string | null | undefined
   /** The branch to work on. Default: the main branch. */
   readonly branch?: string | null | undefined
 }
@@ -764,7 +768,7 @@ export interface GetTableStatsRequest extends RequestFields {
 export interface GetTableStatsResponse extends ResponseFields {
   /** The bytes of the fragments, without manifests and deletions. */
   total_bytes: number
-  /** The rows of the latest version. */
+  /** The rows of the version. */
   num_rows: number
   /** How many indexes there are. */
   num_indices: number
@@ -838,7 +842,7 @@ export interface AlterTableAddColumnsRequest extends RequestFields {
       }[]
     | null
     | undefined
-  /** An Arrow schema, or its JSON form: its columns are added, null in all rows. */
+  /** An Arrow schema, its JSON form, or Arrow IPC bytes that have it: its columns are added, null in all rows. */
   readonly schema?: SchemaInput | null | undefined
 }
 
@@ -1141,12 +1145,31 @@ export interface ListTableVersionsRequest extends RequestFields {
   readonly limit?: number | null | undefined
   /** Whether the latest version comes first. Default: false. */
   readonly descending?: boolean | null | undefined
+  /** Whether each version comes with the transaction that made it, and its operation. Default: false. Not part of the protocol. */
+  readonly with_transactions?: boolean | null | undefined
 }
 
 /** What `listTableVersions` answers with. */
 export interface ListTableVersionsResponse extends ResponseFields {
   /** The versions. */
-  versions: TableVersion[]
+  versions: {
+    /** The number of the version. */
+    version: number
+    /** The path of the manifest, relative to the location of the table. */
+    manifest_path: string
+    /** How many bytes the manifest has. */
+    manifest_size?: number | undefined
+    /** The entity tag of the manifest, as the storage told it. */
+    e_tag?: string | undefined
+    /** When the version was made, in milliseconds since 1970. */
+    timestamp_millis?: number | undefined
+    /** The metadata: pairs of strings. */
+    metadata?: Readonly<Record<string, string>> | undefined
+    /** The id of the transaction that made the version, where that was asked for and the catalog made it. */
+    transaction_id?: string | undefined
+    /** What made the version, such as `InsertIntoTable`, where that was asked for and is still recorded. */
+    operation?: string | undefined
+  }[]
   /** What to give as `page_token` for the next page. Absent on the last page. */
   page_token?: string | undefined
 }
@@ -1500,6 +1523,48 @@ export interface DescribeTransactionResponse extends ResponseFields {
   status: 'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Canceled'
   /** The properties: pairs of strings. */
   properties: Readonly<Record<string, string>>
+}
+
+/** What `listTransactions` takes. */
+export interface ListTransactionsRequest extends RequestFields {
+  /** Only transactions with one of these statuses. Default: all. */
+  readonly status?:
+    | readonly ('Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Canceled' | (string & {}))[]
+    | null
+    | undefined
+  /** Only transactions that began at this time or later, in milliseconds since 1970. Default: all that are recorded. */
+  readonly since_millis?: number | null | undefined
+  /** The `page_token` of the page before. Absent, the listing starts from its beginning. */
+  readonly page_token?: string | null | undefined
+  /** The most transactions of this page. Default: 1,000; more than 10,000 count as 10,000. */
+  readonly limit?: number | null | undefined
+}
+
+/** What `listTransactions` answers with. */
+export interface ListTransactionsResponse extends ResponseFields {
+  /** The transactions of this page, the newest first. */
+  transactions: {
+    /** The id of the transaction. */
+    transaction_id: string
+    /** The status of the transaction. */
+    status: 'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Canceled'
+    /** What it does, such as `DeleteFromTable`. */
+    operation: string
+    /** The names of the table or namespace that it changes, as they were. Empty where it changes several. */
+    subject: string[]
+    /** When it began, as ISO 8601. */
+    created_at: string
+    /** When it ended, as ISO 8601. Absent while it is under way. */
+    finished_at?: string | undefined
+    /** Why it failed, where it did. */
+    failure?: string | undefined
+    /** The error code of the failure. */
+    failure_code?: string | undefined
+    /** The properties that callers set: pairs of strings. */
+    properties: Readonly<Record<string, string>>
+  }[]
+  /** What to give as `page_token` for the next page. Absent on the last page. */
+  page_token?: string | undefined
 }
 
 /** What `alterTransaction` takes. */
@@ -1910,7 +1975,10 @@ export interface OperationMethods {
     options?: OperationOptions,
   ) => Promise<AnalyzeTableQueryPlanResponse>
 
-  /** Tells the size of a table: bytes, rows, indexes, and how many rows its fragments have. */
+  /**
+   * Tells the size of a table: bytes, rows, indexes, and how many rows its fragments have. They are those of the latest
+   * version, or of the one that `version`, `tag` or `branch` picks; `version` and `tag` are not part of the protocol.
+   */
   readonly getTableStats: (
     request: GetTableStatsRequest,
     options?: OperationOptions,
@@ -2053,7 +2121,10 @@ export interface OperationMethods {
     options?: OperationOptions,
   ) => Promise<DropTableIndexResponse>
 
-  /** Lists the versions of a table's branch, oldest first or, with `descending`, latest first, a page at a time. */
+  /**
+   * Lists the versions of a table's branch, oldest first or, with `descending`, latest first, a page at a time. With
+   * `with_transactions` each comes with the transaction that made it, as far as that is recorded.
+   */
   readonly listTableVersions: (
     request: ListTableVersionsRequest,
     options?: OperationOptions,
@@ -2226,6 +2297,24 @@ export interface OperationMethods {
     request: DescribeTransactionRequest,
     options?: OperationOptions,
   ) => Promise<DescribeTransactionResponse>
+
+  /**
+   * Lists transactions, the newest first, a page at a time: those under way, and those that ended and are still recorded.
+   * `status` asks for some statuses only, and `since_millis` for those that began then or later. A page may be short, or
+   * empty, and still have a `page_token`: one request looks at a few thousand records at most.
+   *
+   * Not part of the protocol. Transactions that were begun for others to work in are listed for who began them, and for
+   * callers without a name.
+   *
+   * ```ts
+   * const { transactions } = await catalog.listTransactions({ status: ['Queued', 'Running'] })
+   * for (const { transaction_id, operation, subject } of transactions) …
+   * ```
+   */
+  readonly listTransactions: (
+    request: ListTransactionsRequest,
+    options?: OperationOptions,
+  ) => Promise<ListTransactionsResponse>
 
   /**
    * Changes a transaction: sets its status, sets or unsets properties; all actions, or none. Setting a running

@@ -44,7 +44,7 @@ function requestFor(name: OperationName, table: string[], home: string[]): Recor
     column: 'n',
     index_type: 'BTREE',
   }
-  if (name === 'listAllTables') return {}
+  if (name === 'listAllTables' || name === 'listTransactions') return {}
   if (name === 'updateTable') return { ...everything, updates: [['n', '2']] }
   if (name === 'namespaceExists' || name === 'describeNamespace') return { id: home }
   if (['registerTable', 'createTable', 'cloneTable'].includes(name))
@@ -115,6 +115,7 @@ const catalogGroups = {
   versions: ['describeTableVersion', 'batchCreateTableVersions', 'batchDeleteTableVersions'],
   transactions: [
     'describeTransaction',
+    'listTransactions',
     'alterTransaction',
     'beginTransaction',
     'commitTransaction',

@@ -346,6 +346,23 @@ export const brokenCatalogs: readonly Mutant[] = [
     })),
   ],
   [
+    'lists the oldest transaction first',
+    'transaction.listed',
+    broken((real) => ({
+      listTransactions: answered(real.listTransactions, (answer) => ({
+        ...answer,
+        transactions: (answer.transactions as unknown as unknown[]).toReversed(),
+      })),
+    })),
+  ],
+  [
+    'lists transactions of any status',
+    'transaction.listed',
+    broken((real) => ({
+      listTransactions: asked(real.listTransactions, ({ status, ...request }) => request),
+    })),
+  ],
+  [
     'tells statuses in small letters',
     'transaction.status-case',
     broken((real) => ({

@@ -60,6 +60,38 @@ export const transactions: Topic<CatalogTrial> = {
       },
     ),
     rule(
+      'transaction.listed',
+      'listTransactions',
+      'Transactions are listed with what they did, the newest first, in pages of the limit.',
+      ['listTransactions', 'createTableTag'],
+      async ({ catalog, id }: CatalogTrial) => {
+        const since_millis = Date.now() - 3_600_000
+        const answers = [
+          await catalog.declareTable({ id: id('t') }),
+          await catalog.createTableVersion(versionOf(id('t'), 1)),
+          await catalog.createTableTag({ id: id('t'), tag: 'x', version: 1 }),
+        ]
+        const ids = answers.map(({ transaction_id }) => transaction_id!)
+        const found: string[] = []
+        // Others may be at work in the same catalog.
+        for (let page_token: string | undefined; found.length < ids.length; ) {
+          const page = await catalog.listTransactions({ limit: 2, page_token })
+          assert.ok(page.transactions.length <= 2, 'A page has more than its limit.')
+          for (const { transaction_id, status, subject } of page.transactions) {
+            if (!ids.includes(transaction_id)) continue
+            found.push(transaction_id)
+            assert.equal(status, 'Succeeded')
+            assert.deepEqual(subject, id('t'))
+          }
+          page_token = page.page_token
+          if (page_token === undefined) break
+        }
+        assert.deepEqual(found, ids.toReversed())
+        const running = await catalog.listTransactions({ status: ['Running'], since_millis })
+        assert.ok(running.transactions.every(({ status }) => status === 'Running'))
+      },
+    ),
+    rule(
       'transaction.missing',
       'document 4.7, status 404',
       'A transaction nobody knows is TransactionNotFound.',

@@ -1,0 +1,57 @@
+import { Argument, Command } from 'commander'
+import { addPrintOptions, type PrintOptions } from '../access.ts'
+import type { Io } from '../io.ts'
+import { visible } from '../values.ts'
+import { candidatesFor } from './candidates.ts'
+import { type Shell, scripts } from './scripts.ts'
+import { splitLine } from './split-line.ts'
+
+const examples = `
+Examples:
+  $ source <(tabularium completion bash)                   in ~/.bashrc
+  $ source <(tabularium completion zsh)                    in ~/.zshrc
+  $ tabularium completion fish | source                    in ~/.config/fish/config.fish
+`
+
+/** The command that prints what a shell needs to complete command lines. */
+export function completionCommand(io: Io): Command {
+  const summary = 'Print a script by which a shell completes command lines.'
+  const shell = new Argument('<shell>', 'the shell').choices(Object.keys(scripts))
+  return addPrintOptions(
+    new Command('completion')
+      .summary(summary)
+      .description(
+        `${summary} It completes commands, options, profiles, and the names of namespaces, tables, tags and branches.`,
+      )
+      .helpGroup('The command line:')
+      .addArgument(shell)
+      .addHelpText('after', examples),
+  ).action((name: Shell, { json }: PrintOptions) => {
+    // A script is one text, which a shell reads as it is.
+    io.stdout.write(json ? `${JSON.stringify({ shell: name, script: scripts[name] })}\n` : scripts[name])
+  })
+}
+
+/** Nobody waits longer than this for a list of names, in milliseconds. */
+const longest = 2_000
+
+/** The hidden command that those scripts run. Whatever goes wrong, it says nothing and succeeds. */
+export function completeCommand(root: Command, io: Io, signal: AbortSignal): Command {
+  return new Command('__complete')
+    .argument('[words...]')
+    .option('--line <text>')
+    .helpOption(false)
+    .passThroughOptions()
+    .action(async (words: string[], { line }: { line?: string }) => {
+      const typed = line === undefined ? words : splitLine(line).slice(1)
+      const stop = AbortSignal.any([signal, AbortSignal.timeout(longest)])
+      const late = new Promise<undefined>((resolve) =>
+        stop.addEventListener('abort', () => resolve(undefined)),
+      )
+      const found = await Promise.race([candidatesFor(root, typed, io, stop), late]).catch(() => undefined)
+      const lines = (found?.found ?? []).map(({ value, about }) =>
+        about === undefined ? visible(value) : `${visible(value)}\t${visible(about)}`,
+      )
+      io.stdout.write(`${[found?.files ? 'files' : 'none', ...lines].join('\n')}\n`)
+    })
+}

@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs'
+import { Argument, type Command } from 'commander'
+import type { Io } from '../io.ts'
+import { isUrl } from '../open.ts'
+import { accessOf, profileNamed } from '../profiles/profiles.ts'
+import { isAddress, serverUrlOf } from './server-address.ts'
+
+const locations = new WeakSet<Argument>()
+
+/** An argument that names a catalog. What was typed is understood before the command runs. */
+export function locationArgument(name: string, description: string, byDefault?: string): Argument {
+  const argument = new Argument(name, description)
+  if (byDefault !== undefined) argument.default(byDefault)
+  locations.add(argument)
+  return argument
+}
+
+export function isLocation(argument: Argument | undefined): boolean {
+  return argument !== undefined && locations.has(argument)
+}
+
+/** Where a catalog lies, and how to get in. */
+export interface Place {
+  readonly location: string
+  readonly token?: string | undefined
+  readonly apiKey?: string | undefined
+}
+
+/**
+ * What was typed for a location: `@prod` is the profile of that name, and `127.0.0.1:2333` a server of this machine,
+ * unless there is a directory of that name.
+ */
+export async function placeOf(text: string, io: Io): Promise<Place> {
+  if (text.startsWith('@')) {
+    const profile = await profileNamed(text.slice(1), io)
+    return { location: profile.location, ...(await accessOf(profile, io)) }
+  }
+  if (/^(?:[a-z][a-z\d+.-]+:\/\/|memory:|file:)/i.test(text)) return { location: text }
+  if (existsSync(text)) return { location: isAddress(text) ? `./${text}` : text }
+  return { location: serverUrlOf(text) ?? text }
+}
+
+/**
+ * Understands the locations of a command that is about to run, in place. The credentials of a profile count more than
+ * those of the environment, which may be for any server, and less than those that were typed.
+ */
+export async function understandLocations(command: Command, io: Io): Promise<void> {
+  for (const [place, argument] of command.registeredArguments.entries()) {
+    const typed: unknown = command.processedArgs[place]
+    if (!isLocation(argument) || typeof typed !== 'string') continue
+    const { location, ...access } = await placeOf(typed, io)
+    command.processedArgs[place] = location
+    if (!isUrl(location)) continue
+    for (const [name, value] of Object.entries(access)) {
+      if (value !== undefined && command.getOptionValueSource(name) !== 'cli')
+        command.setOptionValueWithSource(name, value, 'profile')
+    }
+  }
+}

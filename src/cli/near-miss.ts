@@ -1,0 +1,76 @@
+import { editDistance } from '../model/nearest.ts'
+
+/** Words that users of other tools type, and the commands that do it here. */
+export const synonyms: Readonly<Record<string, readonly string[]>> = {
+  add: ['insert'],
+  append: ['insert'],
+  cancel: ['alter-transaction'],
+  cat: ['query', 'head'],
+  catalogs: ['profile'],
+  check: ['verify'],
+  columns: ['schema'],
+  compact: ['optimize'],
+  config: ['profile'],
+  cp: ['copy'],
+  del: ['delete', 'drop'],
+  desc: ['describe'],
+  dir: ['list'],
+  dump: ['export'],
+  fetch: ['query'],
+  find: ['query', 'list'],
+  fsck: ['verify'],
+  gc: ['vacuum'],
+  get: ['query', 'describe'],
+  info: ['describe'],
+  load: ['create', 'import'],
+  log: ['history'],
+  login: ['profile'],
+  mkdir: ['create-namespace'],
+  monitor: ['watch'],
+  new: ['create'],
+  peek: ['head'],
+  ps: ['transactions', 'watch'],
+  put: ['insert'],
+  remove: ['drop', 'delete'],
+  rmdir: ['drop-namespace'],
+  rows: ['query', 'count'],
+  run: ['serve'],
+  search: ['query'],
+  select: ['query'],
+  server: ['serve'],
+  show: ['describe', 'head'],
+  size: ['stats'],
+  sql: ['query'],
+  start: ['serve'],
+  tables: ['list'],
+  tail: ['query'],
+  top: ['watch'],
+  truncate: ['delete'],
+  undo: ['revert'],
+  upload: ['create', 'insert'],
+  upsert: ['merge'],
+  view: ['head'],
+  wc: ['count'],
+}
+
+/** The commands that were probably meant by a word that is none. */
+export function meantBy(word: string, commands: readonly string[]): readonly string[] {
+  const asTyped = word.toLowerCase().slice(0, longest)
+  if (Object.hasOwn(synonyms, asTyped)) return synonyms[asTyped]!
+  const begun = commands.filter((command) => asTyped.length >= 3 && command.startsWith(asTyped))
+  if (begun.length > 0) return [begun.reduce((a, b) => (b.length < a.length ? b : a))]
+  const near = commands
+    .map((command) => ({ command, distance: editDistance(asTyped, command) }))
+    .filter(({ command, distance }) => isSlip(asTyped, command, distance))
+  const least = Math.min(...near.map(({ distance }) => distance))
+  return near.filter(({ distance }) => distance === least).map(({ command }) => command)
+}
+
+const longest = 40
+
+/** Whether a word is a slip of the finger: two letters changed places, or at most one in three is wrong. */
+function isSlip(word: string, command: string, distance: number): boolean {
+  const letters = (text: string) => [...text].sort().join('')
+  if (distance === 2 && letters(word) === letters(command)) return true
+  return distance <= Math.max(1, Math.floor(Math.min(word.length, command.length) / 3))
+}

@@ -1,0 +1,128 @@
+import type { Command } from 'commander'
+import { type Catalog, CatalogError } from '../../index.ts'
+import type { Io } from '../io.ts'
+import {
+  addWantedOptions,
+  type TableWork,
+  tableCommand,
+  type WantedOptions,
+  wantedOf,
+} from './table-command.ts'
+
+/** Tags and branches that are shown at most. */
+const mostNames = 1_000
+
+/** Versions that are counted at most. */
+const mostVersions = 100_000
+
+/** The command that tells all that the catalog knows of a table. */
+export function describeCommand(io: Io, signal: AbortSignal): Command {
+  const command = tableCommand<WantedOptions>(
+    {
+      name: 'describe',
+      group: 'Tables',
+      summary: 'Describe a table: columns, rows, size, versions, tags and branches.',
+      description:
+        'What only another engine knows of its tables is null. The command describe-table answers as the operation does.',
+      examples: ['./catalog prod.flights', './catalog prod.flights --tag stable'],
+    },
+    io,
+    signal,
+    async (work) => work.printer.one(await describe(work)),
+  )
+  return addWantedOptions(command)
+}
+
+type Work = TableWork<WantedOptions>
+
+async function describe({ catalog, id, typed, options }: Work): Promise<Readonly<Record<string, unknown>>> {
+  const asked = wantedOf(typed)
+  const found = await catalog.describeTable({ id, ...asked, load_detailed_metadata: true }, options)
+  const { location, properties, version, schema, metadata, stats, managed_versioning, is_only_declared } =
+    found
+  const branch = typed.tag === undefined ? typed.branch : await branchOf(catalog, id, typed.tag, options)
+  // What is asked from here on is about the version that was found, whatever others change meanwhile.
+  const size = schema === undefined ? undefined : await sizeOf(catalog, { id, branch, version }, options)
+  const [versions, tags, branches] = await Promise.all([
+    versionsOf(catalog, { id, branch }, options),
+    named(catalog.tags({ id, limit: mostNames + 1 }, options), ({ version, branch }) => ({
+      version,
+      ...(branch !== undefined && { branch }),
+    })),
+    named(catalog.branches({ id, limit: mostNames + 1 }, options), ({ parentBranch, parentVersion }) => ({
+      from_version: parentVersion,
+      ...(parentBranch != null && { from_branch: parentBranch }),
+    })),
+  ])
+  return {
+    table: id.join(typed.delimiter),
+    location,
+    version: version ?? null,
+    branch: branch || 'main',
+    rows: size?.num_rows ?? null,
+    deleted_rows: stats?.num_deleted_rows ?? null,
+    bytes: size?.total_bytes ?? null,
+    fragments: stats?.num_fragments ?? null,
+    indexes: size?.num_indices ?? null,
+    ...(is_only_declared && { is_only_declared }),
+    ...(managed_versioning && { managed_versioning }),
+    versions,
+    tags,
+    branches,
+    properties,
+    metadata: metadata ?? {},
+    schema: schema ?? null,
+  }
+}
+
+type Options = Work['options']
+interface Place {
+  readonly id: readonly string[]
+  readonly branch: string | undefined
+}
+
+async function branchOf(catalog: Catalog, id: readonly string[], tag: string, options: Options) {
+  return (await catalog.getTableTagVersion({ id, tag }, options)).branch
+}
+
+async function sizeOf(
+  catalog: Catalog,
+  { id, branch, version }: Place & { readonly version: number | undefined },
+  options: Options,
+) {
+  try {
+    return await catalog.getTableStats({ id, branch, version }, options)
+  } catch (error) {
+    // A server of another make may not have it.
+    if (error instanceof CatalogError && error.code === 'Unsupported') return undefined
+    throw error
+  }
+}
+
+/** How many versions a branch has, and from which to which. Not all are counted where there are very many. */
+async function versionsOf(catalog: Catalog, { id, branch }: Place, options: Options) {
+  let [count, first, latest] = [0, null as number | null, null as number | null]
+  for await (const { version } of catalog.versions(
+    { id, branch, limit: mostVersions + 1, descending: true },
+    options,
+  )) {
+    latest ??= version
+    if (count === mostVersions) return { count, latest, more: true }
+    first = version
+    count++
+  }
+  return { count, first, latest }
+}
+
+/** Tags or branches by their names. The first ones only, where there are very many. */
+async function named<T extends { readonly name: string }>(
+  items: AsyncIterable<T>,
+  about: (item: T) => Readonly<Record<string, unknown>>,
+): Promise<Readonly<Record<string, unknown>>> {
+  const found: [string, unknown][] = []
+  for await (const item of items) {
+    if (found.length === mostNames) return { ...Object.fromEntries(found), '…': `more than ${mostNames}` }
+    found.push([item.name, about(item)])
+  }
+  return Object.fromEntries(found)
+}

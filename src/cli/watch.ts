@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Command } from 'commander'
+import { type Catalog, CatalogError, type ListTransactionsResponse } from '../index.ts'
+import { addCatalogOptions, type CatalogOptions } from './access.ts'
+import type { Io } from './io.ts'
+import { locationArgument } from './locations/location-argument.ts'
+import { openLocation } from './open.ts'
+import { toNumber } from './options.ts'
+import { readIdentifier } from './request.ts'
+import { UsageError } from './usage.ts'
+import { visible } from './values.ts'
+
+type Transaction = ListTransactionsResponse['transactions'][number]
+
+interface Typed extends CatalogOptions {
+  readonly interval: number
+}
+
+const examples = `
+Examples:
+  $ tabularium watch ./catalog
+  $ tabularium watch http://127.0.0.1:2333 prod.flights
+  $ tabularium watch ./catalog --json | jq -r 'select(.status == "Failed").failure'
+`
+
+/** The command that prints transactions as they begin, change and end, until an interrupt. */
+export function watchCommand(io: Io, signal: AbortSignal): Command {
+  const summary = 'Watch transactions: a line for each that begins, changes or ends.'
+  const command = new Command('watch')
+    .summary(summary)
+    .description(`${summary} It begins with those under way, and ends by Ctrl-C.`)
+    .helpGroup('Transactions and batches:')
+    .addArgument(
+      locationArgument('<location>', 'directory of a catalog, or the URL of a database or of a server'),
+    )
+    .argument('[table]', 'only those of this table, or of what is in this namespace, such as prod.flights')
+    .option('--interval <seconds>', 'how long to wait between looks', toNumber, 1)
+    .addHelpText('after', examples)
+  addCatalogOptions(command)
+  return command.action(async (location: string, about: string | undefined, typed: Typed) => {
+    const { interval, delimiter, json } = typed
+    if (!(interval >= 0.1 && interval <= 3_600))
+      throw new UsageError('--interval is from 0.1 to 3600 seconds')
+    const names = about === undefined ? [] : readIdentifier(about, delimiter)
+    await using catalog = await openLocation(location, false, typed)
+    const show = (transaction: Transaction) => {
+      if (names.some((name, i) => transaction.subject[i] !== name)) return
+      const asJson = json ?? !io.stdout.isTTY
+      io.stdout.write(`${asJson ? JSON.stringify(transaction) : lineOf(transaction, delimiter)}\n`)
+    }
+    try {
+      await watch(catalog, show, interval * 1_000, io, signal)
+    } catch (error) {
+      // Somebody has seen enough.
+      if (!signal.aborted || error !== signal.reason) throw error
+    }
+  })
+}
+
+/** How far back each look goes: a record may come into view later than one that began after it. */
+const overlapMillis = 5_000
+
+async function watch(
+  catalog: Catalog,
+  show: (transaction: Transaction) => void,
+  interval: number,
+  io: Io,
+  signal: AbortSignal,
+): Promise<void> {
+  const seen = new Seen(show)
+  const underWay = await inOrder(catalog.transactions({ status: ['Queued', 'Running'] }, { signal }))
+  const { transactions: newest } = await catalog.listTransactions({ limit: 1 }, { signal })
+  // Times are those of the catalog's clock, never of this machine's.
+  for (const known of newest) {
+    seen.reach(known)
+    for (const before of await inOrder(catalog.transactions({ since_millis: seen.since }, { signal })))
+      seen.know(before)
+  }
+  for (const transaction of underWay) seen.tell(transaction)
+  let isTold = false
+  for (;;) {
+    await sleep(interval, undefined, { signal }).catch(() => signal.throwIfAborted())
+    try {
+      await look(catalog, seen, signal)
+      isTold = false
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof CatalogError && isPassing(error))) throw error
+      if (!isTold)
+        io.stderr.write(`tabularium: ${visible(`${error.code}: ${error.message}`)} Trying again.\n`)
+      isTold = true
+    }
+  }
+}
+
+function isPassing({ code }: CatalogError): boolean {
+  return code === 'ServiceUnavailable' || code === 'Throttling'
+}
+
+/** One look: all that began lately, and those under way that began before. */
+async function look(catalog: Catalog, seen: Seen, signal: AbortSignal): Promise<void> {
+  const lately = await inOrder(catalog.transactions({ since_millis: seen.since }, { signal }))
+  const listed = new Set(lately.map(({ transaction_id }) => transaction_id))
+  for (const transaction of seen.underWay().filter(({ transaction_id }) => !listed.has(transaction_id)))
+    seen.tell(await described(catalog, transaction, signal))
+  for (const transaction of lately) seen.tell(transaction)
+  seen.forget()
+}
+
+/** The oldest first. */
+async function inOrder(transactions: AsyncIterable<Transaction>): Promise<Transaction[]> {
+  const found: Transaction[] = []
+  for await (const transaction of transactions) found.push(transaction)
+  return found.reverse()
+}
+
+/** A transaction as it is now. One whose record is gone has ended, and nobody knows how. */
+async function described(catalog: Catalog, known: Transaction, signal: AbortSignal): Promise<Transaction> {
+  try {
+    const { status, properties } = await catalog.describeTransaction(
+      { id: [known.transaction_id] },
+      { signal },
+    )
+    const { finished_at, failure, failure_code } = properties
+    return {
+      ...known,
+      status,
+      ...(finished_at !== undefined && { finished_at }),
+      ...(failure !== undefined && { failure }),
+      ...(failure_code !== undefined && { failure_code }),
+    }
+  } catch (error) {
+    if (!(error instanceof CatalogError) || error.code !== 'TransactionNotFound') throw error
+    return { ...known, status: 'Failed', failure: 'Its record was removed.' }
+  }
+}
+
+/** What was shown already, so that each change is shown once. */
+class Seen {
+  readonly #show: (transaction: Transaction) => void
+  readonly #known = new Map<string, Transaction>()
+  /** When the newest one began, in milliseconds since 1970. */
+  #newest = 0
+
+  constructor(show: (transaction: Transaction) => void) {
+    this.#show = show
+  }
+
+  get since(): number {
+    return Math.max(0, this.#newest - overlapMillis)
+  }
+
+  reach({ created_at }: Transaction): void {
+    this.#newest = Math.max(this.#newest, Date.parse(created_at))
+  }
+
+  /** Takes one that ended before the watch began for shown. */
+  know(transaction: Transaction): void {
+    if (!isUnderWay(transaction)) this.#known.set(transaction.transaction_id, transaction)
+  }
+
+  tell(transaction: Transaction): void {
+    const before = this.#known.get(transaction.transaction_id)
+    this.#known.set(transaction.transaction_id, transaction)
+    this.reach(transaction)
+    if (before?.status !== transaction.status) this.#show(transaction)
+  }
+
+  underWay(): Transaction[] {
+    return [...this.#known.values()].filter(isUnderWay)
+  }
+
+  /** Lets go of those that no look will find again. */
+  forget(): void {
+    for (const [id, transaction] of this.#known)
+      if (!isUnderWay(transaction) && Date.parse(transaction.created_at) < this.since) this.#known.delete(id)
+  }
+}
+
+function isUnderWay({ status }: Transaction): boolean {
+  return status === 'Queued' || status === 'Running'
+}
+
+/** A line for people: when, what became of it, what it does to what, how long it took, and why it failed. */
+function lineOf(transaction: Transaction, delimiter: string): string {
+  const { transaction_id, status, operation, subject, created_at, finished_at, failure, failure_code } =
+    transaction
+  const [began, ended] = [
+    Date.parse(created_at),
+    finished_at === undefined ? undefined : Date.parse(finished_at),
+  ]
+  const parts = [
+    finished_at ?? created_at,
+    status.padEnd(9),
+    transaction_id,
+    operation,
+    subject.length === 0 ? '(several)' : subject.join(delimiter),
+    ended === undefined ? `since ${created_at}` : `in ${((ended - began) / 1_000).toFixed(1)} s`,
+    failure === undefined ? '' : `${failure_code === undefined ? '' : `${failure_code}: `}${failure}`,
+  ]
+  return visible(parts.filter((part) => part !== '').join('  '))
+}
