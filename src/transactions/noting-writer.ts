@@ -202,7 +202,8 @@ function addBranches(change: Writable, branches: ReadonlyMap<string, BranchRecor
   for (const [name, branch] of branches) {
     if (branch === undefined) removed.push(name)
     // A table that comes, comes with its branches. Of one that was there, a branch with versions of its own was, too.
-    else if (isNew || branch.head.latest === null || branch.head.latest === branch.parent_version) made.push(name)
+    else if (isNew || branch.head.latest === null || branch.head.latest === branch.parent_version)
+      made.push(name)
   }
   if (made.length > 0) change.branches = made
   if (removed.length > 0) change.removed_branches = removed
