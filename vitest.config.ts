@@ -9,6 +9,7 @@ const long = [
   'test/examples/*.test.ts',
   'test/http/steady.test.ts',
   'test/lance/{objects,transaction-clients}.test.ts',
+  'test/maintenance/clone-histories.test.ts',
   'test/predicate/fast/{fast-paths,functions}.test.ts',
   'test/predicate/reference/*.test.ts',
   'test/rows/reference.test.ts',

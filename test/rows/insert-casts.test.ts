@@ -263,8 +263,8 @@ test('few bytes that would become very many are refused', async () => {
   await refused(utf8(), dictionary(utf8(), int8()), 'x'.repeat(1 << 20), 1_100)
   // All that an insert casts counts together.
   const filling = { castBytes: 2 ** 30 - 20 }
-  const cast = fitting(of('v', int64()), of('v', int32()), filling)!
+  const made = fitting(of('v', int64()), of('v', int32()), filling)!
   const { children } = await toArrowTable([{ v: 1 }, { v: 2 }], { schema: [of('v', int32())] })
-  cast(children[0]!.data[0] as AnyBatch)
-  expect(() => cast(children[0]!.data[0] as AnyBatch)).toThrow('would take more')
+  made(children[0]!.data[0] as AnyBatch)
+  expect(() => made(children[0]!.data[0] as AnyBatch)).toThrow('would take more')
 })
