@@ -64,6 +64,21 @@ export function addRow(bitmap: Bitmap, row: number): void {
   bitmap[row >>> 5]! |= 1 << (row & 31)
 }
 
+/** Takes away the rows from `start` up to `end`. */
+export function clearRange(bitmap: Bitmap, start: number, end: number): void {
+  const first = start >>> 5
+  const last = end >>> 5
+  const before = (1 << (start & 31)) - 1
+  const after = ~((1 << (end & 31)) - 1)
+  if (first === last) {
+    if (start < end) bitmap[first]! &= before | after
+    return
+  }
+  bitmap[first]! &= before
+  bitmap.fill(0, first + 1, last)
+  if ((end & 31) !== 0) bitmap[last]! &= after
+}
+
 /** Writes the rows in both to `out`, which may be `a` or `b`. */
 export function intersect(a: Bitmap, b: Bitmap, out: Bitmap, words: number): void {
   for (let q = 0; q < words; q++) out[q] = a[q]! & b[q]!

@@ -4,6 +4,7 @@ import {
   addRow,
   allRows,
   type Bitmap,
+  clearRange,
   clearTrailing,
   copyRows,
   countRows,
@@ -142,6 +143,17 @@ test('readBits takes rows out of packed bytes, from any byte on, whatever is mis
       })
       expect(flagsOf(bitmap, length)).toEqual(expected)
       expect(countRows(bitmap, wordsFor(length))).toBe(expected.filter(Boolean).length)
+    }),
+  )
+})
+
+test('a range of rows is taken away, and no others', () => {
+  fc.assert(
+    fc.property(lengths, fc.nat(200), fc.nat(200), (length, a, b) => {
+      const [start, end] = [Math.min(a, b, length), Math.min(Math.max(a, b), length)]
+      const bitmap = allRows(length)
+      clearRange(bitmap, start, end)
+      expect(flagsOf(bitmap, length)).toEqual(Array.from({ length }, (_, row) => row < start || row >= end))
     }),
   )
 })

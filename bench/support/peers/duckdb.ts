@@ -5,13 +5,29 @@ type CountWhere = (condition: string) => Promise<number>
 
 const piece = 2_048
 
-/** The rows that these seeds make in DuckDB, in memory, counted on one thread or on two. */
-export async function duckdbCounts(seeds: Seeds): Promise<{ one: CountWhere; two: CountWhere }> {
-  const { DuckDBInstance, DuckDBDataChunk, INTEGER, DOUBLE } = await import('@duckdb/node-api')
-  const instance = await DuckDBInstance.create(':memory:', { threads: '2' })
-  const connection = await instance.connect()
+/** What runs statements of SQL. */
+interface Connection {
+  run(statement: string): Promise<unknown>
+  runAndReadAll(statement: string): Promise<{ getRows(): readonly (readonly unknown[])[] }>
+  createAppender(table: string): Promise<{ appendDataChunk(chunk: unknown): void; closeSync(): void }>
+}
+
+/** DuckDB on two threads, in memory or in a file. */
+export async function openDuckdb(path = ':memory:'): Promise<Connection> {
+  const { DuckDBInstance } = await import('@duckdb/node-api')
+  return (await DuckDBInstance.create(path, { threads: '2' })).connect()
+}
+
+/** Makes a table of the rows that these seeds make, with a unique integer `id` before the other columns if wanted. */
+export async function createRows(
+  connection: Connection,
+  name: string,
+  seeds: Seeds,
+  columns = '* EXCLUDE id',
+): Promise<void> {
+  const { DuckDBDataChunk, INTEGER, DOUBLE } = await import('@duckdb/node-api')
   await connection.run(
-    'CREATE TABLE seeds (i INTEGER, a INTEGER, n INTEGER, x DOUBLE, code INTEGER, key INTEGER, moment INTEGER)',
+    'CREATE TEMP TABLE seeds (i INTEGER, a INTEGER, n INTEGER, x DOUBLE, code INTEGER, key INTEGER, moment INTEGER)',
   )
   const appender = await connection.createAppender('seeds')
   const types = [INTEGER, INTEGER, INTEGER, DOUBLE, INTEGER, INTEGER, INTEGER]
@@ -32,8 +48,16 @@ export async function duckdbCounts(seeds: Seeds): Promise<{ one: CountWhere; two
     appender.appendDataChunk(rows)
   }
   appender.closeSync()
-  await connection.run(`CREATE TABLE rows AS ${duckdbRows}`)
+  await connection.run(
+    `CREATE TABLE ${name} AS SELECT ${columns} FROM (SELECT substr(name, 6)::INTEGER AS id, * FROM (${duckdbRows}))`,
+  )
   await connection.run('DROP TABLE seeds')
+}
+
+/** The rows that these seeds make in DuckDB, in memory, counted on one thread or on two. */
+export async function duckdbCounts(seeds: Seeds): Promise<{ one: CountWhere; two: CountWhere }> {
+  const connection = await openDuckdb()
+  await createRows(connection, 'rows', seeds)
   let threads = 2
   const on =
     (wanted: number): CountWhere =>

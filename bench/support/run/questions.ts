@@ -20,6 +20,7 @@ const order = [
   'fake',
   'count',
   'rows',
+  'changes',
   'fragments',
   'scan',
   'http',

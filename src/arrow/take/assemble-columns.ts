@@ -1,6 +1,7 @@
 import type { Field } from '@uwdata/flechette'
 import type { AnyBatch } from '../batch.ts'
 import { compactDictionary } from './compact.ts'
+import { rowsOfRuns } from './runs.ts'
 import { assemble, type Piece } from './take.ts'
 
 /**
@@ -25,7 +26,7 @@ export function assembleColumns(
 
 export function rowsOf(pieces: readonly Piece[]): number {
   let rows = 0
-  for (const { runs } of pieces) for (let i = 0; i < runs.length; i += 2) rows += runs[i + 1]! - runs[i]!
+  for (const { runs } of pieces) rows += rowsOfRuns(runs)
   return rows
 }
 

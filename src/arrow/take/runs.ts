@@ -25,3 +25,40 @@ export class RunBuilder {
     return this.#runs.subarray(0, this.#length)
   }
 }
+
+/** Runs from which on it is kept what they come to. They are the same for all columns. */
+const many = 64
+
+const counts = new WeakMap<Int32Array, number>()
+
+/** How many rows runs have. */
+export function rowsOfRuns(runs: ArrayLike<number>): number {
+  if (!(runs instanceof Int32Array) || runs.length < many) return count(runs)
+  const known = counts.get(runs)
+  if (known !== undefined) return known
+  const rows = count(runs)
+  counts.set(runs, rows)
+  return rows
+}
+
+function count(runs: ArrayLike<number>): number {
+  let rows = 0
+  for (let i = 0; i < runs.length; i += 2) rows += runs[i + 1]! - runs[i]!
+  return rows
+}
+
+const places = new WeakMap<Int32Array, Int32Array>()
+
+/** The row at each place of many runs. */
+export function rowsAt(runs: Int32Array): Int32Array {
+  const known = places.get(runs)
+  if (known) return known
+  const rows = new Int32Array(rowsOfRuns(runs))
+  let at = 0
+  for (let i = 0; i < runs.length; i += 2) {
+    const end = runs[i + 1]!
+    for (let row = runs[i]!; row < end; row++) rows[at++] = row
+  }
+  places.set(runs, rows)
+  return rows
+}

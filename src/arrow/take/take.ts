@@ -11,10 +11,14 @@ import {
 } from '../batch.ts'
 import { copyBits, countBits, fillBits } from '../bits.ts'
 import { type Layout, layoutOf } from '../layout.ts'
+import { copyBitRuns, copyRuns, shiftOffsets } from './copy-runs.ts'
 import { DictionaryFull, mergeDictionaries } from './dictionary.ts'
-import { RunBuilder } from './runs.ts'
+import { RunBuilder, rowsOfRuns } from './runs.ts'
 import { takeRunEnds, takeUnion } from './special.ts'
 import { takeListViews, takeViews } from './views.ts'
+
+/** Rows that a run has on average, from which on their bits are copied run by run. */
+const shortRows = 16
 
 /** Rows of one batch: runs of them, each from `runs[2i]` up to but not including `runs[2i + 1]`. */
 export interface Piece {
@@ -43,7 +47,7 @@ export function assemble(type: DataType, pieces: readonly Piece[]): AnyBatch {
     return only.batch
   }
   let length = 0
-  for (const { runs } of pieces) for (let i = 0; i < runs.length; i += 2) length += runs[i + 1]! - runs[i]!
+  for (const { runs } of pieces) length += rowsOfRuns(runs)
   const layout = layoutOf(type)
   const parts = takeParts(type, layout, pieces, length)
   const hasValidity = layout.kind !== 'null' && layout.kind !== 'union' && layout.kind !== 'runEnds'
@@ -85,7 +89,7 @@ function takeParts(
     case 'listView':
       return takeListViews(type, pieces, length, layout.offsets)
     case 'fixedList': {
-      const runs = pieces.map((piece) => Array.from(piece.runs, (row) => row * layout.stride))
+      const runs = pieces.map((piece) => scaled(piece.runs, layout.stride))
       return { children: [takeChild(type, 0, pieces, runs)] }
     }
     case 'struct': {
@@ -100,6 +104,14 @@ function takeParts(
     case 'runEnds':
       return takeRunEnds(type, pieces, length)
   }
+}
+
+/** The runs of items of rows that have so many each. */
+function scaled(runs: ArrayLike<number>, stride: number): ArrayLike<number> {
+  let most = 0
+  for (let i = 1; i < runs.length; i += 2) most = Math.max(most, runs[i]!)
+  const times = (row: number) => row * stride
+  return most * stride < 2 ** 31 ? Int32Array.from(runs, times) : Array.from(runs, times)
 }
 
 /** The child `index` of the pieces' batches, gathered by the runs given for each piece. */
@@ -140,15 +152,22 @@ function takeBits(
   let to = 0
   for (const { batch, runs } of pieces) {
     const source = bits(batch)
-    for (let i = 0; i < runs.length; i += 2) {
-      const from = runs[i]!
-      const count = runs[i + 1]! - from
-      if (source) copyBits(source, from, target, to, count)
-      else fillBits(target, to, count)
-      to += count
-    }
+    const rows = rowsOfRuns(runs)
+    if (source === undefined) fillBits(target, to, rows)
+    else if (rows < runs.length * shortRows) copyBitRuns(source, runs, target, to)
+    else copyLongRuns(source, runs, target, to)
+    to += rows
   }
   return target
+}
+
+function copyLongRuns(source: Uint8Array, runs: ArrayLike<number>, target: Uint8Array, start: number): void {
+  let to = start
+  for (let i = 0; i < runs.length; i += 2) {
+    const count = runs[i + 1]! - runs[i]!
+    copyBits(source, runs[i]!, target, to, count)
+    to += count
+  }
 }
 
 /** Gathers values of `width` elements each. */
@@ -163,22 +182,10 @@ export function takeFixed<T extends Values>(
     const { batch, runs } = pieces[0]!
     return valuesOf(batch).subarray(runs[0]! * width, runs[1]! * width) as T
   }
-  const target = new array(length * width) as Int32Array
+  const target = new array(length * width) as Values
   let to = 0
-  for (const { batch, runs } of pieces) {
-    const source = valuesOf(batch) as Int32Array
-    for (let i = 0; i < runs.length; i += 2) {
-      const end = runs[i + 1]! * width
-      let from = runs[i]! * width
-      if (end - from > 32) {
-        target.set(source.subarray(from, end), to)
-        to += end - from
-      } else {
-        while (from < end) target[to++] = source[from++]!
-      }
-    }
-  }
-  return target as unknown as T
+  for (const { batch, runs } of pieces) to = copyRuns(valuesOf(batch), runs, width, target, to)
+  return target as T
 }
 
 /** Offsets that begin at 0, and the runs of values they stood for in each piece. */
@@ -192,12 +199,19 @@ function takeOffsets(
   let row = 0
   const all = pieces.map(({ batch, runs }) => {
     const source = batch.offsets
+    if (source instanceof Int32Array && offsets instanceof Int32Array) {
+      const list = runs instanceof Int32Array ? runs : Int32Array.from(runs)
+      const shifted = shiftOffsets(source, list, offsets, row, at)
+      row += rowsOfRuns(list)
+      at = shifted.end
+      return shifted.runs
+    }
     const values = new RunBuilder()
     for (let i = 0; i < runs.length; i += 2) {
       const start = runs[i]!
       const end = runs[i + 1]!
       if (end <= start) continue
-      shiftOffsets(source, start, end, offsets, row, at)
+      shiftLong(source as BigInt64Array, start, end, offsets as BigInt64Array, row, at)
       row += end - start
       const first = Number(source[start])
       const last = Number(source[end])
@@ -211,22 +225,16 @@ function takeOffsets(
 }
 
 /** Writes the ends of rows `start` to `end`, so that the first of them begins at `at`. */
-function shiftOffsets(
-  source: Offsets,
+function shiftLong(
+  source: BigInt64Array,
   start: number,
   end: number,
-  target: Offsets,
+  target: BigInt64Array,
   row: number,
   at: number,
 ): void {
-  let to = row
-  if (source instanceof Int32Array && target instanceof Int32Array) {
-    const shift = at - source[start]!
-    for (let r = start; r < end; r++) target[++to] = source[r + 1]! + shift
-  } else if (source instanceof BigInt64Array && target instanceof BigInt64Array) {
-    const shift = BigInt(at) - source[start]!
-    for (let r = start; r < end; r++) target[++to] = source[r + 1]! + shift
-  }
+  const shift = BigInt(at) - source[start]!
+  for (let r = start; r < end; r++) target[row + r - start + 1] = source[r + 1]! + shift
 }
 
 function takeBytes(

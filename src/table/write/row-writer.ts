@@ -1,6 +1,14 @@
 import type { Schema } from '@uwdata/flechette'
 import type { AnyBatch } from '../../arrow/batch.ts'
-import { allRows, type Bitmap, forEachRow, hasRow, isEmpty } from '../../arrow/bitmap.ts'
+import {
+  allRows,
+  type Bitmap,
+  clearRange,
+  countRows,
+  forEachRow,
+  hasRow,
+  isEmpty,
+} from '../../arrow/bitmap.ts'
 import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
 import { type Piece, wholeOf } from '../../arrow/take/take.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
@@ -102,6 +110,10 @@ export class Living {
       gone[place >>> 5]! &= ~(1 << (place & 31))
     }
     for (const { start, rows, left } of this.#ranges) {
+      if (left === rows) {
+        clearRange(gone, start, start + countRows(rows))
+        continue
+      }
       let place = start
       forEachRow(rows, (row) => {
         if (hasRow(left, row)) live(place)

@@ -23,16 +23,22 @@ const pieces = fc.array(
   { maxLength: 5 },
 )
 
-function take(table: Table, column: number, chosen: readonly { batch: number; cuts: readonly number[] }[]) {
+function take(
+  table: Table,
+  column: number,
+  chosen: readonly { batch: number; cuts: readonly number[] }[],
+  isTyped: boolean,
+) {
   const { data, type } = table.children[column]!
   const expected: unknown[] = []
   const all: Piece[] = chosen.map(({ batch, cuts }) => {
     const source = data[batch]!
-    const runs = cuts.map((cut) => Math.min(cut, source.length))
+    // Few runs are plain arrays, and many are not.
+    const runs = Int32Array.from(cuts, (cut) => Math.min(cut, source.length))
     for (let i = 0; i < runs.length; i += 2) {
       for (let row = runs[i]!; row < runs[i + 1]!; row++) expected.push(plain(source.at(row)))
     }
-    return { batch: source, runs }
+    return { batch: source, runs: isTyped ? runs : [...runs] }
   })
   return { batch: assemble(type, all), expected }
 }
@@ -42,8 +48,8 @@ test.each([
   ['changing dictionaries', dictionaries],
 ])('rows taken are the rows there were: %s', async (_name, table) => {
   await fc.assert(
-    fc.asyncProperty(pieces, async (chosen) => {
-      const taken = table.children.map((_, column) => take(table, column, chosen))
+    fc.asyncProperty(pieces, fc.boolean(), async (chosen, isTyped) => {
+      const taken = table.children.map((_, column) => take(table, column, chosen, isTyped))
       for (const [column, { batch, expected }] of taken.entries()) {
         expect(plain(Array.from(batch)), String(table.names[column])).toEqual(expected)
       }
