@@ -3,6 +3,7 @@ import { tableFromIPC } from '@uwdata/flechette'
 import { type LocalCatalog, openCatalog } from '../../src/index.ts'
 import { openLmdbStore } from '../../src/store/lmdb/index.ts'
 import { keys } from '../../src/store/records.ts'
+import { checkSteps, stepTasks } from './crash-steps.ts'
 import {
   batchTables,
   batchTasks,
@@ -23,6 +24,8 @@ export class Acknowledged {
   readonly labels = new Map<string, Map<string, boolean | undefined>>()
   /** How many rows the tables that come and go are known to have. */
   readonly returns = new Map<number, number>()
+  /** How many steps the tables that are changed step by step are known to have taken. */
+  readonly steps = new Map<number, number>()
   /** How many transactions each task of each process is known to have committed, by the table of rows. */
   readonly pairs = new Map<string, Map<string, number>>()
   /** Changes that were acknowledged. */
@@ -45,6 +48,7 @@ export class Acknowledged {
       else if (what === 'deleted') labels.set(one, false)
       else if (what === 'paired') this.paired(rowsTable, `${run}-${one}`, Number(two))
       else if (what === 'returned') this.returns.set(Number(one), Number(two))
+      else if (what === 'stepped') this.steps.set(Number(one), Number(two))
       if (what === 'refused') this.refused++
       else if (what === 'fault') this.faults++
       else if (what !== 'ready' && what !== 'deleting') this.total++
@@ -69,6 +73,8 @@ export async function checkAfterCrash(
   for (const task of batchTasks) await checkBatches(catalog, task, acknowledged)
   await checkMoves(catalog, acknowledged)
   for (const task of returnTasks) await checkReturn(directory, catalog, task, acknowledged)
+  const { steps } = acknowledged
+  for (const task of stepTasks) steps.set(task, await checkSteps(catalog, task, steps.get(task) ?? 0))
   for (const table of rowsTables) {
     await checkRows(catalog, table, acknowledged)
     await checkPairs(catalog, table, acknowledged)

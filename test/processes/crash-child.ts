@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from '../../src/client.ts'
 import { serve } from '../../src/http/index.ts'
 import { CatalogError, openCatalog } from '../../src/index.ts'
+import { stepsTaken, stepTasks, takeStep } from './crash-steps.ts'
 import {
   batchTables,
   batchTasks,
@@ -106,6 +107,13 @@ async function changePairs(task: number): Promise<never> {
   }
 }
 
+/** Updates and merges rows of a table, and adds, renames and drops a column, over and over. */
+async function takeSteps(task: number): Promise<never> {
+  for (let n = (await stepsTaken(catalog, task)) + 1; ; ) {
+    if (await done(takeStep(catalog, task, n))) say('stepped', task, n++)
+  }
+}
+
 /** Merges the fragments of the table that the others change, over and over. */
 async function optimize(): Promise<never> {
   for (;;) {
@@ -175,6 +183,7 @@ const others = () => [
   ...rowTasks.map(changeRows),
   ...moveTasks.map(move),
   ...returnTasks.map(leaveAndReturn),
+  ...stepTasks.map(takeSteps),
   dropAndDeclare(),
   clear(),
   optimize(),

@@ -5,6 +5,7 @@ import { openCatalog } from '../../src/index.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import { Child } from './child-process.ts'
 import { Acknowledged, checkAfterCrash } from './crash-check.ts'
+import { prepareSteps } from './crash-steps.ts'
 import {
   batchTables,
   batchTasks,
@@ -87,6 +88,7 @@ async function prepare(directory: string): Promise<void> {
     for (const name of batchTables) await catalog.declareTable({ id: [name + task] })
   }
   for (const task of moveTasks) await catalog.declareTable({ id: moveName(task, 0) })
+  await prepareSteps(catalog)
   for (const task of returnTasks) {
     const id = ['returns', `r${task}`]
     await catalog.declareTable({ id, location: returnLocation(directory, task) })
