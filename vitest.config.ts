@@ -11,6 +11,7 @@ const long = [
   'test/predicate/reference/*.test.ts',
   'test/rows/reference.test.ts',
   'test/store/lmdb/{damaged-open,processes}.test.ts',
+  'test/table/memory.test.ts',
   'test/table/scan/prefetch-depth.test.ts',
   'test/package/*.test.ts',
   'test/page/browser.test.ts',

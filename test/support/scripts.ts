@@ -23,6 +23,7 @@ const scripts = [
   'test/http/children/changes.ts',
   'test/lance/clients/server.ts',
   'test/lance/clients/writer.ts',
+  'test/table/children/memory.ts',
   'test/processes/clock-child.ts',
   'test/processes/crash-child.ts',
   'test/processes/full-disk-child.ts',

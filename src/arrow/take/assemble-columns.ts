@@ -1,7 +1,7 @@
 import type { Field } from '@uwdata/flechette'
 import type { AnyBatch } from '../batch.ts'
 import { compactDictionary } from './compact.ts'
-import { rowsOfRuns } from './runs.ts'
+import { RunBuilder, rowsOfRuns } from './runs.ts'
 import { assemble, type Piece } from './take.ts'
 
 /**
@@ -35,15 +35,15 @@ export function part(pieces: readonly Piece[], start: number, end: number): Piec
   const found: Piece[] = []
   let at = 0
   for (const { batch, runs } of pieces) {
-    const inside: number[] = []
+    const inside = new RunBuilder()
     for (let i = 0; i < runs.length && at < end; i += 2) {
       const size = runs[i + 1]! - runs[i]!
       const from = Math.max(0, start - at)
       const to = Math.min(size, end - at)
-      if (from < to) inside.push(runs[i]! + from, runs[i]! + to)
+      if (from < to) inside.add(runs[i]! + from, runs[i]! + to)
       at += size
     }
-    if (inside.length > 0) found.push({ batch, runs: inside })
+    if (inside.rows > 0) found.push({ batch, runs: inside.done() })
     if (at >= end) break
   }
   return found

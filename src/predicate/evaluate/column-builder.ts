@@ -1,5 +1,5 @@
 import { type DataType, type Field, Type } from '@uwdata/flechette'
-import { type AnyBatch, emptyBytes, makeBatch } from '../../arrow/batch.ts'
+import { type AnyBatch, byteLength, emptyBytes, makeBatch } from '../../arrow/batch.ts'
 import { type Bitmap, forEachRow } from '../../arrow/bitmap.ts'
 import { buildBatch } from '../../arrow/input/build.ts'
 import { layoutOf } from '../../arrow/layout.ts'
@@ -17,6 +17,8 @@ export type Places = 'next' | { readonly base: number }
 export interface ColumnBuilder {
   /** Adds the values of some rows. `firstRow` is the table's row of the slice's first one, for errors. */
   add(vector: Vector, frame: Frame, need: Bitmap, places: Places, firstRow: number): void
+  /** Bytes of the values so far that have no fixed size. */
+  readonly bytes: number
   /** The column of so many values. Places that nothing was written to are null, or 0 where the column takes no nulls. */
   done(length: number): AnyBatch
 }
@@ -108,6 +110,7 @@ abstract class Validity {
 }
 
 class FixedBuilder extends Validity implements ColumnBuilder {
+  readonly bytes = 0
   readonly #values: Int32Array
 
   constructor(field: Field, capacity: number) {
@@ -142,6 +145,7 @@ class FixedBuilder extends Validity implements ColumnBuilder {
 }
 
 class BitBuilder extends Validity implements ColumnBuilder {
+  readonly bytes = 0
   readonly #values: Uint8Array
 
   constructor(field: Field, capacity: number) {
@@ -175,6 +179,10 @@ class BytesBuilder extends Validity implements ColumnBuilder {
   constructor(field: Field, capacity: number) {
     super(field, capacity)
     this.#offsets = new Int32Array(capacity + 1)
+  }
+
+  get bytes(): number {
+    return this.#size
   }
 
   add(vector: Vector, frame: Frame, need: Bitmap, places: Places): void {
@@ -246,6 +254,7 @@ function tooLarge({ name }: Field): Error {
 
 /** Any other layout: a batch for each slice, which are put together. */
 class ItemBuilder implements ColumnBuilder {
+  bytes = 0
   readonly #field: Field
   readonly #batches: AnyBatch[] = []
   #length = 0
@@ -297,6 +306,7 @@ class ItemBuilder implements ColumnBuilder {
 
   #push(batch: AnyBatch): void {
     this.#batches.push(batch)
+    this.bytes += byteLength(batch)
     this.#length += batch.length
   }
 }

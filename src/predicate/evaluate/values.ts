@@ -1,5 +1,5 @@
 import type { Field } from '@uwdata/flechette'
-import type { AnyBatch } from '../../arrow/batch.ts'
+import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
 import { type Bitmap, clearTrailing, copyRows, countRows, forEachRow, isEmpty } from '../../arrow/bitmap.ts'
 import { buildBatch } from '../../arrow/input/build.ts'
 import { nullBatch } from '../../arrow/null-batch.ts'
@@ -27,6 +27,11 @@ export interface ValueOptions {
    * the column takes no nulls. By default it has a value for each row of `live`.
    */
   readonly inPlace?: boolean
+  /**
+   * Bytes of texts, lists and the like after which no more rows are evaluated: the column has fewer values then, those
+   * of the first rows, and at least one. Not with `inPlace`. Default: none.
+   */
+  readonly mostBytes?: number
   readonly budget?: WorkBudget
   /** What row 0 is called in errors: how many rows of the table lie before it. */
   readonly firstRow?: number
@@ -46,17 +51,23 @@ export function valueEvaluator({ plan, path, field }: ValuePlan, fastPaths: read
   if (plan.kind === 'literal') return constantValues(plan, field)
   const node = kept(builder, () => builder(fastPaths, afterPart)).value(plan)
   const walk = walker(node.cost)
-  return function* values(rows, start, end, { live, inPlace = false, budget, firstRow = 0 }) {
+  return function* values(rows, start, end, options) {
+    const { live, inPlace = false, budget, firstRow = 0, mostBytes = Number.POSITIVE_INFINITY } = options
     const length = Math.max(0, end - start)
     const size = inPlace || live === undefined ? length : countFirst(live, length)
+    let taken = 0
     const column = columnBuilder(field, size)
     const evaluate = (frame: Frame, need: Bitmap) => vectorOf(node, frame, need, firstRow)
     const take = (vector: Vector, frame: Frame, _word: number, need: Bitmap) => {
       const row = firstRow + frame.start
       if (!field.nullable && vector.valid !== null) refuseNull(field, frame, need, vector.valid, row)
       column.add(vector, frame, need, inPlace ? { base: frame.start - start } : 'next', row)
+      taken += countRows(need.subarray(0, frame.words))
     }
-    yield* walk(rows, start, end, live, budget, evaluate, take)
+    for (const _ of walk(rows, start, end, live, budget, evaluate, take)) {
+      if (column.bytes >= mostBytes) return column.done(taken)
+      yield
+    }
     return column.done(size)
   }
 }
@@ -171,11 +182,14 @@ const repeatedRows = 65_536
 
 function constantValues({ value }: LiteralPlan, field: Field): ValueSteps {
   // biome-ignore lint/correctness/useYield: what is constant takes no steps
-  return function* values(_rows, start, end, { live, inPlace = false }) {
+  return function* values(_rows, start, end, { live, inPlace = false, mostBytes }) {
     const length = Math.max(0, end - start)
     const size = inPlace || live === undefined ? length : countFirst(live, length)
     if (value === null) return nullBatch(field.type, size)
-    return repeated(field, buildBatch({ ...field, nullable: true }, { values: [value], rows: [0] }), size)
+    const one = buildBatch({ ...field, nullable: true }, { values: [value], rows: [0] })
+    const most =
+      mostBytes === undefined ? size : Math.max(1, Math.floor(mostBytes / Math.max(1, byteLength(one))))
+    return repeated(field, one, Math.min(size, most))
   }
 }
 

@@ -1,9 +1,10 @@
 import type { Field } from '@uwdata/flechette'
-import type { AnyBatch } from '../../arrow/batch.ts'
+import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
+import { allRows } from '../../arrow/bitmap.ts'
 import { assemble, wholeOf } from '../../arrow/take/take.ts'
 import { typeName } from '../../arrow/type-name.ts'
 import { invalid } from '../../errors.ts'
-import type { ValueExpression } from '../../predicate/index.ts'
+import type { ValueExpression, ValueOptions } from '../../predicate/index.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import type { FragmentRows } from '../read/fragment-read.ts'
 import { compileValues, evaluateValues } from '../scan/expression.ts'
@@ -12,8 +13,12 @@ import type { ColumnWork, EditColumns } from './column-change.ts'
 import { checkNames, idsFrom, treeOfSchema } from './edits.ts'
 import { type FieldNode, idsOf, treeOf } from './field-tree.ts'
 
-/** Rows that are computed at a time. */
+/** Rows that are computed at a time, and bytes of texts and lists. */
 const sliceRows = 65_536
+const sliceBytes = 16 << 20
+
+/** Most bytes of a column in one fragment. All of them are in memory when it is written, and when it is read. */
+const mostBytes = 512 << 20
 
 interface Computed {
   readonly node: FieldNode
@@ -86,21 +91,49 @@ async function evaluate(
   expression: ValueExpression,
   rows: FragmentRows,
   timeSlice: TimeSlice,
-  options: NonNullable<Parameters<typeof evaluateValues>[3]>,
+  options: ValueOptions,
 ): Promise<AnyBatch> {
   const slices: AnyBatch[] = []
-  for (let start = 0; start < rows.length || slices.length === 0; start += sliceRows) {
+  let bytes = 0
+  for (let start = 0; start < rows.length || slices.length === 0; ) {
     const end = Math.min(start + sliceRows, rows.length)
-    slices.push(await evaluateValues(expression, rows, timeSlice, options, start, end))
+    const slice = await evaluateSlice(expression, rows, timeSlice, options, start, end)
+    slices.push(slice)
+    start += slice.length
+    bytes += byteLength(slice)
+    if (bytes > mostBytes) throw tooLong(field)
     if (timeSlice.due) await timeSlice.rest()
   }
   try {
     return assemble(field.type, slices.map(wholeOf))
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw invalid(
-      `The values of column ${JSON.stringify(field.name)} are too long for one fragment: its texts or lists have more than 2^31 bytes or items. Compute shorter values, or optimize the table to smaller fragments.`,
-      { cause: error },
-    )
+    throw tooLong(field, error)
   }
+}
+
+/** Values from `start` on, up to `end` unless they take many bytes. */
+async function evaluateSlice(
+  expression: ValueExpression,
+  rows: FragmentRows,
+  timeSlice: TimeSlice,
+  options: ValueOptions,
+  start: number,
+  end: number,
+): Promise<AnyBatch> {
+  // Evaluation begins at a multiple of 32.
+  const first = start & ~31
+  if (first === start) {
+    return evaluateValues(expression, rows, timeSlice, { ...options, mostBytes: sliceBytes }, start, end)
+  }
+  const live = allRows(end - first)
+  live[0]! &= -1 << (start & 31)
+  return evaluateValues(expression, rows, timeSlice, { ...options, live, mostBytes: sliceBytes }, first, end)
+}
+
+function tooLong({ name }: Field, cause?: unknown): Error {
+  return invalid(
+    `The values of column ${JSON.stringify(name)} are too long: in one fragment, which is a file of its own, they take more than ${mostBytes.toLocaleString('en')} bytes. Compute shorter values, or add the column without values and then update it: updated rows are written in as many fragments as they need.`,
+    { cause },
+  )
 }

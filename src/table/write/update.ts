@@ -1,14 +1,15 @@
 import type { Schema } from '@uwdata/flechette'
+import type { AnyBatch } from '../../arrow/batch.ts'
 import { allRows, type Bitmap, countRows, intersect, noRows } from '../../arrow/bitmap.ts'
-import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
-import { type Piece, wholeOf } from '../../arrow/take/take.ts'
+import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
+import { wholeOf } from '../../arrow/take/take.ts'
 import { CatalogError, invalid } from '../../errors.ts'
 import type { Predicate, ValueExpression, WorkBudget } from '../../predicate/index.ts'
 import { TimeSlice } from '../../scheduling/time-slice.ts'
 import { contentKey, type FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { haveSameColumns, type TableSchema } from '../format/table-schema.ts'
-import { readColumns } from '../read/fragment-read.ts'
+import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
 import { resolve } from '../read/projection.ts'
 import { selectRows } from '../read/row-selection.ts'
 import { compileValues, evaluateValues } from '../scan/expression.ts'
@@ -20,6 +21,9 @@ import { piecesOf } from './gather.ts'
 import { Removal, type RowFinder } from './remove-rows.ts'
 import { Living, RowWriter } from './row-writer.ts'
 import { reviseManifest } from './write-manifest.ts'
+
+/** Bytes of new texts and lists that are made at once. */
+const mostBytes = 16 << 20
 
 /**
  * Gives new values to columns of the rows that match a predicate. These rows are written anew, after all others. Rows
@@ -210,21 +214,49 @@ class Attempt implements RowFinder {
       for (const one of assignment ? assignment.expression.columns : [index]) indices.add(one)
     }
     const rows = await readColumns(this.#storage, prefix, schema, entry, indices)
-    const selected = selectRows(live, entry.rows, 0, entry.rows)
+    const { rows: total, ...selected } = selectRows(live, entry.rows, 0, entry.rows)
     const firstRow = this.#firstRows.get(entry.path) ?? 0
-    const pieces: Piece[][] = []
-    for (const index of schema.fields.keys()) {
-      const assignment = assignments.get(index)
-      if (assignment === undefined) {
-        pieces.push(piecesOf(rows.columns[index]!, selected))
-        continue
+    let start = 0
+    let end = entry.rows
+    for (let done = 0; done < total; ) {
+      const made = await this.#evaluate(rows, live, start, end, firstRow)
+      const count = Math.min(...Array.from(made.values(), ({ length }) => length))
+      const pieces = Array.from(schema.fields.keys(), (index) => {
+        const batch = made.get(index)
+        if (batch) return part([wholeOf(batch)], 0, count)
+        const all = piecesOf(rows.columns[index]!, { rows: total, ...selected })
+        return count === total ? all : part(all, done, done + count)
+      })
+      for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(batches, this.#timeSlice)
+      done += count
+      if (done < total) {
+        // Where some values are long, those of other columns are not made for many more rows.
+        const next = selectRows(live, entry.rows, done, 1).runs[0]!
+        end = Math.min(entry.rows, next + 4 * (next - start))
+        start = next
       }
-      const { expression, budget } = assignment
-      const options = { live, budget, firstRow }
-      pieces.push([wholeOf(await evaluateValues(expression, rows, this.#timeSlice, options))])
+      if (this.#timeSlice.due) await this.#timeSlice.rest()
     }
-    for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(batches, this.#timeSlice)
-    if (this.#timeSlice.due) await this.#timeSlice.rest()
+  }
+
+  /** The new values of rows from `first` up to `end`; of fewer, when they take many bytes. */
+  async #evaluate(
+    rows: FragmentRows,
+    live: Bitmap,
+    first: number,
+    end: number,
+    firstRow: number,
+  ): Promise<ReadonlyMap<number, AnyBatch>> {
+    // Evaluation begins at a multiple of 32.
+    const start = first & ~31
+    const rest = live.slice(start >>> 5)
+    rest[0]! &= -1 << (first & 31)
+    const made = new Map<number, AnyBatch>()
+    for (const [index, { expression, budget }] of this.#prepared.assignments) {
+      const options = { live: rest, budget, firstRow, mostBytes }
+      made.set(index, await evaluateValues(expression, rows, this.#timeSlice, options, start, end))
+    }
+    return made
   }
 }
 

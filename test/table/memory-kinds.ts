@@ -1,0 +1,9 @@
+/** What is done to a table, and asked of it, while its memory is measured. Parent and child agree on it here. */
+export const kinds = [
+  'an update',
+  'an update to long texts',
+  'a merge',
+  'a column of long texts',
+  'an order',
+  'a search',
+] as const
