@@ -39,14 +39,26 @@ function widened(
   } else if (isLong(type)) {
     const { values } = vector
     const halves = new Int32Array(out.buffer, 0, frame.length * 2)
-    for (let i = 0; i < frame.length; i++) {
-      const value = values[i]!
-      halves[2 * i] = value
-      halves[2 * i + 1] = value < 0 ? -1 : 0
+    if (values instanceof Int32Array) widenIntegers(values, halves, frame.length)
+    else {
+      for (let i = 0; i < frame.length; i++) {
+        const value = values[i]!
+        halves[2 * i] = value
+        halves[2 * i + 1] = value < 0 ? -1 : 0
+      }
     }
     return { kind: 'longs', type, valid, values: out as unknown as BigInt64Array }
   } else {
     ;(out as Float64Array).set(vector.values)
   }
   return { kind: 'numbers', type, valid, values: out as Float64Array }
+}
+
+/** A loop of its own for the most common type, which the compiler optimizes as it does not one for all types. */
+function widenIntegers(values: Int32Array, halves: Int32Array, length: number): void {
+  for (let i = 0; i < length; i++) {
+    const value = values[i]!
+    halves[2 * i] = value
+    halves[2 * i + 1] = value >> 31
+  }
 }

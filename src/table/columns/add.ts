@@ -13,8 +13,7 @@ import type { ColumnWork, EditColumns } from './column-change.ts'
 import { checkNames, idsFrom, treeOfSchema } from './edits.ts'
 import { type FieldNode, idsOf, treeOf } from './field-tree.ts'
 
-/** Rows that are computed at a time, and bytes of texts and lists. */
-const sliceRows = 65_536
+/** Bytes of texts and lists that are computed at a time. */
 const sliceBytes = 16 << 20
 
 /** Most bytes of a column in one fragment. All of them are in memory when it is written, and when it is read. */
@@ -96,8 +95,7 @@ async function evaluate(
   const slices: AnyBatch[] = []
   let bytes = 0
   for (let start = 0; start < rows.length || slices.length === 0; ) {
-    const end = Math.min(start + sliceRows, rows.length)
-    const slice = await evaluateSlice(expression, rows, timeSlice, options, start, end)
+    const slice = await evaluateFrom(start, expression, rows, timeSlice, options)
     slices.push(slice)
     start += slice.length
     bytes += byteLength(slice)
@@ -112,23 +110,21 @@ async function evaluate(
   }
 }
 
-/** Values from `start` on, up to `end` unless they take many bytes. */
-async function evaluateSlice(
+/** The values of all rows from `start` on; of fewer, when they take many bytes. */
+function evaluateFrom(
+  start: number,
   expression: ValueExpression,
   rows: FragmentRows,
   timeSlice: TimeSlice,
   options: ValueOptions,
-  start: number,
-  end: number,
 ): Promise<AnyBatch> {
+  const bounded = { ...options, mostBytes: sliceBytes }
+  if (start === 0) return evaluateValues(expression, rows, timeSlice, bounded)
   // Evaluation begins at a multiple of 32.
   const first = start & ~31
-  if (first === start) {
-    return evaluateValues(expression, rows, timeSlice, { ...options, mostBytes: sliceBytes }, start, end)
-  }
-  const live = allRows(end - first)
+  const live = allRows(rows.length - first)
   live[0]! &= -1 << (start & 31)
-  return evaluateValues(expression, rows, timeSlice, { ...options, live, mostBytes: sliceBytes }, first, end)
+  return evaluateValues(expression, rows, timeSlice, { ...bounded, live }, first)
 }
 
 function tooLong({ name }: Field, cause?: unknown): Error {

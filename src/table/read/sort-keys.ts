@@ -160,7 +160,7 @@ export function promising(
     batch.offsets instanceof Int32Array &&
     layoutOf(batch.type).kind === 'bytes'
   ) {
-    return byPrefixes(batch, key, bound, start, end)
+    return byTexts(batch, key, bound, ties, start, end)
   }
   return allRows(start, end)
 }
@@ -191,32 +191,45 @@ function* byNumbers(
   }
 }
 
-/** The rows of texts whose first bytes are not worse than those of the bound. */
-function* byPrefixes(
+/** The rows whose texts are not worse than the bound. */
+function* byTexts(
   batch: AnyBatch,
   { direction, nullsFirst }: SortKey,
   bound: Uint8Array,
+  ties: boolean,
   start: number,
   end: number,
 ): Generator<number> {
-  const bytes = batch.values as Uint8Array
+  const texts = viewOf(batch.values as Uint8Array)
+  const least = viewOf(bound)
   const offsets = batch.offsets as Int32Array
   const { validity, nullCount } = batch
-  const least = prefixOf(bound, 0, bound.length)
   for (let row = start; row < end; row++) {
-    const prefix = prefixOf(bytes, offsets[row]!, offsets[row + 1]!)
-    if ((direction === 1 ? prefix > least : prefix < least) && !(nullsFirst && nullCount > 0)) continue
+    const order = direction * compareBytes(texts, offsets[row]!, offsets[row + 1]!, least)
+    if ((order > 0 || (order === 0 && !ties)) && !(nullsFirst && nullCount > 0)) continue
     if (nullCount > 0 && !nullsFirst && !getBit(validity, row)) continue
     yield row
   }
 }
 
-/** The first three bytes as a number, which has the order of the bytes. */
-function prefixOf(bytes: Uint8Array, start: number, end: number): number {
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength)
+}
+
+/** Compares some bytes with all others, four at a time: texts often begin alike, and a call to the system takes longer. */
+function compareBytes(bytes: DataView, start: number, end: number, others: DataView): number {
   const length = end - start
-  if (length >= 3) return (bytes[start]! << 16) | (bytes[start + 1]! << 8) | bytes[start + 2]!
-  if (length === 2) return (bytes[start]! << 16) | (bytes[start + 1]! << 8)
-  return length === 1 ? bytes[start]! << 16 : 0
+  const shared = Math.min(length, others.byteLength)
+  let i = 0
+  for (; i + 4 <= shared; i += 4) {
+    const difference = bytes.getUint32(start + i) - others.getUint32(i)
+    if (difference !== 0) return difference
+  }
+  for (; i < shared; i++) {
+    const difference = bytes.getUint8(start + i) - others.getUint8(i)
+    if (difference !== 0) return difference
+  }
+  return length - others.byteLength
 }
 
 function isArrayOfNumbers({ type, values }: AnyBatch): boolean {
