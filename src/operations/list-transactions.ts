@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { type CatalogError, invalid } from '../errors.ts'
+import { CatalogError } from '../errors.ts'
 import { PageItems, readPage } from '../listing/paging.ts'
 import {
   choice,
@@ -71,6 +71,7 @@ export const listTransactions = operation({
     limit: v.nullish(limit),
   }),
   response: v.object({ ...responseFields, transactions: v.array(transaction), page_token: nextPageToken }),
+  // One that lists Unsupported alone would count as not supported at all. It is so inside of transactions only.
   errors: [],
   changes: false,
   route: post('/v1/transaction/list'),
@@ -99,7 +100,8 @@ export const listTransactions = operation({
 
 /** Its commit would compare every record that was listed, and other changes write such records all the time. */
 function listedInside(): CatalogError {
-  return invalid(
+  return new CatalogError(
+    'Unsupported',
     'Transactions cannot be listed inside of a transaction: its commit would fail whenever others change anything. List them outside of it.',
   )
 }

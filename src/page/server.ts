@@ -75,6 +75,11 @@ export async function ask<T>(
   return (await send('POST', pathOf(kind, id, verb), asked)).json() as Promise<T>
 }
 
+/** A page of transactions. Servers of another make may not list them. */
+export async function askTransactions<T>(body: unknown, signal: AbortSignal): Promise<T> {
+  return (await send('POST', 'v1/transaction/list', { body, signal })).json() as Promise<T>
+}
+
 /** The same for what is asked by GET. */
 export async function read<T>(
   kind: 'namespace' | 'table',

@@ -91,7 +91,7 @@ eachCatalog((open) => {
   it('is no part of a transaction', async () => {
     const catalog = await open()
     const { transaction_id: transaction } = await catalog.beginTransaction({})
-    await fails(catalog.listTransactions({}, { transaction }), 'InvalidInput', 'outside of it')
+    await fails(catalog.listTransactions({}, { transaction }), 'Unsupported', 'outside of it')
     expect(await all(catalog, { status: ['Running'] })).toEqual(['Transaction Running'])
     await catalog.rollbackTransaction({ id: [transaction] })
     expect(await all(catalog)).toEqual(['Transaction Canceled'])

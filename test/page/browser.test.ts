@@ -325,10 +325,14 @@ describe.skipIf(found === undefined)('the page in Chromium', () => {
   it('follows a transaction, and cancels it', async () => {
     const { page, catalog } = await opened(filled, { page: 'editable' })
     const { transaction_id: id } = await catalog.beginTransaction({})
-    await page.goto(`${page.url().split('#')[0]}#/activity?transaction=${id}`)
+    await page.goto(`${page.url().split('#')[0]}#/activity`)
+    // Somebody else began it: it is listed all the same.
+    await page.getByRole('link', { name: id! }).click()
     await page.getByRole('button', { name: 'Cancel transaction' }).click()
+    expect(await barriers(page)).toEqual([])
     await page.getByRole('button', { name: 'Cancel it' }).click()
     await page.getByText('Canceled', { exact: true }).waitFor()
+    await page.getByText('Nothing is under way.').waitFor()
     expect((await catalog.describeTransaction({ id: [id!] })).status).toBe('Canceled')
   })
 

@@ -3,7 +3,7 @@ import { useLoaded } from '../hooks.ts'
 import { plainText, shownTime } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Properties, Text } from '../parts/text.tsx'
-import { ask, settings, transactionsHeardOf } from '../server.ts'
+import { ask, askTransactions, settings, transactionsHeardOf } from '../server.ts'
 import { go, type ViewProps } from './app.tsx'
 import { CancelTransaction } from './changes.tsx'
 
@@ -12,7 +12,7 @@ interface Transaction {
   readonly properties: Readonly<Record<string, string>>
 }
 
-/** A transaction by its id, and those that this page heard of. The protocol has no list of all of them. */
+/** A transaction by its id, those under way, and those that this page heard of. */
 export function Activity({
   transaction,
   revision,
@@ -50,6 +50,7 @@ export function Activity({
       {transaction && (
         <Shown key={transaction} transaction={transaction} revision={revision} changed={changed} />
       )}
+      <UnderWay revision={revision} />
       {failed.length > 0 && (
         <section>
           <h2>What went wrong here</h2>
@@ -68,6 +69,63 @@ export function Activity({
         )}
       </section>
     </article>
+  )
+}
+
+interface Listed {
+  readonly transactions: readonly {
+    readonly transaction_id: string
+    readonly operation: string
+    readonly subject: readonly string[]
+    readonly created_at: string
+  }[]
+  readonly page_token?: string
+}
+
+/** A page looks at some thousand records, and those under way are among the newest as a rule. */
+const mostPages = 20
+
+async function underWay(signal: AbortSignal): Promise<Listed['transactions']> {
+  const found: Listed['transactions'][number][] = []
+  let page_token: string | undefined
+  for (let pages = 0; pages < mostPages; pages++) {
+    const body = { status: ['Queued', 'Running'], limit: 100, page_token }
+    const page = await askTransactions<Listed>(body, signal)
+    found.push(...page.transactions)
+    page_token = page.page_token
+    if (!page_token || found.length >= 100) break
+  }
+  return found
+}
+
+/** The transactions that anybody has under way. One can be looked at, and canceled there. */
+function UnderWay({ revision }: Pick<ViewProps, 'revision'>) {
+  const { value, error, again } = useLoaded(underWay, [revision])
+  return (
+    <section>
+      <div class="title">
+        <h2>Under way</h2>
+        <button type="button" onClick={again}>
+          Look again
+        </button>
+      </div>
+      {error !== undefined && <Failure error={error} again={again} />}
+      {value?.length === 0 && <p class="faint">Nothing is under way.</p>}
+      {value && value.length > 0 && (
+        <ul>
+          {value.map(({ transaction_id, operation, subject, created_at }) => (
+            <li key={transaction_id}>
+              <a href={`#/activity?transaction=${encodeURIComponent(transaction_id)}`}>
+                {plainText(transaction_id)}
+              </a>{' '}
+              <span class="faint">
+                {shownTime(Date.parse(created_at))} <Text text={[operation, subject.join(' / ')].join(' ')} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
   )
 }
 
