@@ -76,7 +76,10 @@ export async function answerColumns(
 
     function addPick(pick: Pick): void {
       const { expression, field } = pick
-      if (expression === undefined || !late.has(expression)) return add(field, fetched.push(pick) - 1)
+      if (expression === undefined || !late.has(expression)) {
+        add(field, fetched.push(pick) - 1)
+        return
+      }
       const inputs = new DistanceInputs(schema, expression.columns)
       const first = fetched.length
       const offsets = fetched.push(...inputs.picks, rowOffset) - 1
