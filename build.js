@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
+import { bundled as inWeb, writeWeb } from './build-web.js'
 
 /*
  * Builds `dist`, or the folder that is named: one bundle for each entry point, and type declarations. Bundled, because loading a hundred
@@ -50,7 +51,11 @@ await build({
   logOverride: { 'ignored-bare-import': 'silent' },
 })
 await import('./build-page.js')
-writeFileSync(join(outdir, 'licenses.txt'), [...bundled, ...onPage].map(licenseOf).join('\n'))
+await writeWeb(outdir)
+writeFileSync(
+  join(outdir, 'licenses.txt'),
+  [...new Set([...bundled, ...onPage, ...inWeb])].map(licenseOf).join('\n'),
+)
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
 execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--outDir', outdir], {
   stdio: 'inherit',
