@@ -5,7 +5,7 @@ export function unavailable(what: string): (...given: never) => never {
   return () => {
     throw new CatalogError(
       'Unsupported',
-      `${what} needs Node, Deno or Bun. In browsers and edge runtimes, open 'memory:', the URL of a server (https://…), or a store and a content of your own.`,
+      `${what} needs Node or Bun. In browsers and edge runtimes, open 'memory:', the URL of a server (https://…), or a store and a content of your own.`,
     )
   }
 }

@@ -172,11 +172,7 @@ describe('where there is nothing but the web', () => {
   })
 
   test.each([
-    [
-      'a directory',
-      "openCatalog('./catalog')",
-      /^A catalog in a directory needs Node, Deno or Bun\. .*'memory:'/,
-    ],
+    ['a directory', "openCatalog('./catalog')", /^A catalog in a directory needs Node or Bun\. .*'memory:'/],
     ['a file URL', "openCatalog('file:///catalog')", /^A catalog in a directory needs/],
     ['a database', "openCatalog('postgres://localhost/db')", /^A catalog in a database needs/],
     ['a backup', "openCatalog('memory:').then((catalog) => catalog.backup('copy'))", /^A backup needs/],
