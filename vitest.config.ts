@@ -14,6 +14,7 @@ const long = [
   'test/table/scan/prefetch-depth.test.ts',
   'test/package/*.test.ts',
   'test/page/browser.test.ts',
+  'test/web/browser.test.ts',
 ]
 
 export default defineConfig(({ mode }) => ({
