@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join, relative, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
+import { writeTypes } from './build-types.js'
+import { bundled as inWeb, writeWeb } from './build-web.js'
 
 /*
  * Builds `dist`, or the folder that is named: one bundle for each entry point, and type declarations. Bundled, because loading a hundred
@@ -16,14 +16,20 @@ const outputs = [...Object.values(exports), ...Object.values(bin)]
   .filter((path) => path.endsWith('.js'))
 // Worker threads are started from a file of their own.
 const workers = ['src/table/scan/worker.ts', 'src/arrow/ipc/decompress-worker.ts']
-const entryPoints = new Set([
-  ...outputs.map((path) => path.replace(/^(\.\/)?dist\//, 'src/').replace(/\.js$/, '.ts')),
-  ...workers,
-  'src/tour.ts',
-])
+const sourceOf = (path) => path.replace(/^(\.\/)?dist\//, 'src/').replace(/\.js$/, '.ts')
+/** The sources of what others import. */
+const publicSources = new Set(
+  Object.values(exports)
+    .filter(({ types }) => types)
+    .map((entry) => sourceOf(entry.default)),
+)
+const entryPoints = new Set([...outputs.map(sourceOf), ...workers, 'src/tour.ts'])
 
-/** Small packages that every catalog needs. Finding and reading them takes as long as a fifth of the import. */
-const bundled = ['immer', 'ulid', 'valibot']
+/**
+ * Packages whose code is in the build. Finding and reading those that every catalog needs takes as long as a fifth of the
+ * import. The others are small, and only servers and commands need them.
+ */
+const bundled = ['immer', 'ulid', 'valibot', 'lossless-json', '@valibot/to-json-schema']
 
 /** What the page to look after a catalog holds. */
 const onPage = ['@uwdata/flechette', 'preact']
@@ -43,18 +49,30 @@ const options = {
 
 rmSync(outdir, { recursive: true, force: true })
 const { metafile } = await build({ ...options, write: false, metafile: true })
-await build({
+const built = await build({
   ...options,
+  metafile: true,
   plugins: [loadTogether('src/index.ts', metafile.inputs)],
   // That the import it adds brings nothing but files is what it is for.
   logOverride: { 'ignored-bare-import': 'silent' },
 })
 await import('./build-page.js')
-writeFileSync(join(outdir, 'licenses.txt'), [...bundled, ...onPage].map(licenseOf).join('\n'))
-const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
-execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--outDir', outdir], {
-  stdio: 'inherit',
-})
+await writeWeb(outdir)
+writeFileSync(
+  join(outdir, 'licenses.txt'),
+  [...new Set([...bundled, ...onPage, ...inWeb])].map(licenseOf).join('\n'),
+)
+writeTypes(
+  outdir,
+  Object.fromEntries(
+    Object.values(built.metafile.outputs)
+      .filter(({ entryPoint }) => publicSources.has(entryPoint))
+      .map(({ entryPoint, exports }) => [
+        entryPoint.replace('src', outdir).replace(/\.ts$/, '.d.ts'),
+        exports,
+      ]),
+  ),
+)
 
 /**
  * Keeps in one file what `main` loads at once. The bundler makes a file of all modules that the same entry points

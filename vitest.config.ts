@@ -20,6 +20,7 @@ const long = [
   'test/page/browser.test.ts',
   'test/site.test.ts',
   'test/python/*.test.ts',
+  'test/web/browser.test.ts',
 ]
 
 export default defineConfig(({ mode }) => ({

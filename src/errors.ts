@@ -31,6 +31,9 @@ export const errorNumbers = {
 
 export type ErrorCode = keyof typeof errorNumbers
 
+/** Marks the errors of every copy of this class. */
+const mark: unique symbol = Symbol.for('tabularium.CatalogError') as never
+
 /**
  * The error that every operation throws when it fails.
  *
@@ -50,6 +53,17 @@ export class CatalogError extends Error {
   readonly code: ErrorCode
   /** The transaction that failed, where one was recorded: describe it by this id. */
   declare readonly transaction_id?: string
+
+  // A process may have two copies of this class: of the client and of the catalog, or of two kinds of modules.
+  static {
+    Object.defineProperty(CatalogError.prototype, mark, { value: true })
+    Object.defineProperty(CatalogError, Symbol.hasInstance, {
+      value(this: unknown, error: unknown): boolean {
+        if (this !== CatalogError) return Function.prototype[Symbol.hasInstance].call(this, error)
+        return typeof error === 'object' && error !== null && mark in error
+      },
+    })
+  }
 
   constructor(
     code: ErrorCode,

@@ -64,6 +64,8 @@ test('everything that users install runs on the oldest Node that is promised', (
 
 test.each([
   ['fastify', 'mount the plugin'],
+  ['jose', 'let servers check JSON Web Tokens'],
+  ['prom-client', 'ask servers for metrics'],
   ['@aws-sdk/client-s3', 'keep rows in S3'],
   ['@azure/storage-blob', 'keep rows in Azure'],
   ['@google-cloud/storage', 'keep rows in Google Cloud Storage'],

@@ -1,6 +1,7 @@
 import { CatalogError, invalid } from '../errors.ts'
 import { beginsOrEnds, nested } from '../operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
+import { alone } from '../scheduling/alone.ts'
 import { keys, type SessionServer, type TransactionRecord } from '../store/records.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { isFinished, statusOf, transactionNotFound } from '../transactions/transaction-record.ts'
@@ -214,9 +215,9 @@ function watch(session: Session): () => void {
   const look = () => {
     const { left } = session
     if (left <= 0) void end(session, expired(session.idle))
-    else timer = setTimeout(look, left).unref()
+    else timer = alone(setTimeout(look, left))
   }
-  let timer = setTimeout(look, session.idle).unref()
+  let timer = alone(setTimeout(look, session.idle))
   return () => clearTimeout(timer)
 }
 

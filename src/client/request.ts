@@ -82,7 +82,7 @@ async function bodyOf(
 
 /** The request with its Arrow schema in the protocol's form. */
 async function withJsonSchema(request: Fields): Promise<Fields> {
-  const { toJsonSchema, toSchema } = await import('../table/index.ts')
+  const { toJsonSchema, toSchema } = await import('../arrow/index.ts')
   return { ...request, schema: toJsonSchema(toSchema(request.schema as Parameters<typeof toSchema>[0])) }
 }
 

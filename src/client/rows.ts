@@ -1,12 +1,12 @@
+import type { ArrowInput } from '../arrow/index.ts'
 import type { Catalog } from '../catalog/handle.ts'
 import { CatalogError } from '../errors.ts'
 import { arrowFileType, arrowStreamType } from '../http/protocol/wire.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 import type { OperationName } from '../operations/index.ts'
-import type { ArrowInput } from '../table/index.ts'
 
 type ArrowSchema = NonNullable<
-  NonNullable<Parameters<typeof import('../table/index.ts').toArrowTable>[1]>['schema']
+  NonNullable<Parameters<typeof import('../arrow/index.ts').toArrowTable>[1]>['schema']
 >
 
 export interface ArrowBody {
@@ -30,10 +30,7 @@ export async function arrowBody(
   if (data instanceof ArrayBuffer)
     return arrowBody(catalog, operation, { data: new Uint8Array(data) }, options)
   const schema = Array.isArray(data) ? await schemaFor(catalog, operation, request, options) : undefined
-  const [{ toArrowTable }, { encodeArrow, joinParts }] = await Promise.all([
-    import('../table/index.ts'),
-    import('../arrow/ipc/encode.ts'),
-  ])
+  const { encodeArrow, joinParts, toArrowTable } = await import('../arrow/index.ts')
   const table = await toArrowTable(data, { schema, partial: operation === 'mergeInsertIntoTable' })
   const columns = table.children.map((column) => column.data as never)
   return { bytes: joinParts(encodeArrow(table.schema, columns, 'stream')), type: arrowStreamType }
@@ -42,9 +39,8 @@ export async function arrowBody(
 const fileMagic = 'ARROW1'
 
 function typeOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.subarray(0, fileMagic.length)).toString('latin1') === fileMagic
-    ? arrowFileType
-    : arrowStreamType
+  const first = String.fromCharCode(...bytes.subarray(0, fileMagic.length))
+  return first === fileMagic ? arrowFileType : arrowStreamType
 }
 
 /** The schema for row objects: that of the table they are inserted into, or the one that the caller gave. */

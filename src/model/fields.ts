@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { identifierProblem, nameProblem } from './identifier.ts'
+import { utf8Length } from './utf8.ts'
 
 /*
  * The fields that requests and responses share. A schema checks a value on entry, and gives its type. Messages are
@@ -189,7 +190,7 @@ function mapProblem(map: Readonly<Record<string, string>>): string | undefined {
   for (const key of keys) {
     if (!key.isWellFormed() || !map[key]!.isWellFormed())
       return 'holds half of a surrogate pair; give well-formed Unicode'
-    characters += Buffer.byteLength(key) + Buffer.byteLength(map[key]!)
+    characters += utf8Length(key) + utf8Length(map[key]!)
   }
   if (characters > limits.entryCharacters) {
     return `is ${characters.toLocaleString('en')} bytes long in all; ${limits.entryCharacters.toLocaleString('en')} are the most`

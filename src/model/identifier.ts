@@ -1,4 +1,5 @@
 import { invalid } from '../errors.ts'
+import { utf8Length } from './utf8.ts'
 
 /** The names from the root down to a namespace or table. The empty list is the root namespace. */
 export type Identifier = readonly string[]
@@ -68,10 +69,6 @@ export function sameNames(a: Identifier, b: Identifier): boolean {
 /** A name in quotes for a message. Long names are cut, and control characters are escaped. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}…` : text)
-}
-
-function utf8Length(text: string): number {
-  return Buffer.byteLength(text, 'utf8')
 }
 
 function describeControl(name: string): string {

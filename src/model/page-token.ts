@@ -14,7 +14,7 @@ const tokenLimit = 64 * 1024
 /** Makes the token that continues the listing `asked` after `position`. */
 export function sealPageToken(secret: string, asked: string, position: Position): string {
   const body = Buffer.from(JSON.stringify(position))
-  return Buffer.concat([macOf(secret, asked, body), body]).toString('base64url')
+  return textOf(Buffer.concat([macOf(secret, asked, body), body]))
 }
 
 /** The position in a token, or undefined for the first page (an absent, null or empty token). */
@@ -25,11 +25,11 @@ export function openPageToken(
 ): Position | undefined {
   if (token === undefined || token === null || token === '') return undefined
   if (token.length <= tokenLimit) {
-    const bytes = Buffer.from(token, 'base64url')
+    const bytes = Buffer.from(token, 'base64')
     const body = bytes.subarray(macBytes)
     if (
       bytes.length > macBytes &&
-      bytes.toString('base64url') === token &&
+      textOf(bytes) === token &&
       timingSafeEqual(bytes.subarray(0, macBytes), macOf(secret, asked, body))
     ) {
       return JSON.parse(body.toString()) as Position
@@ -39,6 +39,11 @@ export function openPageToken(
     'page_token does not come from this listing. Pass back the page_token of the previous response unchanged, ' +
       'with the same identifier and filters, or leave it out to start from the beginning.',
   )
+}
+
+/** Bytes as they stand in URLs. */
+function textOf(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }
 
 function macOf(secret: string, asked: string, body: Buffer): Buffer {

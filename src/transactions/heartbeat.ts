@@ -1,3 +1,4 @@
+import { alone } from '../scheduling/alone.ts'
 import type { Key, Store, Value } from '../store/store.ts'
 import { leaseMillis } from './transaction-record.ts'
 
@@ -38,7 +39,7 @@ export class Heartbeat {
   /** Holds a record that is in the store, with a fresh lease. */
   hold<Held extends Value>(holding: Holding<Held>): void {
     this.#young.add(holding as unknown as Holding)
-    this.#timer ??= setInterval(() => void this.#beat(), beatMillis).unref()
+    this.#timer ??= alone(setInterval(() => void this.#beat(), beatMillis))
   }
 
   release<Held extends Value>(holding: Holding<Held>): void {

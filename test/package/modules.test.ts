@@ -53,6 +53,24 @@ main()`
   expect(run('try.cjs', code)).toBe('2\n0\ntrue')
 })
 
+test('what only some servers need is asked for when it is not installed', () => {
+  const code = `
+import { openCatalog } from 'tabularium'
+import { fetchHandler } from 'tabularium/http'
+const catalog = await openCatalog('memory:')
+const metrics = await fetchHandler(catalog, { auth: false })
+console.log((await (await metrics(new Request('http://localhost/metrics'))).json()).detail)
+const jwt = { issuer: 'a', audience: 'b', algorithms: ['HS256'], keys: new Uint8Array(32) }
+await fetchHandler(catalog, { auth: { jwt } }).catch((error) => console.log(error.message))
+`
+  expect(run('try.mjs', code)).toBe(
+    [
+      '/metrics needs the package prom-client, which cannot be loaded. Install it beside tabularium: npm install prom-client',
+      'Checking JSON Web Tokens needs the package jose, which cannot be loaded. Install it beside tabularium: npm install jose',
+    ].join('\n'),
+  )
+})
+
 test('the package has no source maps, since its code is not minified', () => {
   const dist = readdirSync(join(project, 'node_modules/tabularium/dist'), {
     recursive: true,

@@ -66,10 +66,15 @@ import { connect } from 'tabularium/client'
 export const tables = await connect('https://example.org').listTables({ id: [] })
 `
 
-function compile(compiler: string, code: string, options: Record<string, unknown>): string {
+function compile(
+  compiler: string,
+  code: string,
+  options: Record<string, unknown>,
+  type: 'module' | 'commonjs' = 'module',
+): string {
   const folder = join(project, 'try')
   mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type }))
   writeFileSync(join(folder, 'try.ts'), code)
   const compilerOptions = {
     target: 'es2022',
@@ -103,6 +108,29 @@ test.each([
   ['typescript-5', 'bundler', bundler],
 ])('%s checks the types of every entry point with module resolution %s', (compiler, _name, options) => {
   expect(compile(compiler, consumer, options)).toBe('')
+})
+
+test.each([
+  ['typescript', 'nodenext', nodenext],
+  ['typescript', 'node16', node16],
+  ['typescript-5', 'nodenext', nodenext],
+  ['typescript-5', 'node16', node16],
+])('%s checks a CommonJS project with module resolution %s', (compiler, _name, options) => {
+  // Such a file has no `await` outside of functions.
+  const [imports, rest] = consumer.split(/(?<=memory'\n)\n/) as [string, string]
+  const code = `${imports}
+import { CatalogError } from 'tabularium'
+import { BrokenRule } from 'tabularium/testing'
+export async function main() {
+  ${rest.replace('export const all', 'const all')}
+  const error: unknown = all
+  return error instanceof CatalogError ? error.code : error instanceof BrokenRule ? error.message : undefined
+}
+export function codeOf(error: CatalogError): string {
+  return error.code
+}`
+  expect(compile(compiler, code, options, 'commonjs')).toBe('')
+  expect(compile(compiler, code.replace('error.code', 'error.kind'), options, 'commonjs')).toContain('kind')
 })
 
 test('a wrong request is noticed', () => {

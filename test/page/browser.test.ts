@@ -1,40 +1,16 @@
-import { access } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type ServeOptions, serve } from '../../src/http/index.ts'
 import { type CatalogOptions, type MemoryCatalog, openCatalog } from '../../src/index.ts'
+import { chromiumPath } from '../support/chromium.ts'
 
 /*
  * The page in a real browser: Chromium, as Debian packages it, or the one that CHROMIUM names. Where there is none,
  * these tests are skipped, and say so.
  */
 
-const candidates = [
-  process.env.CHROMIUM,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-]
-const found = await firstThere(candidates)
-if (found === undefined)
-  console.warn(
-    'The tests of the page in a browser are skipped: no Chromium. Install it, or name it in CHROMIUM.',
-  )
-
-async function firstThere(paths: readonly (string | undefined)[]): Promise<string | undefined> {
-  for (const path of paths) {
-    if (
-      path &&
-      (await access(path).then(
-        () => true,
-        () => false,
-      ))
-    )
-      return path
-  }
-  return undefined
-}
+const found = chromiumPath('The tests of the page in a browser')
 
 let browser: Browser
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')

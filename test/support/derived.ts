@@ -26,6 +26,7 @@ interface Derived {
 export const derived: readonly Derived[] = [
   { page: 'src/operations/types/methods.ts', name: 'operations', make: () => `\n${operationTypes()}\n` },
   { page: 'docs/operations.md', name: 'operations', make: operationTable },
+  { page: 'README.md', name: 'weights', make: weightsTable },
   { page: 'test/README.md', name: 'coverage', make: coverageTable },
   { page: 'docs/decisions/README.md', name: 'decisions', make: decisionsTable },
   { page: 'docs/reliability.md', name: 'counts', make: countsTable },
@@ -49,6 +50,12 @@ export function compare(part: Derived): { readonly is: string; readonly should: 
   const [from, to] = [is.indexOf(begin), is.indexOf(end)]
   if (from < 0 || to < 0) throw new Error(`${part.page} has no part ${name}.`)
   return { is, should: is.slice(0, from + begin.length) + make() + is.slice(to) }
+}
+
+/** What entry points weigh in browsers. test/web/entry-points.test.ts measures what docs/runtimes.md says. */
+function weightsTable(): string {
+  const text = readFileSync(join(root, 'docs/runtimes.md'), 'utf8')
+  return /^\| Import \|.*(?:\n\|.*)+/m.exec(text)![0]
 }
 
 /** The pages of decisions, each with the first sentence of what was decided. */

@@ -18,7 +18,7 @@ export async function* rowsInPages(
   request: Asked,
   options: OperationOptions,
 ): AsyncGenerator<Record<string, unknown>, undefined> {
-  const { decodeArrow, plainRows } = await import('../../table/index.ts')
+  const { decodeArrow, plainRows } = await import('../../arrow/index.ts')
   const { k, ...given } = request
   let left = given.limit ?? k ?? Number.POSITIVE_INFINITY
   let offset = given.offset ?? 0

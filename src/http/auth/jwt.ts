@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { JSONWebKeySet, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
 import { CatalogError, invalid } from '../../errors.ts'
+import { optionalPackage } from '../optional-package.ts'
 import type { Principal } from './auth.ts'
 
 /** Which JSON Web Tokens are valid. */
@@ -14,7 +15,7 @@ export interface JwtOptions {
   /** Where the issuer publishes its keys. The keys are kept, and fetched again when a token names a new one. */
   readonly jwksUrl?: string | URL | undefined
   /** The issuer's keys themselves, in place of `jwksUrl`: a key set, one public key, or the bytes of a secret. */
-  readonly keys?: JSONWebKeySet | KeyObject | Uint8Array | undefined
+  readonly keys?: { readonly keys: readonly object[] } | KeyObject | Uint8Array | undefined
   /** How many seconds the clocks may differ. Default: 5. */
   readonly clockTolerance?: number | undefined
   /** How long fetched keys are kept, in milliseconds. Default: 10 minutes. */
@@ -33,7 +34,7 @@ const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 export async function jwtVerifier(
   options: JwtOptions,
 ): Promise<(token: string) => Promise<Principal | undefined>> {
-  const jose = await import('jose')
+  const jose = await optionalPackage('Checking JSON Web Tokens', 'jose', () => import('jose'))
   checkOptions(options)
   const key = keySource(jose, options)
   const rules: JWTVerifyOptions = {
@@ -73,7 +74,7 @@ function keySource(jose: Jose, { jwksUrl, keys, keysMaxAge, keysCooldown }: JwtO
     })
   }
   const isSet = typeof keys === 'object' && 'keys' in keys && Array.isArray(keys.keys)
-  return isSet ? jose.createLocalJWKSet(keys as JSONWebKeySet) : (keys as KeyObject | Uint8Array)
+  return isSet ? jose.createLocalJWKSet(keys as unknown as JSONWebKeySet) : (keys as KeyObject | Uint8Array)
 }
 
 /** Whether an error says that the token is wrong, rather than that it could not be checked. */

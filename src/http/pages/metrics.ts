@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client'
 import type { AdmissionControl } from '../limits/admission-control.ts'
+import { optionalPackage } from '../optional-package.ts'
 
 /** Upper bounds of the duration buckets, in seconds. */
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
@@ -46,7 +47,11 @@ export class Metrics {
   }
 
   async #register(): Promise<Registry> {
-    const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client')
+    const { collectDefaultMetrics, Counter, Gauge, Registry } = await optionalPackage(
+      '/metrics',
+      'prom-client',
+      () => import('prom-client'),
+    )
     const registers = [new Registry()] as [Registry]
     const metrics = this
     collectDefaultMetrics({ register: registers[0] })

@@ -127,8 +127,11 @@ export interface OperationDefinition<
 /** Any operation, its types forgotten. */
 export type AnyOperation = OperationDefinition<string, v.GenericSchema, v.GenericSchema>
 
-/** The member of a handle that runs an operation, in this process or on a server. */
-export const invoke = Symbol('invoke')
+/**
+ * The member of a handle that runs an operation, in this process or on a server. The client and the catalog may be two
+ * builds, and each takes handles of the other.
+ */
+export const invoke: unique symbol = Symbol.for('tabularium.invoke')
 
 /** What an operation runs on: the handle of a catalog, local or remote. */
 export interface Invocable {

@@ -4,6 +4,7 @@ import { CatalogError } from '../../errors.ts'
 import { closedError, nestedError, runBody } from '../body.ts'
 import type { InspectOptions, Reader, Store, StoreFeatures, StoreInspection, Writer } from '../store.ts'
 import { LmdbReader, LmdbWriter } from './access.ts'
+import { requireRuntime } from './driver.ts'
 import {
   type Database,
   type Environment,
@@ -32,6 +33,7 @@ export interface LmdbStore extends Store {
  * `ServiceUnavailable` when the disk is full.
  */
 export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<LmdbStore> {
+  requireRuntime()
   return new LmdbDirectoryStore(await acquire(directory, options), options.readOnly ?? false)
 }
 

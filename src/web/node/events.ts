@@ -1,0 +1,2 @@
+/** Only Node warns of many listeners. */
+export function setMaxListeners(): void {}

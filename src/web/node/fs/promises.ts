@@ -1,0 +1,3 @@
+import { unavailable } from '../../unavailable.ts'
+
+export const realpath = unavailable('A folder')

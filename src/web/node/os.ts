@@ -1,0 +1,2 @@
+/** No threads: those of browsers are not those of Node. */
+export const availableParallelism = () => 1

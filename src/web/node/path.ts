@@ -1,0 +1,4 @@
+import { unavailable } from '../unavailable.ts'
+
+export const sep = '/'
+export const resolve = unavailable('A folder')

@@ -1,0 +1,15 @@
+/* The part of `node:url` that names locations, with paths as Unix writes them. */
+
+/** The path that a `file:` URL names. */
+export function fileURLToPath(url: string | URL): string {
+  const { protocol, host, pathname } = new URL(url)
+  if (protocol !== 'file:' || host !== '' || /%2f/i.test(pathname)) {
+    throw new TypeError(`${String(url)} is not the URL of a file on this machine`)
+  }
+  return decodeURIComponent(pathname)
+}
+
+/** The `file:` URL of an absolute path. */
+export function pathToFileURL(path: string): URL {
+  return new URL(`file://${path.replace(/[%\\?#\n\r\t]/g, encodeURIComponent)}`)
+}

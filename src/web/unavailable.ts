@@ -1,0 +1,11 @@
+import { CatalogError } from '../errors.ts'
+
+/** A function that says what works in place of `what`, which needs files, threads, sockets or a database. */
+export function unavailable(what: string): (...given: never) => never {
+  return () => {
+    throw new CatalogError(
+      'Unsupported',
+      `${what} needs Node or Bun. In browsers and edge runtimes, open 'memory:', the URL of a server (https://…), or a store and a content of your own.`,
+    )
+  }
+}
