@@ -63,7 +63,7 @@ function pageOf(name) {
 async function writeReference() {
   const declared = new Map(
     Object.entries(exports).flatMap(([name, { types }]) =>
-      types === undefined ? [] : [[join(root, types), name]],
+      types === undefined ? [] : [[join(root, types.default), name]],
     ),
   )
   const entryPoints = [...declared.keys()]
