@@ -256,7 +256,16 @@ test('every operation that lists has its way to go over what it lists', () => {
     .filter(({ definition }) => 'lists' in (definition.command ?? {}))
     .map(({ definition }) => iterationName(definition.name))
   // The names that `Iteration` in src/catalog/iteration/types.ts declares: a new listing needs one more there.
-  const declared = ['namespaces', 'tables', 'allTables', 'versions', 'tags', 'branches', 'indices']
+  const declared = [
+    'namespaces',
+    'tables',
+    'allTables',
+    'versions',
+    'tags',
+    'branches',
+    'indices',
+    'transactions',
+  ]
   expect([...listings].sort()).toEqual([...declared].sort())
   expect(Object.keys(iterations).sort()).toEqual(['rows', ...declared].sort())
 })
