@@ -1,6 +1,7 @@
 import type { Core } from '../catalog/core.ts'
 import { vacuumsBegun } from '../lookup/vacuums.ts'
 import type { Identifier } from '../model/identifier.ts'
+import { alone } from '../scheduling/alone.ts'
 import { keys, recordFormat, type TransactionRecord } from '../store/records.ts'
 import type { Writer } from '../store/store.ts'
 import { TargetReplaced } from './retry.ts'
@@ -56,7 +57,7 @@ export class WorkRecord {
     this.#onWritten = onWritten
     this.#onFailed = onFailed
     if (vacuums === undefined) void this.write()
-    else this.#timer = setTimeout(() => void this.write(), lateMillis).unref()
+    else this.#timer = alone(setTimeout(() => void this.write(), lateMillis))
   }
 
   /** Resolves when what was written so far is durable. Undefined where nothing was written. */
