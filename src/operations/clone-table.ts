@@ -172,7 +172,7 @@ async function sourceOf(core: Core, asked: Request): Promise<Identifier> {
     if (table === undefined) {
       throw new CatalogError(
         'TableNotFound',
-        `No table of this catalog lies at ${location}. Register it first, or name the table to clone by its identifier, as source.`,
+        `No table of this catalog lies at ${location}. Ask describeTable where the table to clone lies, name it by its identifier, as source, or register it first.`,
       )
     }
     return identifierOf(reader, table.record)

@@ -143,7 +143,7 @@ eachCatalog((open) => {
       () => catalog.cloneTable({ id: ['x'], source_location: join(folder, 'other') }),
       'TableNotFound',
       'No table of this catalog lies at',
-      'Register it first',
+      'register it first',
     )
     // Its files lie in another place than those of a new table would.
     await refuses(

@@ -158,7 +158,11 @@ eachCatalog((open) => {
       const catalog = await seeded()
       const query = (request: object) => catalog.queryTable({ id, ...request } as never)
       for (const [request, ...parts] of [
-        [{ vector: [0, 0, 0] }, 'dimension 3', 'dimension 2'],
+        [
+          { vector: [0, 0, 0] },
+          "query dim(3) doesn't match the column at vector dim(2)",
+          'Give a vector of dimension 2',
+        ],
         [{ vector: [[0, 0], [1]] }, 'vector 1 has dimension 1'],
         [{ vector: ['a', 0] }, 'vector', 'finite numbers'],
         [{ vector: 'near' }, 'vector must be a list of numbers'],

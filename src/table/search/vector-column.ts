@@ -92,7 +92,7 @@ function namedColumn(schema: Schema, name: string): VectorColumn {
 
 function otherDimension(column: VectorColumn, dimension: number): CatalogError {
   return invalid(
-    `The query vector has dimension ${dimension}, and the vectors of column ${JSON.stringify(column.name)} have dimension ${column.dimension}. Give a vector of dimension ${column.dimension}.`,
+    `The query dim(${dimension}) doesn't match the column ${column.name} vector dim(${column.dimension}). Give a vector of dimension ${column.dimension}.`,
   )
 }
 

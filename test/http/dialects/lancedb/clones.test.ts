@@ -42,6 +42,7 @@ describe('the remote client', () => {
     const location = await locationOf('people')
     await expect(db.cloneTable('people', location)).rejects.toThrow(/already exists/)
     await expect(db.cloneTable('x', 'memory://nowhere/none')).rejects.toThrow(/No table of this catalog/)
+    await expect(db.cloneTable('x', '/data/people.lance')).rejects.toThrow(/Ask describeTable where/)
     await expect(db.cloneTable('x', location, { sourceVersion: 9 })).rejects.toThrow(/no version 9/)
     await expect(db.cloneTable('x', location, { sourceTag: 'none' })).rejects.toThrow(/no tag/)
   })

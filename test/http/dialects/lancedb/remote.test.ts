@@ -180,9 +180,14 @@ describe.each<Kind>(['memory', 'lmdb'])('the remote client, on %s', (kind) => {
       indexType: 'IVF_PQ',
       distanceType: 'cosine',
       numIndexedRows: 0,
-      numUnindexedRows: 2,
+      numUnindexedRows: 0,
     })
+    expect(listed[0]).toMatchObject({ numIndexedRows: 0, numUnindexedRows: 2 })
     expect(await table.indexStats('none')).toBeUndefined()
+    await table.waitForIndex(['id_idx', 'kinds', 'vector_idx'], 2)
+    await expect(table.waitForIndex(['none'], 1)).rejects.toThrow('timed out')
+    await table.createIndex('kind', { config: Index.btree(), name: 'ids', waitTimeoutSeconds: 2 })
+    await table.dropIndex('ids')
     await table.dropIndex('kinds')
     await expect(table.dropIndex('kinds')).rejects.toThrow('kinds')
     expect(await table.listIndices()).toHaveLength(2)
