@@ -70,10 +70,10 @@ export async function commit<T extends object>(
 ): Promise<T & { transaction_id?: string }> {
   const at = core.staging?.nextPlace()
   const response = await core.store.write((writer) => {
-    const { result, noted, ...changed } = runChange(writer, { transactionId, now }, body)
+    const changed = runChange(writer, { transactionId, now }, body)
+    const { result, noted, subjectId } = changed
     if (isUnchanged(result)) return result.response
-    writer.put(keys.transaction(transactionId), succeeded(operation, subject, changed, now))
-    const { subjectId } = changed
+    writer.put(keys.transaction(transactionId), succeeded(operation, noted.kept(subject), changed, now))
     const change = { transactionId, now, operation, subject, subjectId, at, isOutside: true }
     recordChange(core, writer, change, noted)
     return { ...result, transaction_id: transactionId }
@@ -122,7 +122,7 @@ function succeeded(
     v: recordFormat,
     status: 'Succeeded',
     operation,
-    subject: Object.freeze([...subject]),
+    subject,
     // A change of several tables has no single subject.
     ...(subjectId !== undefined &&
       (isBatch ? { subject_ids: Object.freeze(subjectIds ?? [subjectId]) } : { subject_id: subjectId })),

@@ -10,18 +10,18 @@ import type {
 import type { Entry, Key, Range, Value, Writer } from '../store/store.ts'
 
 /** What a change did to one namespace or table, as its records tell. */
-interface Noted {
-  kind: SubjectChange['kind']
+class Noted {
+  kind: SubjectChange['kind'] = 'table'
   /** The identifier before, and after a rename, where the change told. */
-  id?: Identifier
-  to?: Identifier
+  id: Identifier | undefined
+  to: Identifier | undefined
   /** Whether its pointer was written, and whether it was removed. */
-  isPlaced: boolean
-  isRemoved: boolean
-  made?: (readonly [branch: string, version: number])[]
-  removed?: (readonly [branch: string, version: number])[]
-  tags?: Map<string, TagRecord | undefined>
-  branches?: Map<string, BranchRecord | undefined>
+  isPlaced = false
+  isRemoved = false
+  made: (readonly [branch: string, version: number])[] | undefined
+  removed: (readonly [branch: string, version: number])[] | undefined
+  tags: Map<string, TagRecord | undefined> | undefined
+  branches: Map<string, BranchRecord | undefined> | undefined
 }
 
 /**
@@ -33,6 +33,11 @@ export class NotingWriter implements Writer {
   readonly inner: StagedChangeRecord[] = []
   readonly #writer: Writer
   readonly #noted = new Map<string, Noted>()
+  /** What was noted last: most changes write several records of one subject. */
+  #last: Noted | undefined
+  #lastId: unknown
+  #subject: Identifier | undefined
+  #keptSubject: Identifier = []
 
   constructor(writer: Writer) {
     this.#writer = writer
@@ -115,19 +120,31 @@ export class NotingWriter implements Writer {
       const id = noted.id ?? (internalId === subjectId ? subject : undefined)
       // It went with what it was in, or with what had its name before.
       if (id === undefined) replaces ||= noted.isRemoved
-      else changes.push(changeOf(operation, id, noted))
+      else changes.push(changeOf(operation, this.kept(id), noted))
     }
     if (!replaces) return changes
     return changes.map((one) => (one.effect === 'created' ? { ...one, effect: 'replaced' } : one))
   }
 
+  /** A frozen copy of an identifier. The record of the change and its entry in the feed share that of their subject. */
+  kept(id: Identifier): Identifier {
+    if (id === this.#subject) return this.#keptSubject
+    if (Object.isFrozen(id)) return id
+    this.#subject = id
+    this.#keptSubject = Object.freeze([...id])
+    return this.#keptSubject
+  }
+
   #of(internalId: unknown): Noted {
+    if (internalId === this.#lastId && this.#last !== undefined) return this.#last
     const id = String(internalId)
     let noted = this.#noted.get(id)
     if (noted === undefined) {
-      noted = { kind: 'table', isPlaced: false, isRemoved: false }
+      noted = new Noted()
       this.#noted.set(id, noted)
     }
+    this.#lastId = internalId
+    this.#last = noted
     return noted
   }
 }
@@ -152,12 +169,7 @@ function branchesOf(noted: Noted): Map<string, BranchRecord | undefined> {
 
 function changeOf(operation: string, id: Identifier, noted: Noted): SubjectChange {
   const effect = effectOf(noted)
-  const change: Writable = {
-    operation,
-    kind: noted.kind,
-    id: Object.isFrozen(id) ? id : Object.freeze([...id]),
-    effect,
-  }
+  const change: Writable = { operation, kind: noted.kind, id, effect }
   if (effect === 'moved' && noted.to !== undefined) change.to = Object.freeze([...noted.to])
   if (effect === 'removed') return Object.freeze(change)
   const { made, removed, tags, branches } = noted

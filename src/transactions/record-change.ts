@@ -70,7 +70,7 @@ function ownChanges(
 ): SubjectChange[] {
   const changes = noted.changes(operation, subject, subjectId)
   if (changes.length > 0 || !isOutside || subject.length === 0) return changes
-  return [{ operation, kind: 'table', id: Object.freeze([...subject]), effect: 'changed' }]
+  return [{ operation, kind: 'table', id: noted.kept(subject), effect: 'changed' }]
 }
 
 /** What the operations of a transaction changed, in their order. */

@@ -11,8 +11,8 @@ const backslash = 0x5c
 const comma = 0x2c
 const zero = 0x30
 
-/** The deepest nesting of lists and objects: more than records need, and it stops a cycle. */
-const maxDepth = 4
+/** The deepest nesting of lists and objects. Entries of the feed need 5, for the versions of a change. It stops a cycle. */
+const maxDepth = 5
 
 /** JSON.stringify is faster for longer strings. */
 const maxStringLength = 256

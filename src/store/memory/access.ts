@@ -76,7 +76,8 @@ export class RecordWriter implements Writer {
 
   append(prefix: Key, value: Value): void {
     if (this.ended) throw endedError()
-    const before = codeOf(checkedKey([...prefix, '']))
+    // The code of the prefix, and of an empty text behind it.
+    const before = `${codeOf(checkedKey(prefix))}\x04`
     const last = this.#edit.lastBelow(`${before}:`)
     const number = last?.startsWith(before) ? Number(last.slice(before.length)) : 0
     const code = before + numbered(number + 1)

@@ -47,6 +47,8 @@ test('records as catalogs keep them are written by hand', () => {
     [key[1]!, 'flights'],
     numbers,
     { main: { latest: 3, last: 12 }, 7: [], empty: {} },
+    // An entry of the feed, with the versions of a change.
+    { v: 1, changes: [{ id: ['flights'], effect: 'changed', versions: [{ first: 2, last: 2 }] }] },
   ]) {
     const end = writeSealed(key, value, target)
     expect(target.toString('utf8', 0, end)).toBe(sealed(key, value))
@@ -56,7 +58,7 @@ test('records as catalogs keep them are written by hand', () => {
 test('what has a form of its own, or is too deep or too large, is left to the engine', () => {
   const cycle: { of?: object } = {}
   cycle.of = cycle
-  const nested = [[[[[1]]]]]
+  const nested = [[[[[[1]]]]]]
   const own = Object.assign([1], { toJSON: () => 2 })
   class Odd {}
   for (const value of [
