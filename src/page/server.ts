@@ -1,3 +1,4 @@
+import { changesPath, eventStreamType, lastEventHeader } from '../http/protocol/events.ts'
 import { encodePathId } from '../http/protocol/path-id.ts'
 import type { Identifier } from '../model/identifier.ts'
 
@@ -103,14 +104,35 @@ function pathOf(kind: string, id: Identifier, verb: string): string {
   return `v1/${kind}/${segment}/${verb}`
 }
 
+/**
+ * The stream of changes, from a place on, or the answer that refuses it. A refusal is no failure of the page: it works
+ * without the stream.
+ */
+export function openChanges(since: string | undefined, signal: AbortSignal): Promise<Response> {
+  const headers = {
+    ...tokenHeader(),
+    accept: eventStreamType,
+    ...(since !== undefined && { [lastEventHeader]: since }),
+  }
+  const url = urlOf(changesPath.slice(1))
+  return fetch(url, { headers, signal, credentials: 'same-origin', cache: 'no-store' })
+}
+
+function urlOf(path: string): URL {
+  return new URL(path, document.baseURI.replace(/[?#].*/s, ''))
+}
+
+function tokenHeader(): Record<string, string> {
+  const known = token.get()
+  return known === undefined ? {} : { authorization: `Bearer ${known}` }
+}
+
 async function send(method: string, path: string, { query = {}, body, signal }: Asked): Promise<Response> {
-  const url = new URL(path, document.baseURI.replace(/[?#].*/s, ''))
+  const url = urlOf(path)
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.set(name, String(value))
   }
-  const headers: Record<string, string> = {}
-  const known = token.get()
-  if (known !== undefined) headers.authorization = `Bearer ${known}`
+  const headers = tokenHeader()
   const isBytes = body instanceof Uint8Array
   if (body !== undefined)
     headers['content-type'] = isBytes ? 'application/vnd.apache.arrow.stream' : 'application/json'

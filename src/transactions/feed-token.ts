@@ -13,7 +13,7 @@ const longestToken = 512
 
 /** The text of a position. It is bound to the catalog, and means nothing to others. */
 export function tokenOf(catalog: string, { number, transaction }: Position): string {
-  return Buffer.from(JSON.stringify([markOf(catalog), number, transaction])).toString('base64url')
+  return inUrl(Buffer.from(JSON.stringify([markOf(catalog), number, transaction])).toString('base64'))
 }
 
 /** The position of a token. Fails with `InvalidInput` for what is none, and for one of another catalog. */
@@ -29,13 +29,13 @@ export function positionOf(catalog: string, token: unknown): Position {
 
 /** Catalogs have their ids in public, but a token need not tell it. */
 function markOf(catalog: string): string {
-  return createHash('sha256').update(catalog).digest('base64url').slice(0, 8)
+  return inUrl(createHash('sha256').update(catalog).digest('base64')).slice(0, 8)
 }
 
 function partsOf(token: unknown): [mark: string, number: number, transaction: string] {
   if (typeof token === 'string' && token.length > 0 && token.length <= longestToken) {
     try {
-      const parts: unknown = JSON.parse(Buffer.from(token, 'base64url').toString())
+      const parts: unknown = JSON.parse(Buffer.from(fromUrl(token), 'base64').toString())
       if (Array.isArray(parts) && parts.length === 3) {
         const [mark, number, transaction] = parts as unknown[]
         const isNumber = Number.isSafeInteger(number) && (number as number) >= 0
@@ -55,4 +55,13 @@ export function positionGone(): CatalogError {
     'TransactionNotFound',
     'The changes since this token are not all there any more: they are too old, or the catalog was put back to an earlier state. Watch from now on, list what there is, and go on from there.',
   )
+}
+
+/** Base64 as URLs take it. Buffers of browsers do not know `base64url`. */
+function inUrl(base64: string): string {
+  return base64.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+}
+
+function fromUrl(text: string): string {
+  return text.replaceAll('-', '+').replaceAll('_', '/')
 }

@@ -269,6 +269,91 @@ describe.skipIf(found === undefined)('the page in Chromium', () => {
     await page.getByText('Check that the server still runs').first().waitFor()
   })
 
+  it('shows what others change, without a reload, and stays where its reader is', async () => {
+    const { page, catalog } = await opened(filled, {}, '#/namespace/prod')
+    const table = (name: string) => page.locator('#tables').getByRole('option', { name, exact: true })
+    await table('flights').waitFor()
+    await page.evaluate('globalThis.unloaded = false')
+    await catalog.declareTable({ id: ['prod', 'airports'] })
+    await table('airports').waitFor()
+    await catalog.createNamespace({ id: ['prod', 'asia'] })
+    await page.getByRole('tree').focus()
+    for (const key of ['Home', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key)
+    await page.getByRole('treeitem', { name: 'asia' }).waitFor()
+
+    // The keyboard stays at the table that it was at, though another one comes before it.
+    await table('flights').click()
+    await page.getByText('Version 3, the latest').waitFor()
+    await catalog.renameTable({ id: ['prod', 'airports'], new_table_name: 'gates' })
+    await table('gates').waitFor()
+    await expect.poll(() => table('airports').count()).toBe(0)
+    await expect.poll(() => page.locator('#tables .active').textContent()).toContain('flights')
+
+    await page.getByRole('tab', { name: 'Rows' }).click()
+    const grid = page.getByRole('table', { name: 'Rows' })
+    await grid.evaluate((box) => box.scrollTo(0, 30_000))
+    await grid.getByRole('button', { name: 'Row 1075,' }).waitFor()
+    await catalog.insertIntoTable({ id: ['prod', 'flights'], data: flights.slice(0, 100) })
+    await page.getByText('Version 4, the latest').waitFor()
+    await page.getByText('3,108 rows').waitFor()
+    expect(await grid.evaluate((box) => box.scrollTop)).toBe(30_000)
+
+    await page.getByRole('tab', { name: 'Versions' }).click()
+    await catalog.deleteFromTable({ id: ['prod', 'flights'], predicate: 'flight = 7' })
+    await page.getByRole('option', { name: /^5.*DeleteFromTable/ }).click()
+    await page.getByText('3,108 rows, then 3,105 rows: −3').waitFor()
+    expect(await barriers(page)).toEqual([])
+    await page.getByRole('link', { name: 'DeleteFromTable' }).click()
+    await page.getByText('Succeeded', { exact: true }).waitFor()
+
+    await catalog.dropTable({ id: ['prod', 'gates'] })
+    const latest = page.getByRole('table', { name: 'Latest changes' })
+    await latest.getByRole('link', { name: 'DropTable' }).waitFor()
+    const cells = latest.getByRole('row', { name: 'DeleteFromTable' }).first().getByRole('cell')
+    expect((await cells.allTextContents()).slice(1)).toEqual(['DeleteFromTable', 'prod › flights', '5'])
+    expect(await barriers(page)).toEqual([])
+    await latest
+      .getByRole('link', { name: /^prod.*flights$/ })
+      .first()
+      .click()
+    await page.getByRole('heading', { name: 'flights' }).waitFor()
+    await catalog.dropTable({ id: ['prod', 'flights'] })
+    await page.getByText('Not found').first().waitFor()
+    expect(await page.evaluate('globalThis.unloaded')).toBe(false)
+  })
+
+  it('goes on where it was when the server comes back, and is silent where there is no stream', async () => {
+    const auth = { tokens: ['right-token-right-token'] }
+    const { page, catalog, server, asked } = await opened(filled, { auth })
+    const streams = () => asked.filter((url) => url.endsWith('/v1/changes')).length
+    await page.getByLabel('Token or key').waitFor()
+    expect(streams()).toBe(0)
+    await page.getByLabel('Token or key').fill(auth.tokens[0]!)
+    await page.keyboard.press('Enter')
+    await expect.poll(streams).toBe(1)
+    await page.goto(`${server.url}/#/activity`)
+    await server.close()
+    await catalog.declareTable({ id: ['late'] })
+    const port = Number(new URL(server.url).port)
+    const again = await serve(catalog, { auth, port, limits: { eventLoopDelay: 0 } })
+    onTestFinished(() => again.close())
+    await page.locator('#tables').getByRole('option', { name: 'late', exact: true }).waitFor()
+    // It was told of, once.
+    const latest = page.getByRole('table', { name: 'Latest changes' })
+    await latest.getByRole('link', { name: 'late', exact: true }).waitFor()
+    expect(await latest.getByRole('link', { name: 'late', exact: true }).count()).toBe(1)
+
+    await page.route('**/v1/changes', (route) => route.fulfill({ status: 404, body: '{}' }))
+    const before = streams()
+    await page.reload()
+    await page.getByRole('heading', { name: 'Latest changes' }).waitFor()
+    await expect.poll(streams).toBe(before + 1)
+    // One that it asked for again would be asked for by now.
+    await page.waitForTimeout(2_000)
+    expect(streams()).toBe(before + 1)
+    expect(await page.getByRole('alert').count()).toBe(0)
+  })
+
   it('changes what it may, and asks before', async () => {
     const { page, catalog } = await opened(filled, { page: 'editable' }, '#/namespace/prod')
     await page.getByRole('button', { name: 'New table' }).click()

@@ -33,8 +33,14 @@ export interface ReceivedEvent {
 /** The longest event that is taken: the changes of the largest transaction fit. */
 const mostCharacters = 256 * 1024 * 1024
 
-/** The events of a body. Comments and unknown fields are left out, and so is an event that was cut off. */
-export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<ReceivedEvent, undefined> {
+/**
+ * The events of a body. Comments and unknown fields are left out, and so is an event that was cut off. One of more than
+ * `most` characters is an error.
+ */
+export async function* eventsOf(
+  body: AsyncIterable<Uint8Array>,
+  most = mostCharacters,
+): AsyncGenerator<ReceivedEvent, undefined> {
   const decoder = new TextDecoder()
   let pieces: string[] = []
   let length = 0
@@ -44,7 +50,7 @@ export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator
     for (const [i, piece] of lines.entries()) {
       pieces.push(piece)
       length += piece.length
-      if (length > mostCharacters) throw new Error('An event of the server is too long.')
+      if (length > most) throw new Error('An event of the server is too long.')
       if (i === lines.length - 1) break
       const line = pieces.join('').replace(/\r$/, '')
       pieces = []

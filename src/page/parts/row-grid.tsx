@@ -198,9 +198,22 @@ function WholeRow({
   )
 }
 
+interface Known {
+  /** The query, of which `blocks` are. */
+  readonly what: string
+  readonly blocks: Map<number, readonly Row[]>
+  readonly older: Map<number, readonly Row[]>
+}
+
 /** The blocks of rows that are in sight, and some that were. */
 function useBlocks(id: Identifier, query: Readonly<Record<string, unknown>>, first: number, end: number) {
-  const blocks = useRef(new Map<number, readonly Row[]>())
+  const what = JSON.stringify(query)
+  const known = useRef<Known>({ what, blocks: new Map(), older: new Map() })
+  // Of another version, the rows of before stay in sight until those of now are there.
+  if (known.current.what !== what) {
+    const { blocks, older } = known.current
+    known.current = { what, blocks: new Map(), older: blocks.size > 0 ? blocks : older }
+  }
   const [error, setError] = useState<unknown>()
   const [round, draw] = useState(0)
   const from = Math.floor(first / blockRows)
@@ -209,16 +222,18 @@ function useBlocks(id: Identifier, query: Readonly<Record<string, unknown>>, fir
     if (end === first) return undefined
     const controller = new AbortController()
     const { signal } = controller
+    const { blocks, older } = known.current
     // Who scrolls on does not wait for what is passed by.
     const timer = setTimeout(async () => {
       try {
         for (let block = from; block <= to; block++) {
-          if (blocks.current.has(block)) continue
+          if (blocks.has(block)) continue
           const body = { ...query, offset: block * blockRows, limit: blockRows }
           const { rows } = decodeRows(await askBytes(id, 'query', { body, signal }))
-          blocks.current.set(block, rows)
-          const [oldest] = blocks.current.keys()
-          if (blocks.current.size > mostBlocks) blocks.current.delete(oldest!)
+          blocks.set(block, rows)
+          older.delete(block)
+          const [oldest] = blocks.keys()
+          if (blocks.size > mostBlocks) blocks.delete(oldest!)
           setError(undefined)
           draw((times) => times + 1)
         }
@@ -230,10 +245,13 @@ function useBlocks(id: Identifier, query: Readonly<Record<string, unknown>>, fir
       clearTimeout(timer)
       controller.abort()
     }
-  }, [from, to, end === first, error === undefined ? 0 : round])
+  }, [what, from, to, end === first, error === undefined ? 0 : round])
   return {
-    rowAt: (row: number): Row | undefined =>
-      blocks.current.get(Math.floor(row / blockRows))?.[row % blockRows],
+    rowAt: (row: number): Row | undefined => {
+      const { blocks, older } = known.current
+      const block = Math.floor(row / blockRows)
+      return (blocks.get(block) ?? older.get(block))?.[row % blockRows]
+    },
     error,
     again: () => draw((times) => times + 1),
   }

@@ -1,8 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useLoaded } from '../hooks.ts'
+import { type Concluded, type ListedTransaction, latestChanges } from '../model/latest.ts'
+import { writePlace } from '../model/place.ts'
 import { plainText, shownTime } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
-import { Properties, Text } from '../parts/text.tsx'
+import { Path, Properties, Text } from '../parts/text.tsx'
 import { ask, askTransactions, settings, transactionsHeardOf } from '../server.ts'
 import { go, type ViewProps } from './app.tsx'
 import { CancelTransaction } from './changes.tsx'
@@ -16,6 +18,7 @@ interface Transaction {
 export function Activity({
   transaction,
   revision,
+  fresh,
   changed,
 }: ViewProps & { readonly transaction: string | undefined }) {
   const [typed, setTyped] = useState(transaction ?? '')
@@ -48,9 +51,16 @@ export function Activity({
         </button>
       </form>
       {transaction && (
-        <Shown key={transaction} transaction={transaction} revision={revision} changed={changed} />
+        <Shown
+          key={transaction}
+          transaction={transaction}
+          revision={revision}
+          fresh={fresh}
+          changed={changed}
+        />
       )}
-      <UnderWay revision={revision} />
+      <UnderWay revision={revision} fresh={fresh} />
+      <Latest revision={revision} fresh={fresh} />
       {failed.length > 0 && (
         <section>
           <h2>What went wrong here</h2>
@@ -73,12 +83,7 @@ export function Activity({
 }
 
 interface Listed {
-  readonly transactions: readonly {
-    readonly transaction_id: string
-    readonly operation: string
-    readonly subject: readonly string[]
-    readonly created_at: string
-  }[]
+  readonly transactions: readonly ListedTransaction[]
   readonly page_token?: string
 }
 
@@ -99,8 +104,8 @@ async function underWay(signal: AbortSignal): Promise<Listed['transactions']> {
 }
 
 /** The transactions that anybody has under way. One can be looked at, and canceled there. */
-function UnderWay({ revision }: Pick<ViewProps, 'revision'>) {
-  const { value, error, again } = useLoaded(underWay, [revision])
+function UnderWay({ revision, fresh }: Pick<ViewProps, 'revision' | 'fresh'>) {
+  const { value, error, again } = useLoaded(underWay, [revision], fresh.open)
   return (
     <section>
       <div class="title">
@@ -129,6 +134,68 @@ function UnderWay({ revision }: Pick<ViewProps, 'revision'>) {
   )
 }
 
+/** How many transactions that ended are asked for. */
+const mostEnded = 50
+
+/** What was changed last, by whomever: what this page was told of, and before that what transactions tell. */
+function Latest({ revision, fresh }: Pick<ViewProps, 'revision' | 'fresh'>) {
+  const { value, error, again } = useLoaded(
+    (signal) => askTransactions<Listed>({ status: ['Succeeded'], limit: mostEnded }, signal),
+    [revision],
+    fresh.open,
+  )
+  const changes = latestChanges(fresh.latest, value?.transactions ?? [])
+  return (
+    <section>
+      <h2 id="latest">Latest changes</h2>
+      {error !== undefined && <Failure error={error} again={again} />}
+      {changes.length === 0 && value && <p class="faint">Nothing was changed yet.</p>}
+      {changes.length > 0 && (
+        <table aria-labelledby="latest">
+          <thead>
+            <tr>
+              <th scope="col">Time (UTC)</th>
+              <th scope="col">Operation</th>
+              <th scope="col">Subject</th>
+              <th scope="col" class="number">
+                Version
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {changes.map((change) => (
+              <LatestRow key={change.key} change={change} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}
+
+function LatestRow({ change }: { readonly change: Concluded }) {
+  const { millis, transaction, operation, id, place, version, further } = change
+  return (
+    <tr>
+      <td>{shownTime(millis)}</td>
+      <td>
+        <a href={writePlace({ view: 'activity', transaction })}>{plainText(operation)}</a>
+      </td>
+      <td>
+        {place ? (
+          <a href={writePlace(place)}>
+            <Path id={id} root="Catalog" />
+          </a>
+        ) : (
+          <Path id={id} root="Catalog" />
+        )}
+        {further > 0 && <span class="faint"> and {further} more</span>}
+      </td>
+      <td class="number">{version ?? ''}</td>
+    </tr>
+  )
+}
+
 function Heard({ entries }: { readonly entries: ReturnType<typeof transactionsHeardOf> }) {
   return (
     <ul>
@@ -152,11 +219,12 @@ function Heard({ entries }: { readonly entries: ReturnType<typeof transactionsHe
 /** Milliseconds between two looks at a transaction at work. */
 const pollMillis = 2_000
 
-function Shown({ transaction, revision, changed }: ViewProps & { readonly transaction: string }) {
+function Shown({ transaction, revision, fresh, changed }: ViewProps & { readonly transaction: string }) {
   const [canceling, setCanceling] = useState(false)
   const { value, error, again } = useLoaded(
     (signal) => ask<Transaction>('transaction', [transaction], 'describe', { body: {}, signal }),
     [transaction, revision],
+    fresh.open,
   )
   const isAtWork = value?.status === 'Running' || value?.status === 'Queued'
   useEffect(() => {

@@ -1,4 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { Identifier } from '../../model/identifier.ts'
+import { type Fresh, useFresh } from '../fresh.ts'
 import { announce } from '../hooks.ts'
 import { type Place, readPlace, start, tokenIn, writePlace } from '../model/place.ts'
 import { onUnauthenticated, settings, token } from '../server.ts'
@@ -42,6 +44,13 @@ export function App() {
       stop()
     }
   }, [])
+
+  /** The namespace whose tables are listed. A table that was chosen in a list of tables stays in that list. */
+  const [listed, setListed] = useState<Identifier>(() => namespaceOf(place) ?? [])
+  useEffect(() => {
+    if (place.view === 'namespace') setListed(place.id)
+  }, [place])
+  const fresh = useFresh(place, listed, missing === undefined ? (token.get() ?? '') : undefined)
 
   const name = place.view === 'activity' ? 'Activity' : (place.id.at(-1) ?? 'Catalog')
   useEffect(() => {
@@ -97,9 +106,9 @@ export function App() {
         </main>
       ) : (
         <div class="columns">
-          <Sidebar place={place} revision={revision} />
+          <Sidebar place={place} namespace={listed} revision={revision} fresh={fresh} />
           <main id="main" tabIndex={-1}>
-            <View place={place} revision={revision} changed={changed} />
+            <View place={place} revision={revision} fresh={fresh} changed={changed} />
           </main>
         </div>
       )}
@@ -108,8 +117,16 @@ export function App() {
   )
 }
 
+function namespaceOf(place: Place): Identifier | undefined {
+  if (place.view === 'table') return place.id.slice(0, -1)
+  return place.view === 'namespace' ? place.id : undefined
+}
+
 export interface ViewProps {
+  /** Counts changes made here: what was fetched before is fetched again. */
   readonly revision: number
+  /** Counts changes that this page was told of. */
+  readonly fresh: Fresh
   readonly changed: () => void
 }
 

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Identifier } from '../../model/identifier.ts'
+import { useActiveRow } from '../hooks.ts'
 import { plainText } from '../model/text.ts'
 import { type Children, keyOf, type TreeRow, treeRows } from '../model/tree.ts'
 import { Failure } from '../parts/failure.tsx'
@@ -10,16 +11,24 @@ import { read } from '../server.ts'
 interface Props {
   readonly chosen: Identifier
   readonly revision: number
+  readonly fresh: number
   readonly onChoose: (id: Identifier) => void
+}
+
+function readNamespaces(
+  id: Identifier,
+  query: { readonly limit: number; readonly page_token: string | undefined },
+  signal: AbortSignal,
+) {
+  return read<{ namespaces: string[]; page_token?: string }>('namespace', id, 'list', { query, signal })
 }
 
 const nothing: Children = { names: [], loading: false }
 
 /** The tree of namespaces. What is in a namespace is fetched when it is opened. */
-export function NamespaceTree({ chosen, revision, onChoose }: Props) {
+export function NamespaceTree({ chosen, revision, fresh, onChoose }: Props) {
   const [known, setKnown] = useState<ReadonlyMap<string, Children>>(new Map())
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(() => new Set([keyOf([])]))
-  const [active, setActive] = useState(0)
   const latest = useRef(known)
   latest.current = known
   const alive = useRef(new AbortController())
@@ -36,13 +45,35 @@ export function NamespaceTree({ chosen, revision, onChoose }: Props) {
     const { signal } = alive.current
     put(id, { ...before, loading: true, failed: undefined })
     const query = { limit: 1_000, page_token: before.token }
-    read<{ namespaces: string[]; page_token?: string }>('namespace', id, 'list', { query, signal }).then(
+    readNamespaces(id, query, signal).then(
       ({ namespaces, page_token }) => {
         if (signal.aborted) return
         put(id, { names: [...before.names, ...namespaces], token: page_token || undefined, loading: false })
       },
       (failed) => !signal.aborted && put(id, { ...before, loading: false, failed }),
     )
+  }
+
+  /** Fetches as much again as is known of a namespace, and shows it when it is there. */
+  const fetchAgain = async (id: Identifier) => {
+    const { signal } = alive.current
+    const before = latest.current.get(keyOf(id))
+    if (before === undefined || before.loading) return
+    const names: string[] = []
+    let token: string | undefined
+    try {
+      do {
+        const query = { limit: 1_000, page_token: token }
+        const page = await readNamespaces(id, query, signal)
+        for (const name of page.namespaces) names.push(name)
+        token = page.page_token || undefined
+      } while (token && names.length < before.names.length)
+    } catch {
+      // One that is gone is not in the namespace above it any more.
+      return
+    }
+    // What somebody fetched meanwhile is not older.
+    if (!signal.aborted && latest.current.get(keyOf(id)) === before) put(id, { names, token, loading: false })
   }
 
   const toggle = (id: Identifier, open: boolean) => {
@@ -60,6 +91,13 @@ export function NamespaceTree({ chosen, revision, onChoose }: Props) {
     return () => alive.current.abort()
   }, [revision])
 
+  const heard = useRef(fresh)
+  useEffect(() => {
+    if (heard.current === fresh) return
+    heard.current = fresh
+    for (const key of latest.current.keys()) void fetchAgain(JSON.parse(key) as string[])
+  }, [fresh])
+
   // The way to the chosen namespace is open.
   const wanted = keyOf(chosen)
   useEffect(() => {
@@ -70,6 +108,7 @@ export function NamespaceTree({ chosen, revision, onChoose }: Props) {
   }, [wanted])
 
   const rows = treeRows(known, expanded)
+  const [active, setActive] = useActiveRow(rows, ({ key }) => key, known)
   const failed = [...known.values()].find(({ failed }) => failed !== undefined)?.failed
 
   const onKey = (key: string, row: number): boolean => {

@@ -22,7 +22,7 @@ interface Branch {
 }
 
 /** The tags and branches of a table. */
-export function Refs({ place, revision, changed }: ViewProps & { readonly place: TablePlace }) {
+export function Refs({ place, revision, fresh, changed }: ViewProps & { readonly place: TablePlace }) {
   const { id } = place
   const [open, setOpen] = useState<{ readonly act: 'create' | 'move' | 'delete'; readonly tag?: Tag }>()
   const what = [JSON.stringify(id), revision]
@@ -38,8 +38,8 @@ export function Refs({ place, revision, changed }: ViewProps & { readonly place:
       )
       return { items, token: (answer.page_token as string | undefined) || undefined }
     }
-  const tags = usePaged<Tag>(listed<Tag>('tags'), what)
-  const branches = usePaged<Branch>(listed<Branch>('branches'), what)
+  const tags = usePaged<Tag>(listed<Tag>('tags'), what, fresh.open)
+  const branches = usePaged<Branch>(listed<Branch>('branches'), what, fresh.open)
   const close = () => setOpen(undefined)
   const at = (wanted: { version?: number; tag?: string; branch?: string | undefined }) =>
     writePlace({ view: 'table', id, tab: 'rows', ...wanted })

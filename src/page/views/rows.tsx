@@ -31,7 +31,7 @@ export function RowsView({
     description.version === undefined
       ? wantedOf(place)
       : { version: description.version, branch: place.branch }
-  const what = JSON.stringify([id, wanted, filter])
+  const what = JSON.stringify([id, wantedOf(place), filter])
   const count = useLoaded(
     async (signal) => {
       if (!fields) return undefined
@@ -43,6 +43,7 @@ export function RowsView({
       return rows
     },
     [what, revision],
+    description.version,
   )
   if (!fields) return <p class="note">The catalog does not know the rows of this table.</p>
   const columns = fields.slice(firstColumn, firstColumn + columnsAtOnce)
@@ -84,7 +85,7 @@ export function RowsView({
             )}
           </div>
           <RowGrid
-            key={`${what} ${firstColumn}`}
+            key={`${what} ${JSON.stringify(columns.map(({ name }) => name))}`}
             id={id}
             count={count.value}
             columns={columns.map(({ name, type }) => ({ name, type: type.type, shownType: typeText(type) }))}

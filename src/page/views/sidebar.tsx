@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Identifier } from '../../model/identifier.ts'
-import { type Page, usePaged } from '../hooks.ts'
+import type { Fresh } from '../fresh.ts'
+import { type Page, useActiveRow, usePaged } from '../hooks.ts'
 import type { Place } from '../model/place.ts'
 import { plainText, shownCount } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
@@ -10,42 +11,33 @@ import { read, settings } from '../server.ts'
 import { go } from './app.tsx'
 import { NamespaceTree } from './namespace-tree.tsx'
 
+interface Props {
+  readonly place: Place
+  /** The namespace whose tables are listed. */
+  readonly namespace: Identifier
+  readonly revision: number
+  readonly fresh: Fresh
+}
+
 /** The way to every table: the tree of namespaces, and the tables of the one that is chosen. */
-export function Sidebar({ place, revision }: { readonly place: Place; readonly revision: number }) {
-  const [namespace, setNamespace] = useState<Identifier>(() => namespaceOf(place) ?? [])
-  useEffect(() => {
-    // A table that was chosen in a list of tables stays in that list.
-    if (place.view === 'namespace') setNamespace(place.id)
-  }, [place])
+export function Sidebar(props: Props) {
+  const { namespace, revision, fresh } = props
   return (
     <aside aria-label="Tables">
       <NamespaceTree
         chosen={namespace}
         revision={revision}
+        fresh={fresh.namespaces}
         onChoose={(id) => go({ view: 'namespace', id })}
       />
-      <Tables namespace={namespace} place={place} revision={revision} />
+      <Tables {...props} />
     </aside>
   )
 }
 
-function namespaceOf(place: Place): Identifier | undefined {
-  if (place.view === 'table') return place.id.slice(0, -1)
-  return place.view === 'namespace' ? place.id : undefined
-}
-
-function Tables({
-  namespace,
-  place,
-  revision,
-}: {
-  readonly namespace: Identifier
-  readonly place: Place
-  readonly revision: number
-}) {
+function Tables({ namespace, place, revision, fresh }: Props) {
   const [typed, setTyped] = useState('')
   const [search, setSearch] = useState('')
-  const [active, setActive] = useState(0)
   useEffect(() => {
     const timer = setTimeout(() => setSearch(typed.trim().toLowerCase()), 200)
     return () => clearTimeout(timer)
@@ -54,7 +46,9 @@ function Tables({
   const tables = usePaged(
     (token, signal) => readTables(namespace, search, token, signal),
     [scope, search, revision],
+    fresh.tables,
   )
+  const [active, setActive] = useActiveRow(tables.items, JSON.stringify)
   useEffect(() => setActive(0), [scope, search])
   const { items, hasMore, loading, error } = tables
   const chosen = place.view === 'table' ? JSON.stringify(place.id) : undefined

@@ -40,7 +40,7 @@ export function wantedOf({ version, tag, branch }: Wanted): Wanted {
 }
 
 /** A table, at a version or at its latest. */
-export function TableView({ place, revision, changed }: ViewProps & { readonly place: TablePlace }) {
+export function TableView({ place, revision, fresh, changed }: ViewProps & { readonly place: TablePlace }) {
   const { id, tab } = place
   const [open, setOpen] = useState<'rename' | 'drop'>()
   const wanted = wantedOf(place)
@@ -53,6 +53,7 @@ export function TableView({ place, revision, changed }: ViewProps & { readonly p
         signal,
       }),
     what,
+    fresh.open,
   )
   const { value, error } = description
   const list = useRef<HTMLDivElement>(null)
@@ -112,15 +113,15 @@ export function TableView({ place, revision, changed }: ViewProps & { readonly p
               <p class="faint">Loading…</p>
             ) : tab === 'columns' ? (
               <>
-                <Facts place={place} description={value} revision={revision} />
+                <Facts place={place} description={value} revision={revision} fresh={fresh.open} />
                 <Columns id={id} description={value} branch={place.branch} />
               </>
             ) : tab === 'rows' ? (
               <RowsView place={place} description={value} revision={revision} />
             ) : tab === 'versions' ? (
-              <Versions place={place} revision={revision} />
+              <Versions place={place} revision={revision} fresh={fresh.open} />
             ) : (
-              <Refs place={place} revision={revision} changed={changed} />
+              <Refs place={place} revision={revision} fresh={fresh} changed={changed} />
             )}
           </div>
         </>
@@ -162,10 +163,12 @@ function Facts({
   place,
   description,
   revision,
+  fresh,
 }: {
   readonly place: TablePlace
   readonly description: Description
   readonly revision: number
+  readonly fresh: number
 }) {
   const { location, properties = {}, metadata = {}, stats, schema, is_only_declared } = description
   const wanted = wantedOf(place)
@@ -173,6 +176,7 @@ function Facts({
     async (signal) =>
       schema && (await ask<number>('table', place.id, 'count_rows', { body: wanted, signal })),
     [JSON.stringify([place.id, wanted]), description.version, revision],
+    fresh,
   )
   return (
     <>

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Identifier } from '../../model/identifier.ts'
-import { useLoaded, usePaged } from '../hooks.ts'
+import { useActiveRow, useLoaded, usePaged } from '../hooks.ts'
 import { changeText, type Difference, differenceOf, type VersionFacts } from '../model/difference.ts'
 import { type TablePlace, writePlace } from '../model/place.ts'
-import { rowsText, shownBytes, shownCount, shownTime, signed } from '../model/text.ts'
+import { plainText, rowsText, shownBytes, shownCount, shownTime, signed } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Text } from '../parts/text.tsx'
 import { VirtualList } from '../parts/virtual-list.tsx'
@@ -14,16 +14,26 @@ interface Version {
   readonly version: number
   readonly timestamp_millis?: number
   readonly manifest_size?: number
+  /** What made it, as far as that is recorded. */
+  readonly transaction_id?: string
+  readonly operation?: string
 }
 
 /** The versions of a table, latest first, and the difference between two of them. */
-export function Versions({ place, revision }: { readonly place: TablePlace; readonly revision: number }) {
+export function Versions({
+  place,
+  revision,
+  fresh,
+}: {
+  readonly place: TablePlace
+  readonly revision: number
+  readonly fresh: number
+}) {
   const { id, branch } = place
-  const [active, setActive] = useState(0)
-  const [pair, setPair] = useState<{ readonly from: number | undefined; readonly to: number }>()
+  const [pair, setPair] = useState<{ readonly from: number | undefined; readonly to: Version }>()
   const listed = usePaged<Version>(
     async (token, signal) => {
-      const query = { branch, descending: true, limit: 100, page_token: token }
+      const query = { branch, descending: true, limit: 100, page_token: token, with_transactions: true }
       const { versions, page_token } = await read<{ versions: Version[]; page_token?: string }>(
         'table',
         id,
@@ -33,10 +43,12 @@ export function Versions({ place, revision }: { readonly place: TablePlace; read
       return { items: versions, token: page_token || undefined }
     },
     [JSON.stringify(id), branch, revision],
+    fresh,
   )
   const { items } = listed
+  const [active, setActive] = useActiveRow(items, ({ version }) => String(version))
   const choose = (row: number) => {
-    const to = items[row]?.version
+    const to = items[row]
     if (to !== undefined) setPair({ from: items[row + 1]?.version, to })
   }
   return (
@@ -47,6 +59,7 @@ export function Versions({ place, revision }: { readonly place: TablePlace; read
         <span>Time (UTC)</span>
         <span class="number">Rows</span>
         <span>Change</span>
+        <span>Made by</span>
         <span class="number">Manifest</span>
       </div>
       <VirtualList
@@ -60,7 +73,7 @@ export function Versions({ place, revision }: { readonly place: TablePlace; read
         onChoose={choose}
         onEnd={listed.more}
         attributes={(row) => ({
-          'aria-selected': items[row]?.version === pair?.to,
+          'aria-selected': items[row]?.version === pair?.to.version,
           'aria-setsize': listed.hasMore ? -1 : items.length,
           'aria-posinset': row + 1,
         })}
@@ -73,7 +86,7 @@ export function Versions({ place, revision }: { readonly place: TablePlace; read
         <p class="faint">No versions.</p>
       )}
       {pair ? (
-        <Compared key={`${pair.to}`} id={id} branch={branch} place={place} given={pair} />
+        <Compared key={`${pair.to.version}`} id={id} branch={branch} place={place} given={pair} />
       ) : (
         items.length > 0 && <p class="faint">Choose a version to see what it changed.</p>
       )}
@@ -131,6 +144,7 @@ function VersionRow({
             ? 'creation'
             : ''}
       </span>
+      <span>{version.operation === undefined ? '' : <Text text={version.operation} />}</span>
       <span class="number faint">{size === undefined ? '' : shownBytes(size)}</span>
     </span>
   )
@@ -186,10 +200,10 @@ function Compared({
   readonly id: Identifier
   readonly branch: string | undefined
   readonly place: TablePlace
-  readonly given: { readonly from: number | undefined; readonly to: number }
+  readonly given: { readonly from: number | undefined; readonly to: Version }
 }) {
   const [from, setFrom] = useState(String(given.from ?? ''))
-  const to = given.to
+  const { version: to, transaction_id: transaction, operation } = given.to
   const before = /^\d+$/.test(from) ? Number(from) : undefined
   const { value, error } = useLoaded(async () => {
     const [earlier, later] = await Promise.all([
@@ -213,6 +227,14 @@ function Compared({
         </label>{' '}
         to version {to}
       </h2>
+      {transaction !== undefined && (
+        <p>
+          Made by{' '}
+          <a href={writePlace({ view: 'activity', transaction })}>
+            {operation === undefined ? 'a transaction that is not recorded any more' : plainText(operation)}
+          </a>
+        </p>
+      )}
       {error !== undefined && <Failure error={error} />}
       {value && (
         <div aria-live="polite">

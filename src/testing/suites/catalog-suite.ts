@@ -14,6 +14,7 @@ import { tags } from './catalog/tags.ts'
 import { transactions } from './catalog/transactions.ts'
 import { type CatalogTrial, type CatalogUnderTest, unchanged, withVersions } from './catalog/trial.ts'
 import { versions } from './catalog/versions.ts'
+import { watching } from './catalog/watch.ts'
 import { type Case, type Runner, register, rule, type Topic } from './suite.ts'
 
 /** A valid request for any operation, so that only the lacking operation can be the reason for a refusal. */
@@ -83,8 +84,9 @@ export interface CatalogSuiteOptions {
   /**
    * The operations that the catalog lacks, or groups of them: `rows`, `columns`, `tags`, `branches`, `versions` (except creating
    * and listing them), `transactions`, `openTransactions` (beginning and ending them), `registration`. The catalog must refuse each of them as `Unsupported`.
+   * `watch` says that there is no feed of changes. It is no operation, so nothing has to be refused.
    */
-  readonly lacks?: readonly (OperationName | CatalogGroup)[]
+  readonly lacks?: readonly (OperationName | CatalogGroup | 'watch')[]
 }
 
 /** Groups of operations that a catalog usually has or lacks together. */
@@ -153,11 +155,15 @@ export const catalogTopics = [
   openTransactions,
   rows,
   columns,
+  watching,
 ] as const
 
 /** The cases for a catalog: no case that needs a lacking operation, and one case for each lacking operation. */
-function catalogCases(lacks: ReadonlySet<OperationName>): readonly Topic<CatalogTrial>[] {
-  const judged = (needs: readonly string[]) => needs.every((name) => !lacks.has(name as OperationName))
+function catalogCases(
+  lacks: ReadonlySet<OperationName>,
+  missing: ReadonlySet<string>,
+): readonly Topic<CatalogTrial>[] {
+  const judged = (needs: readonly string[]) => needs.every((name) => !missing.has(name))
   const left = catalogTopics.flatMap(({ cases }) => cases).filter(({ needs }) => !judged(needs))
   return [
     ...catalogTopics.map(({ name, cases }) => ({ name, cases: cases.filter(({ needs }) => judged(needs)) })),
@@ -167,7 +173,10 @@ function catalogCases(lacks: ReadonlySet<OperationName>): readonly Topic<Catalog
 
 /** The operations that the catalog lacks, and those that this release does not support. */
 export function lackingOperations(lacks: CatalogSuiteOptions['lacks'] = []): Set<OperationName> {
-  const named = lacks.flatMap((name) => (name in catalogGroups ? catalogGroups[name as CatalogGroup] : name))
+  const operationsAndGroups = lacks.filter((name) => name !== 'watch')
+  const named = operationsAndGroups.flatMap((name) =>
+    name in catalogGroups ? catalogGroups[name as CatalogGroup] : name,
+  )
   const lacking = new Set(named as OperationName[])
   for (const name of lacking) {
     if (!(name in operations)) throw new TypeError(`lacks: there is no operation or group ${name}.`)
@@ -180,6 +189,11 @@ export function lackingOperations(lacks: CatalogSuiteOptions['lacks'] = []): Set
     }
   }
   return lacking
+}
+
+/** All that cases may need and the catalog lacks: operations, and `watch`. */
+export function missingFeatures(lacks: CatalogSuiteOptions['lacks'] = []): Set<string> {
+  return new Set([...lackingOperations(lacks), ...(lacks.includes('watch') ? ['watch'] : [])])
 }
 
 /**
@@ -200,7 +214,7 @@ export function catalogSuite(
 ): void {
   const { name = 'the catalog' } = options
   const lacks = lackingOperations(options.lacks)
-  register<CatalogTrial>(runner, name, catalogCases(lacks), async (body) => {
+  register<CatalogTrial>(runner, name, catalogCases(lacks, missingFeatures(options.lacks)), async (body) => {
     const catalog = await open()
     try {
       await inOwnNamespace(catalog, lacks, body)

@@ -1,11 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { wire } from '../../http/protocol/wire.ts'
 import type { OperationName } from '../../operations/index.ts'
-import { type CatalogSuiteOptions, catalogSuite, lackingOperations } from './catalog-suite.ts'
+import {
+  type CatalogSuiteOptions,
+  catalogSuite,
+  lackingOperations,
+  missingFeatures,
+} from './catalog-suite.ts'
 import { bodies } from './http/bodies.ts'
+import { changes } from './http/changes.ts'
 import { paths } from './http/paths.ts'
 import { transactions } from './http/transactions.ts'
-import { asker, good, type HttpTrial, problem, tablePath } from './http/trial.ts'
+import { asker, good, type HttpTrial, problem, streamer, tablePath } from './http/trial.ts'
 import { type Case, type Runner, register, rule, type Topic } from './suite.ts'
 
 const errors: Topic<HttpTrial> = {
@@ -149,7 +155,7 @@ export interface HttpSuiteOptions extends CatalogSuiteOptions {
   readonly fetch?: (request: Request) => Promise<Response>
 }
 
-export const httpTopics = [paths, bodies, errors, transactions] as const
+export const httpTopics = [paths, bodies, errors, transactions, changes] as const
 
 /**
  * Registers the cases that every server of the protocol must pass, in whatever language it is written. They are the
@@ -162,7 +168,7 @@ export const httpTopics = [paths, bodies, errors, transactions] as const
 export function httpSuite(runner: Runner, options: HttpSuiteOptions): void {
   const { name = 'the server', token, otherToken, fetch: send = (request) => fetch(request) } = options
   const lacks = lackingOperations(options.lacks)
-  const missing = new Set<string>(lacks)
+  const missing = missingFeatures(options.lacks)
   for (const [need, given] of Object.entries({ token, otherToken }))
     if (given === undefined) missing.add(need)
   const base = async () => {
@@ -176,13 +182,15 @@ export function httpSuite(runner: Runner, options: HttpSuiteOptions): void {
     lackingRoutes(lacks, left),
   ]
   register<HttpTrial>(runner, `${name}, by its routes`, topics, async (body) => {
-    const ask = asker(await base(), token, send)
+    const url = await base()
+    const ask = asker(url, token, send)
+    const stream = streamer(url, token, send)
     const home = `suite-${randomBytes(6).toString('hex')}`
     const post: HttpTrial['post'] = async (path, content = {}) =>
       good(await ask('POST', path, { body: content }))
     await post(`/v1/namespace/${home}/create`)
     try {
-      await body({ ask, post, home, token, otherToken })
+      await body({ ask, stream, post, home, token, otherToken })
     } finally {
       await ask('POST', `/v1/namespace/${home}/drop`, { body: { behavior: 'Cascade' } }).catch(() => {})
     }

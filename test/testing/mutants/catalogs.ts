@@ -2,6 +2,7 @@ import { CatalogError, openCatalog, type RowsRequest } from '../../../src/index.
 import type { CatalogUnderTest } from '../../../src/testing/suites/catalog/trial.ts'
 import { brokenColumns } from './columns.ts'
 import { brokenSessions } from './sessions.ts'
+import { brokenFeeds } from './watching.ts'
 
 type Request = Record<string, never> & { [field: string]: unknown }
 type Call = (request: Request, options?: object) => Promise<Request>
@@ -604,6 +605,7 @@ export const brokenCatalogs: readonly Mutant[] = [
   ],
   ...brokenColumns,
   ...brokenSessions,
+  ...brokenFeeds,
   [
     'does nothing where it should refuse',
     'lacking.createMaterializedView',

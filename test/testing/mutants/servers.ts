@@ -1,3 +1,5 @@
+import { brokenStreams } from './streams.ts'
+
 type Send = (request: Request) => Promise<Response>
 
 interface Parts {
@@ -19,6 +21,8 @@ function broken(before: Before, after: After = (response) => response): (real: S
     const changed = before(parts)
     if (changed instanceof Response) return changed
     const response = await real(changed)
+    // A stream has no end to wait for.
+    if (response.headers.get('content-type')?.startsWith('text/event-stream')) return response
     const answered = (await response
       .clone()
       .json()
@@ -324,6 +328,7 @@ export const brokenServers: readonly (readonly [
       )(real),
   ],
   ['commits the parts of a batch alone', 'http.batch', (real) => (request) => inParts(real, request)],
+  ...brokenStreams,
 ]
 
 /** Commits the operations of a batch one after the other. */

@@ -6,7 +6,7 @@ import { refused } from '../checks.ts'
 
 /** The object under test of the catalog suite: a handle, or any object with its methods. */
 export type CatalogUnderTest = OperationMethods &
-  Partial<Pick<Catalog, 'rows' | 'tables'>> & { close?(): Promise<void> }
+  Partial<Pick<Catalog, 'rows' | 'tables' | 'watch'>> & { close?(): Promise<void> }
 
 /** The context of a case of the catalog suite. */
 export interface CatalogTrial {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ErrorCode, errorNumbers } from '../../../errors.ts'
+import { eventsOf, type ReceivedEvent } from '../../../http/protocol/events.ts'
 import type { ErrorStatus } from '../../../http/protocol/status.ts'
 import { problems } from '../../../http/protocol/status.ts'
 import { show } from '../checks.ts'
@@ -27,6 +28,8 @@ export interface Asking {
 export interface HttpTrial {
   /** Sends a request to a path below the URL. The path is not encoded. */
   readonly ask: (method: string, path: string, asking?: Asking) => Promise<Reply>
+  /** Opens a stream of events with GET. */
+  readonly stream: (path: string, asking?: Omit<Asking, 'body'>) => Promise<EventReplies>
   /** As `ask` with POST. Asserts success, and resolves to the JSON. */
   readonly post: (path: string, body?: unknown) => Promise<Record<string, unknown>>
   /** The case's own namespace, empty at the start. */
@@ -48,12 +51,11 @@ export function asker(
   send: (request: Request) => Promise<Response>,
 ): HttpTrial['ask'] {
   return async (method, path, { body, headers = {}, token: other } = {}) => {
-    const presented = other === undefined ? token : (other ?? undefined)
     const raw = typeof body === 'string' || body instanceof Uint8Array
     const request = new Request(base + path, {
       method,
       headers: {
-        ...(presented === undefined ? {} : { authorization: `Bearer ${presented}` }),
+        ...credentials(token, other),
         ...(body === undefined || body instanceof Uint8Array ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
@@ -62,6 +64,67 @@ export function asker(
         : { body: (raw ? body : JSON.stringify(body)) as NonNullable<RequestInit['body']> }),
     })
     return replyOf(path, await send(request))
+  }
+}
+
+function credentials(token: string | undefined, other: string | null | undefined): Record<string, string> {
+  const presented = other === undefined ? token : (other ?? undefined)
+  return presented === undefined ? {} : { authorization: `Bearer ${presented}` }
+}
+
+/** A response whose body is a stream of events. */
+export interface EventReplies {
+  readonly reply: { readonly status: number; readonly headers: Headers }
+  /** The next event. Fails when there is none, or it does not come. */
+  readonly next: () => Promise<ReceivedEvent>
+  readonly stop: () => Promise<void>
+}
+
+/** How long a case waits for an event that does not come, in milliseconds. */
+const patience = 20_000
+
+/** Opens streams of events with plain `fetch`. */
+export function streamer(
+  base: string,
+  token: string | undefined,
+  send: (request: Request) => Promise<Response>,
+): HttpTrial['stream'] {
+  return async (path, { headers = {}, token: other } = {}) => {
+    const controller = new AbortController()
+    const request = new Request(base + path, {
+      headers: { ...credentials(token, other), ...headers },
+      signal: controller.signal,
+    })
+    const response = await send(request)
+    const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader()
+    const events = eventsOf(chunksOf(reader))
+    const next = async () => {
+      let timer: ReturnType<typeof setTimeout> | undefined
+      const late = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(new Error(`${path} sends no further event.`)), patience)
+      })
+      try {
+        const { value } = await Promise.race([events.next(), late])
+        return value ?? assert.fail(`${path} ended after its last event.`)
+      } finally {
+        clearTimeout(timer)
+      }
+    }
+    const stop = async () => {
+      await reader?.cancel().catch(() => {})
+      controller.abort()
+    }
+    return { reply: { status: response.status, headers: response.headers }, next, stop }
+  }
+}
+
+async function* chunksOf(
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+): AsyncGenerator<Uint8Array, void> {
+  for (;;) {
+    const chunk = await reader?.read()
+    if (chunk === undefined || chunk.done) return
+    yield chunk.value
   }
 }
 
