@@ -20,16 +20,17 @@ function eitherOf(...codes: string[]): string {
   return codes[Math.floor(Math.random() * codes.length)]!
 }
 
-type Write = (bytes: Uint8Array, offset: number, length: number) => ReturnType<FileHandle['write']>
+type Write = (parts: readonly Uint8Array[]) => ReturnType<FileHandle['writev']>
 
 function makeFaulty(handle: FileHandle): FileHandle {
-  const write = handle.write.bind(handle) as unknown as Write
+  const write = handle.writev.bind(handle) as unknown as Write
   const sync = handle.sync.bind(handle)
-  const faultyWrite: Write = async (bytes, offset, length) => {
+  const faultyWrite: Write = async (parts) => {
     const error = fails('write', eitherOf('short', 'ENOSPC', 'EIO'))
-    if (error === undefined) return write(bytes, offset, length)
+    if (error === undefined) return write(parts)
     // Part of what was to be written is on disk, whether that is told or not.
-    const written = await write(bytes, offset, Math.ceil(length / 2))
+    const bytes = Buffer.concat(parts)
+    const written = await write([bytes.subarray(0, Math.ceil(bytes.length / 2))])
     if (error.code === 'short') return written
     throw error
   }
@@ -38,7 +39,7 @@ function makeFaulty(handle: FileHandle): FileHandle {
     if (error !== undefined) throw error
     await sync()
   }
-  return Object.assign(handle, { write: faultyWrite, sync: faultySync })
+  return Object.assign(handle, { writev: faultyWrite, sync: faultySync })
 }
 
 if (share > 0) {

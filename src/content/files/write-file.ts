@@ -4,8 +4,12 @@ import { join } from 'node:path'
 import { syncFolder } from './durable-folders.ts'
 import { isMissing, systemCode } from './file-errors.ts'
 
-/** Smaller parts are gathered to blocks of this size, since each write has a cost of its own. */
+/** Smaller parts are written together, up to this size, since each write has a cost of its own. */
 const block = 1 << 20
+/** Most parts of one write, which is what systems take. */
+const mostParts = 1024
+/** Most bytes of a part in one write: systems refuse more than 2 GiB. */
+const mostAtOnce = 1 << 30
 
 /** The end of a file's name while it is written. A file of such a name that stays was left by a crash. */
 const partialSuffix = '.partial'
@@ -40,7 +44,7 @@ export async function writeUnsynced(
   const handle = await open(temporary, 'wx')
   try {
     try {
-      for (const bytes of blocksOf(parts)) await writeAll(handle, bytes)
+      await writeAll(handle, parts)
       await moveToFree(temporary, join(folder, name))
     } finally {
       await removeTemporary(temporary)
@@ -71,7 +75,7 @@ async function writeAside(
   try {
     const handle = await open(temporary, 'wx')
     try {
-      for (const bytes of blocksOf(parts)) await writeAll(handle, bytes)
+      await writeAll(handle, parts)
       await handle.sync()
     } finally {
       await handle.close()
@@ -168,23 +172,41 @@ function hasNoLinks(error: unknown): boolean {
   return code === 'ENOTSUP' || code === 'EOPNOTSUPP' || code === 'ENOSYS' || code === 'EPERM'
 }
 
-function* blocksOf(parts: readonly Uint8Array[]): Generator<Uint8Array, void, undefined> {
-  let gathered: Uint8Array[] = []
+/** The parts that are written at once, of a block's size at least. */
+function* groupsOf(parts: readonly Uint8Array[]): Generator<readonly Uint8Array[], void, undefined> {
+  let group: Uint8Array[] = []
   let size = 0
   for (const part of parts) {
-    gathered.push(part)
-    size += part.length
-    if (size < block) continue
-    yield gathered.length === 1 ? part : Buffer.concat(gathered)
-    gathered = []
-    size = 0
+    for (let at = 0; at < part.length; at += mostAtOnce) {
+      const piece = part.subarray(at, at + mostAtOnce)
+      group.push(piece)
+      size += piece.length
+      if (size < block && group.length < mostParts) continue
+      yield group
+      group = []
+      size = 0
+    }
   }
-  if (size > 0) yield Buffer.concat(gathered)
+  if (size > 0) yield group
 }
 
-async function writeAll(handle: FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length; ) {
-    const { bytesWritten } = await handle.write(bytes, at, Math.min(bytes.length - at, 1 << 30))
-    at += bytesWritten
+/** Writes the parts where they lie: joined, they would take their memory once more. */
+async function writeAll(handle: FileHandle, parts: readonly Uint8Array[]): Promise<void> {
+  for (const group of groupsOf(parts)) {
+    for (let rest = group; rest.length > 0; ) {
+      const { bytesWritten } = await handle.writev(rest)
+      rest = restOf(rest, bytesWritten)
+    }
   }
+}
+
+/** What the system has not taken yet of some parts. */
+function restOf(parts: readonly Uint8Array[], written: number): readonly Uint8Array[] {
+  let left = written
+  const first = parts.findIndex(({ length }) => {
+    if (left < length) return true
+    left -= length
+    return false
+  })
+  return first < 0 ? [] : [parts[first]!.subarray(left), ...parts.slice(first + 1)]
 }

@@ -176,7 +176,7 @@ function flat(frame: Frame, vector: Vector, need: Bitmap, type: DataType): AnyAr
   return values
 }
 
-function bothValid(frame: Frame, a: Bitmap | null, b: Bitmap | null, need: Bitmap): Bitmap | null {
+export function bothValid(frame: Frame, a: Bitmap | null, b: Bitmap | null, need: Bitmap): Bitmap | null {
   if (a === null || b === null) return a ?? b
   return knownRows(frame, { valid: a }, knownRows(frame, { valid: b }, need))
 }

