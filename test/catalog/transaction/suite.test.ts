@@ -34,9 +34,9 @@ class GivenUp extends Error {}
 
 catalogSuite({ describe, test }, async () => inside(await openCatalog('memory:')), {
   name: 'every operation inside of a transaction, in memory',
-  lacks: ['openTransactions', 'listTransactions'],
+  lacks: ['openTransactions', 'listTransactions', 'watch'],
 })
 catalogSuite({ describe, test }, async () => inside(await openCatalog(await freshFolder())), {
   name: 'every operation inside of a transaction, on disk',
-  lacks: ['openTransactions', 'listTransactions'],
+  lacks: ['openTransactions', 'listTransactions', 'watch'],
 })

@@ -358,8 +358,8 @@ test('what cannot be searched is refused with what would do', async () => {
     expect(error?.code).toMatch(/InvalidInput|TableColumnNotFound/)
     for (const part of parts) expect(error?.message).toMatch(part)
   }
-  await refused(find([0, 0, 0]), 'dimension 3', 'dimension 2', '"v"')
-  await refused(find([0, 0, 0], {}, { column: 'v' }), 'dimension 3', 'dimension 2')
+  await refused(find([0, 0, 0]), 'dim(3)', 'dimension 2', 'column v ')
+  await refused(find([0, 0, 0], {}, { column: 'v' }), 'dim(3)', 'dimension 2')
   await refused(find([[0, 0], [0]]), 'vector 1 has dimension 1')
   await refused(find([]), 'empty')
   await refused(find([0, Number.NaN]), 'Component 1', 'NaN')
