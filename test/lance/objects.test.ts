@@ -223,7 +223,8 @@ describe.skipIf(typeof place === 'string')('clients of Lance with tables in S3',
       }
       const [, session] = [...gate.sessions].at(-1)!
       expect(session.until - Date.now()).toBeLessThanOrEqual(3_600_000)
-      expect(own.options.expires_at_millis).toBe(String(session.until))
+      // The service tells microseconds, which the driver rounds, and the gate cuts off.
+      expect(Math.abs(Number(own.options.expires_at_millis) - session.until)).toBeLessThanOrEqual(1)
       session.until = 0
       await expect(own.get(`${own.prefix}/data/x`)).rejects.toMatchObject(forbidden)
     })
