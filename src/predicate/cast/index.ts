@@ -46,7 +46,11 @@ function listConverter(from: DataType, to: DataType): Convert | undefined {
   const source = itemType(from)
   const target = itemType(to)
   const convert = source && target && converter(source, target)
-  if (!convert) return undefined
+  return convert && eachItem(convert)
+}
+
+/** Converts each item of a list. Undefined where one cannot be converted. */
+export function eachItem(convert: Convert): Convert {
   return (value) => {
     const items: Scalar[] = []
     for (const item of value as readonly Scalar[]) {

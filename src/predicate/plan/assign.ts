@@ -2,7 +2,7 @@ import { type DataType, type Field, Type } from '@uwdata/flechette'
 import { buildBatch } from '../../arrow/input/build.ts'
 import { typeName as exactName } from '../../arrow/type-name.ts'
 import { CatalogError } from '../../errors.ts'
-import { converter, showScalar } from '../cast/index.ts'
+import { converter, eachItem, showScalar } from '../cast/index.ts'
 import type { Convert } from '../cast/numbers.ts'
 import { excerpt, rowError } from '../errors.ts'
 import { isLiteral } from './fold.ts'
@@ -105,16 +105,4 @@ function mustReturn(from: DataType, to: DataType): boolean {
 
 function isFiniteValue(value: NonNullScalar): boolean {
   return typeof value !== 'number' || Number.isFinite(value)
-}
-
-function eachItem(convert: Convert): Convert {
-  return (value) => {
-    const items: Scalar[] = []
-    for (const item of value as readonly Scalar[]) {
-      const converted = item === null ? null : convert(item)
-      if (converted === undefined) return undefined
-      items.push(converted)
-    }
-    return items
-  }
 }

@@ -54,25 +54,20 @@ export function indicesOf({ schema, body }: LoadedSnapshot): TableIndex[] {
 
 /** Records an index. It holds no rows: what asks for it reads all rows, and finds the same. */
 export function createIndexChange(storage: Storage, wanted: NewIndex): CheckedChange {
-  const plan = (base: LoadedSnapshot) => withIndex(base, wanted)
-  return {
-    check: (base) => void plan(base as LoadedSnapshot),
-    async apply(base, options = {}) {
-      options.signal?.throwIfAborted()
-      const snapshot = base as LoadedSnapshot
-      const indices = plan(snapshot)
-      return { snapshot: await reviseManifest(storage, snapshot, { indices }, options.version), affected: 0 }
-    },
-  }
+  return indicesChange(storage, (base) => withIndex(base, wanted))
 }
 
 /** Forgets an index. */
 export function dropIndexChange(storage: Storage, name: string): CheckedChange {
-  const plan = (base: LoadedSnapshot) => {
+  return indicesChange(storage, (base) => {
     const all = indicesOf(base)
     requireIndex(all, name)
     return all.filter((index) => index.name !== name).map(toStored)
-  }
+  })
+}
+
+/** A change of the indexes that are recorded, to those that `plan` answers. */
+function indicesChange(storage: Storage, plan: (base: LoadedSnapshot) => StoredIndex[]): CheckedChange {
   return {
     check: (base) => void plan(base as LoadedSnapshot),
     async apply(base, options = {}) {
