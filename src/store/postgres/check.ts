@@ -21,7 +21,20 @@ export async function check(connection: Connection, address: Address): Promise<E
   const [isStandby, format, , version] = row as unknown as [boolean, number | null, null, string]
   refuseStandby(isStandby, label)
   requireFormat(format, label)
+  refuseOneSession(version, label)
   return engineOf(version)
+}
+
+/**
+ * Refuses PGlite behind its socket. All its connections share one session: when one of them ends in the middle of a
+ * statement, others get the answers of each other.
+ */
+export function refuseOneSession(version: string, label: string): void {
+  if (!/\bPGlite\b/i.test(version)) return
+  throw new CatalogError(
+    'Unsupported',
+    `Cannot use ${label}: the server is PGlite, whose connections share one session and may get the answers of each other. Use a PostgreSQL server, or a directory.`,
+  )
 }
 
 export function engineOf(version: string): Engine {

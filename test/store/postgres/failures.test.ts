@@ -55,7 +55,7 @@ describe.skipIf(missingPostgres)('a database', () => {
     // Nothing was made in part.
     const tables = await server.query(`SELECT tablename FROM pg_tables WHERE schemaname = 'others'`)
     expect(tables).toEqual([{ tablename: 'records' }])
-    await server.query(`CREATE DATABASE old ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`)
+    await server.query(`CREATE DATABASE old ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`)
     expect((await refusal(migratePostgres(server.url('old')))).message).toContain('UTF8')
   })
 
@@ -94,7 +94,8 @@ describe.skipIf(missingPostgres)('a database', () => {
   })
 
   test('wants its password from the URL, the environment or a file, and never tells it', async () => {
-    const server = await PostgresServer.start()
+    // Before PostgreSQL 14, passwords are kept in another form unless this is said.
+    const server = await PostgresServer.start({ password_encryption: "'scram-sha-256'" })
     onTestFinished(() => server.stop())
     const url = await server.freshUrl()
     await server.query(`ALTER ROLE postgres PASSWORD 'hunter2 é:\\'; SELECT pg_reload_conf()`)
@@ -145,6 +146,22 @@ describe.skipIf(missingPostgres)('a database', () => {
       message: expect.stringContaining('standby'),
     })
     expect((await refusal(migratePostgres(url))).message).toContain('standby')
+  })
+
+  test('whose connections share one session is refused', async () => {
+    const server = await sharedServer()
+    const url = await server.freshUrl()
+    await server.query(`
+      CREATE SCHEMA as_pglite;
+      CREATE FUNCTION as_pglite.version() RETURNS text LANGUAGE sql AS
+        $$ SELECT 'PostgreSQL 18.6 (PGlite 0.5.14) on wasm32-unknown-emscripten'::text $$`)
+    const pglite = `${url}&options=${encodeURIComponent('-c search_path=as_pglite,pg_catalog')}`
+    for (const refusing of [opened(pglite), refusal(migratePostgres(pglite))]) {
+      expect(await refusing).toMatchObject({
+        code: 'Unsupported',
+        message: expect.stringMatching(/the server is PGlite, .* Use a PostgreSQL server, or a directory\.$/),
+      })
+    }
   })
 
   test('that speaks no TLS is refused where TLS is wanted', async () => {
