@@ -18,6 +18,8 @@ export interface Passing {
 
 /** What happens to a request. Nothing, unless a fault is given. */
 export type Fault =
+  /** The service never gets it, and the connection ends. */
+  | { readonly kind: 'drop' }
   /** The service gets it, and the answer is lost. */
   | { readonly kind: 'lose' }
   /** It is answered without the service. */
@@ -81,6 +83,10 @@ async function pass(
   proxy.seen.push(`${passing.method} ${passing.path}${names.length > 0 ? `?${names.join('&')}` : ''}`)
   const signed = signedPartOf(passing)
   const fault = await proxy.decide(passing)
+  if (fault?.kind === 'drop') {
+    outgoing.destroy()
+    return
+  }
   if (fault?.kind === 'answer') {
     outgoing.writeHead(fault.status, { 'content-type': 'application/xml', ...fault.headers })
     outgoing.end(passing.method === 'HEAD' ? undefined : (fault.body ?? ''))

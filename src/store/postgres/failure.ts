@@ -53,6 +53,10 @@ const explanations: Readonly<Record<string, Explanation>> = {
   '57P02': stopping,
   '57P03': stopping,
   '25P03': stopping,
+  '25': {
+    code: 'InvalidInput',
+    text: 'a pooler before the server runs the statements of a transaction in another way than they were sent. Set it to transaction or session mode, and Pgpool-II to the mode raw.',
+  },
   '08': stopping,
   '08P01': {
     code: 'InvalidInput',

@@ -12,6 +12,7 @@ import { explain } from '../../../src/store/postgres/failure.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { freshFolder } from '../../support/catalogs.ts'
 import { missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
 
 /** The refusal of a promise, which must be a sentence of facts that ends in the next step. */
 async function refusal(promise: Promise<unknown>): Promise<CatalogError> {
@@ -162,6 +163,28 @@ describe.skipIf(missingPostgres)('a database', () => {
         message: expect.stringMatching(/the server is PGlite, .* Use a PostgreSQL server, or a directory\.$/),
       })
     }
+  })
+
+  test('behind a pooler that runs transactions otherwise is refused', async () => {
+    const server = await sharedServer()
+    const proxy = await TcpProxy.start(server.port)
+    onTestFinished(() => proxy.close())
+    const store = await openPostgresStore(await server.freshUrl(proxy.port))
+    const begin = 'BEGIN ISOLATION LEVEL SERIALIZABLE'
+    proxy.onSent = (bytes) => {
+      const at = bytes.indexOf(begin)
+      if (at >= 0) bytes.write('BEGIN'.padEnd(begin.length), at)
+      return undefined
+    }
+    const error = await refusal(store.write((tx) => tx.put(['a'], 1)))
+    expect(error).toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringMatching(
+        /a pooler .* to transaction or session mode, and Pgpool-II to the mode raw\.$/,
+      ),
+    })
+    expect(await store.read((tx) => tx.get(['a']))).toBeUndefined()
+    await store.close()
   })
 
   test('that speaks no TLS is refused where TLS is wanted', async () => {
