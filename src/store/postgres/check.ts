@@ -1,6 +1,7 @@
 import { CatalogError } from '../../errors.ts'
 import type { Address } from './address.ts'
 import type { Connection } from './connection.ts'
+import { refusalOfEngine } from './failure.ts'
 import { storeFormat } from './schema.ts'
 import { named } from './statements.ts'
 
@@ -15,8 +16,11 @@ export interface Engine {
 /** Judges a new connection: it must lead to a primary server, and to a catalog of this release's format. */
 export async function check(connection: Connection, address: Address): Promise<Engine> {
   const { schema, label } = address
-  const [row] = await connection.send({
+  const asked = connection.send({
     text: `SELECT pg_is_in_recovery(), max(version), NULL, version() FROM ${named(schema, 'format')}`,
+  })
+  const [row] = await asked.catch((error) => {
+    throw refusalOfEngine(error, label)
   })
   const [isStandby, format, , version] = row as unknown as [boolean, number | null, null, string]
   refuseStandby(isStandby, label)

@@ -83,6 +83,22 @@ export function explain(error: unknown, label: string): CatalogError {
   return new CatalogError(code, `Cannot use ${label}: ${text}`, { cause: error })
 }
 
+/**
+ * The error of the first statement on a connection, as it is, or as a refusal: what PostgreSQL never answers there, another
+ * engine did.
+ */
+export function refusalOfEngine(error: unknown, label: string): unknown {
+  const state = stateOf(error)
+  if (state === undefined) return error
+  const isKnown = state !== '42883' && (state in explanations || state.slice(0, 2) in explanations)
+  if (isKnown) return error
+  return new CatalogError(
+    'Unsupported',
+    `Cannot use ${label}: the server speaks as PostgreSQL does, and is another engine (it answered ${state}). Use PostgreSQL 12 or later.`,
+    { cause: error },
+  )
+}
+
 function explanationOf(error: unknown): Explanation {
   const state = stateOf(error)
   if (state !== undefined) {

@@ -2,7 +2,7 @@ import { invalid } from '../../errors.ts'
 import type { Address } from './address.ts'
 import { newerFormat, refuseOneSession, refuseStandby } from './check.ts'
 import { Connection } from './connection.ts'
-import { explain, stateOf } from './failure.ts'
+import { explain, refusalOfEngine, stateOf } from './failure.ts'
 import { stepsTo, storeFormat } from './schema.ts'
 import { named, quoted } from './statements.ts'
 
@@ -44,8 +44,11 @@ export async function migrate(address: Address): Promise<MigrationReport> {
 }
 
 async function requireServer(connection: Connection, label: string): Promise<void> {
-  const [row] = await connection.send({
+  const asked = connection.send({
     text: `SELECT pg_is_in_recovery(), current_setting('server_encoding'), current_setting('server_version_num')::integer, version()`,
+  })
+  const [row] = await asked.catch((error) => {
+    throw refusalOfEngine(error, label)
   })
   const [isStandby, encoding, version, name] = row as unknown as [boolean, string, number, string]
   refuseStandby(isStandby, label)

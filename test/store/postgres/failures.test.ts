@@ -165,6 +165,25 @@ describe.skipIf(missingPostgres)('a database', () => {
     }
   })
 
+  test('of another engine is refused', async () => {
+    const server = await sharedServer()
+    const url = await server.freshUrl()
+    // As H2 answers, which has no such function.
+    await server.query(`
+      CREATE SCHEMA as_h2;
+      CREATE FUNCTION as_h2.pg_is_in_recovery() RETURNS boolean LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'Function not found' USING ERRCODE = '90022'; END $$`)
+    const other = `${url}&options=${encodeURIComponent('-c search_path=as_h2,pg_catalog')}`
+    for (const refusing of [opened(other), refusal(migratePostgres(other))]) {
+      expect(await refusing).toMatchObject({
+        code: 'Unsupported',
+        message: expect.stringMatching(
+          /is another engine \(it answered 90022\)\. Use PostgreSQL 12 or later\.$/,
+        ),
+      })
+    }
+  })
+
   test('behind a pooler that runs transactions otherwise is refused', async () => {
     const server = await sharedServer()
     const proxy = await TcpProxy.start(server.port)
