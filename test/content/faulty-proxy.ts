@@ -6,6 +6,7 @@ import {
   request,
   type ServerResponse,
 } from 'node:http'
+import { signAgain } from './sign-again.ts'
 
 /** A request on its way to a service. */
 export interface Passing {
@@ -17,6 +18,8 @@ export interface Passing {
 
 /** What happens to a request. Nothing, unless a fault is given. */
 export type Fault =
+  /** The service never gets it, and the connection ends. */
+  | { readonly kind: 'drop' }
   /** The service gets it, and the answer is lost. */
   | { readonly kind: 'lose' }
   /** It is answered without the service. */
@@ -78,13 +81,20 @@ async function pass(
   }
   const names = [...url.searchParams.keys()].filter((name) => name !== 'x-id').sort()
   proxy.seen.push(`${passing.method} ${passing.path}${names.length > 0 ? `?${names.join('&')}` : ''}`)
+  const signed = signedPartOf(passing)
   const fault = await proxy.decide(passing)
+  if (fault?.kind === 'drop') {
+    outgoing.destroy()
+    return
+  }
   if (fault?.kind === 'answer') {
     outgoing.writeHead(fault.status, { 'content-type': 'application/xml', ...fault.headers })
     outgoing.end(passing.method === 'HEAD' ? undefined : (fault.body ?? ''))
     return
   }
-  const answer = await send(new URL(`${url.pathname}?${url.searchParams}`, target), passing, body)
+  const sent = new URL(`${url.pathname}?${url.searchParams}`, target)
+  if (signedPartOf(passing) !== signed) signAgain(passing.method, sent, passing.headers)
+  const answer = await send(sent, passing, body)
   let bytes = await bytesOf(answer)
   if (fault?.kind === 'lose') {
     outgoing.destroy()
@@ -102,10 +112,15 @@ async function pass(
   else outgoing.write(bytes.subarray(0, bytes.length >> 1), () => outgoing.destroy())
 }
 
+/** What a signature is about, and what {@link FaultyProxy.decide} may change. */
+const signedPartOf = ({ query, headers }: Passing) => JSON.stringify([`${query}`, headers])
+
 async function send(url: URL, { method, headers }: Passing, body: Buffer): Promise<IncomingMessage> {
   const sent = request(url, { method, headers: { ...headers, connection: 'close' } })
-  sent.end(body)
-  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  // A service that answers before it has read all may end the connection then.
+  const answering = once(sent, 'response')
+  sent.on('error', () => {}).end(body)
+  const [answer] = (await answering) as [IncomingMessage]
   return answer
 }
 

@@ -5,7 +5,7 @@ import { fileContent } from '../../src/content/files/index.ts'
 import { openCatalog } from '../../src/index.ts'
 import { type BadNetwork, makeBad } from '../support/bad-network.ts'
 import { temporaryDirectory } from '../support/folders.ts'
-import type { PostgresServer } from '../support/postgres.ts'
+import type { Database } from '../support/postgres.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { Child } from './child-process.ts'
 
@@ -16,7 +16,7 @@ const hour = 3_600_000
  * were told is missing, and nothing is there that they did not do.
  */
 export async function runApart(
-  server: PostgresServer,
+  server: Database,
   seed: number,
   rounds: number,
   network?: BadNetwork,

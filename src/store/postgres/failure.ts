@@ -53,6 +53,10 @@ const explanations: Readonly<Record<string, Explanation>> = {
   '57P02': stopping,
   '57P03': stopping,
   '25P03': stopping,
+  '25': {
+    code: 'InvalidInput',
+    text: 'a pooler before the server runs the statements of a transaction in another way than they were sent. Set it to transaction or session mode, and Pgpool-II to the mode raw.',
+  },
   '08': stopping,
   '08P01': {
     code: 'InvalidInput',
@@ -77,6 +81,22 @@ export function explain(error: unknown, label: string): CatalogError {
   if (error instanceof CatalogError) return error
   const { code, text } = explanationOf(error)
   return new CatalogError(code, `Cannot use ${label}: ${text}`, { cause: error })
+}
+
+/**
+ * The error of the first statement on a connection, as it is, or as a refusal: what PostgreSQL never answers there, another
+ * engine did.
+ */
+export function refusalOfEngine(error: unknown, label: string): unknown {
+  const state = stateOf(error)
+  if (state === undefined) return error
+  const isKnown = state !== '42883' && (state in explanations || state.slice(0, 2) in explanations)
+  if (isKnown) return error
+  return new CatalogError(
+    'Unsupported',
+    `Cannot use ${label}: the server speaks as PostgreSQL does, and is another engine (it answered ${state}). Use PostgreSQL 12 or later.`,
+    { cause: error },
+  )
 }
 
 function explanationOf(error: unknown): Explanation {

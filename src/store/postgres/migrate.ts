@@ -1,8 +1,8 @@
 import { invalid } from '../../errors.ts'
 import type { Address } from './address.ts'
-import { newerFormat, refuseStandby } from './check.ts'
+import { newerFormat, refuseOneSession, refuseStandby } from './check.ts'
 import { Connection } from './connection.ts'
-import { explain, stateOf } from './failure.ts'
+import { explain, refusalOfEngine, stateOf } from './failure.ts'
 import { stepsTo, storeFormat } from './schema.ts'
 import { named, quoted } from './statements.ts'
 
@@ -44,11 +44,15 @@ export async function migrate(address: Address): Promise<MigrationReport> {
 }
 
 async function requireServer(connection: Connection, label: string): Promise<void> {
-  const [row] = await connection.send({
-    text: `SELECT pg_is_in_recovery(), current_setting('server_encoding'), current_setting('server_version_num')::integer`,
+  const asked = connection.send({
+    text: `SELECT pg_is_in_recovery(), current_setting('server_encoding'), current_setting('server_version_num')::integer, version()`,
   })
-  const [isStandby, encoding, version] = row as unknown as [boolean, string, number]
+  const [row] = await asked.catch((error) => {
+    throw refusalOfEngine(error, label)
+  })
+  const [isStandby, encoding, version, name] = row as unknown as [boolean, string, number, string]
   refuseStandby(isStandby, label)
+  refuseOneSession(name, label)
   if (!/^UTF-?8$/i.test(encoding)) {
     throw invalid(
       `Cannot use ${label}: the database has the encoding ${encoding}. Create it with ENCODING 'UTF8'.`,

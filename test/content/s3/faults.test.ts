@@ -73,6 +73,19 @@ describe.skipIf(typeof place === 'string')('content in S3 behind a bad network',
     expect(await text(beside, 'a')).toBe('theirs')
   })
 
+  test('a put all of whose answers were lost is told by the object that is there', async () => {
+    fail(isPut, { kind: 'lose' }, Infinity)
+    await content.put('mine', bytesOf('mine'))
+    expect(await text(beside, 'mine')).toBe('mine')
+    // Some services end the connection when they refuse a large object, before they have read it.
+    await beside.put('a', bytesOf('theirs'))
+    await refused(content.put('a', Buffer.alloc(4 << 20)), 'ConcurrentModification')
+    expect(await text(beside, 'a')).toBe('theirs')
+    fail(isPut, { kind: 'drop' }, Infinity)
+    await refused(content.put('b', bytesOf('mine')), 'ServiceUnavailable')
+    expect(await paths(beside, '')).toEqual(['a', 'mine'])
+  })
+
   test('an upload in parts whose last answer was lost has succeeded, and leaves nothing behind', async () => {
     const bytes = Buffer.alloc(9 << 20, 'parts')
     let isFirst = true
@@ -190,7 +203,8 @@ describe.skipIf(typeof place === 'string')('content in S3 behind a bad network',
     if (typeof place === 'string') return
     const { client, bucket: Bucket } = place
     for (const Key of ['t/', 't/_versions/', 't/_versions/1.manifest', 't/x']) {
-      await client.send(new PutObjectCommand({ Bucket, Key: `${prefix}/${Key}`, Body: Key }))
+      const Body = Key.endsWith('/') ? '' : Key
+      await client.send(new PutObjectCommand({ Bucket, Key: `${prefix}/${Key}`, Body }))
     }
     expect(await paths(content, '')).toEqual(['t/_versions/1.manifest', 't/x'])
     await refused(content.put('t/x', bytesOf('mine')), 'ConcurrentModification')

@@ -13,19 +13,25 @@ export interface Place {
 
 let place: Promise<Place | string> | undefined
 
-/** The place of this process. A text says why there is none. */
+/**
+ * The place of this process. A text says why there is none. TABULARIUM_S3 is the URL of a server that runs already. It has
+ * the keys of {@link credentials}, and may be filled.
+ */
 export function s3Place(): Promise<Place | string> {
   place ??= open()
   return place
 }
 
 async function open(): Promise<Place | string> {
-  const server = await motoService()
+  const given = process.env.TABULARIUM_S3
+  const server = given === undefined ? await motoService() : { url: given }
   if (typeof server === 'string') return server
   useEnvironment()
   const bucket = 'rows'
   const client = new S3Client({ endpoint: server.url, region: 'us-east-1', forcePathStyle: true })
-  await client.send(new CreateBucketCommand({ Bucket: bucket }))
+  await client.send(new CreateBucketCommand({ Bucket: bucket })).catch((error) => {
+    if (!/^BucketAlready/.test(error.name)) throw error
+  })
   return {
     client,
     bucket,
@@ -35,12 +41,16 @@ async function open(): Promise<Place | string> {
   }
 }
 
+const credentials = {
+  AWS_ACCESS_KEY_ID: 'AKIAEXAMPLEEXAMPLE00',
+  AWS_SECRET_ACCESS_KEY: 'a-secret-that-nobody-may-see',
+}
+
 /** Nothing of the developer's own accounts reaches the tests. */
 function useEnvironment(): void {
   for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name]
   Object.assign(process.env, {
-    AWS_ACCESS_KEY_ID: 'AKIAEXAMPLEEXAMPLE00',
-    AWS_SECRET_ACCESS_KEY: 'a-secret-that-nobody-may-see',
+    ...credentials,
     AWS_CONFIG_FILE: '/nonexistent/config',
     AWS_SHARED_CREDENTIALS_FILE: '/nonexistent/credentials',
     AWS_EC2_METADATA_DISABLED: 'true',

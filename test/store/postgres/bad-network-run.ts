@@ -3,7 +3,7 @@ import { readAddress } from '../../../src/store/postgres/address.ts'
 import { PostgresStore } from '../../../src/store/postgres/store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type BadNetwork, makeBad, makeGood } from '../../support/bad-network.ts'
-import type { PostgresServer } from '../../support/postgres.ts'
+import type { Database } from '../../support/postgres.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { count, counted } from './counting.ts'
 
@@ -17,7 +17,7 @@ export async function impatient(url: string): Promise<Store> {
 
 /** Writers of two stores count over a bad network. Each count is there once, and each was told its number. */
 export async function countOverBadNetwork(
-  server: PostgresServer,
+  server: Database,
   seed: number,
   network: BadNetwork,
   { writers = 8, each = 25 } = {},

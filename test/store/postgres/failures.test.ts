@@ -12,6 +12,7 @@ import { explain } from '../../../src/store/postgres/failure.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { freshFolder } from '../../support/catalogs.ts'
 import { missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
 
 /** The refusal of a promise, which must be a sentence of facts that ends in the next step. */
 async function refusal(promise: Promise<unknown>): Promise<CatalogError> {
@@ -55,7 +56,7 @@ describe.skipIf(missingPostgres)('a database', () => {
     // Nothing was made in part.
     const tables = await server.query(`SELECT tablename FROM pg_tables WHERE schemaname = 'others'`)
     expect(tables).toEqual([{ tablename: 'records' }])
-    await server.query(`CREATE DATABASE old ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`)
+    await server.query(`CREATE DATABASE old ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`)
     expect((await refusal(migratePostgres(server.url('old')))).message).toContain('UTF8')
   })
 
@@ -94,7 +95,8 @@ describe.skipIf(missingPostgres)('a database', () => {
   })
 
   test('wants its password from the URL, the environment or a file, and never tells it', async () => {
-    const server = await PostgresServer.start()
+    // Before PostgreSQL 14, passwords are kept in another form unless this is said.
+    const server = await PostgresServer.start({ password_encryption: "'scram-sha-256'" })
     onTestFinished(() => server.stop())
     const url = await server.freshUrl()
     await server.query(`ALTER ROLE postgres PASSWORD 'hunter2 é:\\'; SELECT pg_reload_conf()`)
@@ -145,6 +147,63 @@ describe.skipIf(missingPostgres)('a database', () => {
       message: expect.stringContaining('standby'),
     })
     expect((await refusal(migratePostgres(url))).message).toContain('standby')
+  })
+
+  test('whose connections share one session is refused', async () => {
+    const server = await sharedServer()
+    const url = await server.freshUrl()
+    await server.query(`
+      CREATE SCHEMA as_pglite;
+      CREATE FUNCTION as_pglite.version() RETURNS text LANGUAGE sql AS
+        $$ SELECT 'PostgreSQL 18.6 (PGlite 0.5.14) on wasm32-unknown-emscripten'::text $$`)
+    const pglite = `${url}&options=${encodeURIComponent('-c search_path=as_pglite,pg_catalog')}`
+    for (const refusing of [opened(pglite), refusal(migratePostgres(pglite))]) {
+      expect(await refusing).toMatchObject({
+        code: 'Unsupported',
+        message: expect.stringMatching(/the server is PGlite, .* Use a PostgreSQL server, or a directory\.$/),
+      })
+    }
+  })
+
+  test('of another engine is refused', async () => {
+    const server = await sharedServer()
+    const url = await server.freshUrl()
+    // As H2 answers, which has no such function.
+    await server.query(`
+      CREATE SCHEMA as_h2;
+      CREATE FUNCTION as_h2.pg_is_in_recovery() RETURNS boolean LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'Function not found' USING ERRCODE = '90022'; END $$`)
+    const other = `${url}&options=${encodeURIComponent('-c search_path=as_h2,pg_catalog')}`
+    for (const refusing of [opened(other), refusal(migratePostgres(other))]) {
+      expect(await refusing).toMatchObject({
+        code: 'Unsupported',
+        message: expect.stringMatching(
+          /is another engine \(it answered 90022\)\. Use PostgreSQL 12 or later\.$/,
+        ),
+      })
+    }
+  })
+
+  test('behind a pooler that runs transactions otherwise is refused', async () => {
+    const server = await sharedServer()
+    const proxy = await TcpProxy.start(server.port)
+    onTestFinished(() => proxy.close())
+    const store = await openPostgresStore(await server.freshUrl(proxy.port))
+    const begin = 'BEGIN ISOLATION LEVEL SERIALIZABLE'
+    proxy.onSent = (bytes) => {
+      const at = bytes.indexOf(begin)
+      if (at >= 0) bytes.write('BEGIN'.padEnd(begin.length), at)
+      return undefined
+    }
+    const error = await refusal(store.write((tx) => tx.put(['a'], 1)))
+    expect(error).toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringMatching(
+        /a pooler .* to transaction or session mode, and Pgpool-II to the mode raw\.$/,
+      ),
+    })
+    expect(await store.read((tx) => tx.get(['a']))).toBeUndefined()
+    await store.close()
   })
 
   test('that speaks no TLS is refused where TLS is wanted', async () => {

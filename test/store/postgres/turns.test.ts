@@ -4,11 +4,11 @@ import { readAddress } from '../../../src/store/postgres/address.ts'
 import { Clock } from '../../../src/store/postgres/clock.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { PostgresStore } from '../../../src/store/postgres/store.ts'
-import { missingPostgres, type PostgresServer, sharedServer } from '../../support/postgres.ts'
+import { type Database, missingPostgres, sharedServer } from '../../support/postgres.ts'
 
 const schemaOf = (url: string) => new URL(url).searchParams.get('schema')!
 
-async function commitsOf(server: PostgresServer, url: string): Promise<number> {
+async function commitsOf(server: Database, url: string): Promise<number> {
   const [row] = await server.query(`SELECT count(*)::integer AS n FROM ${schemaOf(url)}.commits`)
   return row!.n as number
 }
