@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import type { ByteRange, Content } from '../../content/content.ts'
-import { mergeRanges, readCostOf } from '../../scheduling/merge-ranges.ts'
+import { type MergedRange, mergeRanges, readCostOf } from '../../scheduling/merge-ranges.ts'
 import type { SumOfBlock } from '../format/blocks.ts'
 import { uncached } from './coalesced-read.ts'
-import { brokenObject, readChecked } from './objects.ts'
+import { brokenObject } from './objects.ts'
 
 /** Blocks that are summed in one turn of the event loop, in about a millisecond. */
 const blocksAtOnce = 1_024
@@ -88,39 +88,52 @@ export class BlockReader {
     const merged = mergeRanges(ranges, readCostOf(content))
     const { path } = this.#blocks
     const read = content.getRanges
-      ? await content.getRanges(path, merged)
+      ? [...(await content.getRanges(path, merged))]
       : await getEach(content, path, merged)
-    const found: ReadPart[] = []
-    let summed = 0
-    for (const [i, range] of merged.entries()) {
-      const parts = range.parts.map((part) => ranges[part]!)
-      const bytes = await readChecked(async (again) => {
-        const bytes = again ? await uncached(content).get(path, range) : read[i]
-        for (const part of parts) {
-          for (let at = part.start; at < part.end; at += this.#blocks.bytesOfBlock) {
-            this.#check(bytes, range, at)
-            if (++summed % blocksAtOnce === 0) await setImmediate()
-          }
-        }
-        return bytes!
-      })
-      found.push({ start: range.start, end: range.end, bytes })
+    const broken = await this.#faultsOf(read, merged, ranges)
+    for (const { start, end, place } of broken) {
+      // A network may have damaged the bytes on their way.
+      read[place] = await uncached(content).get(path, { start, end })
     }
-    return found
+    const [still] = await this.#faultsOf(read, broken, ranges)
+    if (still !== undefined) throw brokenObject(path, still.fault)
+    return merged.map(({ start, end }, i) => ({ start, end, bytes: read[i]! }))
   }
 
-  /** Compares the checksum of the block at `at`. */
-  #check(bytes: Uint8Array | undefined, range: ByteRange, at: number): void {
-    const { path, bytesOfBlock, end, sumOf } = this.#blocks
-    if (bytes === undefined) throw brokenObject(path, 'is missing')
-    const { length } = bytes
-    const wanted = range.end - range.start
-    if (length !== wanted) throw brokenObject(path, `is cut off: ${length} of ${wanted} bytes could be read`)
-    const from = at - range.start
-    const block = bytes.subarray(from, Math.min(from + bytesOfBlock, end - range.start))
-    if (crc32(block) !== sumOf(at / bytesOfBlock))
-      throw brokenObject(path, 'is damaged: its checksum differs from the one it was written with')
+  /** Those of some reads whose bytes are not what they were, by the checksums of the blocks that are wanted of them. */
+  async #faultsOf(
+    read: readonly (Uint8Array | undefined)[],
+    reads: readonly PlacedRange[],
+    ranges: readonly ByteRange[],
+  ): Promise<readonly FaultyRange[]> {
+    const { bytesOfBlock, sumOf } = this.#blocks
+    const faults: FaultyRange[] = []
+    let summed = 0
+    for (const [i, { start, end, parts, place = i }] of reads.entries()) {
+      const bytes = read[place]
+      let fault = faultOfLength(bytes, end - start)
+      for (let p = 0; p < parts.length && fault === undefined; p++) {
+        const range = ranges[parts[p]!]!
+        for (let at = range.start; at < range.end && fault === undefined; at += bytesOfBlock) {
+          const block = bytes!.subarray(at - start, Math.min(at + bytesOfBlock, range.end) - start)
+          if (crc32(block) !== sumOf(at / bytesOfBlock))
+            fault = 'is damaged: its checksum differs from the one it was written with'
+          if (++summed % blocksAtOnce === 0) await setImmediate()
+        }
+      }
+      if (fault !== undefined) faults.push({ start, end, parts, place, fault })
+    }
+    return faults
   }
+}
+
+/** A read by its place among all of them; absent where it is that of the list. */
+type PlacedRange = MergedRange & { readonly place?: number }
+type FaultyRange = MergedRange & { readonly place: number; readonly fault: string }
+
+function faultOfLength(bytes: Uint8Array | undefined, wanted: number): string | undefined {
+  if (bytes === undefined) return 'is missing'
+  return bytes.length === wanted ? undefined : `is cut off: ${bytes.length} of ${wanted} bytes could be read`
 }
 
 interface ReadPart extends ByteRange {

@@ -114,7 +114,7 @@ test.each(Object.keys(contents))('few rows are those among all, of any type, in 
         // What was kept of the first one must not be wrong for the next.
         expect(await answer(engine, snapshot, query)).toEqual(expected)
       }),
-      { numRuns: 15 },
+      { numRuns: 10 },
     )
     for await (const { path, problem } of writer.check('t/', [snapshot.manifest]))
       expect([path, problem]).toEqual([path, undefined])
