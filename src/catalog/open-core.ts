@@ -10,6 +10,7 @@ import type { OptionNames } from '../model/options.ts'
 import type { AuthorizeHook } from '../operations/framework/run.ts'
 import { type BackgroundOptimize, background } from '../rows/background.ts'
 import { keyedQueue } from '../scheduling/keyed-queue.ts'
+import { isFar } from '../scheduling/merge-ranges.ts'
 import { semaphore } from '../scheduling/semaphore.ts'
 import { type CatalogRecord, catalogFormat, keys, sharingFormat } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
@@ -156,11 +157,6 @@ async function openCache(
   }
   const { openContentCache } = await import('../content/cache/index.ts')
   return openContentCache(options, catalog.id)
-}
-
-/** Whether each read of a content is a request over a network. */
-function isFar(content: Content): boolean {
-  return content.getRanges !== undefined
 }
 
 /** The time of leases and records: that of the store where it has one, since its machines may disagree. */

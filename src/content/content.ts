@@ -18,10 +18,15 @@ export interface Content {
   /** The object's bytes, or its bytes from `start` up to `end`. Undefined when the object does not exist. */
   get(path: string, range?: ByteRange): Promise<Uint8Array | undefined>
   /**
-   * As `get`, for parts of one object at once, in their order. Optional, for a content where each `get` is a request over
-   * a network: parts that lie near each other may then be one request.
+   * As `get`, for parts of one object at once, in their order. Optional, for a content where this takes less than a `get`
+   * for each: over a network, parts that lie near each other may be one request, and a file is opened once.
    */
   getRanges?(path: string, ranges: readonly ByteRange[]): Promise<readonly (Uint8Array | undefined)[]>
+  /**
+   * How many bytes are read in the time that one more read takes, about. Parts that lie nearer to each other are read
+   * together. Default: 1 MiB with `getRanges`, as over a network, and 64 KiB without.
+   */
+  readonly readCost?: number | undefined
   /**
    * The same content, read past what it keeps of objects. What is read there drops what was kept of it. Optional, for a
    * content that keeps anything.

@@ -54,6 +54,7 @@ function writerOn(storage: Storage, writer: string, most: number): WritingEngine
         url: content.url,
         get: (...given) => content.get(...given),
         getRanges: content.getRanges && ((...given) => content.getRanges!(...given)),
+        readCost: content.readCost,
         uncached: content.uncached,
         list: (...given) => content.list(...given),
         remove: (...given) => content.remove(...given),

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fileContent } from '../../src/content/files/index.ts'
 import { refused } from '../../src/testing/suites/checks.ts'
@@ -46,6 +47,29 @@ test('any part of a large object is what lies there', async () => {
     }
   }
   expect(Buffer.compare((await content.get('large'))!, bytes)).toBe(0)
+})
+
+test('parts of an object that are read at once are those that are read one by one', async () => {
+  const content = fileContent(directory)
+  const bytes = Uint8Array.from({ length: 300_000 }, (_, i) => (i * 7 + (i >> 8)) & 255)
+  await content.put('large', bytes)
+  const start = fc.nat(310_000)
+  const length = fc.oneof(fc.nat(40), fc.nat(5_000), fc.nat(200_000))
+  const range = fc.tuple(start, length).map(([start, length]) => ({ start, end: start + length }))
+  await fc.assert(
+    fc.asyncProperty(fc.array(range, { maxLength: 300 }), async (ranges) => {
+      const found = await content.getRanges!('large', ranges)
+      expect(found).toHaveLength(ranges.length)
+      for (const [i, { start, end }] of ranges.entries()) {
+        expect(Buffer.compare(found[i]!, bytes.subarray(start, end))).toBe(0)
+        expect(found[i]!.byteOffset % 8).toBe(0)
+      }
+    }),
+    { numRuns: 50 },
+  )
+  expect(await content.getRanges!('absent', [{ start: 0, end: 5 }])).toEqual([undefined])
+  await symlink('/etc/passwd', join(directory, 'led out'))
+  await refused(Promise.resolve(content.getRanges!('led out', [{ start: 0, end: 5 }])), 'PermissionDenied')
 })
 
 test('reading makes nothing', async () => {

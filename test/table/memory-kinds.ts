@@ -5,5 +5,6 @@ export const kinds = [
   'a merge',
   'a column of long texts',
   'an order',
+  'a take',
   'a search',
 ] as const

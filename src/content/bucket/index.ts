@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CatalogError } from '../../errors.ts'
+import { mergeRanges } from '../../scheduling/merge-ranges.ts'
 import type { ByteRange, Content, SharedFiles } from '../content.ts'
 import { folderSegmentsOf, segmentsOf, takenMessage } from '../path.ts'
 import { type Bucket, CutOff, forEach, mostRemoved } from './bucket.ts'
-import { mergeRanges } from './merge-ranges.ts'
 
 /** Where a content lies in a bucket. */
 export interface BucketPlace {

@@ -99,6 +99,10 @@ export class CachedContent implements Content {
     return this.#content.remove(...given)
   }
 
+  get readCost() {
+    return this.#content.readCost
+  }
+
   get shared() {
     return this.#content.shared
   }

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import { checksum, type Range } from '../storage/objects.ts'
 
@@ -22,9 +23,42 @@ export class FileParts {
 
   /** The end of the file, with the whole footer in it. */
   tail(): Uint8Array {
+    const start = this.footerStart - 8
+    return this.bytes(start, this.size - start)
+  }
+
+  /** Where the footer begins. Readers find it by the file's end, so more bytes may lie before it. */
+  get footerStart(): number {
     const last = this.bytes(this.size - 10, 10)
-    const length = new DataView(last.buffer, last.byteOffset, 4).getInt32(0, true)
-    return this.bytes(this.size - 10 - length - 8, length + 18)
+    return this.size - 10 - new DataView(last.buffer, last.byteOffset, 4).getInt32(0, true)
+  }
+
+  /** The file with more bytes before its footer. */
+  withBeforeFooter(more: Uint8Array): FileParts {
+    const at = this.footerStart
+    return new FileParts([...this.#within(0, at), more, ...this.#within(at, this.size - at)])
+  }
+
+  /** The checksum of each block of so many bytes up to `end`; the last one may be shorter. */
+  async sumsOfBlocks(end: number, blockBytes: number, timeSlice: TimeSlice): Promise<Uint32Array> {
+    const sums = new Uint32Array(Math.ceil(end / blockBytes))
+    let block = 0
+    let left = Math.min(blockBytes, end)
+    let at = 0
+    for (const part of this.#within(0, end)) {
+      for (let from = 0; from < part.length; ) {
+        const until = Math.min(part.length, from + left)
+        sums[block] = crc32(part.subarray(from, until), sums[block])
+        at += until - from
+        left -= until - from
+        from = until
+        if (left > 0) continue
+        block++
+        left = Math.min(blockBytes, end - at)
+        if ((block & 255) === 0 && timeSlice.due) await timeSlice.rest()
+      }
+    }
+    return sums
   }
 
   bytes(start: number, length: number): Uint8Array {

@@ -20,6 +20,11 @@ export interface ColumnFile {
   readonly dictionaries?: readonly (readonly [metadata: Range, body: Range])[]
   /** CRC-32 of all bytes outside of these ranges: the schema, the footer, and what lies between. */
   readonly rest: number
+  /**
+   * Checksums of blocks, by which some rows of a column are read and checked alone. Absent for a small file, and for
+   * one that an older release wrote. They are among `rest`, too, for releases that do not know them.
+   */
+  readonly blocks?: Range
   readonly statistics: StoredStatistics
   /** Which columns it has, as a key of the manifest's layouts; absent for those the table began with. */
   readonly layout?: string

@@ -100,10 +100,13 @@ export class AnswerEncoder {
     }
   }
 
-  /** Bytes that are held while rows of a fragment are answered: its columns, and batches made of them. */
-  bytesToHold(entry: FragmentEntry, rows: number): number {
+  /**
+   * Bytes that are held while rows of a fragment are answered: what is read for them, which are all of its columns unless
+   * `few` says otherwise, and batches made of it.
+   */
+  bytesToHold(entry: FragmentEntry, rows: number, few?: number): number {
     const batch = Math.min(rows * this.bytesPerRow(entry), this.#batchBytes)
-    return Math.ceil(bytesOf(this.#table, entry, [...this.indices]) + batch)
+    return Math.ceil((few ?? bytesOf(this.#table, entry, [...this.indices])) + batch)
   }
 
   /** Adds rows of a fragment, given by the pieces of each distinct column, and gives the batches that are full. */

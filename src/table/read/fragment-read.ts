@@ -1,20 +1,20 @@
 import type { Schema } from '@uwdata/flechette'
-import { type AnyBatch, type AnyColumn, makeColumn } from '../../arrow/batch.ts'
-import { BodyReader, type ColumnCursor, columnCursors } from '../../arrow/ipc/body.ts'
-import { dictionaryTypesOf } from '../../arrow/ipc/dictionary-ids.ts'
-import { type BatchHeader, readMessage } from '../../arrow/ipc/message.ts'
+import type { AnyBatch } from '../../arrow/batch.ts'
+import { BodyReader } from '../../arrow/ipc/body.ts'
 import { nullBatch } from '../../arrow/null-batch.ts'
+import { assemble } from '../../arrow/take/take.ts'
 import { pathIn } from '../../model/relative-path.ts'
+import { isFar } from '../../scheduling/merge-ranges.ts'
 import { fromSource } from '../format/column-source.ts'
 import { readLive } from '../format/deletions.ts'
-import type { ColumnFile, FragmentLayout } from '../format/manifest.ts'
+import type { FragmentLayout } from '../format/manifest.ts'
 import { fileAt, type TableColumns, type TableSchema } from '../format/table-schema.ts'
 import { type Placed, rowColumn } from '../scan/row-columns.ts'
 import { coalesceReads, gatherReads } from '../storage/coalesced-read.ts'
-import { brokenObject, readRange, type Storage } from '../storage/objects.ts'
-
-/** What reading a file needs of its entry. */
-type FileLayout = Omit<ColumnFile, 'statistics'>
+import { readRange, type Storage } from '../storage/objects.ts'
+import { columnKey, type FewRows } from './few-rows.ts'
+import { type FileLayout, readable, readDictionaries, readHead } from './file-head.ts'
+import { readRowsAlone } from './rows-alone.ts'
 
 /** The rows of a fragment: its columns that were asked for, at their index in the schema, and those of rows behind. */
 export interface FragmentRows {
@@ -27,7 +27,7 @@ const smallBytes = 64 * 1024
 
 /**
  * Reads columns of a fragment: their bytes and no others, unless the fragment is small. The schema's dictionaries must
- * be numbered by `numberDictionaries`. Throws `InvalidTableState` for a file that is missing, cut off or damaged.
+ * be numbered by `numberDictionaries`. Given a few rows, it gives these rows and no others. Throws `InvalidTableState` for a file that is missing, cut off or damaged.
  */
 export async function readColumns(
   storage: Storage,
@@ -35,6 +35,7 @@ export async function readColumns(
   schema: TableSchema,
   entry: FragmentLayout & Placed,
   indices: Iterable<number>,
+  few?: FewRows,
 ): Promise<FragmentRows> {
   const { fields, columns: table } = schema
   const wanted = new Set(indices)
@@ -42,8 +43,8 @@ export async function readColumns(
   for (const index of ofRows) wanted.delete(index)
   const reading =
     table === undefined || table.fits(entry)
-      ? readFile(storage, prefix, schema, entry, wanted)
-      : gatherColumns(storage, prefix, schema, table, entry, wanted)
+      ? readFile(storage, prefix, schema, entry, wanted, few)
+      : gatherColumns(storage, prefix, schema, table, entry, wanted, few)
   if (ofRows.length === 0) return reading
   const needsLive = ofRows.some((index) => index > fields.length)
   const [{ length, columns: read }, live] = await Promise.all([
@@ -53,7 +54,7 @@ export async function readColumns(
   const columns = [...read]
   for (const index of ofRows) {
     const which = index - fields.length
-    columns[index] = rowColumn(entry, which, which > 0 ? live : undefined)
+    columns[index] = rowColumn(entry, which, which > 0 ? live : undefined, few?.runs)
   }
   return { length, columns }
 }
@@ -66,6 +67,7 @@ async function gatherColumns(
   table: TableColumns,
   entry: FragmentLayout,
   wanted: ReadonlySet<number>,
+  few: FewRows | undefined,
 ): Promise<FragmentRows> {
   const places = table.placesIn(entry)
   const files = new Map<number, Set<number>>()
@@ -77,18 +79,19 @@ async function gatherColumns(
   await Promise.all(
     Array.from(files, async ([number, within]) => {
       const file = fileAt(entry, number)
-      read.set(number, await readFile(storage, prefix, table.schemaOf(file.layout ?? ''), file, within))
+      read.set(number, await readFile(storage, prefix, table.schemaOf(file.layout ?? ''), file, within, few))
     }),
   )
+  const length = few?.rows ?? entry.rows
   const columns: (AnyBatch | undefined)[] = fields.map(() => undefined)
   for (const index of wanted) {
     const { type } = fields[index]!
     const place = places[index]
     columns[index] = place
       ? fromSource(read.get(place.file)!.columns[place.source.index]!, type, place.source)
-      : nullBatch(type, entry.rows, Number.POSITIVE_INFINITY)
+      : nullBatch(type, length, Number.POSITIVE_INFINITY)
   }
-  return { length: entry.rows, columns }
+  return { length, columns }
 }
 
 async function readFile(
@@ -97,22 +100,34 @@ async function readFile(
   schema: Schema,
   entry: FileLayout,
   wanted: ReadonlySet<number>,
+  few: FewRows | undefined,
 ): Promise<FragmentRows> {
   const path = pathIn(prefix, entry.path)
+  const { content } = storage
+  const alone = few ? [...wanted].filter((index) => few.alone.has(columnKey(path, index))) : []
+  const whole = [...wanted].filter((index) => !alone.includes(index))
   if (entry.size <= smallBytes) {
     storage = { ...storage, content: coalesceReads(storage.content, path) }
-  } else if (storage.content.getRanges !== undefined) {
+  } else if (isFar(storage.content)) {
     storage = { ...storage, content: gatherReads(storage.content, path) }
-  } else if (wanted.has(0)) {
+  } else if (whole.includes(0)) {
     storage = { ...storage, content: coalesceReads(storage.content, path, firstColumn(entry)) }
   }
   const columns: (AnyBatch | undefined)[] = schema.fields.map(() => undefined)
-  await Promise.all(
-    Array.from(wanted, async (index) => {
-      columns[index] = await readColumn(storage, prefix, schema, entry, index)
-    }),
-  )
-  return { length: entry.rows, columns }
+  const reading = whole.map(async (index) => {
+    const batch = await readColumn(storage, path, schema, entry, index)
+    columns[index] = few ? assemble(batch.type, [{ batch, runs: few.runs }]) : batch
+  })
+  if (few && alone.length > 0) {
+    const file = { storage, content, path, schema, entry }
+    reading.push(
+      readRowsAlone(file, alone, few.runs).then((batches) => {
+        for (const [i, index] of alone.entries()) columns[index] = batches[i]
+      }),
+    )
+  }
+  await Promise.all(reading)
+  return { length: few?.rows ?? entry.rows, columns }
 }
 
 /**
@@ -127,15 +142,14 @@ function firstColumn({ batch, columns }: FileLayout): { start: number; end: numb
 
 function readColumn(
   storage: Storage,
-  prefix: string,
+  path: string,
   schema: Schema,
   entry: FileLayout,
   index: number,
 ): Promise<AnyBatch> {
-  const path = pathIn(prefix, entry.path)
   const range = entry.columns[index]!
   return storage.cache.get(
-    `${path}#${index}`,
+    columnKey(path, index),
     () => range[1] + 256,
     async () => {
       const { type, name } = schema.fields[index]!
@@ -152,82 +166,4 @@ function readColumn(
       })
     },
   )
-}
-
-interface Head {
-  readonly header: BatchHeader
-  readonly cursors: readonly ColumnCursor[]
-}
-
-function readHead(
-  { content, cache }: Storage,
-  path: string,
-  schema: Schema,
-  entry: FileLayout,
-): Promise<Head> {
-  return cache.get(
-    `${path}#header`,
-    () => entry.batch[1] * 4,
-    async () => {
-      const bytes = await readRange(content, path, entry.batch)
-      return readable(path, () => {
-        const message = readMessage(bytes)
-        if (message.kind !== 'records') throw new TypeError('no record batch where one should be')
-        const { header } = message
-        return {
-          header,
-          cursors: columnCursors(
-            header,
-            schema.fields.map(({ type }) => type),
-          ),
-        }
-      })
-    },
-  )
-}
-
-async function readDictionaries(
-  storage: Storage,
-  path: string,
-  schema: Schema,
-  entry: FileLayout,
-  index: number,
-): Promise<ReadonlyMap<number, AnyColumn>> {
-  const found = new Map<number, AnyColumn>()
-  // A dictionary within the values of another one has a higher number, and is needed first.
-  for (const type of dictionaryTypesOf([schema.fields[index]!]).reverse()) {
-    const cursor = entry.dictionaries?.[type.id]
-    if (cursor === undefined) throw brokenObject(path, 'lacks a dictionary')
-    const [metadata, body] = cursor
-    const column = await storage.cache.get(
-      `${path}#dictionary${type.id}`,
-      () => body[1] + 256,
-      async () => {
-        const [head, bytes] = await Promise.all([
-          readRange(storage.content, path, metadata),
-          readRange(storage.content, path, body),
-        ])
-        return readable(path, () => {
-          const message = readMessage(head)
-          if (message.kind !== 'dictionary')
-            throw brokenObject(path, 'holds no dictionary where one should be')
-          const context = { dictionary: (id: number) => found.get(id) }
-          return makeColumn(type.dictionary, [
-            new BodyReader(message.header, bytes, context).read(type.dictionary, schema.fields[index]!.name),
-          ])
-        })
-      },
-    )
-    found.set(type.id, column)
-  }
-  return found
-}
-
-/** Reports bytes that make no sense although their checksum is right. That is the writer's fault, not the caller's. */
-function readable<T>(path: string, read: () => T): T {
-  try {
-    return read()
-  } catch (cause) {
-    throw brokenObject(path, 'is not the Arrow file that the manifest describes', { cause })
-  }
 }

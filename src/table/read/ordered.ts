@@ -62,8 +62,12 @@ export async function* orderedRows(
   // What is wanted of each fragment, one after the other.
   const gathered: AnyBatch[][] = picks.map(() => [])
   let bytes = best.bytes
-  for (const [fragment, runs] of wanted) {
-    for await (const made of maker.rowsOf(sources[fragment]!, runs.done(), runs.rows)) {
+  const parts = Array.from(wanted, ([fragment, runs]) => ({
+    entry: sources[fragment]!,
+    selection: { runs: runs.done(), rows: runs.rows },
+  }))
+  for await (const part of maker.rowsOf(parts)) {
+    for await (const made of part.made) {
       for (const [i, { field }] of picks.entries()) {
         // A single piece would be a part of the fragment, and keep all of it. Two pieces are copied.
         const pieces = made.pieces[i]!

@@ -118,16 +118,17 @@ async function* readBatches(
       held += bytes
       return memory?.take(bytes)
     }
-    for await (const { entry, selection } of selected) {
+    for await (const { wanted, bytes: few, made } of maker.rowsOf(selected)) {
+      const { entry, selection } = wanted
       if (memory) {
         if (!answer.isWhole) {
           memory.give(held)
           held = 0
         }
-        const taken = hold(answer.bytesToHold(entry, selection.rows))
+        const taken = hold(answer.bytesToHold(entry, selection.rows, few))
         if (taken) await taken
       }
-      for await (const { pieces, rows, bytes } of maker.rowsOf(entry, selection.runs, selection.rows)) {
+      for await (const { pieces, rows, bytes } of made) {
         if (bytes > 0) await hold(bytes)
         for (const batch of answer.add(pieces, rows, answer.bytesPerRow(entry) + bytes / rows)) {
           yield batch

@@ -12,7 +12,7 @@ export interface RowSelection {
 export function selectRows(bitmap: Bitmap, rows: number, skip: number, limit: number): RowSelection {
   const runs = new RunBuilder()
   let skipped = 0
-  for (let w = 0; w < bitmap.length && runs.rows < limit; w++) {
+  for (let w = nextWord(bitmap, 0); w < bitmap.length && runs.rows < limit; w = nextWord(bitmap, w + 1)) {
     let word = bitmap[w]!
     const start = w * 32
     if (word === 0xffffffff && skipped === skip && runs.rows + 32 <= limit && start + 32 <= rows) {
@@ -28,6 +28,13 @@ export function selectRows(bitmap: Bitmap, rows: number, skip: number, limit: nu
     }
   }
   return { runs: runs.done(), rows: runs.rows, skipped }
+}
+
+/** The first word from `from` on that has a row. */
+function nextWord(bitmap: Bitmap, from: number): number {
+  let w = from
+  while (w < bitmap.length && bitmap[w] === 0) w++
+  return w
 }
 
 /** Selects from all rows of a fragment. */

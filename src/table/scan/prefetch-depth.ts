@@ -1,4 +1,5 @@
 import type { Content } from '../../content/content.ts'
+import { isFar } from '../../scheduling/merge-ranges.ts'
 import type { FragmentLayout } from '../format/manifest.ts'
 import { bytesOfColumn, type TableSchema } from '../format/table-schema.ts'
 
@@ -19,7 +20,7 @@ export function prefetchDepth(
   entry: FragmentLayout,
   columns: readonly number[],
 ): number {
-  const most = content.getRanges === undefined ? prefetchBytes : farPrefetchBytes
+  const most = isFar(content) ? farPrefetchBytes : prefetchBytes
   return Math.max(
     minPrefetchDepth,
     Math.min(16, Math.floor(most / Math.max(1, bytesOf(schema, entry, columns)))),

@@ -2,6 +2,7 @@ import { type Field, type Schema, uint64 } from '@uwdata/flechette'
 import { type AnyBatch, makeBatch } from '../../arrow/batch.ts'
 import { addRow, type Bitmap, clearTrailing, countRows, hasRow, noRows } from '../../arrow/bitmap.ts'
 import { bitsOf } from '../../arrow/bits.ts'
+import { rowsOfRuns } from '../../arrow/take/runs.ts'
 import { CatalogError } from '../../errors.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
 import type { FragmentEntry, FragmentLayout } from '../format/manifest.ts'
@@ -66,13 +67,21 @@ export function liveRowsOf({ rows, deletions }: Pick<FragmentEntry, 'rows' | 'de
   return rows - (deletions?.count ?? 0)
 }
 
-/** A column of rows; `which` counts from the first of them. */
-export function rowColumn(entry: FragmentLayout & Placed, which: number, live: Bitmap | undefined): AnyBatch {
-  const length = entry.rows
+/** A column of rows, of all or of those in runs; `which` counts from the first of them. */
+export function rowColumn(
+  entry: FragmentLayout & Placed,
+  which: number,
+  live: Bitmap | undefined,
+  runs: ArrayLike<number> = [0, entry.rows],
+): AnyBatch {
+  const length = rowsOfRuns(runs)
   const values = new BigUint64Array(length)
+  let at = 0
   if (which === 0) {
     const first = BigInt(entry.firstId ?? 0)
-    for (let i = 0; i < length; i++) values[i] = first + BigInt(i)
+    for (let i = 0; i < runs.length; i += 2) {
+      for (let row = runs[i]!; row < runs[i + 1]!; row++) values[at++] = first + BigInt(row)
+    }
   } else {
     const { liveBefore } = entry
     if (liveBefore === undefined) {
@@ -82,12 +91,27 @@ export function rowColumn(entry: FragmentLayout & Placed, which: number, live: B
       )
     }
     let next = BigInt(liveBefore)
-    for (let i = 0; i < length; i++) {
-      values[i] = next
-      if (live === undefined || hasRow(live, i)) next++
+    let end = 0
+    for (let i = 0; i < runs.length; i += 2) {
+      next += BigInt(live === undefined ? runs[i]! - end : liveBetween(live, end, runs[i]!))
+      end = runs[i + 1]!
+      for (let row = runs[i]!; row < end; row++) {
+        values[at++] = next
+        if (live === undefined || hasRow(live, row)) next++
+      }
     }
   }
   return makeBatch(rowColumns[which]!.type, { length, values })
+}
+
+/** How many rows are live from `start` up to `end`. */
+function liveBetween(live: Bitmap, start: number, end: number): number {
+  let count = 0
+  let row = start
+  for (; row < end && (row & 31) !== 0; row++) if (hasRow(live, row)) count++
+  for (; row + 32 <= end; row += 32) count += bitsOf(live[row >>> 5]!)
+  for (; row < end; row++) if (hasRow(live, row)) count++
+  return count
 }
 
 /** What is known of a column of rows without reading the fragment. */

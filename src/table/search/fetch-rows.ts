@@ -7,7 +7,7 @@ import { assemble, type Piece } from '../../arrow/take/take.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
-import { ColumnMaker } from '../read/made-columns.ts'
+import { ColumnMaker, type MadeRows } from '../read/made-columns.ts'
 import type { Pick } from '../read/projection.ts'
 import type { Placed } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
@@ -54,8 +54,15 @@ export async function* fetchRows(
   const maker = new ColumnMaker(storage, snapshot, others, columnsOf(others), timeSlice)
   const { byFragment, kept } = grouped(places)
   const columns = new Map<number, readonly AnyBatch[]>()
-  for (const [fragment, rows] of byFragment) {
-    const made = others.length === 0 ? [] : await takeRows(maker, others, fragments[fragment]!, rows)
+  const parts = Array.from(byFragment, ([fragment, rows]) => {
+    const runs = new RunBuilder()
+    for (const row of rows) runs.add(row, row + 1)
+    const entry = fragments[fragment]!
+    return { entry, selection: { runs: runs.done(), rows: runs.rows }, fragment, rows }
+  })
+  for await (const { wanted: part, made: rowsMade } of maker.rowsOf(parts)) {
+    const { fragment, rows } = part
+    const made = others.length === 0 ? [] : await takeRows(rowsMade, others)
     const taken = picks.map(({ field }, i) =>
       atHand[i]
         ? ofVectors(
@@ -97,16 +104,9 @@ function grouped(places: ArrayLike<number>) {
   return { byFragment, kept: Int32Array.from(places, (place) => keptAt.get(place)!) }
 }
 
-async function takeRows(
-  maker: ColumnMaker,
-  picks: readonly Pick[],
-  entry: FoundFragment,
-  rows: readonly number[],
-): Promise<AnyBatch[]> {
-  const runs = new RunBuilder()
-  for (const row of rows) runs.add(row, row + 1)
+async function takeRows(parts: AsyncGenerator<MadeRows>, picks: readonly Pick[]): Promise<AnyBatch[]> {
   const pieces: Piece[][] = picks.map(() => [])
-  for await (const made of maker.rowsOf(entry, runs.done(), runs.rows)) {
+  for await (const made of parts) {
     for (const [i, column] of made.pieces.entries()) pieces[i]!.push(...column)
   }
   return picks.map(({ field }, i) => detach(assemble(field.type, pieces[i]!)))

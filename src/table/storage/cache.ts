@@ -1,3 +1,5 @@
+import { Demand } from './demand.ts'
+
 interface Entry {
   readonly value: Promise<unknown>
   bytes: number
@@ -11,6 +13,7 @@ interface Entry {
 export class ByteCache {
   #limit: number
   readonly #entries = new Map<string, Entry>()
+  readonly #demand = new Demand()
   #bytes = 0
 
   constructor(limit: number) {
@@ -33,6 +36,19 @@ export class ByteCache {
       () => this.#forget(key, entry),
     )
     return value
+  }
+
+  /** Whether a value is kept under `key`, or is being loaded. */
+  has(key: string): boolean {
+    return this.#entries.has(key)
+  }
+
+  /**
+   * Whether a value of `size` bytes should be loaded, of which only parts are needed now. Loading the parts costs as much
+   * as `cost` bytes. So it should once parts have cost as much as the whole, if all that is asked for has room.
+   */
+  pays(key: string, size: number, cost: number): boolean {
+    return this.#demand.add(key, size, cost, this.#limit)
   }
 
   /** Most bytes kept. */

@@ -8,6 +8,7 @@ import { type BatchHeader, readMessage } from '../../arrow/ipc/message.ts'
 import { prepareBatches } from '../../arrow/ipc/prepare.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
+import { withBlockSums } from '../format/blocks.ts'
 import { FileParts } from '../format/file-parts.ts'
 import { type ColumnFile, rangesOf } from '../format/manifest.ts'
 import { layoutOfNewFile, type TableSchema } from '../format/table-schema.ts'
@@ -32,7 +33,7 @@ export async function writeFragment(
     columns.push(prepared)
     if (timeSlice.due) await timeSlice.rest()
   }
-  const file = new FileParts(encodeArrow(schema, columns))
+  const { file, ...blocks } = await withBlockSums(new FileParts(encodeArrow(schema, columns)), timeSlice)
   const layout = await layoutOfFile(file, schema.fields, timeSlice)
   const path = `data/${newName()}.arrow`
   await timeSlice.rest()
@@ -42,6 +43,7 @@ export async function writeFragment(
     size: file.size,
     rows: batches[0]!.length,
     ...layout,
+    ...blocks,
     statistics: storeStatistics(statistics),
     ...layoutOfNewFile(schema),
   }

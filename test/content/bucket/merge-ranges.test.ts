@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bucketContent } from '../../../src/content/bucket/index.ts'
-import { mergeRanges } from '../../../src/content/bucket/merge-ranges.ts'
+import { fileContent } from '../../../src/content/files/index.ts'
 import { memoryContent } from '../../../src/content/memory/index.ts'
+import { isFar, mergeRanges } from '../../../src/scheduling/merge-ranges.ts'
 import { tableEngine, toArrowTable } from '../../../src/table/index.ts'
 import { contentSuite } from '../../../src/testing/suites/content-suite.ts'
 import { MemoryBucket } from './memory-bucket.ts'
@@ -34,6 +35,19 @@ describe('parts of an object', () => {
     expect(requests(...sparse)).toHaveLength(4)
     expect(requests([0, 5 * MiB], [5 * MiB, 10 * MiB])).toHaveLength(2)
     expect(requests([0, 50 * MiB], [50 * MiB, 50 * MiB + 1])).toHaveLength(2)
+  })
+
+  test('lie nearer to each other where a read costs less', () => {
+    const near = [
+      { start: 0, end: 10 },
+      { start: 5_000, end: 5_010 },
+      { start: 20_000, end: 20_010 },
+    ]
+    expect(mergeRanges(near, 8_192).map(({ parts }) => parts)).toEqual([[0, 1], [2]])
+    expect(mergeRanges(near, 0).map(({ parts }) => parts)).toEqual([[0], [1], [2]])
+    expect(isFar(memoryContent())).toBe(false)
+    expect(isFar(fileContent('.'))).toBe(false)
+    expect(isFar(bucketContent(new MemoryBucket(), { prefix: '' }))).toBe(true)
   })
 
   test('come as if each were read alone, with a bound on what is read for nothing and on requests at once', async () => {

@@ -37,6 +37,12 @@ function watched(content: Content, keeps: boolean): Content {
       look()
       return bytes
     },
+    getRanges: async (...given) => {
+      const found = await content.getRanges!(...given)
+      look()
+      return found
+    },
+    readCost: content.readCost,
     put: async (path, parts) => {
       look()
       if (keeps || !path.includes('data/')) await content.put(path, parts)
@@ -74,6 +80,10 @@ const works: Readonly<Record<(typeof kinds)[number], Work>> = {
     engine.addColumns([{ name: 'more', expression: 'repeat(text, 3)' }]).apply(base),
   'an order': (engine, base) =>
     engine.queryRows(base, { orderBy: [{ column: 'text', descending: true }], limit: 100 }),
+  'a take': (engine, base) => {
+    const ids = Array.from({ length: 64 }, (_, i) => i * Math.floor(base.rows / 64))
+    return engine.queryRows(base, { filter: `_rowid IN (${ids.join()})` })
+  },
   'a search': (engine, base) =>
     engine.queryRows(base, {
       columns: ['id'],
