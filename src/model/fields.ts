@@ -144,6 +144,9 @@ export const branch = v.optional(
   '',
 )
 
+/** Which version of a table is meant: one by its number or by a tag, or else the latest of a branch. */
+export const wantedFields = { version: v.nullish(version), tag: v.nullish(text), branch }
+
 export const newBranch = v.pipe(
   text,
   v.check(
