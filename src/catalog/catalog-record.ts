@@ -32,7 +32,7 @@ function placeOf(content: string | undefined): string | undefined {
   return content?.replace(/[?#].*$/s, '').replace(/\/*$/, '/')
 }
 
-/** Makes the record of a new catalog, unless another process was first: then that one's. */
+/** Makes the record of a new catalog, or answers with that of another process which was first. */
 export function createRecord(
   store: Store,
   now: () => number,
