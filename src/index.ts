@@ -32,11 +32,11 @@ export type {
   Named,
   RowsRequest,
 } from './catalog/iteration/types.ts'
+export type { LocalCatalog } from './catalog/local-handle.ts'
 export {
   type CustomCatalogOptions,
   type DatabaseCatalogOptions,
   type DirectoryCatalogOptions,
-  type LocalCatalog,
   type MemoryCatalog,
   type MemorySnapshot,
   openCatalog,

@@ -96,7 +96,7 @@ export class Misfit extends Error {
     this.#value = value
   }
 
-  /** The error for whoever sent the rows. `row` is the number of the row among all that were sent. */
+  /** The error for the sender of the rows. `row` is the number of the row among all that were sent. */
   toError(row: number): CatalogError {
     const value = this.#value
     const shown = typeof value === 'number' || typeof value === 'bigint' ? `${value}` : 'a value'

@@ -3,7 +3,8 @@ import type { ImportOptions, ImportReport } from '../maintenance/plain-files/imp
 import type { VerifyOptions, VerifyReport } from '../maintenance/verify/report.ts'
 import { isDatabaseUrl } from '../model/location.ts'
 import type { Catalog } from './handle.ts'
-import { coreOf, type DirectoryCatalogOptions, type LocalCatalog, openCatalog } from './open.ts'
+import { coreOf, type LocalCatalog } from './local-handle.ts'
+import { type DirectoryCatalogOptions, openCatalog } from './open.ts'
 
 /*
  * Upkeep of catalogs that are not open, because nobody dares to open them or they are to be replaced.

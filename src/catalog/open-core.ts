@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import type { ContentCache, ContentCacheOptions } from '../content/cache/index.ts'
 import type { Content } from '../content/content.ts'
-import { CatalogError, invalid } from '../errors.ts'
+import { invalid } from '../errors.ts'
 import type { ContentRoot } from '../locations/locations.ts'
 import { finishRemovals } from '../locations/removal.ts'
 import { idSource } from '../model/ids.ts'
@@ -12,13 +11,14 @@ import { type BackgroundOptimize, background } from '../rows/background.ts'
 import { keyedQueue } from '../scheduling/keyed-queue.ts'
 import { isFar } from '../scheduling/merge-ranges.ts'
 import { semaphore } from '../scheduling/semaphore.ts'
-import { type CatalogRecord, catalogFormat, keys, sharingFormat } from '../store/records.ts'
+import type { CatalogRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { TableEngine } from '../table/index.ts'
 import { Feed } from '../transactions/feed.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
 import { clearFeed, clearTransactions, markInterval } from '../transactions/retention.ts'
 import { Upkeep } from '../transactions/upkeep.ts'
+import { checkRecord, createRecord, readRecord, removeRecord } from './catalog-record.ts'
 import type { Core, SessionSource, Settings, StorageOptionsHook } from './core.ts'
 import type { ReadOnlyOption } from './read-only.ts'
 import { type OpenTransactionOptions, type SessionLimits, sessionLimitsOf } from './session-limits.ts'
@@ -234,57 +234,6 @@ function settingsOf(options: CatalogOptions & ReadOnlyOption): Settings {
     transactionAge: options.transactionAge ?? 7 * day,
     transactionCount: options.transactionCount ?? 100_000,
   }
-}
-
-function readRecord(store: Store): Promise<CatalogRecord | undefined> {
-  return store.read((reader) => reader.get<CatalogRecord>(keys.catalog))
-}
-
-/** Refuses a catalog of another format, or with another content than the given one. */
-function checkRecord(found: CatalogRecord, content: string | undefined): void {
-  if (found.v < catalogFormat || found.v > sharingFormat) {
-    const [which, way] =
-      found.v > sharingFormat
-        ? ['a newer', 'Open it with that release.']
-        : ['an older', 'Export it with that release, and import it with this one.']
-    throw new CatalogError(
-      'Unsupported',
-      `This catalog has format ${found.v}, written by ${which} release; this one knows formats ${catalogFormat} to ${sharingFormat}. ${way}`,
-    )
-  }
-  if (content === undefined || placeOf(found.content) === placeOf(content)) return
-  const where = found.content === undefined ? 'with its records' : `at ${placeOf(found.content)}`
-  throw invalid(
-    `This catalog keeps its rows ${where}, not at ${placeOf(content)}. Leave out the option content. To move the rows, copy the catalog into a new one (tabularium copy, or copyCatalog).`,
-  )
-}
-
-/** The URL of a content without its parameters, which say how to reach it and may change. */
-function placeOf(content: string | undefined): string | undefined {
-  return content?.replace(/[?#].*$/s, '').replace(/\/*$/, '/')
-}
-
-function createRecord(store: Store, now: () => number, content: string | undefined): Promise<CatalogRecord> {
-  const record: CatalogRecord = {
-    v: catalogFormat,
-    id: randomBytes(8).toString('hex'),
-    secret: randomBytes(16).toString('hex'),
-    created_at: now(),
-    ...(content !== undefined && { content }),
-  }
-  return store.write((writer) => {
-    // Another process may have created the catalog since.
-    const existing = writer.get<CatalogRecord>(keys.catalog)
-    if (existing) return existing
-    writer.put(keys.catalog, record)
-    return record
-  })
-}
-
-function removeRecord(store: Store, { id }: CatalogRecord): Promise<void> {
-  return store.write((writer) => {
-    if (writer.get<CatalogRecord>(keys.catalog)?.id === id) writer.remove(keys.catalog)
-  })
 }
 
 /** Makes the engine of a content when it is first asked for: catalogs that read no rows load none. */

@@ -23,7 +23,7 @@ export function folderName(roots: readonly ContentRoot[], { content, prefix }: C
 }
 
 /** The folder with a name. */
-export function folderNamed(roots: readonly ContentRoot[], name: string): ContentFolder {
+function folderNamed(roots: readonly ContentRoot[], name: string): ContentFolder {
   const root = roots.slice(1).find(({ url }) => name.startsWith(url))
   return root === undefined
     ? { content: roots[0]!.content, prefix: name }
@@ -88,7 +88,7 @@ export function mayName(core: Core, reader: Reader, clone: ContentFolder, source
 }
 
 /** All shares: each names a folder, and a clone whose files may lie there. */
-export function allShares(reader: Reader): ShareRecord[] {
+function allShares(reader: Reader): ShareRecord[] {
   return Array.from(reader.range<ShareRecord>({ prefix: keys.sharesBySource }), ({ value }) => value)
 }
 

@@ -11,8 +11,8 @@ import { utf8Length } from './utf8.ts'
 export const limits = {
   /** Entries of a map of properties or metadata. */
   entries: 1_000,
-  /** Characters of all keys and values of such a map. */
-  entryCharacters: 65_536,
+  /** Bytes of all keys and values of such a map. */
+  entryBytes: 65_536,
   /** Names in one page of a listing, at most. */
   page: 10_000,
   /** Names in one page when the request sets no limit. */
@@ -144,6 +144,9 @@ export const branch = v.optional(
   '',
 )
 
+/** Which version of a table is meant: one by its number or by a tag, or else the latest of a branch. */
+export const wantedFields = { version: v.nullish(version), tag: v.nullish(text), branch }
+
 export const newBranch = v.pipe(
   text,
   v.check(
@@ -186,14 +189,14 @@ function isStringMap(value: unknown): boolean {
 function mapProblem(map: Readonly<Record<string, string>>): string | undefined {
   const keys = Object.keys(map)
   if (keys.length > limits.entries) return `has ${keys.length} entries; ${limits.entries} are the most`
-  let characters = 0
+  let bytes = 0
   for (const key of keys) {
     if (!key.isWellFormed() || !map[key]!.isWellFormed())
       return 'holds half of a surrogate pair; give well-formed Unicode'
-    characters += utf8Length(key) + utf8Length(map[key]!)
+    bytes += utf8Length(key) + utf8Length(map[key]!)
   }
-  if (characters > limits.entryCharacters) {
-    return `is ${characters.toLocaleString('en')} bytes long in all; ${limits.entryCharacters.toLocaleString('en')} are the most`
+  if (bytes > limits.entryBytes) {
+    return `is ${bytes.toLocaleString('en')} bytes long in all; ${limits.entryBytes.toLocaleString('en')} are the most`
   }
   return undefined
 }

@@ -1,8 +1,15 @@
 import * as v from 'valibot'
-import { branch, requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
-import { openVersion, readRows, whileThere } from '../rows/rows.ts'
+import {
+  requestFields,
+  responseFields,
+  tableIdentifier,
+  text,
+  version,
+  wantedFields,
+} from '../model/fields.ts'
+import { openVersion, readRows, versionErrors, whileThere } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
-import { listedStatuses, post } from './framework/route.ts'
+import { listedStatuses, post, versionQuery } from './framework/route.ts'
 
 /**
  * Counts the rows of a table: of its latest version or the one that `version` or `tag` names, all rows or those a predicate holds
@@ -18,23 +25,15 @@ export const countTableRows = operation({
   request: v.object({
     ...requestFields,
     id: tableIdentifier,
-    version: v.nullish(version),
-    tag: v.nullish(text),
-    branch,
+    ...wantedFields,
     predicate: v.nullish(text),
   }),
   response: v.object({ ...responseFields, count: version }),
-  errors: [
-    'TableNotFound',
-    'TableVersionNotFound',
-    'TableTagNotFound',
-    'TableBranchNotFound',
-    'InvalidTableState',
-  ],
+  errors: versionErrors,
   changes: false,
   route: post('/v1/table/{id}/count_rows', {
     methods: ['POST', 'GET'],
-    queryToo: { version: 'integer', tag: 'text', branch: 'text', predicate: 'text' },
+    queryToo: { ...versionQuery, predicate: 'text' },
     answer: 'count',
     rows: true,
     statuses: listedStatuses,

@@ -1,8 +1,15 @@
 import * as v from 'valibot'
-import { branch, requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
-import { openVersion } from '../rows/rows.ts'
+import {
+  requestFields,
+  responseFields,
+  tableIdentifier,
+  text,
+  version,
+  wantedFields,
+} from '../model/fields.ts'
+import { openVersion, versionErrors } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
-import { post } from './framework/route.ts'
+import { post, versionQuery } from './framework/route.ts'
 
 /** Describes an index: its type, and how many rows it holds, which is none. */
 export const describeTableIndexStats = operation({
@@ -12,9 +19,7 @@ export const describeTableIndexStats = operation({
     ...requestFields,
     id: tableIdentifier,
     index_name: text,
-    version: v.nullish(version),
-    tag: v.nullish(text),
-    branch,
+    ...wantedFields,
   }),
   response: v.object({
     ...responseFields,
@@ -24,18 +29,11 @@ export const describeTableIndexStats = operation({
     num_unindexed_rows: version,
     num_indices: version,
   }),
-  errors: [
-    'TableNotFound',
-    'TableVersionNotFound',
-    'TableTagNotFound',
-    'TableBranchNotFound',
-    'TableIndexNotFound',
-    'InvalidTableState',
-  ],
+  errors: [...versionErrors, 'TableIndexNotFound'],
   changes: false,
   route: post('/v1/table/{id}/index/{index_name}/stats', {
     methods: ['POST', 'GET'],
-    queryToo: { version: 'integer', tag: 'text', branch: 'text' },
+    queryToo: versionQuery,
     rows: true,
   }),
   command: {

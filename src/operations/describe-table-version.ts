@@ -4,13 +4,11 @@ import { toVersionFor } from '../lance/waiting-versions.ts'
 import { findTable } from '../lookup/names.ts'
 import { findVersion, requireWanted, wantedVersion } from '../lookup/versions.ts'
 import {
-  branch,
   requestFields,
   responseFields,
   tableIdentifier,
   tableVersion,
-  text,
-  version,
+  wantedFields,
 } from '../model/fields.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -22,9 +20,7 @@ export const describeTableVersion = operation({
   request: v.object({
     ...requestFields,
     id: tableIdentifier,
-    version: v.nullish(version),
-    tag: v.nullish(text),
-    branch,
+    ...wantedFields,
   }),
   response: v.object({ ...responseFields, version: tableVersion }),
   errors: ['TableNotFound', 'TableBranchNotFound', 'TableVersionNotFound', 'TableTagNotFound'],

@@ -10,15 +10,15 @@ import { type FoundTable, findTable } from '../lookup/names.ts'
 import { type FoundVersion, findVersion, headOf, wantedVersion } from '../lookup/versions.ts'
 import {
   flag,
-  branch as mainOrBranch,
   requestFields,
   responseFields,
   stringMap,
   tableIdentifier,
   text,
   version,
+  wantedFields,
 } from '../model/fields.ts'
-import { openManifest, whileThere } from '../rows/rows.ts'
+import { openManifest, versionErrors, whileThere } from '../rows/rows.ts'
 import type { Reader } from '../store/store.ts'
 import type { Snapshot } from '../table/index.ts'
 import { operation, type RawRequest } from './framework/operation.ts'
@@ -27,9 +27,7 @@ import { post } from './framework/route.ts'
 const request = v.object({
   ...requestFields,
   id: tableIdentifier,
-  version: v.nullish(version),
-  tag: v.nullish(text),
-  branch: mainOrBranch,
+  ...wantedFields,
   with_table_uri: v.nullish(flag),
   load_detailed_metadata: v.nullish(flag),
   check_declared: v.nullish(flag),
@@ -69,13 +67,7 @@ export const describeTable = operation({
   summary: 'Describe a table.',
   request,
   response,
-  errors: [
-    'TableNotFound',
-    'TableVersionNotFound',
-    'TableTagNotFound',
-    'TableBranchNotFound',
-    'InvalidTableState',
-  ],
+  errors: versionErrors,
   changes: false,
   isFromStore: (asked) => !asked.check_declared && !asked.vend_credentials && !tellsVersion(asked),
   route: post('/v1/table/{id}/describe', {

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
-import { branch, requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
-import { openVersion, whileThere } from '../rows/rows.ts'
+import { requestFields, responseFields, tableIdentifier, version, wantedFields } from '../model/fields.ts'
+import { openVersion, versionErrors, whileThere } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
-import { post } from './framework/route.ts'
+import { post, versionQuery } from './framework/route.ts'
 
 /** A fragment of fewer rows is small, as LanceDB counts it. */
 const smallRows = 100_000
@@ -27,9 +27,7 @@ export const getTableStats = operation({
   request: v.object({
     ...requestFields,
     id: tableIdentifier,
-    version: v.nullish(version),
-    tag: v.nullish(text),
-    branch,
+    ...wantedFields,
   }),
   response: v.object({
     ...responseFields,
@@ -38,17 +36,11 @@ export const getTableStats = operation({
     num_indices: version,
     fragment_stats: v.object({ num_fragments: version, num_small_fragments: version, lengths }),
   }),
-  errors: [
-    'TableNotFound',
-    'TableVersionNotFound',
-    'TableTagNotFound',
-    'TableBranchNotFound',
-    'InvalidTableState',
-  ],
+  errors: versionErrors,
   changes: false,
   route: post('/v1/table/{id}/stats', {
     methods: ['POST', 'GET'],
-    queryToo: { version: 'integer', tag: 'text', branch: 'text' },
+    queryToo: versionQuery,
     rows: true,
   }),
   command: { group: 'Tables', aliases: ['stats'], examples: ['./catalog prod.flights'] },

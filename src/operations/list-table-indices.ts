@@ -2,7 +2,6 @@ import * as v from 'valibot'
 import { pageOfList } from '../listing/named-parts.ts'
 import { readPage } from '../listing/paging.ts'
 import {
-  branch,
   limit,
   pageToken,
   requestFields,
@@ -10,11 +9,12 @@ import {
   tableIdentifier,
   text,
   version,
+  wantedFields,
 } from '../model/fields.ts'
-import { openVersion } from '../rows/rows.ts'
+import { openVersion, versionErrors } from '../rows/rows.ts'
 import type { TableIndex } from '../table/index.ts'
 import { operation } from './framework/operation.ts'
-import { post } from './framework/route.ts'
+import { pageQuery, post, versionQuery } from './framework/route.ts'
 
 const listed = v.object({
   index_name: text,
@@ -40,24 +40,16 @@ export const listTableIndices = operation({
   request: v.object({
     ...requestFields,
     id: tableIdentifier,
-    version: v.nullish(version),
-    tag: v.nullish(text),
-    branch,
+    ...wantedFields,
     page_token: pageToken,
     limit: v.nullish(limit),
   }),
   response: v.object({ ...responseFields, indexes: v.array(listed), page_token: pageToken }),
-  errors: [
-    'TableNotFound',
-    'TableVersionNotFound',
-    'TableTagNotFound',
-    'TableBranchNotFound',
-    'InvalidTableState',
-  ],
+  errors: versionErrors,
   changes: false,
   route: post('/v1/table/{id}/index/list', {
     methods: ['POST', 'GET'],
-    queryToo: { version: 'integer', tag: 'text', branch: 'text', page_token: 'text', limit: 'integer' },
+    queryToo: { ...versionQuery, ...pageQuery },
     rows: true,
   }),
   command: {

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { findVersion, requireWanted } from '../lookup/versions.ts'
-import { branch, changeFields, requestFields, tableIdentifier, text, version } from '../model/fields.ts'
+import { changeFields, requestFields, tableIdentifier, wantedFields } from '../model/fields.ts'
 import { applyToRows, changeRows } from '../rows/change.ts'
-import { openVersion } from '../rows/rows.ts'
+import { openVersion, versionErrors } from '../rows/rows.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -16,19 +16,10 @@ export const restoreTable = operation({
   request: v.object({
     ...requestFields,
     id: tableIdentifier,
-    version: v.nullish(version),
-    tag: v.nullish(text),
-    branch,
+    ...wantedFields,
   }),
   response: v.object(changeFields),
-  errors: [
-    'TableNotFound',
-    'TableVersionNotFound',
-    'TableTagNotFound',
-    'TableBranchNotFound',
-    'InvalidTableState',
-    'ConcurrentModification',
-  ],
+  errors: [...versionErrors, 'ConcurrentModification'],
   changes: true,
   route: post('/v1/table/{id}/restore', { rows: true }),
   command: {

@@ -14,9 +14,9 @@ import { type CatalogError, invalid } from '../errors.ts'
 /** Steps that may be taken between two places where work could pause: for one row, or for one constant. */
 export const mostStepsAtOnce = 10_000_000
 /** Steps that all constants of a predicate may take together. */
-export const mostStepsOfConstants = 100_000_000
+const mostStepsOfConstants = 100_000_000
 /** Steps that the functions of one scan may take for all rows: some minutes. */
-export const mostStepsInAll = 100_000_000_000
+const mostStepsInAll = 100_000_000_000
 /** Milliseconds after which a stretch pauses. */
 const stretchMillis = 5
 /** Steps of a stretch that are known to take longer than that. */

@@ -1,16 +1,16 @@
 import * as v from 'valibot'
 import { CatalogError, invalid } from '../errors.ts'
 import {
-  branch,
   filledText,
   flag,
   requestFields,
   tableIdentifier,
   text,
-  version,
+  wantedFields,
   withAnyKey,
 } from '../model/fields.ts'
 import type { Ordering, QueryOptions } from '../table/index.ts'
+import { versionErrors } from './rows.ts'
 import { searchFields, searchOf } from './search.ts'
 
 const columnNames = v.pipe(v.array(filledText), v.nonEmpty('must name at least one column'))
@@ -66,9 +66,7 @@ export const queryFields = {
   limit: v.nullish(rowCount),
   k: v.nullish(rowCount),
   offset: v.nullish(rowCount),
-  version: v.nullish(version),
-  tag: v.nullish(text),
-  branch,
+  ...wantedFields,
   ...searchFields,
   full_text_query: v.nullish(v.unknown()),
   order_by: v.nullish(v.array(ordering)),
@@ -95,15 +93,7 @@ export const queryNotes = {
   vector: 'vector to search for, such as [0.1,0.7]; a list of vectors searches for each',
 }
 
-export const queryErrors = [
-  'TableNotFound',
-  'TableVersionNotFound',
-  'TableTagNotFound',
-  'TableBranchNotFound',
-  'TableColumnNotFound',
-  'InvalidTableState',
-  'Unsupported',
-] as const
+export const queryErrors = [...versionErrors, 'TableColumnNotFound', 'Unsupported'] as const
 
 type Query = { readonly [Name in keyof typeof queryFields]?: v.InferOutput<(typeof queryFields)[Name]> }
 

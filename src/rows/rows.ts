@@ -30,6 +30,15 @@ export function requirePlace(core: Core, id: Identifier, table: FoundTable): Con
   return place
 }
 
+/** What operations that open a version refuse with. */
+export const versionErrors = [
+  'TableNotFound',
+  'TableVersionNotFound',
+  'TableTagNotFound',
+  'TableBranchNotFound',
+  'InvalidTableState',
+] as const
+
 /** The rows of one version. */
 export async function openVersion(
   core: Core,

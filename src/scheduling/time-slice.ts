@@ -1,6 +1,6 @@
 /*
  * Long work of several callers shares the event loop. All of it together blocks the loop for some milliseconds in one
- * turn, however many callers there are: whoever rests waits in line, and each turn resumes one.
+ * turn, however many callers there are. Callers that rest wait in line, and each turn resumes one of them.
  */
 
 /** How long long work may block one turn of the event loop, in milliseconds. */

@@ -3,8 +3,8 @@ import type { Reader, Writer } from '../store/store.ts'
 import { isFinished, lapsedMessage, statusOf } from './transaction-record.ts'
 
 /*
- * A lease is a time on a clock, and clocks step. So whoever acts on the end of a lease records it first: the commit of
- * that work is refused from then on, also when the clock goes back.
+ * A lease is a time on a clock, and clocks step. So a process that acts on the end of a lease records it first. The
+ * commit of that work is refused from then on, also when the clock goes back.
  */
 
 /** The transactions in the store at one moment, by their ids. */

@@ -8,7 +8,7 @@ export interface SmallDisk {
   unmount(): void
 }
 
-/** A file system of so many bytes in memory, or the reason why the system gives none. */
+/** A file system of so many bytes in memory, or the reason why there is none. It ends with this process at the latest. */
 export function smallDisk(bytes: number): SmallDisk | { readonly reason: string } {
   const path = mkdtempSync(join(tmpdir(), 'tabularium-disk-'))
   try {
@@ -18,12 +18,12 @@ export function smallDisk(bytes: number): SmallDisk | { readonly reason: string 
     const { stderr } = error as { stderr?: Buffer }
     return { reason: `a small file system cannot be mounted here: ${String(stderr ?? error).trim()}` }
   }
-  return {
-    path,
-    unmount() {
-      // A child process may take a moment to let go.
-      execFileSync('umount', ['-l', path])
-      rmdirSync(path)
-    },
+  const unmount = () => {
+    process.off('exit', unmount)
+    // A child process may take a moment to let go.
+    execFileSync('umount', ['-l', path])
+    rmdirSync(path)
   }
+  process.once('exit', unmount)
+  return { path, unmount }
 }

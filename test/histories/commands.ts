@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import type { TransactionCommand } from './linearize.ts'
 import type { Command, ModelOperation } from './model/index.ts'
 import { conditions, predicates, values } from './model/rows.ts'
+import { ended } from './model/transactions.ts'
 
 /*
  * Random calls over so few names that they collide. `#L?3` stands for one of the locations seen so far and
@@ -68,6 +69,17 @@ const merging = fc.oneof(
     when_not_matched_by_source_delete_filt,
   })),
 )
+/** Tables that often have rows, and names that often are free. */
+const likelySource = pick(['a', 't'], ['a', 't'], ['a', 't'], ['t'], ['u'])
+const likelyFree = pick(['u'], ['a', 'u'], ['ｚ'], ['𝒜'])
+/** Which version is cloned. */
+const cloned = fc.oneof(
+  fc.constant({}),
+  fc.record({ source_version: pick(1, 1, 1, 2, 3) }),
+  fc.record({ source_branch: branch }),
+  fc.record({ source_tag: pick('v1') }),
+  record({}, { source_version: version, source_branch: branch, source_tag: tag }),
+)
 const range = fc.record({ start_version: fc.nat(4), end_version: fc.oneof(fc.nat(6), fc.constant(-1)) })
 const ranges = fc.array(range, { maxLength: 2 })
 const action = fc.oneof(
@@ -131,6 +143,21 @@ function requestsFor(table: fc.Arbitrary<string[]>): Requests {
         { ...at, data, schema: fc.constant(columns) },
         { mode: pick('Create', 'ExistOk', 'Overwrite'), properties },
       ),
+    ],
+    cloneTable: [
+      8,
+      fc
+        .tuple(
+          fc.oneof(
+            { weight: 6, arbitrary: fc.record({ id: likelyFree, source: likelySource }) },
+            fc.record({ id: anyTable, source: table }),
+            fc.record({ id: table, source: anyTable }),
+            fc.record({ id: anyTable, source_location: location }),
+          ),
+          cloned,
+          record({}, { is_shallow: fc.boolean(), properties }),
+        )
+        .map(([tables, which, more]) => ({ ...tables, ...which, ...more })),
     ],
     registerTable: [7, record({ ...at, location }, { mode: pick('Create', 'Overwrite'), properties })],
     deregisterTable: [5, fc.record(at)],
@@ -221,6 +248,7 @@ function requestsFor(table: fc.Arbitrary<string[]>): Requests {
     queryTable: [3, record(at, { version, branch, filter: predicate, limit: fc.nat(3), offset: fc.nat(3) })],
     batchCommitTables: [6, fc.record({ operations: fc.array(step, { maxLength: 4 }) })],
     describeTransaction: [2, fc.record({ id: transaction })],
+    listTransactions: [1, fc.constant(ended)],
     alterTransaction: [
       2,
       fc.record({ id: transaction, actions: fc.array(action, { minLength: 1, maxLength: 3 }) }),
@@ -230,6 +258,7 @@ function requestsFor(table: fc.Arbitrary<string[]>): Requests {
 
 const rowOperations = new Set<ModelOperation>([
   'createTable',
+  'cloneTable',
   'insertIntoTable',
   'deleteFromTable',
   'updateTable',
@@ -265,7 +294,6 @@ export function command({
   )
 }
 
-/** What most histories begin with, so that much of what follows finds something. */
 /** Calls that are committed together, or now and then given up. */
 export function transactionOf(calls: fc.Arbitrary<Command>): fc.Arbitrary<TransactionCommand> {
   return fc.record({
@@ -274,6 +302,7 @@ export function transactionOf(calls: fc.Arbitrary<Command>): fc.Arbitrary<Transa
   })
 }
 
+/** What most histories begin with, so that much of what follows finds something. */
 export const beginnings: readonly (readonly Command[])[] = [
   [],
   [
@@ -292,6 +321,11 @@ export const beginningWithRows: readonly Command[] = [
     operation: 'createTable',
     request: { id: ['a', 't'], data: [{ id: 1, note: 'x' }], schema: columns },
   },
+  {
+    operation: 'insertIntoTable',
+    request: { id: ['a', 't'], data: [{ id: 2, note: null }], schema: columns },
+  },
+  { operation: 'createTableTag', request: { id: ['a', 't'], tag: 'v1', version: 1 } },
   { operation: 'declareTable', request: { id: ['t'] } },
 ]
 

@@ -1,5 +1,6 @@
 import type { Command } from './model/index.ts'
 import { type State, walk } from './model/state.ts'
+import { ended } from './model/transactions.ts'
 
 /** Calls that together read everything a catalog in this state holds. */
 export function finalReads(state: State): Command[] {
@@ -7,6 +8,7 @@ export function finalReads(state: State): Command[] {
     { operation: 'listAllTables', request: {} },
     { operation: 'listAllTables', request: { include_declared: false } },
     { operation: 'listNamespaces', request: { id: [] } },
+    { operation: 'listTransactions', request: ended },
   ]
   for (const [id, found] of walk(state.root, [])) {
     if (found.kind === 'namespace') {

@@ -69,8 +69,9 @@ export function linearize(worlds: readonly World[], calls: readonly Call[]): Wor
 function step(world: World, call: Call): World | undefined {
   if ('transaction' in call) return stepAll(world, call.transaction, call.outcomes)
   const { command, outcome: actual } = call
-  const { state, outcome } = predict(world.state, world.binding.toSymbols(command), actual)
-  const binding = world.binding.copy()
+  const { binding: known } = world
+  const { state, outcome } = predict(world.state, known.toSymbols(command), known.toSymbols(actual))
+  const binding = known.copy()
   return binding.matches(outcome, actual) ? { state, binding } : undefined
 }
 
@@ -85,7 +86,7 @@ function stepAll(
   for (const [i, command] of calls.entries()) {
     const actual = outcomes[i]
     if (!actual) continue
-    const predicted = predict(state, binding.toSymbols(command), actual)
+    const predicted = predict(state, binding.toSymbols(command), binding.toSymbols(actual))
     if (!binding.matches(settled(command, predicted.outcome), settled(command, actual))) return undefined
     state = predicted.state
   }

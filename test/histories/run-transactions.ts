@@ -91,5 +91,5 @@ async function callInside(tx: Transaction, command: Command): Promise<Outcome | 
     }
   }
   const outcome = await call({ [command.operation]: watched } as never, command)
-  return refusal.includes('removed after the commit') ? null : outcome
+  return /removed after the commit|cannot be listed inside/.test(refusal) ? null : outcome
 }

@@ -12,6 +12,7 @@ import { memoryStore } from '../../src/store/memory/index.ts'
 import { keys, type TransactionRecord } from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
 import { closedAfterwards } from '../support/catalogs.ts'
+import { gate } from '../support/gate.ts'
 import { RoundRobin } from '../support/round-robin.ts'
 
 /*
@@ -296,10 +297,7 @@ describe('a server that holds a transaction', () => {
 
 test('a server that vanished without a word is waited for until the lease of the transaction has ended', async () => {
   const { first, second, store } = await twoServers()
-  let isAsked = () => {}
-  const asked = new Promise<void>((resolve) => {
-    isAsked = resolve
-  })
+  const { open: isAsked, opened: asked } = gate()
   const url = await plainServer(() => isAsked())
   const { transaction_id: id } = await first.client.beginTransaction({})
   const change = (next: (record: TransactionRecord) => TransactionRecord) =>

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { CatalogError, type LocalCatalog, type Transaction } from '../../src/index.ts'
+import { gate } from '../support/gate.ts'
 import { type Dataset, declared, listed, twoCatalogs } from './support.ts'
 
 /*
@@ -51,10 +52,7 @@ interface Session {
 class GivenUp extends Error {}
 
 async function begin(catalog: LocalCatalog): Promise<Session> {
-  let end = (_: boolean) => {}
-  const ended = new Promise<boolean>((resolve) => {
-    end = resolve
-  })
+  const { open: end, opened: ended } = gate<boolean>()
   let running: Promise<unknown> | undefined
   const tx = await new Promise<Transaction>((resolve, reject) => {
     const work = async (tx: Transaction) => {

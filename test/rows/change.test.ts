@@ -5,6 +5,7 @@ import { type Content, openCatalog } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import { closedAfterwards } from '../support/catalogs.ts'
+import { gate } from '../support/gate.ts'
 import { numbered, rowsOf } from '../support/rows.ts'
 
 const id = ['t']
@@ -147,10 +148,7 @@ it('a quick change does not wait for a slow one behind it', async () => {
   const { one, hooks } = await two()
   const order: number[] = []
   let manifests = 0
-  let go = () => {}
-  const isCommitted = new Promise<void>((resolve) => {
-    go = resolve
-  })
+  const { open: go, opened: isCommitted } = gate()
   // The third one writes its manifest only when the second one is done. The first is under way when both come.
   hooks.onManifest = () => (++manifests === 3 ? isCommitted : sleep(20))
   await Promise.all(

@@ -5,6 +5,7 @@ import { type Catalog, CatalogError, openCatalog, type Progress } from '../../sr
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { closedAfterwards, eachCatalog, eachLocalCatalog, freshFolder } from '../support/catalogs.ts'
 import { eachContent, moment, pathsOf } from '../support/contents.ts'
+import { gate } from '../support/gate.ts'
 import { fails } from '../support/refusals.ts'
 import { countOf, numbered, rowsOf } from '../support/rows.ts'
 
@@ -139,15 +140,9 @@ describe('a merge under way', () => {
   /** A table of six fragments whose merge has read the first of them, and reads on once `go` is called. */
   async function working() {
     const content = memoryContent()
-    let go = () => {}
-    const gate = new Promise<void>((resolve) => {
-      go = resolve
-    })
+    const { open: go, opened: mayGoOn } = gate()
     let reads = 0
-    let began = () => {}
-    const begun = new Promise<void>((resolve) => {
-      began = resolve
-    })
+    const { open: began, opened: begun } = gate()
     const catalog = closedAfterwards(
       await openCatalog({
         store: memoryStore(),
@@ -160,7 +155,7 @@ describe('a merge under way', () => {
             if (path.includes('/data/')) {
               reads++
               if (reads === 6) began()
-              if (reads > 1 && reads <= 6) await gate
+              if (reads > 1 && reads <= 6) await mayGoOn
             }
             return content.get(path, range)
           },

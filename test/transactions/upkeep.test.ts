@@ -1,24 +1,15 @@
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { memoryContent } from '../../src/content/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../src/index.ts'
-import { openLmdbStore } from '../../src/store/lmdb/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
-import { openPostgresStore } from '../../src/store/postgres/index.ts'
 import { keys, type TaskRecord } from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Heartbeat } from '../../src/transactions/heartbeat.ts'
 import { runLeased } from '../../src/transactions/leased.ts'
-import { freshFolder, stoppedClock } from '../support/catalogs.ts'
+import { stoppedClock } from '../support/catalogs.ts'
 import { pathsOf } from '../support/contents.ts'
-import { missingPostgres, sharedServer } from '../support/postgres.ts'
-
-function gate<T = void>() {
-  let open = (_: T) => {}
-  const opened = new Promise<T>((resolve) => {
-    open = resolve
-  })
-  return { open: (value: T) => open(value), opened }
-}
+import { gate } from '../support/gate.ts'
+import { sharedStores } from '../support/shared-stores.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -89,29 +80,10 @@ describe('a task that one process does at a time', () => {
   })
 })
 
-const places: [string, boolean, () => Promise<() => Promise<Store>>][] = [
-  [
-    'a directory',
-    true,
-    async () => {
-      const folder = await freshFolder()
-      return () => openLmdbStore(folder)
-    },
-  ],
-  [
-    'PostgreSQL',
-    !missingPostgres,
-    async () => {
-      const url = await (await sharedServer()).freshUrl()
-      return () => openPostgresStore(url)
-    },
-  ],
-]
-
-for (const [place, isThere, prepare] of places) {
-  describe.skipIf(!isThere)(`clearing transaction records of ${place}`, () => {
+for (const { place, missing, begin } of sharedStores) {
+  describe.skipIf(missing)(`clearing transaction records of ${place}`, () => {
     async function started() {
-      const openStore = await prepare()
+      const openStore = await begin()
       const store = await openStore()
       const now = stoppedClock()
       const open = async () =>

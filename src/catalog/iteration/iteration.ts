@@ -3,7 +3,7 @@ import type { OperationOptions } from '../../operations/framework/operation.ts'
 import { operations } from '../../operations/index.ts'
 import type { OperationMethods } from '../../operations/types/methods.ts'
 import { itemsOf, type Source } from './items.ts'
-import type { Items, Iteration } from './types.ts'
+import type { Items } from './types.ts'
 
 type Request = Readonly<Record<string, unknown>>
 /** Begins to go over something, with the operations of a handle. */
@@ -36,8 +36,6 @@ export const iterations: Readonly<Record<string, Iterate>> = {
     }),
   ),
 }
-
-export type IterationName = keyof Iteration
 
 /** `listTables` is `tables`, and `listTableTags` is `tags`. */
 export function iterationName(operation: string): string {

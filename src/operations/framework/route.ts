@@ -54,5 +54,8 @@ export function get(path: string, query: Route['query']): Route {
   return { ...post(path), methods: ['GET'], query, body: 'none' }
 }
 
+/** The fields that say which version of a table is meant, as they travel in a query string. */
+export const versionQuery = { version: 'integer', tag: 'text', branch: 'text' } as const
+
 /** The fields by which a listing is read page by page, as they travel in a query string. */
 export const pageQuery = { page_token: 'text', limit: 'integer' } as const

@@ -1,7 +1,7 @@
 import { shownBytes } from './text.ts'
 
 /** Most characters of a value that a cell shows. The row alone shows more. */
-export const cellCharacters = 200
+const cellCharacters = 200
 /** Most characters of a value that the page shows at all. */
 export const mostCharacters = 20_000
 

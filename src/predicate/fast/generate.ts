@@ -6,7 +6,7 @@
 
 let generates: boolean | undefined
 
-/** Whether the runtime lets programs make functions of text. Where it does not, whoever asks takes another way. */
+/** Whether the runtime lets programs make functions of text. Where it does not, callers take another way. */
 export function mayGenerate(): boolean {
   if (generates !== undefined) return generates
   try {

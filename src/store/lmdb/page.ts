@@ -12,7 +12,7 @@ const largeBytes = 24
 export const pageFlags = { branch: 1, leaf: 2, overflow: 4, meta: 8 } as const
 
 /** The page number that stands for the root of an empty tree. */
-export const noPage = 0xffff_ffff_ffff_ffffn
+const noPage = 0xffff_ffff_ffff_ffffn
 
 /** One of the two trees of a file: the free pages, or the records. */
 export interface TreeMeta {

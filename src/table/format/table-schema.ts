@@ -149,7 +149,7 @@ export function lacks({ columns }: TableSchema, entry: FragmentLayout, ids: read
 }
 
 /** The key of a layout. Files with the same fields, by their ids, share one. */
-export function keyOfLayout(ids: readonly number[]): string {
+function keyOfLayout(ids: readonly number[]): string {
   return createHash('sha256').update(ids.join()).digest('hex').slice(0, 16)
 }
 

@@ -1,11 +1,7 @@
 import type { Core } from '../../catalog/core.ts'
 import type { Catalog, Transact, TransactionOptions } from '../../catalog/handle.ts'
-import {
-  type LocalCatalog,
-  localHandle,
-  type MemoryCatalog,
-  type MemorySnapshot,
-} from '../../catalog/open.ts'
+import { type LocalCatalog, localHandle } from '../../catalog/local-handle.ts'
+import type { MemoryCatalog, MemorySnapshot } from '../../catalog/open.ts'
 import { type CatalogOptions, catalogOptionNames } from '../../catalog/open-core.ts'
 import { transact } from '../../catalog/transaction.ts'
 import { invalid } from '../../errors.ts'

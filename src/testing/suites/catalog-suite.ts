@@ -3,11 +3,15 @@ import { type OperationName, operations } from '../../operations/index.ts'
 import { batches } from './catalog/batches.ts'
 import { branches } from './catalog/branches.ts'
 import { columns } from './catalog/columns.ts'
+import { indices } from './catalog/indices.ts'
 import { listing } from './catalog/listing.ts'
 import { names } from './catalog/names.ts'
 import { namespaces } from './catalog/namespaces.ts'
 import { openTransactions } from './catalog/open-transactions.ts'
+import { queries } from './catalog/queries.ts'
 import { renaming } from './catalog/renaming.ts'
+import { rowChanges } from './catalog/row-changes.ts'
+import { rowContent } from './catalog/row-content.ts'
 import { rows } from './catalog/rows.ts'
 import { tables } from './catalog/tables.ts'
 import { tags } from './catalog/tags.ts'
@@ -154,6 +158,10 @@ export const catalogTopics = [
   transactions,
   openTransactions,
   rows,
+  rowChanges,
+  rowContent,
+  queries,
+  indices,
   columns,
   watching,
 ] as const

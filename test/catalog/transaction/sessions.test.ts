@@ -3,6 +3,7 @@ import { memoryContent } from '../../../src/content/memory/index.ts'
 import { type Catalog, openCatalog, type Store } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/store/memory/index.ts'
 import { closedAfterwards, eachCatalog, eachLocalCatalog, stoppedClock } from '../../support/catalogs.ts'
+import { gate } from '../../support/gate.ts'
 
 type Inside = readonly [request: { context?: Record<string, string> }, options?: { transaction: string }]
 
@@ -290,14 +291,8 @@ eachLocalCatalog((open) => {
   })
 
   test('a commit is refused while an operation runs, and taken after it', async () => {
-    let asked = () => {}
-    const isAsked = new Promise<void>((resolve) => {
-      asked = resolve
-    })
-    let goOn = () => {}
-    const mayGoOn = new Promise<void>((resolve) => {
-      goOn = resolve
-    })
+    const { open: asked, opened: isAsked } = gate()
+    const { open: goOn, opened: mayGoOn } = gate()
     const catalog = await open({
       authorize: async ({ operation }) => {
         if (operation !== 'declareTable') return

@@ -3,13 +3,11 @@ import { type LocalCatalog, openCatalog, type Transaction } from '../../../src/i
 import type { CatalogUnderTest } from '../../../src/testing/index.ts'
 import { catalogSuite } from '../../../src/testing/index.ts'
 import { freshFolder } from '../../support/catalogs.ts'
+import { gate } from '../../support/gate.ts'
 
 /** Begins a transaction that is given up when the handle is closed. */
 async function inside(catalog: LocalCatalog): Promise<CatalogUnderTest> {
-  let end = () => {}
-  const ended = new Promise<void>((resolve) => {
-    end = resolve
-  })
+  const { open: end, opened: ended } = gate()
   let running: Promise<unknown> | undefined
   const tx = await new Promise<Transaction>((resolve, reject) => {
     running = catalog.transaction(async (tx) => {

@@ -6,6 +6,7 @@ import { markRemoval } from '../../../src/locations/removal.ts'
 import { memoryStore } from '../../../src/store/memory/index.ts'
 import { leaseMillis } from '../../../src/transactions/transaction-record.ts'
 import { closedAfterwards, eachLocalCatalog, freshFolder, stoppedClock } from '../../support/catalogs.ts'
+import { gate } from '../../support/gate.ts'
 
 const count = async (on: Pick<LocalCatalog, 'countTableRows'>, ...id: string[]) =>
   (await on.countTableRows({ id })).count
@@ -28,10 +29,7 @@ eachLocalCatalog((open) => {
   test('closing waits for a transaction, and refuses new ones', async () => {
     const folder = await freshFolder()
     const catalog = open.kind === 'memory' ? await open() : await openCatalog(folder)
-    let goOn = () => {}
-    const waiting = new Promise<void>((resolve) => {
-      goOn = resolve
-    })
+    const { open: goOn, opened: waiting } = gate()
     const order: string[] = []
     const running = catalog.transaction(async (tx) => {
       await tx.declareTable({ id: ['a'] })

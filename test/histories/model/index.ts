@@ -22,7 +22,7 @@ export type Outcome = { readonly answer: unknown } | { readonly error: ErrorCode
 
 /**
  * What the model says a command comes to, and the state after it. The state given stays as it is. `actual` is
- * what it came to, for what the catalog alone decides.
+ * what it came to, in symbols as far as they are known, for what the catalog alone decides.
  */
 export function predict(
   before: State,

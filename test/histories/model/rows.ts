@@ -4,6 +4,7 @@ import {
   findBranch,
   findTable,
   findVersion,
+  type ModelTable,
   type ModelVersion,
   nextVersion,
   putVersion,
@@ -170,6 +171,7 @@ export const rows = {
     { id, branch }: Request<'optimizeTable'>,
     actual: { readonly optimized?: boolean; readonly transaction_id?: string } | undefined,
   ) {
+    requireReadable(findTable(state, id))
     const { number, found } = findVersionOfRows(state, id, branch, undefined)
     const told = {
       rows: found.rows.length,
@@ -237,7 +239,7 @@ function change(
   first?: () => WithRows,
 ) {
   const table = findTable(state, id)
-  if (!isReadable(table.location)) throw new Refused('InvalidTableState')
+  requireReadable(table)
   const head = findBranch(table, branchName(branch))
   const version = nextVersion(head)
   if (head.latest === null) {
@@ -261,7 +263,8 @@ function select(
   return sized ? found.map((row) => ({ ...row, size: row.size ?? null })) : found
 }
 
-function findVersionOfRows(
+/** A version whose rows are the catalog's own. */
+export function findVersionOfRows(
   state: State,
   id: Identifier,
   branch: string | null | undefined,
@@ -283,6 +286,6 @@ function ours(version: ModelVersion): WithRows {
 }
 
 /** The catalog reads and writes content below its own root only. */
-function isReadable(location: string): boolean {
-  return location.startsWith('#')
+function requireReadable({ location }: ModelTable): void {
+  if (!location.startsWith('#')) throw new Refused('InvalidTableState')
 }

@@ -1,5 +1,5 @@
 import type { Identifier } from '../../../src/model/identifier.ts'
-import { insertRows } from './rows.ts'
+import { findVersionOfRows, insertRows } from './rows.ts'
 import {
   branchName,
   findBranch,
@@ -58,6 +58,22 @@ export const tables = {
       properties: table.properties,
       ...recorded(state, 'CreateTable', id),
     }
+  },
+
+  cloneTable(state: State, asked: Request<'cloneTable'>): object {
+    const { id, source, source_location, source_version, source_tag } = asked
+    const branch = branchName(asked.source_branch)
+    if (source_tag != null && (source_version != null || branch !== '')) throw new Refused('InvalidInput')
+    const parent = findNamespace(state, id.slice(0, -1))
+    requireFree(state, id, 'TableAlreadyExists')
+    const from = source ?? tableAt(state, checkLocation(source_location!))
+    const wanted = source_tag == null ? { branch, version: source_version } : tagOf(state, from, source_tag)
+    const { found } = findVersionOfRows(state, from, wanted.branch, wanted.version)
+    const properties = asked.properties ?? findTable(state, from).properties
+    const table = emptyTable(state, symbol(state, 'L'), properties, false)
+    putVersion(table.branches.get('')!, 1, found)
+    parent.children.set(id.at(-1)!, table)
+    return { location: table.location, version: 1, properties, ...recorded(state, 'CloneTable', id) }
   },
 
   registerTable(state: State, { id, location: given, mode, properties }: Request<'registerTable'>) {
@@ -185,6 +201,18 @@ export function requireFree(
 export function checkLocation(location: string): string {
   if (!location.startsWith('#') && !location.includes('://')) throw new Refused('InvalidInput')
   return location.replace(/\/+$/, '')
+}
+
+/** The name of the table at a location. */
+function tableAt(state: State, location: string): Identifier {
+  for (const [id, found] of walk(state.root, [])) {
+    if (found.kind === 'table' && found.location === location) return id
+  }
+  throw new Refused('TableNotFound')
+}
+
+function tagOf(state: State, id: Identifier, tag: string) {
+  return findTag(findTable(state, id), tag)
 }
 
 /** Refuses a location that is another table's, or lies within or around one. */

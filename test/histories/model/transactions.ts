@@ -12,6 +12,11 @@ type BatchStep = {
     | 'deregister_table']?: NonNullable<Request<'batchCommitTables'>['operations'][number]> | undefined
 }
 
+/** Asks for what is done for good. Work that takes long is recorded while it is under way, too. */
+export const ended: Request<'listTransactions'> = { status: ['Succeeded'] }
+
+type Listed = readonly { readonly transaction_id: string; readonly operation: string }[]
+
 export const transactions = {
   batchCommitTables(state: State, { operations }: Request<'batchCommitTables'>) {
     const steps = operations as readonly BatchStep[]
@@ -40,6 +45,16 @@ export const transactions = {
   describeTransaction: (state: State, { id }: Request<'describeTransaction'>) => {
     const { own, record } = find(state, id)
     return describe(own, record)
+  },
+
+  /** All that the model knows, in the order of the ids, which the catalog alone knows, and transactions as a whole. */
+  listTransactions(state: State, _: object, actual: { readonly transactions: Listed } | undefined) {
+    const listed = actual?.transactions ?? []
+    const known = listed.filter(({ operation }) => operation !== 'Transaction')
+    const missing = [...state.transactions.keys()].filter((id) =>
+      known.every(({ transaction_id }) => transaction_id !== id),
+    )
+    return { transactions: [...listed.map((one) => expected(state, one)), ...missing] }
   },
 
   alterTransaction(state: State, { id, actions }: Request<'alterTransaction'>) {
@@ -96,6 +111,17 @@ function concerns(state: State, subject: Identifier, record: ModelTransaction): 
   if (record.subject.length === 0) return now !== undefined && record.batchKeys?.has(now.key) === true
   if (now === undefined || record.subjectKey === undefined) return sameNames(subject, record.subject)
   return now.key === record.subjectKey
+}
+
+/** What a listed transaction must be. */
+function expected({ transactions }: State, listed: Listed[number]) {
+  const { transaction_id } = listed
+  if (listed.operation === 'Transaction') return listed
+  const found = transactions.get(transaction_id)
+  if (found === undefined) return 'none that is known'
+  const { operation, subject, properties } = found
+  const times = { created_at: '#any', finished_at: '#any' }
+  return { transaction_id, status: 'Succeeded', operation, subject, properties, ...times }
 }
 
 function describe(id: string, { operation, subject, properties }: ModelTransaction) {

@@ -1,8 +1,7 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { type Child, start } from '../../cli/run.ts'
 
-/** The command `tabularium serve` as a process of its own, which is killed when nobody stopped it. */
+/** The command `tabularium serve` as a process of its own, which ends with this one at the latest. */
 export class Served implements Disposable {
   readonly #child: Child
   readonly #closed: Promise<unknown[]>
@@ -13,6 +12,9 @@ export class Served implements Disposable {
   constructor(directory: string, port: number) {
     this.#child = start(['serve', directory, '--no-auth', '--port', String(port)])
     this.#closed = once(this.#child, 'close')
+    const kill = () => this[Symbol.dispose]()
+    process.once('exit', kill)
+    this.#child.once('close', () => process.off('exit', kill))
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.#printed += text
     })
@@ -42,24 +44,5 @@ export class Served implements Disposable {
 
   [Symbol.dispose](): void {
     this.#child.kill('SIGKILL')
-  }
-}
-
-/**
- * A port nobody listens on. It lies below those that connections are given: while no server listens there, no
- * connection to it may get it as its own.
- */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 12_000 + Math.floor(Math.random() * 18_000)
-    const server = createServer().listen(port, '127.0.0.1')
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    )
-    if (!isFree) continue
-    server.close()
-    await once(server, 'close')
-    return port
   }
 }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { temporaryDirectory } from '../../support/folders.ts'
+import { freePort } from '../../support/free-port.ts'
 import { scriptPath } from '../../support/scripts.ts'
 
 /*
@@ -294,13 +294,4 @@ const lancedb = () => import('@lancedb/lancedb')
 async function rowsOf(table: { query(): { toArray(): Promise<{ id: unknown; n: unknown }[]> } }) {
   const rows = (await table.query().toArray()).map(({ id, n }) => ({ id: Number(id), n: Number(n) }))
   return rows.sort((a, b) => a.id - b.id || a.n - b.n)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

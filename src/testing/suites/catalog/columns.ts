@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { rule, type Topic } from '../suite.ts'
+import { answer } from './row-trial.ts'
 import { type CatalogTrial, type CatalogUnderTest, numbers, unchanged } from './trial.ts'
 
 const schema = {
@@ -14,24 +15,13 @@ const rows = [
   { n: null, text: 'c' },
 ]
 
-/** The rows of a version as objects, their numbers as numbers. */
-async function rowsOf(
+/** The rows of a version. */
+function rowsOf(
   catalog: CatalogUnderTest,
   id: string[],
   request: { version?: number; filter?: string } = {},
-): Promise<Record<string, unknown>[]> {
-  const { tableFromIPC } = await import('@uwdata/flechette')
-  const { data } = await catalog.queryTable({ id, ...request })
-  return tableFromIPC(data)
-    .toArray()
-    .map((row) =>
-      Object.fromEntries(
-        Object.entries(row as object).map(([name, value]) => [
-          name,
-          typeof value === 'bigint' ? Number(value) : value,
-        ]),
-      ),
-    )
+) {
+  return answer(catalog, { id, ...request })
 }
 
 const basic = ['createTable', 'queryTable']

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto'
+import { CatalogError, invalid } from '../errors.ts'
+import { type CatalogRecord, catalogFormat, keys, sharingFormat } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
+
+/** What a catalog notes about itself; undefined where there is none yet. */
+export function readRecord(store: Store): Promise<CatalogRecord | undefined> {
+  return store.read((reader) => reader.get<CatalogRecord>(keys.catalog))
+}
+
+/** Refuses a catalog of another format, or with another content than the given one. */
+export function checkRecord(found: CatalogRecord, content: string | undefined): void {
+  if (found.v < catalogFormat || found.v > sharingFormat) {
+    const [which, way] =
+      found.v > sharingFormat
+        ? ['a newer', 'Open it with that release.']
+        : ['an older', 'Export it with that release, and import it with this one.']
+    throw new CatalogError(
+      'Unsupported',
+      `This catalog has format ${found.v}, written by ${which} release; this one knows formats ${catalogFormat} to ${sharingFormat}. ${way}`,
+    )
+  }
+  if (content === undefined || placeOf(found.content) === placeOf(content)) return
+  const where = found.content === undefined ? 'with its records' : `at ${placeOf(found.content)}`
+  throw invalid(
+    `This catalog keeps its rows ${where}, not at ${placeOf(content)}. Leave out the option content. To move the rows, copy the catalog into a new one (tabularium copy, or copyCatalog).`,
+  )
+}
+
+/** The URL of a content without its parameters, which say how to reach it and may change. */
+function placeOf(content: string | undefined): string | undefined {
+  return content?.replace(/[?#].*$/s, '').replace(/\/*$/, '/')
+}
+
+/** Makes the record of a new catalog, or answers with that of another process which was first. */
+export function createRecord(
+  store: Store,
+  now: () => number,
+  content: string | undefined,
+): Promise<CatalogRecord> {
+  const record: CatalogRecord = {
+    v: catalogFormat,
+    id: randomBytes(8).toString('hex'),
+    secret: randomBytes(16).toString('hex'),
+    created_at: now(),
+    ...(content !== undefined && { content }),
+  }
+  return store.write((writer) => {
+    // Another process may have created the catalog since.
+    const existing = writer.get<CatalogRecord>(keys.catalog)
+    if (existing) return existing
+    writer.put(keys.catalog, record)
+    return record
+  })
+}
+
+/** Removes the record of a catalog that could not be opened. */
+export function removeRecord(store: Store, { id }: CatalogRecord): Promise<void> {
+  return store.write((writer) => {
+    if (writer.get<CatalogRecord>(keys.catalog)?.id === id) writer.remove(keys.catalog)
+  })
+}

@@ -1,0 +1,173 @@
+import { CatalogError } from '../errors.ts'
+import type { BackupOptions, BackupReport } from '../maintenance/backup/backup.ts'
+import type { ExportOptions, ExportReport } from '../maintenance/plain-files/export.ts'
+import type { ImportOptions, ImportReport } from '../maintenance/plain-files/import.ts'
+import { type VacuumOptions, type VacuumReport, vacuum } from '../maintenance/vacuum.ts'
+import type { VerifyOptions, VerifyReport } from '../maintenance/verify/report.ts'
+import { runOperation } from '../operations/framework/run.ts'
+import type { Core } from './core.ts'
+import {
+  type Backing,
+  type Catalog,
+  createHandle,
+  type Transaction,
+  type TransactionOptions,
+  untoldState,
+} from './handle.ts'
+import { openedReadOnly } from './read-only.ts'
+import { watchChanges } from './watch.ts'
+
+/** A catalog that is in this process, on this machine's disk, or in a database. */
+export interface LocalCatalog extends Catalog {
+  /**
+   * Runs `work` as one transaction, and answers with what `work` answers. Everything that it did through `tx` is
+   * committed then, at once and durably; when it throws, nothing of it is.
+   *
+   * ```ts
+   * await catalog.transaction(async (tx) => {
+   *   await tx.insertIntoTable({ id: ['orders'], data: [{ user: 7, item: 'lamp' }] })
+   *   await tx.deleteFromTable({ id: ['cart'], predicate: 'user = 7' })
+   * })
+   * ```
+   *
+   * - `tx` has every operation. It sees its own changes; nobody else sees them before the commit. Await each operation.
+   *   What is called on `catalog` inside of `work`, or on another catalog, does not belong to the transaction.
+   * - Transactions are serializable: what `work` read must read the same at the commit. When others changed it, `work`
+   *   runs again, so it should do nothing but through `tx`. After `attempts` runs the transaction fails with
+   *   `ConcurrentModification`.
+   * - Inserts, deletes and changes of schema metadata do not conflict with those of others: they are put on top of
+   *   them. So version numbers that they answer with inside of `work` may be higher after the commit.
+   * - The transaction can be described and canceled by `tx.transactionId` while it runs. `signal` stops it.
+   *
+   * docs/transactions.md has more.
+   */
+  transaction<T>(work: (tx: Transaction) => T | Promise<T>, options?: TransactionOptions): Promise<T>
+
+  /**
+   * Removes content that nothing reaches any more: what a crash, a lost race or a deleted version left
+   * behind. Safe while others read and write.
+   */
+  vacuum(options?: VacuumOptions): Promise<VacuumReport>
+
+  /**
+   * Looks at everything the catalog holds: the file of the store, every record, and every bit of every object that a
+   * version needs. The report names what is wrong, and where. Damage is reported, not thrown.
+   *
+   * It writes nothing and may run while others read and write. Its memory grows with the number of objects of the
+   * largest table.
+   *
+   * ```ts
+   * const { ok, findings } = await catalog.verify()
+   * ```
+   */
+  verify(options?: VerifyOptions): Promise<VerifyReport>
+
+  /**
+   * Copies the catalog into a folder that is not there yet, while others read and write: the copy is the
+   * catalog as it was at one moment, and every batch is in it whole or not at all. The folder appears when all
+   * is on disk. `openCatalog` opens it, and `restoreCatalog` brings it back.
+   *
+   * Content outside of the catalog's directory (`locationRoots`, other schemes) is not copied but told of as
+   * `outside`; its records are. Catalogs in a directory only, `Unsupported` for others. `InvalidTableState`
+   * names a file that is missing.
+   */
+  backup(target: string, options?: BackupOptions): Promise<BackupReport>
+
+  /**
+   * Writes the catalog, as it is at one moment, as plain files into a folder that is not there yet: a folder for
+   * each namespace and table, JSON that tells what they are, and the latest rows of each table as Arrow IPC files
+   * that other tools read. With `history`, the rows of every version of every branch, so that `importFrom` brings
+   * those back, with tags and branches. Folders are named as safely as any file system asks; the JSON has the
+   * true names. Rows that lie out of reach or are another engine's are not exported: `withoutRows` names them.
+   */
+  exportTo(folder: string, options?: ExportOptions): Promise<ExportReport>
+
+  /**
+   * Brings an export into this catalog, all of it in one change or nothing: namespaces as far as they are
+   * missing, and tables with their properties and those versions, tags and branches that have rows in the export.
+   * `TableAlreadyExists` names a table that is in the way.
+   */
+  importFrom(folder: string, options?: ImportOptions): Promise<ImportReport>
+}
+
+const cores = new WeakMap<object, Core>()
+
+/** The inside of a catalog that is open in this process. Fails with `Unsupported` for others. */
+export function coreOf(catalog: Catalog): Core {
+  const core = cores.get(catalog)
+  if (core !== undefined) return core
+  throw new CatalogError('Unsupported', 'This works on a catalog that openCatalog opened in this process.')
+}
+
+/**
+ * The handle of an open catalog. `running` stands between the handle and the operations, where something has to; such
+ * a handle offers no state of its store.
+ */
+export function localHandle(
+  core: Core,
+  running: Omit<Backing, 'close' | 'watch'> = runningOn(core),
+): LocalCatalog {
+  const handle = createHandle({
+    ...running,
+    watch: (request) => watchChanges(core, request),
+    close: async () => {
+      core.feed.close()
+      await core.sessions.close()
+      await core.background?.stop()
+      await core.upkeep.close()
+      await core.closeEngines()
+      await core.store.close()
+    },
+  })
+  cores.set(handle, core)
+  return Object.assign(handle as typeof handle & Required<Pick<typeof handle, 'transaction'>>, {
+    vacuum: async (options?: VacuumOptions) => {
+      requireWritable(core, 'vacuum')
+      return vacuum(core, options)
+    },
+    verify: async (options?: VerifyOptions) =>
+      (await import('../maintenance/verify/verify.ts')).verify(core, options),
+    backup: async (target: string, options?: BackupOptions) =>
+      (await import('../maintenance/backup/backup.ts')).backup(core, target, options),
+    exportTo: async (folder: string, options?: ExportOptions) =>
+      (await import('../maintenance/plain-files/export.ts')).exportTo(core, folder, options),
+    importFrom: async (folder: string, options?: ImportOptions) => {
+      requireWritable(core, 'importFrom')
+      return (await import('../maintenance/plain-files/import.ts')).importFrom(core, folder, options)
+    },
+  })
+}
+
+function requireWritable({ settings }: Core, what: string): void {
+  if (settings.readOnly) throw openedReadOnly(what)
+}
+
+function runningOn(core: Core): Omit<Backing, 'close' | 'watch'> {
+  const { settings } = core
+  if (settings.readOnly) {
+    return {
+      run: (operation, request, options) =>
+        operation.changes
+          ? Promise.reject(openedReadOnly(operation.name))
+          : runOperation(core, operation, request, options),
+      transact: () => Promise.reject(openedReadOnly('transaction')),
+      storeState: storeStateOf(core),
+    }
+  }
+  return {
+    run: (operation, request, options) => runOperation(core, operation, request, options),
+    transact: async (work, options) => (await import('./transaction.ts')).transact(core, work, options),
+    held: {
+      serverOf: async (id, owner) => (await core.sessions.of(core)).serverOf(id, owner),
+      serverEnded: async (id, server) => (await core.sessions.of(core)).serverEnded(id, server),
+      refusal: async (id, owner) => (await core.sessions.of(core)).refusal(id, owner),
+    },
+    storeState: storeStateOf(core),
+  }
+}
+
+/** A hook decides each time anew, so no answer may be given again. */
+function storeStateOf({ store, settings }: Core): Backing['storeState'] {
+  if (settings.authorize !== undefined) return undefined
+  return () => (store.state === undefined ? untoldState : store.state())
+}
