@@ -51,6 +51,25 @@ def test_the_asynchronous_client(tabularium):
     assert asyncio.run(count()) == 3
 
 
+def test_rows_are_merged_by_several_columns(tabularium):
+    rows = pa.table({"day": [1, 1], "number": [7, 8], "delay": [0, 0]})
+    table = tabularium.lancedb().create_table("flights", rows)
+    late = pa.table({"day": [1, 2], "number": [8, 8], "delay": [30, 40]})
+    merge = table.merge_insert(["day", "number"]).when_matched_update_all().when_not_matched_insert_all()
+    merged = merge.execute(late)
+    assert (merged.num_updated_rows, merged.num_inserted_rows) == (1, 1)
+    assert [row["delay"] for row in table.search().limit(9).to_list()] == [0, 30, 40]
+
+
+def test_a_branch_that_exists_is_told_once(tabularium):
+    tabularium.seed({"flights": FLIGHTS})
+    branches = tabularium.lancedb().open_table("flights").branches
+    branches.create("dev")
+    with pytest.raises(ValueError, match=r"flights \(branch: dev\)' already exists"):
+        branches.create("dev")
+    assert len(tabularium.calls_of("createTableBranch")) == 2
+
+
 def test_the_client_tries_again_when_the_catalog_is_busy(tabularium):
     tabularium.seed({"flights": FLIGHTS})
     busy = tabularium.fail("countTableRows", "ServiceUnavailable", table="flights", times=1)

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { branch, flag, requestFields, responseFields, tableIdentifier, text } from '../model/fields.ts'
-import { queryErrors, queryFields, queryOptionsOf } from '../rows/query.ts'
+import { queryErrors, queryFields, queryIgnores, queryOptionsOf } from '../rows/query.ts'
 import { openVersion, whileThere } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -48,15 +48,8 @@ export const explainTableQueryPlan = operation({
 /** The fields that a query ignores, which stand inside of another object here. */
 function tuning() {
   const ignored = v.nullish(v.unknown())
-  return {
-    approx_mode: ignored,
-    bypass_vector_index: ignored,
-    ef: ignored,
-    fast_search: ignored,
-    maximum_nprobes: ignored,
-    minimum_nprobes: ignored,
-    nprobes: ignored,
-    refine_factor: ignored,
-    use_lsm: ignored,
-  }
+  return Object.fromEntries(queryIgnores.map((name) => [name, ignored])) as Record<
+    (typeof queryIgnores)[number],
+    typeof ignored
+  >
 }

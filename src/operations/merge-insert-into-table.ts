@@ -52,8 +52,8 @@ export const mergeInsertIntoTable = operation({
     data: rowsInput,
     schema: schemaInput,
   }),
-  // LanceDB's clients may send it. There is one way to write rows here.
-  ignores: ['use_lsm'],
+  // LanceDB's clients may send one of them. There is one way to write rows here.
+  ignores: ['use_lsm', 'use_rte'],
   response: v.object({
     ...changeFields,
     num_inserted_rows: v.optional(version),
@@ -74,7 +74,7 @@ export const mergeInsertIntoTable = operation({
     body: 'arrow',
     query: {
       branch: 'text',
-      on: 'text',
+      on: 'texts',
       when_matched_update_all: 'boolean',
       when_matched_update_all_filt: 'text',
       when_matched_delete: 'boolean',
@@ -143,8 +143,8 @@ function merging(
   task: Task,
   work: WorkOptions,
 ): Promise<Change> {
-  const isColumn = base.schema.fields.some(({ name }) => name === task.on)
-  const on = Array.isArray(task.on) ? task.on.flatMap(pathsIn) : isColumn ? [task.on] : pathsIn(task.on)
+  const names = new Set(base.schema.fields.map(({ name }) => name))
+  const on = [task.on].flat().flatMap((given) => (names.has(given) ? [given] : pathsIn(given)))
   return engine.mergeRows(base, rows, { ...task, on }, work)
 }
 

@@ -83,8 +83,10 @@ export const queryIgnores = [
   'minimum_nprobes',
   'nprobes',
   'refine_factor',
+  'search_effort',
   'use_lsm',
-]
+  'use_rte',
+] as const
 
 /** What the options of a command that queries are for. */
 export const queryNotes = {

@@ -84,9 +84,10 @@ export function buildRequest(
   body: unknown,
   headers: IncomingHttpHeaders,
   principal: Principal | undefined,
+  { falseIsUnset = false }: Pick<Dialect, 'falseIsUnset'> = {},
 ): Fields {
   const request: Record<string, unknown> = { ...bodyFields(route.body, body) }
-  for (const name in address.fields) addParameter(request, name, address.fields[name])
+  for (const name in address.fields) addParameter(request, name, address.fields[name], falseIsUnset)
   for (const name in address.repeated) requireSame(request, name, address.repeated[name])
   const merged = mergeContext(request.context, contextOfHeaders(headers), principal)
   if (merged !== undefined) request.context = merged
@@ -101,9 +102,15 @@ export function buildRequest(
 }
 
 /** Takes a field from the query. Where the body has it too, the two must be the same. */
-function addParameter(request: Record<string, unknown>, name: string, value: unknown): void {
-  if (request[name] !== undefined && request[name] !== null) requireSame(request, name, value)
-  else request[name] = value
+function addParameter(
+  request: Record<string, unknown>,
+  name: string,
+  value: unknown,
+  falseIsUnset: boolean,
+): void {
+  const inBody = request[name] ?? undefined
+  if (inBody === undefined || (falseIsUnset && inBody === false)) request[name] = value
+  else requireSame(request, name, value)
 }
 
 function requireSame(request: Fields, name: string, value: unknown): void {

@@ -84,7 +84,7 @@ export function responder(context: HttpContext): Responder {
         : route.body === 'arrow'
           ? body.bytes
           : parseJson(body.bytes)
-      const built = buildRequest(match, address, content, headers, principal)
+      const built = buildRequest(match, address, content, headers, principal, dialect)
       const asked = dialect.request?.(operation, built, headers) ?? built
       if (unknownFields === 'ignore') removeUnknown(operations[operation].definition, asked)
       await authorize.members(principal, operation, asked, (location) => exchange.info(content, location))

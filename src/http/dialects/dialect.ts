@@ -12,6 +12,8 @@ export interface Dialect {
   readonly name: string
   /** Whether `+` in a path is a space. */
   readonly plusIsSpace: boolean
+  /** Whether a `false` in the body stands for a flag that was not set, so that the query may say otherwise. */
+  readonly falseIsUnset?: boolean
   /** What listings of tables answer, even if the server is set to another listing. */
   readonly listing?: 'children'
   /** The operation that a request means, where its path names another one. */

@@ -99,6 +99,10 @@ const requests: Rewrite<Fields> = {
 }
 
 const responses: Rewrite<unknown> = {
+  listTableVersions: ({ versions, ...response }) => ({
+    ...response,
+    versions: (versions as readonly Fields[]).map(dated),
+  }),
   listTableTags: ({ tags }) => tags,
   mergeInsertIntoTable: (response) => ({
     num_attempts: 1,
@@ -109,6 +113,12 @@ const responses: Rewrite<unknown> = {
   // The client waits for an index until this is 0, and takes it for the rows that are still to be added. None is:
   // nothing builds an index here. That it holds no row is said by num_indexed_rows, and by the list of indexes.
   describeTableIndexStats: (response) => ({ ...response, num_unindexed_rows: 0 }),
+}
+
+/** Clients before 0.37 read this time, and no milliseconds. */
+function dated(version: Fields): Fields {
+  const { timestamp_millis: millis } = version
+  return millis === undefined ? version : { ...version, timestamp: new Date(Number(millis)).toISOString() }
 }
 
 /** The request for the largest page. */
@@ -145,12 +155,22 @@ function withTimeout(request: Fields, headers: IncomingHttpHeaders): Fields {
 }
 
 function withAliases(query: Fields): Fields {
-  return isPlainMap(query.columns) ? { ...query, columns: aliased(query.columns) } : query
+  return query.columns === undefined ? query : { ...query, columns: aliased(query.columns) }
 }
 
-/** Columns come as a list, or as a map of new names to expressions. */
-function aliased(columns: Fields): Fields {
-  return 'column_names' in columns || 'column_aliases' in columns ? columns : { column_aliases: columns }
+/** Columns come as a list, or as a map of new names to expressions. Clients of 2025 send pairs of both instead. */
+function aliased(columns: unknown): unknown {
+  if (Array.isArray(columns) && columns.length > 0 && columns.every(isPair)) {
+    const aliases = Object.fromEntries(columns)
+    // A name that is there twice would lose one of its expressions.
+    return Object.keys(aliases).length === columns.length ? { column_aliases: aliases } : columns
+  }
+  if (!isPlainMap(columns) || 'column_names' in columns || 'column_aliases' in columns) return columns
+  return { column_aliases: columns }
+}
+
+function isPair(value: unknown): value is [string, string] {
+  return Array.isArray(value) && value.length === 2 && value.every((text) => typeof text === 'string')
 }
 
 function isPlainMap(value: unknown): value is Fields {
@@ -176,7 +196,16 @@ const badRequests: ReadonlySet<ErrorCode> = new Set([
   'TransactionNotFound',
 ])
 
+/** What the client makes an error of its own of, because it knows which branch it asked for. */
+const ofBranches: { readonly [Name in OperationName]?: { readonly [Code in ErrorCode]?: ErrorStatus } } = {
+  // It sends this request once.
+  createTableBranch: { TableBranchAlreadyExists: 409, TableBranchNotFound: 404, TableVersionNotFound: 404 },
+  deleteTableBranch: { TableBranchNotFound: 404 },
+}
+
 function statusOf(code: ErrorCode, operation: OperationName): ErrorStatus | undefined {
+  const ofBranch = ofBranches[operation]?.[code]
+  if (ofBranch !== undefined) return ofBranch
   // The client asks for a table at a version here, and names the missing version itself.
   if (code === 'TableVersionNotFound') return operation === 'describeTable' ? 404 : 400
   return badRequests.has(code) ? 400 : undefined

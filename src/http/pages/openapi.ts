@@ -103,6 +103,7 @@ const text: JsonSchema = { type: 'string' }
 
 const querySchemas: Readonly<Record<QueryKind, JsonSchema>> = {
   text,
+  texts: { type: 'array', items: text },
   integer: { type: 'integer', minimum: 0 },
   boolean: { type: 'boolean' },
   map: { type: 'string', contentMediaType: jsonType },

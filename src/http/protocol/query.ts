@@ -12,7 +12,8 @@ export function encodeQuery(kinds: Kinds, request: Readonly<Record<string, unkno
   for (const [name, kind] of Object.entries(kinds)) {
     const value = request[name]
     if (value === undefined || value === null) continue
-    pairs.push([name, kind === 'map' ? JSON.stringify(value) : String(value)])
+    if (kind === 'texts' && Array.isArray(value)) for (const text of value) pairs.push([name, String(text)])
+    else pairs.push([name, kind === 'map' ? JSON.stringify(value) : String(value)])
   }
   return pairs
 }
@@ -20,15 +21,21 @@ export function encodeQuery(kinds: Kinds, request: Readonly<Record<string, unkno
 /**
  * The fields of a query string, each of its kind. Names that `kinds` does not have are ignored. An empty value
  * counts as absent, unless it is text. Fails with `InvalidInput`, naming the parameter, for a value that is not of
- * its kind and for a parameter that occurs twice.
+ * its kind and for a parameter that occurs twice, unless it is of texts.
  */
 export function decodeQuery(kinds: Kinds, query: URLSearchParams): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
   for (const [name, text] of query) {
     if (!Object.hasOwn(kinds, name)) continue
-    if (Object.hasOwn(fields, name)) throw twice(name)
     const kind = kinds[name]!
-    if (text === '' && kind !== 'text') continue
+    if (Object.hasOwn(fields, name)) {
+      if (kind !== 'texts') throw twice(name)
+      const before = fields[name]
+      if (Array.isArray(before)) before.push(text)
+      else fields[name] = [before, text]
+      continue
+    }
+    if (text === '' && kind !== 'text' && kind !== 'texts') continue
     fields[name] = decodeValue(name, kind, text)
   }
   return fields
@@ -44,6 +51,7 @@ export function single(query: URLSearchParams, name: string): string | undefined
 function decodeValue(name: string, kind: QueryKind, text: string): unknown {
   switch (kind) {
     case 'text':
+    case 'texts':
       return text
     case 'integer':
       if (!/^[+-]?\d{1,30}$/.test(text)) throw wrong(name, 'a whole number, such as 100', text)

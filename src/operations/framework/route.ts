@@ -1,7 +1,10 @@
 export type Method = 'GET' | 'POST'
 
-/** How a value is written in a query string: as it is, as a whole number, `true`/`false`, or a JSON object. */
-export type QueryKind = 'text' | 'integer' | 'boolean' | 'map'
+/**
+ * How a value is written in a query string: as it is, as a whole number, `true`/`false`, or a JSON object. Of `texts`,
+ * each one of a list is a parameter of its own, and one alone is a text.
+ */
+export type QueryKind = 'text' | 'texts' | 'integer' | 'boolean' | 'map'
 
 /**
  * How an operation travels over HTTP. The routes come from the service document, sections 4.1 to 4.9. Those of

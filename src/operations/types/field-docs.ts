@@ -174,7 +174,9 @@ const requests: Docs = {
   minimum_nprobes: indexSearch,
   nprobes: indexSearch,
   refine_factor: indexSearch,
+  search_effort: indexSearch,
   use_lsm: indexSearch,
+  use_rte: indexSearch,
 
   new_columns: 'The columns to add, in this order.',
   'alterTableAddColumns.name': 'The name of the new column.',

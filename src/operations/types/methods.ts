@@ -694,7 +694,11 @@ export interface ExplainTableQueryPlanRequest extends RequestFields {
     /** How to search an index. Searches compare every vector, so it changes nothing. */
     readonly refine_factor?: unknown | null | undefined
     /** How to search an index. Searches compare every vector, so it changes nothing. */
+    readonly search_effort?: unknown | null | undefined
+    /** How to search an index. Searches compare every vector, so it changes nothing. */
     readonly use_lsm?: unknown | null | undefined
+    /** How to search an index. Searches compare every vector, so it changes nothing. */
+    readonly use_rte?: unknown | null | undefined
   }
   /** Taken for other implementations; a plan has all its steps. */
   readonly verbose?: boolean | null | undefined

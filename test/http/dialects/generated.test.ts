@@ -57,4 +57,40 @@ describe('clients generated from the OpenAPI file', () => {
     expect(json).toMatchObject({ context: { renamed_to: 'u' } })
     expect((await catalog.listTables({ id: [] })).tables).toEqual(['u'])
   })
+
+  it('in Java write empty lists and maps into queries, too', async () => {
+    const { ask, catalog } = await serveInMemory()
+    await catalog.createTable({ id: ['t'], data: [{ x: 1 }] })
+    const unset = { context: {}, id: [], vector: { single_vector: [], multi_vector: [] } }
+    const all = { column_names: [], column_aliases: {} }
+    for (const columns of [
+      all,
+      { ...all, column_names: ['x'] },
+      { ...all, column_aliases: { y: 'x + 1' } },
+    ]) {
+      const query = { ...unset, k: 2, columns }
+      const found = await ask('POST', '/v1/table/t/query', query, client('java'))
+      expect(found.status, found.text).toBe(200)
+      const explained = await ask(
+        'POST',
+        '/v1/table/t/explain_plan',
+        { id: [], query, verbose: false },
+        client('java'),
+      )
+      expect(explained.status, explained.text).toBe(200)
+    }
+    expect((await ask('POST', '/v1/table/t/query', { k: 2, columns: all })).status).toBe(400)
+  })
+
+  it('write false for a flag that was not set; the query tells what was', async () => {
+    const { ask, catalog } = await serveInMemory()
+    await catalog.createTable({ id: ['t'], data: [{ x: 1 }] })
+    const describe = (headers: Record<string, string>, query: boolean, body: boolean) =>
+      ask('POST', `/v1/table/t/describe?load_detailed_metadata=${query}`, { load_detailed_metadata: body }, headers) // biome-ignore format: one line
+    for (const language of ['java', 'python', 'go']) {
+      expect((await describe(client(language), true, false)).json).toMatchObject({ version: 1 })
+      expect((await describe(client(language), false, true)).status).toBe(400)
+    }
+    expect((await describe({}, true, false)).status).toBe(400)
+  })
 })

@@ -1,4 +1,4 @@
-import { int32, tableFromArrays, tableToIPC } from '@uwdata/flechette'
+import { float64, int32, tableFromArrays, tableToIPC } from '@uwdata/flechette'
 import { describe, expect, it } from 'vitest'
 import { arrowRows, arrowStream, expectProblem, serveInMemory } from '../support/ask.ts'
 
@@ -67,6 +67,21 @@ describe("the dialect of LanceDB's remote client", () => {
     expectProblem(others, 400, 13, path)
   })
 
+  it('merges by several columns, each in a parameter of its own', async () => {
+    const { ask, catalog } = await served()
+    const row = (first: number, second: number, value: number) => ({ a: first, 'b,c': second, d: value })
+    await catalog.createTable({ id: ['n', 't'], data: [row(1, 1, 1), row(1, 2, 1)] })
+    const types = { a: float64(), 'b,c': float64(), d: float64() }
+    const rows = tableToIPC(tableFromArrays({ a: [1, 1], 'b,c': [2, 3], d: [9, 9] }, { types }), {
+      format: 'stream',
+    })!
+    const path = '/v1/table/n$t/merge_insert/?when_matched_update_all=true&when_not_matched_insert_all=true'
+    const merged = await ask('POST', `${path}&use_rte=false&on=a&on=b%2Cc`, rows, arrowStream)
+    expect(merged.json).toMatchObject({ num_updated_rows: 1, num_inserted_rows: 1, version: 2 })
+    const refused = await ask('POST', `${path}&on=a&on=none`, rows, arrowStream)
+    expect(refused.text).toContain('none')
+  })
+
   it('hears 404 of the table itself only', async () => {
     const { ask, catalog } = await served()
     await catalog.createTable({ id: ['n', 't'], data: [{ a: 1 }] })
@@ -75,7 +90,20 @@ describe("the dialect of LanceDB's remote client", () => {
     expect((await ask('POST', '/v1/table/n$t/query/', { columns: ['no'] })).status).toBe(400)
     expect((await ask('POST', '/v1/table/n$t/count_rows/', { predicate: 'no > 1' })).status).toBe(400)
     expect((await ask('POST', '/v1/table/n$t/tags/version/', { tag: 'no' })).status).toBe(400)
-    expect((await ask('POST', '/v1/table/n$t/branches/delete/', { name: 'no' })).status).toBe(400)
+    expect((await ask('POST', '/v1/table/n$t/branches/list/', {})).json).toEqual({ branches: {} })
+  })
+
+  it('hears the statuses of which the client makes errors of branches', async () => {
+    const { ask, catalog } = await served()
+    await catalog.createTable({ id: ['n', 't'], data: [{ a: 1 }] })
+    await catalog.createTableBranch({ id: ['n', 't'], name: 'dev' })
+    const statusOf = async (path: string, body: object) =>
+      (await ask('POST', `/v1/table/n$t/branches/${path}/`, body)).status
+    expect(await statusOf('create', { name: 'dev' })).toBe(409)
+    expect(await statusOf('create', { name: 'x', from_branch: 'no' })).toBe(404)
+    expect(await statusOf('create', { name: 'x', from_version: 9 })).toBe(404)
+    expect(await statusOf('create', { name: 'a b' })).toBe(400)
+    expect(await statusOf('delete', { name: 'no' })).toBe(404)
   })
 
   it('lists bare names of children, and goes on after a name', async () => {
@@ -112,16 +140,31 @@ describe("the dialect of LanceDB's remote client", () => {
   it('gives columns as a list or as aliases', async () => {
     const { ask, catalog } = await served()
     await catalog.createTable({ id: ['t'], data: [{ a: 1, b: 2 }] })
-    for (const columns of [['a'], { x: 'b' }, { column_names: ['a'] }]) {
+    for (const columns of [['a'], { x: 'b' }, { column_names: ['a'] }, [['x', 'b + 1']]]) {
       const reply = await ask('POST', '/v1/table/t/query/', {
         columns,
+        search_effort: 0.5,
+        use_rte: false,
         vector: [],
         prefilter: true,
         k: 2 ** 63,
         version: null,
       })
       expect(reply.status, reply.text).toBe(200)
+      const explained = await ask('POST', '/v1/table/t/explain_plan/', { query: { columns, use_rte: true } })
+      expect(explained.status, explained.text).toBe(200)
     }
+    const twice = [['x', 'a'], ['x', 'b']] // biome-ignore format: pairs
+    expect((await ask('POST', '/v1/table/t/query/', { columns: twice })).status).toBe(400)
+  })
+
+  it('reads the times of versions as text, too', async () => {
+    const { ask, catalog } = await served()
+    await catalog.createTable({ id: ['t'], data: [{ a: 1 }] })
+    const [version] = (await catalog.listTableVersions({ id: ['t'] })).versions
+    const timestamp = new Date(version!.timestamp_millis!).toISOString()
+    const { json } = await ask('POST', '/v1/table/t/version/list/', undefined)
+    expect(json).toEqual({ versions: [{ ...version, timestamp }] })
   })
 
   it('opens a table by its version and schema, and reads tags at the top', async () => {

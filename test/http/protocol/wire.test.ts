@@ -118,12 +118,15 @@ describe('identifiers in paths', () => {
 })
 
 describe('query parameters', () => {
-  const kinds = { t: 'text', n: 'integer', b: 'boolean', m: 'map' } as const
+  const kinds = { t: 'text', l: 'texts', n: 'integer', b: 'boolean', m: 'map' } as const
+  const wellFormed = fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed())
 
   it('come back as they were', () => {
     const fields = fc.record(
       {
-        t: fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed()),
+        t: wellFormed,
+        // A list of one text is written like the text alone.
+        l: fc.oneof(wellFormed, fc.array(wellFormed, { minLength: 2, maxLength: 4 })),
         n: fc.maxSafeInteger(),
         b: fc.boolean(),
         m: fc.dictionary(fc.string(), fc.string()).map((map) => ({ ...map })),
@@ -149,6 +152,11 @@ describe('query parameters', () => {
     expect(decodeQuery(kinds, new URLSearchParams('n=&b=&m=&t=&x=1&m2=2&__proto__=1'))).toStrictEqual({
       t: '',
     })
+  })
+
+  it('are a list where a text may be repeated', () => {
+    expect(decodeQuery(kinds, new URLSearchParams('l=a&l=b,c&l='))).toStrictEqual({ l: ['a', 'b,c', ''] })
+    expect(encodeQuery(kinds, { l: ['a'] })).toStrictEqual([['l', 'a']])
   })
 })
 

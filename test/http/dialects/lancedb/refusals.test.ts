@@ -71,18 +71,21 @@ describe('what the remote client is refused, it is refused once', () => {
     'deleting an unknown tag': [async () => (await table.tags()).delete('nope'), /has no tag \\"nope/],
     'a branch that exists': [
       async () => (await table.branches()).create('dev'),
-      /already has a branch \\"dev/,
+      "Table 'people (branch: dev)' already exists",
     ],
     'a branch of an unknown version': [
       async () => (await table.branches()).create('x', undefined, 99),
-      'has no version 99',
+      "Table 'people (source: version 99)' was not found",
     ],
     'a branch of an unknown branch': [
       async () => (await table.branches()).create('x', 'nope'),
-      /has no branch \\"nope/,
+      "Table 'people (source: branch 'nope')' was not found",
     ],
     'an unknown branch': [async () => (await table.branches()).checkout('nope'), 'branch: nope'],
-    'deleting an unknown branch': [async () => (await table.branches()).delete('nope'), /no branch \\"nope/],
+    'deleting an unknown branch': [
+      async () => (await table.branches()).delete('nope'),
+      "Table 'people (branch: nope)' was not found",
+    ],
     'an unknown version': [
       async () => (await db.openTable('people', [], { version: 99 })).countRows(),
       "Table 'people (version: 99)' was not found",
