@@ -5,7 +5,8 @@ import { nullBatch } from '../null-batch.ts'
 import { assemble } from '../take/take.ts'
 import { typeName } from '../type-name.ts'
 import { decoded } from './decoded.ts'
-import { type Convert, decimals, floats, fromIntegers, integers, times, toIntegers } from './numbers.ts'
+import { type Convert, decimals, floats, fromIntegers, integers, toIntegers } from './numbers.ts'
+import { times } from './times.ts'
 
 /** A value that does not fit the new type. `row` is its index in the batch that was cast. */
 export class CastFailure extends Error {
@@ -66,8 +67,6 @@ export function canAssign(from: DataType, to: DataType): boolean {
   if (from.typeId === Type.Dictionary) return canAssign(from.dictionary, to)
   if (isNumber(from) && isNumber(to)) return true
   if (familyOf(from) === 'text' && familyOf(to) === 'bytes') return true
-  if (from.typeId === Type.Timestamp && to.typeId === Type.Timestamp)
-    return from.timezone === to.timezone || (isUtc(from.timezone) && isUtc(to.timezone))
   if (familyOf(from) !== 'list' || familyOf(to) !== 'list') return canCast(from, to)
   if (from.typeId === Type.FixedSizeList && to.typeId === Type.FixedSizeList && from.stride !== to.stride)
     return false
@@ -76,11 +75,6 @@ export function canAssign(from: DataType, to: DataType): boolean {
 
 function isNumber({ typeId }: DataType): boolean {
   return typeId === Type.Int || typeId === Type.Float
-}
-
-/** Whether the ticks of a timestamp mean the same as those in UTC. Elsewhere, a zone would say which moment they are. */
-function isUtc(timezone: string | null | undefined): boolean {
-  return timezone == null || /^(?:UTC|Etc\/UTC|Z|[+-]00:?00)$/.test(timezone)
 }
 
 /** Where a value lies in the batch that is cast, and whether it is null there because something around it is. */

@@ -1,7 +1,6 @@
-import { type DataType, Type } from '@uwdata/flechette'
+import type { DataType } from '@uwdata/flechette'
 import type { AnyBatch, Values } from '../batch.ts'
 import { fromHalf, halfBits } from '../half.ts'
-import { layoutOf } from '../layout.ts'
 
 /** The values of a row that is not null, in the new type; `undefined` for a value that the type cannot hold. */
 export type Convert = (index: number, into: Values) => boolean
@@ -66,45 +65,6 @@ export function toIntegers(batch: AnyBatch, to: IntType): Convert {
     const value = read ? read(i) : from[i]!
     if (!(Number.isInteger(value) && value >= least && value < above)) return false
     into[i] = (isLong ? BigInt(value) : value) as never
-    return true
-  }
-}
-
-const ticks = [1n, 1_000n, 1_000_000n, 1_000_000_000n] as const
-const day = 86_400n
-
-/** The ticks in a second, as a fraction; undefined for a type that is no time. */
-function ticksOf(type: DataType): readonly [ticks: bigint, seconds: bigint] | undefined {
-  switch (type.typeId) {
-    case Type.Timestamp:
-    case Type.Time:
-    case Type.Duration:
-      return [ticks[type.unit]!, 1n]
-    case Type.Date:
-      return type.unit === 0 ? [1n, day] : [1_000n, 1n]
-  }
-  return undefined
-}
-
-/** Times as times of another unit. What is finer than the unit is cut off, and dates are the days that moments lie in. */
-export function times(batch: AnyBatch, to: DataType): Convert {
-  const from = batch.values as Values
-  const [given, givenSeconds] = ticksOf(batch.type)!
-  const [wanted, wantedSeconds] = ticksOf(to)!
-  const [multiply, divide] = [wanted * givenSeconds, given * wantedSeconds]
-  const isLong =
-    layoutOf(to).kind === 'fixed' &&
-    to.typeId !== Type.Decimal &&
-    'values' in to &&
-    to.values === BigInt64Array
-  const limit = 1n << (isLong ? 63n : 31n)
-  const isDay = to.typeId === Type.Date && to.unit === 0 && batch.type.typeId === Type.Timestamp
-  return (i, into) => {
-    const product = BigInt(from[i]!) * multiply
-    let value = product / divide
-    if (isDay && product < 0n && value * divide !== product) value--
-    if (value < -limit || value >= limit) return false
-    into[i] = (isLong ? value : Number(value)) as never
     return true
   }
 }

@@ -1,5 +1,5 @@
-import { type Clock, clockAt, dateFromDays } from '../calendar.ts'
-import { zoneOffset } from '../zone.ts'
+import { type Clock, clockAt, dateFromDays } from '../../arrow/time/calendar.ts'
+import { zoneOffset } from '../../arrow/time/zone.ts'
 
 /*
  * Values as text, as arrow-rs writes them (`arrow_cast::display`).
@@ -20,6 +20,17 @@ export function formatFloat(value: number, single: boolean): string {
   }
   const rest = digits.length > 1 ? `.${digits.slice(1)}` : ''
   return `${sign}${digits[0]}${rest}e${point - 1}`
+}
+
+/** A float of 16 bits: never with an exponent, and with a point only where there is a fraction. */
+export function formatHalf(value: number): string {
+  if (!Number.isFinite(value)) return formatFloat(value, true)
+  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
+  if (value === 0) return `${sign}0`
+  const [digits, point] = shortestDigits(Math.abs(value), true)
+  if (point <= 0) return `${sign}0.${'0'.repeat(-point)}${digits}`
+  if (digits.length <= point) return `${sign}${digits.padEnd(point, '0')}`
+  return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`
 }
 
 /** A positive number's digits, and how many of them (or zeros, when negative) are left of the point. */
@@ -58,6 +69,18 @@ export function formatTimestamp(nanoseconds: bigint, zone: string | null): strin
 
 export function formatTime(nanoseconds: bigint): string {
   return timeText(clockAt(nanoseconds))
+}
+
+/** `1 days 2 hours 3 mins 4.500 secs`, with as many decimals as the unit has; every part has the sign. */
+export function formatDuration(value: bigint, unit: 0 | 1 | 2 | 3): string {
+  const [size, sign] = value < 0n ? [-value, '-'] : [value, '']
+  const inSecond = 10n ** BigInt(3 * unit)
+  const seconds = size / inSecond
+  const parts = [seconds / 86_400n, (seconds / 3_600n) % 24n, (seconds / 60n) % 60n]
+  const [days, hours, minutes] = parts.map((part) => (part === 0n ? '0' : `${sign}${part}`))
+  const decimals = unit === 0 ? '' : `.${String(size % inSecond).padStart(3 * unit, '0')}`
+  const rest = size % (60n * inSecond) === 0n ? '' : sign
+  return `${days} days ${hours} hours ${minutes} mins ${rest}${seconds % 60n}${decimals} secs`
 }
 
 function clockText(clock: Clock): string {

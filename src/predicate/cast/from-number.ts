@@ -61,7 +61,7 @@ function toTime(
       return (value) => whenDefined(count(value), fit)
     case Type.Time:
       if (bits !== to.bitWidth) return undefined
-      return count
+      return bits === 32 ? (value) => whenDefined(count(value), Number) : count
     default:
       return undefined
   }

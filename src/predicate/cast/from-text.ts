@@ -1,5 +1,5 @@
 import { type DataType, Type } from '@uwdata/flechette'
-import { unitNanoseconds } from '../calendar.ts'
+import { unitNanoseconds } from '../../arrow/time/calendar.ts'
 import { type Convert, checkDigits, roundTo, toInteger } from './numbers.ts'
 import {
   parseBoolean,

@@ -1,5 +1,5 @@
-import { checkedDays, unitNanoseconds } from '../calendar.ts'
-import { fixedOffset, utcFromLocal, zoneOffset } from '../zone.ts'
+import { checkedDays, unitNanoseconds } from '../../arrow/time/calendar.ts'
+import { fixedOffset, utcFromLocal, zoneOffset } from '../../arrow/time/zone.ts'
 
 /*
  * Values from text, as strict or as lenient as arrow-rs, whose `arrow_cast::parse` is the source.

@@ -1,8 +1,16 @@
 import { type DataType, Type } from '@uwdata/flechette'
-import { unitNanoseconds } from '../calendar.ts'
+import { unitNanoseconds } from '../../arrow/time/calendar.ts'
 import type { NonNullScalar, Scalar } from '../plan/plan.ts'
 import { itemType } from '../plan/types.ts'
-import { formatDate, formatDecimal, formatFloat, formatTime, formatTimestamp } from './format.ts'
+import {
+  formatDate,
+  formatDecimal,
+  formatDuration,
+  formatFloat,
+  formatHalf,
+  formatTime,
+  formatTimestamp,
+} from './format.ts'
 
 type ToText = (value: NonNullScalar) => string | undefined
 
@@ -17,6 +25,7 @@ export function textOf(type: DataType): ToText | undefined {
     case Type.Int:
       return String
     case Type.Float: {
+      if (type.precision === 0) return (value) => formatHalf(value as number)
       const single = type.precision < 2
       return (value) => formatFloat(value as number, single)
     }
@@ -31,6 +40,8 @@ export function textOf(type: DataType): ToText | undefined {
       return (value) => formatTime(BigInt(value as number | bigint) * unitNanoseconds[type.unit])
     case Type.Timestamp:
       return (value) => formatTimestamp((value as bigint) * unitNanoseconds[type.unit], type.timezone)
+    case Type.Duration:
+      return (value) => formatDuration(value as bigint, type.unit)
     case Type.List:
       return listText(itemType(type)!)
     default:

@@ -1,5 +1,5 @@
 import { type Bitmap, hasRow, subtract } from '../../arrow/bitmap.ts'
-import { floorDiv } from '../calendar.ts'
+import { floorDiv } from '../../arrow/time/calendar.ts'
 import type { FastPath } from '../evaluate/build.ts'
 import { wantTrue } from '../evaluate/node.ts'
 import { knownRows, questionOf } from '../evaluate/question.ts'

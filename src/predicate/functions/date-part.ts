@@ -1,9 +1,9 @@
 import { type DataType, TimeUnit, timestamp } from '@uwdata/flechette'
-import { type Clock, clockAt, daysFromDate, unitNanoseconds } from '../calendar.ts'
+import { type Clock, clockAt, daysFromDate, unitNanoseconds } from '../../arrow/time/calendar.ts'
+import { zoneOffset } from '../../arrow/time/zone.ts'
 import { excerpt } from '../errors.ts'
 import { cast, refuse } from '../plan/scope.ts'
-import { double, integer, isDate, isDuration, isText, isTime, Type } from '../plan/types.ts'
-import { zoneOffset } from '../zone.ts'
+import { double, integer, isDate, isDuration, isText, isTime, long, Type } from '../plan/types.ts'
 import {
   type Call,
   constantArgument,
@@ -91,16 +91,17 @@ export const datePart: FunctionPlanner = (call) => {
   expectArguments(call, 2)
   const part = partName(call)
   const arg = call.args[1]!
-  const plan = isText(arg.type) ? cast(call.scope, arg, timestamp(TimeUnit.NANOSECOND), call.at, true) : arg
+  const plan = isText(arg.type) ? cast(call.scope, arg, timestamp(TimeUnit.NANOSECOND), call.at) : arg
   const { type } = plan
   const clock = clockOf(type)
   if (!clock) throw wrongType(call, 1, 'a date, a time or a timestamp')
   if (part === 'epoch') {
-    if (!isDate(type) && type.typeId !== Type.Timestamp) throw wrongType(call, 1, 'a date or a timestamp')
     return strictCall(call, double, [plan], (value: number | bigint) => Number(instant(type, value)) / 1e9)
   }
   const pick = Object.hasOwn(timeParts, part) ? timeParts[part]! : isTime(type) ? undefined : dateParts[part]!
   if (!pick || isDuration(type)) throw wrongType(call, 1, 'a date or a timestamp')
+  if (part === 'nanosecond')
+    return strictCall(call, long, [plan], (value: number | bigint) => BigInt(pick(clock(value))))
   const step = stepOf(part, type)
   // Times in seconds reach years that are too large for a result.
   const isSeconds = type.typeId === Type.Timestamp && type.unit === TimeUnit.SECOND
@@ -109,7 +110,7 @@ export const datePart: FunctionPlanner = (call) => {
     call,
     integer,
     [plan],
-    (value: number | bigint) => toInt32(pick(clock(value))),
+    (value: number | bigint) => pick(clock(value)),
     step === undefined ? undefined : { kind: 'step', step, key: `${part} ${step} ${type.typeId}`, rises },
   )
 }
@@ -130,10 +131,6 @@ function unitOf(type: DataType): bigint | undefined {
   if (type.typeId !== Type.Timestamp || (type.timezone !== null && zoneOffset(type.timezone)))
     return undefined
   return unitNanoseconds[type.unit]
-}
-
-function toInt32(value: number): number | null {
-  return value > 2 ** 31 - 1 ? null : value
 }
 
 function partName(call: Call): string {

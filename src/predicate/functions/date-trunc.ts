@@ -7,12 +7,12 @@ import {
   floorDiv,
   nanosecondsAt,
   unitNanoseconds,
-} from '../calendar.ts'
+} from '../../arrow/time/calendar.ts'
+import { utcFromLocal, zoneOffset } from '../../arrow/time/zone.ts'
 import { excerpt } from '../errors.ts'
 import type { Plan } from '../plan/plan.ts'
 import { cast, refuse } from '../plan/scope.ts'
 import { isDate, isNull, isText, Type } from '../plan/types.ts'
-import { utcFromLocal, zoneOffset } from '../zone.ts'
 import {
   badValue,
   type Call,

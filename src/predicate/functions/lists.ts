@@ -217,10 +217,13 @@ function extreme(operator: '>' | '<'): FunctionPlanner {
     expectArguments(call, 1)
     const { plan, item } = listArgument(call, 0)
     if (isNull(item)) throw refuse(call.scope, call.at, `${call.name} of nothing`, 'Give it a list column.')
+    // Of two zeros, -0 is the smaller one.
+    const isBefore = (a: NonNullScalar, b: NonNullScalar) =>
+      compare(operator, a, b) || (a === 0 && b === 0 && Object.is(operator === '<' ? a : b, -0))
     return strictCall(call, item, [plan], (list: List) => {
       let best: Scalar = null
       for (const value of list) {
-        if (value !== null && (best === null || compare(operator, value, best))) best = value
+        if (value !== null && (best === null || isBefore(value, best))) best = value
       }
       return best
     })

@@ -1,9 +1,11 @@
-import type { DataType } from '@uwdata/flechette'
-import { roundTo } from '../cast/numbers.ts'
+import type { DataType, DecimalType } from '@uwdata/flechette'
+import { checkDigits, rescale, roundTo } from '../cast/numbers.ts'
+import { isLiteral } from '../plan/fold.ts'
 import type { Plan, Scalar } from '../plan/plan.ts'
 import { cast } from '../plan/scope.ts'
 import {
   boolean,
+  decimalType,
   double,
   floatType,
   integerRange,
@@ -12,6 +14,7 @@ import {
   isNull,
   isNumeric,
   long,
+  Type,
   typeName,
 } from '../plan/types.ts'
 import {
@@ -30,7 +33,7 @@ function floatOf(call: Call, count = call.args.length): DataType {
     const { type } = call.args[i]!
     if (!isNumeric(type) && !isNull(type)) throw wrongType(call, i, 'a number')
   }
-  const narrow = call.args.slice(0, count).every(({ type }) => isFloat(type) && typeName(type) !== 'double')
+  const narrow = call.args.slice(0, count).every(({ type }) => typeName(type) === 'float')
   return narrow ? floatType(1) : double
 }
 
@@ -74,14 +77,33 @@ const abs: FunctionPlanner = (call) => {
   })
 }
 
+/** Rounds half away from zero. A decimal stays one, with no more decimals than asked for. */
+const round: FunctionPlanner = (call) => {
+  const [arg, decimals] = call.args
+  const count =
+    decimals === undefined ? 0n : isLiteral(decimals) && isInteger(decimals.type) ? decimals.value : null
+  if (call.args.length > 2 || typeof count !== 'bigint' || arg?.type.typeId !== Type.Decimal)
+    return toDecimals(roundHalfAway)(call)
+  const { precision, scale, bitWidth } = arg.type
+  const kept = count < BigInt(scale) ? Number(count < -76n ? -76n : count) : scale
+  const type = decimalType(precision, Math.max(0, kept), bitWidth)
+  const [cut, grow] = [rescale(scale, kept), rescale(kept, Math.max(0, kept))]
+  const fit = checkDigits(type as DecimalType)
+  return strictCall(call, type, [arg], (value: bigint) => {
+    const rounded = fit(grow(cut(value)))
+    if (rounded !== undefined) return rounded
+    throw badValue(call, `a result of more than ${precision} digits`, 'CAST the value to a wider decimal.')
+  })
+}
+
 /** Rounds half away from zero, or cuts, to some decimals (or tens, when negative). */
-function toDecimals(round: (value: number) => number): FunctionPlanner {
+function toDecimals(round: (value: number) => number, alone = round): FunctionPlanner {
   return (call) => {
     expectArguments(call, 1, 2)
     const type = floatOf(call, 1)
     const args = floats(call, type, 1)
     const fit = roundTo(type)
-    if (call.args.length === 1) return strictCall(call, type, args, round as (value: never) => number)
+    if (call.args.length === 1) return strictCall(call, type, args, alone as (value: never) => number)
     args.push(integerArgument(call, 1))
     return strictCall(call, type, args, (value: number, decimals: bigint) => {
       const factor = fit(10 ** Number(decimals))
@@ -172,8 +194,8 @@ const powerOf = { power, pow: power }
 
 export const mathFunctions: Record<string, FunctionPlanner> = {
   abs,
-  round: toDecimals(roundHalfAway),
-  trunc: toDecimals(Math.trunc),
+  round,
+  trunc: toDecimals(Math.trunc, (value) => (value === 0 ? 0 : Math.trunc(value))),
   sqrt: ofFloats(Math.sqrt),
   cbrt: ofFloats(Math.cbrt),
   exp: ofFloats(Math.exp),

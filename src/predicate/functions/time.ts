@@ -1,5 +1,5 @@
 import { dateDay, TimeUnit, timestamp } from '@uwdata/flechette'
-import { checkedDays } from '../calendar.ts'
+import { checkedDays } from '../../arrow/time/calendar.ts'
 import { literal } from '../plan/literals.ts'
 import type { Plan } from '../plan/plan.ts'
 import { cast } from '../plan/scope.ts'
@@ -11,6 +11,7 @@ import {
   isFloat,
   isInteger,
   isNull,
+  isNumeric,
   isText,
   isTimestamp,
   long,
@@ -30,8 +31,8 @@ import {
 
 type Unit = 0 | 1 | 2 | 3
 
-/** A timestamp of text, or of a count of `counted` units; of a float, of seconds. */
-function toTimestamp(unit: Unit, counted: Unit): FunctionPlanner {
+/** A timestamp of text, or of a count of `counted` units: a whole number, or one that is cut to it unless `fraction` says that it counts, too. */
+function toTimestamp(unit: Unit, counted: Unit, fraction = false): FunctionPlanner {
   const target = timestamp(unit)
   return (call) => {
     expectArguments(call, 1)
@@ -42,11 +43,13 @@ function toTimestamp(unit: Unit, counted: Unit): FunctionPlanner {
     if (type.typeId === Type.Timestamp) return conversion(call, arg, timestamp(unit, type.timezone))
     if (isText(type) || isNull(type)) return to(arg)
     if (!isFloat(type) && !isDecimal(type)) throw wrongType(call, 0, 'a string, a timestamp or a number')
+    if (!fraction) return to(conversion(call, conversion(call, arg, long), timestamp(counted)))
     const seconds = cast(call.scope, arg, double, call.at)
     return strictCall(call, target, [seconds], (value: number) => {
       const nanoseconds = Math.trunc(value * 1e9)
-      if (!Number.isFinite(nanoseconds)) throw badValue(call, `${value} seconds`, 'Give it a finite number.')
-      return BigInt.asIntN(64, BigInt(nanoseconds)) / 10n ** BigInt(9 - unit * 3)
+      if (!(Math.abs(nanoseconds) < 2 ** 63))
+        throw badValue(call, `${value} seconds`, 'Give it seconds of the years 1678 to 2261.')
+      return BigInt(nanoseconds)
     })
   }
 }
@@ -55,7 +58,7 @@ const toDate: FunctionPlanner = (call) => {
   expectArguments(call, 1)
   const arg = call.args[0]!
   const { type } = arg
-  if (isInteger(type)) return conversion(call, conversion(call, arg, integer), dateDay())
+  if (isNumeric(type)) return conversion(call, conversion(call, arg, integer), dateDay())
   if (!isText(type) && !isTimestamp(type) && !isDate(type) && !isNull(type)) {
     throw wrongType(call, 0, 'a string, a timestamp or a number of days')
   }
@@ -67,7 +70,7 @@ const toUnixTime: FunctionPlanner = (call) => {
   expectArguments(call, 1)
   const arg = call.args[0]!
   const { type } = arg
-  if (isInteger(type) || isNull(type)) return conversion(call, arg, long)
+  if (isInteger(type) || isFloat(type) || isNull(type)) return conversion(call, arg, long)
   if (!isText(type) && !isTimestamp(type) && !isDate(type)) {
     throw wrongType(call, 0, 'a string, a date or a timestamp')
   }
@@ -107,7 +110,7 @@ export const timeFunctions: Record<string, FunctionPlanner> = {
   datepart: datePart,
   date_trunc: dateTrunc,
   datetrunc: dateTrunc,
-  to_timestamp: toTimestamp(3, 0),
+  to_timestamp: toTimestamp(3, 0, true),
   to_timestamp_seconds: toTimestamp(0, 0),
   to_timestamp_millis: toTimestamp(1, 1),
   to_timestamp_micros: toTimestamp(2, 2),

@@ -1,4 +1,4 @@
-import { type DataType, type Field, Type } from '@uwdata/flechette'
+import { type DataType, type Field, Type, timestamp } from '@uwdata/flechette'
 import { buildBatch } from '../../arrow/input/build.ts'
 import { typeName as exactName } from '../../arrow/type-name.ts'
 import { CatalogError } from '../../errors.ts'
@@ -78,12 +78,23 @@ function lossless(from: DataType, to: DataType): Convert | undefined {
       return grew ? undefined : converted
     }
   }
-  const back = mustReturn(from, to) ? converter(to, from) : undefined
-  if (!back) return convert
+  if (!mustReturn(from, to)) return convert
+  // A zone moves a time, and loses nothing of it. A date is one in its zone.
+  const [here, there] = isInstant(from) && isInstant(to) ? [zoneless(from), zoneless(to)] : [from, to]
+  const [forth, back] = [converter(here, there)!, converter(there, here)!]
   return (value) => {
-    const converted = convert(value)
-    return converted !== undefined && back(converted) === value ? converted : undefined
+    const same = forth(value)
+    return same !== undefined && back(same) === value ? convert(value) : undefined
   }
+}
+
+/** Whether values are moments, not days. */
+function isInstant(type: DataType): boolean {
+  return type.typeId === Type.Timestamp || (type.typeId === Type.Date && type.unit === 1)
+}
+
+function zoneless(type: DataType): DataType {
+  return type.typeId === Type.Timestamp ? timestamp(type.unit) : type
 }
 
 /** Whether a conversion must give the same value again when it is taken back. */
@@ -97,7 +108,7 @@ function mustReturn(from: DataType, to: DataType): boolean {
     case Type.Time:
     case Type.Timestamp:
     case Type.Duration:
-      return to.typeId !== Type.Utf8
+      return to.typeId !== Type.Utf8 && to.typeId !== Type.Int
     default:
       return false
   }

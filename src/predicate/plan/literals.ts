@@ -5,6 +5,7 @@ import {
   double,
   integer,
   isDate,
+  isFloat,
   isInteger,
   isNull,
   isTimestamp,
@@ -43,16 +44,18 @@ export function literalAs(plan: LiteralPlan, columnType: DataType): LiteralPlan 
   if (isShortTime(to))
     return literalAs({ kind: 'literal', type: from, value }, integer) && literal(to, Number(value))
   const converted = converter(from, to)?.(value)
-  return converted === undefined ? undefined : literal(to, converted)
+  if (converted === undefined) return undefined
+  const isTooLarge = isHalf(to) && !Number.isFinite(converted) && Number.isFinite(Number(value))
+  return isTooLarge ? undefined : literal(to, converted)
 }
 
 function isSameKind(from: DataType, to: DataType): boolean {
   switch (from.typeId) {
     case Type.Int:
-      // Half floats take no numbers, decimals only whole ones, and times only where they are 32 bits wide.
-      return isInteger(to) || isWideFloat(to) || to.typeId === Type.Decimal || isShortTime(to)
+      // Decimals take only whole numbers, and times only where they are 32 bits wide.
+      return isInteger(to) || isFloat(to) || to.typeId === Type.Decimal || isShortTime(to)
     case Type.Float:
-      return isWideFloat(to)
+      return isFloat(to)
     case Type.Timestamp:
       return isTimestamp(to)
     case Type.Date:
@@ -66,6 +69,6 @@ function isShortTime(type: DataType): boolean {
   return type.typeId === Type.Time && type.bitWidth === 32
 }
 
-function isWideFloat(type: DataType): boolean {
-  return type.typeId === Type.Float && type.precision > 0
+function isHalf(type: DataType): boolean {
+  return type.typeId === Type.Float && type.precision === 0
 }

@@ -1,5 +1,5 @@
 import { type DataType, Type } from '@uwdata/flechette'
-import { unitNanoseconds } from '../calendar.ts'
+import { unitNanoseconds } from '../../arrow/time/calendar.ts'
 import { isLiteral } from './fold.ts'
 import { literal } from './literals.ts'
 import type { CastPlan, LiteralPlan, NonNullScalar, Plan } from './plan.ts'

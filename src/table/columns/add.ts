@@ -42,6 +42,11 @@ export function addColumns(columns: readonly NewColumn[], now: number): EditColu
         continue
       }
       const expression = await compileValues(column.expression, schema, now, timeSlice)
+      if (expression.columns.some((index) => index >= schema.fields.length)) {
+        throw invalid(
+          `The expression of column ${JSON.stringify(column.name)} reads row ids or places, which differ from version to version. Compute it of columns of the table.`,
+        )
+      }
       const { type, nullable } = expression
       const [node] = treeOf([{ name: column.name, type, nullable, metadata: noMetadata }], ids)
       added.push(node!)

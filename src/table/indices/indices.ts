@@ -4,7 +4,7 @@ import { CatalogError, invalid } from '../../errors.ts'
 import type { IndexType } from '../../model/index-types.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { idsOfSchema, type TableSchema } from '../format/table-schema.ts'
-import { resolve } from '../read/projection.ts'
+import { inOtherCase, resolve } from '../read/projection.ts'
 import { formatPath } from '../search/vector-column.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { Change, Snapshot } from '../table-engine.ts'
@@ -92,7 +92,7 @@ export function requireIndex(indices: readonly TableIndex[], name: string): Tabl
 
 /** The indexes of the table with the new one among them. */
 function withIndex(base: LoadedSnapshot, wanted: NewIndex): StoredIndex[] {
-  const { path, field } = resolve(base.schema, wanted.column)
+  const { path, field } = inOtherCase(base.schema, wanted.column) ?? resolve(base.schema, wanted.column)
   const found = fieldsInOrder(base.schema).find((one) => one.path.join() === path.join())
   if (found === undefined) throw invalid(`${wanted.column} names rows, and needs no index.`)
   const { id, name: column } = found

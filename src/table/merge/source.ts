@@ -8,7 +8,7 @@ import { CatalogError, invalid } from '../../errors.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { TableSchema } from '../format/table-schema.ts'
-import { batchAt, type ColumnPick, resolve } from '../read/projection.ts'
+import { batchAt, type ColumnPick, inOtherCase, resolve } from '../read/projection.ts'
 import { statisticsIn } from '../statistics/stored-statistics.ts'
 import { matchSome } from '../write/schema-match.ts'
 import { KeyIndex } from './key-index.ts'
@@ -163,10 +163,8 @@ function resolveKey(schema: Schema, path: string): ColumnPick {
     const found = resolve(schema, path)
     if (found.path[0]! < schema.fields.length) return found
   } catch (error) {
-    const lower = path.toLowerCase()
-    const close = schema.fields.filter(({ name }) => name.toLowerCase() === lower)
-    const [only] = close
-    if (only !== undefined && close.length === 1) return { path: [schema.fields.indexOf(only)], field: only }
+    const close = inOtherCase(schema, path)
+    if (close !== undefined) return close
     if (!(error instanceof CatalogError && error.code === 'Unsupported')) throw error
   }
   throw invalid(`Rows cannot be matched on ${path}. Name a column of the table.`)

@@ -59,15 +59,16 @@ async function named(
     if (seen.has(name))
       throw invalid(`Column ${JSON.stringify(name)} is asked for twice. Name each one once.`)
     seen.add(name)
-    const found = await pickOf(schema, text, compile)
+    const found = await pickOf(schema, text, compile, !Array.isArray(columns))
     picks.push({ ...found, field: { ...found.field, name } })
   }
   return picks
 }
 
-/** A column by its name or path, else what the text computes. */
-async function pickOf(schema: Schema, text: string, compile: Compile): Promise<Pick> {
-  const column = findPath(schema, text)
+/** A column by its name or path, else what the text computes. As in the reference, the case of an aliased name does not matter. */
+async function pickOf(schema: Schema, text: string, compile: Compile, isAliased: boolean): Promise<Pick> {
+  const column =
+    findPath(schema, text) ?? (isAliased && !text.startsWith('`') ? inOtherCase(schema, text) : undefined)
   if (column !== undefined) return column
   // A name that is misspelled is no expression of its own.
   if (isName.test(text) && !isConstant.test(text)) return resolve(schema, text)
@@ -117,6 +118,15 @@ export function resolve(schema: Schema, text: string): ColumnPick {
     fields = field.type.typeId === Type.Struct ? field.type.children : []
   }
   return { path, field: { ...field!, nullable } }
+}
+
+/** The only column of a name in another case, which backticks may be around; undefined when there is none, or several. */
+export function inOtherCase(schema: Schema, text: string): ColumnPick | undefined {
+  const name = /^`(?:[^`]|``)*`$/.test(text) ? text.slice(1, -1).replaceAll('``', '`') : text
+  const lower = name.toLowerCase()
+  const close = schema.fields.flatMap((field, i) => (field.name.toLowerCase() === lower ? [i] : []))
+  const [index] = close
+  return index === undefined || close.length > 1 ? undefined : { path: [index], field: schema.fields[index]! }
 }
 
 export function namesOf(schema: Schema): string {

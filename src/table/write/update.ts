@@ -269,6 +269,8 @@ function columnOf(schema: Schema, name: string): number {
       `${JSON.stringify(name)} is a field of a struct, and this catalog updates whole columns only. Insert the rows again with the struct that you want.`,
     )
   }
+  if (path[0]! >= schema.fields.length)
+    throw invalid(`${name} tells rows apart and cannot be updated. Name a column of the table.`)
   return path[0]!
 }
 
