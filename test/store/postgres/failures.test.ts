@@ -264,9 +264,15 @@ test('an address is read as PostgreSQL itself reads it', async () => {
     'postgres://h/d?schema=pg_x',
     'postgres://h/d?shema=x',
     'postgres://h:0/d',
+    'postgres://h/d?connect_timeout=soon',
+    'postgres:///d?host=one,two',
   ]) {
     expect(await refusal(readAddress(wrong, env))).toMatchObject({ code: 'InvalidInput' })
   }
+  // What would be ignored is said.
+  expect((await refusal(readAddress('postgres://', { PGSERVICE: 'tables' }))).message).toContain('PGHOST')
+  expect((await refusal(readAddress('postgres://', { PGHOST: 'one,two' }))).message).toContain('alone')
+  expect(await readAddress('postgres://h/d', { PGSERVICE: 'tables' })).toMatchObject({ host: 'h' })
 })
 
 test('engines are told apart by what they say of themselves', () => {
