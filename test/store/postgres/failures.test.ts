@@ -77,7 +77,7 @@ describe.skipIf(missingPostgres)('a database', () => {
       serial: ['default_transaction_isolation = serializable', 'default_transaction_deferrable = on'],
       repeatable: ["default_transaction_isolation = 'repeatable read'", 'statement_timeout = 5000'],
       textual: ['standard_conforming_strings = off', 'bytea_output = escape', "client_encoding = 'LATIN1'"],
-      elsewhere: ['search_path = no_such, public', "idle_session_timeout = '20ms'", "lock_timeout = '1ms'"],
+      elsewhere: ['search_path = no_such, public', "lock_timeout = '1ms'"],
     }
     for (const [role, own] of Object.entries(settings)) {
       await server.query(`CREATE ROLE ${role} LOGIN SUPERUSER`)
