@@ -13,6 +13,9 @@ import { isUrl } from './open.ts'
 import { toBytes, toNumber } from './options.ts'
 import { UsageError } from './usage.ts'
 
+/** A load balancer may have sent a request just before the server was told to end. */
+const lingerMillis = 500
+
 type Http = typeof import('../http/index.ts')
 type ServeOptions = Parameters<Http['serve']>[1]
 
@@ -207,7 +210,8 @@ function listenOptions({ page, editable, ...typed }: Typed) {
   if (!page && editable) throw new UsageError('--editable is about the page, which --no-page leaves out')
   const { host, port, listing, unknownFields, advertise, staleMillis, log } = typed
   const shown: ServeOptions['page'] = page && editable ? 'editable' : page
-  return { host, port, listing, unknownFields, advertise, staleMillis, log, page: shown }
+  const timeouts = { linger: lingerMillis }
+  return { host, port, listing, unknownFields, advertise, staleMillis, log, page: shown, timeouts }
 }
 
 interface AuditOptions {

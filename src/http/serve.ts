@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Catalog } from '../catalog/handle.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { type OptionNames, requireKnown } from '../model/options.ts'
@@ -56,7 +57,12 @@ export interface TimeoutOptions {
   readonly upload?: number | undefined
   /** How long a client may not read of a large answer before the server breaks it off. Default: 60 s. */
   readonly download?: number | undefined
-  /** How long `close` waits for requests under way. Default: 30 s. */
+  /**
+   * How long `close` leaves idle connections open for one more request. It is answered, and ends its connection. Behind a
+   * load balancer, requests are on their way to such connections. Default: 0; the command `serve` gives 500 ms.
+   */
+  readonly linger?: number | undefined
+  /** How long `close` then waits for requests under way. Default: 30 s. */
   readonly shutdown?: number | undefined
 }
 
@@ -131,7 +137,7 @@ export async function serveWith(
   toLog.info({}, `Server listening at ${url}`)
   let closing: Promise<void> | undefined
   const close = () => {
-    closing ??= closeWithin(server, core, open, timeouts.shutdown ?? 30_000)
+    closing ??= closeWithin(server, core, open, timeouts)
     return closing
   }
   return { url, close, [Symbol.asyncDispose]: close }
@@ -161,15 +167,38 @@ async function closeWithin(
   server: Server,
   core: HttpCore,
   open: ReadonlySet<Socket>,
-  millis: number,
+  { linger = 0, shutdown = 30_000 }: TimeoutOptions,
 ): Promise<void> {
+  const left = linger > 0 ? await leave(server, core, linger) : undefined
   core.stop()
   // Node would wait until the headers of a silent connection are late.
   for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
-  const timer = setTimeout(() => server.closeAllConnections(), millis)
-  await new Promise<void>((resolve) => server.close(() => resolve()))
+  const timer = setTimeout(() => server.closeAllConnections(), shutdown)
+  // It ends idle connections, too.
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  await (left?.closed ?? closed)
   clearTimeout(timer)
   await core.close()
+}
+
+/**
+ * Takes no new connections, and ends each one with its next answer, until there are none or the time is over. What it
+ * returns is closed when the last one has ended.
+ */
+async function leave(
+  server: Server,
+  core: HttpCore,
+  millis: number,
+): Promise<{ closed: Promise<void> } | undefined> {
+  // Servers of other runtimes have no way to go on with the connections that there are.
+  if (!(server instanceof NetServer)) return undefined
+  core.leave()
+  // That of the server itself would end idle connections.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
+  const over = new AbortController()
+  const late = sleep(millis, undefined, { signal: over.signal })
+  await Promise.race([closed.then(() => over.abort()), late]).catch(() => {})
+  return { closed }
 }
 
 function urlOf(server: Server, host: string): string {

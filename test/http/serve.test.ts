@@ -214,6 +214,25 @@ describe('closing', () => {
     await server.close()
   })
 
+  it('answers what is on its way to idle connections, and ends these then', async () => {
+    const { server, ask, port } = await running({ timeouts: { linger: 3_600_000 } })
+    const request = `GET /v1/table HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\n\r\n`
+    const kept = [await dial(port), await dial(port)]
+    for (const { socket, text } of kept) {
+      socket.write(request)
+      await expect.poll(text).toMatch(/200 OK/)
+    }
+    const closing = server.close()
+    await expect(ask('POST', path, {})).rejects.toThrow()
+    for (const { socket, text, closed } of kept) {
+      socket.write(request)
+      await closed
+      expect(text().match(/200 OK/g)).toHaveLength(2)
+      expect(text().match(/connection: close/gi)).toHaveLength(1)
+    }
+    await closing
+  })
+
   it('does not wait for connections that never said anything', async () => {
     const { server, port } = await running({ timeouts: { headers: 60_000, shutdown: 60_000 } })
     const { closed } = await dial(port)

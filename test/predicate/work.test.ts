@@ -189,6 +189,23 @@ test('a budget bounds all rows together', () => {
   expect(countRows(run(1_000_000_000))).toBe(length)
 })
 
+test('a budget counts what was done, however slow the machine was', () => {
+  const used = () => {
+    const budget = new WorkBudget()
+    const all = budget.left
+    const steps = walk("reverse(repeat(s, 500)) > 'a'", budget)
+    let pauses = 0
+    while (!steps.next().done) pauses++
+    return { steps: all - budget.left, pauses }
+  }
+  const quick = used()
+  let now = performance.now()
+  vi.spyOn(performance, 'now').mockImplementation(() => (now += 1))
+  const slow = used()
+  expect(slow.pauses).toBeGreaterThan(quick.pauses)
+  expect(slow.steps).toBe(quick.steps)
+})
+
 test('a long dictionary is asked in steps, and what was found stays', () => {
   const many = 20_000
   const large = makeTable({ d: [types.dictionary, Array.from({ length: many }, (_, i) => `entry ${i}`)] })

@@ -2,30 +2,42 @@ import { memoryStore } from '../../src/store/memory/index.ts'
 import type { Reader, Store, Writer } from '../../src/store/store.ts'
 
 /**
- * A store that runs each body first on what it guesses: that there are no records. So does a store that learns by a run
- * which records a body needs. Only the last run counts.
+ * A store that runs each body first on what it guesses: that there are no records, that those which a walk meets are all
+ * there are, and that nothing has changed since. So does a store that learns by runs which records a body needs. Only
+ * the last run counts.
  */
 export function guessingStore(store: Store = memoryStore()): Store {
-  const nothing: Writer = { get: () => undefined, range: () => [], put: () => {}, remove: () => {} }
-  const guess = (body: (access: Writer) => unknown) => {
+  const nothing: Reader = { get: () => undefined, range: () => [] }
+  const guess = (body: (access: Writer) => unknown, { get, range }: Reader) => {
     try {
-      const result = body(nothing)
+      const result = body({ get, range, put: () => {}, remove: () => {} } as Writer)
       if (result instanceof Promise) result.catch(() => {})
     } catch {
       // The guess was wrong.
     }
   }
+  const guessWith = (body: (access: Writer) => unknown, reader: Reader) => {
+    const range: Reader['range'] = (options) => reader.range(options)
+    guess(body, { get: nothing.get, range })
+    guess(body, { get: (key) => reader.get(key), range })
+  }
   const later = () => new Promise((resolve) => setImmediate(resolve))
   return {
     features: store.features,
     async read<T>(body: (reader: Reader) => T) {
-      guess(body)
+      guess(body, nothing)
       await later()
-      return store.read(body)
+      return store.read((reader) => {
+        guessWith(body, reader)
+        return body(reader)
+      })
     },
     async write<T>(body: (writer: Writer) => T) {
-      guess(body)
-      return store.write(body)
+      guess(body, nothing)
+      return store.write((writer) => {
+        guessWith(body, writer)
+        return body(writer)
+      })
     },
     close: () => store.close(),
   }

@@ -21,6 +21,8 @@ export interface HttpCore {
   headersOf(answer: StreamableAnswer, exchange: Exchange): Record<string, string>
   /** Lets other servers over the same catalog reach this one at a URL, for transactions that it holds. */
   advertise(url: string): void
+  /** Lets each answer end its connection from now on. */
+  leave(): void
   /** Refuses new requests. Those under way go on. */
   stop(): void
   /**
@@ -46,6 +48,7 @@ export async function openHttpCore(
 ): Promise<HttpCore> {
   const context = await openContext(options, surroundings)
   const { admission, streams } = context
+  let isLeaving = false
   const operation = responder(context)
   const pages = pagesOf(context)
 
@@ -72,9 +75,13 @@ export async function openHttpCore(
     operation,
     pages,
     failure: (exchange, error) => failure(context, exchange, error),
-    headersOf: (answer, exchange) => headersOf(answer, exchange, admission.closing, context.server.instance),
+    headersOf: (answer, exchange) => headersOf(answer, exchange, isLeaving, context.server.instance),
     advertise: (url) => context.server.advertise(url),
+    leave: () => {
+      isLeaving = true
+    },
     stop: () => {
+      isLeaving = true
       admission.close()
       streams.stop()
     },

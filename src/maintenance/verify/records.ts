@@ -2,41 +2,50 @@ import * as v from 'valibot'
 import type { Core } from '../../catalog/core.ts'
 import type { Entry, Key, Reader } from '../../store/store.ts'
 import { checks, type Fault, ownerId } from './record-checks.ts'
-import type { Findings } from './report.ts'
+import type { Finding, Findings } from './report.ts'
 
 /** Records verified in one transaction. */
 const chunkSize = 500
+
+/** What the records of one transaction came to. */
+interface Chunk {
+  readonly records: number
+  readonly findings: readonly Finding[]
+  /** The key of the last record; undefined at the end. */
+  readonly last: Key | undefined
+}
 
 /** Verifies that every record has the right shape, and that it fits the other records. */
 export async function verifyRecords(core: Core, findings: Findings): Promise<void> {
   let after: Key | undefined
   do {
-    after = await core.store.read((reader) => verifyChunk(core, reader, after, findings))
+    const chunk = await core.store.read((reader) => verifyChunk(core, reader, after))
+    // A store may run the body on guesses before. Only what it returned in the end is true.
+    findings.counts.records += chunk.records
+    for (const finding of chunk.findings) findings.add(finding)
     findings.progress('records')
+    after = chunk.last
   } while (after)
 }
 
-/** Verifies the next records after a key. Returns the key of the last one, or undefined at the end. */
-function verifyChunk(
-  core: Core,
-  reader: Reader,
-  after: Key | undefined,
-  findings: Findings,
-): Key | undefined {
+/** Verifies the next records after a key. */
+function verifyChunk(core: Core, reader: Reader, after: Key | undefined): Chunk {
   const now = core.now()
   // The range begins with `after` itself, unless that record was removed.
   const range = after === undefined ? { limit: chunkSize } : { start: after, limit: chunkSize + 1 }
+  const findings: Finding[] = []
   let count = 0
+  let records = 0
   let last: Key | undefined
   for (const entry of reader.range(range)) {
     count++
     if (after && sameKey(entry.key, after)) continue
     last = entry.key
-    findings.counts.records++
+    records++
     const found = verifyRecord(reader, entry, now)
-    if (found) report(findings, reader, entry, found)
+    if (found) findings.push(findingOf(reader, entry, found))
   }
-  return count < range.limit ? undefined : last
+  return { records, findings, last: count < range.limit ? undefined : last }
 }
 
 function verifyRecord(reader: Reader, { key, value }: Entry, now: number): Fault | undefined {
@@ -50,21 +59,16 @@ function verifyRecord(reader: Reader, { key, value }: Entry, now: number): Fault
   return checks[family]?.(reader, key, value as never, now)
 }
 
-function report(
-  findings: Findings,
-  reader: Reader,
-  { key, value }: Entry,
-  { harmless, message }: Fault,
-): void {
+function findingOf(reader: Reader, { key, value }: Entry, { harmless, message }: Fault): Finding {
   const where = JSON.stringify(key)
   const id = shapeFault(String(key[0]), value) ? undefined : ownerId(reader, key, value)
-  findings.add({
+  return {
     severity: harmless ? 'harmless' : 'problem',
     kind: harmless ? 'leftover' : 'record',
     where,
     ...(id && { id }),
     message: `The ${names[String(key[0])] ?? 'record'} ${where} ${message}.${harmless ? '' : ' Restore the catalog from a backup, or remove what it belongs to.'}`,
-  })
+  }
 }
 
 const names: Readonly<Record<string, string>> = {

@@ -67,6 +67,7 @@ export async function readAddress(url: string, env: Environment = process.env): 
   const parsed = parse(url)
   const given = parametersOf(parsed)
   const host = hostOf(given.get('host') ?? decode(parsed.hostname), env)
+  if (host.includes(',')) throw severalHosts()
   const port = portOf(given.get('port') ?? (parsed.port || env.PGPORT || '5432'))
   const user = given.get('user') ?? (decode(parsed.username) || env.PGUSER || userInfo().username)
   const database = decode(parsed.pathname.slice(1)) || env.PGDATABASE || user
@@ -78,7 +79,7 @@ export async function readAddress(url: string, env: Environment = process.env): 
   }
   const password = given.get('password') ?? (decode(parsed.password) || env.PGPASSWORD || undefined)
   const passfile = given.get('passfile') ?? env.PGPASSFILE
-  const timeout = Number(given.get('connect_timeout') ?? env.PGCONNECT_TIMEOUT ?? 10)
+  const timeout = secondsOf(given.get('connect_timeout') ?? (env.PGCONNECT_TIMEOUT || '10'))
   return {
     host,
     port,
@@ -100,7 +101,7 @@ function parse(url: string): URL {
   const rest = url.replace(schemes, '')
   const authority = rest.split(/[/?]/, 1)[0]!
   if (/,/.test(authority.slice(authority.lastIndexOf('@') + 1))) {
-    throw invalid('The URL of the database names several hosts. Name the primary server alone.')
+    throw severalHosts()
   }
   // A URL needs a host where it has a user: the parser is lent one, which is left out again.
   const lent = authority === '' || authority.endsWith('@')
@@ -140,8 +141,18 @@ function decode(text: string): string {
   }
 }
 
+function severalHosts(): CatalogError {
+  return invalid('The URL of the database, or PGHOST, names several hosts. Name the primary server alone.')
+}
+
 function hostOf(given: string, env: Environment): string {
-  const host = given === '' || given === placeholder ? env.PGHOST || 'localhost' : given
+  const isLeftOut = given === '' || given === placeholder
+  if (isLeftOut && env.PGSERVICE) {
+    throw invalid(
+      'PGSERVICE names a service, and files of services are not read here. Give the host in the URL, or unset PGSERVICE and set PGHOST, PGPORT, PGUSER and PGDATABASE.',
+    )
+  }
+  const host = isLeftOut ? env.PGHOST || 'localhost' : given
   return host.replace(/^\[(.+)\]$/, '$1')
 }
 
@@ -149,6 +160,12 @@ function portOf(text: string): number {
   const port = Number(text)
   if (Number.isInteger(port) && port > 0 && port < 65_536) return port
   throw invalid(`The port of the database is ${JSON.stringify(text)}. Give a number from 1 to 65535.`)
+}
+
+function secondsOf(text: string): number {
+  const seconds = Number(text)
+  if (text.trim() !== '' && Number.isInteger(seconds)) return seconds
+  throw invalid(`connect_timeout is ${JSON.stringify(text)}. Give a whole number of seconds.`)
 }
 
 /** Whether nobody else can be between: a socket of this machine, or its loopback interface. */

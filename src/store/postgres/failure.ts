@@ -18,13 +18,17 @@ const tooBusy: Explanation = {
   code: 'ServiceUnavailable',
   text: 'the server is out of memory or of connections. Try again in a moment, or give it more.',
 }
+const tooLong: Explanation = {
+  code: 'ServiceUnavailable',
+  text: 'the server took longer than it lets a statement take. Try again when it has less to do, or raise statement_timeout and transaction_timeout of its user.',
+}
 const stopping: Explanation = {
   code: 'ServiceUnavailable',
   text: 'the server is starting, stopping or out of reach. Try again in a moment.',
 }
 const isReadOnly: Explanation = {
   code: 'PermissionDenied',
-  text: 'the database is read-only. Name the primary server, or make the database writable.',
+  text: 'the database is read-only. Name the primary server, or switch default_transaction_read_only off for its user.',
 }
 
 /** By SQLSTATE, or by its class. Source: appendix A of PostgreSQL's manual. */
@@ -45,13 +49,12 @@ const explanations: Readonly<Record<string, Explanation>> = {
     text: "the server's disk is full, nothing of the change was kept. Free some space and try again.",
   },
   '53': tooBusy,
-  '57014': {
-    code: 'ServiceUnavailable',
-    text: 'the server took too long. Try again when it has less to do.',
-  },
+  '57014': tooLong,
+  '25P04': tooLong,
   '57P01': stopping,
   '57P02': stopping,
   '57P03': stopping,
+  '57P05': stopping,
   '25P03': stopping,
   '25': {
     code: 'InvalidInput',

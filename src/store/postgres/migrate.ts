@@ -4,7 +4,7 @@ import { newerFormat, refuseOneSession, refuseStandby } from './check.ts'
 import { Connection } from './connection.ts'
 import { explain, refusalOfEngine, stateOf } from './failure.ts'
 import { stepsTo, storeFormat } from './schema.ts'
-import { named, quoted } from './statements.ts'
+import { beginMigration, named, quoted } from './statements.ts'
 
 /** What a migration found and did. */
 export interface MigrationReport {
@@ -22,7 +22,7 @@ export async function migrate(address: Address): Promise<MigrationReport> {
   })
   try {
     await requireServer(connection, label)
-    await connection.send({ text: 'BEGIN' })
+    await connection.send(beginMigration)
     // Two migrations at once come one after the other. Other engines may take the lock for nothing, and one fails.
     await connection.send({ text: 'SELECT pg_advisory_xact_lock(7237389, hashtext($1))', values: [schema] })
     const from = await formatOf(connection, schema)

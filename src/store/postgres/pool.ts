@@ -1,8 +1,12 @@
 import type { Address } from './address.ts'
 import { Connection } from './connection.ts'
+import { stateOf } from './failure.ts'
 
 /** The most connections that one store opens. Statements share them, so few serve many. */
 const mostConnections = 4
+
+/** After a refusal, another connection is asked for so many milliseconds later. */
+const pauseMillis = 10_000
 
 /** The connections of one store, made as they are needed. */
 export class Pool {
@@ -13,11 +17,18 @@ export class Pool {
   #opening = 0
   #waiting: (() => void)[] = []
   #isClosed = false
+  #had = mostConnections
+  #refusedAt = Number.NEGATIVE_INFINITY
 
   /** `check` judges each new connection, since the server behind a name may have changed. */
   constructor(address: Address, check: (connection: Connection) => Promise<void>) {
     this.#address = address
     this.#check = check
+  }
+
+  /** How many connections there are to be had. A server, a pooler or the limit of a user may give fewer. */
+  get had(): number {
+    return this.#had
   }
 
   /**
@@ -35,11 +46,12 @@ export class Pool {
 
   /**
    * Runs work on a connection that nobody else uses meanwhile. It waits while fewer than `spared` connections would be
-   * left for others.
+   * left for others, as far as there are so many.
    */
   async alone<T>(work: (connection: Connection) => Promise<T>, spared = 0): Promise<T> {
     for (;;) {
-      const connection = this.#held.size + spared < mostConnections ? this.#choose() : undefined
+      const left = Math.min(spared, this.#had - 1)
+      const connection = this.#held.size + left < this.#had ? this.#choose() : undefined
       if (connection) {
         // Statements that were sent before are answered before.
         this.#held.add(connection)
@@ -61,7 +73,8 @@ export class Pool {
   }
 
   get #isFull(): boolean {
-    return this.#open.size + this.#opening >= mostConnections
+    const isRefused = performance.now() < this.#refusedAt + pauseMillis
+    return this.#open.size + this.#opening >= (isRefused ? this.#had : mostConnections)
   }
 
   /** The connection with the least to do. Undefined when one more should be opened, or when all are held. */
@@ -80,6 +93,7 @@ export class Pool {
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
+  /** Opens one more connection. Where the server gives no more, those there are have to do. */
   async #add(): Promise<void> {
     this.#opening++
     try {
@@ -95,6 +109,11 @@ export class Pool {
         throw error
       }
       if (!connection.isLost) this.#open.add(connection)
+      this.#had = Math.max(this.#had, this.#open.size)
+    } catch (error) {
+      if (this.#open.size === 0 || stateOf(error) === undefined) throw error
+      this.#had = this.#open.size
+      this.#refusedAt = performance.now()
     } finally {
       this.#opening--
       this.#changed()

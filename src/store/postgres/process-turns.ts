@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ground } from './ground.ts'
 import { awaitTurn, undo } from './statements.ts'
 
-/** Connections that may wait for turns at once, or hold them. Others are left for reads and commits. */
+/** Connections that may wait for turns at once, or hold them, and those that are left for reads and commits. */
 const mostTurns = 2
+const spared = 2
 
 /** A turn ends after so many milliseconds. Its work goes on without it then. */
 const mostMillis = 5_000
@@ -23,7 +24,8 @@ export class ProcessTurns {
   }
 
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {
-    if (!this.#ground.engine.hasTurns || this.#turns >= mostTurns) return work()
+    const { engine, pool } = this.#ground
+    if (!engine.hasTurns || this.#turns >= Math.min(mostTurns, pool.had - spared)) return work()
     const turn = await this.#take(name)
     const done = work()
     try {

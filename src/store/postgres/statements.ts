@@ -67,6 +67,14 @@ export function awaitTurn(lock: bigint): Statement {
   }
 }
 
+/**
+ * Begins to make tables. Whoever waited for another migration must see what that one made, whatever isolation is usual
+ * there.
+ */
+export const beginMigration: Statement = {
+  text: `BEGIN ISOLATION LEVEL READ COMMITTED; ${bounds}; SET LOCAL lock_timeout = ${statementMillis}`,
+}
+
 export const end: Statement = { text: 'COMMIT' }
 export const undo: Statement = { text: 'ROLLBACK' }
 

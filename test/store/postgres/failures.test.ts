@@ -71,6 +71,35 @@ describe.skipIf(missingPostgres)('a database', () => {
     expect(await migratePostgres(url)).toEqual({ from: 1, to: 1 })
   })
 
+  test('is migrated and used whatever its users have for settings', async () => {
+    const server = await sharedServer()
+    const settings = {
+      serial: ['default_transaction_isolation = serializable', 'default_transaction_deferrable = on'],
+      repeatable: ["default_transaction_isolation = 'repeatable read'", 'statement_timeout = 5000'],
+      textual: ['standard_conforming_strings = off', 'bytea_output = escape', "client_encoding = 'LATIN1'"],
+      elsewhere: ['search_path = no_such, public', "lock_timeout = '1ms'"],
+    }
+    for (const [role, own] of Object.entries(settings)) {
+      await server.query(`CREATE ROLE ${role} LOGIN SUPERUSER`)
+      for (const setting of own) await server.query(`ALTER ROLE ${role} SET ${setting}`)
+      const url = server.url('postgres', `?schema=${role}`).replace('postgres@', `${role}@`)
+      const reports = await Promise.all([1, 2, 3].map(() => migratePostgres(url)))
+      expect(reports.map(({ from }) => from).sort()).toEqual([1, 1, null])
+      const store = await openPostgresStore(url)
+      const odd = 'é\\"\u0000{}'
+      await Promise.all([1, 2].map((n) => store.write((tx) => tx.put(['odd', n], odd))))
+      await store.write((tx) => tx.append!(['log'], odd))
+      await store.close()
+      const again = await openPostgresStore(url)
+      expect(await again.read((tx) => Array.from(tx.range({}), ({ value }) => value))).toEqual([
+        odd,
+        odd,
+        odd,
+      ])
+      await again.close()
+    }
+  })
+
   test('that nobody may write can be read, and says so', async () => {
     const server = await sharedServer()
     const url = await server.freshUrl()
@@ -204,6 +233,39 @@ describe.skipIf(missingPostgres)('a database', () => {
     })
     expect(await store.read((tx) => tx.get(['a']))).toBeUndefined()
     await store.close()
+
+  test.each([1, 2])('that gives %i connections is used by those', async (limit) => {
+    const server = await sharedServer()
+    const proxy = await TcpProxy.start(server.port)
+    onTestFinished(() => proxy.close())
+    const url = await server.freshUrl(proxy.port)
+    const schema = new URL(url).searchParams.get('schema')!
+    await server.query(
+      `CREATE ROLE limited${limit} LOGIN CONNECTION LIMIT ${limit};
+       GRANT USAGE ON SCHEMA ${schema} TO limited${limit};
+       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO limited${limit}`,
+    )
+    let asked = 0
+    proxy.onSent = (bytes) => {
+      if (bytes.includes('application_name')) asked++
+      return undefined
+    }
+    const store = await openPostgresStore(url.replace('postgres@', `limited${limit}@`))
+    onTestFinished(() => store.close())
+    const work = Array.from({ length: 8 }, async (_, writer) => {
+      for (let n = 0; n < 60; n++) {
+        await store.write((tx) => tx.put(['n', writer], n))
+        expect(await store.read((tx) => tx.get(['n', writer]))).toBe(n)
+        const all = await store.read((tx) => Array.from(tx.range({ prefix: ['n'] })).length)
+        expect(all).toBeGreaterThan(0)
+      }
+    })
+    // Within a turn, a change needs a connection besides that of the turn.
+    work.push(store.inTurn!('one', () => store.write((tx) => tx.put(['in turn'], 1))))
+    await Promise.all(work)
+    expect(await store.read((tx) => tx.get(['in turn']))).toBe(1)
+    // Several were asked for at first, before one was refused; and another one now and then.
+    expect(asked).toBeLessThan(10)
   })
 
   test('that speaks no TLS is refused where TLS is wanted', async () => {
@@ -259,9 +321,15 @@ test('an address is read as PostgreSQL itself reads it', async () => {
     'postgres://h/d?schema=pg_x',
     'postgres://h/d?shema=x',
     'postgres://h:0/d',
+    'postgres://h/d?connect_timeout=soon',
+    'postgres:///d?host=one,two',
   ]) {
     expect(await refusal(readAddress(wrong, env))).toMatchObject({ code: 'InvalidInput' })
   }
+  // What would be ignored is said.
+  expect((await refusal(readAddress('postgres://', { PGSERVICE: 'tables' }))).message).toContain('PGHOST')
+  expect((await refusal(readAddress('postgres://', { PGHOST: 'one,two' }))).message).toContain('alone')
+  expect(await readAddress('postgres://h/d', { PGSERVICE: 'tables' })).toMatchObject({ host: 'h' })
 })
 
 test('engines are told apart by what they say of themselves', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Store } from '../../../src/index.ts'
+import { memoryContent } from '../../../src/content/memory/index.ts'
+import { type LocalCatalog, openCatalog, type Store } from '../../../src/index.ts'
 import { readAddress } from '../../../src/store/postgres/address.ts'
 import { Clock } from '../../../src/store/postgres/clock.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
@@ -65,6 +66,42 @@ describe.skipIf(missingPostgres)('writers of several stores', () => {
     expect(Math.min(...done)).toBeGreaterThanOrEqual(Math.max(...done) / 4)
     // Those who wait share a commit.
     expect((await commitsOf(server, url)) - before).toBeLessThan(1_600 / 3)
+  })
+
+  test.each([
+    [
+      'one namespace',
+      1_600,
+      (catalog: LocalCatalog, name: string) => catalog.declareTable({ id: ['prod', name] }),
+    ],
+    [
+      'one table',
+      640,
+      (catalog: LocalCatalog, name: string) => catalog.insertIntoTable({ id: ['t'], data: [{ name }] }),
+    ],
+  ])('of whole catalogs share %s, none fails, and each gets its share', async (_, total, change) => {
+    const server = await sharedServer()
+    const url = await server.freshUrl()
+    const content = memoryContent()
+    const catalogs = await Promise.all(
+      (await several(url, 4)).map((store) => openCatalog({ store, content, root: 'memory://all' })),
+    )
+    await catalogs[0]!.createNamespace({ id: ['prod'] })
+    await catalogs[0]!.createTable({ id: ['t'], data: [{ name: '' }] })
+    const done = new Array<number>(64).fill(0)
+    const before = await commitsOf(server, url)
+    let left = total
+    await Promise.all(
+      done.map(async (_, writer) => {
+        while (left-- > 0) {
+          await change(catalogs[writer % 4]!, `${writer}-${done[writer]}`)
+          done[writer]!++
+        }
+      }),
+    )
+    expect(Math.min(...done)).toBeGreaterThanOrEqual(Math.max(...done) / 4)
+    // Those who wait share a commit.
+    expect((await commitsOf(server, url)) - before).toBeLessThan(total / 3)
   })
 
   test('never build on an old range', async () => {
