@@ -100,6 +100,15 @@ export function makeColumn(type: DataType, batches: readonly AnyBatch[]): AnyCol
   return new Column([...batches], type)
 }
 
+/** The memory that a batch lies in, with nested ones and dictionaries. */
+export function* buffersOf(batch: AnyBatch): Generator<ArrayBufferLike> {
+  const { validity, values, offsets, sizes, children, typeIds, data, dictionary } = partsOf(batch)
+  for (const part of [validity, values, offsets, sizes, typeIds, ...(data ?? [])]) {
+    if (part) yield part.buffer
+  }
+  for (const child of [...(children ?? []), ...(dictionary?.data ?? [])]) yield* buffersOf(child)
+}
+
 /** The bytes a batch's buffers span, nested ones included and dictionaries left out. */
 export function byteLength(batch: AnyBatch): number {
   const { validity, values, offsets, sizes, children, typeIds, data } = partsOf(batch)

@@ -68,8 +68,8 @@ export interface CatalogOptions {
    */
   readonly contentCache?: ContentCacheOptions
   /**
-   * Worker threads that scan tables of several million rows on disk, so that other work goes on meanwhile. They
-   * start once scans took as long as starting them does, and share in `cacheBytes`. With 0, the main thread scans in
+   * Worker threads that scan tables of several million rows on disk, and compute new columns of them, so that other work
+   * goes on meanwhile. They start once scans took as long as starting them does, and share in `cacheBytes`. With 0, the main thread scans in
    * slices. Default: one for each processor, 4 at most, and none on a machine with only one.
    */
   readonly threads?: number

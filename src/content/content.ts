@@ -12,7 +12,8 @@ export interface Content {
   readonly url?: string | undefined
   /**
    * Stores an object. Once this resolves, the object is whole and as durable as the content makes it. Before, nobody
-   * sees any part of it. Throws `ConcurrentModification` for a path that is taken.
+   * sees any part of it. The bytes are the caller's again then, who may change them: a content copies what it keeps.
+   * Throws `ConcurrentModification` for a path that is taken.
    */
   put(path: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<void>
   /** The object's bytes, or its bytes from `start` up to `end`. Undefined when the object does not exist. */

@@ -214,13 +214,13 @@ export interface EngineOptions {
   /** The time in milliseconds since the epoch, which `now()` in predicates stands for. Default: the system's. */
   readonly now?: (() => number) | undefined
   /**
-   * Worker threads that scan large tables whose content has a URL. They share `cacheBytes`.
-   * Default 0: this thread scans all rows, in slices.
+   * Worker threads that scan large tables whose content has a URL, and compute new columns of them. They share `cacheBytes`.
+   * Default 0: this thread does all of it, in slices.
    */
   readonly threads?: number | undefined
   /**
    * Rows from which on worker threads scan a table. Default 4,000,000: one thread scans fewer rows in a few tens of
-   * milliseconds, and starting workers takes as long.
+   * milliseconds, and starting workers takes as long. From half as many on they compute new columns.
    */
   readonly threadedRows?: number | undefined
   /**

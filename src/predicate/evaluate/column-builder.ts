@@ -23,10 +23,13 @@ export interface ColumnBuilder {
   done(length: number): AnyBatch
 }
 
+/** Gives zeroed memory of so many bytes at least. */
+export type Memory = (bytes: number) => ArrayBufferLike
+
 /** What makes a column of at most `capacity` values. */
-export function columnBuilder(field: Field, capacity: number): ColumnBuilder {
+export function columnBuilder(field: Field, capacity: number, memory?: Memory): ColumnBuilder {
   const { type } = field
-  if (isPlain(type)) return new FixedBuilder(field, capacity)
+  if (isPlain(type)) return new FixedBuilder(field, capacity, memory)
   if (type.typeId === Type.Bool) return new BitBuilder(field, capacity)
   const layout = layoutOf(type)
   if (layout.kind === 'bytes') return new BytesBuilder(field, capacity)
@@ -113,9 +116,10 @@ class FixedBuilder extends Validity implements ColumnBuilder {
   readonly bytes = 0
   readonly #values: Int32Array
 
-  constructor(field: Field, capacity: number) {
+  constructor(field: Field, capacity: number, memory: Memory = (bytes) => new ArrayBuffer(bytes)) {
     super(field, capacity)
-    this.#values = new (field.type as unknown as { values: typeof Int32Array }).values(capacity)
+    const { values } = field.type as unknown as { values: typeof Int32Array }
+    this.#values = new values(memory(capacity * values.BYTES_PER_ELEMENT), 0, capacity)
   }
 
   add(vector: Vector, frame: Frame, need: Bitmap, places: Places): void {

@@ -12,7 +12,7 @@ import type { ValuePlan } from '../plan/expression.ts'
 import type { LiteralPlan } from '../plan/plan.ts'
 import { afterPart, kept, type WorkBudget } from '../work.ts'
 import { builder, type FastPath } from './build.ts'
-import { columnBuilder } from './column-builder.ts'
+import { columnBuilder, type Memory } from './column-builder.ts'
 import type { Frame, Rows } from './frame.ts'
 import type { ValueNode } from './node.ts'
 import type { Vector } from './vector.ts'
@@ -33,6 +33,8 @@ export interface ValueOptions {
    */
   readonly mostBytes?: number
   readonly budget?: WorkBudget
+  /** Where values of a fixed size go: zeroed memory of so many bytes at least. Default: new memory. */
+  readonly memory?: Memory
   /** What a row is called in errors; its place among the rows by default. */
   readonly numberOf?: (row: number) => number
 }
@@ -54,11 +56,12 @@ export function valueEvaluator({ plan, path, field }: ValuePlan, fastPaths: read
   const node = kept(builder, () => builder(fastPaths, afterPart)).value(plan)
   const walk = walker(node.cost)
   return function* values(rows, start, end, options) {
-    const { live, inPlace = false, budget, numberOf = itself, mostBytes = Number.POSITIVE_INFINITY } = options
+    const { live, inPlace = false, budget, numberOf = itself, memory } = options
+    const { mostBytes = Number.POSITIVE_INFINITY } = options
     const length = Math.max(0, end - start)
     const size = inPlace || live === undefined ? length : countFirst(live, length)
     let taken = 0
-    const column = columnBuilder(field, size)
+    const column = columnBuilder(field, size, memory)
     const evaluate = (frame: Frame, need: Bitmap) => vectorOf(node, frame, need, numberOf)
     const take = (vector: Vector, frame: Frame, _word: number, need: Bitmap) => {
       if (!field.nullable && vector.valid !== null) refuseNull(field, frame, need, vector.valid, numberOf)

@@ -127,15 +127,19 @@ function rangeOfType(type: DataType): Range | undefined {
 
 const loops = new Map<string, Loop>()
 
-/** The loop for a text, which names the kinds of its arrays: one that meets several kinds is much slower. */
+/**
+ * The loop for a text, which names the kinds of its arrays: one that meets several kinds is much slower. Results of 32
+ * bits, which most are, need no double: as long as all are such, V8 calculates with integers only.
+ */
 function loopOf(text: string, leaves: number, constants: number): Loop {
   let loop = loops.get(text)
   if (loop === undefined) {
     const names = (name: string, count: number) => Array.from({ length: count }, (_, i) => name + i)
     const body = `for (let i = 0; i < n; i++) {
       const x = ${text}
-      out[2 * i] = x
-      out[2 * i + 1] = Math.floor(x / 4294967296)
+      const low = x | 0
+      out[2 * i] = low
+      out[2 * i + 1] = x === low ? low >> 31 : Math.floor(x / 4294967296)
     }`
     loop = new Function('n', 'out', ...names('v', leaves), ...names('k', constants), body) as Loop
     if (loops.size >= mostLoops) loops.delete(loops.keys().next().value!)

@@ -1,24 +1,13 @@
 import type { Field } from '@uwdata/flechette'
-import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
-import { allRows } from '../../arrow/bitmap.ts'
-import { assemble, wholeOf } from '../../arrow/take/take.ts'
 import { typeName } from '../../arrow/type-name.ts'
 import { invalid } from '../../errors.ts'
-import type { ValueExpression, ValueOptions } from '../../predicate/index.ts'
-import type { TimeSlice } from '../../scheduling/time-slice.ts'
-import type { FragmentRows } from '../read/fragment-read.ts'
-import { compileValues, evaluateValues } from '../scan/expression.ts'
-import { rowNumbers } from '../scan/row-columns.ts'
+import type { ValueExpression } from '../../predicate/index.ts'
+import { compileValues } from '../scan/expression.ts'
 import type { NewColumn } from '../table-engine.ts'
 import type { ColumnWork, EditColumns } from './column-change.ts'
+import { computing } from './compute.ts'
 import { checkNames, idsFrom, treeOfSchema } from './edits.ts'
 import { type FieldNode, idsOf, treeOf } from './field-tree.ts'
-
-/** Bytes of texts and lists that are computed at a time. */
-const sliceBytes = 16 << 20
-
-/** Most bytes of a column in one fragment. All of them are in memory when it is written, and when it is read. */
-const mostBytes = 512 << 20
 
 interface Computed {
   readonly node: FieldNode
@@ -70,72 +59,17 @@ function nullField(field: Field): Field {
 }
 
 function workOf(tree: readonly FieldNode[], computed: readonly Computed[]): ColumnWork {
-  const budgets = new Map(computed.map(({ expression }) => [expression, expression.budget()]))
-  const reads = [...new Set(computed.flatMap(({ expression }) => expression.columns))]
-  const sources = reads.map((index) => idsOf([tree[index]!]).join())
+  const columns = computed.map(({ node, expression }) => {
+    return { field: node.field, expression, budget: expression.budget() }
+  })
+  const source = computing(columns)
+  // Columns of rows come after those of the table, and have no ids.
+  const sources = source.reads.map((index) => idsOf(tree.slice(index, index + 1)).join() || `row ${index}`)
+  const texts = computed.map(({ text, expression }) => `${typeName(expression.type)} ${text}`)
   return {
-    key: [...computed.map(({ text, expression }) => `${typeName(expression.type)} ${text}`), ...sources].join(
-      '\n',
-    ),
-    reads,
+    ...source,
+    key: [...texts, ...sources].join('\n'),
     writes: computed.map(({ node }) => node),
-    compute: async (rows, firstRow, timeSlice) => {
-      const batches: AnyBatch[] = []
-      for (const { node, expression } of computed) {
-        const options = { numberOf: rowNumbers(firstRow, undefined), budget: budgets.get(expression)! }
-        batches.push(await evaluate(node, expression, rows, timeSlice, options))
-      }
-      return batches
-    },
+    expressions: columns,
   }
-}
-
-/** The values of an expression for all rows of a fragment, computed slice by slice. */
-async function evaluate(
-  { field }: FieldNode,
-  expression: ValueExpression,
-  rows: FragmentRows,
-  timeSlice: TimeSlice,
-  options: ValueOptions,
-): Promise<AnyBatch> {
-  const slices: AnyBatch[] = []
-  let bytes = 0
-  for (let start = 0; start < rows.length || slices.length === 0; ) {
-    const slice = await evaluateFrom(start, expression, rows, timeSlice, options)
-    slices.push(slice)
-    start += slice.length
-    bytes += byteLength(slice)
-    if (bytes > mostBytes) throw tooLong(field)
-    if (timeSlice.due) await timeSlice.rest()
-  }
-  try {
-    return assemble(field.type, slices.map(wholeOf))
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    throw tooLong(field, error)
-  }
-}
-
-/** The values of all rows from `start` on; of fewer, when they take many bytes. */
-function evaluateFrom(
-  start: number,
-  expression: ValueExpression,
-  rows: FragmentRows,
-  timeSlice: TimeSlice,
-  options: ValueOptions,
-): Promise<AnyBatch> {
-  const bounded = { ...options, mostBytes: sliceBytes }
-  if (start === 0) return evaluateValues(expression, rows, timeSlice, bounded)
-  // Evaluation begins at a multiple of 32.
-  const first = start & ~31
-  const live = allRows(rows.length - first)
-  live[0]! &= -1 << (start & 31)
-  return evaluateValues(expression, rows, timeSlice, { ...bounded, live }, first)
-}
-
-function tooLong({ name }: Field, cause?: unknown): Error {
-  return invalid(
-    `The values of column ${JSON.stringify(name)} are too long: in one fragment, which is a file of its own, they take more than ${mostBytes.toLocaleString('en')} bytes. Compute shorter values, or add the column without values and then update it: updated rows are written in as many fragments as they need.`,
-    { cause },
-  )
 }

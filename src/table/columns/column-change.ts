@@ -1,4 +1,3 @@
-import type { AnyBatch } from '../../arrow/batch.ts'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import { prefetch } from '../../scheduling/prefetch.ts'
 import { TimeSlice } from '../../scheduling/time-slice.ts'
@@ -12,13 +11,13 @@ import {
 } from '../format/manifest.ts'
 import { fragmentsOf, groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { storedColumnsOf, type TableSchema, withLayout, withSchema } from '../format/table-schema.ts'
-import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Changed, SchemaChange, Snapshot, WorkOptions } from '../table-engine.ts'
-import { writeFragment } from '../write/fragment-write.ts'
 import { reviseManifest, storeSchema, writeSegment } from '../write/write-manifest.ts'
+import { ColumnMaker } from './column-maker.ts'
+import type { ComputedColumn } from './compute.ts'
 import { type FieldNode, fieldOf, idsOf } from './field-tree.ts'
-import { closeUp, spread } from './live-rows.ts'
+import type { ColumnSource } from './make-columns.ts'
 
 /** What a change makes of the columns that a table has. */
 export interface ColumnEdit {
@@ -28,21 +27,15 @@ export interface ColumnEdit {
   readonly work?: ColumnWork | undefined
 }
 
-export interface ColumnWork {
+export interface ColumnWork extends ColumnSource {
   /** The same for two versions of a table when what was done for a fragment of one holds for the other. */
   readonly key: string
-  /** The columns that are read, by their index. */
-  readonly reads: readonly number[]
   /** The columns that are written. Without any, the rows are checked only. */
   readonly writes: readonly FieldNode[]
   /** Whether statistics of a fragment tell that it need not be looked at. */
   readonly isDone?: (entry: FragmentEntry) => boolean
-  /** The new columns for the rows of a fragment that are not deleted. `firstRow` is the number of the first one. */
-  readonly compute: (
-    rows: FragmentRows,
-    firstRow: number,
-    timeSlice: TimeSlice,
-  ) => Promise<readonly AnyBatch[]>
+  /** The expressions that make all columns, if they do: then worker threads can do the work. */
+  readonly expressions?: readonly ComputedColumn[]
 }
 
 /** Makes the new columns of a schema. Refuses what the schema does not allow. */
@@ -53,16 +46,6 @@ interface Done {
   readonly file: ColumnFile | undefined
   readonly live: Bitmap | undefined
 }
-
-interface FragmentToDo {
-  readonly entry: FragmentEntry
-  readonly live: Bitmap | undefined
-  /** The number of its first row that is not deleted, counted over all fragments. */
-  readonly firstRow: number
-}
-
-/** Fragments that are read and computed while one is being written. More of them would take more memory only. */
-const depth = 1
 
 /**
  * A change of a table's columns. New columns of a fragment are written to a file beside those that it has. The change
@@ -123,6 +106,7 @@ export class ColumnChange implements SchemaChange {
     const rowsTotal = snapshot.rows + snapshot.deletedRows
     let rowsDone = 0
     let nextRow = 0
+    const maker = await ColumnMaker.start(this.#storage, snapshot, work, fileSchema(work.writes), timeSlice)
     const begin = async (entry: FragmentEntry) => {
       const firstRow = nextRow
       nextRow += entry.rows - (entry.deletions?.count ?? 0)
@@ -130,31 +114,20 @@ export class ColumnChange implements SchemaChange {
       const known = this.#done.get(contentKey(entry))
       // Rows that were deleted then and are back now were not computed.
       if (known === undefined || !covers(known.live, live, entry.rows)) {
-        const file = await this.#compute(snapshot, work, { entry, live, firstRow }, timeSlice)
+        const file = work.isDone?.(entry) ? undefined : await maker.make({ entry, live, firstRow })
         this.#done.set(contentKey(entry), { file, live })
       }
       return entry.rows
     }
-    for await (const rows of prefetch(fragmentsOf(this.#storage, snapshot), begin, { depth })) {
-      rowsDone += rows
-      onProgress?.({ rowsDone, rowsTotal })
-      if (timeSlice.due) await timeSlice.rest()
+    try {
+      for await (const rows of prefetch(fragmentsOf(this.#storage, snapshot), begin, maker)) {
+        rowsDone += rows
+        onProgress?.({ rowsDone, rowsTotal })
+        if (timeSlice.due) await timeSlice.rest()
+      }
+    } finally {
+      maker.end()
     }
-  }
-
-  async #compute(
-    { prefix, schema }: LoadedSnapshot,
-    work: ColumnWork,
-    { entry, live, firstRow }: FragmentToDo,
-    timeSlice: TimeSlice,
-  ): Promise<ColumnFile | undefined> {
-    if (work.isDone?.(entry)) return undefined
-    const rows = await readColumns(this.#storage, prefix, schema, entry, work.reads)
-    const computed = await work.compute(closeUp(rows, live), firstRow, timeSlice)
-    if (work.writes.length === 0) return undefined
-    const fields = work.writes.map(fieldOf)
-    const batches = computed.map((batch, i) => spread(batch, fields[i]!.type, live, entry.rows))
-    return writeFragment(this.#storage, prefix, fileSchema(work.writes), batches, timeSlice)
   }
 
   /** The fragments of the new version: with their new files, and without files that have none of its columns. */

@@ -1,7 +1,9 @@
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import { CatalogError, type ErrorCode } from '../../errors.ts'
+import type { ColumnTask } from '../columns/make-columns.ts'
 import type { FragmentLayout, StoredColumns } from '../format/manifest.ts'
 import type { FragmentNearest, SearchTask } from '../search/search-fragment.ts'
+import type { EncodedFile } from '../write/fragment-write.ts'
 
 /** The data that a worker thread starts with. */
 export interface WorkerSettings {
@@ -12,10 +14,10 @@ export interface WorkerSettings {
 /** Whether a scan counts or selects the matching rows of a fragment. */
 export type ScanResultKind = 'count' | 'rows'
 
-/** What a scan finds in a fragment. */
-export type ScanResult = number | Bitmap | FragmentNearest
+/** What a scan finds in a fragment, or the file of new columns that is made for it. */
+export type ScanResult = number | Bitmap | FragmentNearest | EncodedFile
 
-/** The request to scan one fragment. */
+/** The request to scan one fragment, or to make new columns for it. */
 export interface ScanRequest {
   readonly id: number
   /** The URL by which the worker opens the content. */
@@ -30,11 +32,11 @@ export interface ScanRequest {
   readonly now: number | undefined
   readonly entry: FragmentLayout
   /** A search finds the nearest of the matching rows. */
-  readonly wanted: ScanResultKind | SearchTask
+  readonly wanted: ScanResultKind | SearchTask | ColumnTask
   /** It begins while fewer requests than these are under way. */
   readonly depth: number
-  /** The steps of work that the predicate's functions may take. */
-  readonly steps: number
+  /** The steps of work that the functions of the predicate, or of each expression, may take. */
+  readonly steps: readonly number[]
 }
 
 /** Tells a worker that nobody waits for a request any more. */
@@ -42,10 +44,15 @@ export interface Cancel {
   readonly cancel: number
 }
 
+/** Tells a worker that nobody uses the shared memory of its answer any more. */
+export interface GivenBack {
+  readonly givenBack: ReadonlySet<SharedArrayBuffer>
+}
+
 /** The message of a worker: that it has started, or the result of a request and the steps of work it took. */
 export type Reply =
   | 'ready'
-  | { readonly id: number; readonly result: ScanResult; readonly steps: number }
+  | { readonly id: number; readonly result: ScanResult; readonly steps: readonly number[] }
   | { readonly id: number; readonly failure: Failure }
 
 /** An error as one thread sends it to another. Messages lose the classes of their objects. */

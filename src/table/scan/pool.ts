@@ -2,17 +2,26 @@ import type { Worker } from 'node:worker_threads'
 import type { WorkBudget } from '../../predicate/index.ts'
 import { startWorker } from '../../scheduling/start-worker.ts'
 import type { ByteCache } from '../storage/cache.ts'
-import { fromFailure, type Reply, type ScanRequest, type ScanResult, type WorkerSettings } from './message.ts'
+import type { EncodedFile } from '../write/fragment-write.ts'
+import {
+  fromFailure,
+  type GivenBack,
+  type Reply,
+  type ScanRequest,
+  type ScanResult,
+  type WorkerSettings,
+} from './message.ts'
+import { sharedMemoryOf } from './shared-blocks.ts'
 
 /** The error for a request whose worker thread is gone. The caller scans the fragment in another way. */
 export class WorkerLost extends Error {}
 
-type ScanTask = Omit<ScanRequest, 'id' | 'steps'>
+export type ScanTask = Omit<ScanRequest, 'id' | 'steps'>
 
 interface Waiting {
   readonly resolve: (result: ScanResult) => void
   readonly reject: (error: unknown) => void
-  readonly budget: WorkBudget | undefined
+  readonly budgets: readonly WorkBudget[]
 }
 
 /** The share of the cache's bytes that goes to the workers, since they read what is scanned. */
@@ -127,8 +136,8 @@ export class ScanWorker {
     })
   }
 
-  /** Scans a fragment, and takes its work off the budget. Throws what a scan on this thread would throw, the signal's reason, or `WorkerLost`. */
-  scan(task: ScanTask, signal: AbortSignal, budget: WorkBudget | undefined): Promise<ScanResult> {
+  /** Scans a fragment, and takes its work off the budgets. Throws what a scan on this thread would throw, the signal's reason, or `WorkerLost`. */
+  scan(task: ScanTask, signal: AbortSignal, budgets: readonly WorkBudget[]): Promise<ScanResult> {
     if (signal.aborted) return Promise.reject(signal.reason)
     if (this.#lost) return Promise.reject(new WorkerLost())
     const id = ++this.#lastId
@@ -140,10 +149,17 @@ export class ScanWorker {
     const forget = () => signal.removeEventListener('abort', cancel)
     signal.addEventListener('abort', cancel)
     if (this.#waiting.size === 0) this.#worker.ref()
-    this.#waiting.set(id, { resolve, reject, budget })
-    this.#worker.postMessage({ ...task, id, steps: budget?.left ?? 0 } satisfies ScanRequest)
+    this.#waiting.set(id, { resolve, reject, budgets })
+    const steps = budgets.map(({ left }) => left)
+    this.#worker.postMessage({ ...task, id, steps } satisfies ScanRequest)
     promise.then(forget, forget)
     return promise
+  }
+
+  /** Gives the shared memory of a file back, which nobody uses any more. */
+  giveBack({ parts }: EncodedFile): void {
+    const givenBack = sharedMemoryOf(parts)
+    if (givenBack.size > 0 && !this.#lost) this.#worker.postMessage({ givenBack } satisfies GivenBack)
   }
 
   async close(): Promise<void> {
@@ -152,11 +168,15 @@ export class ScanWorker {
 
   #answered(reply: Exclude<Reply, 'ready'>): void {
     const waiting = this.#settle(reply.id)
-    if (waiting === undefined) return
+    if (waiting === undefined) {
+      if ('result' in reply && typeof reply.result === 'object' && 'parts' in reply.result)
+        this.giveBack(reply.result)
+      return
+    }
     if ('failure' in reply) waiting.reject(fromFailure(reply.failure))
     else {
       try {
-        waiting.budget?.take(reply.steps)
+        for (const [i, budget] of waiting.budgets.entries()) budget.take(reply.steps[i]!)
         waiting.resolve(reply.result)
       } catch (error) {
         waiting.reject(error)

@@ -1,17 +1,16 @@
-import { setMaxListeners } from 'node:events'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { Content } from '../../content/content.ts'
-import { pathIn } from '../../model/relative-path.ts'
 import type { Predicate, WorkBudget } from '../../predicate/index.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
-import { type FragmentEntry, layoutOfEntry } from '../format/manifest.ts'
+import type { FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { beginSearch, type FragmentNearest, type SearchTask } from '../search/search-fragment.ts'
 import type { Storage } from '../storage/objects.ts'
 import { evaluateFragment, readFragment } from './fragment.ts'
 import type { ScanResult, ScanResultKind } from './message.ts'
-import { type ScanPool, WorkerLost } from './pool.ts'
+import { WorkerLost } from './pool.ts'
 import { minPrefetchDepth, prefetchDepth } from './prefetch-depth.ts'
+import { type FragmentThreads, threadsFor } from './threads.ts'
 
 /** The result of a fragment whose scan has begun. Results are awaited in the order of the fragments, and so are errors. */
 export type PendingResult<T> = () => Promise<T>
@@ -43,13 +42,10 @@ export async function startScan(
   timeSlice: TimeSlice,
   work = 1,
 ): Promise<Scan> {
-  const { pool, content } = storage
   const budget = predicate?.budget()
   const here = new LocalScan(storage, snapshot, predicate, timeSlice, budget)
-  const isLarge = pool && (snapshot.rows + snapshot.deletedRows) * work >= pool.fewestRows
-  if (!isLarge || content.url === undefined) return here
-  await pool.enter()
-  return new ThreadedScan(here, pool, content, content.url, snapshot, predicate, timeSlice, budget)
+  const threads = await threadsFor(storage, snapshot, timeSlice, work)
+  return threads ? new ThreadedScan(here, threads, storage.content, snapshot, predicate, budget) : here
 }
 
 class LocalScan implements Scan {
@@ -100,57 +96,36 @@ function columnsRead(predicate: Predicate | undefined, wanted: Wanted): readonly
   return [...columns, wanted.column.path[0]!]
 }
 
-/** The worker that has read a fragment before and has it in its cache. */
-const owners = new WeakMap<ScanPool, Map<string, number>>()
-const mostOwned = 100_000
-
 /** Scans fragments in workers as soon as they have started, and on this thread until then. */
 class ThreadedScan implements Scan {
   readonly #here: Scan
-  readonly #pool: ScanPool
+  readonly #threads: FragmentThreads
   readonly #content: Content
-  readonly #url: string
   readonly #snapshot: LoadedSnapshot
   readonly #predicate: Predicate | undefined
-  readonly #budget: WorkBudget | undefined
-  readonly #abort = new AbortController()
-  readonly #signal: AbortSignal
-  /** Rows given to each worker in this scan. */
-  readonly #given: number[] = []
-  readonly #owner: Map<string, number>
+  readonly #budgets: readonly WorkBudget[]
   #workerDepth = minPrefetchDepth
 
   constructor(
     here: Scan,
-    pool: ScanPool,
+    threads: FragmentThreads,
     content: Content,
-    url: string,
     snapshot: LoadedSnapshot,
     predicate: Predicate | undefined,
-    timeSlice: TimeSlice,
     budget: WorkBudget | undefined,
   ) {
     this.#here = here
-    this.#budget = budget
-    this.#pool = pool
+    this.#threads = threads
     this.#content = content
-    this.#url = url
     this.#snapshot = snapshot
     this.#predicate = predicate
-    this.#signal = timeSlice.signal
-      ? AbortSignal.any([timeSlice.signal, this.#abort.signal])
-      : this.#abort.signal
-    // Each request to a worker adds a listener.
-    setMaxListeners(0, this.#signal)
-    const owner = owners.get(pool) ?? new Map<string, number>()
-    owners.set(pool, owner)
-    this.#owner = owner
+    this.#budgets = budget ? [budget] : []
   }
 
   get depth(): number {
-    const { length } = this.#pool.ready
+    const { workers } = this.#threads
     // Each worker has as many requests waiting as it works on.
-    return length === 0 ? this.#here.depth : length * this.#workerDepth * 2
+    return workers === 0 ? this.#here.depth : workers * this.#workerDepth * 2
   }
 
   async begin<T extends ScanResult>(
@@ -158,32 +133,15 @@ class ThreadedScan implements Scan {
     wanted: Wanted,
     among?: 'matches' | 'all',
   ): Promise<PendingResult<T>> {
-    const workers = this.#pool.ready
-    if (workers.length === 0) return this.#beginHere(entry, wanted, among)
     const predicate = among === 'all' ? undefined : this.#predicate
-    const { prefix, schema, body } = this.#snapshot
-    this.#workerDepth = prefetchDepth(this.#content, schema, entry, columnsRead(predicate, wanted))
-    const worker = workers[this.#choose(workers.length, pathIn(prefix, entry.path), entry.rows)]!
-    const answer = worker.scan(
-      {
-        content: this.#url,
-        prefix,
-        schema: body.schema,
-        columns: body.columns,
-        predicate: predicate?.text,
-        now: predicate?.now,
-        entry: layoutOfEntry(entry),
-        wanted,
-        depth: this.#workerDepth,
-      },
-      this.#signal,
-      this.#budget,
-    )
-    // The answer is awaited in its turn. If the scan ends before, nobody hears of a failure.
-    answer.catch(() => {})
+    const depth = prefetchDepth(this.#content, this.#snapshot.schema, entry, columnsRead(predicate, wanted))
+    const task = { predicate: predicate?.text, now: predicate?.now, wanted, depth }
+    const sent = this.#threads.send<T>(entry, task, this.#budgets)
+    if (sent === undefined) return this.#beginHere(entry, wanted, among)
+    this.#workerDepth = depth
     return async () => {
       try {
-        return (await answer) as T
+        return await sent.answer
       } catch (error) {
         if (!(error instanceof WorkerLost)) throw error
         const begun = await this.#here.begin(entry, wanted as SearchTask, among!)
@@ -193,7 +151,7 @@ class ThreadedScan implements Scan {
   }
 
   end(): void {
-    this.#abort.abort()
+    this.#threads.end()
   }
 
   async #beginHere<T extends ScanResult>(
@@ -205,23 +163,8 @@ class ThreadedScan implements Scan {
     return async () => {
       const start = performance.now()
       const result = (await begun()) as T
-      this.#pool.spend(performance.now() - start)
+      this.#threads.spend(performance.now() - start)
       return result
     }
-  }
-
-  /** The worker that has the fragment in its cache, unless that would leave others idle. */
-  #choose(workers: number, path: string, rows: number): number {
-    const given = this.#given
-    while (given.length < workers) given.push(0)
-    const least = given.indexOf(Math.min(...given))
-    const known = this.#owner.get(path)
-    const chosen = known === undefined || given[known]! > given[least]! + 2 * rows ? least : known
-    given[chosen]! += rows
-    if (chosen !== known) {
-      if (this.#owner.size >= mostOwned) this.#owner.clear()
-      this.#owner.set(path, chosen)
-    }
-    return chosen
   }
 }

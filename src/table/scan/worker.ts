@@ -1,45 +1,56 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import { buffersOf } from '../../arrow/batch.ts'
 import { openContentAgain } from '../../content/open.ts'
-import { compilePredicate, type Predicate, WorkBudget } from '../../predicate/index.ts'
+import { WorkBudget } from '../../predicate/index.ts'
 import { TimeSlice } from '../../scheduling/time-slice.ts'
+import { computing } from '../columns/compute.ts'
+import { type MadeColumns, makeColumns } from '../columns/make-columns.ts'
+import { readLive } from '../format/deletions.ts'
 import { decodeTableSchema } from '../format/table-schema.ts'
 import { beginSearch } from '../search/search-fragment.ts'
 import { ByteCache } from '../storage/cache.ts'
 import { uniqueName } from '../storage/object-names.ts'
 import type { Storage } from '../storage/objects.ts'
+import type { EncodedFile } from '../write/fragment-write.ts'
+import { CompiledTexts } from './compiled-texts.ts'
 import { evaluateFragment, readFragment } from './fragment.ts'
 import {
   type Cancel,
+  type GivenBack,
   type Reply,
   type ScanRequest,
   type ScanResult,
   toFailure,
   type WorkerSettings,
 } from './message.ts'
-import { bindingSchema } from './row-columns.ts'
+import { SharedBlocks, sharedMemoryOf } from './shared-blocks.ts'
 
 /*
  * A worker thread of a pool. It reads fragments from the content, caches them and evaluates predicates on them. So the main
- * thread neither reads nor decodes nor checks sums, and the replies are small.
+ * thread neither reads nor decodes nor checks sums, and the replies are small. Of new columns it makes the whole file,
+ * which the main thread only writes.
  */
 
-/** Predicates that stay compiled. */
-const mostCompiled = 64
+/**
+ * Blocks for files: one that is made, and one that is written. Runtimes other than Node do not write from shared memory
+ * to files. Where caches are small, so is what files take.
+ */
+const { cacheBytes } = workerData as WorkerSettings
+const isNode = !('deno' in process.versions || 'bun' in process.versions)
+const blocksBytes = SharedBlocks.bytes(2)
+const hasBlocks = isNode && cacheBytes >= 2 * blocksBytes
 
 const port = parentPort!
-const cache = new ByteCache((workerData as WorkerSettings).cacheBytes)
+const blocks = new SharedBlocks(hasBlocks ? 2 : 0)
+const cache = new ByteCache(hasBlocks ? cacheBytes - blocksBytes : cacheBytes)
 const storages = new Map<string, Promise<Storage>>()
-const compiled = new Map<string, Compiled>()
+const compiled = new CompiledTexts()
 const waiting: ScanRequest[] = []
 const running = new Map<number, AbortController>()
 
-interface Compiled {
-  readonly schema: ReturnType<typeof decodeTableSchema>
-  readonly predicate: Predicate | undefined
-}
-
-port.on('message', (message: ScanRequest | Cancel) => {
+port.on('message', (message: ScanRequest | Cancel | GivenBack) => {
   if ('cancel' in message) cancel(message.cancel)
+  else if ('givenBack' in message) blocks.give(message.givenBack)
   else {
     waiting.push(message)
     next()
@@ -68,32 +79,97 @@ function cancel(id: number): void {
 async function answer(request: ScanRequest, signal: AbortSignal): Promise<void> {
   const { id } = request
   try {
-    const budget = new WorkBudget(undefined, request.steps)
-    const result = await scan(request, new TimeSlice(signal), budget)
-    say({ id, result, steps: request.steps - budget.left }, buffersOf(result))
+    const budgets = request.steps.map((steps) => new WorkBudget(undefined, steps))
+    const { result, transfer } = await answerTo(request, new TimeSlice(signal), budgets)
+    say({ id, result, steps: request.steps.map((steps, i) => steps - budgets[i]!.left) }, transfer)
   } catch (error) {
     say({ id, failure: toFailure(error) })
   }
 }
 
-async function scan(request: ScanRequest, timeSlice: TimeSlice, budget: WorkBudget): Promise<ScanResult> {
-  const { prefix, entry, wanted } = request
-  const storage = await storageOf(request.content)
-  const { schema, predicate } = predicateOf(request)
-  if (typeof wanted === 'object') {
-    const search = await beginSearch(storage, prefix, schema, predicate, entry, wanted)
-    return search(timeSlice, budget)
-  }
-  const fragment = await readFragment(storage, prefix, schema, predicate!, entry)
-  return evaluateFragment(predicate!, fragment, wanted, timeSlice, budget)
+/** What a request asks for, and the memory that is handed over with it rather than copied. */
+interface Answer {
+  readonly result: ScanResult
+  readonly transfer: ArrayBuffer[]
 }
 
-/** What is handed over rather than copied. */
-function buffersOf(result: ScanResult): ArrayBuffer[] {
-  if (typeof result === 'number') return []
-  if (!('nearest' in result)) return [result.buffer as ArrayBuffer]
-  const parts = result.nearest.flatMap(({ distances, places }) => [distances, places])
-  return [...parts, ...(result.vectors ? [result.vectors] : [])].map(({ buffer }) => buffer as ArrayBuffer)
+interface FileAnswer extends Answer {
+  readonly result: EncodedFile
+}
+
+async function answerTo(
+  request: ScanRequest,
+  timeSlice: TimeSlice,
+  budgets: readonly WorkBudget[],
+): Promise<Answer> {
+  const { prefix, entry, wanted } = request
+  const storage = await storageOf(request.content)
+  const schema = compiled.schemaOf(request)
+  if (typeof wanted === 'object' && 'expressions' in wanted) {
+    const [live, file] = [await readLive(storage, prefix, entry), decodeTableSchema(wanted.file)]
+    const columns = compiled.expressionsOf(request, wanted).map((expression, i) => {
+      return { field: file.fields[i]!, expression, budget: budgets[i]! }
+    })
+    const todo = { entry, live, firstRow: wanted.firstRow }
+    // Whatever else writes objects may not take shared memory.
+    return inBlocks(request.content.startsWith('file:'), async (memory) => {
+      const source = computing(columns, memory)
+      return handOver((await makeColumns(storage, prefix, schema, source, file, todo, timeSlice))!)
+    })
+  }
+  const predicate = compiled.predicateOf(request)
+  const [budget] = budgets
+  if (typeof wanted === 'object') {
+    const search = await beginSearch(storage, prefix, schema, predicate, entry, wanted)
+    const result = await search(timeSlice, budget)
+    const arrays = result.nearest.flatMap(({ distances, places }) => [distances, places])
+    const all = [...arrays, ...(result.vectors ? [result.vectors] : [])]
+    return { result, transfer: all.map(({ buffer }) => buffer as ArrayBuffer) }
+  }
+  const fragment = await readFragment(storage, prefix, schema, predicate!, entry)
+  const result = await evaluateFragment(predicate!, fragment, wanted, timeSlice, budget!)
+  return { result, transfer: typeof result === 'number' ? [] : [result.buffer as ArrayBuffer] }
+}
+
+/** Makes a file in blocks, as far as there are any. Those that the file does not need are free at once. */
+async function inBlocks(
+  mayShare: boolean,
+  make: (memory: (bytes: number) => ArrayBufferLike) => Promise<FileAnswer>,
+): Promise<FileAnswer> {
+  const unused = new Set<SharedArrayBuffer>()
+  try {
+    const answer = await make((bytes) => {
+      const block = mayShare ? blocks.take(bytes) : undefined
+      if (block) unused.add(block)
+      return block ?? new ArrayBuffer(bytes)
+    })
+    for (const block of sharedMemoryOf(answer.result.parts)) unused.delete(block)
+    return answer
+  } finally {
+    blocks.give(unused)
+  }
+}
+
+/** Parts that are smaller are copied: they may lie in memory that Node shares among many. */
+const smallPart = 64 * 1024
+
+/**
+ * The file of new columns, with its large parts. What belongs to the columns that were read, which stay in the cache, is
+ * copied, and so is what lies in much larger memory.
+ */
+function handOver({ file, from }: MadeColumns): FileAnswer {
+  const read = new Set<ArrayBufferLike>()
+  for (const batch of from.columns) if (batch) for (const buffer of buffersOf(batch)) read.add(buffer)
+  const parts = file.parts.map((part) => {
+    const { buffer, byteLength } = part
+    if (buffer instanceof SharedArrayBuffer) return part
+    const isOwn = byteLength >= smallPart && byteLength * 2 >= buffer.byteLength && !read.has(buffer)
+    return isOwn ? part : new Uint8Array(part)
+  })
+  const transfer = new Set(
+    parts.map(({ buffer }) => buffer).filter((buffer) => buffer instanceof ArrayBuffer),
+  )
+  return { result: { ...file, parts }, transfer: [...transfer] }
 }
 
 function say(reply: Reply, transfer: ArrayBuffer[] = []): void {
@@ -112,22 +188,4 @@ function storageOf(url: string): Promise<Storage> {
     storages.set(url, storage)
   }
   return storage
-}
-
-function predicateOf({ schema: text, columns, predicate, now }: ScanRequest): Compiled {
-  const key = `${text} ${columns ? JSON.stringify(columns) : ''} ${now}${predicate === undefined ? '' : ` ${predicate}`}`
-  let found = compiled.get(key)
-  if (found === undefined) {
-    const schema = decodeTableSchema(text, columns)
-    found = {
-      schema,
-      predicate:
-        predicate === undefined
-          ? undefined
-          : compilePredicate(predicate, bindingSchema(schema, predicate), now),
-    }
-    if (compiled.size >= mostCompiled) compiled.delete(compiled.keys().next().value!)
-    compiled.set(key, found)
-  }
-  return found
 }

@@ -68,21 +68,59 @@ export function longBounds(
   return { min: values[min]!, max: values[max]! }
 }
 
+/** Rows whose bounds are found at once: their values stay in the processor's cache. */
+const blockRows = 16_384
+
 /**
  * Bounds of signed integers as doubles, in a third of the time: undefined unless doubles hold all of them exactly. A
- * double is never above that of a greater integer, so none lies outside when the bounds do not.
+ * double is never above that of a greater integer, so none lies outside when the bounds do not. Where all upper halves
+ * of a block are the same, as those of small numbers are, comparing the lower ones takes a third of that again.
  */
 function safeBounds(halves: Int32Array, rows: number): Bounds | undefined {
   if (rows === 0 || !Number.isSafeInteger(halves[1]! * 4294967296)) return undefined
   let min = Number.POSITIVE_INFINITY
   let max = Number.NEGATIVE_INFINITY
-  for (let i = 0; i < rows; i++) {
-    const value = halves[2 * i + 1]! * 4294967296 + (halves[2 * i]! >>> 0)
-    if (value < min) min = value
-    if (value > max) max = value
+  let alike = true
+  for (let start = 0; start < rows; start += blockRows) {
+    const block = halves.subarray(2 * start, 2 * Math.min(start + blockRows, rows))
+    const span: Span | undefined = alike ? lowerBounds(block) : undefined
+    alike = span !== undefined
+    const [least, greatest] = span ?? doubleBounds(block)
+    if (least < min) min = least
+    if (greatest > max) max = greatest
   }
   if (!Number.isSafeInteger(min) || !Number.isSafeInteger(max)) return undefined
   return { min: BigInt(min), max: BigInt(max) }
+}
+
+type Span = readonly [min: number, max: number]
+
+/** Bounds of integers whose upper halves are all the same; undefined for others. */
+function lowerBounds(halves: Int32Array): Span | undefined {
+  const high = halves[1]!
+  let others = 0
+  // Flipping the sign bit makes signed numbers compare as unsigned ones do.
+  let min = 0x7fffffff
+  let max = -0x80000000
+  for (let i = 0; i < halves.length; i += 2) {
+    const low = halves[i]! ^ 0x80000000
+    others |= halves[i + 1]! ^ high
+    if (low < min) min = low
+    if (low > max) max = low
+  }
+  if (others !== 0) return undefined
+  return [high * 4294967296 + ((min ^ 0x80000000) >>> 0), high * 4294967296 + ((max ^ 0x80000000) >>> 0)]
+}
+
+function doubleBounds(halves: Int32Array): Span {
+  let min = Number.POSITIVE_INFINITY
+  let max = Number.NEGATIVE_INFINITY
+  for (let i = 0; i < halves.length; i += 2) {
+    const value = halves[i + 1]! * 4294967296 + (halves[i]! >>> 0)
+    if (value < min) min = value
+    if (value > max) max = value
+  }
+  return [min, max]
 }
 
 /** Bounds of floats. NaN is kept apart; -0 is below 0. */

@@ -16,14 +16,30 @@ import { addColumnStatistics } from '../statistics/column-statistics.ts'
 import { storeStatistics } from '../statistics/stored-statistics.ts'
 import type { Range, Storage } from '../storage/objects.ts'
 
+/** A file of a fragment that is not written yet: its bytes, and what a manifest says of them. */
+export interface EncodedFile extends Omit<ColumnFile, 'path'> {
+  readonly parts: readonly Uint8Array[]
+}
+
 /** Writes one batch for each column as a fragment. */
 export async function writeFragment(
-  { content, newName }: Storage,
+  storage: Storage,
   prefix: string,
   schema: TableSchema,
   batches: readonly AnyBatch[],
   timeSlice: TimeSlice,
 ): Promise<ColumnFile> {
+  const file = await encodeFile(schema, batches, timeSlice)
+  await timeSlice.rest()
+  return putFile(storage, prefix, file)
+}
+
+/** Makes the file of one batch for each column, with its checksums and statistics. */
+export async function encodeFile(
+  schema: TableSchema,
+  batches: readonly AnyBatch[],
+  timeSlice: TimeSlice,
+): Promise<EncodedFile> {
   const statistics = new Map<string, ColumnStatistics>()
   const columns: (readonly AnyBatch[])[] = []
   for (const [i, batch] of batches.entries()) {
@@ -35,11 +51,8 @@ export async function writeFragment(
   }
   const { file, ...blocks } = await withBlockSums(new FileParts(encodeArrow(schema, columns)), timeSlice)
   const layout = await layoutOfFile(file, schema.fields, timeSlice)
-  const path = `data/${newName()}.arrow`
-  await timeSlice.rest()
-  await content.put(prefix + path, file.parts)
   return {
-    path,
+    parts: file.parts,
     size: file.size,
     rows: batches[0]!.length,
     ...layout,
@@ -47,6 +60,17 @@ export async function writeFragment(
     statistics: storeStatistics(statistics),
     ...layoutOfNewFile(schema),
   }
+}
+
+/** Writes a file under a new name. */
+export async function putFile(
+  { content, newName }: Storage,
+  prefix: string,
+  { parts, ...file }: EncodedFile,
+): Promise<ColumnFile> {
+  const path = `data/${newName()}.arrow`
+  await content.put(prefix + path, parts)
+  return { path, ...file }
 }
 
 /** About how many bytes a row of these batches takes. */

@@ -22,3 +22,20 @@ test('bounds of integers that doubles hold, and of those that they do not', () =
     { numRuns: 1000 },
   )
 })
+
+test('bounds of many integers, some of which have other upper halves', () => {
+  const rows = 40_000
+  const places = fc.array(fc.tuple(fc.nat(rows - 1), fc.oneof(small, large)), { maxLength: 3 })
+  fc.assert(
+    fc.property(fc.constantFrom(0n, -1n, 5n, -safe >> 32n), places, (high, others) => {
+      const values = BigInt64Array.from(
+        { length: rows },
+        (_, row) => (high << 32n) + BigInt((row * 123_457) >>> 0),
+      )
+      for (const [row, value] of others) values[row] = value
+      const sorted = values.toSorted()
+      expect(longBounds(values, all, rows)).toEqual({ min: sorted[0], max: sorted.at(-1) })
+    }),
+    { numRuns: 40 },
+  )
+})

@@ -1,0 +1,89 @@
+import type { Field } from '@uwdata/flechette'
+import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
+import { allRows } from '../../arrow/bitmap.ts'
+import { assemble, wholeOf } from '../../arrow/take/take.ts'
+import { invalid } from '../../errors.ts'
+import type { ValueExpression, ValueOptions, WorkBudget } from '../../predicate/index.ts'
+import type { TimeSlice } from '../../scheduling/time-slice.ts'
+import type { FragmentRows } from '../read/fragment-read.ts'
+import { evaluateValues } from '../scan/expression.ts'
+import { rowNumbers } from '../scan/row-columns.ts'
+import type { ColumnSource } from './make-columns.ts'
+
+/** Bytes of texts and lists that are computed at a time. */
+const sliceBytes = 16 << 20
+
+/** Most bytes of a column in one fragment. All of them are in memory when it is written, and when it is read. */
+const mostBytes = 512 << 20
+
+/** A column whose values are those of an expression. */
+export interface ComputedColumn {
+  readonly field: Field
+  readonly expression: ValueExpression
+  readonly budget: WorkBudget
+}
+
+/** What makes columns of expressions, all of which see the columns before. Their values may lie in the memory given. */
+export function computing(columns: readonly ComputedColumn[], memory?: ValueOptions['memory']): ColumnSource {
+  return {
+    reads: [...new Set(columns.flatMap(({ expression }) => expression.columns))],
+    compute: async (rows, firstRow, timeSlice) => {
+      const batches: AnyBatch[] = []
+      for (const { field, expression, budget } of columns) {
+        const options = { numberOf: rowNumbers(firstRow, undefined), budget, ...(memory && { memory }) }
+        batches.push(await evaluate(field, expression, rows, timeSlice, options))
+      }
+      return batches
+    },
+  }
+}
+
+/** The values of an expression for all rows of a fragment, computed slice by slice. */
+async function evaluate(
+  field: Field,
+  expression: ValueExpression,
+  rows: FragmentRows,
+  timeSlice: TimeSlice,
+  options: ValueOptions,
+): Promise<AnyBatch> {
+  const slices: AnyBatch[] = []
+  let bytes = 0
+  for (let start = 0; start < rows.length || slices.length === 0; ) {
+    const slice = await evaluateFrom(start, expression, rows, timeSlice, options)
+    slices.push(slice)
+    start += slice.length
+    bytes += byteLength(slice)
+    if (bytes > mostBytes) throw tooLong(field)
+    if (timeSlice.due) await timeSlice.rest()
+  }
+  try {
+    return assemble(field.type, slices.map(wholeOf))
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw tooLong(field, error)
+  }
+}
+
+/** The values of all rows from `start` on; of fewer, when they take many bytes. */
+function evaluateFrom(
+  start: number,
+  expression: ValueExpression,
+  rows: FragmentRows,
+  timeSlice: TimeSlice,
+  options: ValueOptions,
+): Promise<AnyBatch> {
+  const bounded = { ...options, mostBytes: sliceBytes }
+  if (start === 0) return evaluateValues(expression, rows, timeSlice, bounded)
+  // Evaluation begins at a multiple of 32.
+  const first = start & ~31
+  const live = allRows(rows.length - first)
+  live[0]! &= -1 << (start & 31)
+  return evaluateValues(expression, rows, timeSlice, { ...bounded, live }, first)
+}
+
+function tooLong({ name }: Field, cause?: unknown): Error {
+  return invalid(
+    `The values of column ${JSON.stringify(name)} are too long: in one fragment, which is a file of its own, they take more than ${mostBytes.toLocaleString('en')} bytes. Compute shorter values, or add the column without values and then update it: updated rows are written in as many fragments as they need.`,
+    { cause },
+  )
+}
