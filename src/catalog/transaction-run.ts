@@ -274,8 +274,8 @@ function enginesOf(core: Core, transactionId: string): WritingEngines {
   return {
     engine: async (content) => {
       const marked = await find(content)
-      // The commit of the transaction syncs for all of its operations.
-      return { ...marked, writtenBy: () => ({ ...marked, sync: async () => {} }) }
+      // The commit of the transaction syncs for all of its operations. Each finds what those before it have written.
+      return { ...marked, writtenBy: () => ({ ...marked, sync: marked.written }) }
     },
     sync: async () => {
       await Promise.all(Array.from(engines.values(), async (engine) => (await engine).sync()))

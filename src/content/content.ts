@@ -58,8 +58,9 @@ export interface ByteRange {
 /** Objects that become durable together, which takes less time than one by one. */
 export interface PutGroup {
   /**
-   * As `put` of the content, but durable only once `sync` has resolved. Before that, everybody sees the whole object. A
-   * crash of the machine may leave a part of it, or an empty object at its path.
+   * As `put` of the content, but durable only once `sync` has resolved. Once this resolves, everybody sees the whole
+   * object. Before, others may see a part of it, and a crash may leave a part of it, or an empty object at its path. So
+   * put objects in a group whose paths nobody else knows until the group has synced.
    */
   put: Content['put']
   /** Makes all objects durable that were put so far. Fails from then on when one of them could not be made durable. */

@@ -14,6 +14,8 @@ import { foreign, openManifest, requireOurs, versionOf } from './rows.ts'
 export interface KnownHead {
   /** Its latest version; undefined when the table is declared only. */
   readonly current: FoundVersion | undefined
+  /** The rows of the latest version, where this process wrote them. Their manifest may not be there yet. */
+  readonly snapshot?: Snapshot | undefined
   /** The number of the next version. */
   readonly version: number
 }
@@ -56,11 +58,12 @@ export async function writeDraft(
   from: KnownHead,
 ): Promise<Draft> {
   const { current, version } = from
-  const base = current && (await openManifest(found.engine, found.place, current.record))
+  const base = current && (from.snapshot ?? (await openManifest(found.engine, found.place, current.record)))
   const changed = await change.apply(found, prepared, base, { ...work, version })
   if (current && changed.snapshot === base) return { from, to: from, base, changed }
   const record = versionOf(changed.snapshot, transaction.id, core.now())
-  const to = { current: { branch: change.branch, version, record }, version: version + 1 }
+  const { snapshot } = changed
+  const to = { current: { branch: change.branch, version, record }, snapshot, version: version + 1 }
   return { from, to, base, changed }
 }
 

@@ -51,6 +51,9 @@ const mostAttempts = 200
 /** The most changes that are committed together. */
 const mostTogether = 64
 
+/** The most groups that a process commits to a branch in one turn, while others wait. */
+const mostInTurn = 4
+
 /** A change that is written waits for others behind it for so many milliseconds, about. */
 const patienceMillis = 10
 
@@ -95,7 +98,12 @@ async function commitTogether(core: Core, key: string, branch: BranchAtWork): Pr
     return commitAfresh(core, branch)
   }
   // Otherwise what one process writes would be lost to another one, again and again.
-  return core.store.inTurn(`rows/${key}`, () => commitAfresh(core, branch))
+  return core.store.inTurn(`rows/${key}`, async () => {
+    await commitAfresh(core, branch)
+    // What came meanwhile follows on what was just committed: to wait for another turn takes longer than to commit.
+    for (let group = 1; group < mostInTurn && branch.waiting.length > 0; group++)
+      await commitNext(core, branch)
+  })
 }
 
 /** As others commit to the branch, what the last refusal told is old after a pause. */

@@ -42,27 +42,50 @@ export function tableEngine(options: EngineOptions): TableEngine {
   return engineOn({ content, cache, newName, now, pool }, most)
 }
 
+/** Most objects of one writer that are being put while it goes on. Their bytes are in memory. */
+const mostBegun = 16
+
 /** The engine of one writer. */
 function writerOn(storage: Storage, writer: string, most: number): WritingEngine {
   const { content } = storage
+  const newName = () => storage.newName(writer)
   const group = content.group?.()
+  const nothing = async () => {}
+  if (group === undefined)
+    return { ...engineOn({ ...storage, newName }, most), written: nothing, sync: nothing }
+  /** Objects that are being put. One that could not be put stays, so that no sync succeeds any more. */
+  const begun = new Set<Promise<void>>()
+  const written = async () => {
+    await Promise.all(begun)
+  }
   const writing: Storage = {
     ...storage,
-    newName: () => storage.newName(writer),
-    ...(group && {
-      content: {
-        url: content.url,
-        get: (...given) => content.get(...given),
-        getRanges: content.getRanges && ((...given) => content.getRanges!(...given)),
-        readCost: content.readCost,
-        uncached: content.uncached,
-        list: (...given) => content.list(...given),
-        remove: (...given) => content.remove(...given),
-        put: (...given) => group.put(...given),
-      },
-    }),
+    newName,
+    beginPut: async (path, bytes) => {
+      if (begun.size >= mostBegun) await Promise.race(begun)
+      const put = group.put(path, bytes)
+      begun.add(put)
+      put.then(
+        () => begun.delete(put),
+        () => {},
+      )
+    },
+    content: {
+      url: content.url,
+      get: (...given) => content.get(...given),
+      getRanges: content.getRanges && ((...given) => content.getRanges!(...given)),
+      readCost: content.readCost,
+      uncached: content.uncached,
+      list: (...given) => content.list(...given),
+      remove: (...given) => content.remove(...given),
+      put: (...given) => group.put(...given),
+    },
   }
-  return { ...engineOn(writing, most), sync: async () => group?.sync() }
+  const sync = async () => {
+    await written()
+    await group.sync()
+  }
+  return { ...engineOn(writing, most), written, sync }
 }
 
 function engineOn(storage: Storage, most: number): TableEngine {

@@ -234,7 +234,12 @@ export interface EngineOptions {
 
 /** The engine of one writer. */
 export interface WritingEngine extends TableEngine {
-  /** Makes all objects durable that the engine has written. Call it before a record names one of them. */
+  /**
+   * Resolves when all objects are whole that the engine has written, durable or not. Before, a manifest may not be there
+   * yet: only its snapshot is to be used.
+   */
+  written(): Promise<void>
+  /** Makes them durable. Call it before a record names one of them. */
   sync(): Promise<void>
 }
 

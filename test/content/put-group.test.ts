@@ -1,10 +1,11 @@
-import { open, readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { syncFolderTogether } from '../../src/content/files/durable-folders.ts'
 import { fileContent } from '../../src/content/files/index.ts'
 import { FileGroup } from '../../src/content/files/put-group.ts'
+import { RawFile } from '../../src/content/files/raw-file.ts'
 import { writeUnsynced } from '../../src/content/files/write-file.ts'
 import { CatalogError } from '../../src/errors.ts'
 import { bytesOf } from '../../src/testing/suites/content/trial.ts'
@@ -64,9 +65,7 @@ test('a group of which a file could not be synced never syncs again', async () =
 
 test('a sync that fails at once is told by the group, and by nothing else', async () => {
   const folder = await freshFolder()
-  const handle = await open(join(folder, 'other'), 'w')
-  await handle.close()
-  const sync = vi.spyOn(Object.getPrototypeOf(handle), 'sync').mockRejectedValue(new Error('EIO'))
+  const sync = vi.spyOn(RawFile.prototype, 'sync').mockRejectedValue(new Error('EIO'))
   const unheard: unknown[] = []
   const note = (reason: unknown) => unheard.push(reason)
   process.on('unhandledRejection', note)
@@ -110,13 +109,23 @@ test('a file is whole under its name before it is synced', async () => {
   await synced
 })
 
+test('a file that cannot be written whole leaves nothing under its name', async () => {
+  const folder = await freshFolder()
+  const write = vi.spyOn(RawFile.prototype, 'writev').mockResolvedValueOnce(2)
+  write.mockRejectedValueOnce(new Error('ENOSPC'))
+  try {
+    await expect(writeUnsynced(folder, 'a', [bytesOf('one')])).rejects.toThrow('ENOSPC')
+    expect(await readdir(folder)).toEqual([])
+  } finally {
+    write.mockRestore()
+  }
+})
+
 test('those who sync a folder at once share two syncs, and none shares one that began before', async () => {
   const folder = await freshFolder()
-  const handle = await open(join(folder, 'other'), 'w')
-  await handle.close()
   const began: (() => void)[] = []
   const sync = vi
-    .spyOn(Object.getPrototypeOf(handle), 'sync')
+    .spyOn(RawFile.prototype, 'sync')
     .mockImplementation(() => new Promise<void>((resolve) => began.push(resolve)))
   try {
     const all = Array.from({ length: 16 }, () => syncFolderTogether(folder))

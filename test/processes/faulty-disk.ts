@@ -1,4 +1,4 @@
-import { promises, writeSync } from 'node:fs'
+import fs, { promises, writeSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 
@@ -42,7 +42,36 @@ function makeFaulty(handle: FileHandle): FileHandle {
   return Object.assign(handle, { writev: faultyWrite, sync: faultySync })
 }
 
+/** As {@link makeFaulty}, for files that are opened by their numbers. Those that are only read are opened otherwise. */
+function makeFaultyByNumber(): void {
+  const { open, writev, fsync } = fs
+  type Done = (error: NodeJS.ErrnoException | null, result?: number) => void
+  Object.assign(fs, {
+    open: (path: string, flags: string | number, ...given: [mode: number, done: Done] | [done: Done]) => {
+      const done = given.at(-1) as Done
+      const error = typeof flags === 'string' ? fails('open', eitherOf('ENOSPC', 'EMFILE', 'EIO')) : undefined
+      if (error) setImmediate(done, error)
+      else if (given.length === 1) open(path, flags, done)
+      else open(path, flags, given[0] as number, done)
+    },
+    writev: (descriptor: number, parts: readonly Uint8Array[], done: Done) => {
+      const error = fails('write', eitherOf('short', 'ENOSPC', 'EIO'))
+      if (error === undefined) return writev(descriptor, parts, done)
+      const bytes = Buffer.concat(parts)
+      writev(descriptor, [bytes.subarray(0, Math.ceil(bytes.length / 2))], (failure, written) =>
+        done(failure ?? (error.code === 'short' ? null : error), written),
+      )
+    },
+    fsync: (descriptor: number, done: Done) => {
+      const error = fails('sync', 'EIO')
+      if (error) setImmediate(done, error)
+      else fsync(descriptor, done)
+    },
+  })
+}
+
 if (share > 0) {
+  makeFaultyByNumber()
   const { open, link } = promises
   Object.assign(promises, {
     open: async (...given: Parameters<typeof open>) => {

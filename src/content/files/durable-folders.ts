@@ -1,5 +1,6 @@
-import { mkdir, open } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { RawFile } from './raw-file.ts'
 import type { RealFolders } from './real-folders.ts'
 
 /** At most as many folders are remembered. */
@@ -67,11 +68,11 @@ export class DurableFolders {
 export async function syncFolder(folder: string): Promise<void> {
   // Windows cannot sync a folder.
   if (process.platform === 'win32') return
-  const handle = await open(folder, 'r')
+  const file = await RawFile.open(folder, 'r')
   try {
-    await handle.sync()
+    await file.sync()
   } finally {
-    await handle.close()
+    file.close()
   }
 }
 

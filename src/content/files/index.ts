@@ -17,7 +17,8 @@ import { writeNewFile, writeUnsynced } from './write-file.ts'
  * below that folder. Symbolic links are followed only if they do not lead out of the folder.
  *
  * A `put` that has resolved is on disk, with the names of the folders it made. A `put` that a crash interrupted leaves at
- * most a file whose name ends in `.partial`. `list` reports such files like objects, so that a vacuum removes them.
+ * most a file whose name ends in `.partial`. `list` reports such files like objects, so that a vacuum removes them. A file
+ * of a group has its name from the beginning, as nobody knows it before the group has synced. A crash leaves a part of it.
  *
  * Errors: `InvalidInput` for an invalid path, `PermissionDenied` when the user's rights or a link forbid the access,
  * `ServiceUnavailable` when the disk is full.

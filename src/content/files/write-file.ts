@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, link, lstat, open, readFile, rename, unlink } from 'node:fs/promises'
+import { link, lstat, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from './durable-folders.ts'
 import { isMissing, systemCode } from './file-errors.ts'
+import { RawFile } from './raw-file.ts'
 
 /** Smaller parts are written together, up to this size, since each write has a cost of its own. */
 const block = 1 << 20
@@ -32,36 +33,33 @@ export async function replaceFile(folder: string, name: string, parts: readonly 
 }
 
 /**
- * As {@link writeNewFile}, but the file is not on disk yet, and its name neither. The `synced` of the result settles when
- * the file is, or cannot be: the system tells that only to those who have had it open since.
+ * As {@link writeNewFile}, but the file is not on disk yet, and its name neither. Others may see a part of it meanwhile,
+ * since it has its name from the beginning: whoever reads a file in time learns of it after its sync. The `synced` of the
+ * result settles when the file is on disk, or cannot be: the system tells that only to those who have had it open since.
  */
 export async function writeUnsynced(
   folder: string,
   name: string,
   parts: readonly Uint8Array[],
 ): Promise<{ readonly synced: Promise<void> }> {
-  const temporary = temporaryIn(folder)
-  const handle = await open(temporary, 'wx')
+  const path = join(folder, name)
+  const file = await RawFile.open(path, 'wx')
   try {
-    try {
-      await writeAll(handle, parts)
-      await moveToFree(temporary, join(folder, name))
-    } finally {
-      await removeTemporary(temporary)
-    }
+    await writeAll(file, parts)
   } catch (error) {
-    await handle.close()
+    file.close()
+    await unlink(path).catch(() => {})
     throw error
   }
   // Last of all: a failure that nobody listens to yet would end the process.
-  return { synced: syncAndClose(handle) }
+  return { synced: syncAndClose(file) }
 }
 
-async function syncAndClose(handle: FileHandle): Promise<void> {
+async function syncAndClose(file: RawFile): Promise<void> {
   try {
-    await handle.sync()
+    await file.sync()
   } finally {
-    await handle.close()
+    file.close()
   }
 }
 
@@ -73,12 +71,12 @@ async function writeAside(
 ): Promise<void> {
   const temporary = temporaryIn(folder)
   try {
-    const handle = await open(temporary, 'wx')
+    const file = await RawFile.open(temporary, 'wx')
     try {
-      await writeAll(handle, parts)
-      await handle.sync()
+      await writeAll(file, parts)
+      await file.sync()
     } finally {
-      await handle.close()
+      file.close()
     }
     await move(temporary)
   } finally {
@@ -191,11 +189,10 @@ function* groupsOf(parts: readonly Uint8Array[]): Generator<readonly Uint8Array[
 }
 
 /** Writes the parts where they lie: joined, they would take their memory once more. */
-async function writeAll(handle: FileHandle, parts: readonly Uint8Array[]): Promise<void> {
+async function writeAll(file: RawFile, parts: readonly Uint8Array[]): Promise<void> {
   for (const group of groupsOf(parts)) {
     for (let rest = group; rest.length > 0; ) {
-      const { bytesWritten } = await handle.writev(rest)
-      rest = restOf(rest, bytesWritten)
+      rest = restOf(rest, await file.writev(rest))
     }
   }
 }

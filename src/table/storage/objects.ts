@@ -13,6 +13,11 @@ export type Range = readonly [offset: number, length: number, crc: number]
 /** What the engine reads and writes through. */
 export interface Storage {
   readonly content: Content
+  /**
+   * Begins to put an object. Resolves at once, unless many are being put. The writer's next sync waits for them. Absent
+   * where objects are durable once they are put.
+   */
+  readonly beginPut?: ((path: string, bytes: Uint8Array) => Promise<void>) | undefined
   readonly cache: ByteCache
   /** Makes the name of a new object. */
   readonly newName: NewName

@@ -70,7 +70,9 @@ export async function writeManifest(
   const bytes = seal('manifest', manifestText(body), has)
   const number = version === undefined ? '' : `${String(version).padStart(10, '0')}-`
   const path = `_versions/${number}${storage.newName()}.json`
-  await storage.content.put(prefix + path, bytes)
+  // The next change of the branch is made out of the snapshot, so it need not wait for the file.
+  if (storage.beginPut) await storage.beginPut(prefix + path, bytes)
+  else await storage.content.put(prefix + path, bytes)
   const snapshot = snapshotOf(prefix, refOf(path, bytes, body.bases), body, base)
   // The next reader asks for the newest version.
   return storage.cache.get(

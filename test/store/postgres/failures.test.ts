@@ -233,6 +233,7 @@ describe.skipIf(missingPostgres)('a database', () => {
     })
     expect(await store.read((tx) => tx.get(['a']))).toBeUndefined()
     await store.close()
+  })
 
   test.each([1, 2])('that gives %i connections is used by those', async (limit) => {
     const server = await sharedServer()
