@@ -7,7 +7,7 @@ import type { Isolation } from '../operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
 import type { AuthorizeHook } from '../operations/framework/run.ts'
 import type { Background } from '../rows/background.ts'
-import type { BranchAtWork } from '../rows/commit-waiting.ts'
+import type { BranchAtWork, Contention } from '../rows/commit-waiting.ts'
 import type { RowsStep } from '../rows/rebase.ts'
 import type { Semaphore } from '../scheduling/semaphore.ts'
 import type {
@@ -54,6 +54,8 @@ export interface Core {
    * @internal Published types would need those of Arrow.
    */
   readonly branches: Map<string, BranchAtWork>
+  /** What is known of other processes that change rows of the same branches, by the same key, the oldest first. */
+  readonly contended: Map<string, Contention>
   /** How much work on rows runs at once. */
   readonly slots: Semaphore
   /** Optimizes tables by itself, if the catalog is to. */

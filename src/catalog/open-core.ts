@@ -187,6 +187,7 @@ export function makeCore(
     feed: new Feed(store, catalog),
     inTurn: keyedQueue(),
     branches: new Map(),
+    contended: new Map(),
     slots: semaphore(options.concurrency ?? 16),
     sessions: sessionSource(sessionLimitsOf(options.openTransactions)),
     upkeep: new Upkeep(Math.floor(Math.random() * markInterval(settings.transactionCount)), [

@@ -93,6 +93,7 @@ export class TransactionRun {
       engine: this.#engines.engine,
       inTurn: keyedQueue(),
       branches: new Map(),
+      contended: new Map(),
       staging: {
         transactionId: transaction.id,
         nextPlace: () => ++place,

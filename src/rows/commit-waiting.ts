@@ -25,10 +25,18 @@ export interface BranchAtWork {
   /** How many changes are under way. */
   changes: number
   head: KnownHead
-  /** How often in a row others were first. */
+  /** How often in a row others were first, in stores without turns. */
   losses: number
   /** What is ready to be committed, in the order in which it became so. */
   readonly waiting: Waiting[]
+}
+
+/** What a process knows of others that change a branch, in milliseconds of `performance.now`. */
+export interface Contention {
+  /** When others last committed to it, or waited for a turn to. */
+  readonly othersAt: number
+  /** When the process last asked. */
+  readonly askedAt: number
 }
 
 /** A change that waits for its commit. */
@@ -50,6 +58,15 @@ const mostAttempts = 200
 
 /** The most changes that are committed together. */
 const mostTogether = 64
+
+/** How long a process takes turns at a branch after others committed to it, in milliseconds. */
+const contendedMillis = 1_000
+
+/** How often a process asks whether others take turns at a branch, in milliseconds. */
+const askMillis = 250
+
+/** Branches whose contention is remembered. */
+const mostContended = 1_000
 
 /** The most groups that a process commits to a branch in one turn, while others wait. */
 const mostInTurn = 4
@@ -90,36 +107,76 @@ export function commitWaiting(
 
 /** Commits changes that wait. Those that lose a race wait again, before all others. */
 async function commitTogether(core: Core, key: string, branch: BranchAtWork): Promise<void> {
-  const hasTurns = core.store.inTurn !== undefined
-  // A refused commit told where the branch is.
-  if (branch.losses <= (hasTurns ? 0 : 1)) return commitNext(core, branch)
   if (core.store.inTurn === undefined) {
+    // A refused commit told where the branch is.
+    if (branch.losses <= 1) return commitNext(core, key, branch)
     await sleep(Math.random() * Math.min(branch.losses, 20))
-    return commitAfresh(core, branch)
+    return commitAfresh(core, key, branch)
   }
-  // Otherwise what one process writes would be lost to another one, again and again.
+  // A turn binds only those who take it. So everybody does while others are there: what a slow process writes would
+  // be lost to a quick one otherwise, again and again.
+  if (!isContended(core, key)) {
+    askForTurns(core, key)
+    return commitNext(core, key, branch)
+  }
   return core.store.inTurn(`rows/${key}`, async () => {
-    await commitAfresh(core, branch)
+    await commitAfresh(core, key, branch)
     // What came meanwhile follows on what was just committed: to wait for another turn takes longer than to commit.
     for (let group = 1; group < mostInTurn && branch.waiting.length > 0; group++)
-      await commitNext(core, branch)
+      await commitNext(core, key, branch)
   })
 }
 
 /** As others commit to the branch, what the last refusal told is old after a pause. */
-async function commitAfresh(core: Core, branch: BranchAtWork): Promise<void> {
+async function commitAfresh(core: Core, key: string, branch: BranchAtWork): Promise<void> {
   const head = await headNow(core, branch)
   if (head === undefined) return
-  // Since the last refusal nobody else was there.
   if (isSame(head, branch.head)) branch.losses = 0
+  else rememberContended(core, key)
   branch.head = head
-  return commitNext(core, branch)
+  return commitNext(core, key, branch)
 }
 
-async function commitNext(core: Core, branch: BranchAtWork): Promise<void> {
+/** Whether others committed to a branch a short while ago, or waited for a turn to. */
+function isContended({ contended }: Core, key: string): boolean {
+  const known = contended.get(key)
+  return known !== undefined && performance.now() - known.othersAt < contendedMillis
+}
+
+function rememberContended({ contended }: Core, key: string): void {
+  const now = performance.now()
+  remember(contended, key, { othersAt: now, askedAt: now })
+}
+
+/** Finds out now and then whether a slower process takes turns, and is overtaken in them. Nobody waits for it. */
+function askForTurns(core: Core, key: string): void {
+  const { contended, store } = core
+  const now = performance.now()
+  const known = contended.get(key)
+  if (known !== undefined && now - known.askedAt < askMillis) return
+  remember(contended, key, { othersAt: Number.NEGATIVE_INFINITY, askedAt: now })
+  // A single change need not know: it has no rival that it overtakes again and again.
+  if (known === undefined) return
+  store.isTurnTaken?.(`rows/${key}`).then(
+    (isTaken) => {
+      if (isTaken) rememberContended(core, key)
+    },
+    // The commit under way tells what is wrong with the store.
+    () => {},
+  )
+}
+
+function remember(contended: Core['contended'], key: string, contention: Contention): void {
+  contended.delete(key)
+  contended.set(key, contention)
+  if (contended.size > mostContended) contended.delete(contended.keys().next().value!)
+}
+
+async function commitNext(core: Core, key: string, branch: BranchAtWork): Promise<void> {
   const together = branch.waiting.splice(0, mostTogether).filter(mayGoOn)
   try {
     const lost = await commitChain(core, branch, together)
+    if (lost.length > 0) rememberContended(core, key)
     branch.waiting.unshift(...lost)
   } catch (error) {
     for (const one of together) one.settle({ error })

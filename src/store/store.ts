@@ -2,7 +2,7 @@
  * The contract for the records of a catalog. A store is an ordered map from keys to plain values with serializable
  * transactions. It knows nothing of tables or namespaces.
  *
- * To write a store, implement the members of {@link Store}; `state`, `now`, `inTurn`, `inspect` and
+ * To write a store, implement the members of {@link Store}; `state`, `now`, `inTurn`, `isTurnTaken`, `inspect` and
  * `copyTo` are optional. See
  * `store/memory/store.ts` for an example. Keys hold at least one part and encode to at most {@link maxKeyBytes}
  * bytes. Strings in keys are well-formed and hold no character below U+0005, and numbers are finite. A catalog uses
@@ -51,6 +51,12 @@ export interface Store {
    * to give one: so turns save work that would be lost, and nothing else may depend on them. Optional.
    */
   inTurn?<T>(name: string, work: () => Promise<T>): Promise<T>
+
+  /**
+   * Whether somebody runs work of that name in a turn now, or waits to. A turn binds only those who take it: who works
+   * without one asks now and then, so as not to be first again and again. Optional, beside `inTurn`.
+   */
+  isTurnTaken?(name: string): Promise<boolean>
 
   /** Finishes the transactions under way and releases all resources. A second call does nothing. */
   close(): Promise<void>

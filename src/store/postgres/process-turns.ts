@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ground } from './ground.ts'
-import { awaitTurn, undo } from './statements.ts'
+import { awaitTurn, tryTurn, undo } from './statements.ts'
 
 /** Connections that may wait for turns at once, or hold them, and those that are left for reads and commits. */
 const mostTurns = 2
@@ -37,6 +37,15 @@ export class ProcessTurns {
     }
     turn?.()
     return done
+  }
+
+  async isTaken(name: string): Promise<boolean> {
+    const { address, engine, pool } = this.#ground
+    if (!engine.hasTurns) return false
+    const lock = lockOf(address.schema, name)
+    const [row] = await pool.shared((connection) => connection.send(tryTurn(lock)))
+    const [isFree] = row as unknown as [boolean]
+    return !isFree
   }
 
   /** Waits for a turn. Resolves to what ends it, or to nothing where there is none to be had. */

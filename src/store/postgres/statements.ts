@@ -67,6 +67,11 @@ export function awaitTurn(lock: bigint): Statement {
   }
 }
 
+/** Whether no session holds a lock. The shared lock that finds it out ends with the statement. */
+export function tryTurn(lock: bigint): Statement {
+  return { text: `SELECT pg_try_advisory_xact_lock_shared(${lock})` }
+}
+
 /**
  * Begins to make tables. Whoever waited for another migration must see what that one made, whatever isolation is usual
  * there.

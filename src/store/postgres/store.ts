@@ -75,6 +75,10 @@ export class PostgresStore implements Store {
     return this.#turns.run(name, work)
   }
 
+  isTurnTaken(name: string): Promise<boolean> {
+    return this.#turns.isTaken(name)
+  }
+
   close(): Promise<void> {
     this.#closing ??= Promise.allSettled(this.#pending).then(() => this.#ground.pool.close())
     return this.#closing

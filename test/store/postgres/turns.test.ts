@@ -188,6 +188,12 @@ describe.skipIf(missingPostgres)('writers of several stores', () => {
     }
     expect(await Promise.all(asked)).toEqual(['0', '1', '2', '3', '4', '5'])
     expect(order).toEqual(['0', '1', '2', '3', '4', '5'])
+    const taken: boolean[] = []
+    await stores[0]!.inTurn!('one', async () => {
+      for (const name of ['one', 'another']) taken.push(await stores[1]!.isTurnTaken!(name))
+    })
+    await expect.poll(() => stores[1]!.isTurnTaken!('one')).toBe(false)
+    expect(taken).toEqual([true, false])
     const refused = stores[0]!.inTurn!('one', async () => {
       throw new Error('no')
     })

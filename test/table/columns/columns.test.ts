@@ -312,17 +312,6 @@ test('a column of nulls takes no room, in files and in memory', async () => {
   expect(await files()).toHaveLength(3)
 })
 
-test('a computed column may be made of the ids of rows', async () => {
-  const { engine, create, make, rowsOf } = setUp({ fragmentRows: 64 })
-  const base = await make(await create(counted(100), types), engine.deleteRows('n % 3 = 0'))
-  const added = await make(base, engine.addColumns([{ name: 'made', expression: '_rowid * 2 + n' }]))
-  expect(await rowsOf(added, { columns: ['n', 'made'] })).toEqual(
-    counted(100)
-      .filter(({ n }) => n % 3 !== 0)
-      .map(({ n }) => ({ n, made: BigInt(3 * n) })),
-  )
-})
-
 test('optimizing leaves out the bytes of columns that are gone', async () => {
   const { engine, make, create, rowsOf } = setUp()
   let snapshot = await create(

@@ -71,7 +71,6 @@ const expressions = [
   'n > 25000',
   "concat(s, ' of ', coalesce(place.city, 'nowhere'))",
   'CASE WHEN m < 4 THEN n / 3.5 ELSE NULL END',
-  '_rowid % 5',
   'now()',
 ]
 
