@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { memoryContent } from '../../../src/content/memory/index.ts'
-import { type LocalCatalog, openCatalog, type Store } from '../../../src/index.ts'
+import { type Content, type LocalCatalog, openCatalog, type Store } from '../../../src/index.ts'
 import { readAddress } from '../../../src/store/postgres/address.ts'
 import { Clock } from '../../../src/store/postgres/clock.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
@@ -102,6 +102,40 @@ describe.skipIf(missingPostgres)('writers of several stores', () => {
     expect(Math.min(...done)).toBeGreaterThanOrEqual(Math.max(...done) / 4)
     // Those who wait share a commit.
     expect((await commitsOf(server, url)) - before).toBeLessThan(total / 3)
+  })
+
+  test('wait for one that is slow, so that it gets its share of a table', async () => {
+    const content = memoryContent()
+    const slowContent: Content = {
+      get: (...given) => content.get(...given),
+      list: (...given) => content.list(...given),
+      remove: (...given) => content.remove(...given),
+      put: async (...given) => {
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        return content.put(...given)
+      },
+    }
+    const stores = await several(await (await sharedServer()).freshUrl(), 2)
+    const [quick, slow] = await Promise.all(
+      [content, slowContent].map((content, i) =>
+        openCatalog({ store: stores[i]!, content, root: 'memory://all' }),
+      ),
+    )
+    await quick!.createTable({ id: ['t'], data: [{ n: -1 }] })
+    const most = 800
+    let ofQuick = 0
+    let ended = false
+    const insert = (catalog: LocalCatalog, n: number) =>
+      catalog.insertIntoTable({ id: ['t'], data: [{ n }] })
+    const others = Promise.all(
+      Array.from({ length: 4 }, async () => {
+        while (!ended && ofQuick < most) await insert(quick!, ofQuick++)
+      }),
+    )
+    for (let n = 0; n < 10; n++) await insert(slow!, n)
+    ended = true
+    await others
+    expect(ofQuick).toBeLessThan(most)
   })
 
   test('never build on an old range', async () => {
