@@ -125,8 +125,7 @@ describe.skipIf(missingPostgres)('writers of several stores', () => {
     const most = 800
     let ofQuick = 0
     let ended = false
-    const insert = (catalog: LocalCatalog, n: number) =>
-      catalog.insertIntoTable({ id: ['t'], data: [{ n }] })
+    const insert = (catalog: LocalCatalog, n: number) => catalog.insertIntoTable({ id: ['t'], data: [{ n }] })
     const others = Promise.all(
       Array.from({ length: 4 }, async () => {
         while (!ended && ofQuick < most) await insert(quick!, ofQuick++)
