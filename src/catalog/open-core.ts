@@ -55,7 +55,7 @@ export interface CatalogOptions {
   readonly arrowBytes?: number
   /**
    * Most bytes of these rows once they are decoded: a few compressed bytes may stand for any number of them.
-   * Default: 1 GiB.
+   * Default: 1 GiB, and at least `arrowBytes`.
    */
   readonly decodedBytes?: number
   /** Most bytes of rows in one answer of `queryTable`; more are to be asked for in parts. Default: 2 GiB. */
@@ -223,14 +223,15 @@ function warn(error: unknown): void {
 }
 
 function settingsOf(options: CatalogOptions & ReadOnlyOption): Settings {
+  const arrowBytes = options.arrowBytes ?? 256 * 1024 * 1024
   return {
     readOnly: options.readOnly ?? false,
     managedVersioning: options.managedVersioning ?? false,
     storageOptions: options.storageOptions,
     authorize: options.authorize,
     tableRoot: options.tableRoot?.replace(/\/+$/, ''),
-    arrowBytes: options.arrowBytes ?? 256 * 1024 * 1024,
-    decodedBytes: options.decodedBytes ?? 1024 * 1024 * 1024,
+    arrowBytes,
+    decodedBytes: options.decodedBytes ?? Math.max(1024 * 1024 * 1024, arrowBytes),
     resultBytes: options.resultBytes ?? 2048 * 1024 * 1024,
     transactionAge: options.transactionAge ?? 7 * day,
     transactionCount: options.transactionCount ?? 100_000,

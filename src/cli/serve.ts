@@ -41,6 +41,7 @@ interface Typed {
   readonly transactionIdle?: number
   readonly advertise?: string
   readonly staleMillis?: number
+  readonly arrowBytes?: number
   readonly page: boolean
   readonly editable?: boolean
   readonly audit?: string
@@ -127,6 +128,11 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
       'over a database, let answers of reads be up to so many milliseconds old (default: 0)',
       toNumber,
     )
+    .option(
+      '--arrow-bytes <size>',
+      'most Arrow data in one request, as 500MiB or 2GiB; it is held in memory (default: 256MiB)',
+      toBytes,
+    )
     .option('--audit <file>', 'write each change, and each refused caller, as a line of JSON into this file')
     .addOption(
       new Option('--audit-failure <what>', 'while that file cannot be written: go on, or refuse changes')
@@ -191,6 +197,7 @@ function catalogOptions(typed: Typed): DirectoryCatalogOptions {
     optimize,
     readOnly,
     transactionIdle,
+    arrowBytes,
   } = typed
   if (bytes !== undefined && folder === undefined)
     throw new UsageError('--content-cache-size needs --content-cache, the folder')
@@ -203,15 +210,17 @@ function catalogOptions(typed: Typed): DirectoryCatalogOptions {
     ...(optimize ? { optimize: 'background' } : {}),
     ...(readOnly ? { readOnly } : {}),
     ...(transactionIdle === undefined ? {} : { openTransactions: { idleSeconds: transactionIdle } }),
+    ...(arrowBytes === undefined ? {} : { arrowBytes }),
   }
 }
 
 function listenOptions({ page, editable, ...typed }: Typed) {
   if (!page && editable) throw new UsageError('--editable is about the page, which --no-page leaves out')
-  const { host, port, listing, unknownFields, advertise, staleMillis, log } = typed
+  const { host, port, listing, unknownFields, advertise, staleMillis, arrowBytes, log } = typed
   const shown: ServeOptions['page'] = page && editable ? 'editable' : page
   const timeouts = { linger: lingerMillis }
-  return { host, port, listing, unknownFields, advertise, staleMillis, log, page: shown, timeouts }
+  const limits = arrowBytes === undefined ? {} : { arrowBytes }
+  return { host, port, listing, unknownFields, advertise, staleMillis, log, page: shown, timeouts, limits }
 }
 
 interface AuditOptions {

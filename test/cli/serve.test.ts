@@ -81,6 +81,20 @@ describe('serve', () => {
     expect([near.code, near.err]).toEqual([1, expect.stringContaining('has its rows nearby')])
   })
 
+  it('takes as many bytes of rows in one request as it is told', async () => {
+    const serveWith = (size: string) => serving(['memory:', '--no-auth', '--arrow-bytes', size])
+    const [small, large] = [await serveWith('2KiB'), await serveWith('200KiB')]
+    const data = (count: number) => JSON.stringify(Array.from({ length: count }, (_, n) => ({ n })))
+    const create = async (url: string, table: string, rows: number) => {
+      const { code, err } = await run(['create', url, table, '--data', data(rows)])
+      return [code, err]
+    }
+    expect(await create(small, 'a', 10)).toEqual([0, ''])
+    expect(await create(small, 'b', 1_000)).toEqual([1, expect.stringMatching(/2,?048/)])
+    expect(await create(large, 'b', 1_000)).toEqual([0, ''])
+    expect((await run(['serve', 'memory:', '--no-auth', '--arrow-bytes', 'much'])).code).toBe(2)
+  })
+
   it('on a directory, commands say that a transaction needs a server', async () => {
     const folder = await freshFolder()
     for (const args of [

@@ -1738,9 +1738,10 @@ export interface OperationMethods {
 
   /**
    * Creates a table with the rows and columns of another one, as version 1. `source` names that table, or `source_location`
-   * says where it lies. Its latest version is cloned, or the one that `source_version` or `source_tag` names. The clone
-   * shares the files of that version, so it takes no time and no room. From then on, each of the two changes without the
-   * other, and may be dropped. With `is_shallow: false`, the clone gets copies of the files.
+   * says where it lies. Cloned is the version that is the latest one when the call begins, or the one that
+   * `source_version` or `source_tag` names. The clone shares the files of that version, so it takes no time and no room.
+   * From then on, each of the two changes without the other, and may be dropped. With `is_shallow: false`, the clone gets
+   * copies of the files.
    *
    * ```ts
    * await catalog.cloneTable({ id: ['dev', 'flights'], source: ['prod', 'flights'] })
