@@ -54,7 +54,11 @@ export interface Core {
    * @internal Published types would need those of Arrow.
    */
   readonly branches: Map<string, BranchAtWork>
-  /** What is known of other processes that change rows of the same branches, by the same key, the oldest first. */
+  /**
+   * What is known of other processes that change rows of the same branches, by the same key, the oldest first.
+   *
+   * @internal As above.
+   */
   readonly contended: Map<string, Contention>
   /** How much work on rows runs at once. */
   readonly slots: Semaphore

@@ -5,6 +5,7 @@ import { readAddress } from '../../../src/store/postgres/address.ts'
 import { Clock } from '../../../src/store/postgres/clock.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { PostgresStore } from '../../../src/store/postgres/store.ts'
+import { gate } from '../../support/gate.ts'
 import { type Database, missingPostgres, sharedServer } from '../../support/postgres.ts'
 
 const schemaOf = (url: string) => new URL(url).searchParams.get('schema')!
@@ -204,11 +205,14 @@ describe.skipIf(missingPostgres)('writers of several stores', () => {
   })
 
   test('take turns at what they name, in order and one at a time', async () => {
-    const stores = await several(await (await sharedServer()).freshUrl(), 3)
+    const server = await sharedServer()
+    const stores = await several(await server.freshUrl(), 3)
     const order: string[] = []
+    const begin = gate()
     let atWork = 0
     const work = (name: string) => async () => {
       expect(++atWork).toBe(1)
+      await begin.opened
       await new Promise((resolve) => setTimeout(resolve, 20))
       atWork--
       order.push(name)
@@ -217,8 +221,12 @@ describe.skipIf(missingPostgres)('writers of several stores', () => {
     const asked: Promise<string>[] = []
     for (const [i, store] of [...stores, ...stores].entries()) {
       asked.push(store.inTurn!('one', work(String(i))))
-      await new Promise((resolve) => setTimeout(resolve, 10))
+      // The order is that in which the database was asked: the way there may take longer for some.
+      await expect
+        .poll(() => server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory'"))
+        .toHaveLength(asked.length)
     }
+    begin.open()
     expect(await Promise.all(asked)).toEqual(['0', '1', '2', '3', '4', '5'])
     expect(order).toEqual(['0', '1', '2', '3', '4', '5'])
     const taken: boolean[] = []
