@@ -1,6 +1,6 @@
 import type { Core } from '../catalog/core.ts'
 import { type FeedRecord, keys, type TransactionRecord } from '../store/records.ts'
-import type { Entry, Key, Reader } from '../store/store.ts'
+import type { Entry, Key, Reader, Value } from '../store/store.ts'
 import { lapsedOf } from './lapsed.ts'
 import { isFinished, statusOf } from './transaction-record.ts'
 import type { UpkeepTurn } from './upkeep.ts'
@@ -35,6 +35,39 @@ const inOneStep = 250
 /** Records looked at in one turn at most. */
 const inOneTurn = 5_000
 
+/** Records of large batches take a millisecond each to read. After so many milliseconds, the rest is for the next step. */
+const readMillis = 5
+
+/** The oldest records of a range: those before the first one to keep, as far as one step reads them. */
+interface Oldest<T> {
+  readonly old: readonly Entry<T>[]
+  /** Whether there may be more of them. */
+  readonly hasMore: boolean
+}
+
+/** Reads the oldest records. `limit` is two or more, as the first one may be the last one of the step before. */
+function readOldest<T extends Value>(
+  reader: Reader,
+  range: { readonly prefix: Key; readonly start?: Key | undefined; readonly limit: number },
+  isOld: (entry: Entry<T>) => boolean,
+): Oldest<T> {
+  const { prefix, start, limit } = range
+  const until = performance.now() + readMillis
+  const old: Entry<T>[] = []
+  for (const entry of reader.range<T>({ prefix, limit, ...(start && { start }) })) {
+    if (!isOld(entry)) return { old, hasMore: false }
+    old.push(entry)
+    if (old.length > 1 && performance.now() > until) return { old, hasMore: true }
+  }
+  return { old, hasMore: old.length === limit }
+}
+
+/** How many records the steps of a turn read. Usually the oldest one is to be kept: so the first steps read few. */
+function* stepSizes(): Generator<number> {
+  for (let left = inOneTurn, size = 2; left > 0; left -= size, size = Math.min(inOneStep, 4 * size))
+    yield size
+}
+
 /**
  * Removes old records in small steps. What is removed was read before, and not in the same transaction: a finished
  * transaction stays finished. So no other change conflicts with this one.
@@ -45,16 +78,14 @@ export async function clearTransactions(core: Core, { signal, gently }: UpkeepTu
   )
   let marks = unneeded
   let start: Key | undefined
-  for (let left = inOneTurn; left > 0; left -= inOneStep) {
+  for (const limit of stepSizes()) {
     signal.throwIfAborted()
-    const range = { prefix: keys.transactions, limit: inOneStep, ...(start && { start }) }
-    const entries = await core.store.read((reader) => [...reader.range<TransactionRecord>(range)])
     const now = core.now()
     const horizon = now - core.settings.transactionAge
     const isOld = ({ key, value }: Entry<TransactionRecord>) =>
       value.created_at < horizon || (surplusEnd !== undefined && String(key[1]) <= surplusEnd)
-    const firstKept = entries.findIndex((entry) => !isOld(entry))
-    const old = firstKept === -1 ? entries : entries.slice(0, firstKept)
+    const range = { prefix: keys.transactions, start, limit }
+    const { old, hasMore } = await core.store.read((reader) => readOldest(reader, range, isOld))
     const finished = old.filter(({ value }) => isFinished(value.status))
     const lapsed = old.filter(({ value }) => !isFinished(value.status) && isFinished(statusOf(value, now)))
     if (finished.length + lapsed.length + marks.length > 0) {
@@ -69,8 +100,8 @@ export async function clearTransactions(core: Core, { signal, gently }: UpkeepTu
       )
       marks = []
     }
-    if (firstKept !== -1 || entries.length < inOneStep) return
-    start = entries.at(-1)!.key
+    if (!hasMore) return
+    start = old.at(-1)!.key
   }
 }
 
@@ -93,18 +124,17 @@ function surplus(reader: Reader, transactionCount: number): { surplusEnd?: strin
  */
 export async function clearFeed(core: Core, { signal, gently }: UpkeepTurn): Promise<void> {
   const { transactionAge, transactionCount } = core.settings
-  for (let left = inOneTurn; left > 0; left -= inOneStep) {
+  for (const limit of stepSizes()) {
     signal.throwIfAborted()
-    const { entries, last } = await core.store.read((reader) => ({
-      entries: [...reader.range<FeedRecord>({ prefix: keys.feed, limit: inOneStep })],
-      last: [...reader.range({ prefix: keys.feed, reverse: true, limit: 1, keysOnly: true })].at(0)?.key,
-    }))
-    if (last === undefined) return
     const horizon = core.now() - transactionAge
-    const isOld = ({ key, value }: Entry<FeedRecord>) =>
-      key[1] !== last[1] && (value.time < horizon || Number(key[1]) <= Number(last[1]) - transactionCount)
-    const firstKept = entries.findIndex((entry) => !isOld(entry))
-    const old = firstKept === -1 ? entries : entries.slice(0, firstKept)
+    const { old, hasMore } = await core.store.read((reader): Oldest<FeedRecord> => {
+      const [last] = reader.range({ prefix: keys.feed, reverse: true, limit: 1, keysOnly: true })
+      if (last === undefined) return { old: [], hasMore: false }
+      const isOld = ({ key, value }: Entry<FeedRecord>) =>
+        key[1] !== last.key[1] &&
+        (value.time < horizon || Number(key[1]) <= Number(last.key[1]) - transactionCount)
+      return readOldest(reader, { prefix: keys.feed, limit }, isOld)
+    })
     if (old.length > 0) {
       await gently(() =>
         core.store.write((writer) => {
@@ -116,6 +146,6 @@ export async function clearFeed(core: Core, { signal, gently }: UpkeepTurn): Pro
         }),
       )
     }
-    if (firstKept !== -1) return
+    if (!hasMore) return
   }
 }

@@ -3,7 +3,7 @@ import { memoryContent } from '../../src/content/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { keys, type TaskRecord } from '../../src/store/records.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Range, Reader, Store, Value, Writer } from '../../src/store/store.ts'
 import { Heartbeat } from '../../src/transactions/heartbeat.ts'
 import { runLeased } from '../../src/transactions/leased.ts'
 import { stoppedClock } from '../support/catalogs.ts'
@@ -148,6 +148,40 @@ for (const { place, missing, begin } of sharedStores) {
     })
   })
 }
+
+it('upkeep reads next to nothing while no record is old', async () => {
+  const store = memoryStore()
+  const read = { ranges: 0, records: 0 }
+  const counting = (reader: Reader): Reader => ({
+    get: (key) => reader.get(key),
+    *range<V extends Value>(range: Range) {
+      const [part] = range.prefix ?? []
+      const isOurs = (part === keys.transactions[0] || part === keys.feed[0]) && !range.keysOnly
+      if (isOurs) read.ranges++
+      for (const entry of reader.range<V>(range)) {
+        if (isOurs) read.records++
+        yield entry
+      }
+    },
+  })
+  const watched: Store = Object.assign(Object.create(store), {
+    features: store.features,
+    read: (body: (reader: Reader) => unknown) => store.read((reader) => body(counting(reader))),
+    write: (body: (writer: Writer) => unknown) => store.write(body),
+    state: undefined,
+    close: () => store.close(),
+  })
+  const catalog = await openCatalog({
+    store: watched,
+    content: memoryContent(),
+    root: 'memory://rows',
+    transactionCount: 1_000,
+  })
+  for (let n = 0; n < 400; n++) await catalog.createNamespace({ id: [`n${n}`] })
+  await catalog.close()
+  expect(read.ranges).toBeGreaterThan(1)
+  expect(read.records).toBeLessThanOrEqual(2 * read.ranges)
+})
 
 describe('optimizing in the background', () => {
   it('is done by one process for a table, and by another one when that one is dead', async () => {
