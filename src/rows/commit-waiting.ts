@@ -97,7 +97,7 @@ export function commitWaiting(
       },
     }
     branch.waiting.push(one)
-    // Whoever has the turn commits for all who wait then.
+    // The change that has the turn commits for all that wait then.
     const turn = core.inTurn(key, async () => {
       while (!one.isSettled) await commitTogether(core, key, branch)
     })

@@ -33,8 +33,8 @@ export async function replaceFile(folder: string, name: string, parts: readonly 
 }
 
 /**
- * As {@link writeNewFile}, but the file is not on disk yet, and its name neither. Others may see a part of it meanwhile,
- * since it has its name from the beginning: whoever reads a file in time learns of it after its sync. The `synced` of the
+ * As {@link writeNewFile}, but the file is not on disk yet, and its name neither. The file has its name from the
+ * beginning, so others may see a part of it meanwhile: let readers learn the name after the sync. The `synced` of the
  * result settles when the file is on disk, or cannot be: the system tells that only to those who have had it open since.
  */
 export async function writeUnsynced(

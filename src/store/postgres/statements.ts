@@ -73,8 +73,8 @@ export function tryTurn(lock: bigint): Statement {
 }
 
 /**
- * Begins to make tables. Whoever waited for another migration must see what that one made, whatever isolation is usual
- * there.
+ * Begins to make tables. A migration that waited for another one must see what the other one made, whatever isolation
+ * is usual there.
  */
 export const beginMigration: Statement = {
   text: `BEGIN ISOLATION LEVEL READ COMMITTED; ${bounds}; SET LOCAL lock_timeout = ${statementMillis}`,

@@ -63,8 +63,7 @@ function workOf(tree: readonly FieldNode[], computed: readonly Computed[]): Colu
     return { field: node.field, expression, budget: expression.budget() }
   })
   const source = computing(columns)
-  // Columns of rows come after those of the table, and have no ids.
-  const sources = source.reads.map((index) => idsOf(tree.slice(index, index + 1)).join() || `row ${index}`)
+  const sources = source.reads.map((index) => idsOf([tree[index]!]).join())
   const texts = computed.map(({ text, expression }) => `${typeName(expression.type)} ${text}`)
   return {
     ...source,

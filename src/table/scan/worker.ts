@@ -111,7 +111,7 @@ async function answerTo(
       return { field: file.fields[i]!, expression, budget: budgets[i]! }
     })
     const todo = { entry, live, firstRow: wanted.firstRow }
-    // Whatever else writes objects may not take shared memory.
+    // Contents other than files may not take shared memory.
     return inBlocks(request.content.startsWith('file:'), async (memory) => {
       const source = computing(columns, memory)
       return handOver((await makeColumns(storage, prefix, schema, source, file, todo, timeSlice))!)
