@@ -96,7 +96,8 @@ async function askAll(
   what: (typeof asked)[number],
   so: number,
 ): Promise<void> {
-  const each = what === 'describe' ? times * 8 : times
+  // Enough for the code of each side to be compiled: a server runs for days.
+  const each = what === 'describe' || what.startsWith('commit') ? times * 8 : times
   const rate = (arenas: Arena[], asked: string) => async () => {
     const took = await milliseconds(() =>
       Promise.all(arenas.slice(0, so).map((arena) => arena.run(asked, each))),

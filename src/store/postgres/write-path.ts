@@ -4,6 +4,7 @@ import { Attempt } from './attempt.ts'
 import { Committer, type Refusal } from './committer.ts'
 import { isConflict, isLost } from './failure.ts'
 import { type Ground, type Job, readInto, runWriter } from './ground.ts'
+import { GroupDelay } from './group-delay.ts'
 import { Patience } from './patience.ts'
 import type { ReadPath } from './read-path.ts'
 import { undo } from './statements.ts'
@@ -32,6 +33,7 @@ export class WritePath {
   readonly #ground: Ground
   readonly #reads: ReadPath
   readonly #committer: Committer
+  readonly #delay = new GroupDelay()
   #queue: Waiting[] = []
   #isWorking = false
   /** Whether others change the same records now: then a first attempt would be lost, as would the second one. */
@@ -53,7 +55,10 @@ export class WritePath {
   }
 
   async #work(): Promise<void> {
-    while (this.#queue.length > 0) await this.#settle(this.#queue.splice(0, mostJobs))
+    while (this.#queue.length > 0) {
+      await this.#delay.wait(() => Math.min(this.#queue.length, mostJobs))
+      await this.#settle(this.#queue.splice(0, mostJobs))
+    }
     this.#isWorking = false
   }
 
