@@ -130,7 +130,6 @@ async function changeIn<Checked, Prepared>(
   const branch: BranchAtWork = core.branches.get(key) ?? {
     changes: 0,
     head: start.head,
-    losses: 0,
     waiting: [],
   }
   core.branches.set(key, branch)

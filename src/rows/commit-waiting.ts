@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Core } from '../catalog/core.ts'
 import { CatalogError } from '../errors.ts'
 import { onBranch } from '../lookup/versions.ts'
@@ -25,8 +24,6 @@ export interface BranchAtWork {
   /** How many changes are under way. */
   changes: number
   head: KnownHead
-  /** How often in a row others were first, in stores without turns. */
-  losses: number
   /** What is ready to be committed, in the order in which it became so. */
   readonly waiting: Waiting[]
 }
@@ -107,19 +104,15 @@ export function commitWaiting(
 
 /** Commits changes that wait. Those that lose a race wait again, before all others. */
 async function commitTogether(core: Core, key: string, branch: BranchAtWork): Promise<void> {
-  if (core.store.inTurn === undefined) {
-    // A refused commit told where the branch is.
-    if (branch.losses <= 1) return commitNext(core, key, branch)
-    await sleep(Math.random() * Math.min(branch.losses, 20))
-    return commitAfresh(core, key, branch)
-  }
+  const { store } = core
+  if (store.inTurn === undefined) return commitNext(core, key, branch)
   // A turn binds only those who take it. So everybody does while others are there: what a slow process writes would
   // be lost to a quick one otherwise, again and again.
   if (!isContended(core, key)) {
     askForTurns(core, key)
     return commitNext(core, key, branch)
   }
-  return core.store.inTurn(`rows/${key}`, async () => {
+  return store.inTurn(`rows/${key}`, async () => {
     await commitAfresh(core, key, branch)
     // What came meanwhile follows on what was just committed: to wait for another turn takes longer than to commit.
     for (let group = 1; group < mostInTurn && branch.waiting.length > 0; group++)
@@ -131,8 +124,7 @@ async function commitTogether(core: Core, key: string, branch: BranchAtWork): Pr
 async function commitAfresh(core: Core, key: string, branch: BranchAtWork): Promise<void> {
   const head = await headNow(core, branch)
   if (head === undefined) return
-  if (isSame(head, branch.head)) branch.losses = 0
-  else rememberContended(core, key)
+  if (!isSame(head, branch.head)) rememberContended(core, key)
   branch.head = head
   return commitNext(core, key, branch)
 }
@@ -209,10 +201,7 @@ async function commitChain(
   const commit = async () => {
     const ready = written
     written = []
-    const others = await commitWritten(branch, ready)
-    if (ready.length > 0)
-      branch.losses = others[0] === ready[0]!.waiting ? branch.losses + 1 : Math.min(branch.losses, 1)
-    lost.push(...others)
+    lost.push(...(await commitWritten(branch, ready)))
   }
   for (const waiting of together) {
     if (!mayGoOn(waiting)) continue

@@ -31,6 +31,7 @@ const scripts = [
   'test/processes/linear-child.ts',
   'test/processes/opening-child.ts',
   'test/processes/race-child.ts',
+  'test/processes/shares-child.ts',
   'test/processes/transactions-child.ts',
   'test/processes/upkeep-child.ts',
 ] as const

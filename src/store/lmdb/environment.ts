@@ -9,6 +9,7 @@ import { FileLock } from './file-lock.ts'
 import { fileSystemOf, hasFreeAddressSpace, isMountedReadOnly, isWritable } from './file-system.ts'
 import { checkFiles, removeUnfinished, requireNoOlderRelease, reserveLockFile } from './preflight.ts'
 import { Presence } from './presence.ts'
+import { turnFiles } from './process-turns.ts'
 import { readKeysFast } from './read-key.ts'
 import { StoreLock } from './store-lock.ts'
 import { WriteLock } from './write-lock.ts'
@@ -82,7 +83,7 @@ export const storeFiles: readonly string[] = [
   dataFile,
   lockFile,
   storeLockFile,
-  ...(process.platform === 'darwin' ? [`${storeLockFile}-queue`] : []),
+  ...(process.platform === 'darwin' ? ['-queue', ...turnFiles].map((name) => storeLockFile + name) : []),
 ]
 
 const largeMap = 2 ** 36

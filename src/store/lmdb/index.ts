@@ -123,6 +123,22 @@ class LmdbDirectoryStore implements LmdbStore {
     }
   }
 
+  async inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+    this.#refuse()
+    const done = this.#environment.lock!.turns.run(name, work)
+    this.#pending.add(done)
+    try {
+      return await done
+    } finally {
+      this.#pending.delete(done)
+    }
+  }
+
+  async isTurnTaken(name: string): Promise<boolean> {
+    this.#refuse()
+    return this.#environment.lock!.turns.isTaken(name)
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#finish()
     return this.#closing

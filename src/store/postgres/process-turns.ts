@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { runWithin } from '../../scheduling/run-within.ts'
 import type { Ground } from './ground.ts'
 import { awaitTurn, tryTurn, undo } from './statements.ts'
 
@@ -26,17 +26,8 @@ export class ProcessTurns {
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {
     const { engine, pool } = this.#ground
     if (!engine.hasTurns || this.#turns >= Math.min(mostTurns, pool.had - spared)) return work()
-    const turn = await this.#take(name)
-    const done = work()
-    try {
-      const ended = new AbortController()
-      const late = sleep(mostMillis, undefined, { signal: ended.signal, ref: false })
-      await Promise.race([done, late]).finally(() => ended.abort())
-    } catch {
-      // The caller learns how the work failed.
-    }
-    turn?.()
-    return done
+    const end = await this.#take(name)
+    return runWithin(work, mostMillis, () => end?.())
   }
 
   async isTaken(name: string): Promise<boolean> {

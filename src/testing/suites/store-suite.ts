@@ -9,6 +9,7 @@ import { ranges } from './store/ranges.ts'
 import { records } from './store/records.ts'
 import { states } from './store/states.ts'
 import type { StoreTrial } from './store/trial.ts'
+import { turns } from './store/turns.ts'
 import { values } from './store/values.ts'
 import { writes } from './store/writes.ts'
 import { type Runner, register, rule, type Topic } from './suite.ts'
@@ -87,6 +88,7 @@ export const storeTopics = [
   misuse,
   closing,
   features,
+  turns,
 ] as const
 
 /**

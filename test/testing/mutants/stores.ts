@@ -1,3 +1,4 @@
+import { keyedQueue } from '../../../src/scheduling/keyed-queue.ts'
 import { memoryStore } from '../../../src/store/memory/index.ts'
 import type {
   Entry,
@@ -18,6 +19,7 @@ interface Breaks {
   readonly write?: (store: Store) => Store['write']
   readonly close?: (store: Store) => Store['close']
   readonly state?: (store: Store) => () => number | undefined
+  readonly turns?: Required<Pick<Store, 'inTurn' | 'isTurnTaken'>>
   readonly writer?: (writer: Writer) => Partial<Writer>
   readonly reader?: (reader: Reader) => Partial<Reader>
 }
@@ -45,6 +47,7 @@ function broken(breaks: Breaks, store: Store = memoryStore()): Store {
   return {
     ...inner,
     ...(breaks.state ? { state: breaks.state(store) } : {}),
+    ...breaks.turns,
     ...(breaks.read ? { read: breaks.read(inner) } : {}),
     ...(breaks.write ? { write: breaks.write(inner) } : {}),
     ...(breaks.close ? { close: breaks.close(inner) } : {}),
@@ -297,6 +300,56 @@ export const brokenStores: readonly (readonly [name: string, rule: string, make:
           return store.write(body)
         },
         state: () => () => Math.floor(changes / 10),
+      })
+    },
+  ],
+  [
+    'hides the error of work in a turn',
+    'store.turn-work',
+    () =>
+      broken({
+        turns: {
+          inTurn: (_name, work) => work().catch(() => undefined as never),
+          isTurnTaken: async () => false,
+        },
+      }),
+  ],
+  [
+    'gives one turn at a time, whatever its name',
+    'store.turn-work',
+    () => {
+      const inOrder = keyedQueue()
+      return broken({
+        turns: {
+          inTurn: (_name, work) => {
+            let isLate = false
+            const done = inOrder('', () => (isLate ? Promise.resolve(undefined as never) : work()))
+            const late = new Promise<never>((_, reject) => {
+              setTimeout(() => {
+                isLate = true
+                reject(new Error('late'))
+              }, 50).unref()
+            })
+            return Promise.race([done, late])
+          },
+          isTurnTaken: async () => false,
+        },
+      })
+    },
+  ],
+  [
+    'gives a turn that is taken',
+    'store.turn-taken',
+    () => {
+      let taken = 0
+      return broken({
+        turns: {
+          inTurn: (_name, work) => {
+            taken++
+            return work().finally(() => taken--)
+          },
+          isTurnTaken: async () => taken > 0,
+        },
       })
     },
   ],

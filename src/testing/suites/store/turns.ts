@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import type { Store } from '../../../store/store.ts'
+import { nextTurn, refused } from '../checks.ts'
+import { rule, type Topic } from '../suite.ts'
+import type { StoreTrial } from './trial.ts'
+
+/** Runs work in a turn of a name that lasts until `look` is done, and gives what the turn gave. */
+async function holding<T>(store: Store, name: string, look: () => Promise<T>): Promise<T> {
+  let result: T | undefined
+  const runs: number[] = []
+  const given = await store.inTurn!(name, async () => {
+    runs.push(1)
+    result = await look()
+    return 'given'
+  })
+  assert.equal(given, 'given')
+  assert.equal(runs.length, 1)
+  return result as T
+}
+
+/** Work may always run without a turn. So the rules ask for nothing but what the store says it gave. */
+export const turns: Topic<StoreTrial> = {
+  name: 'turns, where the store gives them',
+  cases: [
+    rule(
+      'store.turn-work',
+      'Store.inTurn',
+      'Work in a turn runs once. Its caller gets its result or its error, and a turn of another name does not wait for it.',
+      [],
+      async ({ store }: StoreTrial) => {
+        if (store.inTurn === undefined) return
+        const inner = await holding(store, 'one', () => holding(store, 'another', async () => 'inner'))
+        assert.equal(inner, 'inner')
+        const failed = store.inTurn('one', async () => {
+          throw Object.assign(new Error('no rows'), { code: 'InvalidInput' })
+        })
+        await refused(failed, 'InvalidInput', /no rows/)
+        await holding(store, 'one', () => store.write((tx) => tx.put(['a'], 1)))
+        assert.equal(await store.read((tx) => tx.get(['a'])), 1)
+      },
+    ),
+    rule(
+      'store.turn-taken',
+      'Store.isTurnTaken',
+      'Where a store says that a turn is taken, the next work of that name waits for its end, and then the turn is free.',
+      [],
+      async ({ store, place }: StoreTrial) => {
+        if (store.inTurn === undefined || store.isTurnTaken === undefined) return
+        const other = store.features.multiProcess ? await place.open() : store
+        try {
+          assert.equal(await other.isTurnTaken!('one'), false)
+          const order: string[] = []
+          const second = await holding(store, 'one', async () => {
+            const isTaken = await other.isTurnTaken!('one')
+            if (!isTaken) return undefined
+            const waiting = holding(other, 'one', async () => order.push('second'))
+            for (let i = 0; i < 20; i++) await nextTurn()
+            assert.equal(await store.isTurnTaken!('one'), true)
+            order.push('first')
+            return { waiting }
+          })
+          if (second === undefined) return
+          await second.waiting
+          assert.deepEqual(order, ['first', 'second'])
+          // The one who had it may hear of its end before others do.
+          for (let i = 0; i < 100 && (await store.isTurnTaken('one')); i++) await nextTurn()
+          assert.equal(await store.isTurnTaken('one'), false)
+        } finally {
+          if (other !== store) await other.close()
+        }
+      },
+    ),
+  ],
+}
