@@ -31,7 +31,7 @@ runs the database. The database syncs each commit. Bare statements are sent by a
 driver pg, over 16 connections each: an INSERT of the three records of a declaration, a SELECT of the two of a
 description, an INSERT of two and an UPDATE of one for a commit. They know nothing of names that are taken, nor of what others do. A commit
 changes the metadata of a table's schema: it writes a manifest to a local folder and makes a version. So each bare statement
-of a commit comes after a file of 2 KiB that is written and synced; all of them are at once, while each commit on one table needs
+of a commit comes after a file of 2 KiB in the table's folder. The file is written and synced, and its name too. All of them are at once, while each commit on one table needs
 the one before it. To record a version is a commit as Lance's writers make it, who write the manifest themselves: the
 catalog refuses all but the next version, which servers that share a table find out by being refused. The bare statement
 of it is that of a commit, without a file. A distance is added by a

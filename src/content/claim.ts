@@ -4,6 +4,9 @@ import type { Content } from './content.ts'
 /** The object that says whose a content is. */
 export const ownerPath = 'catalog.json'
 
+/** Of so many puts of one new object at once, one may win. Services that look first and write then let several win. */
+const racers = 8
+
 /** The object by which it is tried whether a content keeps conditions where no catalog owns it. */
 export const trialPath = '.tabularium'
 
@@ -11,13 +14,15 @@ export const trialPath = '.tabularium'
  * Makes a catalog the owner of a content that catalogs may share by mistake: a vacuum of one would remove the rows of
  * the other. Refuses the content of another catalog, and a folder `tables/` that is not empty though nobody owns it.
  *
- * It also tries whether an object can be put twice. A service that lets that happen could lose what was acknowledged.
+ * It also tries whether an object can be put twice, one after the other, and at once where the object is new. A service
+ * that lets that happen could lose what was acknowledged.
  */
 export async function claimContent(content: Content, where: string, catalog: string): Promise<void> {
   let owner = await ownerOf(content, where)
+  let winners = 0
   if (owner === undefined) {
     const isFree = await isEmpty(content, 'tables/')
-    if (isFree) await putOwner(content, catalog)
+    if (isFree) winners = await winnersOf(() => putOwner(content, catalog))
     // Another process may have opened the same new catalog meanwhile.
     owner = await ownerOf(content, where)
     if (owner === undefined && !isFree) {
@@ -32,6 +37,7 @@ export async function claimContent(content: Content, where: string, catalog: str
     )
   }
   await requireCreateOnly(where, () => putOwner(content, catalog))
+  if (winners > 1) throw unsafe(where, 'lets several writers at once create one object')
 }
 
 /** Refuses a place that another catalog owns: it would be written and emptied by two. */
@@ -63,12 +69,24 @@ async function requireCreateOnly(where: string, putAgain: () => Promise<boolean>
     if (isForbidden(error)) return false
     throw error
   })
-  if (isReplaced) {
-    throw new CatalogError(
-      'Unsupported',
-      `The service of ${where} replaces objects although it is asked not to (If-None-Match: *). A catalog would not be safe there. Use a service that keeps this condition.`,
-    )
-  }
+  if (isReplaced) throw unsafe(where, 'replaces objects although it is asked not to')
+}
+
+/** How many of those who put one object at once could. `put` returns whether there was none. */
+async function winnersOf(put: () => Promise<boolean>): Promise<number> {
+  // Nothing is under way any more when this fails.
+  const puts = await Promise.allSettled(Array.from({ length: racers }, put))
+  return puts.filter((done) => {
+    if (done.status === 'rejected') throw done.reason
+    return done.value
+  }).length
+}
+
+function unsafe(where: string, what: string): CatalogError {
+  return new CatalogError(
+    'Unsupported',
+    `The service of ${where} ${what} (If-None-Match: *). A catalog would not be safe there. Use a service that keeps this condition.`,
+  )
 }
 
 function isForbidden(error: unknown): boolean {

@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { type Runner, serveArena } from '../arena.ts'
@@ -37,18 +37,29 @@ const commit = (table: string) => {
   const made = [0, 1].map((part) => keyOf('v', table, who, Date.now(), next++, part))
   return pool.query({ ...change, values: [made, records.slice(1), record, keyOf(table, 0)] })
 }
-const folder = newFolder('statements')
+const root = newFolder('statements')
+/** The folder of each table, open so that it can be synced. */
+const folders = new Map<string, Promise<FileHandle>>()
+async function folderOf(table: string): Promise<FileHandle> {
+  const path = join(root, table)
+  await mkdir(path)
+  return open(path)
+}
 /** About the size of a manifest with few fragments. */
 const manifest = Buffer.alloc(2048, 'x')
-/** As a commit of rows: a file is written and synced first. */
+/** As a commit of rows: a file is written first. It and its name are synced. */
 async function commitWithFile(table: string) {
-  const file = await open(join(folder, `${who}-${next++}`), 'wx')
+  const opening = folders.get(table) ?? folderOf(table)
+  folders.set(table, opening)
+  const folder = await opening
+  const file = await open(join(root, table, `${who}-${next++}`), 'wx')
   try {
     await file.writeFile(manifest)
     await file.sync()
   } finally {
     await file.close()
   }
+  await folder.sync()
   return commit(table)
 }
 const many =

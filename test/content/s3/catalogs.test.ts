@@ -85,6 +85,17 @@ describe.skipIf(typeof place === 'string')('a catalog in a directory with its ro
     expect(await catalog.listTables({ id: [] })).toMatchObject({ tables: [] })
   })
 
+  test('is refused where the service looks for an object first and writes it then', async () => {
+    let puts = 0
+    proxy.decide = ({ method, headers }) => {
+      // Two have looked before either wrote.
+      if (method === 'PUT' && ++puts <= 2) delete headers['if-none-match']
+      return undefined
+    }
+    const error = await refused(openCatalog(await freshFolder(), { content: url }), 'Unsupported')
+    expect(error.message).toMatch(/lets several writers at once create one object \(If-None-Match: \*\)/)
+  })
+
   test('makes no directory when the URL or the bucket is wrong', async () => {
     const folder = join(await freshFolder(), 'new')
     const wrong = [
