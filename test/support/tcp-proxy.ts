@@ -62,8 +62,12 @@ export class TcpProxy {
       socket.setNoDelay(true)
       socket.on('error', end).on('close', end)
     }
+    const isCut = new Set<Socket>()
     const pass = (bytes: Buffer, to: Socket, cutAt: number | undefined) => {
+      // What follows a cut must not pass before the connection has ended: a network leaves nothing out.
+      if (isCut.has(to)) return
       if (cutAt === undefined) return void to.write(bytes)
+      isCut.add(to)
       to.write(bytes.subarray(0, cutAt), () => end())
     }
     /** Passes bytes in order, after what each of them waits for. */

@@ -26,8 +26,8 @@ export interface FairLockPlace {
  * A mutex for all processes and threads that have a file open. The kernel holds the lock, so it never outlives its
  * holder. Waiters get the lock in the order of arrival (on macOS in any order), and wait no longer than their timeout.
  *
- * A thread must not wait twice at the same time on one instance, nor ask about a lock that it has or waits for: locks
- * of one open file never exclude each other, and the end of a look would drop them.
+ * Locks of one open file never exclude each other, and the end of a look drops what it looked at. So a thread must not
+ * wait twice at the same time on one instance, nor look at the queue while it waits, nor at the lock while it has it.
  */
 export class FairLock {
   readonly #file: FileLock

@@ -1,10 +1,15 @@
+import type { Duplex } from 'node:stream'
 import type { Client, QueryArrayConfig } from 'pg'
 import type { Address } from './address.ts'
 import { configOf, loadDriver } from './driver.ts'
 import type { Row, Statement } from './statements.ts'
 
-/** The driver's types leave two methods out. */
-type DriverClient = Client & { ref(): void; unref(): void }
+/** The driver's types leave these out. */
+type DriverClient = Client & {
+  readonly connection: { attachListeners(stream: Duplex): void }
+  ref(): void
+  unref(): void
+}
 
 /** One connection to the database. Statements are sent at once, and answered one after the other. */
 export class Connection {
@@ -32,6 +37,7 @@ export class Connection {
     const Driver = await loadDriver()
     const client = new Driver(configOf(address)) as DriverClient
     client.on('error', () => {})
+    endAtNonsense(client)
     try {
       await client.connect()
     } catch (error) {
@@ -77,5 +83,29 @@ export class Connection {
     if (this.isLost) return
     this.#client.unref()
     this.#onChange(this)
+  }
+}
+
+/**
+ * Ends the connection when the server, or what stands between, sends what is no message of the protocol. The driver
+ * parses what comes in a listener, where an error would end the process.
+ */
+function endAtNonsense({ connection }: DriverClient): void {
+  const attach = connection.attachListeners.bind(connection)
+  connection.attachListeners = (stream) => {
+    const others = new Set(stream.listeners('data'))
+    attach(stream)
+    for (const listener of stream.listeners('data')) {
+      if (others.has(listener)) continue
+      stream.off('data', listener as () => void)
+      stream.on('data', (bytes: Buffer) => {
+        try {
+          listener.call(stream, bytes)
+        } catch (cause) {
+          const message = 'The connection was ended: what came is no message of the protocol.'
+          stream.destroy(Object.assign(new Error(message, { cause }), { code: 'ECONNRESET' }))
+        }
+      })
+    }
   }
 }

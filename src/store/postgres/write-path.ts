@@ -56,8 +56,10 @@ export class WritePath {
 
   async #work(): Promise<void> {
     while (this.#queue.length > 0) {
-      await this.#delay.wait(() => Math.min(this.#queue.length, mostJobs))
-      await this.#settle(this.#queue.splice(0, mostJobs))
+      await this.#delay.run(
+        () => Math.min(this.#queue.length, mostJobs),
+        () => this.#settle(this.#queue.splice(0, mostJobs)),
+      )
     }
     this.#isWorking = false
   }
