@@ -139,7 +139,8 @@ async function prepare(
   began(table)
   const engine = (await core.engine(place.content)).writtenBy(transactionId)
   const byFiles = new Map<string, Snapshot>()
-  for (const { branch, version, files } of json.versions) {
+  for (const entry of json.versions) {
+    const { branch, version, files, indices } = entry
     if (files === undefined) continue
     if (branch !== '' && !json.branches.some(({ name }) => name === branch)) {
       throw new CatalogError(
@@ -147,8 +148,8 @@ async function prepare(
         `${where} has a version of the branch ${branch}, which it does not list. Export again.`,
       )
     }
-    const key = files.join('\n')
-    const known = byFiles.get(key) ?? (await writeVersion(engine, place, rows, files, version, signal))
+    const key = JSON.stringify([files, indices])
+    const known = byFiles.get(key) ?? (await writeVersion(engine, place, { ...entry, files }, rows, signal))
     byFiles.set(key, known)
     snapshots.set(versionKey(branch, version), known)
   }
@@ -159,9 +160,12 @@ async function prepare(
 async function writeVersion(
   engine: TableEngine,
   { prefix }: ContentFolder,
+  {
+    version,
+    files,
+    indices = [],
+  }: Pick<TableJson['versions'][number], 'version' | 'indices'> & { readonly files: readonly string[] },
   rows: (name: string) => Promise<Uint8Array>,
-  files: readonly string[],
-  version: number,
   signal: AbortSignal | undefined,
 ): Promise<Snapshot> {
   const { toArrowTable } = await import('../../table/index.ts')
@@ -175,7 +179,11 @@ async function writeVersion(
       snapshot = (await change.apply(snapshot, { version, signal })).snapshot
     }
   }
-  return snapshot!
+  if (indices.length === 0) return snapshot!
+  const recorded = engine.createIndices(
+    indices.map(({ created_at, ...index }) => ({ ...index, createdAt: created_at })),
+  )
+  return (await recorded.apply(snapshot!, { version, signal })).snapshot
 }
 
 function versionKey(branch: string, version: number): string {
