@@ -172,6 +172,28 @@ function flipped(bytes: Uint8Array, at: number, bit = 3): Uint8Array {
   return changed
 }
 
+it('reads an object piece by piece, however many columns it has', async () => {
+  const content = memoryContent()
+  const gets = new Map<string, number>()
+  const counting: Content = {
+    put: (path, bytes) => content.put(path, bytes),
+    list: (prefix) => content.list(prefix),
+    remove: (path) => content.remove(path),
+    get: (path, range) => {
+      gets.set(path, (gets.get(path) ?? 0) + 1)
+      return content.get(path, range)
+    },
+  }
+  await using catalog = await openCatalog({ store: memoryStore(), content: counting })
+  const row = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`c${i}`, i]))
+  await catalog.createTable({ id: ['wide'], data: Array.from({ length: 20_000 }, () => row) })
+  gets.clear()
+  expect((await catalog.verify()).ok).toBe(true)
+  // One for its size, and one for each piece of 4 MiB.
+  const [, count] = [...gets].find(([path]) => path.endsWith('.arrow'))!
+  expect(count).toBe(1 + Math.ceil((50 * 20_000 * 8) / 2 ** 22))
+})
+
 describe('records that do not fit each other', () => {
   let store: Store
   let catalog: LocalCatalog
