@@ -95,13 +95,16 @@ export async function removeContentFolder({ content, prefix }: ContentFolder): P
 
 /**
  * Removes the content that was written for a table whose creation failed. A commit may fail and still be there, as
- * when a disk breaks in the middle of it. So content stays where the store has the table, or cannot tell.
+ * when a disk breaks in the middle of it. So content stays where the store has the table, or cannot tell. Returns
+ * whether the store and the content did what was asked of them.
  */
-export async function removeUnused(core: Core, internalId: string, place: ContentFolder): Promise<void> {
-  const isUsed = await core.store
-    .read((reader) => tableById(reader, internalId) !== undefined)
-    .catch(() => true)
-  if (!isUsed) await removeContentFolder(place)
+export async function removeUnused(core: Core, internalId: string, place: ContentFolder): Promise<boolean> {
+  try {
+    const isUsed = await core.store.read((reader) => tableById(reader, internalId) !== undefined)
+    return isUsed || (await removeContentFolder(place))
+  } catch {
+    return false
+  }
 }
 
 /** Locations that are looked at in one turn of the upkeep. */

@@ -4,9 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { connect } from '../../src/client.ts'
-import { copyCatalog, type LocalCatalog, openCatalog } from '../../src/index.ts'
+import type { Content } from '../../src/content/content.ts'
+import { memoryContent } from '../../src/content/memory/index.ts'
+import { CatalogError, copyCatalog, type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
 import { Child } from '../processes/child-process.ts'
 import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
+import { pathsOf } from '../support/contents.ts'
 import { missingPostgres, sharedServer } from '../support/postgres.ts'
 import { fails } from '../support/refusals.ts'
 import { numbered } from '../support/rows.ts'
@@ -82,6 +86,32 @@ test('it is of one moment, and leaves nothing of a copy that was stopped', async
   })
   await copied
   expect(await told(target)).toEqual(before)
+})
+
+test('one that fails since the content is away asks it once more, and not for each table', async () => {
+  const source = await filled()
+  const content = memoryContent()
+  let asked = 0
+  const away = async (): Promise<never> => {
+    asked++
+    throw new CatalogError('ServiceUnavailable', 'The content is away.')
+  }
+  let isAway = false
+  const flaky: Content = {
+    get: (path, range) => content.get(path, range),
+    list: (prefix) => content.list(prefix),
+    put: (path, bytes) => (isAway ? away() : content.put(path, bytes)),
+    remove: (path) => (isAway ? away() : content.remove(path)),
+  }
+  await using target = await openCatalog({ store: memoryStore(), content: flaky })
+  const onProgress = ({ tables }: { readonly tables: number }) => {
+    isAway = tables === 4
+  }
+  await fails(copyCatalog(source, target, { onProgress }), 'ServiceUnavailable', 'The content is away.')
+  expect(asked).toBe(2)
+  isAway = false
+  await target.vacuum({ graceMillis: 0 })
+  expect(await pathsOf(content)).toEqual([])
 })
 
 test('what another engine wrote stays where it lies, and is named', async () => {

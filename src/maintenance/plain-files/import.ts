@@ -117,8 +117,16 @@ async function importAll(
     isCommitted = true
     return report
   } finally {
-    if (!isCommitted) for (const { internalId, place } of tables) await removeUnused(core, internalId, place)
+    if (!isCommitted) await removeUntilFailure(core, tables)
   }
+}
+
+/**
+ * Removes what was written for tables that are not there. Where a service is away, each attempt takes seconds, and the
+ * caller waits for all of them to learn what went wrong. So the first failure leaves the rest to a vacuum.
+ */
+async function removeUntilFailure(core: Core, tables: readonly Prepared[]): Promise<void> {
+  for (const { internalId, place } of tables) if (!(await removeUnused(core, internalId, place))) return
 }
 
 /** Writes the rows of a table to its future location. */
