@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { Content } from '../../content/content.ts'
-import { CatalogError } from '../../errors.ts'
+import { CatalogError, type ErrorCode } from '../../errors.ts'
 import { pathIn } from '../../model/relative-path.ts'
 import {
   type ColumnFile,
@@ -39,7 +39,7 @@ export async function* checkObjects(
   for (const manifest of refs) {
     options.signal?.throwIfAborted()
     if (!isNew(seen, manifest.path)) continue
-    const opened = await attempt(() => openSound(storage, prefix, manifest))
+    const opened = await attempt(storage.content, prefix, () => openSound(storage, prefix, manifest))
     const { problem, value } = opened
     const looked = { path: prefix + manifest.path, manifest, bytes: manifest.size }
     yield { ...looked, ...(value && { rows: value.rows }), ...(problem && { problem }) }
@@ -74,7 +74,9 @@ async function* checkSnapshot(
 ): AsyncGenerator<Omit<CheckedObject, 'manifest'>> {
   for (const segment of body.segments) {
     if (!isNew(seen, segment.path)) continue
-    const opened = await attempt(() => openSegment(storage, prefix, segment, body.bases))
+    const opened = await attempt(storage.content, prefix, () =>
+      openSegment(storage, prefix, segment, body.bases),
+    )
     const { problem } = opened
     yield { path: prefix + segment.path, bytes: segment.size, ...(problem && { problem }) }
     if (opened.value) yield* checkFragments(storage, prefix, opened.value, seen, options)
@@ -98,7 +100,7 @@ async function* checkFragments(
         await checkSize(content, path, object.size)
         if (!quick) await checkBytes(content, path, object, signal)
       }
-      const { problem } = await attempt(() => readChecked(check))
+      const { problem } = await attempt(content, prefix, () => readChecked(check))
       yield { path, bytes: quick ? 1 : object.size, ...(problem && { problem }) }
     }
   }
@@ -165,11 +167,27 @@ function isNew(seen: Set<string>, path: string): boolean {
   return true
 }
 
-async function attempt<T>(work: () => Promise<T>): Promise<{ value?: T; problem?: CatalogError }> {
-  try {
-    return { value: await work() }
-  } catch (problem) {
-    if (problem instanceof CatalogError) return { problem }
-    throw problem
+/** Codes of errors that may tell more of the service, or of the network, than of an object. */
+const passing: readonly ErrorCode[] = ['ServiceUnavailable', 'PermissionDenied']
+
+/**
+ * What is wrong with an object, if anything. A service that is away says nothing of it: then this throws. One failure of
+ * many requests is tried again.
+ */
+async function attempt<T>(
+  content: Content,
+  prefix: string,
+  work: () => Promise<T>,
+): Promise<{ value?: T; problem?: CatalogError }> {
+  for (let isSecond = false; ; isSecond = true) {
+    try {
+      return { value: await work() }
+    } catch (problem) {
+      if (!(problem instanceof CatalogError)) throw problem
+      if (!passing.includes(problem.code)) return { problem }
+      // Nothing lies there, as every service says that answers at all.
+      await content.get(`${prefix}nothing`)
+      if (isSecond) return { problem }
+    }
   }
 }
