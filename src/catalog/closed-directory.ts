@@ -68,8 +68,8 @@ export async function restoreCatalog(
 
 /**
  * Brings the latest rows of an export into any catalog, also one behind a server: namespaces as far as they are
- * missing, and each table with its properties as a new one. Versions, tags and branches stay behind; `importFrom`
- * of a catalog that is here brings those, too. An error tells how many tables were imported before.
+ * missing, and each table with its properties and indexes as a new one. Versions, tags and branches stay behind;
+ * `importFrom` of a catalog that is here brings those, too. An error tells how many tables were imported before.
  */
 export async function importTables(
   catalog: Catalog,

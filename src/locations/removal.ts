@@ -1,4 +1,6 @@
 import type { Core } from '../catalog/core.ts'
+import type { Content } from '../content/content.ts'
+import { CatalogError } from '../errors.ts'
 import { tableById } from '../lookup/table-record.ts'
 import { keys, type RemovalRecord, recordFormat } from '../store/records.ts'
 import type { Key, Reader, Writer } from '../store/store.ts'
@@ -34,10 +36,15 @@ export async function removeContent(core: Core, locations: readonly string[]): P
   const emptied: string[] = []
   const holdings = free.map(holdingOf)
   for (const holding of holdings) core.heartbeat.hold(holding)
+  const away = new Set<Content>()
   for (const location of free) {
     // For a location out of reach, this removes what the catalog keeps of it in its own root.
     const place = contentFolderOf(core.contentRoots, location) ?? offsiteFolderOf(core.contentRoots, location)
-    if (await removeContentFolder(place)) emptied.push(location)
+    // A service that is away is away for all of them, and the caller would wait for each.
+    if (away.has(place.content)) continue
+    const outcome = await removeFolder(place)
+    if (outcome === 'removed') emptied.push(location)
+    else if (outcome === 'away') away.add(place.content)
   }
   for (const holding of holdings) core.heartbeat.release(holding)
   if (emptied.length === 0) return
@@ -85,23 +92,26 @@ async function keptContent(core: Core, locations: readonly string[]): Promise<re
   return kept
 }
 
-/** Removes a folder of content, and returns whether that succeeded. */
-export async function removeContentFolder({ content, prefix }: ContentFolder): Promise<boolean> {
+/** Removes a folder of content, if its service is not away and does not refuse. */
+async function removeFolder({ content, prefix }: ContentFolder): Promise<'removed' | 'refused' | 'away'> {
   return content.remove(prefix).then(
-    () => true,
-    () => false,
+    () => 'removed',
+    (error) => (error instanceof CatalogError && error.code === 'ServiceUnavailable' ? 'away' : 'refused'),
   )
 }
 
 /**
  * Removes the content that was written for a table whose creation failed. A commit may fail and still be there, as
- * when a disk breaks in the middle of it. So content stays where the store has the table, or cannot tell.
+ * when a disk breaks in the middle of it. So content stays where the store has the table, or cannot tell. Returns
+ * whether the store and the content did what was asked of them.
  */
-export async function removeUnused(core: Core, internalId: string, place: ContentFolder): Promise<void> {
-  const isUsed = await core.store
-    .read((reader) => tableById(reader, internalId) !== undefined)
-    .catch(() => true)
-  if (!isUsed) await removeContentFolder(place)
+export async function removeUnused(core: Core, internalId: string, place: ContentFolder): Promise<boolean> {
+  try {
+    const isUsed = await core.store.read((reader) => tableById(reader, internalId) !== undefined)
+    return isUsed || (await removeFolder(place)) === 'removed'
+  } catch {
+    return false
+  }
 }
 
 /** Locations that are looked at in one turn of the upkeep. */

@@ -29,6 +29,11 @@ const parameters = {
   ef_construction: count,
 }
 
+type ParameterFields = { [Name in keyof typeof parameters]?: v.InferOutput<(typeof parameters)[Name]> }
+
+/** The same, as a file of an export has it. */
+export const indexParameters = v.pipe(v.object(parameters), v.transform(parametersOf))
+
 /** The request for an index. */
 export const indexRequest = v.object({
   ...requestFields,
@@ -88,8 +93,8 @@ export async function recordIndex(
     operation,
     id,
     branch,
-    check: ({ engine, base }) => base && engine.createIndex(index).check(base),
-    prepare: ({ engine }) => engine.createIndex(index),
+    check: ({ engine, base }) => base && engine.createIndices([index]).check(base),
+    prepare: ({ engine }) => engine.createIndices([index]),
     apply: applyToRows,
   })
   return { transaction_id }
@@ -108,7 +113,7 @@ function typeAmong(given: string, types: readonly IndexType[]): IndexType {
   throw invalid(`index_type is ${JSON.stringify(given.slice(0, 64))}. Give one of ${types.join(', ')}.`)
 }
 
-function parametersOf(request: v.InferOutput<typeof indexRequest>): NewIndex['parameters'] {
+function parametersOf(request: ParameterFields): NewIndex['parameters'] {
   const given = Object.keys(parameters).map(
     (name) => [name, request[name as keyof typeof parameters]] as const,
   )

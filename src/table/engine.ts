@@ -6,7 +6,7 @@ import { ColumnChange } from './columns/column-change.ts'
 import { dropColumns, updateMetadata } from './columns/edits.ts'
 import { pathsOf } from './format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './format/snapshot.ts'
-import { createIndexChange, dropIndexChange, indicesOf, requireIndex } from './indices/indices.ts'
+import { createIndicesChange, dropIndexChange, indicesOf, requireIndex } from './indices/indices.ts'
 import { mergeRows } from './merge/merge-rows.ts'
 import { isOptimized, optimizeRows } from './optimize/optimize.ts'
 import { checkObjects } from './read/check.ts'
@@ -108,7 +108,7 @@ function engineOn(storage: Storage, most: number): TableEngine {
     mergeRows: (base, table, merge, work = {}) => mergeRows(storage, loaded(base), table, merge, most, work),
     deleteRows: (predicate) => deleteChange(storage, predicate),
     replaceSchemaMetadata: (metadata) => metadataChange(storage, metadata),
-    createIndex: (index) => createIndexChange(storage, index),
+    createIndices: (indices) => createIndicesChange(storage, indices),
     dropIndex: (name) => dropIndexChange(storage, name),
     indicesOf: (snapshot) => indicesOf(loaded(snapshot)),
     indexOf: (snapshot, name) => requireIndex(indicesOf(loaded(snapshot)), name),

@@ -278,8 +278,8 @@ export interface TableEngine {
   mergeRows(base: Snapshot, table: Table, merge: MergeOptions, options?: WorkOptions): Promise<Change>
   /** Replaces the schema metadata as a whole. */
   replaceSchemaMetadata(metadata: ReadonlyMap<string, string> | Readonly<Record<string, string>>): Change
-  /** Records an index on a column. It holds no rows, and changes no answer. */
-  createIndex(index: NewIndex): CheckedChange
+  /** Records indexes on columns, one after the other. They hold no rows, and change no answer. */
+  createIndices(indices: readonly NewIndex[]): CheckedChange
   /** Forgets an index. */
   dropIndex(name: string): CheckedChange
   /** The indexes of a version, by name. */

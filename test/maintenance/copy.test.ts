@@ -4,15 +4,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { connect } from '../../src/client.ts'
-import { copyCatalog, type LocalCatalog, openCatalog } from '../../src/index.ts'
+import type { Content } from '../../src/content/content.ts'
+import { memoryContent } from '../../src/content/memory/index.ts'
+import { CatalogError, copyCatalog, type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
 import { Child } from '../processes/child-process.ts'
 import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
+import { pathsOf } from '../support/contents.ts'
 import { missingPostgres, sharedServer } from '../support/postgres.ts'
 import { fails } from '../support/refusals.ts'
 import { numbered } from '../support/rows.ts'
 import { filled, told } from './filled.ts'
 
-const report = { namespaces: 1, tables: 4, versions: 7, withoutRows: [['far']] }
+const report = { namespaces: 1, tables: 5, versions: 10, withoutRows: [['far']] }
 
 /** A catalog in a folder of its own. */
 async function onDisk(options = {}): Promise<{ folder: string; catalog: LocalCatalog }> {
@@ -27,13 +31,13 @@ test('a copy holds what the catalog held, with its history, and goes on from the
   expect(await copyCatalog(source, target, { onProgress: ({ tables }) => seen.push(tables) })).toMatchObject(
     report,
   )
-  expect(seen).toEqual([1, 2, 3, 4])
+  expect(seen).toEqual([1, 2, 3, 4, 5])
   expect(await told(target)).toEqual(await told(source))
   expect(await target.verify()).toMatchObject({ ok: true, findings: [] })
   await target.insertIntoTable({ id: ['prod', 'flights'], data: numbered(1) })
   const other = join(await freshFolder(), 'new')
   const content = pathToFileURL(await freshFolder()).href
-  expect(await copyCatalog(folder, other, { content })).toMatchObject({ tables: 4 })
+  expect(await copyCatalog(folder, other, { content })).toMatchObject({ tables: 5 })
   expect(await readdir(other)).not.toContain('tables')
   const last = closedAfterwards(await openCatalog(other))
   expect(await told(last)).toEqual(await told(target))
@@ -57,7 +61,7 @@ test('a target that holds something is refused, be it before the copy or meanwhi
   await target.declareTable({ id: ['mine'] })
   // It may have committed just before; then the declaration found a catalog that is there.
   await copying.then(
-    async () => expect((await target.listTables({ id: [], include_declared: true })).tables).toHaveLength(5),
+    async () => expect((await target.listTables({ id: [], include_declared: true })).tables).toHaveLength(6),
     async (error) => {
       expect(error).toMatchObject({ code: 'InvalidInput' })
       expect((await target.listTables({ id: [], include_declared: true })).tables).toEqual(['mine'])
@@ -82,6 +86,32 @@ test('it is of one moment, and leaves nothing of a copy that was stopped', async
   })
   await copied
   expect(await told(target)).toEqual(before)
+})
+
+test('one that fails since the content is away asks it once more, and not for each table', async () => {
+  const source = await filled()
+  const content = memoryContent()
+  let asked = 0
+  const away = async (): Promise<never> => {
+    asked++
+    throw new CatalogError('ServiceUnavailable', 'The content is away.')
+  }
+  let isAway = false
+  const flaky: Content = {
+    get: (path, range) => content.get(path, range),
+    list: (prefix) => content.list(prefix),
+    put: (path, bytes) => (isAway ? away() : content.put(path, bytes)),
+    remove: (path) => (isAway ? away() : content.remove(path)),
+  }
+  await using target = await openCatalog({ store: memoryStore(), content: flaky })
+  const onProgress = ({ tables }: { readonly tables: number }) => {
+    isAway = tables === 4
+  }
+  await fails(copyCatalog(source, target, { onProgress }), 'ServiceUnavailable', 'The content is away.')
+  expect(asked).toBe(2)
+  isAway = false
+  await target.vacuum({ graceMillis: 0 })
+  expect(await pathsOf(content)).toEqual([])
 })
 
 test('what another engine wrote stays where it lies, and is named', async () => {
@@ -116,7 +146,7 @@ describe.skipIf(missingPostgres)('between a directory and a database', () => {
     const target = closedAfterwards(await openCatalog(database as `postgres://${string}`))
     expect((await target.listTables({ id: [], include_declared: true })).tables).toEqual([])
     expect((await target.listNamespaces({ id: [] })).namespaces).toEqual([])
-    expect(await copyCatalog(folder, database, { content })).toMatchObject({ tables: 34 })
+    expect(await copyCatalog(folder, database, { content })).toMatchObject({ tables: 35 })
     expect(await told(target)).toEqual(await told(source))
     expect((await target.verify()).ok).toBe(true)
     const back = await onDisk()

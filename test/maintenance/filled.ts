@@ -18,6 +18,15 @@ export async function filled(): Promise<LocalCatalog> {
   await catalog.batchDeleteTableVersions({ id, ranges: [{ start_version: 1, end_version: 2 }] })
   await catalog.createTable({ id: ['none'], data: [{ x: 1 }] })
   await catalog.deleteFromTable({ id: ['none'], predicate: 'true' })
+  await catalog.createTable({ id: ['indexed'], data: [{ x: 1, 'a.b': 'text' }] })
+  await catalog.createTableScalarIndex({ id: ['indexed'], column: 'x', index_type: 'BTREE' })
+  await catalog.createTableTag({ id: ['indexed'], tag: 'one', version: 2 })
+  await catalog.createTableScalarIndex({
+    id: ['indexed'],
+    column: '`a.b`',
+    index_type: 'BITMAP',
+    name: 'names',
+  })
   await catalog.declareTable({ id: ['declared'], properties: { c: 'd' } })
   await catalog.declareTable({ id: ['far'], location: 's3://bucket/far' })
   return catalog
@@ -31,7 +40,8 @@ export async function told(catalog: LocalCatalog) {
     const id = name.split('$')
     for (const branch of ['main', ...Object.keys((await catalog.listTableBranches({ id })).branches)]) {
       for (const { version } of (await catalog.listTableVersions({ id, branch })).versions) {
-        rows[`${name} ${branch} ${version}`] = await rowsOf(catalog, id, { branch, version })
+        const { indexes } = await catalog.listTableIndices({ id, branch, version })
+        rows[`${name} ${branch} ${version}`] = [await rowsOf(catalog, id, { branch, version }), indexes]
       }
     }
   }

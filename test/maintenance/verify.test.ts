@@ -2,10 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Content } from '../../src/content/content.ts'
 import { memoryContent } from '../../src/content/memory/index.ts'
-import { type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { CatalogError, type LocalCatalog, openCatalog } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { keys } from '../../src/store/records.ts'
 import type { Key, Store, Writer } from '../../src/store/store.ts'
+import { closedAfterwards } from '../support/catalogs.ts'
 import { eachContent, pathsOf } from '../support/contents.ts'
 import { fails } from '../support/refusals.ts'
 import { numbered, rowsOf } from '../support/rows.ts'
@@ -171,6 +172,86 @@ function flipped(bytes: Uint8Array, at: number, bit = 3): Uint8Array {
   changed[at]! ^= 1 << bit
   return changed
 }
+
+it('reads an object piece by piece, however many columns it has', async () => {
+  const content = memoryContent()
+  const gets = new Map<string, number>()
+  const counting: Content = {
+    put: (path, bytes) => content.put(path, bytes),
+    list: (prefix) => content.list(prefix),
+    remove: (path) => content.remove(path),
+    get: (path, range) => {
+      gets.set(path, (gets.get(path) ?? 0) + 1)
+      return content.get(path, range)
+    },
+  }
+  await using catalog = await openCatalog({ store: memoryStore(), content: counting })
+  const row = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`c${i}`, i]))
+  await catalog.createTable({ id: ['wide'], data: Array.from({ length: 20_000 }, () => row) })
+  gets.clear()
+  expect((await catalog.verify()).ok).toBe(true)
+  // One for its size, and one for each piece of 4 MiB.
+  const [, count] = [...gets].find(([path]) => path.endsWith('.arrow'))!
+  expect(count).toBe(1 + Math.ceil((50 * 20_000 * 8) / 2 ** 22))
+})
+
+describe('content that is away', () => {
+  /** A catalog whose content fails as `failure` says of each path. */
+  async function failing() {
+    const content = memoryContent()
+    const away = { failure: (_path: string): CatalogError | undefined => undefined }
+    const get: Content['get'] = async (path, range) => {
+      const error = away.failure(path)
+      if (error) throw error
+      return content.get(path, range)
+    }
+    const catalog = closedAfterwards(
+      await openCatalog({
+        store: memoryStore(),
+        content: {
+          get,
+          put: (path, bytes) => content.put(path, bytes),
+          list: (prefix) => content.list(prefix),
+          remove: (path) => content.remove(path),
+        },
+      }),
+    )
+    await filled(catalog)
+    return { catalog, content, away }
+  }
+
+  it.each(['ServiceUnavailable', 'PermissionDenied'] as const)(
+    'is no damage: verify fails with %s',
+    async (code) => {
+      const { catalog, away } = await failing()
+      let asked = 0
+      away.failure = () => (++asked > 3 ? new CatalogError(code, 'The service is away.') : undefined)
+      await fails(catalog.verify(), code, 'The service is away.')
+    },
+  )
+
+  it('is asked again for an object whose request failed', async () => {
+    const { catalog, away } = await failing()
+    const failed = new Set<string>()
+    away.failure = (path) => {
+      if (path.endsWith('nothing') || failed.has(path)) return undefined
+      failed.add(path)
+      return new CatalogError('ServiceUnavailable', 'The connection was cut.')
+    }
+    expect(await catalog.verify()).toMatchObject({ ok: true, findings: [] })
+    expect(failed.size).toBe(8)
+  })
+
+  it('is not what is wrong where one object alone cannot be read: that is a problem', async () => {
+    const { catalog, content, away } = await failing()
+    const files = (await pathsOf(content)).filter((path) => path.endsWith('.arrow'))
+    away.failure = (path) =>
+      path.endsWith('.arrow') ? new CatalogError('ServiceUnavailable', 'It is cut off each time.') : undefined
+    const { findings } = await catalog.verify()
+    expect(findings.map(({ where }) => where).sort()).toEqual(files)
+    expect(new Set(findings.map(({ message }) => message))).toEqual(new Set(['It is cut off each time.']))
+  })
+})
 
 describe('records that do not fit each other', () => {
   let store: Store

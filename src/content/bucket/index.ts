@@ -31,6 +31,8 @@ class BucketContent implements Content {
   readonly shared: SharedFiles
   readonly #bucket: Bucket
   readonly #prefix: string
+  /** Whether the bucket was there. When it is not later on, that is no mistake of the caller. */
+  #wasThere = false
 
   constructor(bucket: Bucket, { prefix, url }: BucketPlace) {
     this.#bucket = bucket
@@ -79,7 +81,7 @@ class BucketContent implements Content {
         if (!key.endsWith('/')) yield { path: key.slice(this.#prefix.length), size, modified }
       }
     } catch (error) {
-      throw this.#bucket.explain('list', this.#prefix + prefix, error)
+      throw this.#explain('list', this.#prefix + prefix, error)
     }
   }
 
@@ -92,7 +94,7 @@ class BucketContent implements Content {
         await this.#bucket.remove([key])
       }
     } catch (error) {
-      throw this.#bucket.explain('remove', key, error)
+      throw this.#explain('remove', key, error)
     }
   }
 
@@ -120,7 +122,7 @@ class BucketContent implements Content {
       let failure: CatalogError | undefined
       const outcome = await this.#bucket.create(key, parts, attempt).catch((error) => {
         // A service may refuse a large object before it has read it, and end the connection: so refusals get lost.
-        failure = this.#bucket.explain('write', key, error)
+        failure = this.#explain('write', key, error)
         if (failure.code !== 'ServiceUnavailable') throw failure
         return 'lost' as const
       })
@@ -150,7 +152,7 @@ class BucketContent implements Content {
     segmentsOf(path)
     const key = this.#prefix + path
     return this.#bucket.sizeOf(key).catch((error) => {
-      throw this.#bucket.explain('read', key, error)
+      throw this.#explain('read', key, error)
     })
   }
 
@@ -158,7 +160,7 @@ class BucketContent implements Content {
     folderSegmentsOf(folder)
     const key = this.#prefix + folder
     return this.#bucket.names(key).catch((error) => {
-      throw this.#bucket.explain('list', key, error)
+      throw this.#explain('list', key, error)
     })
   }
 
@@ -174,8 +176,14 @@ class BucketContent implements Content {
     segmentsOf(path)
     const key = this.#prefix + path
     return this.#bucket.replace(key, bytes).catch((error) => {
-      throw this.#bucket.explain('write', key, error)
+      throw this.#explain('write', key, error)
     })
+  }
+
+  #explain(action: string, key: string, given: unknown): CatalogError {
+    const error = this.#bucket.explain(action, key, given)
+    if (given === error || error.code !== 'InvalidInput' || !this.#wasThere) return error
+    return new CatalogError('ServiceUnavailable', error.message, { cause: error.cause })
   }
 
   /** Does `work` until it has an answer, some turns long. */
@@ -186,9 +194,11 @@ class BucketContent implements Content {
       if (turn > 0) await sleep(firstPause * 2 ** turn * (0.5 + Math.random()))
       try {
         const answer = await work()
-        if (answer !== undefined) return answer
+        if (answer === undefined) continue
+        this.#wasThere = true
+        return answer
       } catch (error) {
-        if (!(error instanceof CutOff)) throw this.#bucket.explain(action, key, error)
+        if (!(error instanceof CutOff)) throw this.#explain(action, key, error)
         cause = error
       }
     }

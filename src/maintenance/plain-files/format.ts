@@ -1,7 +1,9 @@
 import * as v from 'valibot'
 import { invalid } from '../../errors.ts'
-import { newBranch, newTag, stringMap } from '../../model/fields.ts'
+import { filledText, newBranch, newTag, stringMap } from '../../model/fields.ts'
 import { nameProblem } from '../../model/identifier.ts'
+import { indexTypes } from '../../model/index-types.ts'
+import { indexParameters } from '../../rows/indices.ts'
 
 /*
  * The schemas of the JSON files of an export. An import does not trust these files: they may come from anywhere.
@@ -17,6 +19,16 @@ const name = v.pipe(
 )
 const whole = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 const head = v.object({ latest: v.nullable(whole), last: v.nullable(whole) })
+
+/** An index that a version has. */
+const index = v.object({
+  name,
+  uuid: v.pipe(filledText, v.maxLength(100)),
+  column: filledText,
+  type: v.picklist(indexTypes),
+  created_at: v.number(),
+  parameters: indexParameters,
+})
 
 /** A row file beside the table's JSON. The pattern allows no path that leads out of the folder. */
 const rowsFile = v.pipe(
@@ -54,6 +66,8 @@ export const tableJson = v.object({
       rows: v.optional(whole),
       /** The row files in order; absent when the rows were not exported. */
       files: v.optional(v.pipe(v.array(rowsFile), v.minLength(1))),
+      /** Its indexes; absent when there are none. */
+      indices: v.optional(v.array(index)),
     }),
   ),
 })

@@ -2,6 +2,7 @@ import { CatalogError } from '../../errors.ts'
 import { formatIdentifier, type Identifier } from '../../model/identifier.ts'
 import { createNamespace } from '../../operations/create-namespace.ts'
 import { createTable } from '../../operations/create-table.ts'
+import { createTableIndex } from '../../operations/create-table-index.ts'
 import { declareTable } from '../../operations/declare-table.ts'
 import type { Invocable } from '../../operations/framework/operation.ts'
 import { insertIntoTable } from '../../operations/insert-into-table.ts'
@@ -10,7 +11,7 @@ import { type ExportItem, exportItems } from './read-export.ts'
 
 /**
  * Imports the latest rows of an export into any catalog, including one behind a server, through its operations.
- * Creates the namespaces that are missing, and each table as a new one with its properties. Does not import versions,
+ * Creates the namespaces that are missing, and each table as a new one with its properties and indexes. Does not import versions,
  * tags and branches; `importFrom` of a local catalog does. An error says how many tables were imported before, and
  * whether one was imported in part.
  */
@@ -67,15 +68,18 @@ async function importTable(
     return undefined
   }
   await createTable(catalog, { id: own.id, properties, data: await rows(first) }, options)
-  for (const name of further) {
-    try {
+  try {
+    for (const name of further) {
       await insertIntoTable(catalog, { id: own.id, data: await rows(name) }, options)
-    } catch (cause) {
-      if (!(cause instanceof CatalogError)) throw cause
-      throw new CatalogError(cause.code, `${formatIdentifier(id)} is imported in part: ${cause.message}`, {
-        cause,
-      })
     }
+    for (const { name, column, type, parameters } of latest?.indices ?? []) {
+      await createTableIndex(catalog, { id: own.id, column, index_type: type, name, ...parameters }, options)
+    }
+  } catch (cause) {
+    if (!(cause instanceof CatalogError)) throw cause
+    throw new CatalogError(cause.code, `${formatIdentifier(id)} is imported in part: ${cause.message}`, {
+      cause,
+    })
   }
   return latest?.rows ?? 0
 }

@@ -117,8 +117,16 @@ async function importAll(
     isCommitted = true
     return report
   } finally {
-    if (!isCommitted) for (const { internalId, place } of tables) await removeUnused(core, internalId, place)
+    if (!isCommitted) await removeUntilFailure(core, tables)
   }
+}
+
+/**
+ * Removes what was written for tables that are not there. Where a service is away, each attempt takes seconds, and the
+ * caller waits for all of them to learn what went wrong. So the first failure leaves the rest to a vacuum.
+ */
+async function removeUntilFailure(core: Core, tables: readonly Prepared[]): Promise<void> {
+  for (const { internalId, place } of tables) if (!(await removeUnused(core, internalId, place))) return
 }
 
 /** Writes the rows of a table to its future location. */
@@ -139,7 +147,8 @@ async function prepare(
   began(table)
   const engine = (await core.engine(place.content)).writtenBy(transactionId)
   const byFiles = new Map<string, Snapshot>()
-  for (const { branch, version, files } of json.versions) {
+  for (const entry of json.versions) {
+    const { branch, version, files, indices } = entry
     if (files === undefined) continue
     if (branch !== '' && !json.branches.some(({ name }) => name === branch)) {
       throw new CatalogError(
@@ -147,8 +156,8 @@ async function prepare(
         `${where} has a version of the branch ${branch}, which it does not list. Export again.`,
       )
     }
-    const key = files.join('\n')
-    const known = byFiles.get(key) ?? (await writeVersion(engine, place, rows, files, version, signal))
+    const key = JSON.stringify([files, indices])
+    const known = byFiles.get(key) ?? (await writeVersion(engine, place, { ...entry, files }, rows, signal))
     byFiles.set(key, known)
     snapshots.set(versionKey(branch, version), known)
   }
@@ -159,9 +168,12 @@ async function prepare(
 async function writeVersion(
   engine: TableEngine,
   { prefix }: ContentFolder,
+  {
+    version,
+    files,
+    indices = [],
+  }: Pick<TableJson['versions'][number], 'version' | 'indices'> & { readonly files: readonly string[] },
   rows: (name: string) => Promise<Uint8Array>,
-  files: readonly string[],
-  version: number,
   signal: AbortSignal | undefined,
 ): Promise<Snapshot> {
   const { toArrowTable } = await import('../../table/index.ts')
@@ -175,7 +187,11 @@ async function writeVersion(
       snapshot = (await change.apply(snapshot, { version, signal })).snapshot
     }
   }
-  return snapshot!
+  if (indices.length === 0) return snapshot!
+  const recorded = engine.createIndices(
+    indices.map(({ created_at, ...index }) => ({ ...index, createdAt: created_at })),
+  )
+  return (await recorded.apply(snapshot!, { version, signal })).snapshot
 }
 
 function versionKey(branch: string, version: number): string {

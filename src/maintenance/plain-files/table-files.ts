@@ -22,6 +22,8 @@ export interface TableFiles {
   read(name: string, signal: AbortSignal): Promise<Uint8Array>
 }
 
+type Entry = TableJson['versions'][number]
+
 /** Some rows of a version. */
 interface Part {
   readonly version: VersionRecord
@@ -35,28 +37,29 @@ export async function filesOf(core: Core, table: TableWithRefs, history: boolean
   const engine = place && fromOwnEngine ? await core.engine(place.content) : undefined
   const isElsewhere = engine === undefined && (versions.length > 0 || (await isForeign(table)))
   const parts = new Map<string, Part>()
-  const known = new Map<string, string[]>()
+  const known = new Map<string, Pick<Entry, 'files' | 'indices'>>()
   let rows = 0
-  const entries: TableJson['versions'] = []
+  const entries: Entry[] = []
   for (const version of versions) {
     const [, , branch, number] = version.key as [string, string, string, number]
     const isLatest = branch === '' && number === record.main.latest
-    let files: string[] | undefined
+    let content: Pick<Entry, 'files' | 'indices'> | undefined
     if (engine && (isLatest || history)) {
       // Versions with the same rows share one set of files.
-      files = known.get(version.record.manifest_path)
-      if (files === undefined) {
+      content = known.get(version.record.manifest_path)
+      if (content === undefined) {
         const base = isLatest
           ? 'rows'
           : `versions/${folderName(branch === '' ? 'main' : branch)}-${number}-${known.size}`
         const found = await partsOf(engine, place!.prefix, version.record)
-        files = found.parts.map((_, i) => (i === 0 ? `${base}.arrow` : `${base}-part${i + 1}.arrow`))
+        const files = found.parts.map((_, i) => (i === 0 ? `${base}.arrow` : `${base}-part${i + 1}.arrow`))
         for (const [i, name] of files.entries()) parts.set(name, found.parts[i]!)
         rows += found.rows
-        known.set(version.record.manifest_path, files)
+        content = { files, ...(found.indices.length > 0 && { indices: found.indices }) }
+        known.set(version.record.manifest_path, content)
       }
     }
-    entries.push({ ...entryOf(version), ...(files && { files: [...files] }) })
+    entries.push({ ...entryOf(version), ...content })
   }
   const json: TableJson = {
     name: record.name,
@@ -87,15 +90,17 @@ async function partsOf(
   engine: TableEngine,
   prefix: string,
   version: VersionRecord,
-): Promise<{ parts: Part[]; rows: number }> {
-  const { rows, bytes } = await engine.open(prefix, manifestOf(version))
+): Promise<{ parts: Part[]; rows: number; indices: NonNullable<Entry['indices']> }> {
+  const snapshot = await engine.open(prefix, manifestOf(version))
+  const { rows, bytes } = snapshot
+  const indices = engine.indicesOf(snapshot).map(({ field: _, ...index }) => index)
   const limit = Math.max(1, Math.floor(fileBytes / Math.max(1, bytes / Math.max(1, rows))))
   const parts: Part[] = []
   for (let offset = 0; offset === 0 || offset < rows; offset += limit) parts.push({ version, offset, limit })
-  return { parts, rows }
+  return { parts, rows, indices }
 }
 
-function entryOf({ key, record }: KnownVersion): TableJson['versions'][number] {
+function entryOf({ key, record }: KnownVersion): Entry {
   return {
     branch: String(key[2]),
     version: Number(key[3]),

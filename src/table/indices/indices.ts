@@ -52,9 +52,13 @@ export function indicesOf({ schema, body }: LoadedSnapshot): TableIndex[] {
   })
 }
 
-/** Records an index. It holds no rows: what asks for it reads all rows, and finds the same. */
-export function createIndexChange(storage: Storage, wanted: NewIndex): CheckedChange {
-  return indicesChange(storage, (base) => withIndex(base, wanted))
+/** Records indexes. They hold no rows: what asks for them reads all rows, and finds the same. */
+export function createIndicesChange(storage: Storage, wanted: readonly NewIndex[]): CheckedChange {
+  return indicesChange(storage, (base) => {
+    let indices: StoredIndex[] = [...(base.body.indices ?? [])]
+    for (const index of wanted) indices = withIndex({ ...base, body: { ...base.body, indices } }, index)
+    return indices
+  })
 }
 
 /** Forgets an index. */

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { Content } from '../../content/content.ts'
-import { CatalogError } from '../../errors.ts'
+import { CatalogError, type ErrorCode } from '../../errors.ts'
 import { pathIn } from '../../model/relative-path.ts'
 import {
   type ColumnFile,
@@ -39,7 +39,7 @@ export async function* checkObjects(
   for (const manifest of refs) {
     options.signal?.throwIfAborted()
     if (!isNew(seen, manifest.path)) continue
-    const opened = await attempt(() => openSound(storage, prefix, manifest))
+    const opened = await attempt(storage.content, prefix, () => openSound(storage, prefix, manifest))
     const { problem, value } = opened
     const looked = { path: prefix + manifest.path, manifest, bytes: manifest.size }
     yield { ...looked, ...(value && { rows: value.rows }), ...(problem && { problem }) }
@@ -74,7 +74,9 @@ async function* checkSnapshot(
 ): AsyncGenerator<Omit<CheckedObject, 'manifest'>> {
   for (const segment of body.segments) {
     if (!isNew(seen, segment.path)) continue
-    const opened = await attempt(() => openSegment(storage, prefix, segment, body.bases))
+    const opened = await attempt(storage.content, prefix, () =>
+      openSegment(storage, prefix, segment, body.bases),
+    )
     const { problem } = opened
     yield { path: prefix + segment.path, bytes: segment.size, ...(problem && { problem }) }
     if (opened.value) yield* checkFragments(storage, prefix, opened.value, seen, options)
@@ -98,7 +100,7 @@ async function* checkFragments(
         await checkSize(content, path, object.size)
         if (!quick) await checkBytes(content, path, object, signal)
       }
-      const { problem } = await attempt(() => readChecked(check))
+      const { problem } = await attempt(content, prefix, () => readChecked(check))
       yield { path, bytes: quick ? 1 : object.size, ...(problem && { problem }) }
     }
   }
@@ -112,7 +114,10 @@ async function checkSize(content: Content, path: string, size: number): Promise<
   if (end.length > 1) throw brokenObject(path, `is longer than the ${size} bytes it should have`)
 }
 
-/** Compares the checksum of every range, and of the bytes between them, reading a piece at a time. */
+/**
+ * Compares the checksum of every range, and of the bytes between them. Each piece is read once, since a request to a
+ * service takes as long for many small ranges as for all of them.
+ */
 export async function checkBytes(
   content: Pick<Content, 'get'>,
   path: string,
@@ -120,12 +125,21 @@ export async function checkBytes(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const ranges: readonly Range[] = 'crc' in object ? [[0, object.size, object.crc]] : rangesOf(object)
+  let piece: Uint8Array = new Uint8Array(0)
+  let pieceStart = 0
   const read = async (start: number, end: number, sum: number): Promise<number> => {
-    for (let at = start; at < end; at += pieceBytes) {
-      signal?.throwIfAborted()
-      const piece = await content.get(path, { start: at, end: Math.min(end, at + pieceBytes) })
-      if (piece === undefined) throw brokenObject(path, 'is missing')
-      sum = crc32(piece, sum)
+    for (let at = start; at < end; ) {
+      if (at < pieceStart || at >= pieceStart + piece.length) {
+        signal?.throwIfAborted()
+        const found = await content.get(path, { start: at, end: Math.min(object.size, at + pieceBytes) })
+        if (found === undefined) throw brokenObject(path, 'is missing')
+        if (found.length === 0) throw brokenObject(path, `is cut off at byte ${at}`)
+        piece = found
+        pieceStart = at
+      }
+      const part = piece.subarray(at - pieceStart, end - pieceStart)
+      sum = crc32(part, sum)
+      at += part.length
     }
     return sum
   }
@@ -153,11 +167,27 @@ function isNew(seen: Set<string>, path: string): boolean {
   return true
 }
 
-async function attempt<T>(work: () => Promise<T>): Promise<{ value?: T; problem?: CatalogError }> {
-  try {
-    return { value: await work() }
-  } catch (problem) {
-    if (problem instanceof CatalogError) return { problem }
-    throw problem
+/** Codes of errors that may tell more of the service, or of the network, than of an object. */
+const passing: readonly ErrorCode[] = ['ServiceUnavailable', 'PermissionDenied']
+
+/**
+ * What is wrong with an object, if anything. A service that is away says nothing of it: then this throws. One failure of
+ * many requests is tried again.
+ */
+async function attempt<T>(
+  content: Content,
+  prefix: string,
+  work: () => Promise<T>,
+): Promise<{ value?: T; problem?: CatalogError }> {
+  for (let isSecond = false; ; isSecond = true) {
+    try {
+      return { value: await work() }
+    } catch (problem) {
+      if (!(problem instanceof CatalogError)) throw problem
+      if (!passing.includes(problem.code)) return { problem }
+      // Nothing lies there, as every service says that answers at all.
+      await content.get(`${prefix}nothing`)
+      if (isSecond) return { problem }
+    }
   }
 }
