@@ -4,9 +4,23 @@ import { crc32 } from 'node:zlib'
 /** Bytes summed at once, in about a millisecond. Summing a whole large column would block all other work. */
 const sliceBytes = 4 << 20
 
-/** The CRC-32 of bytes, which come after bytes of checksum `sum`. Lets other work go on meanwhile. */
-export async function checksumInTurns(bytes: Uint8Array, sum = 0): Promise<number> {
-  sum = crc32(bytes.subarray(0, sliceBytes), sum)
+const known = new WeakMap<Uint8Array, Promise<number>>()
+
+/**
+ * The CRC-32 of bytes that were read, and that nobody changes: it is calculated once, however many layers compare it. Lets
+ * other work go on meanwhile.
+ */
+export function checksumOfRead(bytes: Uint8Array): Promise<number> {
+  let sum = known.get(bytes)
+  if (sum === undefined) {
+    sum = checksumInTurns(bytes)
+    known.set(bytes, sum)
+  }
+  return sum
+}
+
+async function checksumInTurns(bytes: Uint8Array): Promise<number> {
+  let sum = crc32(bytes.subarray(0, sliceBytes))
   for (let at = sliceBytes; at < bytes.length; at += sliceBytes) {
     await setImmediate()
     sum = crc32(bytes.subarray(at, at + sliceBytes), sum)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { checksumInTurns } from '../../scheduling/checksum.ts'
+import { checksumOfRead } from '../../scheduling/checksum.ts'
 import { readFile } from '../files/read-file.ts'
 
 /*
@@ -9,7 +9,7 @@ import { readFile } from '../files/read-file.ts'
  * key. So a file that was cut, damaged, or given another name is not believed.
  */
 
-const mark = 'tabcach1'
+const mark = 'tabcach2'
 const headBytes = 24
 
 /** The bytes that a file holds; undefined when there is none, and `damaged` when they cannot be believed. */
@@ -54,6 +54,7 @@ export async function writeEntry(file: string, key: string, bytes: Uint8Array): 
   }
 }
 
-function sumOf(key: string, bytes: Uint8Array): Promise<number> {
-  return checksumInTurns(bytes, Number.parseInt(key.slice(0, 8), 16))
+/** Readers compare the checksum of the bytes themselves, too, which is therefore calculated without the key. */
+async function sumOf(key: string, bytes: Uint8Array): Promise<number> {
+  return ((await checksumOfRead(bytes)) ^ Number.parseInt(key.slice(0, 8), 16)) >>> 0
 }

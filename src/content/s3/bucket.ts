@@ -17,6 +17,7 @@ import {
 import type { CatalogError } from '../../errors.ts'
 import { type Bucket, type BucketObject, CutOff, joined, sizeOfAll } from '../bucket/bucket.ts'
 import { collect } from '../bucket/collect.ts'
+import type { DirectAnswer, DirectReads } from './direct-reads.ts'
 import { isMissing, s3Error, statusOf } from './errors.ts'
 import { attemptName, type Outcome, partBytes, putInParts, putWhole } from './upload.ts'
 
@@ -29,13 +30,16 @@ interface Upload {
 export class S3Bucket implements Bucket {
   readonly #client: S3Client
   readonly #bucket: string
+  readonly #direct: DirectReads | undefined
   /** Uploads that were begun, by the keys that `list` gave them. */
   readonly #uploads = new Map<string, Upload>()
   #keepsThem: Promise<boolean> | undefined
 
-  constructor(client: S3Client, bucket: string) {
+  /** With `direct`, parts of objects are read past most of the client. */
+  constructor(client: S3Client, bucket: string, direct?: DirectReads) {
     this.#client = client
     this.#bucket = bucket
+    this.#direct = direct
   }
 
   async create(Key: string, parts: readonly Uint8Array[], attempt: string): Promise<Outcome> {
@@ -56,10 +60,12 @@ export class S3Bucket implements Bucket {
   }
 
   async read(Key: string, range?: { readonly start: number; readonly end: number }) {
-    let answer: GetObjectCommandOutput
+    let answer: Pick<GetObjectCommandOutput, 'Body' | 'ContentLength' | 'ContentRange'> | DirectAnswer
     try {
       const Range = range && `bytes=${range.start}-${range.end - 1}`
-      answer = await this.#client.send(new GetObjectCommand({ Bucket: this.#bucket, Key, Range }))
+      answer =
+        (Range && (await this.#direct?.get(Key, Range))) ||
+        (await this.#client.send(new GetObjectCommand({ Bucket: this.#bucket, Key, Range })))
     } catch (error) {
       if (isMissing(error)) return undefined
       // The object ends before the range begins.

@@ -4,6 +4,7 @@ import { bucketContent } from '../bucket/index.ts'
 import { type BucketUrl, checkedEndpoint, parseBucketUrl } from '../bucket/url.ts'
 import type { Content } from '../content.ts'
 import { S3Bucket } from './bucket.ts'
+import { DirectReads } from './direct-reads.ts'
 
 const parameterNames = ['endpoint', 'region', 'profile', 'path-style']
 
@@ -30,7 +31,7 @@ export function s3Content(client: S3Client, bucket: string, prefix = ''): Conten
 export function openS3(url: string): Content {
   const { bucket, prefix, parameters } = parseS3Url(url)
   const client = new S3Client(configOf(parameters))
-  return bucketContent(new S3Bucket(client, bucket), { prefix, url })
+  return bucketContent(new S3Bucket(client, bucket, new DirectReads(client)), { prefix, url })
 }
 
 function configOf(parameters: ReadonlyMap<string, string>): S3ClientConfig {

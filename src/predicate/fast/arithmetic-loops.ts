@@ -83,12 +83,15 @@ export const longByNumber = {
   },
 } as const
 
-/** Quotients and remainders by a number above 0, which cannot fail. */
+/**
+ * Quotients and remainders by a number that is neither 0 nor -1, which cannot fail. V8's own remainder asks for the sign
+ * of each value: where signs vary, that takes seven times as long.
+ */
 export const divisions = {
   '/': (a: Ints, b: number, n: number, out: Ints) => {
     for (let i = 0; i < n; i++) out[i] = (a[i]! / b) | 0
   },
   '%': (a: Ints, b: number, n: number, out: Ints) => {
-    for (let i = 0; i < n; i++) out[i] = a[i]! % b
+    for (let i = 0; i < n; i++) out[i] = a[i]! - Math.imul((a[i]! / b) | 0, b)
   },
 } as const

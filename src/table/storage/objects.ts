@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import type { Content } from '../../content/content.ts'
 import { CatalogError } from '../../errors.ts'
-import { checksumInTurns } from '../../scheduling/checksum.ts'
+import { checksumOfRead } from '../../scheduling/checksum.ts'
 import type { ScanPool } from '../scan/pool.ts'
 import type { ByteCache } from './cache.ts'
 import { uncached } from './coalesced-read.ts'
@@ -73,7 +73,7 @@ async function checked(
   if (bytes === undefined) throw brokenObject(path, 'is missing')
   if (bytes.length !== length)
     throw brokenObject(path, `is cut off: ${bytes.length} of ${length} bytes could be read`)
-  if ((await checksumInTurns(bytes)) !== crc)
+  if ((await checksumOfRead(bytes)) !== crc)
     throw brokenObject(path, 'is damaged: its checksum differs from the one it was written with')
   return bytes.byteOffset % 8 === 0 ? bytes : bytes.slice()
 }
