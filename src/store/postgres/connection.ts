@@ -3,8 +3,13 @@ import type { Address } from './address.ts'
 import { configOf, loadDriver } from './driver.ts'
 import type { Row, Statement } from './statements.ts'
 
-/** The driver's types leave two methods out. */
-type DriverClient = Client & { ref(): void; unref(): void }
+/** What the driver's types leave out. */
+type DriverClient = Client & {
+  ref(): void
+  unref(): void
+  readonly processID: number | null
+  readonly connection: { readonly stream: { destroy(): void } }
+}
 
 /** One connection to the database. Statements are sent at once, and answered one after the other. */
 export class Connection {
@@ -43,6 +48,11 @@ export class Connection {
     return connection
   }
 
+  /** The number of the process that the server, or a pooler before it, gave when the connection was made. */
+  get process(): number | null {
+    return this.#client.processID
+  }
+
   async send({ text, values }: Statement): Promise<readonly Row[]> {
     if (this.waiting++ === 0) this.#client.ref()
     const query: QueryArrayConfig = { text, rowMode: 'array', ...(values && { values: values as unknown[] }) }
@@ -70,6 +80,12 @@ export class Connection {
     // The process waits for the end.
     this.#client.ref()
     await this.#client.end().catch(() => {})
+  }
+
+  /** Ends the connection at once. Those who wait for an answer learn that it is lost. */
+  drop(): void {
+    this.isLost = true
+    this.#client.connection.stream.destroy()
   }
 
   /** A connection that has nothing to do does not keep the process alive. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { memoryContent } from '../../../src/content/memory/index.ts'
-import { CatalogError, openCatalog } from '../../../src/index.ts'
+import { openCatalog } from '../../../src/index.ts'
 import { readAddress } from '../../../src/store/postgres/address.ts'
 import { engineOf } from '../../../src/store/postgres/check.ts'
 import { explain } from '../../../src/store/postgres/failure.ts'
@@ -13,19 +13,7 @@ import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/
 import { freshFolder } from '../../support/catalogs.ts'
 import { missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
-
-/** The refusal of a promise, which must be a sentence of facts that ends in the next step. */
-async function refusal(promise: Promise<unknown>): Promise<CatalogError> {
-  const error = await promise.then(
-    () => expect.fail('it was not refused'),
-    (error: unknown) => error,
-  )
-  expect(error).toBeInstanceOf(CatalogError)
-  expect((error as Error).message).toMatch(/\.$/)
-  return error as CatalogError
-}
-
-const opened = (url: string) => refusal(openPostgresStore(url))
+import { opened, refusal } from './refusal.ts'
 
 describe.skipIf(missingPostgres)('a database', () => {
   test('that is not ready says what to do', async () => {
