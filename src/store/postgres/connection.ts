@@ -1,15 +1,7 @@
-import type { Client, QueryArrayConfig } from 'pg'
+import type { QueryArrayConfig } from 'pg'
 import type { Address } from './address.ts'
-import { configOf, loadDriver } from './driver.ts'
+import { connect, type DriverClient } from './driver.ts'
 import type { Row, Statement } from './statements.ts'
-
-/** What the driver's types leave out. */
-type DriverClient = Client & {
-  ref(): void
-  unref(): void
-  readonly processID: number | null
-  readonly connection: { readonly stream: { destroy(): void } }
-}
 
 /** One connection to the database. Statements are sent at once, and answered one after the other. */
 export class Connection {
@@ -34,15 +26,7 @@ export class Connection {
 
   /** Opens a connection. `onChange` is told when it is lost, and when it has nothing to do. */
   static async open(address: Address, onChange: (connection: Connection) => void): Promise<Connection> {
-    const Driver = await loadDriver()
-    const client = new Driver(configOf(address)) as DriverClient
-    client.on('error', () => {})
-    try {
-      await client.connect()
-    } catch (error) {
-      void client.end().catch(() => {})
-      throw error
-    }
+    const client = await connect(address)
     const connection = new Connection(client, onChange)
     client.unref()
     return connection
