@@ -33,6 +33,7 @@ const scripts = [
   'test/processes/race-child.ts',
   'test/processes/transactions-child.ts',
   'test/processes/upkeep-child.ts',
+  'test/processes/upkeep-holder-child.ts',
 ] as const
 
 export type Script = (typeof scripts)[number]

@@ -24,7 +24,7 @@ export async function check(connection: Connection, address: Address): Promise<E
   const [begun, asked] = await Promise.allSettled([
     connection.send(begin),
     connection.send({
-      text: `SELECT pg_is_in_recovery(), max(version), pg_backend_pid(), version(), (${ownFunctions}), current_setting('fsync') = 'off' OR current_setting('full_page_writes') = 'off' FROM ${named(schema, 'format')}`,
+      text: `SELECT pg_is_in_recovery(), max(version), pg_backend_pid(), version(), (${ownFunctions}), current_setting('fsync') = 'off' OR current_setting('full_page_writes') = 'off', current_setting('server_encoding') FROM ${named(schema, 'format')}`,
       values: ownFunctionsOf(schema),
     }),
     connection.sendEnd(end),
@@ -32,17 +32,19 @@ export async function check(connection: Connection, address: Address): Promise<E
   if (begun.status === 'rejected') throw begun.reason
   if (asked.status === 'rejected') throw refusalOfEngine(asked.reason, label)
   const [row] = asked.value
-  const [isStandby, format, process, version, functions, isLossy] = row as unknown as [
+  const [isStandby, format, process, version, functions, isLossy, encoding] = row as unknown as [
     boolean,
     number | null,
     number,
     string,
     number,
     boolean,
+    string,
   ]
   refuseStandby(isStandby, label)
   requireFormat(format, label)
   refuseOneSession(version, label)
+  refuseEncoding(encoding, label)
   const engine = engineOf(version, process !== connection.process, !isLossy)
   // Other engines may keep the texts of functions in another way.
   if (engine.hasTurns && functions < allFunctions) throw foreignFunctions(label)
@@ -71,6 +73,14 @@ export function refuseStandby(isStandby: boolean, label: string): void {
   throw new CatalogError(
     'ServiceUnavailable',
     `Cannot use ${label}: the server is a standby, which lags behind what was acknowledged. Name the primary server.`,
+  )
+}
+
+export function refuseEncoding(encoding: string, label: string): void {
+  if (/^UTF-?8$/i.test(encoding)) return
+  throw new CatalogError(
+    'InvalidInput',
+    `Cannot use ${label}: the database has the encoding ${encoding}. Create it with ENCODING 'UTF8'.`,
   )
 }
 

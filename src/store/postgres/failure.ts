@@ -48,6 +48,10 @@ const explanations: Readonly<Record<string, Explanation>> = {
     code: 'ServiceUnavailable',
     text: "the server's disk is full, nothing of the change was kept. Free some space and try again.",
   },
+  '53400': {
+    code: 'ServiceUnavailable',
+    text: 'a limit that the server sets its user was reached, such as temp_file_limit. Raise it.',
+  },
   '53': tooBusy,
   '57014': tooLong,
   '25P04': tooLong,

@@ -1,6 +1,6 @@
 import { invalid } from '../../errors.ts'
 import type { Address } from './address.ts'
-import { newerFormat, refuseOneSession, refuseStandby } from './check.ts'
+import { newerFormat, refuseEncoding, refuseOneSession, refuseStandby } from './check.ts'
 import { Connection } from './connection.ts'
 import { explain, refusalOfEngine, stateOf } from './failure.ts'
 import { allFunctions, functionsOf, ownFunctions, ownFunctionsOf, stepsTo, storeFormat } from './schema.ts'
@@ -60,11 +60,7 @@ async function requireServer(connection: Connection, label: string): Promise<voi
   const [isStandby, encoding, version, name] = row as unknown as [boolean, string, number, string]
   refuseStandby(isStandby, label)
   refuseOneSession(name, label)
-  if (!/^UTF-?8$/i.test(encoding)) {
-    throw invalid(
-      `Cannot use ${label}: the database has the encoding ${encoding}. Create it with ENCODING 'UTF8'.`,
-    )
-  }
+  refuseEncoding(encoding, label)
   if (version < 120_000) {
     throw invalid(`Cannot use ${label}: the server is older than PostgreSQL 12. Use a newer one.`)
   }
