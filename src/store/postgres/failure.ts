@@ -149,7 +149,7 @@ const meantByPooler: readonly (readonly [said: RegExp, state: string])[] = [
   [/authentication failed|no such user|password/i, '28P01'],
   [/no such database|database .* does not exist/i, '3D000'],
   [/no more connections|query_wait_timeout|memory/i, '53300'],
-  [/timeout|crashed|cannot connect|has been failing|shut|closed|lifetime/i, '08006'],
+  [/timeout|crashed|cannot connect|has been failing|shut|closed|lifetime|invalid server parameter/i, '08006'],
 ]
 
 /** The SQLSTATE of an error that the server sent, or a pooler before it. */

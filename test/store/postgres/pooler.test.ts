@@ -108,6 +108,7 @@ test('what PgBouncer says is told apart', () => {
     ['query_wait_timeout', 'ServiceUnavailable', true],
     ['server conn crashed?', 'ServiceUnavailable', true],
     ['server login has been failing, try again later (server_login_retry)', 'ServiceUnavailable', true],
+    ['invalid server parameter', 'ServiceUnavailable', true],
     ['SASL authentication failed', 'PermissionDenied', false],
     ['no such user: x', 'PermissionDenied', false],
     ['no such database: x', 'InvalidInput', false],
