@@ -11,6 +11,7 @@ import { forNode } from './bundle.ts'
 
 const scripts = [
   'src/cli.ts',
+  'test/store/children/change-in-turn.ts',
   'test/store/children/commit-batches.ts',
   'test/store/children/end-early.ts',
   'test/store/children/hold-store.ts',

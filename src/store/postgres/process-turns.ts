@@ -46,7 +46,8 @@ export class ProcessTurns {
     await Promise.race([this.#take(name, over.signal), starved])
     const done = work()
     try {
-      const late = sleep(mostMillis, undefined, { signal: over.signal, ref: false })
+      // It keeps the process, whose work may wait for the connection of the turn.
+      const late = sleep(mostMillis, undefined, { signal: over.signal })
       await Promise.race([done, late])
     } catch {
       // The caller learns how the work failed.

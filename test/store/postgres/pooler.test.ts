@@ -4,6 +4,7 @@ import { explain, isLost } from '../../../src/store/postgres/failure.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { Pool } from '../../../src/store/postgres/pool.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { Child } from '../../processes/child-process.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { SmallPooler } from '../../support/small-pooler.ts'
 
@@ -99,6 +100,21 @@ describe.skipIf(missingPostgres)('behind a pooler', () => {
     expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1])
     await expect.poll(() => pool.had).toBe(1)
   })
+})
+
+test.skipIf(missingPostgres)('a process that has one connection does not end within its turn', async () => {
+  const server = await sharedServer()
+  const url = await server.freshUrl()
+  const schema = new URL(url).searchParams.get('schema')!
+  await server.query(
+    `CREATE ROLE ${schema} LOGIN CONNECTION LIMIT 1;
+     GRANT USAGE ON SCHEMA ${schema} TO ${schema};
+     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${schema}`,
+  )
+  const child = new Child('test/store/children/change-in-turn.ts', [url.replace('postgres@', `${schema}@`)])
+  onTestFinished(() => child.stop())
+  await child.said('made')
+  await child.ended()
 })
 
 test('what PgBouncer says is told apart', () => {
