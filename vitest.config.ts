@@ -5,7 +5,7 @@ const long = [
   'test/cli/{shells,watch}.test.ts',
   'test/content/{azure,gcs,s3}/*.test.ts',
   'test/store/postgres/{bad-network,catalog,cuts,failures,turns}.test.ts',
-  'test/processes/{clock-postgres,crash,linear-postgres,races,servers,shares}.test.ts',
+  'test/processes/{clock-postgres,crash,linear-postgres,races,servers,shares,upkeep-postgres}.test.ts',
   'test/examples/*.test.ts',
   'test/http/steady.test.ts',
   'test/lance/{objects,transaction-clients}.test.ts',

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export async function runWithin<T>(work: () => Promise<T>, millis: number, end: () => void): Promise<T> {
   const done = work()
   const ended = new AbortController()
-  const late = sleep(millis, undefined, { signal: ended.signal, ref: false })
+  // It keeps the process, whose work may wait for what only `end` gives back.
+  const late = sleep(millis, undefined, { signal: ended.signal })
   try {
     await Promise.race([done, late])
   } catch {

@@ -11,6 +11,7 @@ import { forNode } from './bundle.ts'
 
 const scripts = [
   'src/cli.ts',
+  'test/store/children/change-in-turn.ts',
   'test/store/children/commit-batches.ts',
   'test/store/children/end-early.ts',
   'test/store/children/hold-store.ts',
@@ -34,6 +35,7 @@ const scripts = [
   'test/processes/shares-child.ts',
   'test/processes/transactions-child.ts',
   'test/processes/upkeep-child.ts',
+  'test/processes/upkeep-holder-child.ts',
 ] as const
 
 export type Script = (typeof scripts)[number]

@@ -18,6 +18,7 @@ export interface Address {
   readonly connectMillis: number
   /** After this long without an answer, a connection counts as lost. */
   readonly answerMillis: number
+  /** Whether the server must prove that it is the end of the encrypted connection. */
   readonly channelBinding: boolean
   readonly options: string | undefined
   /** Reads the password when a connection asks for it. */
@@ -91,7 +92,7 @@ export async function readAddress(url: string, env: Environment = process.env): 
     applicationName: given.get('application_name') ?? env.PGAPPNAME ?? 'tabularium',
     connectMillis: timeout > 0 ? timeout * 1000 : 10_000,
     answerMillis,
-    channelBinding: (given.get('channel_binding') ?? env.PGCHANNELBINDING) === 'require',
+    channelBinding: isBound(given.get('channel_binding') ?? (env.PGCHANNELBINDING || 'prefer')),
     options: given.get('options') ?? env.PGOPTIONS,
     password: async () => password ?? (await readPassword(passfile, env, { host, port, database, user })),
   }
@@ -122,7 +123,18 @@ const placeholder = 'from-the-environment.invalid'
 
 function parametersOf(parsed: URL): ReadonlyMap<Parameter, string> {
   const given = new Map<Parameter, string>()
-  for (const [name, value] of parsed.searchParams) {
+  // By hand, as PostgreSQL takes a plus for a plus, and not for a space as in forms.
+  for (const pair of parsed.search.slice(1).split('&')) {
+    if (pair === '') continue
+    const [name, value] = [pair.split('=', 1)[0]!, pair.slice(pair.indexOf('=') + 1)].map(decode) as [
+      string,
+      string,
+    ]
+    if (!pair.includes('=')) {
+      throw invalid(
+        `The parameter ${JSON.stringify(name)} of the URL of the database has no value. Write ${name}=value, or leave it out.`,
+      )
+    }
     if (!(parameters as readonly string[]).includes(name)) {
       throw invalid(
         `The URL of the database has the unknown parameter ${JSON.stringify(name)}. Known are ${parameters.join(', ')}.`,
@@ -152,6 +164,11 @@ function hostOf(given: string, env: Environment): string {
       'PGSERVICE names a service, and files of services are not read here. Give the host in the URL, or unset PGSERVICE and set PGHOST, PGPORT, PGUSER and PGDATABASE.',
     )
   }
+  if (isLeftOut && env.PGHOSTADDR && !env.PGHOST) {
+    throw invalid(
+      'PGHOSTADDR is not read here. Give the host in the URL or in PGHOST; either may be an address.',
+    )
+  }
   const host = isLeftOut ? env.PGHOST || 'localhost' : given
   return host.replace(/^\[(.+)\]$/, '$1')
 }
@@ -166,6 +183,11 @@ function secondsOf(text: string): number {
   const seconds = Number(text)
   if (text.trim() !== '' && Number.isInteger(seconds)) return seconds
   throw invalid(`connect_timeout is ${JSON.stringify(text)}. Give a whole number of seconds.`)
+}
+
+function isBound(mode: string): boolean {
+  if (['require', 'prefer', 'disable'].includes(mode)) return mode === 'require'
+  throw invalid(`channel_binding is ${JSON.stringify(mode)}. Give require, prefer or disable.`)
 }
 
 /** Whether nobody else can be between: a socket of this machine, or its loopback interface. */

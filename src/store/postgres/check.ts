@@ -2,8 +2,8 @@ import { CatalogError } from '../../errors.ts'
 import type { Address } from './address.ts'
 import type { Connection } from './connection.ts'
 import { refusalOfEngine } from './failure.ts'
-import { storeFormat } from './schema.ts'
-import { named } from './statements.ts'
+import { allFunctions, ownFunctions, ownFunctionsOf, storeFormat } from './schema.ts'
+import { begin, end, named } from './statements.ts'
 
 /** What speaks PostgreSQL's language at the other end. */
 export interface Engine {
@@ -11,22 +11,44 @@ export interface Engine {
   readonly hasTurns: boolean
   /** The name and version that it gives. */
   readonly version: string
+  /** Whether a pooler stands between: then another process of the server answers than the one that said hello. */
+  readonly isPooled: boolean
+  /** Whether it writes so that a power cut loses nothing: `fsync` and `full_page_writes` are on. */
+  readonly isDurable: boolean
 }
 
 /** Judges a new connection: it must lead to a primary server, and to a catalog of this release's format. */
 export async function check(connection: Connection, address: Address): Promise<Engine> {
   const { schema, label } = address
-  const asked = connection.send({
-    text: `SELECT pg_is_in_recovery(), max(version), NULL, version() FROM ${named(schema, 'format')}`,
-  })
-  const [row] = await asked.catch((error) => {
-    throw refusalOfEngine(error, label)
-  })
-  const [isStandby, format, , version] = row as unknown as [boolean, number | null, null, string]
+  // Within a transaction, as a pooler that takes transactions apart says so then, and not in the middle of a change.
+  const [begun, asked] = await Promise.allSettled([
+    connection.send(begin),
+    connection.send({
+      text: `SELECT pg_is_in_recovery(), max(version), pg_backend_pid(), version(), (${ownFunctions}), current_setting('fsync') = 'off' OR current_setting('full_page_writes') = 'off', current_setting('server_encoding') FROM ${named(schema, 'format')}`,
+      values: ownFunctionsOf(schema),
+    }),
+    connection.sendEnd(end),
+  ])
+  if (begun.status === 'rejected') throw begun.reason
+  if (asked.status === 'rejected') throw refusalOfEngine(asked.reason, label)
+  const [row] = asked.value
+  const [isStandby, format, process, version, functions, isLossy, encoding] = row as unknown as [
+    boolean,
+    number | null,
+    number,
+    string,
+    number,
+    boolean,
+    string,
+  ]
   refuseStandby(isStandby, label)
   requireFormat(format, label)
   refuseOneSession(version, label)
-  return engineOf(version)
+  refuseEncoding(encoding, label)
+  const engine = engineOf(version, process !== connection.process, !isLossy)
+  // Other engines may keep the texts of functions in another way.
+  if (engine.hasTurns && functions < allFunctions) throw foreignFunctions(label)
+  return engine
 }
 
 /**
@@ -41,8 +63,9 @@ export function refuseOneSession(version: string, label: string): void {
   )
 }
 
-export function engineOf(version: string): Engine {
-  return { hasTurns: /^PostgreSQL/.test(version) && !/-YB-|Cockroach/i.test(version), version }
+export function engineOf(version: string, isPooled = false, isDurable = true): Engine {
+  const hasTurns = /^PostgreSQL/.test(version) && !/-YB-|Cockroach/i.test(version)
+  return { hasTurns, version, isPooled, isDurable }
 }
 
 export function refuseStandby(isStandby: boolean, label: string): void {
@@ -50,6 +73,14 @@ export function refuseStandby(isStandby: boolean, label: string): void {
   throw new CatalogError(
     'ServiceUnavailable',
     `Cannot use ${label}: the server is a standby, which lags behind what was acknowledged. Name the primary server.`,
+  )
+}
+
+export function refuseEncoding(encoding: string, label: string): void {
+  if (/^UTF-?8$/i.test(encoding)) return
+  throw new CatalogError(
+    'InvalidInput',
+    `Cannot use ${label}: the database has the encoding ${encoding}. Create it with ENCODING 'UTF8'.`,
   )
 }
 
@@ -66,5 +97,12 @@ export function newerFormat(format: number, label: string): CatalogError {
   return new CatalogError(
     'Unsupported',
     `Cannot use ${label}: its tables have format ${format}, made by a newer release; this one knows format ${storeFormat}. Use that release.`,
+  )
+}
+
+function foreignFunctions(label: string): CatalogError {
+  return new CatalogError(
+    'InvalidInput',
+    `Cannot use ${label}: its functions are missing, or are those of a schema of another name. It was renamed, or not all of it was restored. Run \`tabularium migrate\` with its URL, which makes them anew.`,
   )
 }

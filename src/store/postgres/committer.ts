@@ -77,16 +77,21 @@ export class Committer {
       connection.send(commitStatement(address.schema, id, attempt, changes.entries())),
       connection.sendEnd(end),
     ])
-    // What the server itself reported undid the transaction.
-    if (beginning.status === 'rejected' && stateOf(beginning.reason)) throw beginning.reason
-    if (answer.status === 'rejected' && stateOf(answer.reason)) throw answer.reason
+    const reported = [beginning, answer].find(
+      (part) => part.status === 'rejected' && stateOf(part.reason) !== undefined,
+    ) as PromiseRejectedResult | undefined
+    // What the server itself reported undid the transaction. A pooler reports that it lost the server, too late or not.
+    if (reported && !/^08/.test(stateOf(reported.reason)!)) throw reported.reason
     if (answer.status === 'fulfilled') {
       learnTime(clock, answer.value, sent)
       if (answer.value.length > 1) return this.#refusal(attempt, answer.value)
     }
     const isDone = ending.status === 'fulfilled' && answer.status === 'fulfilled' && ending.value
     if (!isDone && !(await this.#happened(id, ending))) {
-      throw Object.assign(new Error('Connection terminated before the commit.'), { code: 'ECONNRESET' })
+      throw (
+        reported?.reason ??
+        Object.assign(new Error('Connection terminated before the commit.'), { code: 'ECONNRESET' })
+      )
     }
     for (const [bytes, change] of changes.entries()) {
       if (isAppended(bytes)) continue

@@ -1,15 +1,7 @@
-import type { Duplex } from 'node:stream'
-import type { Client, QueryArrayConfig } from 'pg'
+import type { QueryArrayConfig } from 'pg'
 import type { Address } from './address.ts'
-import { configOf, loadDriver } from './driver.ts'
+import { connect, type DriverClient } from './driver.ts'
 import type { Row, Statement } from './statements.ts'
-
-/** The driver's types leave these out. */
-type DriverClient = Client & {
-  readonly connection: { attachListeners(stream: Duplex): void }
-  ref(): void
-  unref(): void
-}
 
 /** One connection to the database. Statements are sent at once, and answered one after the other. */
 export class Connection {
@@ -34,19 +26,15 @@ export class Connection {
 
   /** Opens a connection. `onChange` is told when it is lost, and when it has nothing to do. */
   static async open(address: Address, onChange: (connection: Connection) => void): Promise<Connection> {
-    const Driver = await loadDriver()
-    const client = new Driver(configOf(address)) as DriverClient
-    client.on('error', () => {})
-    endAtNonsense(client)
-    try {
-      await client.connect()
-    } catch (error) {
-      void client.end().catch(() => {})
-      throw error
-    }
+    const client = await connect(address)
     const connection = new Connection(client, onChange)
     client.unref()
     return connection
+  }
+
+  /** The number of the process that the server, or a pooler before it, gave when the connection was made. */
+  get process(): number | null {
+    return this.#client.processID
   }
 
   async send({ text, values }: Statement): Promise<readonly Row[]> {
@@ -78,34 +66,16 @@ export class Connection {
     await this.#client.end().catch(() => {})
   }
 
+  /** Ends the connection at once. Those who wait for an answer learn that it is lost. */
+  drop(): void {
+    this.isLost = true
+    this.#client.connection.stream.destroy()
+  }
+
   /** A connection that has nothing to do does not keep the process alive. */
   #rest(): void {
     if (this.isLost) return
     this.#client.unref()
     this.#onChange(this)
-  }
-}
-
-/**
- * Ends the connection when the server, or what stands between, sends what is no message of the protocol. The driver
- * parses what comes in a listener, where an error would end the process.
- */
-function endAtNonsense({ connection }: DriverClient): void {
-  const attach = connection.attachListeners.bind(connection)
-  connection.attachListeners = (stream) => {
-    const others = new Set(stream.listeners('data'))
-    attach(stream)
-    for (const listener of stream.listeners('data')) {
-      if (others.has(listener)) continue
-      stream.off('data', listener as () => void)
-      stream.on('data', (bytes: Buffer) => {
-        try {
-          listener.call(stream, bytes)
-        } catch (cause) {
-          const message = 'The connection was ended: what came is no message of the protocol.'
-          stream.destroy(Object.assign(new Error(message, { cause }), { code: 'ECONNRESET' }))
-        }
-      })
-    }
   }
 }

@@ -1,9 +1,9 @@
 import { invalid } from '../../errors.ts'
 import type { Address } from './address.ts'
-import { newerFormat, refuseOneSession, refuseStandby } from './check.ts'
+import { newerFormat, refuseEncoding, refuseOneSession, refuseStandby } from './check.ts'
 import { Connection } from './connection.ts'
 import { explain, refusalOfEngine, stateOf } from './failure.ts'
-import { stepsTo, storeFormat } from './schema.ts'
+import { allFunctions, functionsOf, ownFunctions, ownFunctionsOf, stepsTo, storeFormat } from './schema.ts'
 import { beginMigration, named, quoted } from './statements.ts'
 
 /** What a migration found and did. */
@@ -14,7 +14,10 @@ export interface MigrationReport {
   readonly to: number
 }
 
-/** Makes the schema and its tables, or brings them to this release's format, in one transaction. */
+/**
+ * Makes the schema and its tables, or brings them to this release's format, in one transaction. Makes functions anew that
+ * are missing, or that belong to the name that the schema had before.
+ */
 export async function migrate(address: Address): Promise<MigrationReport> {
   const { schema, label } = address
   const connection = await Connection.open(address, () => {}).catch((error) => {
@@ -33,6 +36,10 @@ export async function migrate(address: Address): Promise<MigrationReport> {
         await connection.send({ text: `CREATE SCHEMA ${quoted(schema)}` })
       }
       for (const step of stepsTo(schema).slice(from ?? 0)) await connection.send({ text: step })
+    } else {
+      const [row] = await connection.send({ text: ownFunctions, values: ownFunctionsOf(schema) })
+      if (Number(row![0]) < allFunctions)
+        await connection.send({ text: functionsOf(schema, 'CREATE OR REPLACE') })
     }
     await connection.sendEnd({ text: 'COMMIT' })
     return { from, to: storeFormat }
@@ -53,11 +60,7 @@ async function requireServer(connection: Connection, label: string): Promise<voi
   const [isStandby, encoding, version, name] = row as unknown as [boolean, string, number, string]
   refuseStandby(isStandby, label)
   refuseOneSession(name, label)
-  if (!/^UTF-?8$/i.test(encoding)) {
-    throw invalid(
-      `Cannot use ${label}: the database has the encoding ${encoding}. Create it with ENCODING 'UTF8'.`,
-    )
-  }
+  refuseEncoding(encoding, label)
   if (version < 120_000) {
     throw invalid(`Cannot use ${label}: the server is older than PostgreSQL 12. Use a newer one.`)
   }

@@ -31,13 +31,16 @@ export async function readPassword(
   } catch {
     return undefined
   }
-  // A socket is written as localhost there.
-  const host = login.host.startsWith('/') ? 'localhost' : login.host
-  const wanted = [host, String(login.port), login.database, login.user]
+  // The folder of a socket may be written as localhost there.
+  const hosts = login.host.startsWith('/') ? [login.host, 'localhost'] : [login.host]
+  const wanted = [hosts, [String(login.port)], [login.database], [login.user]]
   for (const line of text.split(/\r?\n/)) {
     if (line.startsWith('#')) continue
     const fields = fieldsOf(line)
-    if (fields.length === 5 && wanted.every((value, i) => fields[i] === '*' || fields[i] === value)) {
+    if (
+      fields.length === 5 &&
+      wanted.every((values, i) => fields[i] === '*' || values.includes(fields[i]!))
+    ) {
       return fields[4]
     }
   }

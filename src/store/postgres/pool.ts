@@ -87,10 +87,16 @@ export class Pool {
     return best?.waiting === 0 || this.#isFull ? best : undefined
   }
 
-  /** Opens one more connection, or waits until something changed about those there are. */
+  /** Waits until something changed about the connections there are. Opens one more meanwhile, unless there are enough. */
   #another(): Promise<void> {
-    if (!this.#isFull) return this.#add()
-    return new Promise((resolve) => this.#waiting.push(resolve))
+    return new Promise((resolve, reject) => {
+      this.#waiting.push(resolve)
+      if (this.#isFull) return
+      // Behind a pooler, one that is free again may come first.
+      this.#add()
+        .then(resolve, reject)
+        .finally(() => this.#changed())
+    })
   }
 
   /** Opens one more connection. Where the server gives no more, those there are have to do. */
@@ -98,26 +104,38 @@ export class Pool {
     this.#opening++
     try {
       const connection = await Connection.open(this.#address, (changed) => {
+        if (!this.#open.has(changed)) return
         if (changed.isLost) this.#open.delete(changed)
         this.#changed()
       })
       try {
-        await this.#check(connection)
+        await this.#judged(connection)
         if (this.#isClosed) await connection.close()
       } catch (error) {
-        await connection.close()
+        if (error instanceof Unanswered) connection.drop()
+        else await connection.close()
         throw error
       }
       if (!connection.isLost) this.#open.add(connection)
       this.#had = Math.max(this.#had, this.#open.size)
     } catch (error) {
-      if (this.#open.size === 0 || stateOf(error) === undefined) throw error
+      if (this.#open.size === 0 || (stateOf(error) === undefined && !(error instanceof Unanswered)))
+        throw error
       this.#had = this.#open.size
       this.#refusedAt = performance.now()
     } finally {
       this.#opening--
-      this.#changed()
     }
+  }
+
+  /** A pooler greets all, and lets those wait with their first statement for whom it has no connection. */
+  async #judged(connection: Connection): Promise<void> {
+    const { connectMillis } = this.#address
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Unanswered()), connectMillis)
+    })
+    await Promise.race([this.#check(connection), late]).finally(() => clearTimeout(timer))
   }
 
   #changed(): void {
@@ -125,5 +143,13 @@ export class Pool {
     if (waiting.length === 0) return
     this.#waiting = []
     for (const wake of waiting) wake()
+  }
+}
+
+/** A new connection had no answer to its first statement. */
+class Unanswered extends Error {
+  readonly code = 'ETIMEDOUT'
+  constructor() {
+    super('The first statement of a connection had no answer: timeout expired.')
   }
 }

@@ -30,6 +30,35 @@ const digest = (records: string, order: 'ASC' | 'DESC') =>
   `sha256(coalesce((SELECT string_agg(s.key || int8send(s.version), ''::bytea ORDER BY s.key ${order}) FROM (${piece(records, order)}) s), ''::bytea))`
 
 function first(schema: string): string {
+  const commits = named(schema, 'commits')
+  return `
+    CREATE TABLE ${named(schema, 'format')} (version integer PRIMARY KEY);
+    CREATE TABLE ${named(schema, 'records')} (key bytea PRIMARY KEY, value text NOT NULL, version bigint NOT NULL) WITH (fillfactor = 90);
+    COMMENT ON TABLE ${named(schema, 'records')} IS 'The records of a Tabularium catalog. Each version is the number of the commit that wrote it.';
+    CREATE TABLE ${commits} (id bigint PRIMARY KEY, happened boolean NOT NULL);
+    COMMENT ON TABLE ${commits} IS 'The latest commits, so that one whose answer was lost can be told.';
+    CREATE TABLE ${named(schema, 'turns')} (turn integer);
+    COMMENT ON TABLE ${named(schema, 'turns')} IS 'Always empty. Commits lock it, and so come one after the other.';
+    ${functionsOf(schema, 'CREATE')}
+    INSERT INTO ${named(schema, 'format')} VALUES (1);`
+}
+
+/**
+ * How many of the two functions a schema has that read its own tables. They name these with the schema, so those of a
+ * schema that was renamed read the tables of another one, or of none. The parameters are those of {@link ownFunctionsOf}.
+ */
+export const ownFunctions = `
+  SELECT count(*)::integer FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+  WHERE n.nspname = $1 AND p.proname IN ('read_records', 'commit_records') AND position($2 IN p.prosrc) > 0`
+
+export const allFunctions = 2
+
+export function ownFunctionsOf(schema: string): readonly string[] {
+  return [schema, `${named(schema, 'records')} t `]
+}
+
+/** The statements that make the functions of a schema. */
+export function functionsOf(schema: string, create: 'CREATE' | 'CREATE OR REPLACE'): string {
   const records = named(schema, 'records')
   const commits = named(schema, 'commits')
   const now = `SELECT -1, NULL::bytea, NULL::text, (extract(epoch FROM clock_timestamp()) * 1000)::bigint`
@@ -39,15 +68,7 @@ function first(schema: string): string {
       ELSE RETURN QUERY SELECT i, s.key, s.value, s.version FROM (${piece(records, 'ASC')}) s;
       END IF;`
   return `
-    CREATE TABLE ${named(schema, 'format')} (version integer PRIMARY KEY);
-    CREATE TABLE ${records} (key bytea PRIMARY KEY, value text NOT NULL, version bigint NOT NULL) WITH (fillfactor = 90);
-    COMMENT ON TABLE ${records} IS 'The records of a Tabularium catalog. Each version is the number of the commit that wrote it.';
-    CREATE TABLE ${commits} (id bigint PRIMARY KEY, happened boolean NOT NULL);
-    COMMENT ON TABLE ${commits} IS 'The latest commits, so that one whose answer was lost can be told.';
-    CREATE TABLE ${named(schema, 'turns')} (turn integer);
-    COMMENT ON TABLE ${named(schema, 'turns')} IS 'Always empty. Commits lock it, and so come one after the other.';
-
-    CREATE FUNCTION ${named(schema, 'read_records')}(
+    ${create} FUNCTION ${named(schema, 'read_records')}(
       p_keys bytea[], p_lower bytea[], p_upper bytea[], p_limits bigint[], p_reverse boolean[]
     ) RETURNS TABLE (part integer, key bytea, value text, version bigint) LANGUAGE plpgsql STABLE ${plans} AS $$
     #variable_conflict use_column
@@ -58,7 +79,7 @@ function first(schema: string): string {
       END LOOP;
     END $$;
 
-    CREATE FUNCTION ${named(schema, 'commit_records')}(
+    ${create} FUNCTION ${named(schema, 'commit_records')}(
       p_id bigint, p_keys bytea[], p_versions bigint[],
       p_lower bytea[], p_upper bytea[], p_limits bigint[], p_reverse boolean[], p_digests bytea[],
       p_put bytea[], p_values text[], p_remove bytea[]
@@ -85,7 +106,5 @@ function first(schema: string): string {
       DELETE FROM ${records} t USING unnest(p_remove) AS r(key) WHERE t.key = r.key;
       INSERT INTO ${records} AS t SELECT r.key, r.value, p_id FROM unnest(p_put, p_values) AS r(key, value)
         ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, version = EXCLUDED.version;
-    END $$;
-
-    INSERT INTO ${named(schema, 'format')} VALUES (1);`
+    END $$;`
 }

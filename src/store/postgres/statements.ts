@@ -48,12 +48,15 @@ export const beginReadingSerially: Statement = {
   text: `BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY; ${bounds}`,
 }
 
+/** A commit is answered once it is on disk, even where users or databases are set up to be answered before. */
+const synchronously = `SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`
+
 /**
  * Begins a change. With turns, it waits until no other change is under way. A lock of a table is taken before the
  * database looks at anything: an advisory lock comes too late, as the statement that takes it has its snapshot already.
  */
 export function beginChange(schema: string, hasTurns: boolean): Statement {
-  const turn = `SET LOCAL lock_timeout = ${turnMillis}; LOCK TABLE ${named(schema, 'turns')} IN EXCLUSIVE MODE`
+  const turn = `SET LOCAL lock_timeout = ${turnMillis}; LOCK TABLE ${named(schema, 'turns')} IN EXCLUSIVE MODE; ${synchronously}`
   return { text: `BEGIN ISOLATION LEVEL SERIALIZABLE; ${bounds}${hasTurns ? `; ${turn}` : ''}` }
 }
 
@@ -72,14 +75,18 @@ export function tryTurn(lock: bigint): Statement {
   return { text: `SELECT pg_try_advisory_xact_lock_shared(${lock})` }
 }
 
+/** Nothing but a way there and back. */
+export const probe: Statement = { text: 'SELECT 0' }
+
 /**
  * Begins to make tables. A migration that waited for another one must see what the other one made, whatever isolation
  * is usual there.
  */
 export const beginMigration: Statement = {
-  text: `BEGIN ISOLATION LEVEL READ COMMITTED; ${bounds}; SET LOCAL lock_timeout = ${statementMillis}`,
+  text: `BEGIN ISOLATION LEVEL READ COMMITTED; ${bounds}; SET LOCAL lock_timeout = ${statementMillis}; ${synchronously}`,
 }
 
+export const begin: Statement = { text: 'BEGIN' }
 export const end: Statement = { text: 'COMMIT' }
 export const undo: Statement = { text: 'ROLLBACK' }
 

@@ -1,7 +1,7 @@
 import { closedError, nestedError } from '../body.ts'
 import type { Reader, Store, StoreFeatures, Writer } from '../store.ts'
 import type { Address } from './address.ts'
-import { check } from './check.ts'
+import { check, engineOf } from './check.ts'
 import { Clock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import { explain } from './failure.ts'
@@ -14,10 +14,10 @@ import { View } from './view.ts'
 import { WritePath } from './write-path.ts'
 
 const features: StoreFeatures = Object.freeze({ durable: true, multiProcess: true, snapshots: false })
+const lossyFeatures: StoreFeatures = Object.freeze({ ...features, durable: false })
 
 /** The records of a catalog in a database. */
 export class PostgresStore implements Store {
-  readonly features = features
   readonly #ground: Ground
   readonly #reads: ReadPath
   readonly #writes: WritePath
@@ -32,6 +32,10 @@ export class PostgresStore implements Store {
     this.#turns = new ProcessTurns(ground)
   }
 
+  get features(): StoreFeatures {
+    return this.#ground.engine.isDurable ? features : lossyFeatures
+  }
+
   static async open(address: Address, hasTurns?: boolean): Promise<PostgresStore> {
     const judge = async (connection: Connection) => {
       const engine = await check(connection, address)
@@ -42,7 +46,7 @@ export class PostgresStore implements Store {
       pool: new Pool(address, judge),
       known: new Known(),
       clock: new Clock(),
-      engine: { hasTurns: false, version: '' },
+      engine: engineOf(''),
       isBusy: false,
     }
     const store = new PostgresStore(ground)
@@ -53,6 +57,7 @@ export class PostgresStore implements Store {
       await ground.pool.close()
       throw explain(error, address.label)
     }
+    if (!ground.engine.isDurable) warnOfLoss(address)
     return store
   }
 
@@ -102,4 +107,17 @@ export class PostgresStore implements Store {
     if (this.#closing) throw closedError()
     if (this.#ground.isBusy) throw nestedError()
   }
+}
+
+/** The servers of which this process has warned. */
+const warned = new Set<string>()
+
+function warnOfLoss({ host, port }: Address): void {
+  const server = `${host}:${port}`
+  if (warned.has(server)) return
+  warned.add(server)
+  process.emitWarning(
+    `The PostgreSQL server on ${server} runs with fsync or full_page_writes off: a power cut may lose or damage all of the catalog. Switch both on, unless it holds nothing of worth.`,
+    { type: 'TabulariumWarning', code: 'TABULARIUM_DATABASE_SYNC' },
+  )
 }

@@ -5,27 +5,16 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { memoryContent } from '../../../src/content/memory/index.ts'
-import { CatalogError, openCatalog } from '../../../src/index.ts'
+import { openCatalog } from '../../../src/index.ts'
 import { readAddress } from '../../../src/store/postgres/address.ts'
 import { engineOf } from '../../../src/store/postgres/check.ts'
 import { explain } from '../../../src/store/postgres/failure.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
+import { stepsTo } from '../../../src/store/postgres/schema.ts'
 import { freshFolder } from '../../support/catalogs.ts'
 import { missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
-
-/** The refusal of a promise, which must be a sentence of facts that ends in the next step. */
-async function refusal(promise: Promise<unknown>): Promise<CatalogError> {
-  const error = await promise.then(
-    () => expect.fail('it was not refused'),
-    (error: unknown) => error,
-  )
-  expect(error).toBeInstanceOf(CatalogError)
-  expect((error as Error).message).toMatch(/\.$/)
-  return error as CatalogError
-}
-
-const opened = (url: string) => refusal(openPostgresStore(url))
+import { opened, refusal } from './refusal.ts'
 
 describe.skipIf(missingPostgres)('a database', () => {
   test('that is not ready says what to do', async () => {
@@ -58,6 +47,12 @@ describe.skipIf(missingPostgres)('a database', () => {
     expect(tables).toEqual([{ tablename: 'records' }])
     await server.query(`CREATE DATABASE old ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`)
     expect((await refusal(migratePostgres(server.url('old')))).message).toContain('UTF8')
+    // Restored there, from another database.
+    await server.query(`CREATE SCHEMA tabularium; ${stepsTo('tabularium').join(';')}`, 'old')
+    expect(await opened(server.url('old'))).toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringContaining('UTF8'),
+    })
   })
 
   test('is migrated once, whoever does it', async () => {
@@ -345,6 +340,7 @@ test('errors of the server become errors of the catalog', () => {
   const codes = {
     '53100': 'ServiceUnavailable',
     '53200': 'ServiceUnavailable',
+    '53400': 'ServiceUnavailable',
     '40001': 'ServiceUnavailable',
     '25006': 'PermissionDenied',
     '08P01': 'InvalidInput',

@@ -1,0 +1,9 @@
+import { openCatalog } from '../../src/index.ts'
+
+/* Changes a catalog until it is killed. It keeps few records of changes, so it begins to clear the others. */
+
+const [location, transactionCount] = process.argv.slice(2) as [string, string]
+const catalog = await openCatalog(location as `postgres://${string}`, {
+  transactionCount: Number(transactionCount),
+})
+for (let n = 0; ; n++) await catalog.createNamespace({ id: [`${process.pid}-${n}`] })

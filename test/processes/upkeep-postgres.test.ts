@@ -1,0 +1,57 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openCatalog } from '../../src/index.ts'
+import { openPostgresStore } from '../../src/store/postgres/index.ts'
+import { keys, type TaskRecord } from '../../src/store/records.ts'
+import { missingPostgres } from '../support/postgres.ts'
+import { Child } from './child-process.ts'
+import { databasePlace } from './database-place.ts'
+
+/** The records of changes that there are at first, and those that are to stay. */
+const many = 3_000
+const few = 100
+
+describe.skipIf(missingPostgres)('upkeep in PostgreSQL', () => {
+  test('of a process that was killed in the middle of it is finished by another one', async () => {
+    const place = await databasePlace()
+    onTestFinished(() => place.dispose())
+    const location = place.location as `postgres://${string}`
+    const store = await openPostgresStore(location)
+    onTestFinished(() => store.close())
+    const lease = () => store.read((tx) => tx.get<TaskRecord>(keys.task(['upkeep'])))
+    const records = () =>
+      store.read((tx) => Array.from(tx.range({ prefix: keys.transactions, keysOnly: true })).length)
+    const filling = await openCatalog(location)
+    await Promise.all(Array.from({ length: many }, (_, n) => filling.createNamespace({ id: [`n${n}`] })))
+    await filling.close()
+
+    let held: TaskRecord | undefined
+    // One that had just finished is no use.
+    for (let n = 0; n < 10 && held === undefined; n++) {
+      const child = new Child('test/processes/upkeep-holder-child.ts', [location, String(few)])
+      onTestFinished(() => child.stop())
+      await expect.poll(lease, { interval: 5 }).toBeDefined()
+      await child.kill()
+      // The database may still be at what the process had sent.
+      await new Promise((resolve) => setTimeout(resolve, 2_000))
+      held = await lease()
+    }
+    expect(held!.until).toBeGreaterThan(store.now!())
+    const left = await records()
+    expect(left).toBeGreaterThan(2 * few)
+
+    const other = await openCatalog(location, { transactionCount: few })
+    onTestFinished(() => other.close())
+    let made = 0
+    const clears = async () => {
+      await other.createNamespace({ id: [`other${made++}`] })
+      return records()
+    }
+    // While the lease lasts, nobody else clears.
+    while (store.now!() < held!.until - 5_000) {
+      expect(await clears()).toBe(left + made)
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+    }
+    await expect.poll(clears, { interval: 250, timeout: 180_000 }).toBeLessThan(2 * few)
+    await expect.poll(lease).toBeUndefined()
+  })
+})
