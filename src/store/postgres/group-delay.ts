@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A commit waits for others as long as the last commit took, within these bounds, in milliseconds. */
+/** A commit waits for others half as long as the last commit took, within these bounds, in milliseconds. */
 const leastMillis = 1
 const mostMillis = 5
 
@@ -33,6 +33,6 @@ export class GroupDelay {
     this.#expected = Math.max(count(), Math.floor(this.#expected * shrinking))
     const begun = performance.now()
     await commit()
-    this.#millis = Math.min(Math.max(performance.now() - begun, leastMillis), mostMillis)
+    this.#millis = Math.min(Math.max((performance.now() - begun) / 2, leastMillis), mostMillis)
   }
 }
