@@ -178,12 +178,18 @@ async function create(
         const snapshot = await writing.create(place.prefix, rows, { ...work, version: 1 })
         await writing.sync()
         work.signal?.throwIfAborted()
-        const kept = await transaction.commit<{ existing?: FoundTable }>((change) => {
+        let kept: FoundTable | undefined
+        await transaction.commit((change) => {
           const { writer, now, transactionId, concerns } = change
           replaced = []
+          kept = undefined
           const existing = lookUpTable(writer, id)
           if (existing && existing.id !== foreign?.id && isDeclared(existing)) throw new TargetReplaced(id)
-          if (existing && mode === 'ExistOk') return { existing }
+          if (existing && mode === 'ExistOk') {
+            kept = existing
+            // As where the table was there from the beginning, nothing is recorded: but a record that is there has to end.
+            return transaction.hasRecord ? {} : undefined
+          }
           const parent = findNamespace(writer, id.slice(0, -1))
           if (existing && mode === 'Overwrite')
             replaced = [dropRecords(core, change, existing.id, existing.record)]
@@ -195,7 +201,7 @@ async function create(
           putVersion(writer, table, '', 1, versionOf(snapshot, transactionId, now))
           return {}
         })
-        if (kept?.existing) return describeExisting(core, kept.existing)
+        if (kept !== undefined) return describeExisting(core, kept)
         isUnused = false
         return { location, version: 1, properties, transaction_id: transaction.id }
       },

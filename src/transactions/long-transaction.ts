@@ -17,6 +17,8 @@ export interface LongTransaction {
   readonly id: string
   /** Resolves when the record is durable, if one is written before the commit, and rejects when it cannot be. */
   readonly recorded: Promise<unknown>
+  /** Whether a record was written before the commit. */
+  readonly hasRecord: boolean
   /**
    * Commits, and records success, in one store transaction. When `body` returns undefined, nothing is committed and
    * the transaction goes on. Fails when the transaction was canceled, or when its lease ended so that it counts as
@@ -93,6 +95,9 @@ export async function runLong<T>(
       id,
       get recorded() {
         return record.written ?? Promise.resolve()
+      },
+      get hasRecord() {
+        return record.written !== undefined
       },
       commit,
     }

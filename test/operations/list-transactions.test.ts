@@ -17,6 +17,15 @@ async function all(catalog: Catalog, request: Parameters<Catalog['transactions']
 }
 
 eachCatalog((open) => {
+  it('knows of one creation where several were content with an existing table', async () => {
+    const catalog = await open()
+    const create = () => catalog.createTable({ id, data: [{ x: 1 }], mode: 'ExistOk' })
+    const made = await Promise.all([create(), create(), create(), create()])
+    expect(made.filter(({ transaction_id }) => transaction_id !== undefined)).toHaveLength(1)
+    expect(await all(catalog)).toEqual(['CreateTable Succeeded'])
+    expect(await catalog.countTableRows({ id })).toEqual({ count: 1 })
+  })
+
   it('lists what was done, the newest first, with what describing tells', async () => {
     const catalog = await open()
     await catalog.createTable({ id, data: [{ x: 1 }] })
