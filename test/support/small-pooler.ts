@@ -168,7 +168,7 @@ function messagesOf(socket: Socket, isClient: boolean, call: (message: Buffer) =
   })
 }
 
-/** PgBouncer says 08P01 whatever it means, and ends the connection. */
+/** PgBouncer gives nearly every error the code 08P01, and ends the connection. */
 function refuse(socket: Socket, text: string): void {
   socket.end(typed('E', Buffer.from(`SFATAL\0VFATAL\0C08P01\0M${text}\0\0`)))
 }

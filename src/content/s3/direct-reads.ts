@@ -28,7 +28,7 @@ const keptHeaders = ['host', 'user-agent', 'x-amz-user-agent']
 /**
  * Reads parts of objects as the client does, without the layers that make each request anew: for the first twenty of a
  * process these take more processor time than to receive and check 40 MB. The client's own requests show where objects of
- * the bucket lie, and what signs them. They also answer whatever goes wrong here: the client knows all errors, when to try
+ * the bucket lie, and what signs them. They also answer what goes wrong here: the client knows all errors, when to try
  * again, and whether the clocks differ.
  */
 export class DirectReads {

@@ -102,13 +102,7 @@ class LmdbDirectoryStore implements LmdbStore {
         `${this.path} was opened read-only: open it without \`readOnly\` to change it.`,
       )
     }
-    const written = this.#write(body)
-    this.#pending.add(written)
-    try {
-      return await written
-    } finally {
-      this.#pending.delete(written)
-    }
+    return this.#finished(this.#write(body))
   }
 
   state(): number | undefined {
@@ -125,13 +119,7 @@ class LmdbDirectoryStore implements LmdbStore {
 
   async inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
     this.#refuse()
-    const done = this.#environment.lock!.turns.run(name, work)
-    this.#pending.add(done)
-    try {
-      return await done
-    } finally {
-      this.#pending.delete(done)
-    }
+    return this.#finished(this.#environment.lock!.turns.run(name, work))
   }
 
   async isTurnTaken(name: string): Promise<boolean> {
@@ -218,6 +206,16 @@ class LmdbDirectoryStore implements LmdbStore {
       environment.writes!.leave()
     }
     return result as T
+  }
+
+  /** Closing waits for the work. */
+  async #finished<T>(work: Promise<T>): Promise<T> {
+    this.#pending.add(work)
+    try {
+      return await work
+    } finally {
+      this.#pending.delete(work)
+    }
   }
 
   async #finish(): Promise<void> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { keyedQueue } from '../../scheduling/keyed-queue.ts'
-import { runWithin } from '../../scheduling/run-within.ts'
+import { runTurn } from '../../scheduling/run-turn.ts'
 import { FairLock, type FairLockPlace } from './fair-lock.ts'
 import type { Area, FileLock } from './file-lock.ts'
 
@@ -15,9 +15,6 @@ export const turnFiles: readonly string[] = [locks.name, queues.name]
 
 /** How long a process waits for a turn, in milliseconds. It goes on without one then. */
 const waitMillis = 10_000
-
-/** A turn ends after so many milliseconds. Its work goes on without it then. */
-const mostMillis = 5_000
 
 /**
  * Turns that processes take at what they name, in the order in which they asked. The kernel holds each by a lock of a
@@ -36,7 +33,7 @@ export class ProcessTurns {
 
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {
     const end = await this.#take(this.#placeOf(name))
-    return runWithin(work, mostMillis, end)
+    return runTurn(work, end)
   }
 
   isTaken(name: string): boolean {

@@ -1,16 +1,13 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { runWithin } from '../../scheduling/run-within.ts'
+import { runTurn } from '../../scheduling/run-turn.ts'
 import type { Ground } from './ground.ts'
 import { awaitTurn, probe, tryTurn, undo } from './statements.ts'
 
 /** Connections that may wait for turns at once, or hold them, and those that are left for reads and commits. */
 const mostTurns = 2
 const spared = 2
-
-/** A turn ends after so many milliseconds. Its work goes on without it then. */
-const mostMillis = 5_000
 
 /** Behind a pooler, a statement is sent so often during a turn, and must be answered within this time. */
 const probePauseMillis = 250
@@ -45,7 +42,7 @@ export class ProcessTurns {
     const over = new AbortController()
     const starved = this.#starved(over.signal).then(() => over.abort())
     await Promise.race([this.#take(name, over.signal), starved])
-    return runWithin(work, mostMillis, () => over.abort())
+    return runTurn(work, () => over.abort())
   }
 
   async isTaken(name: string): Promise<boolean> {

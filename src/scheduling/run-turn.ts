@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Runs work, and calls `end` after it, or after so many milliseconds, when the work goes on alone. */
-export async function runWithin<T>(work: () => Promise<T>, millis: number, end: () => void): Promise<T> {
+/** A turn ends after so many milliseconds. Its work goes on without it then. */
+const mostMillis = 5_000
+
+/** Runs work in a turn that processes take, and calls `end` when the turn is over. */
+export async function runTurn<T>(work: () => Promise<T>, end: () => void): Promise<T> {
   const done = work()
   const ended = new AbortController()
   // It keeps the process, whose work may wait for what only `end` gives back.
-  const late = sleep(millis, undefined, { signal: ended.signal })
+  const late = sleep(mostMillis, undefined, { signal: ended.signal })
   try {
     await Promise.race([done, late])
   } catch {
