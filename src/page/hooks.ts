@@ -60,8 +60,8 @@ interface Pages<T> {
 }
 
 /**
- * A listing, fetched page by page as `more` is called. It begins anew when something of `what` changes. When `fresh` alone
- * changes, as much as was fetched is fetched again, and takes the place of it as a whole.
+ * A listing, fetched page by page as `more` is called. It begins anew, and empty, when something of `what` changes. When
+ * `fresh` alone changes, as much as was fetched is fetched again, and takes the place of it as a whole.
  */
 export function usePaged<T>(
   load: (token: string | undefined, signal: AbortSignal) => Promise<Page<T>>,
@@ -70,7 +70,8 @@ export function usePaged<T>(
 ): Paged<T> {
   const [, draw] = useState(0)
   const [round, setRound] = useState(0)
-  const current = useRef<{ pages: Pages<T>; more: () => void; refresh: () => Promise<void> }>()
+  const key = JSON.stringify([...what, round])
+  const current = useRef<{ key: string; pages: Pages<T>; more: () => void; refresh: () => Promise<void> }>()
   useEffect(() => {
     const controller = new AbortController()
     const { signal } = controller
@@ -128,24 +129,26 @@ export function usePaged<T>(
       }
       isRefreshing = false
     }
-    const self = { pages: emptyPages<T>(), more, refresh }
+    const self = { key, pages: emptyPages<T>(), more, refresh }
     current.current = self
     more()
     return () => controller.abort()
-  }, [...what, round])
+  }, [key])
   const known = useRef(fresh)
   useEffect(() => {
     if (known.current === fresh) return
     known.current = fresh
     void current.current?.refresh()
   }, [fresh])
-  const pages = current.current?.pages
+  // This is drawn before the effect above begins the next listing: items of the last one are not of this one.
+  const listing = current.current?.key === key ? current.current : undefined
+  const pages = listing?.pages
   return {
     items: pages?.items ?? [],
     hasMore: pages === undefined || !pages.ended,
     loading: pages?.loading ?? true,
     error: pages?.error,
-    more: () => current.current?.more(),
+    more: () => listing?.more(),
     again: () => setRound((before) => before + 1),
   }
 }

@@ -212,6 +212,29 @@ describe.skipIf(found === undefined)('the page in Chromium', () => {
     expect(await page.locator('img, main script').count()).toBe(0)
   })
 
+  it('lists no tables of one namespace as those of another one while it waits for them', async () => {
+    const { page } = await opened(filled)
+    await page.getByRole('option', { name: 'prod › flights' }).waitFor()
+    let answer = () => {}
+    const answered = new Promise<void>((resolve) => (answer = resolve))
+    await page.route('**/table/list*', async (route) => {
+      await answered
+      await route.continue()
+    })
+    // What is drawn for one frame counts, too.
+    await page.evaluate(`
+      window.drawn = []
+      new MutationObserver(() => drawn.push(document.getElementById('tables').textContent))
+        .observe(document.querySelector('.tables'), { subtree: true, childList: true, characterData: true })`)
+    await page.getByRole('treeitem', { name: 'prod' }).click()
+    await page.getByText('Loading…').waitFor()
+    const drawn = await page.evaluate<string[]>('drawn')
+    expect(drawn).not.toEqual([])
+    expect(drawn.filter((text) => text !== '')).toEqual([])
+    answer()
+    await page.getByRole('option', { name: 'flights', exact: true }).waitFor()
+  })
+
   it('works by keyboard alone', async () => {
     const { page } = await opened(filled)
     await page.getByRole('treeitem', { name: 'prod' }).waitFor()
