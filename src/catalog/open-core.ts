@@ -75,7 +75,10 @@ export interface CatalogOptions {
   readonly threads?: number
   /** Bounds of the transactions that `beginTransaction` begins in this process. */
   readonly openTransactions?: OpenTransactionOptions
-  /** How many operations change rows at the same time; others are Queued. Default: 16. */
+  /**
+   * How many operations work on rows, to change them, at the same time; others are Queued. One that has written its version
+   * and waits for its commit does not count. Default: 16.
+   */
   readonly concurrency?: number
   /**
    * Whether the catalog optimizes tables that change much, as `optimizeTable` does. `'background'` looks at a table

@@ -119,6 +119,7 @@ async function clone(
       const snapshot = isShallow
         ? await writing.shareRows(target.place.prefix, source.snapshot, given)
         : await writing.copyRows(target.place.prefix, source.snapshot, from.content, given)
+      transaction.releaseSlot()
       await writing.sync()
       work.signal?.throwIfAborted()
       await transaction.commit(({ writer, now, transactionId, concerns }) => {

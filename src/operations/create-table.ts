@@ -176,6 +176,7 @@ async function create(
         const { rows, work } = await pending.build(given)
         const writing = engine.writtenBy(transaction.id)
         const snapshot = await writing.create(place.prefix, rows, { ...work, version: 1 })
+        transaction.releaseSlot()
         await writing.sync()
         work.signal?.throwIfAborted()
         let kept: FoundTable | undefined

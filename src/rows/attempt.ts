@@ -26,7 +26,7 @@ export interface Attempt {
   readonly change: RowsChange<any, any>
   readonly found: TableToWrite
   readonly prepared: unknown
-  readonly transaction: Pick<LongTransaction, 'id' | 'recorded' | 'commit'>
+  readonly transaction: Pick<LongTransaction, 'id' | 'recorded' | 'releaseSlot' | 'commit'>
   readonly work: WorkOptions
 }
 
@@ -60,6 +60,7 @@ export async function writeDraft(
   const { current, version } = from
   const base = current && (from.snapshot ?? (await openManifest(found.engine, found.place, current.record)))
   const changed = await change.apply(found, prepared, base, { ...work, version })
+  transaction.releaseSlot()
   if (current && changed.snapshot === base) return { from, to: from, base, changed }
   const record = versionOf(changed.snapshot, transaction.id, core.now())
   const { snapshot } = changed

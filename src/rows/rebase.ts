@@ -38,7 +38,9 @@ export async function rebase(core: Core, steps: readonly RowsStep[], work: WorkO
         return result
       })
     }
-    const transaction = { id: transactionId, recorded: Promise.resolve(), commit }
+    // The transaction around it takes no slot.
+    const releaseSlot = () => {}
+    const transaction = { id: transactionId, recorded: Promise.resolve(), releaseSlot, commit }
     const attempt = { change, found, prepared, transaction, work }
     let made: RowsChanged | undefined
     // Other processes may commit again meanwhile.

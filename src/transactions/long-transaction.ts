@@ -19,6 +19,8 @@ export interface LongTransaction {
   readonly recorded: Promise<unknown>
   /** Whether a record was written before the commit. */
   readonly hasRecord: boolean
+  /** Lets other work begin: this one has written what it commits, and only waits from now on. */
+  releaseSlot(): void
   /**
    * Commits, and records success, in one store transaction. When `body` returns undefined, nothing is committed and
    * the transaction goes on. Fails when the transaction was canceled, or when its lease ended so that it counts as
@@ -79,6 +81,10 @@ export async function runLong<T>(
     onFailed: (error) => stop.abort(error),
   })
   core.running.set(id, () => stop.abort(canceled(id)))
+  const releaseSlot = () => {
+    if (entered) core.slots.release()
+    entered = false
+  }
   const commit: LongTransaction['commit'] = (body) =>
     record.written ? record.written.then(() => finish(core, id, body)) : finishAtOnce(core, record, body)
   try {
@@ -99,6 +105,7 @@ export async function runLong<T>(
       get hasRecord() {
         return record.written !== undefined
       },
+      releaseSlot,
       commit,
     }
     const result = await work(transaction, {
@@ -119,7 +126,7 @@ export async function runLong<T>(
     record.end()
     core.heartbeat.release(holding)
     core.running.delete(id)
-    if (entered) core.slots.release()
+    releaseSlot()
   }
 }
 

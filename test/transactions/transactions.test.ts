@@ -652,6 +652,35 @@ describe('work beyond what runs at once', () => {
     expect(await countOf(catalog, ['other'])).toBe(1)
   })
 
+  it('begins while other work only waits for its commit', async () => {
+    let isGated = false
+    let open = () => {}
+    const gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const store = memoryStore()
+    const content = memoryContent()
+    const slow: Store = {
+      features: store.features,
+      read: (body) => store.read(body),
+      write: async (body) => {
+        if (isGated) await gate
+        return store.write(body)
+      },
+      close: () => store.close(),
+    }
+    const catalog = await openCatalog({ store: slow, content, concurrency: 1 })
+    const made = [id, ['other'], ['third']]
+    for (const table of made) await catalog.createTable({ id: table, data: numbered(1) })
+    const before = (await pathsOf(content)).length
+    isGated = true
+    const changes = made.map((table) => catalog.insertIntoTable({ id: table, data: numbered(2) }))
+    // Each writes a file of rows and a manifest.
+    await expect.poll(async () => (await pathsOf(content)).length).toBe(before + 2 * made.length)
+    open()
+    for (const { version } of await Promise.all(changes)) expect(version).toBe(2)
+  })
+
   it('vacuum leaves alone what work under way has written', async () => {
     const { catalog, content, open, withStatus } = await gated()
     const before = (await pathsOf(content)).length
