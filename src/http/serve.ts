@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Catalog } from '../catalog/handle.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { type OptionNames, requireKnown } from '../model/options.ts'
@@ -193,12 +193,33 @@ async function leave(
   // Servers of other runtimes have no way to go on with the connections that there are.
   if (!(server instanceof NetServer)) return undefined
   core.leave()
-  // That of the server itself would end idle connections.
-  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
   const over = new AbortController()
   const late = sleep(millis, undefined, { signal: over.signal })
-  await Promise.race([closed.then(() => over.abort()), late]).catch(() => {})
+    .catch(() => {})
+    .finally(() => over.abort())
+  await acceptAll(server, over.signal)
+  // That of the server itself would end idle connections.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
+  await Promise.race([closed, late])
+  over.abort()
   return { closed }
+}
+
+/**
+ * Accepts the connections that the kernel has made. It would reset them with the end of the port. As each turn of the
+ * event loop accepts one, there are none after a turn that accepted none.
+ */
+async function acceptAll(server: Server, signal: AbortSignal): Promise<void> {
+  let accepted = 0
+  const count = () => accepted++
+  server.on('connection', count)
+  // The turn under way may have looked before.
+  await nextTurn()
+  for (let before = -1; before !== accepted && !signal.aborted; ) {
+    before = accepted
+    await nextTurn()
+  }
+  server.off('connection', count)
 }
 
 function urlOf(server: Server, host: string): string {
