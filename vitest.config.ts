@@ -17,7 +17,7 @@ const long = [
   'test/table/memory.test.ts',
   'test/table/scan/prefetch-depth.test.ts',
   'test/package/*.test.ts',
-  'test/page/browser.test.ts',
+  'test/page/{browser,waiting}.test.ts',
   'test/site.test.ts',
   'test/python/*.test.ts',
   'test/web/browser.test.ts',
