@@ -40,6 +40,6 @@ export default defineConfig(({ mode }) => ({
     // So most tests need no limit of their own. Those that run for as long as a variable says multiply theirs.
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: 200_000 } },
   },
 }))

@@ -4,6 +4,7 @@ import { type ServeOptions, serve } from '../../src/http/index.ts'
 import { eventsOf, type ReceivedEvent } from '../../src/http/protocol/events.ts'
 import { openCatalog } from '../../src/index.ts'
 import { take } from '../catalog/watch-model.ts'
+import { freePort } from '../support/free-port.ts'
 import { fails } from '../support/refusals.ts'
 
 const ada = 'correct-horse-battery'
@@ -152,8 +153,8 @@ test('a stream without changes goes on telling where it is, and ends with the se
 
 test('a client goes on over a restart of the server, and loses nothing', async () => {
   const catalog = await openCatalog('memory:')
-  let server = await serve(catalog, { auth, port: 0, log: false })
-  const port = Number(new URL(server.url).port)
+  const port = await freePort()
+  let server = await serve(catalog, { auth, port, log: false })
   await using client = connect(server.url, { token: ada })
   const watch = client.watch()
   await watch.token()
