@@ -135,7 +135,7 @@ it('watch learns how old ones end', async () => {
 it('watch goes on when the server is back', async () => {
   await using catalog = await openCatalog('memory:')
   const port = await freePort()
-  const first = await serve(catalog, { auth: false, port })
+  const first = await serve(catalog, { limits: { eventLoopDelay: 0 }, auth: false, port })
   const { seen, ended } = watching([first.url])
   let count = 0
   const declare = async () => {
@@ -146,7 +146,7 @@ it('watch goes on when the server is back', async () => {
   await first.close()
   await catalog.declareTable({ id: ['meanwhile'] })
   await sleep(1_000)
-  await using _second = await serve(catalog, { auth: false, port })
+  await using _second = await serve(catalog, { limits: { eventLoopDelay: 0 }, auth: false, port })
   await expect.poll(() => seen.join()).toContain('"meanwhile"')
   expect((await ended()).code).toBe(0)
 })

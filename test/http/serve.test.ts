@@ -8,9 +8,16 @@ import { arrowRows, arrowStream, asking, expectProblem, type Reply } from './sup
 const token = 'correct-horse-battery'
 const path = '/v1/namespace/$/describe'
 
-async function running(options: Partial<ServeOptions> = {}) {
+async function running({ limits, ...options }: Partial<ServeOptions> = {}) {
   const catalog = await openCatalog('memory:')
-  const server = await serve(catalog, { auth: { tokens: [token] }, port: 0, log: false, ...options })
+  const server = await serve(catalog, {
+    auth: { tokens: [token] },
+    port: 0,
+    log: false,
+    // A busy machine makes the event loop late, which is another limit.
+    limits: { eventLoopDelay: 0, ...limits },
+    ...options,
+  })
   onTestFinished(async () => {
     await server.close()
     await catalog.close()

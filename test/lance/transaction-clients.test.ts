@@ -22,7 +22,12 @@ beforeEach(async () => {
   late = 0
   const now = () => Date.now() + late
   const catalog = closedAfterwards(await openCatalog(folder, { managedVersioning: true, now }))
-  const server = await serve(catalog, { auth: false, listing: 'children', port: 0 })
+  const server = await serve(catalog, {
+    limits: { eventLoopDelay: 0 },
+    auth: false,
+    listing: 'children',
+    port: 0,
+  })
   onTestFinished(() => server.close())
   url = server.url
   for (const name of ['lines', 'orders']) {
@@ -144,7 +149,12 @@ it.for(releases)(
 
 it('writers whose requests come to two servers in turns are in one transaction', async () => {
   const other = closedAfterwards(await openCatalog(folder, { managedVersioning: true }))
-  const server = await serve(other, { auth: false, listing: 'children', port: 0 })
+  const server = await serve(other, {
+    limits: { eventLoopDelay: 0 },
+    auth: false,
+    listing: 'children',
+    port: 0,
+  })
   onTestFinished(() => server.close())
   const proxy = await RoundRobin.start([url, server.url])
   onTestFinished(() => proxy[Symbol.asyncDispose]())
