@@ -17,7 +17,7 @@ const long = [
   'test/table/memory.test.ts',
   'test/table/scan/prefetch-depth.test.ts',
   'test/package/*.test.ts',
-  'test/page/browser.test.ts',
+  'test/page/{browser,waiting}.test.ts',
   'test/site.test.ts',
   'test/python/*.test.ts',
   'test/web/browser.test.ts',
@@ -40,6 +40,6 @@ export default defineConfig(({ mode }) => ({
     // So most tests need no limit of their own. Those that run for as long as a variable says multiply theirs.
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: 200_000 } },
   },
 }))

@@ -98,14 +98,14 @@ describe.each([...pages, ...programs].filter(({ text }) => blocks(text, 'ts').le
       await bundle(examples, folder)
       for (const group of processesFor(examples)) {
         const script = [join(folder, 'run.js'), ...group.map(String)]
-        const { stdout } = await promisify(execFile)(process.execPath, script, { timeout: 120_000 })
+        const { stdout } = await promisify(execFile)(process.execPath, script, { timeout: 230_000 })
         const parts = stdout.split(`${mark}\n`).slice(1)
         for (const [i, part] of parts.entries()) printed[group[i]!] = part.trim().split('\n')
       }
       const again = examples.flatMap((code, n) => (leavesFiles(code) ? [n] : []))
       if (again.length === 0) return
       const script = [join(folder, 'run.js'), ...again.map(String)]
-      const { stdout } = await promisify(execFile)(process.execPath, script, { timeout: 120_000 })
+      const { stdout } = await promisify(execFile)(process.execPath, script, { timeout: 230_000 })
       const parts = stdout.split(`${mark}\n`).slice(1)
       for (const [i, part] of parts.entries()) printedAgain[again[i]!] = part.trim().split('\n')
     })

@@ -19,7 +19,7 @@ function lackingTools(): string | undefined {
     execFileSync('npm', ['ci', '--prefix', 'docs/site', '--no-audit', '--no-fund'], {
       cwd: root,
       stdio: 'pipe',
-      timeout: 180_000,
+      timeout: 230_000,
     })
     return undefined
   } catch (error) {

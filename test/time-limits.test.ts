@@ -16,6 +16,24 @@ function limitsIn(source: string): number[] {
   return found.map(([, millis]) => Number(millis!.replaceAll('_', '')))
 }
 
+/** What a source waits for, with a limit of its own or with that of Vitest, which is a second, in milliseconds. */
+function waitsIn(source: string): number[] {
+  const polls = source.matchAll(/expect\s*\.poll\([^\n]*timeout: ([\d_]+)/g)
+  const others = source.matchAll(/\bvi\.wait(?:For|Until)\((?:[^\n]*timeout: ([\d_]+))?/g)
+  return [...polls, ...others].map(([, millis = '1000']) => Number(millis.replaceAll('_', '')))
+}
+
+/** Where tests have a limit below the least one that is wanted. */
+function shortIn(limits: (source: string) => number[], least: number): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .flatMap((name) =>
+      limits(readFileSync(join(folder, name), 'utf8'))
+        .filter((millis) => millis < least)
+        .map((millis) => `${relative('.', name)}: ${millis}`),
+    )
+}
+
 test('no test has less time than the others, which is enough on a machine ten times as busy', () => {
   const least = config({ mode: 'test', command: 'serve' }).test!.testTimeout!
   expect(least).toBeGreaterThanOrEqual(240_000)
@@ -23,12 +41,18 @@ test('no test has less time than the others, which is enough on a machine ten ti
     '',
   )
   expect(limitsIn(long)).toEqual([5_000, 30_000])
-  const short = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.test.ts'))
-    .flatMap((name) =>
-      limitsIn(readFileSync(join(folder, name), 'utf8'))
-        .filter((millis) => millis < least)
-        .map((millis) => `${relative('.', name)}: ${millis}`),
-    )
-  expect(short).toEqual([])
+  expect(shortIn(limitsIn, least)).toEqual([])
+})
+
+test('nothing that a test waits for has much less than the test', () => {
+  const least = 180_000
+  expect(config({ mode: 'test', command: 'serve' }).test!.expect!.poll!.timeout).toBeGreaterThanOrEqual(least)
+  const waits = [
+    'await vi.',
+    'waitFor(() => x)\nawait expect',
+    '.poll(x, { timeout: 5',
+    '_000 }).toBe(1)',
+  ].join('')
+  expect(waitsIn(waits)).toEqual([5_000, 1_000])
+  expect(shortIn(waitsIn, least)).toEqual([])
 })

@@ -163,6 +163,9 @@ function connectionsOf(server: Server): ReadonlySet<Socket> {
   return open
 }
 
+/** How long a connection is idle at most, in milliseconds, while the server closes. */
+const idleMillis = 50
+
 async function closeWithin(
   server: Server,
   core: HttpCore,
@@ -176,7 +179,10 @@ async function closeWithin(
   const timer = setTimeout(() => server.closeAllConnections(), shutdown)
   // It ends idle connections, too.
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  // Answers that began before now, streams above all, said that their connections stay open after them.
+  const idle = setInterval(() => server.closeIdleConnections(), idleMillis)
   await (left?.closed ?? closed)
+  clearInterval(idle)
   clearTimeout(timer)
   await core.close()
 }

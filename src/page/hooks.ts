@@ -1,7 +1,8 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { Listing, type Page, type Pages } from './listing.ts'
 import { plainText } from './model/text.ts'
 
-/** What is being asked for, came, or failed. An older answer stays in sight until the next one is there. */
+/** What is being asked for, came, or failed. */
 export interface Loaded<T> {
   readonly value?: T | undefined
   readonly error?: unknown
@@ -10,35 +11,65 @@ export interface Loaded<T> {
 }
 
 /**
- * Asks when something of `what` changes. What was asked before is given up then. When `fresh` alone changes, it asks
- * again without a sign of it, and what is shown stays until the answer is there.
+ * Asks when something of `what` changes. What was asked before is given up then, and its answer is not shown any more.
+ * When `fresh` alone changes, it asks again without a sign of it, and what is shown stays until the answer is there.
  */
 export function useLoaded<T>(
   load: (signal: AbortSignal) => Promise<T>,
   what: readonly unknown[],
-  fresh = 0,
+  fresh: readonly unknown[] = [],
 ): Loaded<T> {
-  const [state, setState] = useState<Omit<Loaded<T>, 'again'>>({ loading: true })
+  const key = JSON.stringify(what)
+  const [state, setState] = useState<Omit<Loaded<T>, 'again'> & { readonly key: string }>({
+    key,
+    loading: true,
+  })
   const [round, setRound] = useState(0)
   const again = useCallback(() => setRound((before) => before + 1), [])
-  const shown = useRef<string>()
+  const latest = useRef(load)
+  latest.current = load
+  const refresh = useRef(() => {})
+  // Before the effect below, which ends what this would ask: what begins anew is fresh.
+  useChanged(JSON.stringify(fresh), () => refresh.current())
   useEffect(() => {
     const controller = new AbortController()
-    const key = JSON.stringify([...what, round])
-    if (shown.current !== key) setState((before) => ({ value: before.value, loading: true }))
-    shown.current = key
-    load(controller.signal).then(
-      (value) => !controller.signal.aborted && setState({ value, loading: false }),
-      (error) => !controller.signal.aborted && setState({ error, loading: false }),
-    )
+    const { signal } = controller
+    let isAsking = false
+    let isOld = false
+    const ask = async () => {
+      isOld = true
+      // An answer under way comes first: it would never come if changes were heard of more often than that takes.
+      if (isAsking) return
+      isAsking = true
+      while (isOld && !signal.aborted) {
+        isOld = false
+        await latest.current(signal).then(
+          (value) => !signal.aborted && setState({ key, value, loading: false }),
+          (error) => !signal.aborted && setState({ key, error, loading: false }),
+        )
+      }
+      isAsking = false
+    }
+    refresh.current = ask
+    setState((before) => ({ key, value: before.key === key ? before.value : undefined, loading: true }))
+    void ask()
     return () => controller.abort()
-  }, [...what, round, fresh])
-  return { ...state, again }
+  }, [key, round])
+  // This is drawn before the effect above asks: an answer to something else is none to this.
+  const { value, error, loading } = state.key === key ? state : nothing
+  return { value, error, loading, again }
 }
 
-export interface Page<T> {
-  readonly items: readonly T[]
-  readonly token?: string | undefined
+const nothing = { value: undefined, error: undefined, loading: true }
+
+/** Calls back when a value is another one than it was when last drawn. */
+export function useChanged(value: unknown, changed: () => void): void {
+  const known = useRef(value)
+  useEffect(() => {
+    if (known.current === value) return
+    known.current = value
+    changed()
+  }, [value])
 }
 
 export interface Paged<T> {
@@ -49,14 +80,6 @@ export interface Paged<T> {
   /** Fetches the next page, unless that is under way, or failed. */
   readonly more: () => void
   readonly again: () => void
-}
-
-interface Pages<T> {
-  readonly items: T[]
-  token: string | undefined
-  loading: boolean
-  ended: boolean
-  error: unknown
 }
 
 /**
@@ -71,110 +94,52 @@ export function usePaged<T>(
   const [, draw] = useState(0)
   const [round, setRound] = useState(0)
   const key = JSON.stringify([...what, round])
-  const current = useRef<{ key: string; pages: Pages<T>; more: () => void; refresh: () => Promise<void> }>()
+  const current = useRef<{ readonly key: string; readonly listing: Listing<T> }>()
+  // Before the effect below, which ends that listing: what begins anew is fresh.
+  useChanged(fresh, () => void current.current?.listing.refresh())
   useEffect(() => {
-    const controller = new AbortController()
-    const { signal } = controller
-    const redraw = () => draw((times) => times + 1)
-    const more = () => {
-      const { pages } = self
-      if (pages.loading || pages.ended || pages.error !== undefined) return
-      pages.loading = true
-      redraw()
-      load(pages.token, signal).then(
-        ({ items, token }) => {
-          if (signal.aborted || pages !== self.pages) return
-          for (const item of items) pages.items.push(item)
-          Object.assign(pages, { token, ended: !token, loading: false })
-          redraw()
-        },
-        (error) => {
-          if (signal.aborted || pages !== self.pages) return
-          Object.assign(pages, { error, loading: false })
-          redraw()
-        },
-      )
-    }
-    const fetchAgain = async () => {
-      const items: T[] = []
-      let token: string | undefined
-      do {
-        const page = await load(token, signal)
-        for (const item of page.items) items.push(item)
-        token = page.token
-      } while (token && items.length < self.pages.items.length)
-      if (signal.aborted) return
-      const wanted = self.pages.loading
-      self.pages = { items, token, loading: false, ended: !token, error: undefined }
-      redraw()
-      if (wanted) more()
-    }
-    let isRefreshing = false
-    let isOld = false
-    const refresh = async () => {
-      isOld = true
-      if (isRefreshing) return
-      isRefreshing = true
-      while (isOld && !signal.aborted) {
-        isOld = false
-        const begun = performance.now()
-        await fetchAgain().catch((error) => {
-          if (signal.aborted) return
-          self.pages = { ...self.pages, error, loading: false }
-          redraw()
-        })
-        // A long list is not fetched all the time, however much is changed.
-        const rest = 4 * (performance.now() - begun)
-        await new Promise((resolve) => setTimeout(resolve, rest))
-      }
-      isRefreshing = false
-    }
-    const self = { key, pages: emptyPages<T>(), more, refresh }
-    current.current = self
-    more()
-    return () => controller.abort()
+    const listing = new Listing(load, () => draw((times) => times + 1))
+    current.current = { key, listing }
+    listing.more()
+    return () => listing.close()
   }, [key])
-  const known = useRef(fresh)
-  useEffect(() => {
-    if (known.current === fresh) return
-    known.current = fresh
-    void current.current?.refresh()
-  }, [fresh])
   // This is drawn before the effect above begins the next listing: items of the last one are not of this one.
-  const listing = current.current?.key === key ? current.current : undefined
-  const pages = listing?.pages
+  const listing = current.current?.key === key ? current.current.listing : undefined
+  const { items, ended, loading, error }: Pages<T> = listing?.pages ?? notBegun
   return {
-    items: pages?.items ?? [],
-    hasMore: pages === undefined || !pages.ended,
-    loading: pages?.loading ?? true,
-    error: pages?.error,
+    items,
+    hasMore: !ended,
+    loading,
+    error,
     more: () => listing?.more(),
     again: () => setRound((before) => before + 1),
   }
 }
 
-function emptyPages<T>(): Pages<T> {
-  return { items: [], token: undefined, loading: false, ended: false, error: undefined }
-}
+const notBegun = { items: [], ended: false, loading: true }
 
-/** The row that the keyboard is at. It stays at its item when other items come and go before it. */
+/**
+ * The row that the keyboard is at, of the list that `what` names. It stays at its item when other items come and go before
+ * it, and takes its place when it goes.
+ */
 export function useActiveRow<T>(
   items: readonly T[],
   keyOf: (item: T) => string,
-  identity: unknown = items,
+  what = '',
 ): [number, (row: number) => void] {
-  const [active, setActive] = useState(0)
-  const key = useRef<string>()
-  const keyAt = (row: number) => (items[row] === undefined ? undefined : keyOf(items[row]))
-  useEffect(() => {
-    if (key.current === undefined || keyAt(active) === key.current) return
-    const row = items.findIndex((item) => keyOf(item) === key.current)
-    if (row >= 0) setActive(row)
-  }, [identity])
+  const [at, setAt] = useState<{ readonly what: string; readonly row: number; readonly key?: string }>()
   const move = (row: number) => {
-    key.current = keyAt(row)
-    setActive(row)
+    const item = items[row]
+    setAt({ what, row, ...(item !== undefined && { key: keyOf(item) }) })
   }
+  // Found before it is drawn: a key that is pressed right then acts on what is shown.
+  const active = useMemo(() => {
+    if (at === undefined || at.what !== what) return 0
+    const item = items[at.row]
+    if (at.key === undefined || (item !== undefined && keyOf(item) === at.key)) return at.row
+    const row = items.findIndex((other) => keyOf(other) === at.key)
+    return row >= 0 ? row : Math.max(0, Math.min(at.row, items.length - 1))
+  }, [at, what, items])
   return [active, move]
 }
 

@@ -132,6 +132,7 @@ async function send(method: string, path: string, { query = {}, body, signal }: 
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.set(name, String(value))
   }
+  const sent = token.get()
   const headers = tokenHeader()
   const isBytes = body instanceof Uint8Array
   if (body !== undefined)
@@ -157,7 +158,8 @@ async function send(method: string, path: string, { query = {}, body, signal }: 
   const error = await errorOf(response, path)
   // Of a request that was given up, the body may not have come.
   signal?.throwIfAborted()
-  if (error.status === 401) for (const listener of listeners) listener()
+  // It may be another one by now.
+  if (error.status === 401 && token.get() === sent) for (const listener of listeners) listener()
   throw error
 }
 

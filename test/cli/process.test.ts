@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client.ts'
 import { freshFolder } from '../support/catalogs.ts'
+import { freePort } from '../support/free-port.ts'
 import { type Child, lines, run, runProcess, start } from './run.ts'
 
 /** Starts a server and waits for the line that says where it listens; it is killed when the test ends. */
@@ -86,8 +87,8 @@ describe('the command as a process', () => {
 
   it('killed and started again, it has all that was acknowledged', async () => {
     const location = join(await freshFolder(), 'catalog')
-    const first = await serve([location, '--no-auth', '--port', '0'])
-    const { port } = new URL(first.url)
+    const port = String(await freePort())
+    const first = await serve([location, '--no-auth', '--port', port])
     const catalog = connect(first.url, { retries: 0 })
     const acknowledged: string[] = []
     let next = 0

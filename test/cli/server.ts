@@ -5,7 +5,11 @@ import { openCatalog } from '../../src/index.ts'
 /** The URL of a server over a fresh catalog, until the test ends. With a token, it takes no other. */
 export async function overHttpServer(token?: string): Promise<string> {
   const catalog = await openCatalog('memory:')
-  const server = await serve(catalog, { auth: token === undefined ? false : { tokens: [token] }, port: 0 })
+  const server = await serve(catalog, {
+    limits: { eventLoopDelay: 0 },
+    auth: token === undefined ? false : { tokens: [token] },
+    port: 0,
+  })
   onTestFinished(async () => {
     await server.close()
     await catalog.close()

@@ -5,6 +5,7 @@ import { connect } from '../../src/client.ts'
 import { serve } from '../../src/http/index.ts'
 import { openCatalog } from '../../src/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
+import { freePort } from '../support/free-port.ts'
 import { type Ran, run, start } from './run.ts'
 import { overHttpServer } from './server.ts'
 
@@ -133,7 +134,8 @@ it('watch learns how old ones end', async () => {
 
 it('watch goes on when the server is back', async () => {
   await using catalog = await openCatalog('memory:')
-  const first = await serve(catalog, { auth: false, port: 0 })
+  const port = await freePort()
+  const first = await serve(catalog, { limits: { eventLoopDelay: 0 }, auth: false, port })
   const { seen, ended } = watching([first.url])
   let count = 0
   const declare = async () => {
@@ -144,7 +146,7 @@ it('watch goes on when the server is back', async () => {
   await first.close()
   await catalog.declareTable({ id: ['meanwhile'] })
   await sleep(1_000)
-  await using _second = await serve(catalog, { auth: false, port: Number(new URL(first.url).port) })
+  await using _second = await serve(catalog, { limits: { eventLoopDelay: 0 }, auth: false, port })
   await expect.poll(() => seen.join()).toContain('"meanwhile"')
   expect((await ended()).code).toBe(0)
 })

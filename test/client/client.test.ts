@@ -9,7 +9,10 @@ import { fails } from '../support/refusals.ts'
 /** A client of a server over a fresh catalog in memory, and every request it sent. */
 async function client(options: ClientOptions = {}, catalogOptions?: CatalogOptions) {
   const local = closedAfterwards(await openCatalog('memory:', catalogOptions))
-  const handler = await fetchHandler(local, { auth: { tokens: ['a-good-long-token', 'another-long-token'] } })
+  const handler = await fetchHandler(local, {
+    limits: { eventLoopDelay: 0 },
+    auth: { tokens: ['a-good-long-token', 'another-long-token'] },
+  })
   onTestFinished(() => handler.close())
   const sent: Request[] = []
   const catalog = connect('http://catalog.test/', {
@@ -164,7 +167,7 @@ describe('the handle', () => {
   it('openCatalog gives it for a URL; upkeep is told to be done elsewhere', async () => {
     const { catalog } = await client()
     const local = closedAfterwards(await openCatalog(await freshFolder()))
-    const handler = await fetchHandler(local, { auth: false })
+    const handler = await fetchHandler(local, { limits: { eventLoopDelay: 0 }, auth: false })
     onTestFinished(() => handler.close())
     await using remote = await openCatalog('http://localhost', { fetch: handler })
     await remote.createNamespace({ id: ['n'] })

@@ -11,7 +11,12 @@ import { numbered } from '../support/rows.ts'
 describe('over a real socket', () => {
   it('works from the first namespace to the last drop', async () => {
     const local = closedAfterwards(await openCatalog(await freshFolder()))
-    await using server = await serve(local, { port: 0, auth: { tokens: ['a-good-long-token'] }, log: false })
+    await using server = await serve(local, {
+      limits: { eventLoopDelay: 0 },
+      port: 0,
+      auth: { tokens: ['a-good-long-token'] },
+      log: false,
+    })
     await using catalog = connect(server.url, { token: 'a-good-long-token' })
     await catalog.createNamespace({ id: ['prod'] })
     const id = ['prod', 'numbers']

@@ -6,7 +6,7 @@ import { openCatalog } from '../../src/index.ts'
 
 async function dialed(): Promise<Socket> {
   const catalog = await openCatalog('memory:')
-  const server = await serve(catalog, { auth: false, port: 0 })
+  const server = await serve(catalog, { limits: { eventLoopDelay: 0 }, auth: false, port: 0 })
   const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1', noDelay: true })
   onTestFinished(async () => {
     socket.destroy()

@@ -4,6 +4,7 @@ import { type ServeOptions, serve } from '../../src/http/index.ts'
 import { eventsOf, type ReceivedEvent } from '../../src/http/protocol/events.ts'
 import { openCatalog } from '../../src/index.ts'
 import { take } from '../catalog/watch-model.ts'
+import { freePort } from '../support/free-port.ts'
 import { fails } from '../support/refusals.ts'
 
 const ada = 'correct-horse-battery'
@@ -15,9 +16,17 @@ const auth = {
   ],
 }
 
-async function running(options: Partial<ServeOptions> = {}) {
+async function running({ timeouts, ...options }: Partial<ServeOptions> = {}) {
   const catalog = await openCatalog('memory:')
-  const server = await serve(catalog, { auth, port: 0, log: false, ...options })
+  const server = await serve(catalog, {
+    auth,
+    port: 0,
+    log: false,
+    limits: { eventLoopDelay: 0 },
+    // A server that waits for its clients to go would wait for the whole test.
+    timeouts: { shutdown: 3_600_000, ...timeouts },
+    ...options,
+  })
   onTestFinished(async () => {
     await server.close()
     await catalog.close()
@@ -152,8 +161,8 @@ test('a stream without changes goes on telling where it is, and ends with the se
 
 test('a client goes on over a restart of the server, and loses nothing', async () => {
   const catalog = await openCatalog('memory:')
-  let server = await serve(catalog, { auth, port: 0, log: false })
-  const port = Number(new URL(server.url).port)
+  const port = await freePort()
+  let server = await serve(catalog, { limits: { eventLoopDelay: 0 }, auth, port, log: false })
   await using client = connect(server.url, { token: ada })
   const watch = client.watch()
   await watch.token()
@@ -168,7 +177,7 @@ test('a client goes on over a restart of the server, and loses nothing', async (
     await catalog.declareTable({ id: [`t${i}`] })
     if (i % 10 !== 4) continue
     await server.close()
-    server = await serve(catalog, { auth, port, log: false })
+    server = await serve(catalog, { limits: { eventLoopDelay: 0 }, auth, port, log: false })
   }
   await reading
   expect(seen).toEqual(Array.from({ length: 30 }, (_, i) => `t${i}`))

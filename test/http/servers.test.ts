@@ -12,6 +12,7 @@ import { memoryStore } from '../../src/store/memory/index.ts'
 import { keys, type TransactionRecord } from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
 import { closedAfterwards } from '../support/catalogs.ts'
+import { freePort } from '../support/free-port.ts'
 import { gate } from '../support/gate.ts'
 import { RoundRobin } from '../support/round-robin.ts'
 
@@ -191,11 +192,7 @@ describe('a server that holds a transaction', () => {
   }
 
   test('has ended: the transaction fails at once, and cannot be committed', async () => {
-    const deserted = createServer().listen(0, '127.0.0.1')
-    await once(deserted, 'listening')
-    const { port } = deserted.address() as { port: number }
-    await new Promise((resolve) => deserted.close(resolve))
-    await failsForGood(await heldAt(`http://127.0.0.1:${port}`))
+    await failsForGood(await heldAt(`http://127.0.0.1:${await freePort()}`))
   })
 
   test('was replaced by something else at its address: nothing that this answers is believed', async () => {
@@ -374,10 +371,7 @@ test('the headers and the body of a request arrive as they were sent, and too lo
 
 test('a catalog that is mounted in an application advertises where that is', async () => {
   const { first, store, content } = await twoServers()
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  await new Promise((resolve) => probe.close(resolve))
+  const port = await freePort()
   const catalog = closedAfterwards(await openCatalog({ store, content, root: 'memory://all' }))
   const app = fastify()
   onTestFinished(() => app.close())

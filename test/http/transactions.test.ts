@@ -151,7 +151,12 @@ test('an operation inside that is stopped leaves the transaction open', async ()
 describe('a server that closes gives up what is open', () => {
   const ways = {
     serve: async (catalog: Awaited<ReturnType<typeof openCatalog>>) => {
-      const server = await serve(catalog, { auth: { tokens }, port: 0, log: false })
+      const server = await serve(catalog, {
+        limits: { eventLoopDelay: 0 },
+        auth: { tokens },
+        port: 0,
+        log: false,
+      })
       return { url: server.url, close: () => server.close() }
     },
     plugin: async (catalog: Awaited<ReturnType<typeof openCatalog>>) => {
@@ -206,7 +211,12 @@ test('another process says that a transaction is not open there, and tells of on
 
 test('the header sent twice is refused', async () => {
   const catalog = closedAfterwards(await openCatalog('memory:'))
-  await using server = await serve(catalog, { auth: false, port: 0, log: false })
+  await using server = await serve(catalog, {
+    limits: { eventLoopDelay: 0 },
+    auth: false,
+    port: 0,
+    log: false,
+  })
   const { transaction_id: id } = await catalog.beginTransaction({})
   const status = await new Promise<number>((resolve, reject) => {
     const sent = ask(`${server.url}/v1/table/t/exists`, { method: 'POST' }, (answer) => {

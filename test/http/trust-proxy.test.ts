@@ -51,7 +51,13 @@ describe('the address of a caller', () => {
 it('a server without credentials answers no stranger that a proxy on its machine passes on', async () => {
   const answers = async (trustProxy: Trust | undefined, headers: Record<string, string>) => {
     const catalog = await openCatalog('memory:')
-    const server = await serve(catalog, { auth: false, port: 0, log: false, trustProxy })
+    const server = await serve(catalog, {
+      limits: { eventLoopDelay: 0 },
+      auth: false,
+      port: 0,
+      log: false,
+      trustProxy,
+    })
     onTestFinished(async () => {
       await server.close()
       await catalog.close()
@@ -74,6 +80,7 @@ it('hooks and the rate limit see the caller behind a proxy, and only a proxy is 
     const catalog = await openCatalog('memory:')
     const addresses: unknown[] = []
     const server = await serve(catalog, {
+      limits: { eventLoopDelay: 0 },
       auth: { verify: (_token, { remoteAddress }) => void addresses.push(remoteAddress) },
       port: 0,
       log: false,

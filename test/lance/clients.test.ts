@@ -29,7 +29,12 @@ it('every change that is acknowledged is there once, whoever dies', async () => 
 it.for(releases)('Lance %s for Python and the catalog share branches and tags', async (release, { skip }) => {
   const python = await requirePython(release, skip)
   const catalog = closedAfterwards(await openCatalog(await freshFolder(), { managedVersioning: true }))
-  const server = await serve(catalog, { auth: false, listing: 'children', port: 0 })
+  const server = await serve(catalog, {
+    limits: { eventLoopDelay: 0 },
+    auth: false,
+    listing: 'children',
+    port: 0,
+  })
   onTestFinished(() => server.close())
   const script = fileURLToPath(new URL('clients/branches.py', import.meta.url))
   expect((await promisify(execFile)(python, [script, server.url])).stdout).toBe('done\n')

@@ -71,7 +71,13 @@ describe.skipIf(typeof place === 'string')('clients of Lance with tables in S3',
         },
       }),
     )
-    const server = await serve(catalog, { auth: false, listing: 'children', port: 0, log: 'info' })
+    const server = await serve(catalog, {
+      limits: { eventLoopDelay: 0 },
+      auth: false,
+      listing: 'children',
+      port: 0,
+      log: 'info',
+    })
     onTestFinished(() => server.close())
     url = server.url
   })

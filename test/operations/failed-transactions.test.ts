@@ -58,9 +58,12 @@ it('an unexpected error tells it as well, and the reason of an abort stays as it
 it('over HTTP, it is in the body and in a header', async () => {
   const catalog = closedAfterwards(await openCatalog('memory:'))
   await catalog.createTable({ id, data: [{ x: 1 }] })
-  await using handler = Object.assign(await fetchHandler(catalog, { auth: false }), {
-    [Symbol.asyncDispose]: async () => {},
-  })
+  await using handler = Object.assign(
+    await fetchHandler(catalog, { limits: { eventLoopDelay: 0 }, auth: false }),
+    {
+      [Symbol.asyncDispose]: async () => {},
+    },
+  )
   const answers: Response[] = []
   const remote = connect('http://localhost', {
     fetch: async (request) => {

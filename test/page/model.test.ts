@@ -254,9 +254,9 @@ describe('the difference of versions', () => {
 describe('the tree', () => {
   it('shows what is open, and that there is more', () => {
     const known = new Map([
-      [keyOf([]), { names: ['a', 'b'], loading: false }],
-      [keyOf(['a']), { names: ['x'], token: 't', loading: false }],
-      [keyOf(['b']), { names: [], loading: false }],
+      [keyOf([]), { items: ['a', 'b'], loading: false, ended: true }],
+      [keyOf(['a']), { items: ['x'], token: 't', loading: false, ended: false }],
+      [keyOf(['b']), { items: [], loading: false, ended: true }],
     ])
     const rows = treeRows(known, new Set([keyOf([]), keyOf(['a'])]))
     expect(rows.map(({ id, isRest, isLeaf, siblings }) => [id.join('.'), isRest, isLeaf, siblings])).toEqual([

@@ -7,6 +7,7 @@ import type { Store } from '../../src/store/store.ts'
 import { closedAfterwards } from '../support/catalogs.ts'
 import { gate } from '../support/gate.ts'
 import { numbered, rowsOf } from '../support/rows.ts'
+import { turns } from '../support/turns.ts'
 
 const id = ['t']
 
@@ -150,7 +151,7 @@ it('a quick change does not wait for a slow one behind it', async () => {
   let manifests = 0
   const { open: go, opened: isCommitted } = gate()
   // The third one writes its manifest only when the second one is done. The first is under way when both come.
-  hooks.onManifest = () => (++manifests === 3 ? isCommitted : sleep(20))
+  hooks.onManifest = () => (++manifests === 3 ? isCommitted : turns())
   await Promise.all(
     [1, 2, 3].map(async (n) => {
       await one.updateTableSchemaMetadata({ id, metadata: { n: String(n) } })
@@ -170,7 +171,7 @@ it('a change that is canceled between its manifest and the commit fails alone', 
   hooks.onManifest = async () => {
     manifests++
     // While the first one is written, the others become ready. They are written on top of each other.
-    if (manifests === 1) await sleep(100)
+    if (manifests === 1) await turns()
     if (manifests === 3) await other.alterTransaction(cancel(transactions[2]!))
   }
   const cancel = (transaction: string) => ({

@@ -176,7 +176,7 @@ describe('a merge under way', () => {
 
   /** The transaction at work. */
   async function transactionOf(progress: readonly Progress[]): Promise<string> {
-    await vi.waitFor(() => expect(progress).not.toHaveLength(0), { timeout: 60_000 })
+    await expect.poll(() => progress).not.toHaveLength(0)
     return progress[0]!.transaction_id!
   }
 
@@ -262,7 +262,7 @@ eachLocalCatalog((open) => {
       const onError = vi.fn()
       const catalog = await open({ optimize: { every: 4 }, onError, concurrency: 1 })
       await pieces(catalog, 24)
-      await vi.waitFor(async () => expect(await fragmentsOf(catalog)).toBeLessThan(16), { timeout: 60_000 })
+      await expect.poll(() => fragmentsOf(catalog)).toBeLessThan(16)
       await Promise.all([
         ...Array.from({ length: 10 }, (_, i) => catalog.insertIntoTable({ id, data: numbered(1, 72 + i) })),
         catalog.deleteFromTable({ id, predicate: 'n < 10' }),
@@ -314,7 +314,7 @@ eachContent((open) => {
     const [lost] = (await pathsOf(content)).filter((path) => path.includes('/data/'))
     await content.remove(lost!)
     await catalog.insertIntoTable({ id, data: numbered(3) })
-    await vi.waitFor(() => expect(onError).toHaveBeenCalledOnce(), { timeout: 60_000 })
+    await expect.poll(() => onError.mock.calls).toHaveLength(1)
     const [error] = onError.mock.calls[0]!
     expect(error).toBeInstanceOf(CatalogError)
     expect(error.message).toContain(lost)
@@ -333,7 +333,7 @@ eachContent((open) => {
     await content.remove(lost!)
     for (let n = 1; n <= 2; n++) {
       for (let i = 0; i < 4; i++) await catalog.insertIntoTable({ id, data: numbered(3) })
-      await vi.waitFor(() => expect(onError).toHaveBeenCalledTimes(n))
+      await expect.poll(() => onError.mock.calls).toHaveLength(n)
     }
     expect(warned).toHaveBeenCalledWith(expect.objectContaining({ message: 'the listener is broken' }))
   })

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { turns } from './turns.ts'
 
-/** After this long without a byte of the client, in milliseconds, it waits for an answer. */
+/** After this long without a byte of the client, in milliseconds, and some turns, it waits for an answer. */
 const quietMillis = 5
 
 /** Stands between clients and a server, and counts or cuts what passes. */
@@ -85,11 +87,15 @@ export class TcpProxy {
     const toServer = inOrder()
     const toClient = inOrder()
     let held: Buffer[] = []
-    let timer: NodeJS.Timeout | undefined
+    let sent = 0
     let isAnswered = true
-    const flush = () => {
-      timer = undefined
-      if (held.length === 0) return
+    const flushWhenQuiet = async () => {
+      for (let before: number | undefined; before !== sent; ) {
+        before = sent
+        await sleep(quietMillis)
+        // A client of this process may have been kept from going on for that time, and for any other.
+        await turns()
+      }
       isAnswered = true
       client.write(Buffer.concat(held))
       held = []
@@ -97,17 +103,14 @@ export class TcpProxy {
     client.on('data', (bytes) => {
       if (isAnswered) this.trips++
       isAnswered = false
-      if (this.#counts) {
-        clearTimeout(timer)
-        timer = setTimeout(flush, quietMillis)
-      }
+      sent++
       toServer(this.beforeSent?.(bytes), () => pass(bytes, server, this.onSent?.(bytes)))
     })
     server.on('data', (bytes) => {
       if (!this.#counts)
         return toClient(this.beforeAnswer?.(bytes), () => pass(bytes, client, this.onAnswered?.(bytes)))
       held.push(bytes)
-      timer ??= setTimeout(flush, quietMillis)
+      if (held.length === 1) void flushWhenQuiet()
     })
   }
 }

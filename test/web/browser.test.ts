@@ -102,7 +102,7 @@ describe.skipIf(found === undefined)('in Chromium', () => {
 
   it('a client works on the server of its page', async () => {
     const catalog = await openCatalog('memory:')
-    const server = await serve(catalog, { port: 0, auth: false })
+    const server = await serve(catalog, { limits: { eventLoopDelay: 0 }, port: 0, auth: false })
     onTestFinished(() => server.close())
     const page = await opened(server.url)
     expect(await page.evaluate('app.use(app.connect(location.origin))')).toEqual(seen)

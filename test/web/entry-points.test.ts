@@ -132,7 +132,11 @@ const seen = {
 
 describe('where there is nothing but the web', () => {
   test('a client works on a server, by itself and beside a catalog', async () => {
-    const server = await serve(await openCatalog('memory:'), { port: 0, auth: false })
+    const server = await serve(await openCatalog('memory:'), {
+      limits: { eventLoopDelay: 0 },
+      port: 0,
+      auth: false,
+    })
     // `renameTable` and the client are two builds.
     const { use, connect } = await alone<{
       use(catalog: unknown): Promise<string>
@@ -162,7 +166,11 @@ describe('where there is nothing but the web', () => {
   })
 
   test('a server of one build is the catalog of the other', async () => {
-    const server = await serve(await openCatalog('memory:'), { port: 0, auth: false })
+    const server = await serve(await openCatalog('memory:'), {
+      limits: { eventLoopDelay: 0 },
+      port: 0,
+      auth: false,
+    })
     const { open } = await alone<{
       open(url: string): Promise<{ listTables(request: object): Promise<object> }>
     }>(`import { openCatalog } from 'tabularium'\nexport const open = (url) => openCatalog(url)`)

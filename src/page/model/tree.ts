@@ -1,13 +1,8 @@
 import type { Identifier } from '../../model/identifier.ts'
+import type { Pages } from '../listing.ts'
 
 /** What is known of the namespaces in a namespace. */
-export interface Children {
-  readonly names: readonly string[]
-  /** Continues the listing. */
-  readonly token?: string | undefined
-  readonly loading: boolean
-  readonly failed?: unknown
-}
+export type Children = Pages<string>
 
 export interface TreeRow {
   readonly id: Identifier
@@ -35,20 +30,21 @@ export function treeRows(
   const add = (id: Identifier, place: number, siblings: number) => {
     const key = keyOf(id)
     const children = known.get(key)
-    const isLeaf =
-      children !== undefined &&
-      !children.loading &&
-      !children.failed &&
-      children.names.length === 0 &&
-      !children.token
+    const isLeaf = children?.ended === true && children.items.length === 0
     const isOpen = expanded.has(key)
     rows.push({ id, key, depth: id.length, expanded: isOpen, isLeaf, isRest: false, place, siblings })
     if (!isOpen || children === undefined) return
-    const { names, token } = children
-    for (const [index, name] of names.entries()) add([...id, name], index + 1, token ? -1 : names.length)
+    const { items, token } = children
+    for (const [index, name] of items.entries()) add([...id, name], index + 1, token ? -1 : items.length)
     if (token === undefined) return
-    const rest = { key: `${key} rest`, depth: id.length + 1, expanded: false, isLeaf: true, isRest: true }
-    rows.push({ id, ...rest, place: names.length + 1, siblings: -1 })
+    const rest = {
+      key: `${key} ${items.length}`,
+      depth: id.length + 1,
+      expanded: false,
+      isLeaf: true,
+      isRest: true,
+    }
+    rows.push({ id, ...rest, place: items.length + 1, siblings: -1 })
   }
   add([], 1, 1)
   return rows

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { announce } from '../hooks.ts'
 import { Failure } from './failure.tsx'
 
@@ -8,21 +8,30 @@ interface Props {
   readonly act: string
   readonly isDangerous?: boolean
   readonly isReady?: boolean
-  readonly run: () => Promise<void>
+  readonly run: () => Promise<unknown>
+  /** Called when it is done, even where this dialog is gone by then. */
+  readonly changed: () => void
+  /** Called after that, unless somebody went elsewhere meanwhile. */
+  readonly onDone?: () => void
   readonly onClose: () => void
   readonly done: string
   readonly children?: ComponentChildren
 }
 
-/** Asks before something is changed. It stays open, and tells why, when that fails. */
-export function Dialog({ title, act, isDangerous, isReady = true, run, onClose, done, children }: Props) {
+/** Asks before something is changed. It stays open until that is done, and tells why when it fails. */
+export function Dialog(props: Props) {
+  const { title, act, isDangerous, isReady = true, run, changed, onDone, onClose, done, children } = props
   const dialog = useRef<HTMLDialogElement>(null)
   const [error, setError] = useState<unknown>()
   const [running, setRunning] = useState(false)
-  useEffect(() => {
+  const isHere = useRef(true)
+  useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null
     dialog.current?.showModal()
-    return () => before?.focus()
+    return () => {
+      isHere.current = false
+      before?.focus()
+    }
   }, [])
   const submit = async (event: Event) => {
     event.preventDefault()
@@ -31,21 +40,31 @@ export function Dialog({ title, act, isDangerous, isReady = true, run, onClose, 
     setError(undefined)
     try {
       await run()
-      announce(done)
-      onClose()
     } catch (failure) {
+      if (!isHere.current) announce(failure instanceof Error ? failure.message : String(failure))
       setError(failure)
       setRunning(false)
+      return
     }
+    announce(done)
+    changed()
+    if (!isHere.current) return
+    onClose()
+    onDone?.()
   }
   return (
-    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={onClose}>
+    // A browser closes it by a key. What is under way cannot be left: whether it is done must be told.
+    <dialog
+      ref={dialog}
+      aria-labelledby="dialog-title"
+      onClose={() => (running ? dialog.current?.showModal() : onClose())}
+    >
       <form method="dialog" onSubmit={submit}>
         <h2 id="dialog-title">{title}</h2>
         {children}
         {error !== undefined && <Failure error={error} />}
         <div class="buttons">
-          <button type="button" onClick={onClose}>
+          <button type="button" disabled={running} onClick={onClose}>
             Leave it
           </button>
           <button type="submit" class={isDangerous ? 'danger' : 'primary'} disabled={!isReady || running}>

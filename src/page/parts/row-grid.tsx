@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Identifier } from '../../model/identifier.ts'
 import { cellText, mostCharacters } from '../model/cell.ts'
 import { decodeRows } from '../model/decode-rows.ts'
@@ -160,7 +160,10 @@ function WholeRow({
   readonly onClose: () => void
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  /** The row that was asked for, though another one may have its number by now. */
+  const kept = useRef(values)
+  kept.current ??= values
+  useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null
     dialog.current?.showModal()
     return () => before?.focus()
@@ -170,14 +173,14 @@ function WholeRow({
       <h2 id="row-title">Row {shownCount(row + 1)}</h2>
       <dl class="properties">
         {columns.map(({ name, type, shownType }, index) => {
-          const text = cellText(values?.[index], type, mostCharacters)
+          const text = cellText(kept.current?.[index], type, mostCharacters)
           return (
             <div key={index}>
               <dt>
                 <Text text={name} /> <small class="faint">{shownType}</small>
               </dt>
               <dd class="value">
-                {values === undefined ? (
+                {kept.current === undefined ? (
                   '…'
                 ) : text === undefined ? (
                   <span class="null">null</span>

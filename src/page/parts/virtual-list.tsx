@@ -8,13 +8,15 @@ interface Props {
   readonly role: 'listbox' | 'tree'
   readonly count: number
   readonly rowHeight: number
+  /** What tells a row from all others, wherever it stands: what is known of it moves with it. */
+  readonly keyOf: (row: number) => string
   /** The row that the keyboard is at. */
   readonly active: number
   readonly onActive: (row: number) => void
   readonly onChoose: (row: number) => void
   /** Handles further keys; true when it did. */
   readonly onKey?: (key: string, row: number) => boolean
-  /** Called when the last rows are in sight. */
+  /** Called whenever the list is drawn with its last rows in sight. */
   readonly onEnd?: () => void
   readonly attributes: (row: number) => Readonly<Record<string, string | number | boolean | undefined>>
   readonly children: (row: number) => ComponentChildren
@@ -28,6 +30,7 @@ export function VirtualList(props: Props) {
     role,
     count,
     rowHeight,
+    keyOf,
     active,
     onActive,
     onChoose,
@@ -44,7 +47,7 @@ export function VirtualList(props: Props) {
 
   useEffect(() => {
     if (end >= count) onEnd?.()
-  }, [end, count])
+  })
 
   const show = (row: number) => {
     onActive(row)
@@ -82,7 +85,7 @@ export function VirtualList(props: Props) {
         {rows.map((row) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes the keys of all its rows
           <div
-            key={row}
+            key={keyOf(row)}
             id={`${id}-${row}`}
             role={role === 'tree' ? 'treeitem' : 'option'}
             class={row === active ? 'virtual-row active' : 'virtual-row'}

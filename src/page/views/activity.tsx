@@ -105,7 +105,7 @@ async function underWay(signal: AbortSignal): Promise<Listed['transactions']> {
 
 /** The transactions that anybody has under way. One can be looked at, and canceled there. */
 function UnderWay({ revision, fresh }: Pick<ViewProps, 'revision' | 'fresh'>) {
-  const { value, error, again } = useLoaded(underWay, [revision], fresh.open)
+  const { value, error, again } = useLoaded(underWay, [], [revision, fresh.open])
   return (
     <section>
       <div class="title">
@@ -141,8 +141,8 @@ const mostEnded = 50
 function Latest({ revision, fresh }: Pick<ViewProps, 'revision' | 'fresh'>) {
   const { value, error, again } = useLoaded(
     (signal) => askTransactions<Listed>({ status: ['Succeeded'], limit: mostEnded }, signal),
-    [revision],
-    fresh.open,
+    [],
+    [revision, fresh.open],
   )
   const changes = latestChanges(fresh.latest, value?.transactions ?? [])
   return (
@@ -223,8 +223,8 @@ function Shown({ transaction, revision, fresh, changed }: ViewProps & { readonly
   const [canceling, setCanceling] = useState(false)
   const { value, error, again } = useLoaded(
     (signal) => ask<Transaction>('transaction', [transaction], 'describe', { body: {}, signal }),
-    [transaction, revision],
-    fresh.open,
+    [transaction],
+    [revision, fresh.open],
   )
   const isAtWork = value?.status === 'Running' || value?.status === 'Queued'
   useEffect(() => {

@@ -10,8 +10,10 @@ import { Sidebar } from './sidebar.tsx'
 import { TableView } from './table.tsx'
 import { TokenForm } from './token.tsx'
 
+/** Goes to a place at once. A browser tells of it later, and a key pressed before would act on the place that was left. */
 export function go(place: Place): void {
   location.hash = writePlace(place)
+  window.dispatchEvent(new Event('hashchange'))
 }
 
 /** The whole page. */
@@ -23,6 +25,8 @@ export function App() {
   /** Counts changes made here, and tokens given: what was fetched before is fetched again. */
   const [revision, setRevision] = useState(0)
   const changed = () => setRevision((before) => before + 1)
+  /** The namespace whose tables are listed. A table that was chosen in a list of tables stays in that list. */
+  const [listed, setListed] = useState<Identifier>(() => namespaceOf(place) ?? [])
 
   useEffect(() => {
     const move = () => {
@@ -33,7 +37,9 @@ export function App() {
         setMissing(undefined)
         changed()
       }
-      setPlace(readPlace(location.hash))
+      const next = readPlace(location.hash)
+      setPlace(next)
+      if (next.view === 'namespace') setListed(next.id)
     }
     window.addEventListener('hashchange', move)
     const stop = onUnauthenticated(() => {
@@ -45,11 +51,6 @@ export function App() {
     }
   }, [])
 
-  /** The namespace whose tables are listed. A table that was chosen in a list of tables stays in that list. */
-  const [listed, setListed] = useState<Identifier>(() => namespaceOf(place) ?? [])
-  useEffect(() => {
-    if (place.view === 'namespace') setListed(place.id)
-  }, [place])
   const fresh = useFresh(place, listed, missing === undefined ? (token.get() ?? '') : undefined)
 
   const name = place.view === 'activity' ? 'Activity' : (place.id.at(-1) ?? 'Catalog')

@@ -15,19 +15,17 @@ interface Props {
 export function CreateNamespace({ parent, changed, onClose }: Props & { readonly parent: Identifier }) {
   const [name, setName] = useState('')
   const id = [...parent, name]
-  const run = async () => {
-    await ask('namespace', id, 'create', { body: { mode: 'Create' } })
-    changed()
-    go({ view: 'namespace', id })
-  }
+  const run = () => ask('namespace', id, 'create', { body: { mode: 'Create' } })
   return (
     <Dialog
       title="New namespace"
       act="Create"
       isReady={name !== ''}
       run={run}
+      changed={changed}
       onClose={onClose}
       done="The namespace is created."
+      onDone={() => go({ view: 'namespace', id })}
     >
       <p>
         In <Path id={parent} />
@@ -41,19 +39,17 @@ export function CreateTable({ namespace, changed, onClose }: Props & { readonly 
   const [name, setName] = useState('')
   const [columns, setColumns] = useState('')
   const id = [...namespace, name]
-  const run = async () => {
-    await ask('table', id, 'create', { query: { mode: 'Create' }, body: emptyTable(columns) })
-    changed()
-    go({ view: 'table', id, tab: 'columns' })
-  }
+  const run = async () => ask('table', id, 'create', { query: { mode: 'Create' }, body: emptyTable(columns) })
   return (
     <Dialog
       title="New table"
       act="Create"
       isReady={name !== '' && columns.trim() !== ''}
       run={run}
+      changed={changed}
       onClose={onClose}
       done="The table is created."
+      onDone={() => go({ view: 'table', id, tab: 'columns' })}
     >
       <p>
         In <Path id={namespace} />. It has no rows; insert them from a program or the command line.
@@ -72,19 +68,17 @@ export function CreateTable({ namespace, changed, onClose }: Props & { readonly 
 
 export function RenameTable({ id, changed, onClose }: Props & { readonly id: Identifier }) {
   const [name, setName] = useState(id.at(-1)!)
-  const run = async () => {
-    await ask('table', id, 'rename', { body: { new_table_name: name } })
-    changed()
-    go({ view: 'table', id: [...id.slice(0, -1), name], tab: 'columns' })
-  }
+  const run = () => ask('table', id, 'rename', { body: { new_table_name: name } })
   return (
     <Dialog
       title="Rename table"
       act="Rename"
       isReady={name !== '' && name !== id.at(-1)}
       run={run}
+      changed={changed}
       onClose={onClose}
       done="The table is renamed."
+      onDone={() => go({ view: 'table', id: [...id.slice(0, -1), name], tab: 'columns' })}
     >
       <p>
         Programs that ask for <Path id={id} /> will not find it any more.
@@ -95,13 +89,17 @@ export function RenameTable({ id, changed, onClose }: Props & { readonly id: Ide
 }
 
 export function DropTable({ id, changed, onClose }: Props & { readonly id: Identifier }) {
-  const run = async () => {
-    await ask('table', id, 'drop')
-    changed()
-    go({ view: 'namespace', id: id.slice(0, -1) })
-  }
+  const run = () => ask('table', id, 'drop')
   return (
-    <Confirmed title="Drop table" name={id.at(-1)!} run={run} onClose={onClose} done="The table is dropped.">
+    <Confirmed
+      title="Drop table"
+      name={id.at(-1)!}
+      run={run}
+      changed={changed}
+      onClose={onClose}
+      done="The table is dropped."
+      onDone={() => go({ view: 'namespace', id: id.slice(0, -1) })}
+    >
       <p>
         This removes <Path id={id} />, all of its versions, and its rows. It cannot be undone.
       </p>
@@ -110,18 +108,16 @@ export function DropTable({ id, changed, onClose }: Props & { readonly id: Ident
 }
 
 export function DropNamespace({ id, changed, onClose }: Props & { readonly id: Identifier }) {
-  const run = async () => {
-    await ask('namespace', id, 'drop', { body: { behavior: 'Restrict' } })
-    changed()
-    go({ view: 'namespace', id: id.slice(0, -1) })
-  }
+  const run = () => ask('namespace', id, 'drop', { body: { behavior: 'Restrict' } })
   return (
     <Confirmed
       title="Drop namespace"
       name={id.at(-1)!}
       run={run}
+      changed={changed}
       onClose={onClose}
       done="The namespace is dropped."
+      onDone={() => go({ view: 'namespace', id: id.slice(0, -1) })}
     >
       <p>
         This removes <Path id={id} />. A namespace that holds something is refused.
@@ -139,9 +135,11 @@ function Confirmed({
 }: {
   readonly title: string
   readonly name: string
-  readonly run: () => Promise<void>
+  readonly run: () => Promise<unknown>
+  readonly changed: () => void
   readonly onClose: () => void
   readonly done: string
+  readonly onDone: () => void
   readonly children: preact.ComponentChildren
 }) {
   const [typed, setTyped] = useState('')
@@ -185,10 +183,9 @@ export function PutTag({
 }) {
   const [tag, setTag] = useState(given ?? '')
   const [version, setVersion] = useState(from === undefined ? '' : String(from))
-  const run = async () => {
+  const run = () => {
     const body = { tag, version: Number(version), ...(branch ? { branch } : {}) }
-    await ask('table', id, given === undefined ? 'tags/create' : 'tags/update', { body })
-    changed()
+    return ask('table', id, given === undefined ? 'tags/create' : 'tags/update', { body })
   }
   return (
     <Dialog
@@ -196,6 +193,7 @@ export function PutTag({
       act={given === undefined ? 'Create' : 'Move'}
       isReady={tag !== '' && /^\d+$/.test(version)}
       run={run}
+      changed={changed}
       onClose={onClose}
       done="The tag is set."
     >
@@ -216,16 +214,14 @@ export function PutTag({
 }
 
 export function DeleteTag({ id, tag, changed, onClose }: TagProps & { readonly tag: string }) {
-  const run = async () => {
-    await ask('table', id, 'tags/delete', { body: { tag } })
-    changed()
-  }
+  const run = () => ask('table', id, 'tags/delete', { body: { tag } })
   return (
     <Dialog
       title="Delete tag"
       act="Delete"
       isDangerous
       run={run}
+      changed={changed}
       onClose={onClose}
       done="The tag is deleted."
     >
@@ -245,10 +241,9 @@ export function CancelTransaction({
   changed,
   onClose,
 }: Props & { readonly transaction: string }) {
-  const run = async () => {
+  const run = () => {
     const actions = [{ setStatusAction: { status: 'Canceled' } }]
-    await ask('transaction', [transaction], 'alter', { body: { actions } })
-    changed()
+    return ask('transaction', [transaction], 'alter', { body: { actions } })
   }
   return (
     <Dialog
@@ -256,6 +251,7 @@ export function CancelTransaction({
       act="Cancel it"
       isDangerous
       run={run}
+      changed={changed}
       onClose={onClose}
       done="The transaction is canceled."
     >

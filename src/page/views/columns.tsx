@@ -10,25 +10,15 @@ import type { Description } from './table.tsx'
 
 const mostColumns = 500
 
-/** The columns with their types. Rows without a value are counted on demand, since that reads the column. */
-export function Columns({
-  id,
-  description,
-  branch,
-}: {
-  readonly id: Identifier
-  readonly description: Description
-  readonly branch: string | undefined
-}) {
+/** The columns of one version with their types. Rows without a value are counted on demand, since that reads the column. */
+export function Columns({ id, description }: { readonly id: Identifier; readonly description: Description }) {
+  const { version, branch } = description
   const fields = description.schema?.fields ?? []
   const [nulls, setNulls] = useState<ReadonlyMap<string, number>>()
   const [error, setError] = useState<unknown>()
   const [running, setRunning] = useState(false)
   const controller = useRef<AbortController>()
-  useEffect(() => {
-    setNulls(undefined)
-    return () => controller.current?.abort()
-  }, [description.version])
+  useEffect(() => () => controller.current?.abort(), [])
   if (fields.length === 0) return null
   const shown = fields.slice(0, mostColumns)
 
@@ -40,7 +30,7 @@ export function Columns({
     const found = new Map<string, number>()
     try {
       for (const { name } of shown) {
-        const body = { predicate: `${columnPath(name)} IS NULL`, version: description.version, branch }
+        const body = { predicate: `${columnPath(name)} IS NULL`, version, branch }
         found.set(name, await ask<number>('table', id, 'count_rows', { body, signal }))
         setNulls(new Map(found))
       }

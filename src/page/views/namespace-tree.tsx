@@ -1,12 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Identifier } from '../../model/identifier.ts'
-import { useActiveRow } from '../hooks.ts'
+import { useActiveRow, useChanged } from '../hooks.ts'
+import { Listing } from '../listing.ts'
 import { plainText } from '../model/text.ts'
-import { type Children, keyOf, type TreeRow, treeRows } from '../model/tree.ts'
+import { keyOf, type TreeRow, treeRows } from '../model/tree.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Text } from '../parts/text.tsx'
 import { VirtualList } from '../parts/virtual-list.tsx'
-import { read } from '../server.ts'
+import { read, ServerError } from '../server.ts'
 
 interface Props {
   readonly chosen: Identifier
@@ -23,104 +24,83 @@ function readNamespaces(
   return read<{ namespaces: string[]; page_token?: string }>('namespace', id, 'list', { query, signal })
 }
 
-const nothing: Children = { names: [], loading: false }
+/** Of a namespace that is gone, the one above it tells. */
+const isGone = (error: unknown) => error instanceof ServerError && error.status === 404
 
 /** The tree of namespaces. What is in a namespace is fetched when it is opened. */
 export function NamespaceTree({ chosen, revision, fresh, onChoose }: Props) {
-  const [known, setKnown] = useState<ReadonlyMap<string, Children>>(new Map())
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(() => new Set([keyOf([])]))
-  const latest = useRef(known)
-  latest.current = known
-  const alive = useRef(new AbortController())
+  const [, draw] = useState(0)
+  const listings = useRef(new Map<string, Listing<string>>()).current
 
-  const put = (id: Identifier, children: Children) => {
-    const next = new Map(latest.current).set(keyOf(id), children)
-    latest.current = next
-    setKnown(next)
-  }
+  const toggle = (key: string, open: boolean) =>
+    setExpanded((before) => {
+      const next = new Set(before)
+      if (open) next.add(key)
+      else next.delete(key)
+      return next
+    })
 
-  const fetchMore = (id: Identifier) => {
-    const before = latest.current.get(keyOf(id)) ?? nothing
-    if (before.loading) return
-    const { signal } = alive.current
-    put(id, { ...before, loading: true, failed: undefined })
-    const query = { limit: 1_000, page_token: before.token }
-    readNamespaces(id, query, signal).then(
-      ({ namespaces, page_token }) => {
-        if (signal.aborted) return
-        put(id, { names: [...before.names, ...namespaces], token: page_token || undefined, loading: false })
+  const fetchAll = (key: string) => {
+    const id = JSON.parse(key) as string[]
+    const listing = new Listing(
+      async (token, signal) => {
+        const { namespaces, page_token } = await readNamespaces(
+          id,
+          { limit: 1_000, page_token: token },
+          signal,
+        )
+        return { items: namespaces, token: page_token || undefined }
       },
-      (failed) => !signal.aborted && put(id, { ...before, loading: false, failed }),
+      () => {
+        if (id.length > 0 && isGone(listing.pages.error)) {
+          listing.close()
+          listings.delete(key)
+          toggle(key, false)
+        }
+        draw((times) => times + 1)
+      },
     )
+    listings.set(key, listing)
+    listing.more()
   }
 
-  /** Fetches as much again as is known of a namespace, and shows it when it is there. */
-  const fetchAgain = async (id: Identifier) => {
-    const { signal } = alive.current
-    const before = latest.current.get(keyOf(id))
-    if (before === undefined || before.loading) return
-    const names: string[] = []
-    let token: string | undefined
-    try {
-      do {
-        const query = { limit: 1_000, page_token: token }
-        const page = await readNamespaces(id, query, signal)
-        for (const name of page.namespaces) names.push(name)
-        token = page.page_token || undefined
-      } while (token && names.length < before.names.length)
-    } catch {
-      // One that is gone is not in the namespace above it any more.
-      return
-    }
-    // What somebody fetched meanwhile is not older.
-    if (!signal.aborted && latest.current.get(keyOf(id)) === before) put(id, { names, token, loading: false })
-  }
-
-  const toggle = (id: Identifier, open: boolean) => {
-    const next = new Set(expanded)
-    if (open) next.add(keyOf(id))
-    else next.delete(keyOf(id))
-    setExpanded(next)
-    if (open && !latest.current.has(keyOf(id))) fetchMore(id)
-  }
-
+  useEffect(
+    () => () => {
+      for (const listing of listings.values()) listing.close()
+      listings.clear()
+    },
+    [revision],
+  )
   useEffect(() => {
-    alive.current = new AbortController()
-    latest.current = new Map()
-    for (const key of expanded) fetchMore(JSON.parse(key) as string[])
-    return () => alive.current.abort()
-  }, [revision])
-
-  const heard = useRef(fresh)
-  useEffect(() => {
-    if (heard.current === fresh) return
-    heard.current = fresh
-    for (const key of latest.current.keys()) void fetchAgain(JSON.parse(key) as string[])
-  }, [fresh])
+    for (const key of expanded) if (!listings.has(key)) fetchAll(key)
+  }, [expanded, revision])
+  useChanged(fresh, () => {
+    for (const listing of listings.values()) void listing.refresh()
+  })
 
   // The way to the chosen namespace is open.
   const wanted = keyOf(chosen)
   useEffect(() => {
-    const ways = chosen.map((_, depth) => chosen.slice(0, depth)).filter((id) => !expanded.has(keyOf(id)))
-    if (ways.length === 0) return
-    setExpanded(new Set([...expanded, ...ways.map(keyOf)]))
-    for (const id of ways) if (!latest.current.has(keyOf(id))) fetchMore(id)
+    const ways = chosen.map((_, depth) => keyOf(chosen.slice(0, depth)))
+    setExpanded((before) => (ways.every((key) => before.has(key)) ? before : new Set([...before, ...ways])))
   }, [wanted])
 
+  const known = new Map(Array.from(listings, ([key, { pages }]) => [key, pages]))
   const rows = treeRows(known, expanded)
-  const [active, setActive] = useActiveRow(rows, ({ key }) => key, known)
-  const failed = [...known.values()].find(({ failed }) => failed !== undefined)?.failed
+  const [active, setActive] = useActiveRow(rows, ({ key }) => key)
+  const failed = [...listings.values()].filter(({ pages }) => pages.error !== undefined)
 
   const onKey = (key: string, row: number): boolean => {
     const at = rows[row]
     if (!at || at.isRest) return false
     if (key === 'ArrowRight') {
-      if (!at.expanded && !at.isLeaf) toggle(at.id, true)
+      if (!at.expanded && !at.isLeaf) toggle(at.key, true)
       else if (rows[row + 1]?.depth === at.depth + 1) setActive(row + 1)
       return true
     }
     if (key !== 'ArrowLeft') return false
-    if (at.expanded && at.depth > 0) toggle(at.id, false)
+    if (at.expanded && at.depth > 0) toggle(at.key, false)
     else
       setActive(
         Math.max(
@@ -136,12 +116,11 @@ export function NamespaceTree({ chosen, revision, fresh, onChoose }: Props) {
       <div class="list-head">
         <h2>Namespaces</h2>
       </div>
-      {failed !== undefined && (
+      {failed[0] && (
         <Failure
-          error={failed}
+          error={failed[0].pages.error}
           again={() => {
-            for (const [key, children] of latest.current)
-              if (children.failed !== undefined) fetchMore(JSON.parse(key) as string[])
+            for (const listing of failed) void listing.refresh()
           }}
         />
       )}
@@ -151,21 +130,22 @@ export function NamespaceTree({ chosen, revision, fresh, onChoose }: Props) {
         role="tree"
         count={rows.length}
         rowHeight={28}
-        active={Math.min(active, rows.length - 1)}
+        keyOf={(row) => rows[row]!.key}
+        active={active}
         onActive={setActive}
         onChoose={(row) => {
           const at = rows[row]
           if (!at) return
-          if (at.isRest) fetchMore(at.id)
+          if (at.isRest) listings.get(keyOf(at.id))?.more()
           else {
-            if (!at.expanded) toggle(at.id, true)
+            if (!at.expanded) toggle(at.key, true)
             onChoose(at.id)
           }
         }}
         onKey={onKey}
         attributes={(row) => attributesOf(rows[row]!, wanted)}
       >
-        {(row) => <NamespaceRow row={rows[row]!} toggle={toggle} fetchMore={fetchMore} />}
+        {(row) => <NamespaceRow row={rows[row]!} toggle={toggle} more={(key) => listings.get(key)?.more()} />}
       </VirtualList>
     </section>
   )
@@ -186,17 +166,17 @@ function attributesOf(
 }
 
 function NamespaceRow({
-  row: { id, depth, expanded, isLeaf, isRest },
+  row: { id, key, depth, expanded, isLeaf, isRest },
   toggle,
-  fetchMore,
+  more,
 }: {
   readonly row: TreeRow
-  readonly toggle: (id: Identifier, open: boolean) => void
-  readonly fetchMore: (id: Identifier) => void
+  readonly toggle: (key: string, open: boolean) => void
+  readonly more: (key: string) => void
 }) {
   useEffect(() => {
-    if (isRest) fetchMore(id)
-  }, [isRest])
+    if (isRest) more(keyOf(id))
+  })
   return (
     <span class="tree-row" style={{ paddingLeft: `${depth * 16}px` }}>
       <span
@@ -205,7 +185,7 @@ function NamespaceRow({
         onClick={(event) => {
           if (isLeaf) return
           event.stopPropagation()
-          toggle(id, !expanded)
+          toggle(key, !expanded)
         }}
       />
       {isRest ? (

@@ -15,11 +15,7 @@ interface Found {
 /** What there is to know of a namespace. */
 export function NamespaceView({ id, revision, fresh, changed }: ViewProps & { readonly id: Identifier }) {
   const [open, setOpen] = useState<'namespace' | 'table' | 'drop'>()
-  const { value, error, again } = useLoaded(
-    (signal) => describe(id, signal),
-    [JSON.stringify(id), revision],
-    fresh.open,
-  )
+  const { value, error, again } = useLoaded((signal) => describe(id, signal), [id], [revision, fresh.open])
   const close = () => setOpen(undefined)
   return (
     <article>

@@ -25,7 +25,7 @@ interface Branch {
 export function Refs({ place, revision, fresh, changed }: ViewProps & { readonly place: TablePlace }) {
   const { id } = place
   const [open, setOpen] = useState<{ readonly act: 'create' | 'move' | 'delete'; readonly tag?: Tag }>()
-  const what = [JSON.stringify(id), revision]
+  const what = [id, revision]
   const listed =
     <T,>(kind: 'tags' | 'branches') =>
     async (token: string | undefined, signal: AbortSignal) => {

@@ -30,8 +30,8 @@ export function RowsView({
   const wanted: Wanted =
     description.version === undefined
       ? wantedOf(place)
-      : { version: description.version, branch: place.branch }
-  const what = JSON.stringify([id, wantedOf(place), filter])
+      : { version: description.version, branch: description.branch }
+  const what = [id, wantedOf(place), filter, description.location]
   const count = useLoaded(
     async (signal) => {
       if (!fields) return undefined
@@ -42,8 +42,8 @@ export function RowsView({
       if (filter) announce(`${rowsText(rows)} match.`)
       return rows
     },
-    [what, revision],
-    description.version,
+    what,
+    [description.version, revision],
   )
   if (!fields) return <p class="note">The catalog does not know the rows of this table.</p>
   const columns = fields.slice(firstColumn, firstColumn + columnsAtOnce)
@@ -85,7 +85,7 @@ export function RowsView({
             )}
           </div>
           <RowGrid
-            key={`${what} ${JSON.stringify(columns.map(({ name }) => name))}`}
+            key={JSON.stringify([what, columns.map(({ name }) => name)])}
             id={id}
             count={count.value}
             columns={columns.map(({ name, type }) => ({ name, type: type.type, shownType: typeText(type) }))}
@@ -113,11 +113,16 @@ function Filter({
   useEffect(() => setText(filter), [filter])
   const offset = error === undefined ? undefined : errorOffset(error)
   useLayoutEffect(() => {
-    if (error === undefined || !field.current) return
-    field.current.focus()
+    const { current } = field
+    if (error === undefined || !current) return
+    // Who typed on, or went elsewhere, while it was checked must not type over what would be selected.
+    const { activeElement } = document
+    const isElsewhere = activeElement !== document.body && !current.form?.contains(activeElement)
+    if (isElsewhere || current.value !== filter) return
+    current.focus()
     if (offset === undefined) return
     const { before, at } = splitAt(filter, offset)
-    field.current.setSelectionRange(before.length, before.length + at.length)
+    current.setSelectionRange(before.length, before.length + at.length)
   }, [error])
   const marked = error !== undefined && offset !== undefined ? splitAt(filter, offset) : undefined
   return (

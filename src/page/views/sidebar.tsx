@@ -1,7 +1,8 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Identifier } from '../../model/identifier.ts'
 import type { Fresh } from '../fresh.ts'
-import { type Page, useActiveRow, usePaged } from '../hooks.ts'
+import { useActiveRow, usePaged } from '../hooks.ts'
+import type { Page } from '../listing.ts'
 import type { Place } from '../model/place.ts'
 import { plainText, shownCount } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
@@ -37,19 +38,14 @@ export function Sidebar(props: Props) {
 
 function Tables({ namespace, place, revision, fresh }: Props) {
   const [typed, setTyped] = useState('')
-  const [search, setSearch] = useState('')
-  useEffect(() => {
-    const timer = setTimeout(() => setSearch(typed.trim().toLowerCase()), 200)
-    return () => clearTimeout(timer)
-  }, [typed])
+  const search = typed.trim().toLowerCase()
   const scope = JSON.stringify(namespace)
   const tables = usePaged(
     (token, signal) => readTables(namespace, search, token, signal),
     [scope, search, revision],
     fresh.tables,
   )
-  const [active, setActive] = useActiveRow(tables.items, JSON.stringify)
-  useEffect(() => setActive(0), [scope, search])
+  const [active, setActive] = useActiveRow(tables.items, JSON.stringify, JSON.stringify([scope, search]))
   const { items, hasMore, loading, error } = tables
   const chosen = place.view === 'table' ? JSON.stringify(place.id) : undefined
   const found = `${shownCount(items.length)}${hasMore ? '+' : ''} ${search ? 'found' : items.length === 1 && !hasMore ? 'table' : 'tables'}`
@@ -83,6 +79,7 @@ function Tables({ namespace, place, revision, fresh }: Props) {
         role="listbox"
         count={items.length}
         rowHeight={28}
+        keyOf={(row) => JSON.stringify(items[row])}
         active={active}
         onActive={setActive}
         onChoose={(row) => items[row] && go({ view: 'table', id: items[row], tab: 'columns' })}
@@ -123,6 +120,8 @@ interface Listed {
 /** How many tables are fetched at once, to show them, and to search them. */
 const shownPage = 1_000
 const searchedPage = 10_000
+/** Who types on searches for more than that, in milliseconds. */
+const typingMillis = 200
 
 /** A page of tables. A search goes on until something is found, or nothing is left. */
 async function readTables(
@@ -132,6 +131,10 @@ async function readTables(
   signal: AbortSignal,
 ): Promise<Page<Identifier>> {
   let token = start
+  if (search && start === undefined) {
+    await new Promise((resolve) => setTimeout(resolve, typingMillis))
+    signal.throwIfAborted()
+  }
   for (;;) {
     const limit = search ? searchedPage : shownPage
     const query = { limit, page_token: token }

@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
+import type { Identifier } from '../../model/identifier.ts'
 import { useLoaded } from '../hooks.ts'
 import { type Tab, type TablePlace, tabs, type Wanted, writePlace } from '../model/place.ts'
 import type { SchemaField } from '../model/schema.ts'
@@ -13,8 +14,9 @@ import { Refs } from './refs.tsx'
 import { RowsView } from './rows.tsx'
 import { Versions } from './versions.tsx'
 
-/** What `describeTable` tells. */
+/** What `describeTable` tells, and the branch that this is of. */
 export interface Description {
+  readonly branch?: string | undefined
   readonly version?: number
   readonly location: string
   readonly schema?: { readonly fields: readonly SchemaField[] }
@@ -39,23 +41,28 @@ export function wantedOf({ version, tag, branch }: Wanted): Wanted {
   }
 }
 
+/** Describes what is wanted. The branch of a tag is asked for: without it, its version would be one of the main branch. */
+async function describe(id: Identifier, wanted: Wanted, signal: AbortSignal): Promise<Description> {
+  const { tag } = wanted
+  const body = tag ? await ask<Wanted>('table', id, 'tags/version', { body: { tag }, signal }) : wanted
+  const query = { load_detailed_metadata: true }
+  const description = await ask<Description>('table', id, 'describe', { query, body, signal })
+  return { ...description, branch: body.branch }
+}
+
 /** A table, at a version or at its latest. */
 export function TableView({ place, revision, fresh, changed }: ViewProps & { readonly place: TablePlace }) {
   const { id, tab } = place
   const [open, setOpen] = useState<'rename' | 'drop'>()
   const wanted = wantedOf(place)
-  const what = [JSON.stringify([id, wanted]), revision]
   const description = useLoaded(
-    (signal) =>
-      ask<Description>('table', id, 'describe', {
-        query: { load_detailed_metadata: true },
-        body: wanted,
-        signal,
-      }),
-    what,
-    fresh.open,
+    (signal) => describe(id, wanted, signal),
+    [id, wanted],
+    [revision, fresh.open],
   )
   const { value, error } = description
+  /** Versions are told apart by this: a table that took the place of another one has a location of its own. */
+  const history = JSON.stringify([value?.location, value?.branch])
   const list = useRef<HTMLDivElement>(null)
   const onKey = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
@@ -113,13 +120,19 @@ export function TableView({ place, revision, fresh, changed }: ViewProps & { rea
               <p class="faint">Loading…</p>
             ) : tab === 'columns' ? (
               <>
-                <Facts place={place} description={value} revision={revision} fresh={fresh.open} />
-                <Columns id={id} description={value} branch={place.branch} />
+                <Facts id={id} description={value} revision={revision} fresh={fresh.open} />
+                <Columns key={`${history} ${value.version}`} id={id} description={value} />
               </>
             ) : tab === 'rows' ? (
               <RowsView place={place} description={value} revision={revision} />
             ) : tab === 'versions' ? (
-              <Versions place={place} revision={revision} fresh={fresh.open} />
+              <Versions
+                key={history}
+                place={place}
+                description={value}
+                revision={revision}
+                fresh={fresh.open}
+              />
             ) : (
               <Refs place={place} revision={revision} fresh={fresh} changed={changed} />
             )}
@@ -160,23 +173,23 @@ function At({ place, version }: { readonly place: TablePlace; readonly version: 
 }
 
 function Facts({
-  place,
+  id,
   description,
   revision,
   fresh,
 }: {
-  readonly place: TablePlace
+  readonly id: Identifier
   readonly description: Description
   readonly revision: number
   readonly fresh: number
 }) {
   const { location, properties = {}, metadata = {}, stats, schema, is_only_declared } = description
-  const wanted = wantedOf(place)
+  const { version, branch } = description
   const rows = useLoaded(
     async (signal) =>
-      schema && (await ask<number>('table', place.id, 'count_rows', { body: wanted, signal })),
-    [JSON.stringify([place.id, wanted]), description.version, revision],
-    fresh,
+      schema && (await ask<number>('table', id, 'count_rows', { body: { version, branch }, signal })),
+    [id, location, branch],
+    [version, revision, fresh],
   )
   return (
     <>

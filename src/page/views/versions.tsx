@@ -22,14 +22,16 @@ interface Version {
 /** The versions of a table, latest first, and the difference between two of them. */
 export function Versions({
   place,
+  description: { location, branch },
   revision,
   fresh,
 }: {
   readonly place: TablePlace
+  readonly description: Description
   readonly revision: number
   readonly fresh: number
 }) {
-  const { id, branch } = place
+  const { id } = place
   const [pair, setPair] = useState<{ readonly from: number | undefined; readonly to: Version }>()
   const listed = usePaged<Version>(
     async (token, signal) => {
@@ -42,11 +44,12 @@ export function Versions({
       )
       return { items: versions, token: page_token || undefined }
     },
-    [JSON.stringify(id), branch, revision],
+    [id, branch, revision],
     fresh,
   )
   const { items } = listed
   const [active, setActive] = useActiveRow(items, ({ version }) => String(version))
+  const history: History = { id, location, branch }
   const choose = (row: number) => {
     const to = items[row]
     if (to !== undefined) setPair({ from: items[row + 1]?.version, to })
@@ -68,6 +71,7 @@ export function Versions({
         role="listbox"
         count={items.length}
         rowHeight={30}
+        keyOf={(row) => String(items[row]!.version)}
         active={active}
         onActive={setActive}
         onChoose={choose}
@@ -78,15 +82,13 @@ export function Versions({
           'aria-posinset': row + 1,
         })}
       >
-        {(row) => (
-          <VersionRow id={id} branch={branch} version={items[row]!} before={items[row + 1]?.version} />
-        )}
+        {(row) => <VersionRow history={history} version={items[row]!} before={items[row + 1]?.version} />}
       </VirtualList>
       {items.length === 0 && !listed.loading && listed.error === undefined && (
         <p class="faint">No versions.</p>
       )}
       {pair ? (
-        <Compared key={`${pair.to.version}`} id={id} branch={branch} place={place} given={pair} />
+        <Compared key={`${pair.to.version}`} history={history} place={place} given={pair} />
       ) : (
         items.length > 0 && <p class="faint">Choose a version to see what it changed.</p>
       )}
@@ -94,14 +96,19 @@ export function Versions({
   )
 }
 
+/** What has versions: a branch of a table. A table that took the place of another one lies elsewhere. */
+interface History {
+  readonly id: Identifier
+  readonly location: string
+  readonly branch: string | undefined
+}
+
 function VersionRow({
-  id,
-  branch,
+  history,
   version,
   before,
 }: {
-  readonly id: Identifier
-  readonly branch: string | undefined
+  readonly history: History
   readonly version: Version
   readonly before: number | undefined
 }) {
@@ -111,8 +118,8 @@ function VersionRow({
     // Rows that are only passed by are not asked for.
     const timer = setTimeout(() => {
       Promise.all([
-        factsOf(id, branch, version.version),
-        before === undefined ? undefined : factsOf(id, branch, before),
+        factsOf(history, version.version),
+        before === undefined ? undefined : factsOf(history, before),
       ]).then(
         ([facts, earlier]) =>
           !controller.signal.aborted &&
@@ -124,7 +131,7 @@ function VersionRow({
       clearTimeout(timer)
       controller.abort()
     }
-  }, [JSON.stringify(id), branch, version.version, before])
+  }, [JSON.stringify(history), version.version, before])
   const { timestamp_millis: time, manifest_size: size } = version
   return (
     <span class="version-row">
@@ -156,11 +163,11 @@ const mostKnown = 1_000
 let underWay = 0
 const waiting: (() => void)[] = []
 
-function factsOf(id: Identifier, branch: string | undefined, version: number): Promise<VersionFacts> {
-  const key = JSON.stringify([id, branch, version])
+function factsOf(history: History, version: number): Promise<VersionFacts> {
+  const key = JSON.stringify([history, version])
   let facts = known.get(key)
   if (facts === undefined) {
-    facts = fetchFacts(id, branch, version)
+    facts = fetchFacts(history, version)
     facts.catch(() => known.delete(key))
     known.set(key, facts)
     const [oldest] = known.keys()
@@ -169,11 +176,7 @@ function factsOf(id: Identifier, branch: string | undefined, version: number): P
   return facts
 }
 
-async function fetchFacts(
-  id: Identifier,
-  branch: string | undefined,
-  version: number,
-): Promise<VersionFacts> {
+async function fetchFacts({ id, branch }: History, version: number): Promise<VersionFacts> {
   if (underWay >= 4) await new Promise<void>((resolve) => waiting.push(resolve))
   underWay++
   try {
@@ -192,13 +195,11 @@ async function fetchFacts(
 
 /** Two versions side by side. */
 function Compared({
-  id,
-  branch,
+  history,
   place,
   given,
 }: {
-  readonly id: Identifier
-  readonly branch: string | undefined
+  readonly history: History
   readonly place: TablePlace
   readonly given: { readonly from: number | undefined; readonly to: Version }
 }) {
@@ -207,12 +208,13 @@ function Compared({
   const before = /^\d+$/.test(from) ? Number(from) : undefined
   const { value, error } = useLoaded(async () => {
     const [earlier, later] = await Promise.all([
-      before === undefined ? undefined : factsOf(id, branch, before),
-      factsOf(id, branch, to),
+      before === undefined ? undefined : factsOf(history, before),
+      factsOf(history, to),
     ])
     return { earlier, later, difference: earlier && differenceOf(earlier, later) }
-  }, [before, to])
-  const rowsOf = (version: number) => writePlace({ ...place, tab: 'rows', version, tag: undefined })
+  }, [history, before, to])
+  const rowsOf = (version: number) =>
+    writePlace({ ...place, tab: 'rows', version, tag: undefined, branch: history.branch })
   return (
     <section class="compared" aria-label={`What changed up to version ${to}`}>
       <h2>

@@ -263,9 +263,9 @@ eachLocalCatalog((open) => {
   test('a transaction that nobody uses expires without being asked about', async () => {
     const catalog = await open({ openTransactions: { idleSeconds: 0.05, count: 1 } })
     const id = await begin(catalog)
-    await expect(begin(catalog)).rejects.toEqual(refusal('Throttling', /1 open transactions/))
-    await expect.poll(() => status(catalog, id), { timeout: 10_000 }).toBe('Failed')
-    await catalog.rollbackTransaction({ id: [await begin(catalog)] })
+    // There is room for one, so this one begins when that one is over.
+    await expect.poll(() => begin(catalog).catch(() => undefined)).toBeDefined()
+    expect(await status(catalog, id)).toBe('Failed')
   })
 
   test('what open transactions hold is bounded', async () => {

@@ -218,8 +218,7 @@ eachLocalCatalog((open) => {
     })
     const fragments = async () =>
       (await catalog.describeTable({ id: ['a'], load_detailed_metadata: true })).stats!.num_fragments
-    for (let tries = 0; tries < 500 && (await fragments()) > 1; tries++) await sleep(10)
-    expect(await fragments()).toBe(1)
+    await expect.poll(fragments).toBe(1)
     expect(await count(catalog, 'a')).toBe(8)
   })
 

@@ -10,6 +10,7 @@ const token = 'correct-horse-battery'
 /** A server with a limit of three requests, asked from an address. */
 async function limited(auth: HttpOptions['auth']) {
   const handler = await fetchHandler(closedAfterwards(await openCatalog('memory:')), {
+    limits: { eventLoopDelay: 0 },
     auth,
     rateLimit: { requests: 3, perMillis: 600_000 },
   })
@@ -83,7 +84,10 @@ describe('wrong credentials', () => {
 
 describe('without credentials', () => {
   async function open() {
-    const handler = await fetchHandler(closedAfterwards(await openCatalog('memory:')), { auth: false })
+    const handler = await fetchHandler(closedAfterwards(await openCatalog('memory:')), {
+      limits: { eventLoopDelay: 0 },
+      auth: false,
+    })
     return async (headers: Record<string, string>, remoteAddress?: string) => {
       const request = new Request(`http://localhost${path}`, { method: 'POST', headers })
       return (await handler(request, { remoteAddress })).status

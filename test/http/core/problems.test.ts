@@ -105,7 +105,7 @@ it('a wrong method is told the right ones', async () => {
 
 it('TRACE is not a method, and nothing is sent back', async () => {
   const catalog = closedAfterwards(await openCatalog('memory:'))
-  const server = await serve(catalog, { auth: false, port: 0, log: false })
+  const server = await serve(catalog, { limits: { eventLoopDelay: 0 }, auth: false, port: 0, log: false })
   onTestFinished(() => server.close())
   const app = fastify()
   await app.register(catalogPlugin, { catalog, auth: false })

@@ -69,7 +69,13 @@ async function change(catalog: Catalog, [name, request]: Change): Promise<void> 
 }
 
 async function handlerOf(catalog: Catalog, options: Partial<HttpOptions> = {}): Promise<Ask> {
-  const handler = await fetchHandler(catalog, { auth: false, docs: false, health: false, ...options })
+  const handler = await fetchHandler(catalog, {
+    limits: { eventLoopDelay: 0 },
+    auth: false,
+    docs: false,
+    health: false,
+    ...options,
+  })
   onTestFinished(() => handler.close())
   return asking(handler, 'http://localhost')
 }

@@ -73,7 +73,7 @@ describe('the page', () => {
 
   it('is sent by a server that listens, too', async () => {
     const catalog = await openCatalog('memory:')
-    const server = await serve(catalog, { auth: false, port: 0 })
+    const server = await serve(catalog, { limits: { eventLoopDelay: 0 }, auth: false, port: 0 })
     closedAfterwards(server, catalog)
     const first = await fetch(server.url)
     expect(await first.text()).toContain('<div id="app">')

@@ -42,6 +42,6 @@ const catalog = await openCatalog({
   root: `file://${folder}`,
   managedVersioning: true,
 })
-await serve(catalog, { auth: false, listing: 'children', port: Number(port) })
+await serve(catalog, { limits: { eventLoopDelay: 0 }, auth: false, listing: 'children', port: Number(port) })
 process.stdin.on('end', () => process.exit()).resume()
 console.log('ready')

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Content } from '../../../src/content/content.ts'
 import { memoryContent } from '../../../src/content/memory/index.ts'
 import { tableEngine, toArrowTable } from '../../../src/table/index.ts'
+import { turns } from '../../support/turns.ts'
 
 /** How many parts of objects are read at once at most, when each read takes some turns as over a network. */
 async function readAtOnce(predicate: string, bytesOfText: number): Promise<number> {
@@ -14,7 +15,7 @@ async function readAtOnce(predicate: string, bytesOfText: number): Promise<numbe
   let most = 0
   const slow = async <T>(work: () => Promise<T>): Promise<T> => {
     most = Math.max(most, ++now)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await turns()
     now--
     return work()
   }

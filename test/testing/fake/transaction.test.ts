@@ -224,7 +224,7 @@ describe('transactions that were begun', () => {
 
   test('are run again by the client when the commit lost a race, and committed again when its answer was lost', async () => {
     const fake = await open()
-    const handler = await fetchHandler(fake, { auth: false })
+    const handler = await fetchHandler(fake, { limits: { eventLoopDelay: 0 }, auth: false })
     await using remote = connect('http://localhost', { fetch: handler })
     fake.faults.add({ operation: 'commitTransaction', fail: 'ConcurrentModification', times: 2 })
     fake.faults.add({

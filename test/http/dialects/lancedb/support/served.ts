@@ -30,7 +30,12 @@ export async function served(
 ): Promise<Served> {
   const folder = await mkdtemp(join(tmpdir(), 'tabularium-lancedb-'))
   const catalog = await openCatalog(kind === 'memory' ? 'memory:' : folder, options)
-  const server = await serve(catalog, { auth: { tokens: [token] }, listing, port: 0 })
+  const server = await serve(catalog, {
+    limits: { eventLoopDelay: 0 },
+    auth: { tokens: [token] },
+    listing,
+    port: 0,
+  })
   const proxy = await recordingProxy(server.url)
   return {
     catalog,

@@ -1,0 +1,95 @@
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished } from 'vitest'
+import { type ServeOptions, serve } from '../../src/http/index.ts'
+import { type CatalogOptions, type MemoryCatalog, openCatalog } from '../../src/index.ts'
+import { chromiumPath } from '../support/chromium.ts'
+
+/*
+ * The page in a real browser: Chromium, as Debian packages it, or the one that CHROMIUM names. Where there is none,
+ * its tests are skipped, and say so.
+ */
+
+const found = chromiumPath('The tests of the page in a browser')
+
+let browser: Browser
+
+/** Tests that `opened` is called in. */
+export function describeInChromium(what: string, tests: () => void): void {
+  describe.skipIf(found === undefined)(what, () => {
+    beforeAll(async () => {
+      browser = await chromium.launch({ executablePath: found!, args: ['--no-sandbox'] })
+    })
+    afterAll(() => browser?.close())
+    tests()
+  })
+}
+
+/** A page on a fresh catalog, what it said on its console, and the requests that it made. */
+export async function opened(
+  fill: (catalog: MemoryCatalog) => Promise<unknown>,
+  options: Partial<ServeOptions> = {},
+  fragment = '',
+  catalogOptions: CatalogOptions = {},
+) {
+  const catalog = await openCatalog('memory:', catalogOptions)
+  await fill(catalog)
+  const server = await serve(catalog, { auth: false, port: 0, limits: { eventLoopDelay: 0 }, ...options })
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  const asked: string[] = []
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('console', (message) => {
+    // A refused request is said by the browser itself.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(message.text())
+  })
+  page.on('request', (request) => asked.push(request.url()))
+  // Within the time of a test, so that it tells what it waited for.
+  page.setDefaultTimeout(200_000)
+  onTestFinished(async () => {
+    await context.close()
+    await server.close()
+    await catalog.close()
+    // Nothing broke the content security policy, and nothing failed unheard.
+    expect(complaints).toEqual([])
+    expect(asked.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:'))).toEqual([])
+  })
+  await page.goto(`${server.url}/${fragment}`)
+  return { page, catalog, server, asked }
+}
+
+export const flights = Array.from({ length: 3_000 }, (_, flight) => ({
+  flight,
+  origin: flight % 2 ? 'SFO' : null,
+  note: '<img src=x onerror=alert(1)>',
+}))
+
+export async function filled(catalog: MemoryCatalog) {
+  await catalog.createNamespace({ id: ['prod'] })
+  await catalog.createNamespace({ id: ['prod', 'eu'] })
+  const id = ['prod', 'flights']
+  await catalog.createTable({ id, data: flights })
+  await catalog.insertIntoTable({ id, data: flights.slice(0, 10) })
+  await catalog.deleteFromTable({ id, predicate: 'flight = 5' })
+  await catalog.createTableTag({ id, tag: 'stable', version: 1 })
+  await catalog.createTableBranch({ id, name: 'dev' })
+}
+
+/** Holds up the answers to what a pattern matches. They are those of the time of the request. Returns what ends this. */
+export async function heldUp(page: Page, pattern: string): Promise<() => void> {
+  let end = () => {}
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  await page.route(pattern, async (route) => {
+    try {
+      const response = await route.fetch()
+      await ended
+      await route.fulfill({ response })
+    } catch {
+      // The page gave this request up, or is closed.
+    }
+  })
+  return end
+}
