@@ -1,5 +1,5 @@
 import { Binding } from './binding.ts'
-import { type Command, type Outcome, predict } from './model/index.ts'
+import { type Command, type ModelOperation, type Outcome, predict } from './model/index.ts'
 import { emptyState, type State } from './model/state.ts'
 import { outlasting, type Removals, removalsAfter, removingSince } from './removals.ts'
 
@@ -111,13 +111,22 @@ function stepAll(
   return commits ? { state, binding, removals } : before
 }
 
+/** What others may commit first: then the version that was told is no longer the next one. */
+const rebased: ReadonlySet<ModelOperation> = new Set([
+  'createTable',
+  'insertIntoTable',
+  'deleteFromTable',
+  'updateTable',
+  'mergeInsertIntoTable',
+  'alterTableAddColumns',
+  'alterTableAlterColumns',
+  'alterTableDropColumns',
+  'updateFieldMetadata',
+])
+
 /** An outcome without what only the commit decides. */
 function settled({ operation }: Command, outcome: Outcome): Outcome {
-  if (
-    !('answer' in outcome) ||
-    !/^(insert|delete|alter|update)\w+(Table|Columns|FieldMetadata)$/.test(operation)
-  )
-    return outcome
+  if (!('answer' in outcome) || !rebased.has(operation)) return outcome
   const { version: _, ...answer } = outcome.answer as { version?: number }
   return { answer }
 }

@@ -141,3 +141,35 @@ describe('files that clones need', () => {
     expect(refused(dropped, 'ConcurrentModification', true)).toBe(false)
   })
 })
+
+test('the version that a merge tells inside of a transaction is one that others may take first', () => {
+  const id = ['a', 't']
+  const schema = { fields: [{ name: 'id', type: { type: 'int32' }, nullable: false }] }
+  const data = [{ id: 6, note: null }]
+  const before = having(emptyWorld(), ['createNamespace', { id: ['a'] }], ['declareTable', { id }])
+  const merge = done(before, 'mergeInsertIntoTable', {
+    id,
+    data,
+    on: 'id',
+    schema,
+    when_not_matched_insert_all: true,
+  })
+  const inserted = done(before, 'insertIntoTable', { id, data: [], schema }, [1, 4])
+  const told = { ...merge, outcome: { answer: { ...answerOf(merge.outcome), version: 1 } } }
+  const inside: Call = {
+    transaction: { calls: [merge.command], commits: true },
+    outcomes: [told.outcome],
+    start: 5,
+    end: 6,
+  }
+  expect(linearize([before], [inserted, inside])).toHaveLength(1)
+  // Outside of a transaction, the answer is about what was committed.
+  expect(linearize([before], [inserted, { ...told, start: 5, end: 6 }])).toEqual([])
+  // How many rows it told holds in any case.
+  const wrong = { answer: { ...answerOf(merge.outcome), num_inserted_rows: 2 } }
+  expect(linearize([before], [inserted, { ...inside, outcomes: [wrong] }])).toEqual([])
+})
+
+function answerOf(outcome: Outcome): object {
+  return 'answer' in outcome ? (outcome.answer as object) : {}
+}
