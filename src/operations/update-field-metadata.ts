@@ -11,6 +11,7 @@ import {
   version,
 } from '../model/fields.ts'
 import { changeColumns, mostColumns, tooMany } from '../rows/columns.ts'
+import type { Snapshot } from '../table/index.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -65,17 +66,15 @@ export const updateFieldMetadata = operation({
   },
   run: async (core, { id, branch, updates }, options) => {
     const wanted = updates.map(({ replace, ...update }) => ({ ...update, replace: replace ?? false }))
+    const { metadataOf } = await import('../table/index.ts')
+    const paths = updates.map(({ path }) => path)
+    const told = ({ schema }: Snapshot) => metadataOf(schema, paths)
     const { version, snapshot, transaction_id } = await changeColumns(
       core,
       options,
-      { operation: 'UpdateFieldMetadata', id, branch },
+      { operation: 'UpdateFieldMetadata', id, branch, told },
       (engine) => engine.updateFieldMetadata(wanted),
     )
-    const { metadataOf } = await import('../table/index.ts')
-    const fields = metadataOf(
-      snapshot.schema,
-      updates.map(({ path }) => path),
-    )
-    return { version, fields, transaction_id }
+    return { version, fields: told(snapshot), transaction_id }
   },
 })

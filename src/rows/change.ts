@@ -61,6 +61,8 @@ export interface RowsChange<Checked, Prepared> {
     current: Snapshot | undefined,
     options: ApplyOptions,
   ) => Promise<Changed>
+  /** What the caller is told of the new version besides its number and those of rows. */
+  readonly told?: (made: Snapshot) => unknown
 }
 
 /** What a change of rows came to. */

@@ -1,10 +1,9 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
 import { invalid } from '../errors.ts'
-import type { Identifier } from '../model/identifier.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 import type { SchemaChange, Snapshot, TableEngine } from '../table/index.ts'
-import { applyToRows, changeRows } from './change.ts'
+import { applyToRows, changeRows, type RowsChange } from './change.ts'
 
 /** Most columns, alterations or paths in one request. */
 export const mostColumns = 10_000
@@ -40,13 +39,11 @@ export async function fieldOf({
 export async function changeColumns(
   core: Core,
   options: OperationOptions,
-  { operation, id, branch }: { readonly operation: string; readonly id: Identifier; readonly branch: string },
+  about: Pick<RowsChange<unknown, unknown>, 'operation' | 'id' | 'branch' | 'told'>,
   change: (engine: TableEngine) => SchemaChange,
 ): Promise<{ version: number; snapshot: Snapshot; transaction_id: string }> {
   const { version, snapshot, transaction_id } = await changeRows(core, options, {
-    operation,
-    id,
-    branch,
+    ...about,
     check: ({ engine, base }) => base && change(engine).check(base),
     prepare: async ({ engine, base }, work) => {
       const made = change(engine)
@@ -55,7 +52,7 @@ export async function changeColumns(
     },
     apply: applyToRows,
   })
-  core.background?.changed({ id, branch }, version)
+  core.background?.changed(about, version)
   return { version, snapshot, transaction_id }
 }
 

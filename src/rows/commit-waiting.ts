@@ -87,8 +87,18 @@ export function commitWaiting(
         one.isSettled = true
         if ('error' in result) return reject(result.error)
         const { change, found, prepared, transaction } = attempt
-        const { version, affected, counts } = result.made
-        const step = { change, found, prepared, transactionId: transaction.id, version, affected, counts }
+        const { version, affected, counts, snapshot } = result.made
+        const told = change.told?.(snapshot)
+        const step = {
+          change,
+          found,
+          prepared,
+          transactionId: transaction.id,
+          version,
+          affected,
+          counts,
+          told,
+        }
         core.staging?.changed(step)
         resolve(result.made)
       },

@@ -15,6 +15,7 @@ export interface RowsStep extends Pick<Attempt, 'change' | 'found' | 'prepared'>
   version: number
   readonly affected: number
   readonly counts?: RowCounts | undefined
+  readonly told?: unknown
 }
 
 const mostAttempts = 100
@@ -26,7 +27,7 @@ const mostAttempts = 100
  */
 export async function rebase(core: Core, steps: readonly RowsStep[], work: WorkOptions): Promise<void> {
   for (const step of steps) {
-    const { change, found, prepared, transactionId, affected, counts } = step
+    const { change, found, prepared, transactionId, affected, counts, told } = step
     const commit = <T>(body: (change: ChangeContext) => T) => {
       const now = core.now()
       const at = core.staging?.nextPlace()
@@ -50,10 +51,14 @@ export async function rebase(core: Core, steps: readonly RowsStep[], work: WorkO
       work.signal?.throwIfAborted()
       made = (await commitDraft(attempt, draft)).made
     }
-    if (made?.affected !== affected || !isDeepStrictEqual(made.counts, counts)) {
+    if (
+      made?.affected !== affected ||
+      !isDeepStrictEqual(made.counts, counts) ||
+      !isDeepStrictEqual(change.told?.(made.snapshot), told)
+    ) {
       throw new CatalogError(
         'ConcurrentModification',
-        `Other writers changed rows of ${formatIdentifier(change.id)} that this transaction counted on.`,
+        `Other writers changed what this transaction was told of ${formatIdentifier(change.id)}.`,
       )
     }
     step.version = made.version

@@ -1,11 +1,18 @@
-import type { Binding } from './binding.ts'
-import { type Command, type Outcome, predict } from './model/index.ts'
-import type { State } from './model/state.ts'
+import { Binding } from './binding.ts'
+import { type Command, type ModelOperation, type Outcome, predict } from './model/index.ts'
+import { emptyState, type State } from './model/state.ts'
+import { outlasting, type Removals, removalsAfter, removingSince } from './removals.ts'
 
 /** A state the catalog may be in: calls that run at once may have been done in several orders. */
 export interface World {
   readonly state: State
   readonly binding: Binding
+  readonly removals: Removals
+}
+
+/** A catalog that was never used. */
+export function emptyWorld(pairs?: ConstructorParameters<typeof Binding>[0]): World {
+  return { state: emptyState(), binding: new Binding(pairs), removals: new Map() }
 }
 
 /** When something was under way, by a clock that all callers share. */
@@ -40,67 +47,86 @@ export type Call = SingleCall | TransactionCall
 
 /**
  * The worlds in which the outcomes follow from the calls, done one at a time in some order. Each call takes effect
- * at one moment between its start and its end. There is no world when the history is not linearizable. Equal worlds
- * are followed once. Source of the method: Wing and Gong, Testing and Verifying Concurrent Objects, 1993; leaving
- * out what was seen before: Lowe, Testing for linearizability, 2017.
+ * at one moment between its start and its end. All of them have ended before anything that comes later begins. There
+ * is no world when the history is not linearizable. Equal worlds are followed once. Source of the method: Wing and
+ * Gong, Testing and Verifying Concurrent Objects, 1993; leaving out what was seen before: Lowe, Testing for
+ * linearizability, 2017.
  */
 export function linearize(worlds: readonly World[], calls: readonly Call[]): World[] {
-  let frontier = worlds.map((world) => ({ world, left: calls }))
+  let frontier = worlds.map((world) => ({ world, left: calls, now: Number.NEGATIVE_INFINITY }))
   for (let done = 0; done < calls.length; done++) {
-    const next = new Map<string, { world: World; left: readonly Call[] }>()
-    for (const { world, left } of frontier) {
+    const next = new Map<string, (typeof frontier)[number]>()
+    for (const { world, left, now } of frontier) {
       const earliestEnd = Math.min(...left.map(({ end }) => end))
       for (const call of left) {
         // What ended before this one began comes first.
         if (call.start > earliestEnd) continue
-        const after = step(world, call)
+        // It took effect after all that came before it, and so after these had begun.
+        const earliest = Math.max(now, call.start)
+        const after = step(world, call, earliest)
         if (after === undefined) continue
         const rest = left.filter((other) => other !== call)
         const key = frontier.length === 1 && left.length === 1 ? '' : placeOf(after, rest, calls)
-        next.set(key, { world: after, left: rest })
+        next.set(key, { world: after, left: rest, now: earliest })
       }
     }
     frontier = [...next.values()]
   }
-  return frontier.map(({ world }) => world)
+  return frontier.map(({ world }) => ({ ...world, removals: outlasting(world.removals) }))
 }
 
-/** The world after a call, or undefined when it would not have come to what it came to. */
-function step(world: World, call: Call): World | undefined {
-  if ('transaction' in call) return stepAll(world, call.transaction, call.outcomes)
-  const { command, outcome: actual } = call
+/**
+ * The world after a call that took effect at `earliest` or later, or undefined when it would not have come to what it
+ * came to.
+ */
+function step(world: World, call: Call, earliest: number): World | undefined {
+  if ('transaction' in call) return stepAll(world, call, earliest)
+  const { command, outcome: actual, end } = call
   const { binding: known } = world
   const { state, outcome } = predict(world.state, known.toSymbols(command), known.toSymbols(actual))
   const binding = known.copy()
-  return binding.matches(outcome, actual) ? { state, binding } : undefined
+  if (!binding.matches(outcome, actual)) return undefined
+  return { state, binding, removals: removalsAfter(world.state, state, world.removals, end) }
 }
 
 /** The world after a whole transaction. */
 function stepAll(
   before: World,
-  { calls, commits }: TransactionCommand,
-  outcomes: Outcomes,
+  { transaction: { calls, commits }, outcomes, end }: TransactionCall,
+  earliest: number,
 ): World | undefined {
-  let { state } = before
+  let { state, removals } = before
   const binding = before.binding.copy()
+  // A call of its own waits for a removal. One inside would wait for it in vain, as it sees one moment only.
+  const removing = removingSince(removals, earliest)
   for (const [i, command] of calls.entries()) {
     const actual = outcomes[i]
     if (!actual) continue
-    const predicted = predict(state, binding.toSymbols(command), binding.toSymbols(actual))
+    const predicted = predict(state, binding.toSymbols(command), binding.toSymbols(actual), removing)
     if (!binding.matches(settled(command, predicted.outcome), settled(command, actual))) return undefined
+    removals = removalsAfter(state, predicted.state, removals, end)
     state = predicted.state
   }
   // What was given up is gone, and so are the ids that it was told.
-  return commits ? { state, binding } : before
+  return commits ? { state, binding, removals } : before
 }
+
+/** What others may commit first: then the version that was told is no longer the next one. */
+const rebased: ReadonlySet<ModelOperation> = new Set([
+  'createTable',
+  'insertIntoTable',
+  'deleteFromTable',
+  'updateTable',
+  'mergeInsertIntoTable',
+  'alterTableAddColumns',
+  'alterTableAlterColumns',
+  'alterTableDropColumns',
+  'updateFieldMetadata',
+])
 
 /** An outcome without what only the commit decides. */
 function settled({ operation }: Command, outcome: Outcome): Outcome {
-  if (
-    !('answer' in outcome) ||
-    !/^(insert|delete|alter|update)\w+(Table|Columns|FieldMetadata)$/.test(operation)
-  )
-    return outcome
+  if (!('answer' in outcome) || !rebased.has(operation)) return outcome
   const { version: _, ...answer } = outcome.answer as { version?: number }
   return { answer }
 }
@@ -111,9 +137,9 @@ function placeOf(world: World, left: readonly Call[], calls: readonly Call[]): s
 }
 
 /** All that a world holds, as the catalog itself would say it. */
-function contentOf({ state, binding }: World): string {
-  const { root, deregistered, transactions } = binding.toReal(plain(state)) as State
-  return JSON.stringify([root, deregistered, transactions])
+function contentOf({ state, binding, removals }: World): string {
+  const { root, deregistered, transactions, shares } = binding.toReal(plain(state)) as State
+  return JSON.stringify([root, deregistered, transactions, shares, binding.toReal(plain(removals))])
 }
 
 /** A value with its maps as lists of pairs. */

@@ -1,10 +1,9 @@
 import { tableFromIPC } from '@uwdata/flechette'
 import { type Catalog, CatalogError } from '../../src/index.ts'
-import { Binding, mapStrings } from './binding.ts'
+import { mapStrings } from './binding.ts'
 import { finalReads } from './final-reads.ts'
-import { linearize, type World } from './linearize.ts'
+import { emptyWorld, linearize, type World } from './linearize.ts'
 import { type Command, type Outcome, predict } from './model/index.ts'
-import { emptyState } from './model/state.ts'
 import { renderGroup, type Seen, seenIn } from './script.ts'
 import type { Stage } from './stages.ts'
 
@@ -15,7 +14,7 @@ import type { Stage } from './stages.ts'
 export async function runHistory(stage: Stage, history: readonly (readonly Command[])[]): Promise<void> {
   const { catalog, root } = stage
   const folders = ['x', 'y'].map((name) => [`#R/${name}`, `${root}data/${name}`] as const)
-  let worlds: World[] = [{ state: emptyState(), binding: new Binding(folders) }]
+  let worlds: World[] = [emptyWorld(folders)]
   const seen: Seen[] = []
   const script = [`// on ${stage.name}, root = ${JSON.stringify(root)}`]
   let count = 0

@@ -1,10 +1,8 @@
 import type { LocalCatalog, Transaction } from '../../src/index.ts'
 import { withoutHeaderEntries } from '../client/over-http.ts'
-import { Binding } from './binding.ts'
 import { finalReads } from './final-reads.ts'
-import { linearize, type Outcomes, type TransactionCommand, type World } from './linearize.ts'
+import { emptyWorld, linearize, type Outcomes, type TransactionCommand, type World } from './linearize.ts'
 import type { Command, Outcome } from './model/index.ts'
-import { emptyState } from './model/state.ts'
 import { call, resolve } from './run-history.ts'
 import { type Seen, seenIn } from './script.ts'
 import type { Stage } from './stages.ts'
@@ -22,7 +20,7 @@ export async function runTransactions(
 ): Promise<void> {
   const { catalog, root } = stage
   const folders = ['x', 'y'].map((name) => [`#R/${name}`, `${root}data/${name}`] as const)
-  let worlds: World[] = [{ state: emptyState(), binding: new Binding(folders) }]
+  let worlds: World[] = [emptyWorld(folders)]
   const seen: Seen[] = []
   const script: string[] = [`// on ${stage.name}`]
 

@@ -127,6 +127,25 @@ eachCatalog((open) => {
     })
   })
 
+  it('keeps the location of a dropped source from others, also inside of a transaction', async () => {
+    const catalog = await open()
+    await withSource(catalog)
+    const { location } = await catalog.describeTable({ id: source })
+    await catalog.cloneTable({ id, source })
+    await catalog.dropTable({ id: source })
+    const other = { id: ['other'], location }
+    await refuses(catalog, () => catalog.declareTable(other), 'TableAlreadyExists')
+    await catalog.transaction(async (tx) => {
+      // A refusal that is caught ends no transaction.
+      await fails(tx.declareTable(other), 'TableAlreadyExists')
+      await tx.declareTable({ id: ['besides'] })
+    })
+    await catalog.dropTable({ id })
+    await catalog.transaction((tx) => tx.declareTable(other))
+    await catalog.tableExists({ id: ['besides'] })
+    expect((await catalog.describeTable({ id: ['other'] })).location).toBe(location)
+  })
+
   it('finds the table to clone by its location, chosen or given', async () => {
     const folder = await freshFolder()
     const catalog = await open({ locationRoots: [folder] })

@@ -42,7 +42,7 @@ export class Child {
 
   async #until(isSo: () => boolean): Promise<void> {
     while (!isSo()) {
-      if (this.#isOver) throw this.#endedEarly()
+      if (this.#isOver) throw this.#endedWith()
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
@@ -52,7 +52,7 @@ export class Child {
   /** The next line that nobody asked for yet; fails when the process ends without one. */
   async answer(): Promise<string> {
     while (this.lines.length === this.#answered) {
-      if (this.#isOver) throw this.#endedEarly()
+      if (this.#isOver) throw this.#endedWith()
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
@@ -60,9 +60,9 @@ export class Child {
     return this.lines[this.#answered++]!
   }
 
-  #endedEarly(): Error {
+  #endedWith(): Error {
     const { exitCode, signalCode } = this.#process
-    return new Error(`The child ended early, with ${signalCode ?? exitCode}: ${this.#errors}`)
+    return new Error(`The child ended with ${signalCode ?? `exit code ${exitCode}`}: ${this.#errors}`)
   }
 
   get #isOver(): boolean {
@@ -82,7 +82,7 @@ export class Child {
   async kill(): Promise<void> {
     this.#process.kill('SIGKILL')
     await this.#closed
-    if (this.#process.signalCode !== 'SIGKILL') throw new Error(`The child failed: ${this.#errors}`)
+    if (this.#process.signalCode !== 'SIGKILL') throw this.#endedWith()
   }
 
   /** Ends the process if it still runs. */
@@ -93,6 +93,6 @@ export class Child {
   /** Waits for the process to end by itself. */
   async ended(): Promise<void> {
     await this.#closed
-    if (this.#process.exitCode !== 0) throw new Error(`The child failed: ${this.#errors}`)
+    if (this.#process.exitCode !== 0) throw this.#endedWith()
   }
 }

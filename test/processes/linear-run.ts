@@ -2,12 +2,16 @@ import { rm } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { openCatalog } from '../../src/index.ts'
-import { Binding } from '../histories/binding.ts'
 import { beginnings, beginningWithRows, command, transactionOf } from '../histories/commands.ts'
 import { finalReads } from '../histories/final-reads.ts'
-import { type Call, linearize, type TransactionCommand, type World } from '../histories/linearize.ts'
+import {
+  type Call,
+  emptyWorld,
+  linearize,
+  type TransactionCommand,
+  type World,
+} from '../histories/linearize.ts'
 import type { Command } from '../histories/model/index.ts'
-import { emptyState } from '../histories/model/state.ts'
 import { call, resolve } from '../histories/run-history.ts'
 import { type Seen, seenIn } from '../histories/script.ts'
 import { temporaryDirectory } from '../support/folders.ts'
@@ -70,7 +74,7 @@ export class LinearProcesses implements Disposable {
     const { location, root, dispose } = await this.#place()
     await using catalog = await openCatalog(location)
     const folders = ['x', 'y'].map((name) => [`#R/${name}`, `${root}data/${name}`] as const)
-    const world: World = { state: emptyState(), binding: new Binding(folders) }
+    const world = emptyWorld(folders)
     const seen: Seen[] = []
     const here = async (asked: Command): Promise<Call> => {
       const real = world.binding.toReal(resolve(asked, seen))

@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Binding } from '../histories/binding.ts'
-import { linearize, type SingleCall } from '../histories/linearize.ts'
-import { emptyState } from '../histories/model/state.ts'
+import { emptyWorld, linearize, type SingleCall } from '../histories/linearize.ts'
 import { concurrentHistory, LinearProcesses } from './linear-run.ts'
 
 const factor = Number(process.env.HISTORY_RUNS ?? 1)
@@ -30,7 +28,7 @@ test('what processes do at the same time, some over HTTP, comes to what some ord
 })
 
 test('a history that no order explains is found', () => {
-  const worlds = [{ state: emptyState(), binding: new Binding() }]
+  const worlds = [emptyWorld()]
   const create = (start: number, end: number, outcome: SingleCall['outcome']): SingleCall => ({
     command: { operation: 'createNamespace', request: { id: ['a'] } },
     outcome,

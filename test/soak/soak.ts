@@ -61,7 +61,7 @@ Looks for broken promises: what was acknowledged is there after a crash, nothing
 happens at the same time comes to what some order of it does. Ends with exit code 1 and the smallest case
 found when a promise was broken. Ctrl-C ends it early, with all checks of the end.
 
-  --minutes N    how long, 5 unless told otherwise
+  --minutes N    how long once a scenario has begun, 5 unless told otherwise
   --only NAMES   some of these, at the same time:
 ${Object.entries(scenarios)
   .map(([name, { about }]) => `                   ${name.padEnd(12)} ${about}`)
@@ -95,7 +95,6 @@ function readArguments(): Asked | undefined {
 
 async function soak({ minutes, names, seed }: Asked): Promise<boolean> {
   await bundleScripts()
-  const until = Date.now() + minutes * 60_000
   let isOver = false
   process.once('SIGINT', () => {
     isOver = true
@@ -120,6 +119,8 @@ async function soak({ minutes, names, seed }: Asked): Promise<boolean> {
       try {
         const scenario = await scenarios[name]!.begin(seed)
         begun.set(name, scenario)
+        // Clients and servers may have to be fetched first, which takes a while.
+        const until = Date.now() + minutes * 60_000
         while (!isOver && Date.now() < until) await scenario.round()
         await scenario.end()
       } catch (error) {

@@ -57,7 +57,10 @@ export async function runOperation(
       } catch (error) {
         if (!isRetryable(error) || attempt === attempts) throw error
         if (error instanceof LocationBusy) {
-          if (core.staging) throw core.staging.busy(error.removal, error)
+          if (core.staging) {
+            await requireRemovable(core, error.removal)
+            throw core.staging.busy(error.removal, error)
+          }
           await settle(core, error.removal)
         }
       }
@@ -151,12 +154,21 @@ function denied(operation: string, options?: { cause: unknown }): CatalogError {
 }
 
 /** Waits for the process that empties a location, or empties it here when that process is gone. */
-export async function settle(core: Core, { removing, until }: RemovalRecord): Promise<void> {
-  if (until < core.now()) {
-    if (await core.store.read((reader) => isShared(core.contentRoots, reader, removing)))
-      throw stillShared(removing)
-    await removeContent(core, [removing])
-  }
+export async function settle(core: Core, removal: RemovalRecord): Promise<void> {
+  await requireRemovable(core, removal)
+  if (isAbandoned(core, removal)) await removeContent(core, [removal.removing])
   // Removing may take a while: the content is large, or a backup copies it.
   await sleep(10)
+}
+
+/** Refuses a location that nobody empties, since clones need what lies there. */
+async function requireRemovable(core: Core, removal: RemovalRecord): Promise<void> {
+  if (!isAbandoned(core, removal)) return
+  const { removing } = removal
+  if (await core.store.read((reader) => isShared(core.contentRoots, reader, removing)))
+    throw stillShared(removing)
+}
+
+function isAbandoned(core: Core, { until }: RemovalRecord): boolean {
+  return until < core.now()
 }

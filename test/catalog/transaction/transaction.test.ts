@@ -150,6 +150,31 @@ eachLocalCatalog((open) => {
     expect(await count(catalog, 'c')).toBe(1)
   })
 
+  test('the metadata of fields that a function was told is what the commit leaves', async () => {
+    const catalog = await open()
+    const id = ['a']
+    await catalog.createTable({ id, data: [{ k: 1 }] })
+    const meanwhile = [
+      () => catalog.insertIntoTable({ id, data: [{ k: 2 }] }),
+      () => catalog.updateFieldMetadata({ id, updates: [{ path: 'k', metadata: { by: 'x' } }] }),
+    ]
+    const runs: number[] = []
+    for (const others of meanwhile) {
+      let count = 0
+      const told = await catalog.transaction(async (tx) => {
+        const updates = [{ path: 'k', metadata: { unit: 'm' } }]
+        const { fields } = await tx.updateFieldMetadata({ id, updates })
+        if (count++ === 0) await others()
+        return fields!.k
+      })
+      runs.push(count)
+      const { fields } = await catalog.updateFieldMetadata({ id, updates: [{ path: 'k', metadata: {} }] })
+      expect(told).toEqual(fields!.k)
+    }
+    // Rows of others leave the answer as it was.
+    expect(runs).toEqual([1, 2])
+  })
+
   test('a lease that ended refuses the commit', async () => {
     const now = stoppedClock()
     const catalog = await open({ now })

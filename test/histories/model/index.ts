@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../src/errors.ts'
 import { namespaces } from './namespaces.ts'
 import { rows } from './rows.ts'
-import { Refused, type State } from './state.ts'
+import { Refused, type State, type Told } from './state.ts'
 import { tables } from './tables.ts'
 import { transactions } from './transactions.ts'
 import { versions } from './versions.ts'
@@ -22,17 +22,19 @@ export type Outcome = { readonly answer: unknown } | { readonly error: ErrorCode
 
 /**
  * What the model says a command comes to, and the state after it. The state given stays as it is. `actual` is
- * what it came to, in symbols as far as they are known, for what the catalog alone decides.
+ * what it came to, in symbols as far as they are known, for what the catalog alone decides. `removing` are the locations
+ * that a call inside of a transaction may find in the middle of their removal.
  */
 export function predict(
   before: State,
   { operation, request }: Command,
   actual?: Outcome,
+  removing: readonly string[] = [],
 ): { state: State; outcome: Outcome } {
   const state = copy(before)
   try {
-    const run = model[operation] as (state: State, request: object, actual: unknown) => unknown
-    return { state, outcome: { answer: run(state, request, actual && 'answer' in actual && actual.answer) } }
+    const run = model[operation] as (state: State, request: object, told: Told) => unknown
+    return { state, outcome: { answer: run(state, request, { ...actual, removing }) } }
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     return { state: before, outcome: { error: error.code } }

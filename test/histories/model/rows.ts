@@ -12,6 +12,7 @@ import {
   type Row,
   recorded,
   type State,
+  type Told,
 } from './state.ts'
 import type { Request } from './types.ts'
 
@@ -169,7 +170,7 @@ export const rows = {
   optimizeTable(
     state: State,
     { id, branch }: Request<'optimizeTable'>,
-    actual: { readonly optimized?: boolean; readonly transaction_id?: string } | undefined,
+    { answer: actual }: Told<{ readonly optimized?: boolean; readonly transaction_id?: string }>,
   ) {
     requireReadable(findTable(state, id))
     const { number, found } = findVersionOfRows(state, id, branch, undefined)

@@ -71,10 +71,20 @@ export interface State {
   /** What deregistered tables left at their locations. */
   readonly deregistered: Map<string, Registration>
   readonly transactions: Map<string, ModelTransaction>
+  /** The locations whose files a clone may name, by its own location. */
+  readonly shares: Map<string, readonly string[]>
   /** How many symbols were given out. */
   symbols: number
   /** How many tables and namespaces there ever were. */
   keys: number
+}
+
+/** What a call came to, for what the catalog alone decides. */
+export interface Told<Answer = unknown> {
+  readonly answer?: Answer
+  readonly error?: ErrorCode
+  /** Where the content of dropped tables may be under way to be removed, as far as the call cannot wait for that. */
+  readonly removing: readonly string[]
 }
 
 /** How the model says that an operation fails. */
@@ -91,6 +101,7 @@ export function emptyState(): State {
     root: { kind: 'namespace', key: 0, properties: {}, children: new Map() },
     deregistered: new Map(),
     transactions: new Map(),
+    shares: new Map(),
     symbols: 0,
     keys: 0,
   }
@@ -193,6 +204,11 @@ export function* walk(
     yield [[...path, name], child]
     if (child.kind === 'namespace') yield* walk(child, [...path, name])
   }
+}
+
+/** Whether two locations are the same, or one lies within the other. */
+export function overlap(one: string, other: string): boolean {
+  return `${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`)
 }
 
 function byBytes(a: string, b: string): number {

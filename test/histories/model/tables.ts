@@ -12,6 +12,7 @@ import {
   type ModelTable,
   newBranch,
   newKey,
+  overlap,
   putVersion,
   Refused,
   type Registration,
@@ -19,13 +20,14 @@ import {
   recorded,
   type State,
   symbol,
+  type Told,
   walk,
 } from './state.ts'
 import type { Request } from './types.ts'
 
 export const tables = {
-  declareTable(state: State, request: Request<'declareTable'>) {
-    const { location, properties } = declare(state, request)
+  declareTable(state: State, request: Request<'declareTable'>, told: Told) {
+    const { location, properties } = declare(state, request, told)
     return { location, properties, ...recorded(state, 'DeclareTable', request.id) }
   },
 
@@ -73,16 +75,21 @@ export const tables = {
     const table = emptyTable(state, symbol(state, 'L'), properties, false)
     putVersion(table.branches.get('')!, 1, found)
     parent.children.set(id.at(-1)!, table)
+    if (asked.is_shallow !== false) share(state, table, findTable(state, from))
     return { location: table.location, version: 1, properties, ...recorded(state, 'CloneTable', id) }
   },
 
-  registerTable(state: State, { id, location: given, mode, properties }: Request<'registerTable'>) {
+  registerTable(
+    state: State,
+    { id, location: given, mode, properties }: Request<'registerTable'>,
+    told: Told,
+  ) {
     const location = checkLocation(given)
     const parent = findNamespace(state, id.slice(0, -1))
     const existing = lookUp(state, id)
     if (existing?.kind === 'table' && mode === 'Overwrite') deregister(state, id)
     else requireFree(state, id, 'TableAlreadyExists')
-    claim(state, location, true)
+    claim(state, location, told, true)
     const known = state.deregistered.get(location)
     state.deregistered.delete(location)
     const table: ModelTable = {
@@ -163,11 +170,12 @@ export const tables = {
 export function declare(
   state: State,
   { id, location, properties }: Pick<Request<'declareTable'>, 'id' | 'location' | 'properties'>,
+  told: Told,
 ): ModelTable {
   const given = location == null ? undefined : checkLocation(location)
   const parent = findNamespace(state, id.slice(0, -1))
   requireFree(state, id, 'TableAlreadyExists')
-  if (given !== undefined) claim(state, given)
+  if (given !== undefined) claim(state, given, told)
   const at = given ?? symbol(state, 'L')
   const table = emptyTable(state, at, properties ?? {}, false)
   parent.children.set(id.at(-1)!, table)
@@ -183,9 +191,15 @@ export function deregister(state: State, id: Identifier): ModelTable {
   return table
 }
 
-/** A dropped table leaves nothing at its location. */
+/** A dropped table leaves nothing at its location that is its own. */
 export function forget(state: State, table: ModelTable): void {
   state.deregistered.delete(table.location)
+  state.shares.delete(table.location)
+}
+
+/** Notes whose files a clone may name: those of its source, and those that the source itself names. */
+function share(state: State, clone: ModelTable, source: ModelTable): void {
+  state.shares.set(clone.location, [source.location, ...(state.shares.get(source.location) ?? [])])
 }
 
 /** Refuses a name that is taken, by a table or by a namespace. */
@@ -215,17 +229,22 @@ function tagOf(state: State, id: Identifier, tag: string) {
   return findTag(findTable(state, id), tag)
 }
 
-/** Refuses a location that is another table's, or lies within or around one. */
-function claim(state: State, location: string, isRegistration = false): void {
+/**
+ * Refuses a location that is another table's, or lies within or around one. Only the catalog knows whether content of
+ * dropped tables is still there.
+ */
+function claim(state: State, location: string, { error, removing }: Told, isRegistration = false): void {
   const taken = Array.from(walk(state.root, []), ([, found]) =>
     found.kind === 'table' ? [found.location] : [],
   )
   // What waits is taken by a registration only.
   const waiting = [...state.deregistered.keys()].filter((at) => !(isRegistration && at === location))
-  for (const at of [...taken.flat(), ...waiting]) {
-    const both = [`${at}/`, `${location}/`] as const
-    if (both[0].startsWith(both[1]) || both[1].startsWith(both[0])) throw new Refused('TableAlreadyExists')
-  }
+  const overlaps = (at: string) => overlap(at, location)
+  if ([...taken.flat(), ...waiting].some(overlaps)) throw new Refused('TableAlreadyExists')
+  if (error === 'ConcurrentModification' && removing.some(overlaps)) throw new Refused(error)
+  // Files that clones name stay where a dropped table was.
+  const shared = [...state.shares.values()].flat().filter((at) => !state.deregistered.has(at))
+  if (error === 'TableAlreadyExists' && shared.some(overlaps)) throw new Refused(error)
 }
 
 function emptyTable(

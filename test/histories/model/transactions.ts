@@ -1,5 +1,5 @@
 import { type Identifier, sameNames } from '../../../src/model/identifier.ts'
-import { lookUp, type ModelTransaction, Refused, recorded, type State } from './state.ts'
+import { lookUp, type ModelTransaction, Refused, recorded, type State, type Told } from './state.ts'
 import { checkLocation, declare, deregister } from './tables.ts'
 import type { Request } from './types.ts'
 import { createVersion, deleteVersions } from './versions.ts'
@@ -18,7 +18,7 @@ export const ended: Request<'listTransactions'> = { status: ['Succeeded'] }
 type Listed = readonly { readonly transaction_id: string; readonly operation: string }[]
 
 export const transactions = {
-  batchCommitTables(state: State, { operations }: Request<'batchCommitTables'>) {
+  batchCommitTables(state: State, { operations }: Request<'batchCommitTables'>, told: Told) {
     const steps = operations as readonly BatchStep[]
     if (steps.length === 0 || steps.some((step) => Object.keys(step).length !== 1)) {
       throw new Refused('InvalidInput')
@@ -31,7 +31,7 @@ export const transactions = {
     const results = steps.map((step) => {
       const [asked] = Object.values(step) as unknown as { id: Identifier }[]
       const before = lookUp(state, asked!.id)?.key
-      const result = runStep(state, step)
+      const result = runStep(state, step, told)
       changed.add(lookUp(state, asked!.id)?.key ?? before)
       return result
     })
@@ -48,8 +48,8 @@ export const transactions = {
   },
 
   /** All that the model knows, in the order of the ids, which the catalog alone knows, and transactions as a whole. */
-  listTransactions(state: State, _: object, actual: { readonly transactions: Listed } | undefined) {
-    const listed = actual?.transactions ?? []
+  listTransactions(state: State, _: object, { answer }: Told<{ readonly transactions: Listed }>) {
+    const listed = answer?.transactions ?? []
     const known = listed.filter(({ operation }) => operation !== 'Transaction')
     const missing = [...state.transactions.keys()].filter((id) =>
       known.every(({ transaction_id }) => transaction_id !== id),
@@ -77,9 +77,9 @@ export const transactions = {
   },
 }
 
-function runStep(state: State, step: BatchStep): [member: string, result: object] {
+function runStep(state: State, step: BatchStep, told: Told): [member: string, result: object] {
   if (step.declare_table) {
-    const { location, properties } = declare(state, step.declare_table as Request<'declareTable'>)
+    const { location, properties } = declare(state, step.declare_table as Request<'declareTable'>, told)
     return ['declare_table', { location, properties }]
   }
   if (step.create_table_version) {

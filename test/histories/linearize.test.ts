@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest'
+import { mapStrings } from './binding.ts'
+import { beginningWithRows } from './commands.ts'
+import { type Call, emptyWorld, linearize, type World } from './linearize.ts'
+import { type Command, type Outcome, predict } from './model/index.ts'
+import { findTable } from './model/state.ts'
+
+const location = 's3://bucket/a'
+const busy: Outcome = { error: 'ConcurrentModification' }
+const claims: readonly (readonly [string, Command])[] = [
+  ['declared at', { operation: 'declareTable', request: { id: ['b'], location } }],
+  ['registered below', { operation: 'registerTable', request: { id: ['b'], location: `${location}/b` } }],
+  [
+    'declared in a batch, above',
+    {
+      operation: 'batchCommitTables',
+      request: { operations: [{ declare_table: { id: ['b'], location: 's3://bucket' } }] },
+    },
+  ],
+]
+
+let chosen = 0
+
+/** A call that came to what the model says of it in a world. */
+function done({ state, binding }: World, operation: Command['operation'], request: object, span = [0, 0]) {
+  const outcome = predict(state, binding.toSymbols({ operation, request })).outcome
+  // What only the catalog knows is something else in each call.
+  const real = mapStrings(binding.toReal(outcome), (text) => text.replace(/^#/, `${chosen++}-`))
+  return { command: { operation, request }, outcome: real, start: span[0]!, end: span[1]! }
+}
+
+/** A transaction of one call, which was refused. */
+function refusedInside(command: Command, start: number, end: number, commits = true): Call {
+  return { transaction: { calls: [command], commits }, outcomes: [busy], start, end }
+}
+
+function having(world: World, ...calls: readonly (readonly [Command['operation'], object])[]): World {
+  return calls.reduce(
+    (now, [operation, request]) => linearize([now], [done(now, operation, request)])[0]!,
+    world,
+  )
+}
+
+describe.each(claims)('a location %s which a table is dropped', (_, claim) => {
+  const before = having(emptyWorld(), ['declareTable', { id: ['a'], location }])
+  const drop = done(before, 'dropTable', { id: ['a'] }, [10, 20])
+  const explained = (...calls: Call[]) => linearize([before], [drop, ...calls]).length > 0
+
+  test.each([true, false])(
+    'may be refused inside of a transaction meanwhile, which commits: %s',
+    (commits) => {
+      expect(explained(refusedInside(claim, 1, 10, commits))).toBe(true)
+      expect(explained(refusedInside(claim, 12, 13, commits))).toBe(true)
+      expect(explained(refusedInside(claim, 20, 30, commits))).toBe(true)
+    },
+  )
+
+  test('is not refused before, and not afterwards', () => {
+    expect(explained(refusedInside(claim, 1, 9))).toBe(false)
+    expect(explained(refusedInside(claim, 21, 30))).toBe(false)
+    const [dropped] = linearize([before], [drop])
+    expect(linearize([dropped!], [refusedInside(claim, 0, 0)])).toEqual([])
+  })
+
+  test('is not refused to a transaction that saw what began afterwards', () => {
+    const later = done(before, 'createNamespace', { id: ['n'] }, [21, 22])
+    const refused = refusedInside(claim, 12, 30)
+    const saw: Call = {
+      transaction: {
+        calls: [{ operation: 'namespaceExists', request: { id: ['n'] } }, claim],
+        commits: true,
+      },
+      outcomes: [{ answer: {} }, busy],
+      start: 12,
+      end: 30,
+    }
+    expect(explained(later, refused)).toBe(true)
+    expect(explained(later, saw)).toBe(false)
+  })
+
+  test('is not refused to a call of its own', () => {
+    expect(explained({ command: claim, outcome: busy, start: 12, end: 13 })).toBe(false)
+  })
+
+  test('is not refused so by the drop of the same transaction', () => {
+    const both: Call = {
+      transaction: { calls: [drop.command, claim], commits: true },
+      outcomes: [drop.outcome, busy],
+      start: 1,
+      end: 9,
+    }
+    expect(linearize([before], [both])).toEqual([])
+  })
+})
+
+describe('files that clones need', () => {
+  const names: Command['request'][] = [
+    { id: ['c'], source: ['a', 't'] },
+    { id: ['d'], source: ['c'] },
+  ]
+  const cloned = having(
+    beginningWithRows.reduce(
+      (world, { operation, request }) => having(world, [operation, request]),
+      emptyWorld(),
+    ),
+    ...names.map((request) => ['cloneTable', request] as const),
+    ['dropTable', { id: ['c'] }],
+  )
+  const at = cloned.binding.toReal(findTable(cloned.state, ['a', 't']).location)
+  const claim: Command = { operation: 'declareTable', request: { id: ['b'], location: at } }
+  const refused = (world: World, code: 'ConcurrentModification' | 'TableAlreadyExists', inside: boolean) => {
+    const outcome: Outcome = { error: code }
+    const span = { start: 0, end: 0 }
+    const call: Call = inside
+      ? { transaction: { calls: [claim], commits: true }, outcomes: [outcome], ...span }
+      : { command: claim, outcome, ...span }
+    return linearize([world], [call]).length > 0
+  }
+
+  test('keep the location of their table, also by a clone of a clone', () => {
+    const dropped = having(cloned, ['dropTable', { id: ['a', 't'] }])
+    expect(refused(dropped, 'TableAlreadyExists', false)).toBe(true)
+    expect(refused(dropped, 'TableAlreadyExists', true)).toBe(true)
+    expect(refused(dropped, 'ConcurrentModification', false)).toBe(false)
+  })
+
+  test('may wait to be removed when the last clone is dropped', () => {
+    const unneeded = having(cloned, ['dropTable', { id: ['a', 't'] }], ['dropTable', { id: ['d'] }])
+    expect(refused(unneeded, 'TableAlreadyExists', false)).toBe(false)
+    expect(refused(unneeded, 'TableAlreadyExists', true)).toBe(false)
+    expect(refused(unneeded, 'ConcurrentModification', true)).toBe(true)
+    const taken = having(unneeded, [claim.operation, claim.request], ['dropTable', { id: ['b'] }])
+    expect(refused(taken, 'ConcurrentModification', true)).toBe(false)
+  })
+
+  test('are none where the clone got copies, or the clones went first', () => {
+    const without = having(cloned, ['dropTable', { id: ['d'] }])
+    const copied = having(without, ['cloneTable', { id: ['e'], source: ['a', 't'], is_shallow: false }])
+    const dropped = having(copied, ['dropTable', { id: ['a', 't'] }])
+    expect(refused(dropped, 'TableAlreadyExists', false)).toBe(false)
+    expect(refused(dropped, 'ConcurrentModification', true)).toBe(false)
+  })
+})
+
+test('the version that a merge tells inside of a transaction is one that others may take first', () => {
+  const id = ['a', 't']
+  const schema = { fields: [{ name: 'id', type: { type: 'int32' }, nullable: false }] }
+  const data = [{ id: 6, note: null }]
+  const before = having(emptyWorld(), ['createNamespace', { id: ['a'] }], ['declareTable', { id }])
+  const merge = done(before, 'mergeInsertIntoTable', {
+    id,
+    data,
+    on: 'id',
+    schema,
+    when_not_matched_insert_all: true,
+  })
+  const inserted = done(before, 'insertIntoTable', { id, data: [], schema }, [1, 4])
+  const told = { ...merge, outcome: { answer: { ...answerOf(merge.outcome), version: 1 } } }
+  const inside: Call = {
+    transaction: { calls: [merge.command], commits: true },
+    outcomes: [told.outcome],
+    start: 5,
+    end: 6,
+  }
+  expect(linearize([before], [inserted, inside])).toHaveLength(1)
+  // Outside of a transaction, the answer is about what was committed.
+  expect(linearize([before], [inserted, { ...told, start: 5, end: 6 }])).toEqual([])
+  // How many rows it told holds in any case.
+  const wrong = { answer: { ...answerOf(merge.outcome), num_inserted_rows: 2 } }
+  expect(linearize([before], [inserted, { ...inside, outcomes: [wrong] }])).toEqual([])
+})
+
+function answerOf(outcome: Outcome): object {
+  return 'answer' in outcome ? (outcome.answer as object) : {}
+}
