@@ -32,6 +32,8 @@ function factOf(base: string, outcome: Received | Failure): string | undefined {
 }
 
 function endingOf(operation: AnyOperation, isInside: boolean): string {
+  if (operation.name === 'beginTransaction')
+    return '. Begin another transaction: one that nobody uses expires.'
   if (operation.repeatable)
     return '. Ask again, or describe the transaction: its status tells what became of it.'
   if (isInside)

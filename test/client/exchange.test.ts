@@ -159,6 +159,7 @@ describe('a request whose answer is lost', () => {
     await fails(change, 'ServiceUnavailable', 'may have been made or not. Look before you make it again')
     const inside = catalog.dropTable({ id: ['t'] }, { transaction: '01JDZ6Y4M8Q3V0S1T2R3N4P5K6' })
     await fails(inside, 'ServiceUnavailable', 'inside of its transaction. Give that up')
+    await fails(catalog.beginTransaction({}), 'ServiceUnavailable', 'Begin another transaction')
     const end = catalog.commitTransaction({ id: ['01JDZ6Y4M8Q3V0S1T2R3N4P5K6'] })
     await fails(end, 'ServiceUnavailable', 'describe the transaction')
     const read = await fails(catalog.describeTable({ id: ['t'] }), 'ServiceUnavailable')
