@@ -80,7 +80,7 @@ export function connect(url: string | URL, options: ClientOptions = {}): ServedC
         : send({ signal }))
       return rejoin(answerOf(operation, response), delimiter)
     },
-    transact: (work, given) => transactOver(catalog, work, given) as Promise<never>,
+    transact: (work, given) => transactOver(settings, catalog, work, given) as Promise<never>,
     watch: (request) => watchOver(settings, access, request, closing.signal),
     close: async () => closing.abort(),
   })

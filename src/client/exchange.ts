@@ -6,6 +6,7 @@ import type { Credentials } from './credentials.ts'
 import type { Settings } from './options.ts'
 import type { Outgoing } from './request.ts'
 import { type Failure, type Received, send } from './send.ts'
+import { unansweredChange } from './unanswered.ts'
 
 /**
  * Sends a request, with retries, and resolves to the successful response. Rejects when a retry cannot help, or when
@@ -22,7 +23,9 @@ export async function exchange(
   for (let attempt = 0; ; attempt++) {
     const outcome = await sendWithToken(settings, access, outgoing, limit, signal)
     if (!('error' in outcome) && outcome.status >= 200 && outcome.status < 300) return outcome
-    const error = 'error' in outcome ? outcome.error : errorOf(settings, outcome, outgoing.route.path)
+    const error =
+      unansweredChange(settings.base, outcome, operation, outgoing) ??
+      ('error' in outcome ? outcome.error : errorOf(settings, outcome, outgoing.route.path))
     const isFinal = (operation.changes && !operation.repeatable) || attempt >= settings.retries
     const wait = isFinal ? undefined : waitFor(outcome, attempt)
     if (wait === undefined || wait > settings.maxWait) throw error

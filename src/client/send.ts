@@ -14,7 +14,17 @@ export interface Failure {
   readonly error: CatalogError
   /** Whether a retry may help. After a timeout it may not: the answer would take as long again. */
   readonly again: boolean
+  /** What is known, as the begin of a sentence, when the server may have got the request. */
+  readonly sent?: string
 }
+
+/** Errors of requests that were never sent, as there was no connection. */
+const neverSent: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
 
 /**
  * Sends a request once and reads the whole response, within `limit` milliseconds unless that is 0. An abort rejects
@@ -46,12 +56,14 @@ export async function send(
     return { status: response.status, headers: response.headers, body }
   } catch (cause) {
     signal?.throwIfAborted()
-    if (stop.signal.aborted) return { error: tooLate(base, `${limit.toLocaleString('en')} ms`), again: false }
+    if (stop.signal.aborted) return tooLate(base, `${limit.toLocaleString('en')} ms`)
     const codes = codesOf(cause)
     if (codes.some((code) => /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code))) {
-      return { error: tooLate(base, 'the time that fetch allows', cause), again: false }
+      return tooLate(base, 'the time that fetch allows', cause)
     }
-    return { error: unreachable(base, codes.at(-1), cause), again: true }
+    const error = unreachable(base, codes.at(-1), cause)
+    if (codes.some((code) => neverSent.has(code))) return { error, again: true }
+    return { error, again: true, sent: `The connection to the server at ${base} broke off (${codes.at(-1)})` }
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', onAbort)
@@ -70,12 +82,10 @@ export function headersOf(
   return headers
 }
 
-function tooLate(base: string, limit: string, cause?: unknown): CatalogError {
-  return new CatalogError(
-    'ServiceUnavailable',
-    `The server at ${base} did not answer within ${limit}. Try again, or allow more time.`,
-    { cause },
-  )
+function tooLate(base: string, limit: string, cause?: unknown): Failure {
+  const sent = `The server at ${base} did not answer within ${limit}`
+  const message = `${sent}. Try again, or allow more time.`
+  return { error: new CatalogError('ServiceUnavailable', message, { cause }), again: false, sent }
 }
 
 export function unreachable(base: string, why: string | undefined, cause: unknown): CatalogError {

@@ -1,10 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Catalog, Transact, TransactionOptions } from '../catalog/handle.ts'
 import { checkFunction, type FunctionRun, runFunction } from '../catalog/transaction-function.ts'
 import { CatalogError, noteTransaction } from '../errors.ts'
 import { type AnyOperation, invoke, type OperationOptions } from '../operations/framework/operation.ts'
+import { waitBefore } from './exchange.ts'
+import type { Settings } from './options.ts'
+
+/** How long the outcome of a commit is asked for, in milliseconds, once its answer was lost. */
+const outcomeMillis = 60_000
 
 /** Runs a function as a transaction of the server that a handle leads to. */
 export async function transactOver(
+  settings: Settings,
   catalog: Catalog,
   work: Parameters<Transact>[0],
   options: TransactionOptions = {},
@@ -15,19 +22,21 @@ export async function transactOver(
   return runFunction(work, attempts, signal, async () => {
     const { transaction_id } = await catalog.beginTransaction({ isolation }, { signal })
     onProgress?.({ transaction_id, rows: 0, total: 0 })
-    return new RemoteRun(catalog, transaction_id, signal)
+    return new RemoteRun(settings, catalog, transaction_id, signal)
   })
 }
 
 /** One run of the function: a transaction that was begun at the server. */
 class RemoteRun implements FunctionRun {
   readonly transactionId: string
+  readonly #settings: Settings
   readonly #catalog: Catalog
   readonly #signal: AbortSignal
   /** The error that told that the transaction as a whole has ended. */
   #lost: CatalogError | undefined
 
-  constructor(catalog: Catalog, transactionId: string, signal: AbortSignal) {
+  constructor(settings: Settings, catalog: Catalog, transactionId: string, signal: AbortSignal) {
+    this.#settings = settings
     this.#catalog = catalog
     this.transactionId = transactionId
     this.#signal = signal
@@ -50,13 +59,34 @@ class RemoteRun implements FunctionRun {
   async commit(): Promise<unknown> {
     try {
       this.#signal.throwIfAborted()
-      // No signal: a commit that was sent cannot be called back.
-      await this.#catalog.commitTransaction({ id: [this.transactionId] })
+      await this.#commitPatiently()
       return undefined
     } catch (error) {
       const isLost = error instanceof CatalogError && error.code === 'ConcurrentModification'
       if (!isLost || (await this.#isCanceled())) throw error
       return error
+    }
+  }
+
+  /**
+   * Commits, and asks again while no server answers: nobody but the server knows the outcome, and the function must not
+   * run again after a commit.
+   */
+  async #commitPatiently(): Promise<void> {
+    const until = performance.now() + outcomeMillis
+    for (let attempt = 0; ; attempt++) {
+      try {
+        // No signal: a commit that was sent cannot be called back.
+        await this.#catalog.commitTransaction({ id: [this.transactionId] })
+        return
+      } catch (error) {
+        const isPassing =
+          error instanceof CatalogError &&
+          (error.code === 'ServiceUnavailable' || error.code === 'Throttling')
+        const isOver = this.#settings.retries === 0 || this.#signal.aborted || performance.now() > until
+        if (!isPassing || isOver) throw error
+        await sleep(waitBefore(attempt, null))
+      }
     }
   }
 

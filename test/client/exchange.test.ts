@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { waitBefore } from '../../src/client/exchange.ts'
 import { type ClientOptions, connect } from '../../src/client.ts'
 import { errorBody } from '../../src/http/protocol/status.ts'
@@ -11,7 +11,9 @@ const busy = (headers: Record<string, string> = { 'retry-after': '0' }) =>
   Response.json(errorBody('Throttling', 'Slow down.', '/'), { status: 503, headers })
 const listing = () => Response.json({ tables: ['t'] })
 const refused = () =>
-  Object.assign(new TypeError('fetch failed'), { cause: new Error('connect ECONNREFUSED') })
+  Object.assign(new TypeError('fetch failed'), {
+    cause: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
+  })
 
 /** A client whose server gives these answers, one after the other. */
 function scripted(answers: Answer[], options: ClientOptions = {}) {
@@ -125,6 +127,73 @@ describe('sending again', () => {
     expect(wait(0, 'Thu, 01 Jan 2026 00:00:07 GMT', 0)).toBe(7_000)
     expect(wait(0, 'Wed, 31 Dec 2025 00:00:00 GMT', 0)).toBe(0)
     expect(wait(0, 'soon', 0)).toBe(0)
+  })
+})
+
+describe('a request whose answer is lost', () => {
+  const reset = () =>
+    Object.assign(new TypeError('fetch failed'), {
+      cause: Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }),
+    })
+  const unsent = (code: string) =>
+    Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error(`no ${code}`), { code }) })
+  const lost: [what: string, answer: () => Answer][] = [
+    ['a cut connection', reset],
+    ['a proxy that lost the server', () => new Response('<html>', { status: 502 })],
+    ['a proxy that waited too long', () => new Response('<html>', { status: 504 })],
+    ['a server that says nothing', () => () => new Promise(() => {})],
+  ]
+
+  it.each(lost)('by %s, says that a change may have been made', async (_, answer) => {
+    const given = answer()
+    const catalog = connect('http://host', {
+      timeout: 20,
+      rowTimeout: 20,
+      retries: 0,
+      fetch: async ({ signal }) => {
+        if (given instanceof Error) throw given
+        return typeof given === 'function' ? never(signal) : given.clone()
+      },
+    })
+    const change = catalog.dropTable({ id: ['t'] })
+    await fails(change, 'ServiceUnavailable', 'may have been made or not. Look before you make it again')
+    const inside = catalog.dropTable({ id: ['t'] }, { transaction: '01JDZ6Y4M8Q3V0S1T2R3N4P5K6' })
+    await fails(inside, 'ServiceUnavailable', 'inside of its transaction. Give that up')
+    await fails(catalog.beginTransaction({}), 'ServiceUnavailable', 'Begin another transaction')
+    const end = catalog.commitTransaction({ id: ['01JDZ6Y4M8Q3V0S1T2R3N4P5K6'] })
+    await fails(end, 'ServiceUnavailable', 'describe the transaction')
+    const read = await fails(catalog.describeTable({ id: ['t'] }), 'ServiceUnavailable')
+    expect(read.message).not.toContain('may have been')
+  })
+
+  it.each(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])(
+    'is none where nothing was sent: %s',
+    async (code) => {
+      const { catalog } = scripted([unsent(code)])
+      await fails(catalog.dropTable({ id: ['t'] }), 'ServiceUnavailable', `cannot be reached (${code})`)
+    },
+  )
+
+  it('is asked for again when it is the end of a transaction, until a server tells it', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const transaction_id = '01JDZ6Y4M8Q3V0S1T2R3N4P5K6'
+    const away = Array.from({ length: 20 }, (_, n) => (n % 2 ? reset() : unsent('ECONNREFUSED')))
+    const begun = () => Response.json({ transaction_id, status: 'Running', properties: {} })
+    const committed = () => Response.json({ transaction_id, status: 'Succeeded', properties: {} })
+    const { catalog, sent } = scripted([begun(), ...away, committed()])
+    let runs = 0
+    expect(await catalog.transaction(() => ++runs)).toBe(1)
+    expect(runs).toBe(1)
+    expect(sent).toHaveLength(2 + away.length)
+    // Those who want no retries get none.
+    const once = scripted([begun(), reset(), Response.json({}, { status: 503 })], { retries: 0 })
+    const error = await fails(
+      once.catalog.transaction(() => 1),
+      'ServiceUnavailable',
+      'describe the transaction',
+    )
+    expect(error.transaction_id).toBe(transaction_id)
   })
 })
 

@@ -119,7 +119,7 @@ function expectUnreached(error: unknown, what: string): void {
   expect(error, what).toBeInstanceOf(CatalogError)
   const { code, message } = error as CatalogError
   expect(`${code}: ${message}`, what).toMatch(
-    /^ServiceUnavailable: .*(cannot be reached|is shutting down)|^Throttling: .*behind with its work/,
+    /^ServiceUnavailable: .*(cannot be reached|broke off|did not answer|is shutting down)|^Throttling: .*behind with its work/,
   )
 }
 

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
+import * as tls from 'node:tls'
 import { CatalogError, invalid } from '../../errors.ts'
+import { refuseDemands } from './environment.ts'
 import { readPassword } from './password-file.ts'
 
 /** What a connection needs, apart from the password. */
@@ -65,6 +67,7 @@ const answerMillis = 75_000
  * it may have a password in it.
  */
 export async function readAddress(url: string, env: Environment = process.env): Promise<Address> {
+  refuseDemands(env)
   const parsed = parse(url)
   const given = parametersOf(parsed)
   const host = hostOf(given.get('host') ?? decode(parsed.hostname), env)
@@ -205,15 +208,28 @@ async function sslOf(
   env: Environment,
 ): Promise<Address['ssl']> {
   const of = (name: Parameter, variable: string) => given.get(name) ?? (env[variable] || undefined)
-  const mode = of('sslmode', 'PGSSLMODE') ?? (isLocal(host) ? 'disable' : 'verify-full')
+  const root = of('sslrootcert', 'PGSSLROOTCERT')
+  const isOfSystem = root === 'system'
+  const mode = of('sslmode', 'PGSSLMODE') ?? (isLocal(host) && !isOfSystem ? 'disable' : 'verify-full')
+  if (isOfSystem && !['verify-full', 'require'].includes(mode)) {
+    throw invalid(
+      `sslmode is ${JSON.stringify(mode)}, and sslrootcert is system: anybody has a certificate of such an authority. Give sslmode=verify-full, or leave sslrootcert and PGSSLROOTCERT out.`,
+    )
+  }
+  // The driver reads it, too.
+  const negotiation = env.PGSSLNEGOTIATION || 'postgres'
+  if (negotiation !== 'postgres' && (negotiation !== 'direct' || mode === 'disable')) {
+    throw invalid(
+      `PGSSLNEGOTIATION is ${JSON.stringify(negotiation)}, and sslmode is ${mode}. Give direct with an encrypted connection, or unset it.`,
+    )
+  }
   if (mode === 'disable') return false
   if (!['no-verify', 'require', 'verify-ca', 'verify-full'].includes(mode)) {
     throw invalid(
       `sslmode is ${JSON.stringify(mode)}. Give verify-full, verify-ca, no-verify (encrypted, but anybody may answer) or disable.`,
     )
   }
-  const root = of('sslrootcert', 'PGSSLROOTCERT')
-  const ca = root === undefined || root === 'system' ? undefined : await read('sslrootcert', root)
+  const ca = isOfSystem ? systemAuthorities() : await read('sslrootcert', root)
   const cert = await read('sslcert', of('sslcert', 'PGSSLCERT'))
   const key = await read('sslkey', of('sslkey', 'PGSSLKEY'))
   return {
@@ -224,6 +240,12 @@ async function sslOf(
     // Of a certificate, verify-ca compares no name.
     ...(mode === 'verify-ca' && { checkServerIdentity: () => undefined }),
   }
+}
+
+/** What this machine trusts. Before Node 22.15 nobody tells, and what Node itself trusts takes its place. */
+function systemAuthorities(): readonly string[] | undefined {
+  const { getCACertificates } = tls as { getCACertificates?: (type: 'system') => readonly string[] }
+  return getCACertificates?.('system')
 }
 
 async function read(name: string, path: string | undefined): Promise<string | undefined> {

@@ -8,6 +8,12 @@ const mostConnections = 4
 /** After a refusal, another connection is asked for so many milliseconds later. */
 const pauseMillis = 10_000
 
+/** Someone who waits for a connection. */
+interface Waiting {
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
 /** The connections of one store, made as they are needed. */
 export class Pool {
   readonly #address: Address
@@ -15,7 +21,7 @@ export class Pool {
   readonly #open = new Set<Connection>()
   readonly #held = new Set<Connection>()
   #opening = 0
-  #waiting: (() => void)[] = []
+  readonly #waiting: Waiting[] = []
   #isClosed = false
   #had = mostConnections
   #refusedAt = Number.NEGATIVE_INFINITY
@@ -90,12 +96,13 @@ export class Pool {
   /** Waits until something changed about the connections there are. Opens one more meanwhile, unless there are enough. */
   #another(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push(resolve)
+      this.#waiting.push({ resolve, reject })
       if (this.#isFull) return
       // Behind a pooler, one that is free again may come first.
-      this.#add()
-        .then(resolve, reject)
-        .finally(() => this.#changed())
+      this.#add().then(
+        () => this.#changed(),
+        (error) => this.#failed(error),
+      )
     })
   }
 
@@ -139,10 +146,15 @@ export class Pool {
   }
 
   #changed(): void {
-    const waiting = this.#waiting
-    if (waiting.length === 0) return
-    this.#waiting = []
-    for (const wake of waiting) wake()
+    for (const { resolve } of this.#waiting.splice(0)) resolve()
+  }
+
+  /**
+   * Tells all who wait. Were only one of them told, the others would wake each other to try again at once, for as long as
+   * the server is away.
+   */
+  #failed(error: unknown): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(error)
   }
 }
 

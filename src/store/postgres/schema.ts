@@ -1,4 +1,4 @@
-import { named } from './statements.ts'
+import { dollarQuoted, named } from './statements.ts'
 
 /** The format of the tables and functions. A release uses no other format. */
 export const storeFormat = 1
@@ -70,20 +70,20 @@ export function functionsOf(schema: string, create: 'CREATE' | 'CREATE OR REPLAC
   return `
     ${create} FUNCTION ${named(schema, 'read_records')}(
       p_keys bytea[], p_lower bytea[], p_upper bytea[], p_limits bigint[], p_reverse boolean[]
-    ) RETURNS TABLE (part integer, key bytea, value text, version bigint) LANGUAGE plpgsql STABLE ${plans} AS $$
+    ) RETURNS TABLE (part integer, key bytea, value text, version bigint) LANGUAGE plpgsql STABLE ${plans} AS ${dollarQuoted(`
     #variable_conflict use_column
     BEGIN
       RETURN QUERY ${now};
       RETURN QUERY SELECT 0, t.key, t.value, t.version FROM ${records} t WHERE t.key = ANY(p_keys);
       FOR i IN 1 .. coalesce(array_length(p_lower, 1), 0) LOOP ${rows}
       END LOOP;
-    END $$;
+    END `)};
 
     ${create} FUNCTION ${named(schema, 'commit_records')}(
       p_id bigint, p_keys bytea[], p_versions bigint[],
       p_lower bytea[], p_upper bytea[], p_limits bigint[], p_reverse boolean[], p_digests bytea[],
       p_put bytea[], p_values text[], p_remove bytea[]
-    ) RETURNS TABLE (part integer, key bytea, value text, version bigint) LANGUAGE plpgsql VOLATILE ${plans} AS $$
+    ) RETURNS TABLE (part integer, key bytea, value text, version bigint) LANGUAGE plpgsql VOLATILE ${plans} AS ${dollarQuoted(`
     #variable_conflict use_column
     DECLARE
       still boolean := true;
@@ -106,5 +106,5 @@ export function functionsOf(schema: string, create: 'CREATE' | 'CREATE OR REPLAC
       DELETE FROM ${records} t USING unnest(p_remove) AS r(key) WHERE t.key = r.key;
       INSERT INTO ${records} AS t SELECT r.key, r.value, p_id FROM unnest(p_put, p_values) AS r(key, value)
         ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, version = EXCLUDED.version;
-    END $$;`
+    END `)};`
 }

@@ -40,6 +40,14 @@ export function named(schema: string, name: string): string {
   return `${quoted(schema)}.${name}`
 }
 
+/** The body of a function as it is written in a statement. What it holds ends it at no other place than its end. */
+export function dollarQuoted(text: string): string {
+  let tag = '$$'
+  // A name within the text may hold any tag.
+  for (let n = 1; text.includes(tag); n++) tag = `$body${n}$`
+  return tag + text + tag
+}
+
 /** Begins to read at one moment. */
 export const beginReading: Statement = { text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${bounds}` }
 

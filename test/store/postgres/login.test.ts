@@ -105,3 +105,45 @@ test('parameters of a URL are read as PostgreSQL itself reads them', async () =>
     host: 'h',
   })
 })
+
+test('what the environment demands of a connection is done, or refused', async () => {
+  for (const [name, fits, refused] of [
+    [
+      'PGTARGETSESSIONATTRS',
+      ['any', 'read-write', 'primary', 'prefer-standby'],
+      ['standby', 'read-only', 'x'],
+    ],
+    ['PGREQUIREAUTH', [], ['scram-sha-256']],
+    ['PGREQUIREPEER', [], ['postgres']],
+    ['PGGSSENCMODE', ['disable', 'prefer'], ['require']],
+    ['PGSSLCRL', [], ['/crl.pem']],
+    ['PGSSLMINPROTOCOLVERSION', ['TLSv1.2'], ['TLSv1.3']],
+    ['PGSSLMAXPROTOCOLVERSION', ['TLSv1.3'], ['TLSv1.2']],
+    ['PGSSLNEGOTIATION', ['postgres', 'direct'], ['x']],
+    // What changes nothing here.
+    ['PGLOADBALANCEHOSTS', ['random'], []],
+    ['PGTZ', ['Asia/Tokyo'], []],
+    ['PGCLIENTENCODING', ['LATIN1'], []],
+    ['PGSERVICEFILE', ['/services'], []],
+  ] as const) {
+    for (const value of ['', ...fits]) await readAddress('postgres://h/d', { [name]: value })
+    for (const value of refused) {
+      const error = await refusal(readAddress('postgres://h/d', { [name]: value }))
+      expect(error).toMatchObject({ code: 'InvalidInput', message: expect.stringContaining(name) })
+    }
+  }
+  const direct = readAddress('postgres://localhost/d', { PGSSLNEGOTIATION: 'direct' })
+  expect((await refusal(direct)).message).toContain('encrypted')
+})
+
+test('the authorities of the system are trusted for the full check only', async () => {
+  const env = { PGSSLROOTCERT: 'system' }
+  // Not even on this machine is it left out: anybody could have asked for it.
+  expect(await readAddress('postgres://localhost/d', env)).toMatchObject({
+    ssl: { rejectUnauthorized: true },
+  })
+  for (const mode of ['disable', 'no-verify', 'verify-ca']) {
+    const error = await refusal(readAddress(`postgres://h/d?sslmode=${mode}`, env))
+    expect(error).toMatchObject({ code: 'InvalidInput', message: expect.stringContaining('verify-full') })
+  }
+})

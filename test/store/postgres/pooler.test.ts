@@ -5,6 +5,7 @@ import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { Pool } from '../../../src/store/postgres/pool.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { Child } from '../../processes/child-process.ts'
+import { freePort } from '../../support/free-port.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { SmallPooler } from '../../support/small-pooler.ts'
 
@@ -100,6 +101,19 @@ describe.skipIf(missingPostgres)('behind a pooler', () => {
     expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1])
     await expect.poll(() => pool.had).toBe(1)
   })
+})
+
+test('all who wait for a connection learn that there is none to be had', async () => {
+  const address = await readAddress(`postgres://postgres@127.0.0.1:${await freePort()}/postgres`)
+  const pool = new Pool(address, () => Promise.resolve())
+  onTestFinished(() => pool.close())
+  const ask = () => pool.shared((connection) => connection.send({ text: 'SELECT 0' }))
+  for (const asking of [1, 2, 3, 9]) {
+    const answers = await Promise.allSettled(Array.from({ length: asking }, ask))
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'ECONNREFUSED' } })
+    }
+  }
 })
 
 test.skipIf(missingPostgres)('a process that has one connection does not end within its turn', async () => {

@@ -1,0 +1,42 @@
+import { CatalogError } from '../errors.ts'
+import { insideHeader } from '../operations/framework/inside.ts'
+import type { AnyOperation } from '../operations/framework/operation.ts'
+import type { Outgoing } from './request.ts'
+import type { Failure, Received } from './send.ts'
+
+/** Statuses by which a proxy says that it heard nothing of the server, or nothing in time. */
+const ofProxies: ReadonlySet<number> = new Set([502, 504])
+
+/**
+ * The error of a change that the server may have made, though its answer did not come; undefined when it did not make
+ * it, or when the request changes nothing. A caller who makes such a change again may make it twice.
+ */
+export function unansweredChange(
+  base: string,
+  outcome: Received | Failure,
+  operation: AnyOperation,
+  { headers }: Outgoing,
+): CatalogError | undefined {
+  const fact = factOf(base, outcome)
+  if (!operation.changes || fact === undefined) return undefined
+  const cause = 'error' in outcome ? outcome.error.cause : undefined
+  return new CatalogError('ServiceUnavailable', fact + endingOf(operation, insideHeader in headers), {
+    cause,
+  })
+}
+
+function factOf(base: string, outcome: Received | Failure): string | undefined {
+  if ('error' in outcome) return outcome.sent
+  if (!ofProxies.has(outcome.status)) return undefined
+  return `What stands before the server at ${base} answered with status ${outcome.status}`
+}
+
+function endingOf(operation: AnyOperation, isInside: boolean): string {
+  if (operation.name === 'beginTransaction')
+    return '. Begin another transaction: one that nobody uses expires.'
+  if (operation.repeatable)
+    return '. Ask again, or describe the transaction: its status tells what became of it.'
+  if (isInside)
+    return ', and the request may have been done inside of its transaction. Give that up, and begin another one.'
+  return ', so the change may have been made or not. Look before you make it again.'
+}
