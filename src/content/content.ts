@@ -38,15 +38,27 @@ export interface Content {
    * a `put` that is under way or was interrupted may be listed, too. Its path ends in `.partial`, and `remove` removes it
    * like an object.
    */
-  list(
-    prefix: string,
-  ): AsyncIterable<{ readonly path: string; readonly size: number; readonly modified: number }>
+  list(prefix: string): AsyncIterable<ListedObject>
   /** Removes an object, or all objects below a `path` that ends in a slash. Does nothing when there is no such object. */
   remove(path: string): Promise<void>
   /** Begins a group of objects that become durable together. Optional: without it, each is durable once it is put. */
   group?(): PutGroup
   /** Files that other programs write here, too. Optional: without it, the catalog manages no versions of Lance tables. */
   readonly shared?: SharedFiles | undefined
+}
+
+/** An object, or the unfinished file of one. */
+export interface ListedObject {
+  readonly path: string
+  /** In bytes. */
+  readonly size: number
+  /** When it was made, or last written to, in milliseconds since the epoch. */
+  readonly modified: number
+  /**
+   * The path that an unfinished file was begun for. A vacuum leaves it alone while the work goes on that this path belongs
+   * to, however long ago it was begun. Not needed where `modified` tells when the file was last written to.
+   */
+  readonly becomes?: string | undefined
 }
 
 /** Part of an object: the bytes from `start` up to `end`. */

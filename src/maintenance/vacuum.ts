@@ -1,5 +1,5 @@
 import type { Core } from '../catalog/core.ts'
-import type { Content } from '../content/content.ts'
+import type { Content, ListedObject } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { isStaged, nameOf, waitingAt } from '../lance/names.ts'
 import { endLapsedBackups, hasBackupLease } from '../locations/backup-lease.ts'
@@ -69,9 +69,9 @@ export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<V
   const isOfWork = await objectsOfWork(core, ended)
   if (!dryRun) await requireNoBackupLease(core)
   for (const found of candidates) {
-    const { path, size } = found
+    const { path, size, becomes = path } = found
     signal?.throwIfAborted()
-    if (isNeeded(found) || isOfWork(path)) continue
+    if (isNeeded(found) || isOfWork(becomes)) continue
     if (!dryRun) await content.remove(path)
     report.removed++
     report.bytes += size
@@ -90,8 +90,6 @@ async function requireNoBackupLease(core: Core): Promise<void> {
   )
 }
 
-type Listed = ReturnType<Content['list']> extends AsyncIterable<infer Item> ? Item : never
-
 /**
  * Lists the objects written before a moment. A manifest that a writer of Lance stages is there a while before it is
  * committed.
@@ -102,8 +100,8 @@ async function list(
   stagedBefore: number,
   report: { examined: number },
   signal: AbortSignal | undefined,
-): Promise<Listed[]> {
-  const candidates: Listed[] = []
+): Promise<ListedObject[]> {
+  const candidates: ListedObject[] = []
   for await (const found of content.list(`${tablesFolder}/`)) {
     signal?.throwIfAborted()
     report.examined++
@@ -156,7 +154,7 @@ async function reached(
   content: Content,
   ended: ReadonlySet<string>,
   signal: AbortSignal | undefined,
-): Promise<(found: Listed) => boolean> {
+): Promise<(found: ListedObject) => boolean> {
   const live = new Set<string>()
   const paths = new Set<string>()
   // Content of a deregistered table stays: its location may be registered again.

@@ -432,3 +432,51 @@ async function everything(catalog: LocalCatalog) {
   }
   return found
 }
+
+describe('vacuum beside an upload', () => {
+  it('aborts it only once the work is over that it belongs to, however long ago it was begun', async () => {
+    const objects = memoryContent()
+    const unfinished = 'tables/x/data/.00000000-0000-4000-8000-000000000000.partial'
+    let upload: string | undefined
+    let begin = () => {}
+    let goOn = (_?: Error) => {}
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
+    const uploading = new Promise<void>((resolve, reject) => {
+      goOn = (error) => (error ? reject(error) : resolve())
+    })
+    const content: Content = {
+      url: objects.url,
+      get: (...given) => objects.get(...given),
+      put: async (path, bytes) => {
+        if (upload === undefined && path.includes('/data/')) {
+          upload = path
+          begin()
+          await uploading
+        }
+        return objects.put(path, bytes)
+      },
+      async *list(prefix) {
+        yield* objects.list(prefix)
+        if (upload !== undefined) yield { path: unfinished, size: 0, modified: 0, becomes: upload }
+      },
+      remove: async (path) => {
+        if (path === unfinished) upload = undefined
+        else await objects.remove(path)
+      },
+    }
+    const catalog = await openCatalog({ store: memoryStore(), content })
+    closedAfterwards(catalog)
+    await catalog.declareTable({ id })
+    const inserted = catalog.insertIntoTable({ id, data: numbered(3) }, { onProgress: () => {} })
+    const failed = expect(inserted).rejects.toMatchObject({ cause: { message: 'the service is gone' } })
+    await begun
+    expect(await catalog.vacuum(now)).toMatchObject({ removed: 0 })
+    expect(upload).toBeDefined()
+    goOn(new Error('the service is gone'))
+    await failed
+    expect(await catalog.vacuum(now)).toMatchObject({ removed: 1 })
+    expect(upload).toBeUndefined()
+  })
+})

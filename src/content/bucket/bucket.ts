@@ -31,6 +31,8 @@ export interface BucketObject {
   readonly key: string
   readonly size: number
   readonly modified: number
+  /** The key that an upload which is not complete was begun for. */
+  readonly becomes?: string
 }
 
 /** As many objects are removed by one request at most. */

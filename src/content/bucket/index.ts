@@ -76,13 +76,22 @@ class BucketContent implements Content {
     try {
       // Who cleans up lists much at once. Uploads cost a request more, which other listings do without.
       const uploads = prefix.indexOf('/') === prefix.length - 1
-      for await (const { key, size, modified } of this.#bucket.list(this.#prefix + prefix, uploads)) {
+      for await (const found of this.#bucket.list(this.#prefix + prefix, uploads)) {
+        const { key, size, modified, becomes } = found
         // Other programs may have made "folders": empty objects whose key ends in a slash.
-        if (!key.endsWith('/')) yield { path: key.slice(this.#prefix.length), size, modified }
+        if (key.endsWith('/')) continue
+        const path = this.#pathOf(key)
+        yield becomes === undefined
+          ? { path, size, modified }
+          : { path, size, modified, becomes: this.#pathOf(becomes) }
       }
     } catch (error) {
       throw this.#explain('list', this.#prefix + prefix, error)
     }
+  }
+
+  #pathOf(key: string): string {
+    return key.slice(this.#prefix.length)
   }
 
   async remove(path: string): Promise<void> {

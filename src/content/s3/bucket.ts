@@ -155,7 +155,7 @@ export class S3Bucket implements Bucket {
       for (const { Key, UploadId, Initiated } of page?.Uploads ?? []) {
         const key = keyOfUpload(Key!, UploadId!)
         this.#uploads.set(key, { Key: Key!, UploadId: UploadId! })
-        yield { key, size: 0, modified: Initiated?.getTime() ?? Date.now() }
+        yield { key, size: 0, modified: Initiated?.getTime() ?? Date.now(), becomes: Key! }
       }
     } while (page?.IsTruncated)
   }

@@ -194,6 +194,7 @@ describe.skipIf(typeof place === 'string')('content in S3 behind a bad network',
     const found = await paths(content, 'tables/')
     expect(found).toEqual([expect.stringMatching(/^tables\/x\/data\/\.[0-9a-f-]{36}\.partial$/)])
     expect(await uploads()).toBe(1)
+    for await (const { becomes } of content.list('tables/')) expect(becomes).toBe('tables/x/data/1.arrow')
     await content.remove(found[0]!)
     expect(await uploads()).toBe(0)
     expect(await paths(content, 'tables/')).toEqual([])
