@@ -58,7 +58,11 @@ export async function hostile(): Promise<Scenario> {
       sent.end(body)
     })
   const attack = async (path: string, type: string, body: Uint8Array | string) => {
-    const { status } = await post(path, type, body)
+    const begun = performance.now()
+    const { status } = await post(path, type, body).catch((cause) => {
+      const after = `${path}, with ${Buffer.byteLength(body)} bytes, failed after ${Math.round(performance.now() - begun)} ms`
+      throw new Error(`${after}. ${served.ending ?? 'The server still runs.'}`, { cause })
+    })
     if (status === 500) throw new Error(`${path} was answered with 500.`)
     counts.attacks++
     if (status !== 200) counts.refused++

@@ -31,8 +31,16 @@ export class Served implements Disposable {
   async listens(): Promise<void> {
     while (!this.#printed.includes('\n')) {
       await Promise.race([once(this.#child.stdout, 'data'), this.#closed])
-      if (this.#child.exitCode !== null) throw new Error(`The server ended early: ${this.#errors}`)
+      if (this.ending !== undefined) throw new Error(this.ending)
     }
+  }
+
+  /** How it ended and what it wrote on standard error, once it has ended; undefined until then. */
+  get ending(): string | undefined {
+    const { exitCode, signalCode } = this.#child
+    return exitCode === null && signalCode === null
+      ? undefined
+      : `The server ended with ${signalCode ?? `exit code ${exitCode}`}: ${this.#errors}`
   }
 
   /** Sends the signal, and answers with how the process ended and what it wrote on standard error. */
