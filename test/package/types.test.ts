@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import ts from 'typescript-5'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operations } from '../../src/operations/index.ts'
@@ -66,12 +67,12 @@ import { connect } from 'tabularium/client'
 export const tables = await connect('https://example.org').listTables({ id: [] })
 `
 
-function compile(
+async function compile(
   compiler: string,
   code: string,
   options: Record<string, unknown>,
   type: 'module' | 'commonjs' = 'module',
-): string {
+): Promise<string> {
   const folder = join(project, 'try')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type }))
@@ -89,7 +90,7 @@ function compile(
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['try.ts'] }))
   try {
-    execFileSync(process.execPath, [join(modules, compiler, 'bin/tsc'), '-p', folder], { encoding: 'utf8' })
+    await promisify(execFile)(process.execPath, [join(modules, compiler, 'bin/tsc'), '-p', folder])
     return ''
   } catch (error) {
     return (error as { stdout: string }).stdout
@@ -106,19 +107,26 @@ test.each([
   ['typescript', 'node16', node16],
   ['typescript-5', 'nodenext', nodenext],
   ['typescript-5', 'bundler', bundler],
-])('%s checks the types of every entry point with module resolution %s', (compiler, _name, options) => {
-  expect(compile(compiler, consumer, options)).toBe('')
-})
+])(
+  '%s checks the types of every entry point with module resolution %s',
+  { timeout: 900_000 },
+  async (compiler, _name, options) => {
+    expect(await compile(compiler, consumer, options)).toBe('')
+  },
+)
 
 test.each([
   ['typescript', 'nodenext', nodenext],
   ['typescript', 'node16', node16],
   ['typescript-5', 'nodenext', nodenext],
   ['typescript-5', 'node16', node16],
-])('%s checks a CommonJS project with module resolution %s', (compiler, _name, options) => {
-  // Such a file has no `await` outside of functions.
-  const [imports, rest] = consumer.split(/(?<=memory'\n)\n/) as [string, string]
-  const code = `${imports}
+])(
+  '%s checks a CommonJS project with module resolution %s',
+  { timeout: 900_000 },
+  async (compiler, _name, options) => {
+    // Such a file has no `await` outside of functions.
+    const [imports, rest] = consumer.split(/(?<=memory'\n)\n/) as [string, string]
+    const code = `${imports}
 import { CatalogError } from 'tabularium'
 import { BrokenRule } from 'tabularium/testing'
 export async function main() {
@@ -129,23 +137,26 @@ export async function main() {
 export function codeOf(error: CatalogError): string {
   return error.code
 }`
-  expect(compile(compiler, code, options, 'commonjs')).toBe('')
-  expect(compile(compiler, code.replace('error.code', 'error.kind'), options, 'commonjs')).toContain('kind')
-})
+    expect(await compile(compiler, code, options, 'commonjs')).toBe('')
+    expect(await compile(compiler, code.replace('error.code', 'error.kind'), options, 'commonjs')).toContain(
+      'kind',
+    )
+  },
+)
 
-test('a wrong request is noticed', () => {
+test('a wrong request is noticed', async () => {
   const wrong = consumer.replace('// @ts-expect-error: a table has names', '')
-  expect(compile('typescript', wrong, nodenext)).toContain("'id'")
+  expect(await compile('typescript', wrong, nodenext)).toContain("'id'")
 })
 
-test('a project without types of Node has those of the client', () => {
-  expect(compile('typescript', inBrowser, { ...bundler, lib: ['es2022', 'dom'], types: [] })).toBe('')
+test('a project without types of Node has those of the client', async () => {
+  expect(await compile('typescript', inBrowser, { ...bundler, lib: ['es2022', 'dom'], types: [] })).toBe('')
 })
 
-test('the plugin fits an application of Fastify', () => {
+test('the plugin fits an application of Fastify', async () => {
   install(project, 'fastify')
   // The types of Fastify are checked by their own project.
-  expect(compile('typescript', withPeers, { ...nodenext, skipLibCheck: true })).toBe('')
+  expect(await compile('typescript', withPeers, { ...nodenext, skipLibCheck: true })).toBe('')
   rmSync(join(project, 'node_modules/fastify'))
 })
 

@@ -46,7 +46,7 @@ export async function opened(
   })
   page.on('request', (request) => asked.push(request.url()))
   // Within the time of a test, so that it tells what it waited for.
-  page.setDefaultTimeout(200_000)
+  page.setDefaultTimeout(120_000)
   onTestFinished(async () => {
     await context.close()
     await server.close()

@@ -37,7 +37,7 @@ describe.skipIf(isLeftOut !== '')(`tabularium-testing${isLeftOut}`, () => {
       PYTHONDONTWRITEBYTECODE: '1',
       TABULARIUM_COMMAND: `"${process.execPath}" "${scriptPath('src/cli.ts')}"`,
     }
-    const given = { cwd: folder, env, timeout: 230_000, maxBuffer: 2 ** 26 }
+    const given = { cwd: folder, env, timeout: 590_000, maxBuffer: 2 ** 26 }
     return promisify(execFile)(join(programs.bin, program), args, given).then(
       ({ stdout }) => stdout,
       (error) => {
@@ -84,7 +84,7 @@ describe.skipIf(isLeftOut !== '')(`tabularium-testing${isLeftOut}`, () => {
     expect(version).toBe(ours)
   })
 
-  it('its tests pass, with the real clients', async () => {
+  it('its tests pass, with the real clients', { timeout: 600_000 }, async () => {
     expect(await tested(join(folder, 'source/tests'))).toMatch(/^\d\d passed in/)
   })
 
