@@ -18,8 +18,9 @@ const peaksOf = async (kind: string) => (await outputOf(kind)).split(' ').map(Nu
 
 it.each(kinds)('%s takes no more memory when a table is four times as large', async (kind) => {
   const [small, large] = (await peaksOf(kind)) as [number, number]
-  // The larger table has 12 MiB more of texts alone.
-  expect(large - small).toBeLessThan(3 * mebibyte)
+  // The larger table has 12 MiB more of texts alone. How many fragments are under way at once depends on the disk: what
+  // the same work holds at most differs by 5 MiB from time to time.
+  expect(large - small).toBeLessThan(7 * mebibyte)
   expect(large).toBeLessThan(16 * mebibyte)
 })
 
