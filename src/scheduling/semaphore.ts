@@ -2,9 +2,9 @@
 export interface Semaphore {
   /**
    * Takes a permit. Undefined when one was free, otherwise a promise of the next one. The promise rejects with
-   * the reason of the signal when the signal aborts first; then no permit is taken.
+   * the reason of the signal, if one is given, when the signal aborts first; then no permit is taken.
    */
-  acquire(signal: AbortSignal): Promise<void> | undefined
+  acquire(signal?: AbortSignal): Promise<void> | undefined
   release(): void
 }
 
@@ -19,15 +19,15 @@ export function semaphore(permits: number): Semaphore {
       }
       return new Promise((resolve, reject) => {
         const go = () => {
-          signal.removeEventListener('abort', stop)
+          signal?.removeEventListener('abort', stop)
           resolve()
         }
         const stop = () => {
           waiting.splice(waiting.indexOf(go), 1)
-          reject(signal.reason)
+          reject(signal!.reason)
         }
         waiting.push(go)
-        signal.addEventListener('abort', stop, { once: true })
+        signal?.addEventListener('abort', stop, { once: true })
       })
     },
     release() {

@@ -91,14 +91,29 @@ test('a folder that was removed with its objects meanwhile is no failure', async
   expect(await content.get('c')).toBeDefined()
 })
 
-test('only so many files are open at once', async () => {
-  const files = Array.from({ length: 17 }, pending)
-  const group = await groupOf(files)
-  for (let i = 0; i < 16; i++) await group.put(`${i}`, bytesOf(''))
-  const last = group.put('last', bytesOf(''))
-  expect(await isDone(last)).toBe(false)
-  files[3]!.resolve()
-  await last
+test('only so many files of all groups are open at once', async () => {
+  const folder = await freshFolder()
+  const ends: (() => void)[] = []
+  const sync = vi.spyOn(RawFile.prototype, 'sync').mockImplementation(
+    () =>
+      new Promise((resolve) => {
+        ends.push(resolve)
+      }),
+  )
+  try {
+    const writing = Array.from({ length: 66 }, (_, i) => writeUnsynced(folder, `${i}`, [bytesOf('one')]))
+    await Promise.all(writing.slice(0, 64))
+    expect(await readdir(folder)).toHaveLength(64)
+    ends[3]!()
+    await writing[64]
+    expect(await readdir(folder)).toHaveLength(65)
+    for (const end of ends) end()
+    await writing[65]
+    for (const end of ends) end()
+    for (const { synced } of await Promise.all(writing)) await synced
+  } finally {
+    sync.mockRestore()
+  }
 })
 
 test('a file is whole under its name before it is synced', async () => {

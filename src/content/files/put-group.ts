@@ -7,9 +7,6 @@ type WriteUnsynced = (
   ...given: Parameters<PutGroup['put']>
 ) => Promise<{ readonly folder: string; readonly synced: Promise<void> }>
 
-/** Most files that are synced at once. Each of them is open. */
-const mostAtOnce = 16
-
 /** Files whose syncs overlap with each other, and with what is written next. A folder of several is synced once. */
 export class FileGroup implements PutGroup {
   readonly #write: WriteUnsynced
@@ -27,7 +24,6 @@ export class FileGroup implements PutGroup {
   }
 
   async put(...given: Parameters<PutGroup['put']>): Promise<void> {
-    while (this.#underWay.size >= mostAtOnce) await Promise.race(this.#underWay)
     const { folder, synced } = await this.#write(...given)
     this.#folders.add(folder)
     const ended = synced

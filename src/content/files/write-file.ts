@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { link, lstat, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { semaphore } from '../../scheduling/semaphore.ts'
 import { syncFolder } from './durable-folders.ts'
 import { isMissing, systemCode } from './file-errors.ts'
 import { RawFile } from './raw-file.ts'
@@ -11,6 +12,9 @@ const block = 1 << 20
 const mostParts = 1024
 /** Most bytes of a part in one write: systems refuse more than 2 GiB. */
 const mostAtOnce = 1 << 30
+
+/** Files that are written, and open until they are synced. Systems bound the open files of a process. */
+const unsynced = semaphore(64)
 
 /** The end of a file's name while it is written. A file of such a name that stays was left by a crash. */
 const partialSuffix = '.partial'
@@ -43,22 +47,29 @@ export async function writeUnsynced(
   parts: readonly Uint8Array[],
 ): Promise<{ readonly synced: Promise<void> }> {
   const path = join(folder, name)
-  const file = await RawFile.open(path, 'wx')
+  await unsynced.acquire()
   try {
-    await writeAll(file, parts)
+    const file = await RawFile.open(path, 'wx')
+    try {
+      await writeAll(file, parts)
+    } catch (error) {
+      file.close()
+      await unlink(path).catch(() => {})
+      throw error
+    }
+    // Last of all: a failure that nobody listens to yet would end the process.
+    return { synced: syncAndClose(file) }
   } catch (error) {
-    file.close()
-    await unlink(path).catch(() => {})
+    unsynced.release()
     throw error
   }
-  // Last of all: a failure that nobody listens to yet would end the process.
-  return { synced: syncAndClose(file) }
 }
 
 async function syncAndClose(file: RawFile): Promise<void> {
   try {
     await file.sync()
   } finally {
+    unsynced.release()
     file.close()
   }
 }
