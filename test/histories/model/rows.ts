@@ -68,7 +68,8 @@ function merged(target: readonly Row[], request: Request<'mergeInsertIntoTable'>
       ? matches.filter((one) => !condition || conditions[condition]!(one, row))
       : []
     if (updating.length > 1) throw new Refused('InvalidInput')
-    if (updating.length === 1) updated.push(updating[0]!)
+    // Columns that the source lacks keep their values.
+    if (updating.length === 1) updated.push({ ...row, ...updating[0]! })
     else kept.push(row)
   }
   const inserted = request.when_not_matched_insert_all
