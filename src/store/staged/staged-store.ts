@@ -235,8 +235,14 @@ export class StagedStore implements Store {
     const hardenings = this.#hardenings
     const before = this.#below.state?.()
     const isCurrent = before !== undefined && before === this.#comparedAt
-    try {
-      const result = await this.#below.read((below) => {
+    const compareMoved = async () => {
+      const hasMoved = this.#below.state!() !== before
+      // Somebody committed between the look at the state and the read.
+      if (isCurrent && hasMoved) await this.#below.read((below) => this.check(below))
+      return hasMoved
+    }
+    const inside = () =>
+      this.#below.read((below) => {
         // The store below may run this again, with other records.
         seen.takeBack()
         overlay.takeBack()
@@ -248,10 +254,14 @@ export class StagedStore implements Store {
           this.#busy = false
         }
       })
+    try {
+      const result = await inside().catch(async (error) => {
+        // An error tells of what was read as much as a result does.
+        if (isCurrent) await compareMoved()
+        throw error
+      })
       if (before === undefined) return result
-      const hasMoved = this.#below.state!() !== before
-      // Somebody committed between the look at the state and the read.
-      if (isCurrent && hasMoved) await this.#below.read((below) => this.check(below))
+      const hasMoved = await compareMoved()
       this.#comparedAt = hasMoved || hardenings !== this.#hardenings ? undefined : before
       return result
     } catch (error) {

@@ -245,7 +245,10 @@ test('more changes, bytes and reads than fit are refused, and nothing of that wr
   expect(await commit(below, staged)).toEqual(new Set())
 })
 
-test('reads between a look at the state and the read itself are of one moment', async () => {
+test.each([
+  ['reads', undefined],
+  ['errors that follow from reads', new Error('there is no b')],
+])('%s between a look at the state and the read itself are of one moment', async (_, error) => {
   const below = memoryStore()
   await put(below, ['a'], 1)
   await put(below, ['b'], 1)
@@ -269,5 +272,10 @@ test('reads between a look at the state and the read itself are of one moment', 
       writer.put(['b'], 2)
     })
   }
-  await expect(get(staged, ['b'])).rejects.toBeInstanceOf(ReadsChanged)
+  const read = staged.read((reader) => {
+    const found = reader.get(['b'])
+    if (error) throw error
+    return found
+  })
+  await expect(read).rejects.toBeInstanceOf(ReadsChanged)
 })
