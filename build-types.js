@@ -23,6 +23,7 @@ export function writeTypes(outdir, values) {
     if (file.endsWith('.d.ts') && !needed.has(path)) rmSync(path)
   }
   removeEmpty(outdir)
+  needed.forEach(referToNode)
   const classes = new Set(Array.from(needed, classesOf).flat())
   for (const [path, names] of Object.entries(values)) {
     writeFileSync(path.replace(/\.ts$/, '.cts'), forCommonJs(path, names, classes))
@@ -39,6 +40,13 @@ function mentioned(entries) {
     }
   }
   return found
+}
+
+/** Names the types of Node where a declaration has some: TypeScript 7 finds no types that nothing names. */
+function referToNode(file) {
+  const text = readFileSync(file, 'utf8')
+  if (/['"]node:|\bBuffer\b|\bNodeJS\./.test(text))
+    writeFileSync(file, `/// <reference types="node" />\n${text}`)
 }
 
 function classesOf(file) {

@@ -25,7 +25,10 @@ const entryPoints = [
 /** What lies in files of its own, so that bundlers leave it out where only the rest is used. */
 const apart = ['src/testing/suites/rules.ts', 'src/testing/suites/random.ts']
 
-/** Packages whose code is in the build, and not in `node_modules` of who installs it. */
+/**
+ * Packages whose code is in the build: those that are not installed with the package, `valibot`, of which little is
+ * used, and `immer`, which asks `process.env` what to check, and browsers have none.
+ */
 export const bundled = ['immer', 'ulid', 'valibot', 'buffer', 'base64-js', 'ieee754', '@noble/hashes']
 
 /** Modules that need what is not there, and what they are for, as the subject of a sentence. */

@@ -29,7 +29,7 @@ const entryPoints = new Set([...outputs.map(sourceOf), ...workers, 'src/tour.ts'
  * Packages whose code is in the build. Finding and reading those that every catalog needs takes as long as a fifth of the
  * import. The others are small, and only servers and commands need them.
  */
-const bundled = ['immer', 'ulid', 'valibot', 'lossless-json', '@valibot/to-json-schema']
+const bundled = ['ulid', 'valibot', 'lossless-json', '@valibot/to-json-schema']
 
 /** What the page to look after a catalog holds. */
 const onPage = ['@uwdata/flechette', 'preact']

@@ -9,7 +9,6 @@ import { toMarkdown } from './support/run/markdown.ts'
 import { fail, readOptions } from './support/run/options.ts'
 import { drawAll } from './support/run/plots.ts'
 import { questions } from './support/run/questions.ts'
-import { writeReadme } from './support/run/readme.ts'
 import { alike, benchFolder, emptyReport, merged, type Report, readReport } from './support/run/report.ts'
 import { verdicts } from './support/run/targets.ts'
 
@@ -18,7 +17,7 @@ import { verdicts } from './support/run/targets.ts'
  * report. Each question runs in a process of its own; one that fails is told of, and the run goes on.
  */
 
-const { asked, scale, out, json, compare, readme, run } = readOptions(process.argv.slice(2))
+const { asked, scale, out, json, compare, run } = readOptions(process.argv.slice(2))
 // Printed JSON has standard output to itself.
 const output = json === true ? process.stderr : process.stdout
 const earlier = compare === undefined ? undefined : readReport(compare)
@@ -31,7 +30,6 @@ const report = run ? await runAll() : saved!
 if (out !== undefined) await write(out, report)
 if (json === true) process.stdout.write(`${JSON.stringify(report, null, 1)}\n`)
 else if (json !== undefined) writeFileSync(json, `${JSON.stringify(report, null, 1)}\n`)
-if (readme) writeReadme(join(benchFolder, '../README.md'), report)
 if (earlier) for (const line of compareReports(earlier, report)) output.write(`${line}\n`)
 summarize(report)
 
@@ -72,6 +70,7 @@ async function write(folder: string, report: Report): Promise<void> {
   writeFileSync(join(folder, 'report.json'), `${JSON.stringify(report)}\n`)
   writeFileSync(join(folder, 'report.md'), toMarkdown(report))
   output.write(`\nThe report is ${join(folder, 'report.md')}\n`)
+  if (folder === benchFolder) output.write('npm run derive writes its short form into the README.\n')
 }
 
 function summarize(report: Report): void {

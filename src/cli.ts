@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import process from 'node:process'
 import { main } from './cli/main.ts'
+import { whenNpxEnds } from './cli/npx.ts'
 import { packageVersion } from './version.ts'
 
 /*
@@ -12,6 +13,8 @@ const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => stop.abort(new Error(`interrupted by ${signal}`)))
 }
+
+whenNpxEnds(process.env, () => stop.abort(new Error('interrupted, since npx has ended')))
 
 // The reader of our output, such as `head`, has closed the pipe.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -14,7 +14,8 @@ import { requestOf } from './client/request.ts'
 import { transactOver } from './client/transaction.ts'
 import { watchOver } from './client/watch.ts'
 import { CatalogError, type ErrorCode } from './errors.ts'
-import { checkDelimiter } from './listing/paging.ts'
+import { checkDelimiter } from './model/identifier.ts'
+import { requireAskable } from './operations/framework/access.ts'
 import { checkRequest } from './operations/framework/check.ts'
 import { transactionNamed } from './operations/framework/inside.ts'
 import type { OperationOptions } from './operations/framework/operation.ts'
@@ -67,6 +68,7 @@ export function connect(url: string | URL, options: ClientOptions = {}): ServedC
     run: async (operation, request, options) => {
       options.signal?.throwIfAborted()
       const checked = checkRequest(operation, request) as Record<string, unknown>
+      requireAskable(operation, checked, options)
       const delimiter = checkDelimiter(checked.delimiter as string | undefined)
       const name = operation.name as OperationName
       const { signal } = options

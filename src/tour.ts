@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { type Catalog, CatalogError, openCatalog } from './index.ts'
+import { performance } from './time.ts'
 
 /*
  * A walk through the catalog on real data: `npm start`, or `npm start -- DIRECTORY`. It leaves the catalog

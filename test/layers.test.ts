@@ -298,3 +298,16 @@ describe('operations', () => {
     expect(operation.definition).toMatchObject({ name, errors: ['Unsupported'], changes: false })
   })
 })
+
+describe('generated code', () => {
+  // docs/decisions/generated-code.md: whoever looks at what becomes code has one place to begin at.
+  it('one function turns text into code', () => {
+    const makers = readdirSync(root, { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.tsx?$/.test(name))
+      .flatMap((name) => {
+        const code = readFileSync(join(root, name), 'utf8').replace(/^\s*(?:\*|\/[/*]).*$/gm, '')
+        return (code.match(/\bnew Function\b|\beval\(/g) ?? []).map(() => name)
+      })
+    expect(makers).toEqual(['predicate/fast/generate.ts'])
+  })
+})

@@ -21,7 +21,7 @@ test('the index of the pages names every page', () => {
   expect(names.filter((name) => !index.includes(`](${name})`))).toEqual([])
 })
 
-test.each(derived)('$name in $page is what the code says (npm run derive)', (part) => {
+test.each(derived)('$page is what the code and the report say: $name (npm run derive)', (part) => {
   const { is, should } = compare(part)
   expect(is).toBe(should)
 })

@@ -50,7 +50,17 @@ export function makeBatch(type: DataType, parts: BatchParts): AnyBatch {
   const scaled = type.typeId === Type.Decimal && type.scale < 0 ? { ...type, scale: 0 } : type
   const batch = new BatchType({ nullCount: 0, validity: emptyBytes, ...rest, type: scaled })
   batch.type = type
+  if (type.typeId === Type.Struct) keepAllNames(batch)
   return dictionary === undefined ? batch : setDictionary(batch, dictionary)
+}
+
+/** Lets the values of a struct have a member `__proto__`. Flechette would give them another prototype instead. */
+function keepAllNames(batch: AnyBatch): void {
+  const { names, children } = batch as unknown as { names: readonly string[]; children: readonly AnyBatch[] }
+  if (!names.includes('__proto__')) return
+  const factory = (index: number) =>
+    Object.fromEntries(names.map((name, i) => [name, children[i]!.at(index)]))
+  Object.assign(batch, { factory })
 }
 
 /** Decodes values when the first one is read. Flechette's own `setDictionary` decodes all of them at once. */
@@ -71,6 +81,11 @@ export function typeIdsOf(batch: AnyBatch): Int8Array {
 
 export function dataOf(batch: AnyBatch): readonly Uint8Array[] {
   return (batch as unknown as { data: readonly Uint8Array[] }).data
+}
+
+/** Whether the row `i` of a batch is null. */
+export function isNullAt({ nullCount, validity }: AnyBatch, i: number): boolean {
+  return nullCount > 0 && (validity[i >> 3]! & (1 << (i & 7))) === 0
 }
 
 /** The parts of a batch. Another batch can be made of them with some parts replaced. */

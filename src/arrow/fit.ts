@@ -1,7 +1,7 @@
 import { type DataType, type Field, Type } from '@uwdata/flechette'
 import { CatalogError } from '../errors.ts'
 import { type AnyBatch, type AnyColumn, byteLength, makeBatch, makeColumn, partsOf } from './batch.ts'
-import { CastFailure, canAssign, castBatch } from './cast/cast.ts'
+import { CastFailure, canAssign, castBatch, differsInLayout } from './cast/cast.ts'
 import { castSize } from './cast/cast-size.ts'
 import { childFields, layoutOf } from './layout.ts'
 import { nullBatch } from './null-batch.ts'
@@ -27,7 +27,7 @@ export function misfit(sentence: string): CatalogError {
  * structs are matched by name, at any depth, and those that are missing and may be null become nulls. A column of
  * Arrow's null type fits every field that may be null. Without `filling` every field of a struct must be there. Throws `TableSchemaValidationError` for all other differences,
  * with the path of the field. Where missing fields are filled, values of another type are cast to the wanted one, as
- * `canAssign` says.
+ * `canAssign` says; elsewhere only the same values that lie otherwise.
  */
 export function fitting(
   wanted: Field,
@@ -38,8 +38,11 @@ export function fitting(
   const difference = fieldDifference(wanted, given, true)
   if (difference === undefined) return undefined
   if (given.type.typeId === Type.Null && wanted.nullable) return ({ length }) => nulls(wanted, length, path)
-  if (filling && canAssign(given.type, wanted.type))
-    return (batch) => assign(batch, wanted.type, path, filling)
+  const casts = filling ? canAssign : differsInLayout
+  if (casts(given.type, wanted.type)) {
+    const counted = filling ?? { castBytes: 0 }
+    return (batch) => assign(batch, wanted.type, path, counted)
+  }
   const fits = hasSameShape(wanted, given) ? childFits(wanted, given, path, filling) : undefined
   if (fits === undefined) {
     throw misfit(`Column ${JSON.stringify(path)} ${difference}. Convert it to the table's type.`)
@@ -63,8 +66,8 @@ function rowHolding({ type, offsets, length }: AnyBatch, item: number): number {
   return row
 }
 
-/** Most bytes that the values of one insert may take once they are cast. */
-const mostCastBytes = 1 << 30
+/** Most bytes that the values of one insert, or of one fragment, may take once they are cast. */
+export const mostCastBytes = 1 << 30
 
 function assign(batch: AnyBatch, type: DataType, path: string, filling: Filling): AnyBatch {
   filling.castBytes += castSize(batch, type)

@@ -3,9 +3,9 @@ import type { CatalogError } from '../errors.ts'
 import type { ContentRoot } from '../locations/locations.ts'
 import type { Identity } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
+import type { AuthorizeHook } from '../operations/framework/authorize.ts'
 import type { Isolation } from '../operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
-import type { AuthorizeHook } from '../operations/framework/run.ts'
 import type { Background } from '../rows/background.ts'
 import type { BranchAtWork, Contention } from '../rows/commit-waiting.ts'
 import type { RowsStep } from '../rows/rebase.ts'
@@ -41,6 +41,8 @@ export interface Core {
   readonly now: () => number
   /** A new internal id, later ones sorting after earlier ones. */
   readonly newId: () => string
+  /** A new internal id of a table, which its location shows: it cannot be guessed from any other id. */
+  readonly newTableId: () => string
   readonly settings: Settings
   /** Work on rows under way in this process, by transaction id: calling it stops the work. */
   readonly running: Map<string, () => void>
@@ -70,10 +72,42 @@ export interface Core {
   readonly feed: Feed
   /** Who asked for what is being done, where a server told. */
   readonly origin?: Origin
+  /** What the caller may do and see, where hooks decide that. */
+  readonly access?: Access
   /** The transactions that were begun here for others to work in, until they are committed or given up. */
   readonly sessions: SessionSource
   /** Set inside of a transaction over many operations, whose store holds changes back until the commit. */
   readonly staging?: Staging
+}
+
+/** Something that hooks are asked: whether the caller may run an operation on what has an identifier. */
+export interface Question {
+  readonly operation: string
+  readonly id: Identifier
+  /** Whether that operation changes anything. */
+  readonly changes: boolean
+  /** The location by which the request led there. */
+  readonly location?: string | undefined
+}
+
+/**
+ * What the caller of one operation may do and see, as the hooks answered. Both {@link require} and {@link mayRead} are for
+ * bodies of store transactions, where what a location or a transaction leads to is known for sure: where a hook was not
+ * asked yet, they throw `AccessUndecided`, and the operation runs again with the answer.
+ */
+export interface Access {
+  /** Fails with what a hook answered, if one refuses. */
+  require(questions: readonly Question[]): void
+  /** Which of the namespaces and tables the caller may learn of. */
+  mayRead(subjects: readonly Named[]): boolean[]
+  /** Asks the hooks what was not asked before, so that bodies need not run again for it. */
+  decide(questions: readonly Question[]): Promise<void>
+}
+
+/** A namespace or a table, by its identifier. */
+export interface Named {
+  readonly kind: 'namespace' | 'table'
+  readonly id: Identifier
 }
 
 /** What operations inside of a transaction leave for its commit. */
@@ -178,6 +212,10 @@ export interface Settings {
   readonly decodedBytes: number
   /** Most bytes of rows in one answer. */
   readonly resultBytes: number
+  /** Most columns that one query may name. */
+  readonly queryColumns: number
+  /** Most keys that one query may sort by. */
+  readonly orderKeys: number
   /** How long the record of a finished transaction is kept, in milliseconds. */
   readonly transactionAge: number
   /** How many transaction records are kept. */

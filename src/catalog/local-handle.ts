@@ -13,6 +13,7 @@ import {
   type Transaction,
   type TransactionOptions,
   untoldState,
+  type WatchRequest,
 } from './handle.ts'
 import { openedReadOnly } from './read-only.ts'
 import { watchChanges } from './watch.ts'
@@ -103,13 +104,14 @@ export function coreOf(catalog: Catalog): Core {
  * The handle of an open catalog. `running` stands between the handle and the operations, where something has to; such
  * a handle offers no state of its store.
  */
-export function localHandle(
+export function localHandle<Own extends object>(
   core: Core,
-  running: Omit<Backing, 'close' | 'watch'> = runningOn(core),
-): LocalCatalog {
-  const handle = createHandle({
+  own: Own = {} as Own,
+  running: Running = runningOn(core),
+): LocalCatalog & Own {
+  const backing = {
     ...running,
-    watch: (request) => watchChanges(core, request),
+    watch: (request: WatchRequest | undefined) => watchChanges(core, request),
     close: async () => {
       core.feed.close()
       await core.sessions.close()
@@ -118,9 +120,9 @@ export function localHandle(
       await core.closeEngines()
       await core.store.close()
     },
-  })
-  cores.set(handle, core)
-  return Object.assign(handle as typeof handle & Required<Pick<typeof handle, 'transaction'>>, {
+  }
+  const handle = createHandle(backing, {
+    ...own,
     vacuum: async (options?: VacuumOptions) => {
       requireWritable(core, 'vacuum')
       return vacuum(core, options)
@@ -136,13 +138,17 @@ export function localHandle(
       return (await import('../maintenance/plain-files/import.ts')).importFrom(core, folder, options)
     },
   })
+  cores.set(handle, core)
+  return handle
 }
 
 function requireWritable({ settings }: Core, what: string): void {
   if (settings.readOnly) throw openedReadOnly(what)
 }
 
-function runningOn(core: Core): Omit<Backing, 'close' | 'watch'> {
+type Running = Omit<Backing, 'close' | 'watch' | 'transact'> & Required<Pick<Backing, 'transact'>>
+
+function runningOn(core: Core): Running {
   const { settings } = core
   if (settings.readOnly) {
     return {

@@ -4,9 +4,9 @@ import type { Content } from '../content/content.ts'
 import { invalid } from '../errors.ts'
 import type { ContentRoot } from '../locations/locations.ts'
 import { finishRemovals } from '../locations/removal.ts'
-import { idSource } from '../model/ids.ts'
+import { idSource, secretIdSource } from '../model/ids.ts'
 import type { OptionNames } from '../model/options.ts'
-import type { AuthorizeHook } from '../operations/framework/run.ts'
+import type { AuthorizeHook } from '../operations/framework/authorize.ts'
 import { type BackgroundOptimize, background } from '../rows/background.ts'
 import { keyedQueue } from '../scheduling/keyed-queue.ts'
 import { isFar } from '../scheduling/merge-ranges.ts'
@@ -14,6 +14,7 @@ import { semaphore } from '../scheduling/semaphore.ts'
 import type { CatalogRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { TableEngine } from '../table/index.ts'
+import { wallClock } from '../time.ts'
 import { Feed } from '../transactions/feed.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
 import { clearFeed, clearTransactions, markInterval } from '../transactions/retention.ts'
@@ -60,6 +61,15 @@ export interface CatalogOptions {
   readonly decodedBytes?: number
   /** Most bytes of rows in one answer of `queryTable`; more are to be asked for in parts. Default: 2 GiB. */
   readonly resultBytes?: number
+  /** Most columns, aliases and expressions that one query may ask for. Default: 10,000. */
+  readonly queryColumns?: number
+  /** Most keys that one query may sort by. Those that follow the same column again do not count. Default: 64. */
+  readonly orderKeys?: number
+  /**
+   * Most bytes of new values that one update, merge or change of columns may write beyond as many as the table holds:
+   * a short expression may stand for any number of them. More are refused before anything is written. Default: 512 MiB.
+   */
+  readonly growthBytes?: number
   /** Bytes of table content kept decoded in memory. Default: 256 MiB. */
   readonly cacheBytes?: number
   /**
@@ -90,7 +100,10 @@ export interface CatalogOptions {
   readonly onError?: (error: unknown) => void
   /** Tells the time in milliseconds since the epoch. Default: the clock of the database, or else the system's. */
   readonly now?: () => number
-  /** Makes internal ids and transaction ids, later ones sorting after earlier ones. Default: ULIDs. */
+  /**
+   * Makes internal ids and transaction ids, later ones sorting after earlier ones. The location of a table shows its id,
+   * so ids that can be guessed are for tests only. Default: ULIDs, those of tables with random bits of their own.
+   */
   readonly newId?: () => string
 }
 
@@ -105,6 +118,9 @@ export const catalogOptionNames: OptionNames<CatalogOptions> = {
   arrowBytes: true,
   decodedBytes: true,
   resultBytes: true,
+  queryColumns: true,
+  orderKeys: true,
+  growthBytes: true,
   cacheBytes: true,
   contentCache: true,
   threads: true,
@@ -164,7 +180,7 @@ async function openCache(
 
 /** The time of leases and records: that of the store where it has one, since its machines may disagree. */
 function clockOf(store: Store, { now }: CatalogOptions): () => number {
-  return now ?? (store.now === undefined ? Date.now : () => store.now!())
+  return now ?? (store.now === undefined ? wallClock : () => store.now!())
 }
 
 /** Joins the parts of an open catalog. */
@@ -184,6 +200,7 @@ export function makeCore(
     ...engines(options, now, cache),
     now,
     newId: options.newId ?? idSource(now),
+    newTableId: options.newId ?? secretIdSource(now),
     settings,
     running: new Map(),
     heartbeat: new Heartbeat(store, now),
@@ -209,7 +226,7 @@ function sessionSource(limits: SessionLimits): SessionSource {
   let loaded: Promise<OpenSessions> | undefined
   return {
     // They outlive the request that needs them first.
-    of: ({ origin: _, ...core }) => {
+    of: ({ origin: _, access: __, ...core }) => {
       loaded ??= import('./sessions.ts').then(({ OpenSessions }) => new OpenSessions(core, limits))
       return loaded
     },
@@ -236,6 +253,8 @@ function settingsOf(options: CatalogOptions & ReadOnlyOption): Settings {
     arrowBytes,
     decodedBytes: options.decodedBytes ?? Math.max(1024 * 1024 * 1024, arrowBytes),
     resultBytes: options.resultBytes ?? 2048 * 1024 * 1024,
+    queryColumns: options.queryColumns ?? 10_000,
+    orderKeys: options.orderKeys ?? 64,
     transactionAge: options.transactionAge ?? 7 * day,
     transactionCount: options.transactionCount ?? 100_000,
   }
@@ -243,7 +262,7 @@ function settingsOf(options: CatalogOptions & ReadOnlyOption): Settings {
 
 /** Makes the engine of a content when it is first asked for: catalogs that read no rows load none. */
 function engines(
-  { cacheBytes, newId, threads }: CatalogOptions,
+  { cacheBytes, newId, threads, growthBytes = 512 * 1024 * 1024 }: CatalogOptions,
   now: () => number,
   cache: ContentCache | undefined,
 ): Pick<Core, 'engine' | 'closeEngines'> {
@@ -260,6 +279,7 @@ function engines(
             tableEngine({
               content,
               cacheBytes,
+              growthBytes,
               threads: threads ?? defaultThreads(),
               now,
               // Given ids are there to make answers repeatable, and versions tell the names of objects.

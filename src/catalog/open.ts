@@ -157,7 +157,7 @@ async function openOver(
 async function openMemory(options: CatalogOptions): Promise<MemoryCatalog> {
   const { memoryParts, memoryRoot } = await import('./memory.ts')
   const handleOf = (core: Core, store: MemoryStore): MemoryCatalog =>
-    Object.assign(localHandle(core), {
+    localHandle(core, {
       fork: () => {
         const forked = memoryParts(store.snapshot())
         const roots = [memoryRoot(core.catalog, forked.content), ...core.contentRoots.slice(1)]

@@ -10,6 +10,11 @@ export interface OpenTransactionOptions {
   readonly perPrincipal?: number | undefined
   /** About the most bytes of changed records, and of records read, that they hold together. Default: 256 MiB. */
   readonly bytes?: number | undefined
+  /**
+   * About the most such bytes of one caller, where a server knows its callers, so that nobody fills what all have.
+   * Default: a quarter of `bytes`.
+   */
+  readonly bytesPerPrincipal?: number | undefined
   /** How long one may go without a request, in seconds, unless its beginning says otherwise. Default: 60. */
   readonly idleSeconds?: number | undefined
 }
@@ -20,6 +25,7 @@ const names: OptionNames<OpenTransactionOptions> = {
   count: true,
   perPrincipal: true,
   bytes: true,
+  bytesPerPrincipal: true,
   idleSeconds: true,
 }
 
@@ -27,7 +33,8 @@ const names: OptionNames<OpenTransactionOptions> = {
 export function sessionLimitsOf(given: OpenTransactionOptions = {}): SessionLimits {
   requireKnown('openTransactions', given, names)
   const { count = 1_000, perPrincipal = 100, bytes = 256 * 1024 * 1024, idleSeconds = 60 } = given
-  for (const [name, value] of Object.entries({ count, perPrincipal, bytes })) {
+  const { bytesPerPrincipal = Math.ceil(bytes / 4) } = given
+  for (const [name, value] of Object.entries({ count, perPrincipal, bytes, bytesPerPrincipal })) {
     if (!(Number.isSafeInteger(value) && value >= 0))
       throw invalid(`openTransactions: ${name} must be a whole number from 0; it is ${String(value)}.`)
   }
@@ -36,5 +43,5 @@ export function sessionLimitsOf(given: OpenTransactionOptions = {}): SessionLimi
       `openTransactions: idleSeconds must be more than 0, and at most ${mostIdleSeconds.toLocaleString('en')}; it is ${String(idleSeconds)}.`,
     )
   }
-  return { count, perPrincipal, bytes, idleSeconds }
+  return { count, perPrincipal, bytes, bytesPerPrincipal, idleSeconds }
 }

@@ -29,6 +29,8 @@ export class Session {
   readonly ended: Promise<void>
   /** Resolves when the record says how the session ended. */
   recorded: Promise<unknown> = Promise.resolve()
+  /** Why the record could not say how the session ended, if so. */
+  unrecorded: unknown
   readonly #now: () => number
   readonly #run: TransactionRun
   readonly #underWay: UnderWay

@@ -3,6 +3,7 @@ import { beginsOrEnds, nested } from '../operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
 import { alone } from '../scheduling/alone.ts'
 import { keys, type SessionServer, type TransactionRecord } from '../store/records.ts'
+import { clearTimeout, setTimeout } from '../time.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { isFinished, statusOf, transactionNotFound } from '../transactions/transaction-record.ts'
 import type { Core, SessionOwner, Sessions } from './core.ts'
@@ -38,12 +39,15 @@ export class OpenSessions implements Sessions {
     const idle = idleSeconds * 1_000
     const stop = new AbortController()
     const more = { properties, session: { ...(owner !== undefined && { owner }), ...(server && { server }) } }
-    const about = { ...aboutTransaction, more }
+    const made: { session?: Session } = {}
+    const onUnrecorded = (error: unknown) => {
+      if (made.session) made.session.unrecorded = error
+    }
+    const about = { ...aboutTransaction, more, onUnrecorded }
     return new Promise((resolve, reject) => {
-      const made: { session?: Session } = {}
       const done = runLong(core, { signal: stop.signal }, about, async (transaction, { signal }) => {
         const { id } = transaction
-        const requireRoom = (bytes: number) => this.#requireRoom(id, bytes)
+        const requireRoom = (bytes: number) => this.#requireRoom(id, owner, bytes)
         const session = new Session({
           core,
           transaction,
@@ -143,6 +147,8 @@ export class OpenSessions implements Sessions {
       if (failure) await session.giveUp(new CatalogError(failure.code, failure.message))
       else await session.cancel()
       await session.recorded
+      // The store was asked for as long as it is asked. Its record would be asked for as long again.
+      if (session.unrecorded !== undefined) throw session.unrecorded
     }
     const record = await this.#recordOf(id, owner)
     if (record.status === 'Succeeded') throw staysCommitted(id)
@@ -197,15 +203,30 @@ export class OpenSessions implements Sessions {
     if (own >= perPrincipal) throw tooMany(`You have ${perPrincipal.toLocaleString('en')} open transactions`)
   }
 
-  #requireRoom(id: string, bytes: number): void {
-    let sum = bytes
-    for (const session of this.#open.values()) if (session.id !== id) sum += session.bytes
-    if (sum <= this.#limits.bytes) return
-    throw new CatalogError(
-      'Throttling',
-      `The open transactions hold ${this.#limits.bytes.toLocaleString('en')} bytes together, which is the most. Commit or give up some, or try again later.`,
-    )
+  #requireRoom(id: string, owner: SessionOwner, bytes: number): void {
+    let all = bytes
+    let own = bytes
+    for (const session of this.#open.values()) {
+      if (session.id === id) continue
+      all += session.bytes
+      if (session.owner === owner) own += session.bytes
+    }
+    const most = this.#limits
+    if (owner !== undefined && own > most.bytesPerPrincipal)
+      throw noRoom(`Your open transactions hold more than ${text(most.bytesPerPrincipal)} bytes together`)
+    if (all > most.bytes) throw noRoom(`The open transactions hold ${text(most.bytes)} bytes together`)
   }
+}
+
+function noRoom(problem: string): CatalogError {
+  return new CatalogError(
+    'Throttling',
+    `${problem}, which is the most. Commit or give up some, or try again later.`,
+  )
+}
+
+function text(count: number): string {
+  return count.toLocaleString('en')
 }
 
 const closedBefore = 'The catalog that held it was closed before its commit.'

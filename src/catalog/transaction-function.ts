@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { CatalogError, invalid } from '../errors.ts'
 import { type OptionNames, requireKnown } from '../model/options.ts'
 import { beginsOrEnds, isolations, nested, requireSame } from '../operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
+import { sleep } from '../time.ts'
 import { createHandle, type Transact, type Transaction, type TransactionOptions } from './handle.ts'
 import { UnderWay } from './under-way.ts'
 
@@ -136,7 +136,7 @@ function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<
 
 /** Waits, unless the signal aborts: then fails with its reason. */
 export async function pause(millis: number, signal: AbortSignal): Promise<void> {
-  await sleep(millis, undefined, { signal }).catch(() => {})
+  await sleep(millis, { signal }).catch(() => {})
   signal.throwIfAborted()
 }
 

@@ -137,7 +137,7 @@ export class TransactionRun {
   async lostBy(error: unknown): Promise<unknown> {
     if (this.#staged.failure instanceof ReadsChanged) return this.#staged.failure
     if (!(error instanceof LocationBusy)) return undefined
-    await this.#settle(error.removal)
+    await this.#settle(error)
     return error
   }
 
@@ -253,10 +253,10 @@ export class TransactionRun {
   }
 
   /** Waits until the content of a dropped table is removed from a location. */
-  async #settle({ removing }: RemovalRecord): Promise<void> {
+  async #settle({ removal: { removing }, location }: LocationBusy): Promise<void> {
     const key = keys.location(segmentsOf(removing))
-    const mark = await this.#core.store.read((reader) => reader.get<string | RemovalRecord>(key))
-    if (typeof mark === 'object') await settle(this.#core, mark)
+    const removal = await this.#core.store.read((reader) => reader.get<string | RemovalRecord>(key))
+    if (typeof removal === 'object') await settle(this.#core, { removal, location })
   }
 }
 

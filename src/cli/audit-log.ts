@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { RefusedRequest } from '../http/index.ts'
 import { type Catalog, CatalogError, type CommittedChange } from '../index.ts'
+import { nextTurn, sleep, wallClock } from '../time.ts'
 import { AuditFile } from './audit-file.ts'
 
 /** How long to wait before the next try to write, or to read. */
@@ -77,12 +77,12 @@ export class AuditLog {
 
   /** Writes what is committed by now, if that can be done soon. */
   async close(): Promise<void> {
-    const until = Date.now() + drainMillis
+    const until = wallClock() + drainMillis
     const end = await this.#catalog
       .watch()
       .token()
       .catch(() => undefined)
-    while (end !== undefined && this.#token !== end && !this.#isBroken && Date.now() < until) await sleep(10)
+    while (end !== undefined && this.#token !== end && !this.#isBroken && wallClock() < until) await sleep(10)
     this.#stop.abort()
     await this.#following
     await this.#settled()
@@ -105,7 +105,7 @@ export class AuditLog {
       } catch (error) {
         if (signal.aborted) return
         await this.#readFailed(error).catch(() => {})
-        await sleep(patienceMillis, undefined, { signal }).catch(() => {})
+        await sleep(patienceMillis, { signal }).catch(() => {})
       }
     }
   }
@@ -150,7 +150,7 @@ export class AuditLog {
   /** Writes what waits, all of it at once, until nothing does. */
   async #write(): Promise<void> {
     // What comes in one turn of the event loop shares a sync.
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
     while (this.#lines.length > 0 || this.#reopens) {
       try {
         if (this.#reopens) {
@@ -175,12 +175,12 @@ export class AuditLog {
           this.#warn(`the audit log ${this.#file.path} cannot be written: ${(error as Error).message}`)
         this.#isBroken = true
         if (this.#stop.signal.aborted) return
-        await sleep(patienceMillis, undefined, { signal: this.#stop.signal }).catch(() => {})
+        await sleep(patienceMillis, { signal: this.#stop.signal }).catch(() => {})
       }
     }
   }
 }
 
 function lineOf(line: Readonly<Record<string, unknown>>): string {
-  return `${JSON.stringify({ time: new Date().toISOString(), ...line })}\n`
+  return `${JSON.stringify({ time: new Date(wallClock()).toISOString(), ...line })}\n`
 }

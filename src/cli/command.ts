@@ -123,7 +123,10 @@ function isWantedTag({ name, required }: Field, fields: readonly Field[]): boole
 
 function addSharedOptions(command: Command, operation: AnyOperation): void {
   if (operation.name === 'queryTable') {
-    command.option('-o, --output <file>', 'write the rows to a .arrow, .jsonl or .csv file, or Arrow to -')
+    command.option(
+      '-o, --output <file>',
+      'write the rows to a .arrow, .jsonl or .csv file, or an Arrow stream to -',
+    )
   }
   if (operation.command?.id !== 'transaction' && !operation.command?.needsServer) {
     command.option(

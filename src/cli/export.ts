@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { copyCatalog, type Identifier, importTables } from '../index.ts'
+import { CatalogError, copyCatalog, type Identifier, importTables } from '../index.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
@@ -80,7 +80,7 @@ export function copyCommand(io: Io, signal: AbortSignal): Command {
   return maintenanceCommand(
     'copy',
     'Copy a catalog into another one, with its history.',
-    'Copies all namespaces and tables with their versions, tags and branches, as they are at one moment, while others read and write. The target must be empty. It holds all of the copy in the end, or nothing: if the command is interrupted, run it again.',
+    'Copies all namespaces and tables with their versions, tags and branches, as they are at one moment, while others read and write. Tables whose rows lie outside of the catalog, or are of another engine, come without rows: then the command says where they lie, and the exit code is 1. The target must be empty. It holds all of the copy in the end, or nothing: if the command is interrupted, run it again.',
     '  $ tabularium copy ./catalog postgres://app@db.example/tables --content s3://bucket/prefix\n  $ tabularium copy postgres://app@db.example/tables ./catalog\n',
   )
     .addArgument(locationArgument('<source>', 'directory of a catalog, or postgres://…'))
@@ -101,8 +101,22 @@ export function copyCommand(io: Io, signal: AbortSignal): Command {
           onProgress: shownBy(show),
         }),
       )
-      print(report, io, json)
+      const { withoutRows, ...copied } = report
+      for (const id of withoutRows) {
+        // The copy declares the table at the same place.
+        const { location } = await from.describeTable({ id }).catch(() => ({ location: 'an unknown place' }))
+        io.stderr.write(`without rows: ${id.join('.')}, whose rows lie at ${location}\n`)
+      }
+      print({ ...copied, withoutRows: [] }, io, json)
+      if (withoutRows.length > 0) throw incomplete(withoutRows.length)
     })
+}
+
+function incomplete(count: number): CatalogError {
+  return new CatalogError(
+    'Unsupported',
+    `All was copied but the rows of ${count === 1 ? '1 table' : `${count.toLocaleString('en')} tables`}, which lie outside of the catalog or are of another engine. The copy names the places above. Copy these rows with what wrote them.`,
+  )
 }
 
 type Show = Parameters<Parameters<typeof withProgress>[1]>[0]

@@ -39,7 +39,7 @@ export async function main(args: readonly string[], io: Io, signal: AbortSignal)
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
     const [text, code] = describeError(error, signal)
-    io.stderr.write(`tabularium: ${visible(text)}\n`)
+    io.stderr.write(`tabularium: ${visible(asTyped(text, args))}\n`)
     return code
   }
 }
@@ -50,6 +50,26 @@ function describeError(error: unknown, signal: AbortSignal): [text: string, code
   if (error instanceof CatalogError)
     return [`${error.code}: ${error.message}${causeText(error)}`, exitCodes.refused]
   return [error instanceof Error ? error.message : String(error), exitCodes.refused]
+}
+
+/** Words longer than that are no identifiers. */
+const longestIdentifier = 9_000
+
+/** A message with identifiers as they were typed. The catalog writes names with `$` between them. */
+function asTyped(message: string, args: readonly string[]): string {
+  const option = args.findIndex((word) => /^--delimiter(?:=|$)/.test(word))
+  const between = (option < 0 ? '' : (args[option]!.split('=', 2)[1] ?? args[option + 1])) || '.'
+  let text = message.replace(/(?<= of )\$(?= to )/g, () => between)
+  for (const word of args) {
+    if (word.length > longestIdentifier || !word.includes(between)) continue
+    const names = word.split(between)
+    // The longest first: the others are beginnings of it.
+    for (let depth = names.length; depth > 1; depth--) {
+      const part = names.slice(0, depth)
+      text = text.replaceAll(part.join('$'), () => part.join(between))
+    }
+  }
+  return text
 }
 
 /** The cause of an `Internal` error, whose own message says little. */

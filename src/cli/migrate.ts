@@ -33,5 +33,10 @@ export function migrateCommand(io: Io): Command {
       if (content !== undefined) await (await openCatalog(location, { content })).close()
       printer.one({ ...report })
       printer.end()
+      if (content === undefined && report.from === null) {
+        io.stderr.write(
+          'The database is ready and has no catalog yet. Make one with --content of migrate or serve, which says where its rows lie: s3://bucket/prefix or file:///folder.\n',
+        )
+      }
     })
 }

@@ -13,10 +13,11 @@ import { isUrl, openLocation } from './open.ts'
 import { type Printer, printerOf } from './print.ts'
 import { progressBar } from './progress.ts'
 import { type AnyOperation, kebab } from './record.ts'
-import { arrowRows } from './rows/arrow.ts'
+import { arrowRows, arrowStream } from './rows/arrow.ts'
 import { formatCsv } from './rows/csv.ts'
 import { TextRows } from './rows/text-rows.ts'
 import { UsageError } from './usage.ts'
+import { toJson, visible } from './values.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -68,7 +69,7 @@ async function queryToFile(
     )
   }
   const { data } = await catalog.queryTable(request as unknown as QueryTableRequest, options)
-  const content = format === 'arrow' ? data : await textOf(data, format)
+  const content = format === 'file' ? data : format === 'stream' ? arrowStream(data) : textOf(data, format)
   if (path === '-') {
     io.stdout.write(content)
     return
@@ -80,19 +81,21 @@ async function queryToFile(
   }
 }
 
-function formatOf(path: string): 'arrow' | 'json' | 'csv' {
-  if (path === '-' || /\.(arrow|arrows|feather|ipc)$/i.test(path)) return 'arrow'
+function formatOf(path: string): 'file' | 'stream' | 'json' | 'csv' {
+  // What comes through a pipe has no end to be read first.
+  if (path === '-' || /\.arrows$/i.test(path)) return 'stream'
+  if (/\.(arrow|feather|ipc)$/i.test(path)) return 'file'
   if (/\.(jsonl|ndjson|json)$/i.test(path)) return 'json'
   if (/\.csv$/i.test(path)) return 'csv'
   throw new UsageError(
-    `--output ${path}: end the name in .arrow, .jsonl or .csv, or write - for Arrow on standard output`,
+    `--output ${path}: end the name in .arrow, .jsonl or .csv, or write - for an Arrow stream on standard output`,
   )
 }
 
 function textOf(data: Uint8Array, format: 'json' | 'csv'): string {
   const rows = arrowRows(data)
   if (format === 'csv') return formatCsv([...rows])
-  return Array.from(rows, (row) => `${JSON.stringify(row)}\n`).join('')
+  return Array.from(rows, (row) => `${toJson(row)}\n`).join('')
 }
 
 /** The request with its rows in the types of the table they go into, or else of the schema that was given. */
@@ -101,11 +104,15 @@ async function withTypedRows(
   operation: string,
   request: Fields,
   options: OperationOptions,
+  io: Io,
 ): Promise<Fields> {
   const { data, schema } = request
   if (!(data instanceof TextRows)) return request
   const known = operation === 'insertIntoTable' ? await columnsOf(catalog, request, options) : undefined
-  return { ...request, ...data.typed(known ?? schema ?? undefined) }
+  return {
+    ...request,
+    ...data.typed(known ?? schema ?? undefined, (text) => io.stderr.write(`note: ${visible(text)}\n`)),
+  }
 }
 
 /** The columns of the table that rows are added to; undefined where they are not known. */
@@ -188,7 +195,7 @@ export async function perform(task: Task, io: Io, signal: AbortSignal): Promise<
     if (options.output !== undefined) {
       await queryToFile(catalog, request, work, options.output, io)
     } else {
-      const typed = await withTypedRows(catalog, operation.name, request, work)
+      const typed = await withTypedRows(catalog, operation.name, request, work, io)
       await operate(catalog, operation.name as OperationName, typed, work, printer, io)
     }
   } finally {

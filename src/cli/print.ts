@@ -1,6 +1,6 @@
 import type { Io, Output } from './io.ts'
 import type { JsonField, JsonType } from './rows/types.ts'
-import { visible } from './values.ts'
+import { toJson, visible } from './values.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -24,7 +24,7 @@ function jsonPrinter(out: Output): Printer {
   const rows = (items: Iterable<Row>) => {
     let lines: string[] = []
     for (const item of items) {
-      if (lines.push(JSON.stringify(item)) < chunkLines) continue
+      if (lines.push(toJson(item)) < chunkLines) continue
       out.write(`${lines.join('\n')}\n`)
       lines = []
     }
@@ -61,7 +61,9 @@ function formatTable(rows: readonly Row[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
   const cells = rows.map((row) => names.map((name) => cut(cellText(name, row[name]))))
   const numeric = names.map((name) =>
-    rows.every((row) => row[name] === null || typeof row[name] === 'number' || row[name] === undefined),
+    rows.every(
+      ({ [name]: value }) => value == null || typeof value === 'number' || typeof value === 'bigint',
+    ),
   )
   const heads = names.map((name) => visible(name))
   const widths = heads.map((head, i) =>
@@ -82,7 +84,7 @@ function cut(text: string): string {
 function cellText(name: string, value: unknown): string {
   if (value === undefined) return ''
   if (name === 'timestamp_millis' && typeof value === 'number') return new Date(value).toISOString()
-  return visible(typeof value === 'string' ? value : JSON.stringify(value))
+  return visible(typeof value === 'string' ? value : toJson(value))
 }
 
 /** The members of an object. Members of nested objects are named `outer.inner`. */

@@ -1,4 +1,5 @@
 import type { OperationOptions } from '../index.ts'
+import { wallClock } from '../time.ts'
 import type { Io, Output } from './io.ts'
 
 /** Shorter work shows no progress, in milliseconds. */
@@ -13,11 +14,11 @@ interface ProgressLine {
 
 /** A line on the error stream for work that takes long. It is shown on a terminal only. */
 function progressLine(out: Output): ProgressLine {
-  const started = Date.now()
+  const started = wallClock()
   let last = 0
   return {
     show: (text) => {
-      const now = Date.now()
+      const now = wallClock()
       if (!out.isTTY || now - started < showAfter || now - last < showEvery) return
       last = now
       out.write(`\r${text()}\u001b[K`)

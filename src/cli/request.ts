@@ -55,6 +55,11 @@ async function readField({ name, kind }: Field, value: unknown, delimiter: strin
 
 /** Parses an identifier: names joined by the delimiter. The delimiter alone is the root. */
 export function readIdentifier(text: string, delimiter: string): string[] {
+  if (delimiter !== '$' && /[^$]\$[^$]/.test(text)) {
+    throw new UsageError(
+      `${JSON.stringify(text)} is not an identifier: no name has a "$" in it. Write ${text.replaceAll('$', delimiter)}, or add --delimiter '$'`,
+    )
+  }
   try {
     return [...parseIdentifier(text, delimiter)]
   } catch {

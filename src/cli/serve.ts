@@ -6,6 +6,7 @@ import {
   openCatalog,
   operations,
 } from '../index.ts'
+import { sleep } from '../time.ts'
 import type { AuditLog } from './audit-log.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'
@@ -244,12 +245,47 @@ async function serveUntil(
 ): Promise<void> {
   const audit = auditOptions(typed)
   const { serve } = await import('../http/index.ts')
-  await using catalog = await openCatalog(location, options)
+  const opened = await openPatiently(
+    () => openCatalog(location, options),
+    /^postgres(?:ql)?:/i.test(location),
+    signal,
+    io,
+  )
+  if (opened === undefined) return
+  await using catalog = opened
   await using log = audit && (await openAudit(catalog, audit.file, io))
   await using server = await serve(catalog, log ? { ...http, ...audited(log, audit!.refuses) } : http)
   io.stdout.write(listeningLine(server, typed.json))
   if (signal.aborted) return
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+}
+
+/** The waits before further attempts, in milliseconds; the last one again and again. */
+const waits = [500, 1_000, 2_000, 5_000, 10_000]
+
+/**
+ * Opens a catalog. Where it lies in a database that is away, as while a whole machine starts, it tries until the database
+ * is there or the signal aborts, and says so each time; undefined after the signal.
+ */
+export async function openPatiently<T>(
+  open: () => Promise<T>,
+  isInDatabase: boolean,
+  signal: AbortSignal,
+  io: Pick<Io, 'stderr'>,
+  pauses: readonly number[] = waits,
+): Promise<T | undefined> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await open()
+    } catch (error) {
+      const isAway = error instanceof CatalogError && error.code === 'ServiceUnavailable'
+      if (!isInDatabase || !isAway) throw error
+      const pause = pauses[Math.min(attempt, pauses.length - 1)]!
+      io.stderr.write(`tabularium: ${error.message} The server tries again in ${pause / 1_000} s.\n`)
+      await sleep(pause, { signal }).catch(() => {})
+      if (signal.aborted) return undefined
+    }
+  }
 }
 
 async function openAudit(catalog: Catalog, file: string, io: Io): Promise<AuditLog & AsyncDisposable> {

@@ -1,6 +1,11 @@
-/** Converts a value for JSON: dates to ISO text, bytes to base64, large integers to text. */
+import { stringify } from 'lossless-json'
+
+/**
+ * Converts a value for {@link toJson}: dates to ISO text, bytes to base64. Numbers that JSON has no way to write, such as
+ * NaN, become text.
+ */
 export function plain(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString()
@@ -9,6 +14,16 @@ export function plain(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) return Array.from(value as unknown as Iterable<unknown>, plain)
   const entries = value instanceof Map ? [...value] : Object.entries(value)
   return Object.fromEntries(entries.map(([key, member]) => [String(key), plain(member)]))
+}
+
+/** The JSON text of a value. Whole numbers are numbers with all of their digits, however many. */
+export function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    // It holds a bigint, which takes a slower way.
+    return stringify(value)!
+  }
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Command } from 'commander'
 import { type Catalog, CatalogError, type ListTransactionsResponse } from '../index.ts'
+import { sleep } from '../time.ts'
 import { addCatalogOptions, type CatalogOptions } from './access.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'
@@ -79,7 +79,7 @@ async function watch(
   for (const transaction of underWay) seen.tell(transaction)
   let isTold = false
   for (;;) {
-    await sleep(interval, undefined, { signal }).catch(() => signal.throwIfAborted())
+    await sleep(interval, { signal }).catch(() => signal.throwIfAborted())
     try {
       await look(catalog, seen, signal)
       isTold = false

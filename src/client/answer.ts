@@ -34,10 +34,10 @@ export function answerOf(
   return withContext({ metadata: json, ...(transaction_id === null ? {} : { transaction_id }) }, fromHeaders)
 }
 
-/** An entry for each header, but for cookies, which are secrets. */
+/** An entry for each header, cookies too: who gets the answer is whom they are for. Several of a name are joined. */
 function contextOf(headers: Headers): Record<string, string> {
   const context: Record<string, string> = {}
-  for (const [name, value] of headers) if (name !== 'set-cookie') context[headerPrefix + name] = value
+  for (const name of headers.keys()) context[headerPrefix + name] = headers.get(name)!
   return context
 }
 

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { CatalogError } from '../errors.ts'
 import { errorOfResponse } from '../http/protocol/status.ts'
 import type { AnyOperation } from '../operations/framework/operation.ts'
+import { sleep, wallClock } from '../time.ts'
 import type { Credentials } from './credentials.ts'
 import type { Settings } from './options.ts'
 import type { Outgoing } from './request.ts'
@@ -29,11 +29,7 @@ export async function exchange(
     const isFinal = (operation.changes && !operation.repeatable) || attempt >= settings.retries
     const wait = isFinal ? undefined : waitFor(outcome, attempt)
     if (wait === undefined || wait > settings.maxWait) throw error
-    try {
-      await sleep(wait, undefined, { signal })
-    } catch {
-      throw signal!.reason
-    }
+    await sleep(wait, { signal })
   }
 }
 
@@ -85,7 +81,7 @@ const longestWait = 5_000
 export function waitBefore(
   attempt: number,
   retryAfter: string | null | undefined,
-  { random = Math.random, now = Date.now }: { random?: () => number; now?: () => number } = {},
+  { random = Math.random, now = wallClock }: { random?: () => number; now?: () => number } = {},
 ): number {
   const spread = Math.min(longestWait, firstWait * 2 ** attempt) * random()
   return (retryAfter ? asked(retryAfter, now()) : 0) + spread

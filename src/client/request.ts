@@ -4,7 +4,7 @@ import {
   encodePathId,
   encodeQuery,
   headerPrefix,
-  headersOfContext,
+  headersToSend,
   jsonType,
   type Route,
   wire,
@@ -49,7 +49,7 @@ export async function requestOf(
     method: route.methods[0],
     target: `${pathOf(route.path, request)}${query.length > 0 ? `?${new URLSearchParams(query)}` : ''}`,
     headers: {
-      ...headersOfContext(context),
+      ...headersToSend(context),
       ...headers,
       ...(inside !== undefined && { [insideHeader]: inside }),
     },

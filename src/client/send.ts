@@ -1,4 +1,5 @@
 import { CatalogError } from '../errors.ts'
+import { clearTimeout, setTimeout } from '../time.ts'
 import type { Settings } from './options.ts'
 import type { Outgoing } from './request.ts'
 
@@ -70,7 +71,10 @@ export async function send(
   }
 }
 
-/** The headers of a request. Those of the request itself override those that the caller set for all requests. */
+/**
+ * The headers of a request. Those of the request itself override those that the caller set for all requests. Credentials
+ * in its context go before the token of the client.
+ */
 export function headersOf(
   always: Settings['headers'],
   own: Outgoing['headers'],
@@ -78,7 +82,8 @@ export function headersOf(
 ): Headers {
   const headers = new Headers(always)
   for (const [name, value] of Object.entries(own)) headers.set(name, value)
-  if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
+  const hasOwn = 'authorization' in own || 'x-api-key' in own
+  if (token !== undefined && !hasOwn) headers.set('authorization', `Bearer ${token}`)
   return headers
 }
 

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Catalog, Transact, TransactionOptions } from '../catalog/handle.ts'
 import { checkFunction, type FunctionRun, runFunction } from '../catalog/transaction-function.ts'
 import { CatalogError, noteTransaction } from '../errors.ts'
 import { type AnyOperation, invoke, type OperationOptions } from '../operations/framework/operation.ts'
+import { performance, sleep } from '../time.ts'
 import { waitBefore } from './exchange.ts'
 import type { Settings } from './options.ts'
 

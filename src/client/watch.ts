@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Changes, CommittedChange, WatchRequest } from '../catalog/handle.ts'
 import { itemsOf } from '../catalog/iteration/items.ts'
 import { CatalogError, invalid } from '../errors.ts'
@@ -11,6 +10,7 @@ import {
 } from '../http/protocol/events.ts'
 import { errorOfResponse } from '../http/protocol/status.ts'
 import { formatIdentifier } from '../model/identifier.ts'
+import { clearTimeout, performance, setTimeout, sleep } from '../time.ts'
 import type { Credentials } from './credentials.ts'
 import { errorOf, waitBefore } from './exchange.ts'
 import type { Settings } from './options.ts'
@@ -57,7 +57,7 @@ export function watchOver(
           if (settings.retries === 0) throw cutOff(settings)
           await (await open()).close()
           opened = undefined
-          await sleep(waitBefore(0, null), undefined, { signal: stopped })
+          await sleep(waitBefore(0, null), { signal: stopped })
         } else if (event.kind === 'message') {
           place = event.id ?? place
           yield JSON.parse(event.data) as CommittedChange
@@ -100,7 +100,7 @@ async function connectPatiently(
   place: () => string | undefined,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const until = Date.now() + settings.maxWait
+  const until = performance.now() + settings.maxWait
   for (let attempt = 0; ; attempt++) {
     signal.throwIfAborted()
     try {
@@ -109,8 +109,8 @@ async function connectPatiently(
       signal.throwIfAborted()
       const isPassing =
         error instanceof CatalogError && (error.code === 'ServiceUnavailable' || error.code === 'Throttling')
-      if (!isPassing || settings.retries === 0 || Date.now() > until) throw error
-      await sleep(waitBefore(attempt, null), undefined, { signal }).catch(() => {})
+      if (!isPassing || settings.retries === 0 || performance.now() > until) throw error
+      await sleep(waitBefore(attempt, null), { signal }).catch(() => {})
     }
   }
 }

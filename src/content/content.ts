@@ -52,7 +52,10 @@ export interface ListedObject {
   readonly path: string
   /** In bytes. */
   readonly size: number
-  /** When it was made, or last written to, in milliseconds since the epoch. */
+  /**
+   * When it was made, or last written to, in milliseconds since the epoch. Where that is known to the second only, the
+   * end of the second.
+   */
   readonly modified: number
   /**
    * The path that an unfinished file was begun for. A vacuum leaves it alone while the work goes on that this path belongs

@@ -4,6 +4,7 @@ import type { Catalog } from '../catalog/handle.ts'
 import { requireKnown } from '../model/options.ts'
 import { unknownPeer } from './auth/loopback.ts'
 import type { StreamableAnswer } from './core/answer.ts'
+import { requireCatalog } from './core/context.ts'
 import { type HttpCore, openHttpCore } from './core/core.ts'
 import { Exchange } from './core/exchange.ts'
 import { type HttpOptions, httpOptionNames } from './options.ts'
@@ -38,7 +39,11 @@ export interface FetchHandler {
  * const response = await handle(new Request('http://localhost/v1/table'))
  * ```
  */
-export async function fetchHandler(catalog: Catalog, options: HttpOptions): Promise<FetchHandler> {
+export async function fetchHandler(
+  catalog: Catalog,
+  options: HttpOptions = {} as HttpOptions,
+): Promise<FetchHandler> {
+  requireCatalog(catalog)
   requireKnown('fetchHandler', options, httpOptionNames)
   return handlerOf(await openHttpCore({ ...options, catalog }, { log: { error: () => {} } }))
 }

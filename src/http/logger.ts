@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { invalid } from '../errors.ts'
+import { wallClock } from '../time.ts'
 import type { Log } from './core/context.ts'
 
 /** The levels, with the numbers that tools for such logs expect. */
@@ -23,7 +24,9 @@ export function logger(least: Level | false, write: (line: string) => void): Log
     if (levels[level] < lowest) return
     const { err, ...rest } = fields
     const error = err === undefined ? {} : { err: describe(err) }
-    write(`${JSON.stringify({ level: levels[level], time: Date.now(), ...about, ...error, ...rest, msg })}\n`)
+    write(
+      `${JSON.stringify({ level: levels[level], time: wallClock(), ...about, ...error, ...rest, msg })}\n`,
+    )
   }
   return { info: log('info'), error: log('error') }
 }

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
+import { alone } from '../scheduling/alone.ts'
+import { clearTimeout, setTimeout } from '../time.ts'
 import { Exchange } from './core/exchange.ts'
 
 /** The exchange of a request that came over a connection. */
@@ -60,8 +62,7 @@ export class NodeExchange extends Exchange {
     const request = this.#request
     if (request.complete !== false || request.destroyed) return
     request.resume()
-    const timer = setTimeout(() => request.destroy(), discardMillis)
-    timer.unref()
+    const timer = alone(setTimeout(() => request.destroy(), discardMillis))
     request.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer))
   }
 }

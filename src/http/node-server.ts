@@ -7,6 +7,7 @@ import {
 } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
+import { setImmediate } from '../time.ts'
 import type { StreamableAnswer } from './core/answer.ts'
 import type { HttpCore } from './core/core.ts'
 import { NodeExchange } from './node-exchange.ts'

@@ -26,9 +26,13 @@ export interface RequestInfo {
  * Decides whether a caller may run an operation on the namespace or table `id`, which is undefined when the path
  * has no identifier. False, or an error, refuses with 403. The server asks before it reads the body. It asks
  * again for each table that only the body names: the new name of a renamed table, and every item of a batch. For
- * an item it gives the name of the single operation. It asks again for registerTable and declareTable when the body
- * names a location, which `request.location` tells. Content there may have belonged to a table that the caller may
- * not see: allow the locations that are the caller's.
+ * an item it gives the name of the single operation.
+ *
+ * It asks again when the body names a location, which `request.location` tells, and about each table that the location
+ * leads to: one that lies there, or that did so until it was deregistered. What is about a transaction has the id of the
+ * transaction as its `id`. `alterTransaction` is asked again with the subjects of the transaction. To find out what a
+ * caller may learn of, it asks about `describeTable` and `describeNamespace`: other changes, transactions and names
+ * are kept from the caller.
  */
 export type AuthorizeRequest = (
   principal: Principal | undefined,
@@ -126,6 +130,14 @@ export const httpOptionNames: OptionNames<HttpOptions> = {
 export interface LimitOptions {
   /** Most bytes of a JSON body. Default: 16 MiB. */
   readonly jsonBytes?: number | undefined
+  /** How deep objects and lists of a JSON body may nest. Default: 256. */
+  readonly jsonDepth?: number | undefined
+  /** Most values of a JSON body: texts, numbers, objects, lists and their like. Default: 1,000,000. */
+  readonly jsonValues?: number | undefined
+  /** Most keys of one object of a JSON body, and most members of one list that are not numbers. Default: 20,000. */
+  readonly jsonMembers?: number | undefined
+  /** Most bytes of one text or number of a JSON body, with its key. Default: 1 MiB. */
+  readonly jsonTextBytes?: number | undefined
   /** Most bytes of an Arrow body. Default: 256 MiB. */
   readonly arrowBytes?: number | undefined
   /**
@@ -159,6 +171,10 @@ const mebibyte = 1024 * 1024
 export function limitsOf(given: LimitOptions = {}): Limits {
   const limits = {
     jsonBytes: given.jsonBytes ?? 16 * mebibyte,
+    jsonDepth: given.jsonDepth ?? 256,
+    jsonValues: given.jsonValues ?? 1_000_000,
+    jsonMembers: given.jsonMembers ?? 20_000,
+    jsonTextBytes: given.jsonTextBytes ?? mebibyte,
     arrowBytes: given.arrowBytes ?? 256 * mebibyte,
     bodyBytes: given.bodyBytes ?? 1024 * mebibyte,
     answerBytes: given.answerBytes ?? 32 * mebibyte,

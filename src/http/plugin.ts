@@ -68,9 +68,14 @@ export function mountCore(fastify: FastifyInstance, core: HttpCore): void {
     })
   }
   for (const [path, page] of core.pages) {
-    fastify.get(path === '' ? '/' : path, async (request, reply) => {
-      const exchange = exchangeOf(request, reply)
-      return send(core, reply, exchange, await page(exchange))
+    fastify.route({
+      // What else the application does at its root is its own affair.
+      method: path === '' ? 'GET' : everyMethod,
+      url: path === '' ? '/' : path,
+      handler: async (request, reply) => {
+        const exchange = exchangeOf(request, reply)
+        return send(core, reply, exchange, await page(exchange))
+      },
     })
   }
 }

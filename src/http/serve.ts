@@ -1,10 +1,11 @@
 import type { Server } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Catalog } from '../catalog/handle.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { type OptionNames, requireKnown } from '../model/options.ts'
+import { clearInterval, clearTimeout, nextTurn, setInterval, setTimeout, sleep } from '../time.ts'
 import { isLoopback } from './auth/loopback.ts'
+import { requireCatalog } from './core/context.ts'
 import { type Extension, type HttpCore, openHttpCore } from './core/core.ts'
 import { logger } from './logger.ts'
 import { nodeServer } from './node-server.ts'
@@ -95,9 +96,10 @@ export function serve(catalog: Catalog, options: ServeOptions): Promise<RunningS
 /** Serves a catalog, and routes besides those of the catalog. */
 export async function serveWith(
   catalog: Catalog,
-  options: ServeOptions,
+  options: ServeOptions = {} as ServeOptions,
   extension?: Extension,
 ): Promise<RunningServer> {
+  requireCatalog(catalog)
   requireKnown('serve', options, names)
   const { host = '127.0.0.1', port = 2333, timeouts = {}, connections = 10_000, log = 'warn' } = options
   if (options.auth === false && !isLoopback(host)) {
@@ -200,7 +202,7 @@ async function leave(
   if (!(server instanceof NetServer)) return undefined
   core.leave()
   const over = new AbortController()
-  const late = sleep(millis, undefined, { signal: over.signal })
+  const late = sleep(millis, { signal: over.signal })
     .catch(() => {})
     .finally(() => over.abort())
   await acceptAll(server, over.signal)

@@ -7,7 +7,7 @@ import { isManaged } from '../locations/managed.ts'
 import { lookUpTable } from '../lookup/names.ts'
 import type { FoundTable } from '../lookup/table-record.ts'
 import { formatIdentifier, type Identifier, quote } from '../model/identifier.ts'
-import { keys, type VersionRecord } from '../store/records.ts'
+import { keys, type TableRecord, type VersionRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
 import { finalNameOf, isStaged, nameOf, versionOfName, versionsFolderOf } from './names.ts'
 import { isWaiting } from './waiting-versions.ts'
@@ -22,8 +22,11 @@ export interface DatasetFolder {
   readonly objectPath: string
 }
 
+/** A table as far as it decides where its dataset lies. */
+export type TableAt = Pick<FoundTable, 'id'> & { readonly record: Pick<TableRecord, 'location'> }
+
 /** The folder of a table, if the catalog can publish versions there. */
-export function datasetFolderOf(core: Core, { id, record }: FoundTable): DatasetFolder | undefined {
+export function datasetFolderOf(core: Core, { id, record }: TableAt): DatasetFolder | undefined {
   const location = locationOf(core.contentRoots, id, record)
   const folder = contentFolderOf(core.contentRoots, location)
   if (folder?.content.shared === undefined) return undefined
@@ -56,7 +59,7 @@ export interface Publication {
  */
 export function publicationOf(
   core: Core,
-  table: FoundTable,
+  table: TableAt,
   { branch, version, manifest_path }: StagedVersion,
 ): Publication | undefined {
   if (!isStaged(manifest_path)) return undefined
@@ -68,8 +71,9 @@ export function publicationOf(
   const isThere = manifest_path.replace(/^\/+/, '') === at + stagedName
   if (!isThere && !isManaged(core, table.record)) return undefined
   if (isThere && versionOfName(finalName) === version) return { folder, finalPath: at + finalName }
+  const isElsewhere = !manifest_path.replace(/^\/+/, '').startsWith(folder.objectPath)
   throw invalid(
-    `manifest_path ${quote(manifest_path)} is not a manifest of version ${version} below ${at}. Write it there, and name it as Lance does.`,
+    `manifest_path ${quote(manifest_path)} is not a manifest of version ${version} below ${at}. ${isElsewhere ? 'The table lies there now, and another one may have had its name before: open it again.' : 'Write it there, and name it as Lance does.'}`,
   )
 }
 

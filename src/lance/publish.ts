@@ -1,13 +1,20 @@
 import type { Core, Staging } from '../catalog/core.ts'
 import { CatalogError } from '../errors.ts'
+import { hasManifests } from '../locations/declared-only.ts'
 import { lookUpTable } from '../lookup/names.ts'
-import { type FoundTable, tableById } from '../lookup/table-record.ts'
+import { tableById } from '../lookup/table-record.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { formatIdentifier, type Identifier, quote } from '../model/identifier.ts'
 import { type BranchRecord, keys, type VersionRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
 import { isRetryable } from '../transactions/retry.ts'
-import { type DatasetFolder, type Publication, publicationOf, type StagedVersion } from './dataset.ts'
+import {
+  type DatasetFolder,
+  type Publication,
+  publicationOf,
+  type StagedVersion,
+  type TableAt,
+} from './dataset.ts'
 import { linkAll, type ManifestLink } from './link-all.ts'
 import { finalNameOf, isStaged, nameBefore, nameOf, versionsFolderOf } from './names.ts'
 import { settle } from './settle.ts'
@@ -26,10 +33,17 @@ export interface VersionToPublish extends StagedVersion {
 
 /** A manifest to publish, which is on disk. */
 export interface StagedManifest extends Publication {
-  readonly table: FoundTable
+  readonly table: TableAt
   /** Undefined when there is no such file. */
   readonly size: number | undefined
+  /** Whether the table is still to be made, where versions are that it would have to take over. */
+  readonly isBehind: boolean
 }
+
+/** Finds the tables that versions are created of. */
+export type FindTables = (reader: Reader, version: VersionToPublish) => TableAt | undefined
+
+const byName: FindTables = (reader, { id }) => lookUpTable(reader, id)
 
 /** The manifests to publish, by the versions in the request. */
 export type StagedManifests = ReadonlyMap<VersionToPublish, StagedManifest>
@@ -38,17 +52,23 @@ const none: StagedManifests = new Map()
 
 /**
  * Runs work that records versions, and publishes their manifests after it. When a version is refused, its staged
- * manifest is removed. Versions without a staged manifest are recorded only.
+ * manifest is removed. Versions without a staged manifest are recorded only. `find` is for work that makes tables itself.
  */
 export function publishing<T>(
   core: Core,
   versions: readonly VersionToPublish[],
   work: (staged: StagedManifests) => Promise<T>,
+  find = byName,
 ): Promise<T> {
-  const toPublish = versions.filter(({ manifest_path }) => isStaged(manifest_path))
+  const toPublish = versions.filter(mayBePublished)
   if (toPublish.length === 0) return work(none)
   const { staging } = core
-  return staging ? letWait(core, staging, toPublish, work) : publishAfter(core, toPublish, work)
+  return staging ? letWait(core, staging, toPublish, find, work) : publishAfter(core, toPublish, find, work)
+}
+
+/** Whether a version has a manifest that a writer of Lance staged. */
+export function mayBePublished({ manifest_path }: Pick<VersionToPublish, 'manifest_path'>): boolean {
+  return isStaged(manifest_path)
 }
 
 /** Inside of a transaction over many operations, manifests are published by its commit. */
@@ -56,11 +76,11 @@ async function letWait<T>(
   core: Core,
   staging: Staging,
   versions: readonly VersionToPublish[],
+  find: FindTables,
   work: (staged: StagedManifests) => Promise<T>,
 ): Promise<T> {
   for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await settle(core, id, branch)
-  const staged = await findManifests(core, versions)
-  await requireBranches(core, staged)
+  const staged = await findManifests(core, versions, find)
   const waiting = waitingManifests(staging)
   const added: WaitingVersion[] = []
   try {
@@ -78,17 +98,17 @@ async function letWait<T>(
   }
 }
 
-/** Refuses a version that would make its branch: Lance writes the branch's own file right after it, and not at the commit. */
-async function requireBranches(core: Core, staged: StagedManifests): Promise<void> {
-  for (const [{ id, branch }, { table }] of staged) {
-    if (branch === '') continue
-    const found = await core.store.read((reader) => reader.get(keys.branch(table.id, branch)))
-    if (found !== undefined) continue
-    throw new CatalogError(
-      'TableBranchNotFound',
-      `The table ${formatIdentifier(id)} has no branch ${quote(branch)}, and a branch of Lance cannot wait for the commit of a transaction. Create the branch before the transaction.`,
-    )
-  }
+/**
+ * Refuses a version that would make its branch inside of a transaction: Lance writes the branch's own file right after
+ * it, and not at the commit.
+ */
+export function requireBranch(reader: Reader, { table }: StagedManifest, version: VersionToPublish): void {
+  const { id, branch } = version
+  if (branch === '' || reader.get(keys.branch(table.id, branch)) !== undefined) return
+  throw new CatalogError(
+    'TableBranchNotFound',
+    `The table ${formatIdentifier(id)} has no branch ${quote(branch)}, and a branch of Lance cannot wait for the commit of a transaction. Create the branch before the transaction.`,
+  )
 }
 
 /** Whether an error means that the versions will never be published. */
@@ -99,11 +119,12 @@ function isRefusal(error: unknown): boolean {
 async function publishAfter<T>(
   core: Core,
   versions: readonly VersionToPublish[],
+  find: FindTables,
   work: (staged: StagedManifests) => Promise<T>,
 ): Promise<T> {
   // What others left unpublished comes first, and what they published past the catalog counts.
   for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await settle(core, id, branch)
-  const staged = await findManifests(core, versions)
+  const staged = await findManifests(core, versions, find)
   let result: T
   try {
     result = await work(staged)
@@ -154,17 +175,35 @@ function branchesOf(
   return [...byBranch.values()]
 }
 
-async function findManifests(core: Core, versions: readonly VersionToPublish[]): Promise<StagedManifests> {
+async function findManifests(
+  core: Core,
+  versions: readonly VersionToPublish[],
+  find: FindTables,
+): Promise<StagedManifests> {
   const staged = new Map<VersionToPublish, StagedManifest>()
   for (const version of versions) {
-    const table = await core.store.read((reader) => lookUpTable(reader, version.id))
-    if (table === undefined) continue
-    const publication = publicationOf(core, table, version)
-    if (publication === undefined) continue
+    const { table, isThere } = await core.store.read((reader) => {
+      const found = find(reader, version)
+      return { table: found, isThere: found && tableById(reader, found.id) !== undefined }
+    })
+    const publication = table && publicationIfAny(core, table, version)
+    if (table === undefined || publication === undefined) continue
     const { folder } = publication
-    staged.set(version, { ...publication, table, size: await folder.shared.sync(pathOf(folder, version)) })
+    const size = await folder.shared.sync(pathOf(folder, version))
+    const isBehind = !isThere && (await hasManifests(folder.shared, folder.prefix))
+    staged.set(version, { ...publication, table, size, isBehind })
   }
   return staged
+}
+
+/** Where a manifest is to be published. What is refused is refused when the version is created: others may fail first. */
+function publicationIfAny(core: Core, table: TableAt, version: VersionToPublish) {
+  try {
+    return publicationOf(core, table, version)
+  } catch (error) {
+    if (error instanceof CatalogError) return undefined
+    throw error
+  }
 }
 
 /** The path of a staged manifest within the content. */

@@ -1,5 +1,5 @@
 import type { Core } from '../catalog/core.ts'
-import { CatalogError, invalid } from '../errors.ts'
+import { CatalogError } from '../errors.ts'
 import { limits } from '../model/fields.ts'
 import { defaultDelimiter, formatIdentifier, type Identifier, quote, sameNames } from '../model/identifier.ts'
 import { openPageToken, type Position, sealPageToken } from '../model/page-token.ts'
@@ -251,12 +251,4 @@ export function joinIdentifier(id: Identifier, delimiter: string): string {
     )
   }
   return joined
-}
-
-/** The delimiter of a request: `$`, or 1 to 8 characters of the caller's choice. */
-export function checkDelimiter(delimiter: string | null | undefined): string {
-  if (delimiter == null) return defaultDelimiter
-  if (delimiter.length < 1 || [...delimiter].length > 8)
-    throw invalid('delimiter must be 1 to 8 characters long.')
-  return delimiter
 }

@@ -3,9 +3,10 @@ import { readTable, removeTable } from '../lookup/table-record.ts'
 import { keys, type TableRecord } from '../store/records.ts'
 import type { Key, Writer } from '../store/store.ts'
 import type { ChangeContext } from '../transactions/commit.ts'
-import { locationOf, releaseLocation, segmentsOf } from './locations.ts'
+import { locationOf, releaseLocation } from './locations.ts'
 import { markRemoval } from './removal.ts'
 import { removeSharesOf } from './shared-content.ts'
+import { removeWaiting } from './waiting.ts'
 
 /**
  * Drops a table within a change, and returns its location. The content is removed after the commit, and no other
@@ -36,7 +37,7 @@ export function removeTableRecords(
   removeTable(writer, internalId, record)
   releaseLocation(writer, record)
   for (const family of ['v', 'g', 'b']) removeAll(writer, [family, internalId])
-  writer.remove(keys.registration(segmentsOf(locationOf(core.contentRoots, internalId, record))))
+  removeWaiting(core, writer, locationOf(core.contentRoots, internalId, record))
 }
 
 /** Drops all tables and namespaces in a namespace, but not the namespace itself. Returns the tables' locations. */

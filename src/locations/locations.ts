@@ -2,14 +2,12 @@ import { createHash } from 'node:crypto'
 import { sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Content } from '../content/content.ts'
-import { CatalogError, invalid } from '../errors.ts'
-import { type FoundTable, identifierOf, tableRecord } from '../lookup/names.ts'
-import { tableById } from '../lookup/table-record.ts'
+import { invalid } from '../errors.ts'
+import { type FoundTable, tableById } from '../lookup/table-record.ts'
 import { limits } from '../model/fields.ts'
-import { formatIdentifier, quote } from '../model/identifier.ts'
+import { quote } from '../model/identifier.ts'
 import { keys, type RemovalRecord, type TableRecord } from '../store/records.ts'
 import type { Reader, Writer } from '../store/store.ts'
-import { LocationBusy } from '../transactions/retry.ts'
 
 /** A folder of content that the catalog can reach: the content, and the path of the folder, ending in a slash. */
 export interface ContentFolder {
@@ -194,64 +192,9 @@ function filePath(location: string): string {
   }
 }
 
-/**
- * Makes a table the owner of its location. Refuses a location that is, contains or lies within the location of
- * another table, or content that waits to be registered: dropping one table must never remove the content of another.
- * A registration takes what waits at its location.
- */
-export function claimLocation(
-  roots: readonly ContentRoot[],
-  writer: Writer,
-  location: string,
-  internalId: string,
-  isRegistration = false,
-): void {
-  const owner = ownerOf(roots, writer, location)
-  if (owner !== undefined) {
-    const record = tableRecord(writer, owner)
-    throw new CatalogError(
-      'TableAlreadyExists',
-      `The location ${location} belongs to table ${formatIdentifier(identifierOf(writer, record))}, or overlaps its location (${locationOf(roots, owner, record)}). Give a location of its own, or deregister that table first.`,
-    )
-  }
-  const segments = segmentsOf(location)
-  if (hasDeregistered(writer, segments, isRegistration)) {
-    throw new CatalogError(
-      'TableAlreadyExists',
-      `The location ${location} holds or overlaps the content of a deregistered table, which waits to be registered. Register that content, or give a location of its own.`,
-    )
-  }
-  writer.put(keys.location(segments), internalId)
-}
-
-/** Whether content waits to be registered at, above or below a location; `exceptHere` leaves out what waits at it. */
-function hasDeregistered(reader: Reader, segments: readonly string[], exceptHere: boolean): boolean {
-  const last = exceptHere ? segments.length - 1 : segments.length
-  for (let depth = 1; depth <= last; depth++) {
-    if (reader.get(keys.registration(segments.slice(0, depth))) !== undefined) return true
-  }
-  const below = reader.range({ prefix: keys.registration(segments), limit: 1, keysOnly: true })
-  return Array.from(below).length > 0
-}
-
 /** Releases the location of a table that is being dropped or deregistered. */
 export function releaseLocation(writer: Writer, record: TableRecord): void {
   if (record.location !== null) writer.remove(keys.location(segmentsOf(record.location)))
-}
-
-function ownerOf(roots: readonly ContentRoot[], reader: Reader, location: string): string | undefined {
-  const segments = segmentsOf(location)
-  for (let depth = 1; depth <= segments.length; depth++) {
-    const owner = reader.get<string | RemovalRecord>(keys.location(segments.slice(0, depth)))
-    if (owner !== undefined) return ownerIn(owner)
-  }
-  for (const { value } of reader.range<string | RemovalRecord>({
-    prefix: keys.location(segments),
-    limit: 1,
-  })) {
-    return ownerIn(value)
-  }
-  return ownerOfChosen(roots, reader, location)
 }
 
 /** The table whose content lies at a location. */
@@ -266,17 +209,10 @@ export function tableAt(
   return table && locationOf(roots, table.id, table.record) === location ? table : undefined
 }
 
-function ownerIn(record: string | RemovalRecord): string {
-  if (typeof record === 'object') throw new LocationBusy(record)
-  return record
-}
-
-/** The owner of a location that the catalog chose. The path contains the internal id, so no record is needed. */
-function ownerOfChosen(roots: readonly ContentRoot[], reader: Reader, location: string): string | undefined {
-  const folder = `${roots[0]!.url}${tablesFolder}/`
-  if (!location.startsWith(folder)) return undefined
-  const internalId = location.slice(folder.length).split('/')[0]!
-  return tableById(reader, internalId)?.record.location === null ? internalId : undefined
+/** The name of a folder: its path in the catalog's own root, which may move as a whole, or its URL elsewhere. */
+export function folderName(roots: readonly ContentRoot[], { content, prefix }: ContentFolder): string {
+  const root = roots.find((candidate) => candidate.content === content)
+  return root === undefined || root === roots[0] ? prefix : root.url + prefix
 }
 
 /** A location as the parts of a key. */

@@ -1,9 +1,10 @@
 import type { Core } from '../catalog/core.ts'
 import type { Content } from '../content/content.ts'
 import { CatalogError } from '../errors.ts'
-import type { FoundTable } from '../lookup/names.ts'
+import { type FoundTable, identifierOf } from '../lookup/names.ts'
 import { vacuumsBegun } from '../lookup/vacuums.ts'
 import type { Identifier } from '../model/identifier.ts'
+import { mapInSlices } from '../scheduling/time-slice.ts'
 import {
   type BranchRecord,
   keys,
@@ -29,6 +30,7 @@ import {
   sealRegistration,
 } from './registration-file.ts'
 import { folderIn, isShared, mayName } from './shared-content.ts'
+import { putWaiting } from './waiting.ts'
 
 /*
  * A table's content outlives its name. Deregistering a table writes its versions, tags, branches and properties
@@ -84,18 +86,21 @@ export async function commitDeregistering<T extends object>(
             const known = registrationOf(core, change.writer, table)
             const written = JSON.stringify(known)
             const location = locationOf(core.contentRoots, table.id, table.record)
-            const key = keys.registration(segmentsOf(location))
+            const id = identifierOf(change.writer, table.record)
+            const wait = (path: string) => putWaiting(core, change.writer, location, path, id)
             removeTableRecords(core, change.writer, table.id, table.record)
             if (known === undefined) {
               // Others may have written content there without telling the catalog.
-              change.writer.put(key, registrationPlace(core, location).prefix)
+              wait(registrationPlace(core, location).prefix)
               return undefined
             }
             const before = done.get(table.id)
             // A vacuum may have removed the registration: it cannot know that this commit will refer to it.
             if (before?.written === written && before.vacuums === vacuums) {
-              change.writer.put(key, before.path)
+              wait(before.path)
             } else {
+              // What the body does afterwards, and how it fails, must be as when the registration is there.
+              wait(registrationPlace(core, location).prefix)
               open.push({ table, written, vacuums })
             }
             return known
@@ -107,7 +112,7 @@ export async function commitDeregistering<T extends object>(
       )
     } catch (error) {
       if (!(error instanceof RegistrationNeeded)) throw error
-      for (const { table, written, vacuums } of error.tables) {
+      await mapInSlices(error.tables, async ({ table, written, vacuums }) => {
         const { content, prefix } = registrationPlace(
           core,
           locationOf(core.contentRoots, table.id, table.record),
@@ -115,7 +120,7 @@ export async function commitDeregistering<T extends object>(
         const path = `${prefix}${core.newId()}${writtenBy(core)}`
         await content.put(path, sealRegistration(written))
         done.set(table.id, { written, path, vacuums })
-      }
+      })
     }
   }
   throw new CatalogError(

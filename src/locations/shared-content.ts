@@ -4,7 +4,7 @@ import { CatalogError } from '../errors.ts'
 import { pathIn } from '../model/relative-path.ts'
 import { type CatalogRecord, keys, recordFormat, type ShareRecord, sharingFormat } from '../store/records.ts'
 import type { Reader, Writer } from '../store/store.ts'
-import { type ContentFolder, type ContentRoot, contentFolderOf } from './locations.ts'
+import { type ContentFolder, type ContentRoot, contentFolderOf, folderName } from './locations.ts'
 
 /*
  * A clone may name files that lie in the folders of other tables. A share says so for a folder and a clone. It is
@@ -15,12 +15,6 @@ import { type ContentFolder, type ContentRoot, contentFolderOf } from './locatio
  * A share can only be made while another one, or the table in the folder, keeps the files: a clone is made of a table
  * that is there. So a folder without a table and without shares never gets one again, and may be removed.
  */
-
-/** The name of a folder: its path in the catalog's own root, which may move as a whole, or its URL elsewhere. */
-export function folderName(roots: readonly ContentRoot[], { content, prefix }: ContentFolder): string {
-  const root = roots.find((candidate) => candidate.content === content)
-  return root === undefined || root === roots[0] ? prefix : root.url + prefix
-}
 
 /** The folder with a name. */
 function folderNamed(roots: readonly ContentRoot[], name: string): ContentFolder {

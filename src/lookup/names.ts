@@ -21,16 +21,24 @@ export function lookUpNamespace(reader: Reader, id: Identifier): string | undefi
 export function findNamespace(reader: Reader, id: Identifier): string {
   const found = lookUpNamespace(reader, id)
   if (found !== undefined) return found
+  const missing = missingNamespace(reader, id) ?? id
+  throw new CatalogError(
+    'NamespaceNotFound',
+    `There is no namespace ${formatIdentifier(missing)}. ${listNamespaces(missing)}`,
+  )
+}
+
+/** The first namespace on the way that does not exist. */
+function missingNamespace(reader: Reader, id: Identifier): Identifier | undefined {
   for (let depth = 1; depth <= id.length; depth++) {
     const part = id.slice(0, depth)
-    if (lookUpNamespace(reader, part) === undefined) {
-      throw new CatalogError(
-        'NamespaceNotFound',
-        `There is no namespace ${formatIdentifier(part)}. Create it first, or list the namespaces of ${formatIdentifier(part.slice(0, -1))} to see which exist.`,
-      )
-    }
+    if (lookUpNamespace(reader, part) === undefined) return part
   }
-  throw new CatalogError('NamespaceNotFound', `There is no namespace ${formatIdentifier(id)}.`)
+  return undefined
+}
+
+function listNamespaces(missing: Identifier): string {
+  return `Create it first, or list the namespaces of ${formatIdentifier(missing.slice(0, -1))} to see which exist.`
 }
 
 /** The record of a namespace other than the root. */
@@ -46,14 +54,18 @@ export function lookUpTable(reader: Reader, id: Identifier): FoundTable | undefi
 /** Finds a table. Throws `TableNotFound` when the table does not exist. */
 export function findTable(reader: Reader, id: Identifier): FoundTable {
   const found = lookUpTable(reader, id)
-  if (found === undefined) throw tableNotFound(id)
+  if (found === undefined) throw tableNotFound(reader, id)
   return found
 }
 
-export function tableNotFound(id: Identifier): CatalogError {
+/** The error for a table that does not exist. It says where the way to it ends. */
+export function tableNotFound(reader: Reader, id: Identifier): CatalogError {
+  const missing = missingNamespace(reader, id.slice(0, -1))
   return new CatalogError(
     'TableNotFound',
-    `There is no table ${formatIdentifier(id)}. List the tables of ${formatIdentifier(id.slice(0, -1))} to see which exist.`,
+    missing === undefined
+      ? `There is no table ${formatIdentifier(id)}. List the tables of ${formatIdentifier(id.slice(0, -1))} to see which exist.`
+      : `There is no table ${formatIdentifier(id)}, nor a namespace ${formatIdentifier(missing)}. ${listNamespaces(missing)}`,
   )
 }
 

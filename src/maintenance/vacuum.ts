@@ -3,10 +3,11 @@ import type { Content, ListedObject } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { isStaged, nameOf, waitingAt } from '../lance/names.ts'
 import { endLapsedBackups, hasBackupLease } from '../locations/backup-lease.ts'
-import { contentFolderOf, locationOf, tablesFolder } from '../locations/locations.ts'
+import { contentFolderOf, folderName, locationOf, tablesFolder } from '../locations/locations.ts'
+import { mayBeSince, olderThan } from '../locations/object-age.ts'
 import { deregisteredFolders, registrationFolder } from '../locations/registration.ts'
 import { abandonedRemovals, removeContent } from '../locations/removal.ts'
-import { folderName, foldersOfUnknownClones } from '../locations/shared-content.ts'
+import { foldersOfUnknownClones } from '../locations/shared-content.ts'
 import { readTable, tableById } from '../lookup/table-record.ts'
 import { vacuumsBegun } from '../lookup/vacuums.ts'
 import { manifestOf } from '../rows/rows.ts'
@@ -23,7 +24,7 @@ import { failLapsed, knownTransactions, lapsedOf } from '../transactions/lapsed.
 import { isFinished, leaseMillis } from '../transactions/transaction-record.ts'
 
 export interface VacuumOptions {
-  /** Keeps objects written within this many milliseconds. Default: one hour. */
+  /** Keeps objects written within this many milliseconds; 0 keeps none for its age. Default: one hour. */
   readonly graceMillis?: number
   /** Only reports what would be removed. */
   readonly dryRun?: boolean
@@ -43,7 +44,7 @@ export interface VacuumReport {
 /**
  * Removes unreachable content below the catalog's own root: objects that no version of their table refers to, and
  * the content of tables that were dropped. These objects stay:
- * - Objects younger than the grace period.
+ * - Objects younger than the grace period, as their content dates them.
  * - Objects that work under way wrote, which their names tell: a commit may follow.
  * - Objects that a clone names, be their own table still there or not.
  * - Objects that another engine may have written, but not manifests that a writer of Lance staged and left.
@@ -63,7 +64,7 @@ export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<V
   // Objects are listed before the store is read. So the reads see every commit that refers to a listed object, and
   // the record of all work that wrote one.
   const now = core.now()
-  const candidates = await list(content, now - graceMillis, now - leaseMillis, report, signal)
+  const candidates = await list(content, graceMillis, now, report, signal)
   const ended = await endLapsed(core, dryRun)
   const isNeeded = await reached(core, content, ended, signal)
   const isOfWork = await objectsOfWork(core, ended)
@@ -91,22 +92,24 @@ async function requireNoBackupLease(core: Core): Promise<void> {
 }
 
 /**
- * Lists the objects written before a moment. A manifest that a writer of Lance stages is there a while before it is
- * committed.
+ * Lists the objects that are older than the grace period. A manifest that a writer of Lance stages is there a while
+ * before it is committed.
  */
 async function list(
   content: Content,
-  moment: number,
-  stagedBefore: number,
+  graceMillis: number,
+  now: number,
   report: { examined: number },
   signal: AbortSignal | undefined,
 ): Promise<ListedObject[]> {
   const candidates: ListedObject[] = []
+  const isOld = olderThan(graceMillis, now)
+  const isOldStaged = olderThan(Math.max(graceMillis, leaseMillis), now)
   for await (const found of content.list(`${tablesFolder}/`)) {
     signal?.throwIfAborted()
     report.examined++
-    const before = stagedNameOf(found.path) !== undefined ? Math.min(moment, stagedBefore) : moment
-    if (found.modified < before) candidates.push(found)
+    const isOfLance = stagedNameOf(found.path) !== undefined
+    if (isOfLance ? isOldStaged(found.modified) : isOld(found.modified)) candidates.push(found)
   }
   return candidates
 }
@@ -198,7 +201,7 @@ async function reached(
     if (paths.has(path) || whole.some((prefix) => path.startsWith(prefix))) return true
     // Clients of other engines may write anywhere at a table's location.
     if (name !== undefined) return !isOurs(name)
-    return modified >= begun && markIn(path) === undefined
+    return mayBeSince(modified, begun) && markIn(path) === undefined
   }
 }
 

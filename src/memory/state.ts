@@ -1,4 +1,4 @@
-import { castDraft, produce } from 'immer'
+import { castDraft, type Draft, freeze, produce } from 'immer'
 import type { Value } from '../store/store.ts'
 import { OrderedMap } from './ordered-map.ts'
 
@@ -17,16 +17,17 @@ export interface MemorySnapshot {
   readonly objects: OrderedMap<StoredObject>
 }
 
-const nothing: MemorySnapshot = { records: OrderedMap.empty, objects: OrderedMap.empty }
+const nothing: MemorySnapshot = freeze({ records: OrderedMap.empty, objects: OrderedMap.empty })
 
 /**
- * Holds the state that a store and a content share, through Immer. The maps are single values to Immer, because
- * drafting their nodes would cost more than a whole write.
+ * Holds the state that a store and a content share. Every state is what Immer made: frozen, and the same object as
+ * long as nothing changes. The maps are single values to Immer, because drafting their nodes would cost more than a
+ * whole write.
  */
 export class StateHolder {
   #state: MemorySnapshot
 
-  /** Begins with a state that others may hold as well: none of them sees the changes of another. */
+  /** Begins with the state of another holder, or empty: neither sees the changes of the other. */
   constructor(state: MemorySnapshot = nothing) {
     this.#state = state
   }
@@ -36,19 +37,27 @@ export class StateHolder {
   }
 
   setRecords(records: OrderedMap<Value>): void {
-    this.#state = produce(this.#state, (draft) => {
+    this.#change((draft) => {
       draft.records = castDraft(records)
     })
   }
 
   setObjects(objects: OrderedMap<StoredObject>): void {
-    this.#state = produce(this.#state, (draft) => {
+    this.#change((draft) => {
       draft.objects = castDraft(objects)
     })
   }
 
-  /** Replaces everything at once. */
-  restore({ records, objects }: MemorySnapshot): void {
-    this.#state = { records, objects }
+  /** Replaces everything at once. What else the snapshot has is left out. */
+  restore(snapshot: MemorySnapshot): void {
+    this.#change((draft) => {
+      draft.records = castDraft(snapshot.records)
+      draft.objects = castDraft(snapshot.objects)
+    })
+  }
+
+  /** The one way to another state. */
+  #change(recipe: (draft: Draft<MemorySnapshot>) => void): void {
+    this.#state = produce(this.#state, recipe)
   }
 }

@@ -1,10 +1,11 @@
 import * as v from 'valibot'
-import { identifierProblem, nameProblem } from './identifier.ts'
+import { identifierProblem, maxDepth, maxNameBytes, nameProblem, quote } from './identifier.ts'
 import { utf8Length } from './utf8.ts'
 
 /*
  * The fields that requests and responses share. A schema checks a value on entry, and gives its type. Messages are
- * fragments that follow the field's name: "version must be …".
+ * fragments that follow the field's name: "version must be …". Where a check is a function, `v.metadata` says as much of
+ * it as JSON Schema can, for /openapi.json.
  */
 
 /** The limits for input, unless an operation has its own. */
@@ -90,6 +91,14 @@ export function withAnyKey<S extends v.GenericSchema<Record<string, T>>, T>(
 
 const leftOut = ['__proto__', 'prototype', 'constructor']
 
+/** A name, as far as JSON Schema can say it: control characters and the default delimiter are refused. */
+const shownName = {
+  type: 'string',
+  minLength: 1,
+  maxLength: maxNameBytes,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f$]+$',
+}
+
 /** A namespace's or an object's identifier; the empty list is the root. */
 export const identifier = v.pipe(
   segments,
@@ -97,6 +106,7 @@ export const identifier = v.pipe(
     const problem = dataset.typed ? identifierProblem(dataset.value) : undefined
     if (problem) addIssue({ message: problem })
   }),
+  v.metadata({ items: shownName, maxItems: maxDepth }),
 )
 
 /** A table's identifier: at least its name. */
@@ -114,6 +124,7 @@ export const name = v.pipe(
     const problem = dataset.typed ? nameProblem(dataset.value) : undefined
     if (problem) addIssue({ message: problem })
   }),
+  v.metadata(shownName),
 )
 
 /** A whole number from 0 to 2^53 − 1. */
@@ -138,6 +149,7 @@ const tagPattern = /^[A-Za-z0-9._-]+$/
 export const branch = v.optional(
   v.pipe(
     v.nullish(text),
+    v.metadata({ anyOf: [{ type: 'string', maxLength: 255 }, { type: 'null' }] }),
     v.transform((given) => (given === undefined || given === null || given === 'main' ? '' : given)),
     v.check((given) => given.length <= 255, 'must be at most 255 characters long'),
   ),
@@ -160,6 +172,7 @@ export const newBranch = v.pipe(
       !given.split('/').some((s) => s === '.' || s === '..'),
     'must be 1 to 255 letters, digits, ".", "-", "_" or "/" between them',
   ),
+  v.metadata({ minLength: 1, maxLength: 255, pattern: branchPattern.source }),
 )
 
 export const newTag = v.pipe(
@@ -168,22 +181,34 @@ export const newTag = v.pipe(
     (given) => given.length <= 255 && tagPattern.test(given) && given !== '.' && given !== '..',
     'must be 1 to 255 letters, digits, ".", "-" or "_"',
   ),
+  v.metadata({ minLength: 1, maxLength: 255, pattern: tagPattern.source }),
 )
 
 /** A map of string to string, within the limits for properties and metadata. */
 export const stringMap = v.pipe(
-  v.custom<Readonly<Record<string, string>>>(isStringMap, 'must be an object whose values are strings'),
+  v.custom<Readonly<Record<string, string>>>(isStringMap, ({ input }) => notStringMap(input)),
   v.rawCheck(({ dataset, addIssue }) => {
     const problem = dataset.typed ? mapProblem(dataset.value) : undefined
     if (problem) addIssue({ message: problem })
   }),
+  v.metadata({ type: 'object', additionalProperties: { type: 'string' }, maxProperties: limits.entries }),
 )
 
 function isStringMap(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  for (const key of Object.keys(value))
-    if (typeof (value as Record<string, unknown>)[key] !== 'string') return false
+  if (!isMap(value)) return false
+  for (const key of Object.keys(value)) if (typeof value[key] !== 'string') return false
   return true
+}
+
+/** What is wrong with a value that is no map of strings. */
+function notStringMap(value: unknown): string {
+  const should = 'must be an object whose values are strings'
+  const bad = isMap(value) && Object.keys(value).find((key) => typeof value[key] !== 'string')
+  return typeof bad === 'string' ? `${should}; that of ${quote(bad)} is none` : should
+}
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function mapProblem(map: Readonly<Record<string, string>>): string | undefined {
@@ -209,7 +234,8 @@ export function choice<const T extends string>(...words: readonly [T, ...T[]]) {
   const message = `must be ${words.slice(0, -1).join(', ')}${words.length > 1 ? ' or ' : ''}${words.at(-1)}`
   const schema = v.pipe(
     v.string(message) as v.GenericSchema<T | (string & {}), string>,
-    v.description(`${words.join(', ')}; in any case, PascalCase or snake_case.`),
+    v.description('In any case, PascalCase or snake_case.'),
+    v.metadata({ enum: words }),
     v.rawTransform(({ dataset, addIssue, NEVER }): T => {
       const word = byKey.get(caseKey(dataset.value))
       if (word === undefined) {
@@ -220,6 +246,14 @@ export function choice<const T extends string>(...words: readonly [T, ...T[]]) {
     }),
   )
   return { ...schema, words }
+}
+
+/** One of several schemas, which the value itself decides. */
+export function either<const S extends v.GenericSchema>(
+  schemas: readonly S[],
+  choose: (given: unknown) => S,
+) {
+  return { ...v.lazy(choose), alternatives: schemas }
 }
 
 /** Equal for all spellings of a word. */

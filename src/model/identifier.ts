@@ -62,6 +62,15 @@ export function parseIdentifier(text: string, delimiter: string = defaultDelimit
   return names
 }
 
+/** The delimiter of a request: `$`, or 1 to 8 characters of the caller's choice. */
+export function checkDelimiter(given: string | null | undefined): string {
+  if (given == null) return defaultDelimiter
+  // No character takes more than two units, so that a long text is never split.
+  if (given === '' || given.length > 16 || [...given].length > 8)
+    throw invalid('delimiter must be 1 to 8 characters long.')
+  return given
+}
+
 export function sameNames(a: Identifier, b: Identifier): boolean {
   return a.length === b.length && a.every((name, i) => name === b[i])
 }

@@ -8,6 +8,8 @@ export type OptionNames<Options> = { readonly [Name in keyof Required<Options>]:
  * would have no effect.
  */
 export function requireKnown(of: string, given: object, known: object): void {
+  if (typeof given !== 'object' || given === null)
+    throw invalid(`${of} needs its options: an object with some of ${Object.keys(known).join(', ')}.`)
   const unknown = Object.entries(given).filter(
     ([name, value]) => value !== undefined && !Object.hasOwn(known, name),
   )

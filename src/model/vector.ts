@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { either } from './fields.ts'
 
 /*
  * Vectors as requests give them. They may have a million numbers in all, so lists of numbers are checked in one loop.
@@ -15,7 +16,7 @@ const vectorObject = v.object(
 )
 
 /** The vector to search for, or several. */
-export const vectorInput = v.lazy((given) =>
+export const vectorInput = either([numbers, lists, vectorObject], (given) =>
   Array.isArray(given) ? (Array.isArray(given[0]) ? lists : numbers) : vectorObject,
 )
 

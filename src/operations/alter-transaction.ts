@@ -4,6 +4,7 @@ import { choice, requestFields, text } from '../model/fields.ts'
 import { quote } from '../model/identifier.ts'
 import { keys, type TransactionRecord } from '../store/records.ts'
 import {
+  alterations,
   findTransaction,
   isFinished,
   propertiesOf,
@@ -28,6 +29,7 @@ const action = v.pipe(
     (given) => Object.values(given).filter((member) => member != null).length === 1,
     'must have exactly one of setStatusAction, setPropertyAction, unsetPropertyAction',
   ),
+  v.metadata({ exactlyOne: true }),
 )
 
 type Action = v.InferOutput<typeof action>
@@ -63,7 +65,9 @@ export const alterTransaction = operation({
     const { id, actions } = request
     const now = core.now()
     const { found, altered } = await core.store.write((writer) => {
-      const found = findTransaction(writer, id, principalOf(request))
+      const caller = principalOf(request)
+      const found = findTransaction(writer, id, { caller, access: core.access })
+      core.access?.require(alterations(writer, found.record, caller))
       const altered = actions.reduce((record, given) => apply(record, given, now), found.record)
       if (altered !== found.record) writer.put(keys.transaction(found.id), altered)
       return { found, altered }

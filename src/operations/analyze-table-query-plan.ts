@@ -3,6 +3,7 @@ import { responseFields, text } from '../model/fields.ts'
 import { queryErrors, queryFields, queryIgnores, queryNotes, queryOptionsOf } from '../rows/query.ts'
 import { openVersion, whileThere } from '../rows/rows.ts'
 import type { QueryStep } from '../table/index.ts'
+import { performance } from '../time.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -24,7 +25,7 @@ export const analyzeTableQueryPlan = operation({
   },
   run: async (core, request, { signal, onProgress }) => {
     const { id } = request
-    const asked = queryOptionsOf(request)
+    const asked = queryOptionsOf(request, core.settings)
     const { table, engine, snapshot } = await openVersion(core, id, request)
     return whileThere(core, id, table, async () => {
       const lines = await engine.explainQuery(snapshot, { ...asked, signal })

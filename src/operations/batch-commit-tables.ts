@@ -1,10 +1,14 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
+import type { TableAt } from '../lance/dataset.ts'
 import { type BranchToThin, prepareDeletion, removeManifests } from '../lance/delete-versions.ts'
-import { publishing, type StagedManifests } from '../lance/publish.ts'
+import { mayBePublished, publishing, type StagedManifests } from '../lance/publish.ts'
+import { decideAboutLocations } from '../locations/claim.ts'
 import { commitDeregistering, type Deregister } from '../locations/registration.ts'
+import { lookUpTable } from '../lookup/names.ts'
 import { withNamespaceCache } from '../lookup/namespace-cache.ts'
 import { changeFields, limits, requestFields } from '../model/fields.ts'
+import { mapInSlices } from '../scheduling/time-slice.ts'
 import type { ChangeContext } from '../transactions/commit.ts'
 import { batchDeleteTableVersions, deleteVersions } from './batch-delete-table-versions.ts'
 import { createTableVersion, createVersion, requestKey } from './create-table-version.ts'
@@ -17,7 +21,7 @@ import {
   prepareDeclaration,
 } from './declare-table.ts'
 import { deregister, deregisterTable } from './deregister-table.ts'
-import { doEach } from './framework/batch.ts'
+import { doEach, prepared, preparedLater } from './framework/batch.ts'
 import { operation } from './framework/operation.ts'
 import { listedStatuses, post } from './framework/route.ts'
 import { objectsIn, subjectOf } from './framework/subjects.ts'
@@ -43,6 +47,7 @@ const tableOperation = v.pipe(
     `must be an object with exactly one of ${memberNames.join(', ')}`,
   ),
   v.check((given) => hasOneMember(given), `must have exactly one of ${memberNames.join(', ')}`),
+  v.metadata({ exactlyOne: true }),
 )
 
 function hasOneMember(given: Readonly<Record<string, unknown>>): boolean {
@@ -122,32 +127,40 @@ export const batchCommitTables = operation({
   },
   run: async (core, { operations, context }) => {
     const key = requestKey(context)
-    const declarations = doEach(
-      'operations',
+    const declarations = await mapInSlices(
       operations,
-      ({ declare_table }) => declare_table && prepareDeclaration(core, declare_table),
+      ({ declare_table }) => declare_table && prepared(() => prepareDeclaration(core, declare_table)),
     )
+    // All at once, as the claims would ask one by one.
+    await decideAboutLocations(core, 'declareTable', declarations.flatMap(namedLocationOf))
     const versions = operations.flatMap((step) => step.create_table_version ?? [])
-    const deletions = await prepareDeletions(core, operations)
+    const made = tablesMade(operations, declarations)
+    const deletions = await prepareDeletions(core, operations, made)
     // Before the commit: a hook that fails must not make a failure of a batch that was applied.
     const vended = await vendedFor(core, operations, declarations)
-    const response = await publishing(core, versions, (staged) =>
+    const commit = (staged: StagedManifests) =>
       commitDeregistering(core, 'BatchCommitTables', [], (given, takeOut) => {
         // No operation of a batch changes a namespace.
         const change = { ...given, writer: withNamespaceCache(given.writer) }
         const prepared: Prepared = { key, staged, deletions }
         return {
-          results: doEach('operations', operations, (step, index) =>
-            runStep(core, change, takeOut, step, declarations[index], prepared),
-          ),
+          results: doEach('operations', operations, (step, index) => {
+            // A hook that failed is a failure of its step.
+            vended?.[index]?.()
+            return runStep(core, change, takeOut, step, declarations[index]?.(), prepared)
+          }),
         }
-      }),
+      })
+    const response = await publishing(core, versions, commit, (reader, version) =>
+      made.has(version) ? made.get(version) : lookUpTable(reader, version.id),
     )
-    for (const { thinned, paths } of deletions.values())
-      if (thinned) await removeManifests(core, thinned, paths)
+    for (const [, { thinned, paths }] of deletions) {
+      const dataset = thinned()
+      if (dataset) await removeManifests(core, dataset, paths)
+    }
     vended?.forEach((credentials, index) => {
       const { declare_table } = response.results[index]!
-      if (declare_table) response.results[index] = { declare_table: { ...declare_table, ...credentials } }
+      if (declare_table) response.results[index] = { declare_table: { ...declare_table, ...credentials() } }
     })
     return response
   },
@@ -162,15 +175,80 @@ interface Prepared {
 }
 
 /** What is known of each deletion of versions before the batch runs, and the paths of the manifests that it removes. */
-type Deletions = Map<TableOperation, { readonly thinned: BranchToThin | undefined; paths: readonly string[] }>
+type Deletions = Map<
+  TableOperation,
+  { readonly thinned: () => BranchToThin | undefined; paths: readonly string[] }
+>
 
-async function prepareDeletions(core: Core, operations: readonly TableOperation[]): Promise<Deletions> {
+async function prepareDeletions(
+  core: Core,
+  operations: readonly TableOperation[],
+  made: TablesMade,
+): Promise<Deletions> {
   const deletions: Deletions = new Map()
   for (const step of operations) {
     const request = step.delete_table_versions
-    if (request) deletions.set(step, { thinned: await prepareDeletion(core, request), paths: [] })
+    if (!request) continue
+    // Nothing of what the batch makes is published before it.
+    const thinned = made.has(request)
+      ? () => undefined
+      : await preparedLater(() => prepareDeletion(core, request))
+    deletions.set(step, { thinned, paths: [] })
   }
   return deletions
+}
+
+/**
+ * The tables of those versions, created or deleted, whose names earlier steps declared or deregistered; undefined where
+ * these leave no table. What is not in it is about tables that were there before.
+ */
+type TablesMade = ReadonlyMap<object, TableAt | undefined>
+
+function tablesMade(
+  operations: readonly TableOperation[],
+  declarations: readonly ((() => Declaration) | null | undefined)[],
+): TablesMade {
+  const made = new Map<object, TableAt | undefined>()
+  // Most batches have no manifests of Lance to publish or to remove.
+  if (!operations.some(hasManifests)) return made
+  const now = new Map<string, TableAt | undefined>()
+  for (const [index, step] of operations.entries()) {
+    const about = step.create_table_version ?? step.delete_table_versions
+    if (about) {
+      const name = now.size > 0 ? JSON.stringify(about.id) : ''
+      if (now.has(name)) made.set(about, now.get(name))
+      continue
+    }
+    const { id } = (step.declare_table ?? step.deregister_table)!
+    now.set(JSON.stringify(id), declaredBy(declarations[index]))
+  }
+  return made
+}
+
+/** The location that a request names for a table to declare. */
+function namedLocationOf(declaration: (() => Declaration) | null | undefined): string[] {
+  try {
+    const made = declaration?.()
+    return made?.isNamed && made.location !== null ? [made.location] : []
+  } catch {
+    return []
+  }
+}
+
+function hasManifests({ create_table_version, delete_table_versions }: TableOperation): boolean {
+  return (
+    delete_table_versions != null || (create_table_version != null && mayBePublished(create_table_version))
+  )
+}
+
+/** The table that a declaration makes, unless it is refused. */
+function declaredBy(declaration: (() => Declaration) | null | undefined): TableAt | undefined {
+  try {
+    const made = declaration?.()
+    return made && { id: made.internalId, record: made }
+  } catch {
+    return undefined
+  }
 }
 
 function runStep(
@@ -200,7 +278,7 @@ function runStep(
   }
   if (step.delete_table_versions) {
     const deletion = deletions.get(step)!
-    deletion.paths = deleteVersions(change, step.delete_table_versions, deletion.thinned)
+    deletion.paths = deleteVersions(change, step.delete_table_versions, deletion.thinned())
     return { delete_table_versions: { deleted_count: deletion.paths.length, transaction_id } }
   }
   return {
@@ -212,13 +290,12 @@ function runStep(
 async function vendedFor(
   core: Core,
   operations: readonly TableOperation[],
-  declarations: readonly (Declaration | null | undefined)[],
+  declarations: readonly ((() => Declaration) | null | undefined)[],
 ) {
   if (!operations.some(({ declare_table }) => declare_table?.vend_credentials)) return undefined
   return Promise.all(
-    operations.map(
-      async ({ declare_table }, index) =>
-        declare_table && credentialsFor(core, declarations[index]!, declare_table),
+    operations.map(({ declare_table }, index) =>
+      preparedLater(async () => declare_table && credentialsFor(core, declarations[index]!(), declare_table)),
     ),
   )
 }

@@ -11,6 +11,7 @@ import { branch, changeFields, requestFields, tableIdentifier, version } from '.
 import { formatIdentifier } from '../model/identifier.ts'
 import { keys, type TagRecord, type VersionRecord } from '../store/records.ts'
 import { type ChangeContext, commit, findTableToChange, unchanged } from '../transactions/commit.ts'
+import { TargetReplaced } from '../transactions/retry.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -78,6 +79,8 @@ export function deleteVersions(
 ): readonly string[] {
   const { writer } = change
   const table = findTableToChange(change, id)
+  // What was looked up is about the files of another table, which must stay.
+  if (thinned && thinned.dataset.table.id !== table.id) throw new TargetReplaced(id)
   const head = headOf(writer, id, table, branch)
   const prefix = keys.versions(table.id, branch)
   const doomed = new Map<number, string>()

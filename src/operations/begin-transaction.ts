@@ -38,6 +38,7 @@ export const beginTransaction = operation({
       v.pipe(
         v.number(idleMessage),
         v.check((given) => given > 0 && given <= mostIdleSeconds, idleMessage),
+        v.metadata({ exclusiveMinimum: 0, maximum: mostIdleSeconds }),
       ),
     ),
   }),

@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
 import { CatalogError, invalid } from '../errors.ts'
+import { claimLocation } from '../locations/claim.ts'
 import {
   type ContentFolder,
   checkLocation,
-  claimLocation,
   contentFolderOf,
   locationOf,
   newLocation,
@@ -27,13 +27,13 @@ import {
   version,
 } from '../model/fields.ts'
 import { formatIdentifier, type Identifier } from '../model/identifier.ts'
+import { requireReadable } from '../rows/client-columns.ts'
 import { openVersion, requirePlace, versionOf, whileThere } from '../rows/rows.ts'
 import { keys, type TableRecord, type VersionRecord } from '../store/records.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 import { type OperationOptions, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
-import { askAbout } from './framework/run.ts'
 import { subject } from './framework/subjects.ts'
 
 const request = v.object({
@@ -102,6 +102,7 @@ async function clone(
   const sourceId = await sourceOf(core, asked)
   const wanted = { branch: asked.source_branch, version: asked.source_version, tag: asked.source_tag }
   const source = await openVersion(core, sourceId, wanted)
+  await requireReadable(options, source.snapshot.schema)
   const target = newTable(core, id, asked.properties ?? source.table.record.properties)
   const isShallow = asked.is_shallow ?? true
   const from = requirePlace(core, sourceId, source.table)
@@ -131,8 +132,7 @@ async function clone(
         const parent = findNamespace(writer, id.slice(0, -1))
         requireFreeName(writer, parent, id, 'TableAlreadyExists')
         const { internalId } = target
-        if (target.record.location !== null)
-          claimLocation(core.contentRoots, writer, target.record.location, internalId)
+        if (target.record.location !== null) claimLocation(core, writer, target.record.location, internalId)
         const table = { id: internalId, record: { ...target.record, parent, created_at: now } }
         concerns(internalId)
         putTable(writer, internalId, table.record)
@@ -166,7 +166,7 @@ async function sourceOf(core: Core, asked: Request): Promise<Identifier> {
       'source_tag cannot be used together with source_version or source_branch, since it says both. Give one of them.',
     )
   }
-  const found = await core.store.read((reader) => {
+  return core.store.read((reader) => {
     requireFreeName(reader, findNamespace(reader, id.slice(0, -1)), id, 'TableAlreadyExists')
     if (source != null) return source
     const location = checkLocation(core.contentRoots, source_location!)
@@ -177,15 +177,15 @@ async function sourceOf(core: Core, asked: Request): Promise<Identifier> {
         `No table of this catalog lies at ${location}. Ask describeTable where the table to clone lies, name it by its identifier, as source, or register it first.`,
       )
     }
-    return identifierOf(reader, table.record)
+    const found = identifierOf(reader, table.record)
+    core.access?.require([{ operation: 'queryTable', id: found, changes: false }])
+    return found
   })
-  if (source == null) await askAbout(core, { operation: 'queryTable', id: found, changes: false }, asked)
-  return found
 }
 
 /** The record and the place of the table to be. */
 function newTable(core: Core, id: Identifier, properties: Readonly<Record<string, string>>) {
-  const internalId = core.newId()
+  const internalId = core.newTableId()
   const record: Omit<TableRecord, 'parent' | 'created_at'> = {
     name: id.at(-1)!,
     location: newLocation(core.contentRoots, core.settings.tableRoot, internalId),

@@ -4,6 +4,7 @@ import { dropEverythingIn } from '../locations/drop.ts'
 import { removeContent } from '../locations/removal.ts'
 import { findNamespace, namespaceRecord, requireFreeName } from '../lookup/names.ts'
 import { changeFields, choice, identifier, requestFields, stringMap } from '../model/fields.ts'
+import { formatIdentifier, type Identifier } from '../model/identifier.ts'
 import { keys, recordFormat } from '../store/records.ts'
 import { commit, unchanged } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
@@ -57,11 +58,11 @@ export const createNamespace = operation({
       if (existing !== undefined && mode === 'ExistOk') {
         return unchanged({ properties: namespaceRecord(writer, existing).properties })
       }
-      if (existing !== undefined && mode === 'Overwrite') {
+      if (existing === undefined) requireFreeName(writer, parent, id, 'NamespaceAlreadyExists')
+      else if (mode !== 'Overwrite') throw alreadyExists(id)
+      else {
         dropped = dropEverythingIn(core, change, existing)
         writer.remove(keys.namespace(existing))
-      } else {
-        requireFreeName(writer, parent, id, 'NamespaceAlreadyExists')
       }
       concerns(internalId)
       writer.put(keys.namespaceName(parent, name), internalId)
@@ -78,3 +79,10 @@ export const createNamespace = operation({
     return response
   },
 })
+
+function alreadyExists(id: Identifier): CatalogError {
+  return new CatalogError(
+    'NamespaceAlreadyExists',
+    `A namespace ${formatIdentifier(id)} already exists. Choose another name, or create it with mode ExistOk, which keeps the one that is there.`,
+  )
+}

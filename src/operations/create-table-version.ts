@@ -3,7 +3,7 @@ import type { Core } from '../catalog/core.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { newBranch } from '../lance/adopt.ts'
 import { publicationOf } from '../lance/dataset.ts'
-import { publishing, type StagedManifest, type StagedManifests } from '../lance/publish.ts'
+import { publishing, requireBranch, type StagedManifest, type StagedManifests } from '../lance/publish.ts'
 import { toVersionFor } from '../lance/waiting-versions.ts'
 import { headOf, onBranch, putVersion } from '../lookup/versions.ts'
 import {
@@ -16,7 +16,7 @@ import {
   text,
   version,
 } from '../model/fields.ts'
-import { formatIdentifier, quote } from '../model/identifier.ts'
+import { formatIdentifier, type Identifier, quote } from '../model/identifier.ts'
 import { keys, recordFormat, type VersionRecord } from '../store/records.ts'
 import { type ChangeContext, commit, findTableToChange, unchanged } from '../transactions/commit.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
@@ -111,7 +111,11 @@ export function createVersion(
   // The table came, or another came in its place, after the manifest was looked for.
   if (manifest ? manifest.table.id !== table.id : publicationOf(core, table, entry) !== undefined)
     throw new TargetReplaced(entry.id)
-  if (manifest) makeBranch(change, table.id, entry)
+  if (manifest) {
+    if (manifest.isBehind) throw behind(entry.id)
+    if (core.staging) requireBranch(writer, manifest, entry)
+    makeBranch(change, table.id, entry)
+  }
   const head = headOf(writer, entry.id, table, entry.branch)
   const wanted = toRecord(entry, manifest, key, transactionId, now)
   const existing = writer.get<VersionRecord>(keys.version(table.id, entry.branch, entry.version))
@@ -148,6 +152,13 @@ function makeBranch({ writer, now }: ChangeContext, table: string, { branch, ver
   const key = keys.branch(table, branch)
   if (branch === '' || writer.get(key) !== undefined) return
   writer.put(key, newBranch({ latest: null, last: null }, version, now))
+}
+
+function behind(id: Identifier): CatalogError {
+  return new CatalogError(
+    'InvalidTableState',
+    `The location of the table ${formatIdentifier(id)} holds versions of Lance, which a table cannot take over in the batch that declares it. Declare the table first, and create the version then.`,
+  )
 }
 
 function isRetry(existing: VersionRecord, wanted: VersionRecord): boolean {

@@ -1,9 +1,10 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
 import { CatalogError, invalid } from '../errors.ts'
+import { claimLocation } from '../locations/claim.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { dropTable as dropRecords } from '../locations/drop.ts'
-import { claimLocation, contentFolderOf, locationOf, newLocation } from '../locations/locations.ts'
+import { contentFolderOf, locationOf, newLocation } from '../locations/locations.ts'
 import { removeContent, removeUnused } from '../locations/removal.ts'
 import { type FoundTable, findNamespace, lookUpTable, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
@@ -20,8 +21,9 @@ import {
 } from '../model/fields.ts'
 import { formatIdentifier, type Identifier } from '../model/identifier.ts'
 import { changeRows, createRows } from '../rows/change.ts'
+import { requireReadable, requireSameColumns } from '../rows/client-columns.ts'
 import { checkRows, rowsInput, schemaInput } from '../rows/input.ts'
-import { versionOf, whileThere } from '../rows/rows.ts'
+import { openVersion, versionOf, whileThere } from '../rows/rows.ts'
 import type { TableRecord } from '../store/records.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
@@ -109,7 +111,10 @@ async function createAsAsked(
     }
     return createDeclared(core, asked, existing, options)
   }
-  if (existing && mode === 'ExistOk') return describeExisting(core, existing)
+  if (existing && mode === 'ExistOk') {
+    await requireColumnsOf(core, asked, options)
+    return describeExisting(core, existing)
+  }
   if (existing && mode === 'Create') throw alreadyExists(id)
   const foreign = isForeign ? existing : undefined
   return create(core, asked, mode, properties ?? {}, foreign, vacuums, options)
@@ -153,7 +158,7 @@ async function create(
   options: OperationOptions,
 ) {
   const pending = await checkRows(core, data, schema, options)
-  const internalId = core.newId()
+  const internalId = core.newTableId()
   const record: Omit<TableRecord, 'parent' | 'created_at'> = {
     name: id.at(-1)!,
     location: newLocation(core.contentRoots, core.settings.tableRoot, internalId),
@@ -174,6 +179,7 @@ async function create(
       { operation: 'CreateTable', subject: id, vacuums },
       async (transaction, given) => {
         const { rows, work } = await pending.build(given)
+        await requireReadable(options, rows.schema)
         const writing = engine.writtenBy(transaction.id)
         const snapshot = await writing.create(place.prefix, rows, { ...work, version: 1 })
         transaction.releaseSlot()
@@ -195,14 +201,17 @@ async function create(
           if (existing && mode === 'Overwrite')
             replaced = [dropRecords(core, change, existing.id, existing.record)]
           else requireFreeName(writer, parent, id, 'TableAlreadyExists')
-          if (record.location !== null) claimLocation(core.contentRoots, writer, record.location, internalId)
+          if (record.location !== null) claimLocation(core, writer, record.location, internalId)
           const table = { id: internalId, record: { ...record, parent, created_at: now } }
           concerns(internalId)
           putTable(writer, internalId, table.record)
           putVersion(writer, table, '', 1, versionOf(snapshot, transactionId, now))
           return {}
         })
-        if (kept !== undefined) return describeExisting(core, kept)
+        if (kept !== undefined) {
+          await requireColumnsOf(core, { id, data, schema }, options)
+          return describeExisting(core, kept)
+        }
         isUnused = false
         return { location, version: 1, properties, transaction_id: transaction.id }
       },
@@ -211,6 +220,17 @@ async function create(
     if (isUnused) await removeUnused(core, internalId, place)
     else await removeContent(core, replaced)
   }
+}
+
+/** Refuses columns that differ from those of the table that is there, where the client who asks expects that. */
+function requireColumnsOf(
+  core: Core,
+  { id, data, schema }: Pick<v.InferOutput<typeof request>, 'id' | 'data' | 'schema'>,
+  options: OperationOptions,
+): Promise<void> {
+  const there = async () => (await openVersion(core, id, { branch: '' })).snapshot.schema
+  const given = async () => (await (await checkRows(core, data, schema, options)).build({})).rows
+  return requireSameColumns(options, id, there, given)
 }
 
 function isDeclared({ record }: FoundTable): boolean {
@@ -235,6 +255,6 @@ function outOfReach(id: Identifier, location: string): CatalogError {
 function alreadyExists(id: Identifier): CatalogError {
   return new CatalogError(
     'TableAlreadyExists',
-    `A table ${formatIdentifier(id)} already exists. Choose another name, insert into it, or create it with mode Overwrite.`,
+    `A table ${formatIdentifier(id)} already exists. Choose another name, insert into it, or create it with mode ExistOk, which keeps it, or Overwrite, which replaces it.`,
   )
 }

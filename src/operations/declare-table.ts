@@ -1,13 +1,8 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
+import { askAboutLocation, claimLocation } from '../locations/claim.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
-import {
-  checkLocation,
-  claimLocation,
-  locationOf,
-  namedLocation,
-  newLocation,
-} from '../locations/locations.ts'
+import { checkLocation, locationOf, namedLocation, newLocation } from '../locations/locations.ts'
 import { isManaged } from '../locations/managed.ts'
 import { findNamespace, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
@@ -71,6 +66,8 @@ export interface Declaration {
   readonly id: Identifier
   readonly internalId: string
   readonly location: string | null
+  /** Whether the request names the location. */
+  readonly isNamed: boolean
   readonly properties: Readonly<Record<string, string>>
 }
 
@@ -85,7 +82,7 @@ export function prepareDeclaration(
 ): Declaration {
   const location = request.location ?? null
   const { declaredRoot, tableRoot } = core.settings
-  const internalId = core.newId()
+  const internalId = core.newTableId()
   return {
     id: request.id,
     internalId,
@@ -93,16 +90,18 @@ export function prepareDeclaration(
       location === null
         ? newLocation(core.contentRoots, declaredRoot ?? tableRoot, internalId)
         : checkLocation(core.contentRoots, location),
+    isNamed: location !== null,
     properties: request.properties ?? {},
   }
 }
 
-/** The credentials for a table that is to be declared, if the request asks for some. */
-export function credentialsFor(
+/** The credentials for a table that is to be declared, if the request asks for some, and hooks allow its location. */
+export async function credentialsFor(
   core: Core,
-  { internalId, location }: Declaration,
+  { internalId, location, isNamed }: Declaration,
   request: Parameters<typeof vendedCredentials>[2],
 ): ReturnType<typeof vendedCredentials> {
+  if (location !== null && isNamed) await askAboutLocation(core, 'declareTable', location)
   const place = locationOf(core.contentRoots, internalId, { location })
   return vendedCredentials(core, place, request)
 }
@@ -111,11 +110,12 @@ export function credentialsFor(
 export function declare(
   core: Core,
   { writer, now, concerns }: ChangeContext,
-  { id, internalId, location, properties }: Declaration,
+  { id, internalId, location, isNamed, properties }: Declaration,
 ): DeclaredTable {
   const parent = findNamespace(writer, id.slice(0, -1))
   requireFreeName(writer, parent, id, 'TableAlreadyExists')
-  if (location !== null) claimLocation(core.contentRoots, writer, location, internalId)
+  if (location !== null)
+    claimLocation(core, writer, location, internalId, isNamed ? 'declareTable' : undefined)
   const record: TableRecord = {
     parent,
     name: id.at(-1)!,

@@ -7,11 +7,12 @@ import {
   version,
   wantedFields,
 } from '../model/fields.ts'
+import { coveredRows } from '../rows/indices.ts'
 import { openVersion, versionErrors } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { post, versionQuery } from './framework/route.ts'
 
-/** Describes an index: its type, and how many rows it holds, which is none. */
+/** Describes an index: its type, and how many rows it covers, which is all of them. */
 export const describeTableIndexStats = operation({
   name: 'describeTableIndexStats',
   summary: 'Describe an index of a table.',
@@ -49,8 +50,7 @@ export const describeTableIndexStats = operation({
     return {
       ...(distance_type !== undefined && { distance_type: String(distance_type) }),
       index_type: type,
-      num_indexed_rows: 0,
-      num_unindexed_rows: snapshot.rows,
+      ...coveredRows(snapshot),
       num_indices: 1,
     }
   },

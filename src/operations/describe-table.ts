@@ -8,6 +8,7 @@ import { contentFolderOf, locationOf } from '../locations/locations.ts'
 import { isManaged } from '../locations/managed.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
 import { type FoundVersion, findVersion, headOf, wantedVersion } from '../lookup/versions.ts'
+import { clientRules } from '../model/client-rules.ts'
 import {
   flag,
   requestFields,
@@ -18,10 +19,11 @@ import {
   version,
   wantedFields,
 } from '../model/fields.ts'
+import { describedColumns } from '../rows/client-columns.ts'
 import { openManifest, versionErrors, whileThere } from '../rows/rows.ts'
 import type { Reader } from '../store/store.ts'
 import type { Snapshot } from '../table/index.ts'
-import { operation, type RawRequest } from './framework/operation.ts'
+import { type OperationOptions, operation, type RawRequest } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 const request = v.object({
@@ -34,7 +36,10 @@ const request = v.object({
   vend_credentials: v.nullish(flag),
 })
 
-const jsonSchema = v.custom<JsonArrowSchema>(() => true)
+const jsonSchema = v.pipe(
+  v.custom<JsonArrowSchema>(() => true),
+  v.metadata({ type: 'object' }),
+)
 
 const response = v.object({
   ...responseFields,
@@ -77,10 +82,10 @@ export const describeTable = operation({
     group: 'Tables',
     examples: ['./catalog prod.flights', './catalog prod.flights --load-detailed-metadata'],
   },
-  run: (core, asked) =>
+  run: (core, asked, options) =>
     // The operation that is asked most: what the records tell is answered within the read, with no further wait.
     asked.check_declared || asked.vend_credentials || tellsVersion(asked)
-      ? describeFurther(core, asked)
+      ? describeFurther(core, asked, options)
       : core.store.read((reader) => describe(core, asked, select(reader, asked).table)),
 })
 
@@ -101,7 +106,11 @@ function describe(core: Core, asked: v.InferOutput<typeof request>, { id, record
 }
 
 /** Describes a table where the answer also takes its content, or credentials for its location. */
-async function describeFurther(core: Core, given: v.InferOutput<typeof request>): Promise<Description> {
+async function describeFurther(
+  core: Core,
+  given: v.InferOutput<typeof request>,
+  options: OperationOptions,
+): Promise<Description> {
   const asked = tellsVersion(given) ? await settleWanted(core, given.id, given) : given
   const { table, found } = await core.store.read((reader) => select(reader, asked))
   const described = describe(core, asked, table)
@@ -112,7 +121,7 @@ async function describeFurther(core: Core, given: v.InferOutput<typeof request>)
   if (asked.load_detailed_metadata) {
     Object.assign(
       described,
-      await whileThere(core, asked.id, table, () => details(core, asked.id, location, found)),
+      await whileThere(core, asked.id, table, () => details(core, asked.id, location, found, options)),
     )
   }
   if (asked.vend_credentials) Object.assign(described, await vendedCredentials(core, location, asked))
@@ -138,20 +147,28 @@ function select(
   return { table, found: wanted ? findVersion(reader, id, table, branch) : undefined }
 }
 
-async function details(core: Core, id: readonly string[], location: string, found: FoundVersion | undefined) {
+async function details(
+  core: Core,
+  id: readonly string[],
+  location: string,
+  found: FoundVersion | undefined,
+  options: OperationOptions,
+) {
   const names = { table: id.at(-1)!, namespace: id.slice(0, -1) }
   const place = contentFolderOf(core.contentRoots, location)
   if (found === undefined) return names
   // Only the engine that wrote a version knows its columns.
   if (found.record.rows === undefined || place === undefined) return { ...names, version: found.version }
   const snapshot = await openManifest(await core.engine(place.content), place, found.record)
-  return { ...names, version: found.version, ...(await describeSnapshot(snapshot)) }
+  return { ...names, version: found.version, ...(await describeSnapshot(id, snapshot, options)) }
 }
 
-async function describeSnapshot(snapshot: Snapshot) {
+async function describeSnapshot(id: readonly string[], snapshot: Snapshot, options: OperationOptions) {
   const { toJsonSchema } = await import('../table/index.ts')
+  const json = toJsonSchema(snapshot.schema)
+  const rules = options[clientRules]
   return {
-    schema: toJsonSchema(snapshot.schema),
+    schema: rules ? describedColumns(rules, id, json) : json,
     metadata: Object.fromEntries(snapshot.metadata),
     stats: { num_deleted_rows: snapshot.deletedRows, num_fragments: snapshot.fragments },
   }

@@ -48,7 +48,7 @@ export const describeTransaction = operation({
   },
   run: (core, request) =>
     core.store.read((reader) => {
-      const found = findTransaction(reader, request.id, principalOf(request))
+      const found = findTransaction(reader, request.id, { caller: principalOf(request), access: core.access })
       const now = core.now()
       return { status: statusOf(found.record, now), properties: propertiesOf(found.id, found.record, now) }
     }),

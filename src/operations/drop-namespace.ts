@@ -5,7 +5,7 @@ import { removeContent } from '../locations/removal.ts'
 import { findNamespace, lookUpNamespace, namespaceRecord } from '../lookup/names.ts'
 import { choice, identifier, requestFields, responseFields, stringMap, text } from '../model/fields.ts'
 import { formatIdentifier } from '../model/identifier.ts'
-import { keys } from '../store/records.ts'
+import { isNamespaceName, keys } from '../store/records.ts'
 import { commit, unchanged } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -52,9 +52,14 @@ export const dropNamespace = operation({
         dropped = dropEverythingIn(core, change, internalId)
       } else {
         for (const { key } of writer.range({ prefix: keys.names(internalId), limit: 1, keysOnly: true })) {
+          const child = {
+            kind: isNamespaceName(key) ? 'namespace' : 'table',
+            id: [...id, String(key[3])],
+          } as const
+          const [isShown] = core.access?.mayRead([child]) ?? [true]
           throw new CatalogError(
             'NamespaceNotEmpty',
-            `The namespace ${formatIdentifier(id)} is not empty: it holds ${formatIdentifier([...id, String(key[3])])}. Drop what is in it first, or drop it with behavior Cascade.`,
+            `The namespace ${formatIdentifier(id)} is not empty${isShown ? `: it holds ${formatIdentifier(child.id)}` : ''}. Drop what is in it first, or drop it with behavior Cascade.`,
           )
         }
       }

@@ -37,7 +37,7 @@ export const explainTableQueryPlan = operation({
     examples: [`./catalog prod.flights --query '{"filter":"delay > 60"}'`],
   },
   run: async (core, { id, branch, query }, { signal }) => {
-    const asked = queryOptionsOf({ ...query, id })
+    const asked = queryOptionsOf({ ...query, id }, core.settings)
     const wanted = { ...query, branch: query.branch || branch }
     const { table, engine, snapshot } = await openVersion(core, id, wanted)
     const lines = await whileThere(core, id, table, () => engine.explainQuery(snapshot, { ...asked, signal }))

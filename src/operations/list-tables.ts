@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { invalid } from '../errors.ts'
 import { createdTablesFilter } from '../listing/declared-filter.ts'
-import { checkDelimiter, joinIdentifier, pageOfNames, pageOfTables, readPage } from '../listing/paging.ts'
+import { joinIdentifier, pageOfNames, pageOfTables, readPage } from '../listing/paging.ts'
 import { findNamespace } from '../lookup/names.ts'
 import {
   flag,
@@ -15,6 +15,7 @@ import {
   text,
 } from '../model/fields.ts'
 import type { Identifier } from '../model/identifier.ts'
+import { checkDelimiter } from '../model/identifier.ts'
 import { keys } from '../store/records.ts'
 import { operation } from './framework/operation.ts'
 import { get, listedStatuses, pageQuery } from './framework/route.ts'

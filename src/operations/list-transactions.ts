@@ -16,7 +16,8 @@ import type { Position } from '../model/page-token.ts'
 import { keys, type TransactionRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
 import {
-  isOfOther,
+  type Asking,
+  areShown,
   lapsedMessage,
   statusOf,
   transactionStatuses,
@@ -47,7 +48,7 @@ type Listed = v.InferOutput<typeof transaction>
  * empty, and still have a `page_token`: one request looks at a few thousand records at most.
  *
  * Not part of the protocol. Transactions that were begun for others to work in are listed for who began them, and for
- * callers without a name.
+ * callers without a name. Where hooks decide who may see what, others are listed for who may describe their subjects.
  *
  * ```ts
  * const { transactions } = await catalog.listTransactions({ status: ['Queued', 'Running'] })
@@ -88,6 +89,7 @@ export const listTransactions = operation({
       statuses: status ? new Set(status) : undefined,
       since: since_millis ?? 0,
       caller: principalOf(request),
+      access: core.access,
       now: core.now(),
     }
     const listing = ['transactions', status ? [...new Set(status)].sort() : null, since_millis ?? null]
@@ -106,11 +108,10 @@ function listedInside(): CatalogError {
   )
 }
 
-interface Wanted {
+interface Wanted extends Asking {
   readonly statuses: ReadonlySet<string> | undefined
   /** In milliseconds since 1970. */
   readonly since: number
-  readonly caller: string | undefined
   readonly now: number
 }
 
@@ -127,27 +128,41 @@ function pageOfTransactions(
   reader: Reader,
   after: Position | undefined,
   size: number,
-  { statuses, since, caller, now }: Wanted,
+  wanted: Wanted,
 ): { items: readonly Listed[]; next?: Position } {
+  const { statuses, since, now } = wanted
   const page = new PageItems<Listed>(size)
-  const most = statuses === undefined ? Math.min(size + 1, mostLookedAt) : mostLookedAt
+  const takesAll = statuses === undefined && wanted.access === undefined
+  const most = takesAll ? Math.min(size + 1, mostLookedAt) : mostLookedAt
   const end = after?.[0] === undefined ? {} : { end: keys.transaction(String(after[0])) }
-  let position: Position = after ?? []
-  let looked = 0
   const range = { prefix: keys.transactions, reverse: true, limit: most, ...end }
+  const looked: {
+    readonly id: string
+    readonly record: TransactionRecord
+    readonly status: Listed['status']
+  }[] = []
+  let isOver = false
   for (const { key, value } of reader.range<TransactionRecord>(range)) {
-    const id = String(key[1])
-    if (value.created_at < since - clockSlack) return { items: page.items }
-    looked++
-    const status = statusOf(value, now)
-    const isListed =
-      value.created_at >= since &&
-      !isOfOther(value, caller) &&
-      (statuses === undefined || statuses.has(status))
-    if (isListed && !page.add(listed(id, value, status))) return { items: page.items, next: position }
+    isOver = value.created_at < since - clockSlack
+    if (isOver) break
+    looked.push({ id: String(key[1]), record: value, status: statusOf(value, now) })
+  }
+  const asked = looked.filter(
+    ({ record, status }) => record.created_at >= since && (statuses === undefined || statuses.has(status)),
+  )
+  const shown = areShown(
+    reader,
+    asked.map(({ record }) => record),
+    wanted,
+  )
+  const isListed = new Set(asked.filter((_, index) => shown[index]).map(({ id }) => id))
+  let position: Position = after ?? []
+  for (const { id, record, status } of looked) {
+    if (isListed.has(id) && !page.add(listed(id, record, status)))
+      return { items: page.items, next: position }
     position = [id]
   }
-  return looked < most ? { items: page.items } : { items: page.items, next: position }
+  return isOver || looked.length < most ? { items: page.items } : { items: page.items, next: position }
 }
 
 function listed(id: string, record: TransactionRecord, status: Listed['status']): Listed {

@@ -1,9 +1,19 @@
 import * as v from 'valibot'
 import { CatalogError, invalid } from '../errors.ts'
-import { branch, changeFields, flag, requestFields, tableIdentifier, text, version } from '../model/fields.ts'
+import {
+  branch,
+  changeFields,
+  either,
+  flag,
+  requestFields,
+  tableIdentifier,
+  text,
+  version,
+} from '../model/fields.ts'
 import { changeRows, createAnd, type TableToChange } from '../rows/change.ts'
 import { checkRows, type Rows, rowsInput, schemaInput } from '../rows/input.ts'
 import type { Change, MergeOptions, Snapshot, WorkOptions } from '../table/index.ts'
+import { clearTimeout, setTimeout } from '../time.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -40,7 +50,7 @@ export const mergeInsertIntoTable = operation({
     ...requestFields,
     id: tableIdentifier,
     branch,
-    on: v.lazy((given) => (Array.isArray(given) ? names : path)),
+    on: either([names, path], (given) => (Array.isArray(given) ? names : path)),
     when_matched_update_all: v.nullish(flag),
     when_matched_update_all_filt: v.nullish(text),
     when_matched_delete: v.nullish(flag),

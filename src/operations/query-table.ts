@@ -1,5 +1,7 @@
 import * as v from 'valibot'
+import { clientRules } from '../model/client-rules.ts'
 import { responseFields } from '../model/fields.ts'
+import { plainFor } from '../rows/client-columns.ts'
 import { queryErrors, queryFields, queryIgnores, queryNotes, queryOptionsOf } from '../rows/query.ts'
 import { openVersion, whileThere } from '../rows/rows.ts'
 import { requestMemory } from '../scheduling/request-memory.ts'
@@ -46,13 +48,16 @@ export const queryTable = operation({
       './catalog prod.flights --version 1 --output flights.arrow',
     ],
   },
-  run: async (core, request, { signal, onProgress, [requestMemory]: memory }) => {
+  run: async (core, request, options) => {
+    const { signal, onProgress, [requestMemory]: memory } = options
     const { id } = request
-    const asked = queryOptionsOf(request)
+    const plain = options[clientRules] && (await plainFor(options[clientRules]))
+    const asked = queryOptionsOf(request, core.settings)
     const { table, engine, snapshot } = await openVersion(core, id, request)
     const data = await whileThere(core, id, table, () =>
       engine[memory?.inParts ? 'streamRows' : 'queryRows'](snapshot, {
         ...asked,
+        plain,
         maxBytes: core.settings.resultBytes,
         memory: memory?.hold,
         signal,

@@ -1,17 +1,13 @@
 import * as v from 'valibot'
 import type { Core } from '../catalog/core.ts'
-import {
-  checkLocation,
-  claimLocation,
-  locationOf,
-  namedLocation,
-  segmentsOf,
-} from '../locations/locations.ts'
+import { askAboutLocation, claimLocation } from '../locations/claim.ts'
+import { checkLocation, locationOf, namedLocation } from '../locations/locations.ts'
 import { commitDeregistering, putRegistration, readRegistration } from '../locations/registration.ts'
+import { removeWaiting } from '../locations/waiting.ts'
 import { findNamespace, lookUpTable, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
 import { changeFields, choice, requestFields, stringMap, tableIdentifier, text } from '../model/fields.ts'
-import { keys, type TableRecord } from '../store/records.ts'
+import type { TableRecord } from '../store/records.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -54,7 +50,8 @@ async function register(
   { id, location: given, mode, properties }: v.InferOutput<typeof request>,
 ) {
   const location = checkLocation(core.contentRoots, given)
-  const internalId = core.newId()
+  await askAboutLocation(core, 'registerTable', location)
+  const internalId = core.newTableId()
   const remembered = await readRegistration(core, location)
   return commitDeregistering(core, 'RegisterTable', id, ({ writer, now, concerns }, takeOut) => {
     concerns(internalId)
@@ -63,11 +60,11 @@ async function register(
     const isSame = existing && locationOf(core.contentRoots, existing.id, existing.record) === location
     const left = existing && takeOut(existing)
     if (!existing) requireFreeName(writer, parent, id, 'TableAlreadyExists')
-    claimLocation(core.contentRoots, writer, location, internalId, true)
+    claimLocation(core, writer, location, internalId, 'registerTable')
     // The location was registered, and given up again, since it was read.
     if (!isSame && !remembered.isCurrent(writer)) throw new TargetReplaced(id)
     if (!isSame) remembered.requireKnownShares(writer)
-    writer.remove(keys.registration(segmentsOf(location)))
+    removeWaiting(core, writer, location)
     const known = isSame ? left : remembered.known
     const record: TableRecord = {
       parent,

@@ -16,11 +16,18 @@ import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 /** A map of texts, in which null takes a key away. */
-const changedPairs = v.custom<Readonly<Record<string, string | null>>>((given) => {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return false
-  const kept = Object.entries(given).filter(([, value]) => value !== null)
-  return v.is(stringMap, Object.fromEntries(kept)) && Object.keys(given).length <= limits.entries
-}, `must be an object whose values are strings or null, with at most ${limits.entries} entries`)
+const changedPairs = v.pipe(
+  v.custom<Readonly<Record<string, string | null>>>((given) => {
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) return false
+    const kept = Object.entries(given).filter(([, value]) => value !== null)
+    return v.is(stringMap, Object.fromEntries(kept)) && Object.keys(given).length <= limits.entries
+  }, `must be an object whose values are strings or null, with at most ${limits.entries} entries`),
+  v.metadata({
+    type: 'object',
+    additionalProperties: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+    maxProperties: limits.entries,
+  }),
+)
 
 /**
  * Changes the metadata of a table's fields, in a new version, and answers with all pairs of each field that was named.

@@ -1,6 +1,7 @@
 import { changesPath, eventStreamType, lastEventHeader } from '../http/protocol/events.ts'
 import { encodePathId } from '../http/protocol/path-id.ts'
 import type { Identifier } from '../model/identifier.ts'
+import { insideHeader } from '../operations/framework/inside.ts'
 
 interface Settings {
   readonly editable: boolean
@@ -26,15 +27,26 @@ export const token = {
 export class ServerError extends Error {
   readonly status: number
   readonly transaction: string | undefined
+  /** The number of the error, where the server gives one. */
+  readonly code: number | undefined
 
-  constructor(status: number, message: string, transaction?: string) {
+  constructor(status: number, message: string, transaction?: string, code?: number) {
     super(message)
     this.status = status
     this.transaction = transaction
+    this.code = code
   }
 }
 
-export interface Asked {
+/** A transaction that this page began, and those inside of it: they are recorded when it commits. */
+export interface Within {
+  readonly transaction?: {
+    readonly id: string
+    readonly heard: { readonly id: unknown; readonly what: string }[]
+  }
+}
+
+export interface Asked extends Within {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body?: unknown
   readonly signal?: AbortSignal | undefined
@@ -66,6 +78,11 @@ function hear(transaction: unknown, what: string, failure?: string): void {
   heardOf.length = Math.min(heardOf.length, mostHeardOf)
 }
 
+/** Hears of the transactions inside of one that is committed. */
+export function hearAll({ transaction }: Within): void {
+  for (const { id, what } of transaction?.heard ?? []) hear(id, what)
+}
+
 /** Asks for something about a namespace, table or transaction, and answers with the JSON of the answer. */
 export async function ask<T>(
   kind: 'namespace' | 'table' | 'transaction',
@@ -74,6 +91,12 @@ export async function ask<T>(
   asked: Asked = {},
 ): Promise<T> {
   return (await send('POST', pathOf(kind, id, verb), asked)).json() as Promise<T>
+}
+
+/** Begins a transaction, and answers with its id. */
+export async function askToBegin(): Promise<string> {
+  const response = await send('POST', 'v1/transaction/begin', { body: {} })
+  return ((await response.json()) as { transaction_id: string }).transaction_id
 }
 
 /** A page of transactions. Servers of another make may not list them. */
@@ -127,13 +150,15 @@ function tokenHeader(): Record<string, string> {
   return known === undefined ? {} : { authorization: `Bearer ${known}` }
 }
 
-async function send(method: string, path: string, { query = {}, body, signal }: Asked): Promise<Response> {
+async function send(method: string, path: string, asked: Asked): Promise<Response> {
+  const { query = {}, body, signal, transaction } = asked
   const url = urlOf(path)
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.set(name, String(value))
   }
   const sent = token.get()
   const headers = tokenHeader()
+  if (transaction) headers[insideHeader] = transaction.id
   const isBytes = body instanceof Uint8Array
   if (body !== undefined)
     headers['content-type'] = isBytes ? 'application/vnd.apache.arrow.stream' : 'application/json'
@@ -152,7 +177,7 @@ async function send(method: string, path: string, { query = {}, body, signal }: 
     throw new ServerError(0, 'The server gave no answer.')
   }
   if (response.ok) {
-    await hearFrom(response, path)
+    await hearFrom(response, path, transaction)
     return response
   }
   const error = await errorOf(response, path)
@@ -163,11 +188,15 @@ async function send(method: string, path: string, { query = {}, body, signal }: 
   throw error
 }
 
-async function hearFrom(response: Response, path: string): Promise<void> {
+async function hearFrom(response: Response, path: string, inside: Within['transaction']): Promise<void> {
+  // What begins or ends a transaction is told by what was done inside.
+  if (/^v1\/transaction\/(begin$|[^/]+\/(commit|rollback)$)/.test(path)) return
   if (!response.headers.get('content-type')?.startsWith('application/json')) return
   const answer = (await response.clone().json()) as { transaction_id?: unknown } | null
-  if (typeof answer === 'object' && answer?.transaction_id)
-    hear(answer.transaction_id, decodeURIComponent(path))
+  if (typeof answer !== 'object' || !answer?.transaction_id) return
+  const [id, what] = [answer.transaction_id, decodeURIComponent(path)]
+  if (inside) inside.heard.push({ id, what })
+  else hear(id, what)
 }
 
 const listeners = new Set<() => void>()
@@ -179,8 +208,12 @@ export function onUnauthenticated(listener: () => void): () => void {
 }
 
 async function errorOf(response: Response, path: string): Promise<ServerError> {
-  const body = (await response.json().catch(() => ({}))) as { detail?: string; transaction_id?: string }
+  const body = (await response.json().catch(() => ({}))) as {
+    detail?: string
+    transaction_id?: string
+    code?: number
+  }
   const message = body.detail || `The server answered with status ${response.status}.`
   hear(body.transaction_id, decodeURIComponent(path), message)
-  return new ServerError(response.status, message, body.transaction_id)
+  return new ServerError(response.status, message, body.transaction_id, body.code)
 }

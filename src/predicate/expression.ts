@@ -1,11 +1,13 @@
 import type { DataType, Field, Schema } from '@uwdata/flechette'
 import type { AnyBatch } from '../arrow/batch.ts'
+import { wallClock } from '../time.ts'
 import { aboutExpression } from './errors.ts'
 import { columnsOf, type Rows } from './evaluate/index.ts'
 import { type ValueOptions, valueEvaluator } from './evaluate/values.ts'
 import { last } from './evaluate/walk.ts'
 import { fastPaths } from './fast/index.ts'
 import { planExpression } from './plan/expression.ts'
+import { mostBytes } from './plan/most-bytes.ts'
 import { planAtOnce, planInSteps, WorkBudget } from './work.ts'
 
 export type { ValueOptions } from './evaluate/values.ts'
@@ -24,6 +26,11 @@ export interface ValueExpression {
   readonly nullable: boolean
   /** The path of the column, or of the field of a struct, whose values it hands on; undefined for what is computed. */
   readonly path: readonly number[] | undefined
+  /**
+   * The most bytes of its values in so many rows, as far as that follows from the text; otherwise infinity. `ofColumn`
+   * gives the bytes of a column in all rows.
+   */
+  mostBytes(rows: number, ofColumn: (index: number) => number): number
   /** The work that the functions of one scan may take. */
   budget(): WorkBudget
   /**
@@ -46,7 +53,7 @@ export interface ValueExpression {
 export function compileExpression(
   text: string,
   schema: Schema,
-  now: number = Date.now(),
+  now: number = wallClock(),
   target?: Field,
 ): ValueExpression {
   try {
@@ -93,6 +100,7 @@ function compiler(text: string, schema: Schema, now: number, target: Field | und
       type: planned.field.type,
       nullable: planned.field.nullable,
       path: planned.path,
+      mostBytes: (rows, ofColumn) => mostBytes(planned.plan, rows, ofColumn),
       budget: () => new WorkBudget(),
       steps,
       values: (rows, start, end, options) => last(steps(rows, start, end, options)),

@@ -1,5 +1,6 @@
 import type { Schema } from '@uwdata/flechette'
 import type { Bitmap } from '../arrow/bitmap.ts'
+import { wallClock } from '../time.ts'
 import { evaluator, type Rows } from './evaluate/index.ts'
 import { fastPaths } from './fast/index.ts'
 import { planPredicate } from './plan/filter.ts'
@@ -57,7 +58,7 @@ export interface Predicate {
  * is too large is refused as `InvalidInput`, with the place and what to write instead. `now` is the time that
  * its `now()` stands for.
  */
-export function compilePredicate(text: string, schema: Schema, now: number = Date.now()): Predicate {
+export function compilePredicate(text: string, schema: Schema, now: number = wallClock()): Predicate {
   return planAtOnce(compiler(text, schema, now))
 }
 

@@ -1,4 +1,5 @@
 import { type CatalogError, invalid } from '../errors.ts'
+import { performance } from '../time.ts'
 
 /*
  * What planning and evaluation cost, so that no predicate holds up others. Both are synchronous, and one thread does
@@ -27,6 +28,12 @@ const lookEvery = 20_000
 const keptEvery = 32
 /** Steps of one call that are done in pieces. */
 export const stepsOfPiece = 1_000_000
+/** Bytes of values of no fixed size that several rows may make before they pause, and are done again as fewer. */
+const mostBytes = 8 << 20
+/** The same of one row, or of one constant: more are refused. */
+const mostBytesOfRow = 64 << 20
+/** Bytes of a slice below which twice as many rows may be tried next. */
+export const fewBytes = mostBytes >> 1
 
 /** What is thrown when a stretch pauses. */
 export const pause = { name: 'Pause', message: 'Evaluation pauses.' } as const
@@ -45,6 +52,8 @@ export class Stretch {
   /** The steps that they had taken at the last place where the work could pause. */
   mark: number
   nextLook: number
+  /** Bytes of the values of no fixed size that were made so far, and may all be in memory. */
+  bytes = 0
   /** Parts that were kept since the last look at the clock; -1 before the first one. */
   unlooked = -1
   /** Whether it may pause anywhere, as it will be done again in smaller parts. */
@@ -179,6 +188,26 @@ export function spend(steps: number): void {
   if (stretch.steps < stretch.nextLook || !stretch.mayPause) return
   stretch.nextLook = stretch.steps + lookEvery
   look()
+}
+
+/** Adds bytes of a value of no fixed size that is in memory now, and may stay there until all rows are done. */
+export function hold(bytes: number): void {
+  const stretch = current
+  stretch.bytes += bytes
+  if (stretch.bytes <= mostBytes || stretch === unbounded) return
+  if (stretch.mayPause) throw pause
+  if (stretch.bytes <= mostBytesOfRow) return
+  throw invalid(
+    `The values that the predicate makes of one row, or of constants, take more than ${mostBytesOfRow.toLocaleString('en')} bytes. ` +
+      'Give functions shorter values, or fewer of them.',
+  )
+}
+
+/** The same of values that were read. Those of one row are as long as they were stored. */
+export function holdRead(bytes: number): void {
+  const stretch = current
+  stretch.bytes += bytes
+  if (stretch.bytes > mostBytes && stretch.mayPause) throw pause
 }
 
 /** Announces steps that cannot be interrupted: several rows that would take too long pause before. */

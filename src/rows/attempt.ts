@@ -132,6 +132,6 @@ function readBase(
 /** The table as it is now: renamed perhaps, but the same one. */
 function currentTable(reader: Reader, id: Identifier, table: FoundTable): FoundTable {
   const current = tableById(reader, table.id)
-  if (current === undefined) throw tableNotFound(id)
+  if (current === undefined) throw tableNotFound(reader, id)
   return current
 }

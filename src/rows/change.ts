@@ -3,6 +3,7 @@ import { hasForeignRows } from '../locations/declared-only.ts'
 import type { ContentFolder } from '../locations/locations.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
 import { vacuumsBegun } from '../lookup/vacuums.ts'
+import { clientRules } from '../model/client-rules.ts'
 import type { Identifier } from '../model/identifier.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 import type { Reader } from '../store/store.ts'
@@ -17,6 +18,7 @@ import type {
 } from '../table/index.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { headIn, type KnownHead } from './attempt.ts'
+import { requireReadable } from './client-columns.ts'
 import { type BranchAtWork, commitWaiting } from './commit-waiting.ts'
 import type { Rows } from './input.ts'
 import { declaredOnly, foreign, openManifest, requirePlace, whileThere } from './rows.ts'
@@ -150,13 +152,29 @@ async function changeIn<Checked, Prepared>(
       return runLong(core, options, about, async (transaction, work) => {
         const found: TableToWrite = { ...start, engine: start.engine.writtenBy(transaction.id) }
         const prepared = await change.prepare(found, work, checked)
-        const attempt = { change, found, prepared, transaction, work }
+        const attempt = { change: readably(change, options), found, prepared, transaction, work }
         const made = await commitWaiting(core, key, branch, attempt)
         return { ...made, transaction_id: transaction.id }
       })
     })
   } finally {
     if (--branch.changes === 0) core.branches.delete(key)
+  }
+}
+
+/** The change, which leaves no columns that the client who asks for it could not read. */
+function readably<Checked, Prepared>(
+  change: RowsChange<Checked, Prepared>,
+  options: OperationOptions,
+): RowsChange<Checked, Prepared> {
+  if (options[clientRules] === undefined) return change
+  return {
+    ...change,
+    apply: async (found, prepared, current, work) => {
+      const changed = await change.apply(found, prepared, current, work)
+      await requireReadable(options, changed.snapshot.schema, current?.schema)
+      return changed
+    },
   }
 }
 

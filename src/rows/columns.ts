@@ -13,9 +13,17 @@ export const tooMany = `has more than ${mostColumns.toLocaleString('en')} member
 type JsonType = Parameters<typeof import('../table/index.ts').fromJsonSchema>[0]['fields'][number]['type']
 
 /** A type as the protocol's JSON has it, or its name alone where that says everything. */
-export const dataType = v.custom<JsonType | string>(
-  (given) => typeof given === 'string' || typeof (given as { type?: unknown } | null)?.type === 'string',
-  'must be a type such as {"type":"int64"} or "int64"',
+export const dataType = v.pipe(
+  v.custom<JsonType | string>(
+    (given) => typeof given === 'string' || typeof (given as { type?: unknown } | null)?.type === 'string',
+    'must be a type such as {"type":"int64"} or "int64"',
+  ),
+  v.metadata({
+    anyOf: [
+      { type: 'string' },
+      { type: 'object', required: ['type'], properties: { type: { type: 'string' } } },
+    ],
+  }),
 )
 
 /** The Arrow field of a name and a type from outside. Refuses a type that is unknown. */

@@ -2,6 +2,7 @@ import type { Core } from '../catalog/core.ts'
 import { CatalogError } from '../errors.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { formatIdentifier } from '../model/identifier.ts'
+import { clearTimeout, performance, setTimeout } from '../time.ts'
 import {
   type Attempt,
   commitDraft,
@@ -240,7 +241,7 @@ async function write(core: Core, waiting: Waiting, head: KnownHead): Promise<Dra
 /** Whether work goes on after a while. Resolves as soon as that is known. */
 function isSlow(work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, patienceMillis, true)
+    const timer = setTimeout(() => resolve(true), patienceMillis)
     void work.then(() => {
       clearTimeout(timer)
       resolve(false)

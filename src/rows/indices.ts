@@ -4,7 +4,7 @@ import { CatalogError, invalid } from '../errors.ts'
 import { branch, filledText, flag, name, requestFields, tableIdentifier, text } from '../model/fields.ts'
 import type { IndexType } from '../model/index-types.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
-import type { NewIndex } from '../table/index.ts'
+import type { NewIndex, Snapshot } from '../table/index.ts'
 import { applyToRows, changeRows } from './change.ts'
 import { distanceType } from './search.ts'
 
@@ -98,6 +98,14 @@ export async function recordIndex(
     apply: applyToRows,
   })
   return { transaction_id }
+}
+
+/**
+ * How many rows an index covers. Searches and queries answer exactly from all rows, so none of them waits to be added:
+ * clients that wait for an index end their wait.
+ */
+export function coveredRows({ rows }: Pick<Snapshot, 'rows'>) {
+  return { num_indexed_rows: rows, num_unindexed_rows: 0 }
 }
 
 function typeAmong(given: string, types: readonly IndexType[]): IndexType {

@@ -1,6 +1,8 @@
 import * as v from 'valibot'
+import type { Core } from '../catalog/core.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import {
+  either,
   filledText,
   flag,
   requestFields,
@@ -13,6 +15,9 @@ import type { Ordering, QueryOptions } from '../table/index.ts'
 import { versionErrors } from './rows.ts'
 import { searchFields, searchOf } from './search.ts'
 
+/** Keys that a request may give, before those that decide nothing are left out. */
+const mostOrderings = 10_000
+
 const columnNames = v.pipe(v.array(filledText), v.nonEmpty('must name at least one column'))
 const columnAliases = withAnyKey(v.record(text, filledText))
 
@@ -21,7 +26,9 @@ const orderingObject = v.object(
   { column_name: filledText, ascending: v.nullish(flag), nulls_first: v.nullish(flag) },
   'must be { column_name, ascending, nulls_first }, or text such as "delay desc nulls first"',
 )
-const ordering = v.lazy((given) => (typeof given === 'string' ? filledText : orderingObject))
+const ordering = either([filledText, orderingObject], (given) =>
+  typeof given === 'string' ? filledText : orderingObject,
+)
 
 /** A key of an order; text reads `path [asc | desc] [nulls first | nulls last]`. */
 function orderingOf(given: string | v.InferOutput<typeof orderingObject>): Ordering {
@@ -48,12 +55,15 @@ const columnsObject = v.object(
   'must be a list of columns or expressions, { column_names: [...] } or { column_aliases: { name: expression } }',
 )
 
-const columns = v.lazy((given) => (Array.isArray(given) ? columnNames : columnsObject))
+const columns = either([columnNames, columnsObject], (given) =>
+  Array.isArray(given) ? columnNames : columnsObject,
+)
 
 /** A number of rows. Clients write "all of them" as the largest 64-bit integer, which is past safe numbers. */
 const rowCount = v.pipe(
   v.number('must be a whole number from 0'),
   v.check((given) => Number.isInteger(given) && given >= 0, 'must be a whole number from 0'),
+  v.metadata({ type: 'integer', minimum: 0 }),
   v.transform((given) => Math.min(given, Number.MAX_SAFE_INTEGER)),
 )
 
@@ -69,7 +79,9 @@ export const queryFields = {
   ...wantedFields,
   ...searchFields,
   full_text_query: v.nullish(v.unknown()),
-  order_by: v.nullish(v.array(ordering)),
+  order_by: v.nullish(
+    v.pipe(v.array(ordering), v.maxLength(mostOrderings, `has more than ${mostOrderings} keys`)),
+  ),
   with_row_id: v.nullish(flag),
 }
 
@@ -100,13 +112,21 @@ export const queryErrors = [...versionErrors, 'TableColumnNotFound', 'Unsupporte
 type Query = { readonly [Name in keyof typeof queryFields]?: v.InferOutput<(typeof queryFields)[Name]> }
 
 /** What a query asks of the rows of a version. */
-export function queryOptionsOf(request: Query): QueryOptions {
+export function queryOptionsOf(request: Query, { queryColumns, orderKeys }: Core['settings']): QueryOptions {
   refuseText(request)
   const { limit, k, offset, filter, order_by, with_row_id } = request
+  const columns = selection(request.columns)
+  const count = columns === undefined ? 0 : Object.keys(columns).length
+  if (count > queryColumns) {
+    throw invalid(
+      `columns has ${count.toLocaleString('en')} entries; ${queryColumns.toLocaleString('en')} are the most of one query. Ask for fewer columns at a time, or open the catalog with a larger queryColumns.`,
+    )
+  }
   return {
-    columns: selection(request.columns),
+    columns,
     withRowId: with_row_id ?? undefined,
     orderBy: order_by?.map(orderingOf),
+    mostKeys: orderKeys,
     filter: filter ?? undefined,
     limit: limit ?? k ?? undefined,
     offset: offset ?? undefined,

@@ -1,4 +1,5 @@
 import { CatalogError, invalid } from '../errors.ts'
+import { clearTimeout, setTimeout } from '../time.ts'
 
 /** Most milliseconds to wait for room. */
 const mostWait = 30_000

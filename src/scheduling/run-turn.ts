@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../time.ts'
 
 /** A turn ends after so many milliseconds. Its work goes on without it then. */
 const mostMillis = 5_000
@@ -8,7 +8,7 @@ export async function runTurn<T>(work: () => Promise<T>, end: () => void): Promi
   const done = work()
   const ended = new AbortController()
   // It keeps the process, whose work may wait for what only `end` gives back.
-  const late = sleep(mostMillis, undefined, { signal: ended.signal })
+  const late = sleep(mostMillis, { signal: ended.signal })
   try {
     await Promise.race([done, late])
   } catch {

@@ -1,3 +1,5 @@
+import { performance, setImmediate } from '../time.ts'
+
 /*
  * Long work of several callers shares the event loop. All of it together blocks the loop for some milliseconds in one
  * turn, however many callers there are. Callers that rest wait in line, and each turn resumes one of them.
@@ -56,4 +58,19 @@ export class TimeSlice {
     })
     this.signal?.throwIfAborted()
   }
+}
+
+/** What a function makes of each item, one after the other, with rests between them. */
+export async function mapInSlices<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item, index: number) => Result | Promise<Result>,
+): Promise<Result[]> {
+  const timeSlice = new TimeSlice(undefined)
+  const results = new Array<Result>(items.length)
+  for (let i = 0; i < items.length; i++) {
+    const result = map(items[i]!, i)
+    results[i] = result instanceof Promise ? await result : result
+    if (timeSlice.due) await timeSlice.rest()
+  }
+  return results
 }

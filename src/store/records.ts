@@ -131,6 +131,13 @@ export interface ShareRecord extends Versioned {
   readonly clone: string
 }
 
+/** The identifier that a table had when it was deregistered. */
+export interface FormerRecord extends Versioned {
+  /** The path of the registration, as the record of the location has it. */
+  readonly path: string
+  readonly id: readonly string[]
+}
+
 /** While a lease is valid, content that nothing refers to any more stays, since a backup may copy it. */
 export interface BackupLeaseRecord extends Versioned {
   readonly until: number
@@ -162,6 +169,8 @@ export interface TransactionRecord extends Versioned {
   readonly failure?: { readonly code: ErrorCode; readonly message: string }
   /** Of a transaction that was begun for others to work in: who began it, if callers have names, and where it is held. */
   readonly session?: { readonly owner?: string; readonly server?: SessionServer }
+  /** Of a batch, which has no single subject: who asked for it, if a server told. */
+  readonly principal?: string
 }
 
 /** A server that holds an open transaction, as other servers reach it. */
@@ -269,6 +278,8 @@ export const keys = {
    */
   registration: (segments: readonly string[]): Key => ['d', ...segments],
   registrations: ['d'] as Key,
+  /** The identifier that a deregistered table had, by a hash of the name of its registration's folder. */
+  formerIdentifier: (folder: string): Key => ['i', folder],
   backupLease: (id: string): Key => ['h', id],
   backupLeases: ['h'] as Key,
   /** The lease of a task that one process does at a time. */

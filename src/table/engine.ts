@@ -1,4 +1,5 @@
 import { pathIn } from '../model/relative-path.ts'
+import { wallClock } from '../time.ts'
 import { copyRows, shareRows } from './clone/clone.ts'
 import { addColumns } from './columns/add.ts'
 import { alterColumns } from './columns/alter.ts'
@@ -37,9 +38,9 @@ export function tableEngine(options: EngineOptions): TableEngine {
     threadedAfter: startAfter = defaultThreadedAfter,
   } = options
   const pool = threads > 0 ? new ScanPool({ threads, fewestRows, startAfter }, cache) : undefined
-  const { content, newName = uniqueName, now = Date.now } = options
+  const { content, newName = uniqueName, now = wallClock, growthBytes } = options
   const most = Math.max(64, (options.fragmentRows ?? defaultFragmentRows) & ~63)
-  return engineOn({ content, cache, newName, now, pool }, most)
+  return engineOn({ content, cache, newName, now, pool, growthBytes }, most)
 }
 
 /** Most objects of one writer that are being put while it goes on. Their bytes are in memory. */

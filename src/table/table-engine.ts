@@ -127,6 +127,8 @@ export interface QueryOptions extends WorkOptions {
   readonly withRowId?: boolean | undefined
   /** What rows are sorted by: the first key first. Rows that are equal keep the order they were inserted in. */
   readonly orderBy?: readonly Ordering[] | undefined
+  /** Most keys to sort by, without those that decide nothing. Default: 64. */
+  readonly mostKeys?: number | undefined
   readonly filter?: string | undefined
   /** Most rows; of a search, most rows for each vector, and 10 by default. */
   readonly limit?: number | undefined
@@ -139,6 +141,11 @@ export interface QueryOptions extends WorkOptions {
   readonly maxBytes?: number | undefined
   /** Where the memory of the answer is counted while it is made. */
   readonly memory?: Pick<Hold, 'take' | 'give'> | undefined
+  /**
+   * A column of the answer under a type that its reader knows, with the same values; the same field where the reader
+   * knows its type. Default: the columns as they are.
+   */
+  readonly plain?: ((field: Field) => Field) | undefined
 }
 
 /** A step of a query that was run. */
@@ -228,6 +235,11 @@ export interface EngineOptions {
    * cost of starting them. With 0 the first scan waits for the workers.
    */
   readonly threadedAfter?: number | undefined
+  /**
+   * Most bytes that an update, a merge or a change of columns may write beyond as many as the table holds; more are
+   * refused before anything is written. Default: no limit.
+   */
+  readonly growthBytes?: number | undefined
   /** Most rows a fragment gets. Default 1,048,576; rounded down to a multiple of 64. */
   readonly fragmentRows?: number | undefined
 }

@@ -73,7 +73,7 @@ export async function commit<T extends object>(
     const changed = runChange(writer, { transactionId, now }, body)
     const { result, noted, subjectId } = changed
     if (isUnchanged(result)) return result.response
-    writer.put(keys.transaction(transactionId), succeeded(operation, noted.kept(subject), changed, now))
+    writer.put(keys.transaction(transactionId), succeeded(core, operation, noted.kept(subject), changed, now))
     const change = { transactionId, now, operation, subject, subjectId, at, isOutside: true }
     recordChange(core, writer, change, noted)
     return { ...result, transaction_id: transactionId }
@@ -112,6 +112,7 @@ export function runChange<T>(
 
 /** The record of a change that is already done. Frozen, so that a store that keeps objects need not copy it. */
 function succeeded(
+  { origin }: Core,
   operation: string,
   subject: Identifier,
   { subjectId, subjectIds }: Changed,
@@ -126,6 +127,7 @@ function succeeded(
     // A change of several tables has no single subject.
     ...(subjectId !== undefined &&
       (isBatch ? { subject_ids: Object.freeze(subjectIds ?? [subjectId]) } : { subject_id: subjectId })),
+    ...(isBatch && origin?.principal !== undefined && { principal: origin.principal }),
     created_at: now,
     finished_at: now,
     properties: noProperties,

@@ -1,6 +1,7 @@
 import { numbered } from '../store/append.ts'
 import { type CatalogRecord, type FeedRecord, keys, type SubjectChange } from '../store/records.ts'
 import type { Reader, Store } from '../store/store.ts'
+import { clearInterval, setInterval, type Timer } from '../time.ts'
 import { beginning, type Position, positionGone, positionOf, tokenOf } from './feed-token.ts'
 
 /** An entry of the feed, whole, and the position behind it. */
@@ -31,7 +32,7 @@ export class Feed {
   /** Counts the reasons to look again, so that none comes unnoticed between a read and the wait after it. */
   #wakes = 0
   #watchers = 0
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #isLooking = false
   #state: unknown
   #last: string | undefined

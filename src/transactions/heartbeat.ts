@@ -1,5 +1,6 @@
 import { alone } from '../scheduling/alone.ts'
 import type { Key, Store, Value } from '../store/store.ts'
+import { clearInterval, setInterval, type Timer } from '../time.ts'
 import { leaseMillis } from './transaction-record.ts'
 
 /** How often the records of what is held are looked at. So work learns within two such times that it was canceled. */
@@ -28,7 +29,7 @@ export class Heartbeat {
   /** What was begun since the last beat. */
   readonly #young = new Set<Holding>()
   readonly #held = new Set<Holding>()
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #isBeating = false
 
   constructor(store: Store, now: () => number) {

@@ -44,6 +44,8 @@ export interface LongWork {
   readonly vacuums?: number | undefined
   /** What its record says besides. */
   readonly more?: Pick<Partial<TransactionRecord>, 'properties' | 'session'>
+  /** Hears why the record could not say how the work ended. It then counts as failed once its lease ends. */
+  readonly onUnrecorded?: (error: unknown) => void
 }
 
 /**
@@ -53,7 +55,7 @@ export interface LongWork {
 export async function runLong<T>(
   core: Core,
   options: OperationOptions,
-  { operation, subject, subjectId, takesSlot = true, vacuums, more }: LongWork,
+  { operation, subject, subjectId, takesSlot = true, vacuums, more, onUnrecorded }: LongWork,
   work: (transaction: LongTransaction, options: WorkOptions) => Promise<T>,
 ): Promise<T> {
   options.signal?.throwIfAborted()
@@ -118,8 +120,8 @@ export async function runLong<T>(
   } catch (error) {
     record.end()
     // The reason of an abort is the caller's own.
-    if ((await fail(core, record, error, options.signal)) && error !== options.signal?.reason)
-      noteTransaction(error, id)
+    const isRecorded = await fail(core, record, error, options.signal, onUnrecorded)
+    if (isRecorded && error !== options.signal?.reason) noteTransaction(error, id)
     throw error
   } finally {
     hasEnded = true
@@ -203,6 +205,7 @@ async function fail(
   record: WorkRecord,
   error: unknown,
   signal: AbortSignal | undefined,
+  onUnrecorded: LongWork['onUnrecorded'],
 ): Promise<boolean> {
   const aborted = signal?.aborted === true && error === signal.reason
   const failed = ({ lease_until: _, ...current }: TransactionRecord): TransactionRecord => ({
@@ -214,7 +217,10 @@ async function fail(
   const succeeds = (work: Promise<unknown>) =>
     work.then(
       () => true,
-      () => false,
+      (cause) => {
+        onUnrecorded?.(cause)
+        return false
+      },
     )
   if (record.written === undefined) {
     const failure = failed(record.as('Running'))

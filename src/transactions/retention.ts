@@ -1,6 +1,7 @@
 import type { Core } from '../catalog/core.ts'
 import { type FeedRecord, keys, type TransactionRecord } from '../store/records.ts'
 import type { Entry, Key, Reader, Value } from '../store/store.ts'
+import { performance } from '../time.ts'
 import { lapsedOf } from './lapsed.ts'
 import { isFinished, statusOf } from './transaction-record.ts'
 import type { UpkeepTurn } from './upkeep.ts'

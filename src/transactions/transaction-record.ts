@@ -1,5 +1,7 @@
+import type { Access, Named, Question } from '../catalog/core.ts'
 import { CatalogError, invalid } from '../errors.ts'
-import { lookUpNamespace, lookUpTable } from '../lookup/names.ts'
+import { identifierOf, lookUpNamespace, lookUpTable } from '../lookup/names.ts'
+import { tableById } from '../lookup/table-record.ts'
 import { formatIdentifier, type Identifier, quote, sameNames } from '../model/identifier.ts'
 import { keys, type TransactionRecord, type TransactionStatus } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
@@ -35,25 +37,86 @@ export function refuseReserved(key: string): void {
   )
 }
 
+/** Who asks about a transaction. */
+export interface Asking {
+  /** The caller, if a server named one. */
+  readonly caller: string | undefined
+  /** What the caller may see, where hooks decide that. */
+  readonly access: Access | undefined
+}
+
 /**
  * The transaction that a request's `id` names: the transaction id alone, or behind the identifier of its table. One that
- * was begun for others to work in is there for the `caller` who began it only, and for callers without a name.
+ * was begun for others to work in is there for the `caller` who began it only, and for callers without a name. Any other
+ * is there for who may describe its subjects.
  */
 export function findTransaction(
   reader: Reader,
   id: Identifier,
-  caller?: string,
+  asking: Asking,
 ): { id: string; record: TransactionRecord } {
   const own = id.at(-1)
   const record = own === undefined ? undefined : reader.get<TransactionRecord>(keys.transaction(own))
   const subject = id.slice(0, -1)
-  const isThere = record !== undefined && !isOfOther(record, caller) && concerns(reader, subject, record)
-  if (own === undefined || !isThere) throw transactionNotFound(own, subject)
-  return { id: own, record }
+  if (own !== undefined && record !== undefined) {
+    const [isShown] = areShown(reader, [record], asking)
+    if (isShown && concerns(reader, subject, record)) return { id: own, record }
+  }
+  throw transactionNotFound(own, subject)
+}
+
+/** Which of some transactions the caller may learn of. */
+export function areShown(
+  reader: Reader,
+  records: readonly TransactionRecord[],
+  { caller, access }: Asking,
+): boolean[] {
+  const isForeign = records.map((record) => isOfOther(record, caller))
+  if (access === undefined) return isForeign.map((foreign) => !foreign)
+  const subjects = records.map((record, index) =>
+    isForeign[index] || isOwn(record, caller) ? [] : subjectsOf(reader, record),
+  )
+  // All at once, so that no record's hooks are waited for alone.
+  const answers = access.mayRead(subjects.flat())
+  let from = 0
+  return subjects.map(({ length }, index) => {
+    const mayRead = answers.slice(from, from + length).every(Boolean)
+    from += length
+    return !isForeign[index] && mayRead
+  })
+}
+
+/** Whether the caller began a transaction for others to work in, or asked for a batch. */
+function isOwn({ session, principal }: TransactionRecord, caller: string | undefined): boolean {
+  if (session !== undefined) return session.owner === caller
+  return principal !== undefined && principal === caller
+}
+
+/** What hooks are asked before a caller changes a transaction. */
+export function alterations(
+  reader: Reader,
+  record: TransactionRecord,
+  caller: string | undefined,
+): Question[] {
+  if (isOwn(record, caller)) return []
+  return subjectsOf(reader, record).map(({ id }) => ({ operation: 'alterTransaction', id, changes: true }))
+}
+
+/**
+ * What a transaction is about. A batch is about the tables that it changed. Where one of them is gone, nobody can say
+ * whose it was, and the batch is about the catalog as a whole. So is a transaction over many operations.
+ */
+function subjectsOf(reader: Reader, { operation, subject, subject_ids = [] }: TransactionRecord): Named[] {
+  if (subject.length > 0)
+    return [{ kind: operation.endsWith('Namespace') ? 'namespace' : 'table', id: subject }]
+  const tables = subject_ids.map((id) => tableById(reader, id))
+  const there = tables.filter((table) => table !== undefined)
+  if (there.length === 0 || there.length < tables.length) return [{ kind: 'namespace', id: [] }]
+  return there.map(({ record }) => ({ kind: 'table', id: identifierOf(reader, record) }))
 }
 
 /** Whether a transaction was begun for others to work in, by another caller than this one, if that has a name. */
-export function isOfOther({ session }: TransactionRecord, caller: string | undefined): boolean {
+function isOfOther({ session }: TransactionRecord, caller: string | undefined): boolean {
   return caller !== undefined && session !== undefined && session.owner !== caller
 }
 

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Core } from '../catalog/core.ts'
+import { performance, sleep } from '../time.ts'
 import { runLeased } from './leased.ts'
 
 /** A part of the upkeep: clearing old records, finishing what others left. It does a bounded amount of work. */
@@ -65,7 +65,7 @@ export class Upkeep {
     const began = performance.now()
     const result = await step()
     const { signal } = this.#closing
-    await sleep(rest * (performance.now() - began), undefined, { signal, ref: false }).catch(() => {})
+    await sleep(rest * (performance.now() - began), { signal, ref: false }).catch(() => {})
     return result
   }
 }

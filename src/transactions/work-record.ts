@@ -4,6 +4,7 @@ import type { Identifier } from '../model/identifier.ts'
 import { alone } from '../scheduling/alone.ts'
 import { keys, recordFormat, type TransactionRecord } from '../store/records.ts'
 import type { Writer } from '../store/store.ts'
+import { clearTimeout, setTimeout, type Timer } from '../time.ts'
 import { TargetReplaced } from './retry.ts'
 import { leaseMillis } from './transaction-record.ts'
 
@@ -30,7 +31,7 @@ export class WorkRecord {
   readonly #onFailed: (error: unknown) => void
   #status: 'Queued' | 'Running'
   #written: Promise<void> | undefined
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
 
   /** `onWritten` and `onFailed` are told once the record that says Queued or Running is written, or cannot be. */
   constructor(

@@ -1,3 +1,5 @@
+import * as flechette from '@uwdata/flechette'
+import * as apache from 'apache-arrow'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { iterationName, iterations } from '../../src/catalog/iteration/iteration.ts'
@@ -34,6 +36,61 @@ const columns: readonly fc.Arbitrary<unknown>[] = [
   objects({ at: fc.date({ noInvalidDate: true }), deep: objects({ n: fc.double(), b: fc.uint8Array() }) }),
 ]
 
+/** Names that mean something to JavaScript, to predicates or to terminals. */
+const names = [
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toString',
+  'valueOf',
+  'toJSON',
+  'then',
+  'length',
+  '0',
+  ' ',
+  'a.b',
+  'a`b',
+  'SELECT',
+  '"',
+  "it's",
+  '\n',
+  'é',
+  '💥',
+  'x'.repeat(255),
+]
+
+const named = (count: number) =>
+  fc.uniqueArray(fc.constantFrom(...names), { minLength: count, maxLength: count })
+
+/** Structs with such members, in a list and below one another. */
+const hostile = named(3).chain(([one, two, three]) => {
+  const inner = fc.tuple(fc.double(), fc.option(fc.string())).map(([a, b]) =>
+    Object.fromEntries([
+      [two, a],
+      [one, b],
+    ] as const),
+  )
+  return fc
+    .tuple(fc.option(inner), fc.array(fc.option(inner), { minLength: 1, maxLength: 3 }), fc.boolean())
+    .map((values) => Object.fromEntries(values.map((value, i) => [[one, two, three][i], value])))
+    .filter((value) => value[one!] !== null || value[two!] !== null)
+})
+
+/** Rows whose columns, and the members of their structs, have such names. */
+const hostileTables = fc.tuple(named(3), hostile).chain(([[one, two, three], first]) =>
+  fc
+    .array(fc.tuple(fc.option(fc.double()), fc.option(fc.string())), { minLength: 1, maxLength: 4 })
+    .map((rows) =>
+      rows.map(([a, b]) =>
+        Object.fromEntries([
+          [one, a],
+          [two, first],
+          [three, b],
+        ] as const),
+      ),
+    ),
+)
+
 /** Rows of a few columns; any value may be null. */
 const tables = fc
   .array(fc.constantFrom(...columns), { minLength: 1, maxLength: 5 })
@@ -41,6 +98,17 @@ const tables = fc
     fc.array(fc.tuple(...chosen.map((column) => fc.option(column))), { minLength: 1, maxLength: 8 }),
   )
   .map((rows) => rows.map((values) => Object.fromEntries(values.map((value, i) => [`c${i}`, value]))))
+
+/** Values with the members of objects as lists, which no name of a member changes the meaning of. */
+function members(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(members)
+  if (typeof value !== 'object' || value === null) return value
+  const listed = Reflect.ownKeys(value).map((name) => [
+    name,
+    members(Object.getOwnPropertyDescriptor(value, name)!.value),
+  ])
+  return { members: listed.sort(([one], [other]) => (String(one) < String(other) ? -1 : 1)) }
+}
 
 eachCatalog((open) => {
   test('rows come out as they went in, and go in again as they came out', async () => {
@@ -54,6 +122,33 @@ eachCatalog((open) => {
         expect(await all(catalog.rows({ id, offset: data.length }))).toStrictEqual(data)
       }),
       { numRuns: open.remote ? 15 : 40 },
+    )
+  })
+
+  test('rows whose names mean something else come out as they went in, in all forms', async () => {
+    const catalog = await open()
+    await fc.assert(
+      fc.asyncProperty(hostileTables, async (data) => {
+        await catalog.createTable({ id, data, mode: 'Overwrite' })
+        expect(members(await all(catalog.rows({ id })))).toEqual(members(data))
+        const { data: bytes } = await catalog.queryTable({ id })
+        const forms = [
+          bytes,
+          flechette.tableFromIPC(bytes),
+          apache.tableFromIPC(bytes),
+          await all(catalog.rows({ id })),
+        ]
+        for (const form of forms) {
+          await catalog.createTable({ id: ['again'], data: form, mode: 'Overwrite' })
+          await catalog.insertIntoTable({ id: ['again'], data: form })
+          expect(members(await all(catalog.rows({ id: ['again'] })))).toEqual(members([...data, ...data]))
+        }
+        await catalog.cloneTable({ id: ['clone'], source: ['again'], is_shallow: false })
+        await catalog.optimizeTable({ id: ['clone'] })
+        expect(members(await all(catalog.rows({ id: ['clone'] })))).toEqual(members([...data, ...data]))
+        await catalog.dropTable({ id: ['clone'] })
+      }),
+      { numRuns: open.remote ? 5 : 15 },
     )
   })
 

@@ -130,11 +130,15 @@ describe('the types of columns', () => {
   })
 
   it('are text where not all values are of one kind, or no such day exists', async () => {
-    const { types } = await created(
+    const { location, ran } = await create(
       'a.csv',
       'a,b,c,d,e\n1,2024-02-30,2024-01-01,2024-01-01T25:00:00,2024-01-01T00:00:00Z\nx,2024-01-01,2024-01-01T00:00:00,2024-01-01T00:00:00,2024-01-01T00:00:00\n',
     )
+    const { types } = await read(location)
     expect(types).toEqual(['a string', 'b string', 'c string', 'd string', 'e string'])
+    const named = [...ran.err.matchAll(/note: column "(.)" is text/g)].map(([, name]) => name)
+    // The others begin with text.
+    expect(named).toEqual(['c', 'e'])
   })
 })
 

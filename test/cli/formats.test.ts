@@ -50,7 +50,7 @@ describe('values', () => {
         list: [Number.NaN, null],
       }),
     ).toEqual({
-      big: '1152921504606846976',
+      big: 2n ** 60n,
       small: 7,
       date: '1970-01-01T00:00:00.000Z',
       bytes: 'AQI=',

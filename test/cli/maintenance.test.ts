@@ -67,3 +67,18 @@ test('a catalog is exported and imported', async () => {
   expect(lines(await run(['count', other, 't']))).toEqual([{ count: 2 }])
   expect(await run(['import', files, other])).toMatchObject({ code: 1 })
 })
+
+test('a copy says where the rows lie that it left out, and fails then', async () => {
+  const { folder, catalog } = await seeded()
+  const target = join(folder, 'target')
+  const copied = await run(['copy', catalog, target])
+  expect(copied.code).toBe(1)
+  expect(lines(copied)).toMatchObject([{ tables: 2, rows: 2 }])
+  expect(copied.err).toMatch(
+    /^without rows: far, whose rows lie at s3:\S+\n.*rows of 1 table, which lie outside/s,
+  )
+  // The rest is there.
+  expect(lines(await run(['count', target, 't']))).toEqual([{ count: 2 }])
+  await run(['deregister', catalog, 'far'])
+  expect((await run(['copy', catalog, join(folder, 'whole')])).code).toBe(0)
+})

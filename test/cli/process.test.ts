@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { freePort } from '../support/free-port.ts'
+import { scriptPath } from '../support/scripts.ts'
 import { type Child, lines, run, runProcess, start } from './run.ts'
 
 /** Starts a server and waits for the line that says where it listens; it is killed when the test ends. */
@@ -31,7 +33,43 @@ async function stopped(child: Child, signal: NodeJS.Signals) {
   return by ?? code
 }
 
+/** Stands for npx, as npm 11 starts a command: a shell between the two, and a name that says what npm does. */
+const npx = `
+  process.title = 'npm exec tabularium'
+  const { spawn } = require('node:child_process')
+  const env = { ...process.env, npm_command: 'exec' }
+  const shell = spawn('sh', ['-c', process.argv[1] + '; exit $?'], { stdio: 'inherit', env })
+  process.on('SIGTERM', () => shell.kill('SIGTERM'))
+  shell.on('close', () => process.exit())
+`
+
 describe('the command as a process', () => {
+  it.runIf(process.platform === 'linux').each(['SIGTERM', 'SIGKILL'] as const)(
+    'ends its server when npx ends by %s, which no signal tells',
+    async (signal) => {
+      const words = [
+        process.execPath,
+        scriptPath('src/cli.ts'),
+        'serve',
+        'memory:',
+        '--no-auth',
+        '--port',
+        '0',
+      ]
+      const child = spawn(process.execPath, ['-e', npx, words.map((word) => `'${word}'`).join(' ')])
+      const [line] = await once(createInterface(child.stdout), 'line')
+      const url = String(line).replace('tabularium listening on ', '')
+      expect((await fetch(`${url}/healthz`)).status).toBe(200)
+      child.kill(signal)
+      const isServed = () =>
+        fetch(`${url}/healthz`).then(
+          () => true,
+          () => false,
+        )
+      await expect.poll(isServed).toBe(false)
+    },
+  )
+
   it('works on a directory, from one process to the next', async () => {
     const location = join(await freshFolder(), 'catalog')
     const rows = '{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n'

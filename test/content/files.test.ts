@@ -9,6 +9,7 @@ import { fileContent } from '../../src/content/files/index.ts'
 import { refused } from '../../src/testing/suites/checks.ts'
 import { bytesOf, paths, text } from '../../src/testing/suites/content/trial.ts'
 import { contentSuite } from '../../src/testing/suites/content-suite.ts'
+import { followGlobalTime } from '../support/global-time.ts'
 import { scriptPath } from '../support/scripts.ts'
 import { smallDisk } from './small-disk.ts'
 
@@ -130,6 +131,7 @@ describe('symbolic links', () => {
 
   test('do not lead out where a file or folder was before', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
+    followGlobalTime()
     try {
       const outside = join(directory, 'outside')
       const root = join(directory, 'root')
@@ -167,7 +169,7 @@ describe('symbolic links', () => {
 })
 
 test('a full disk refuses the object, keeps no part of it and goes on', async (ctx) => {
-  const disk = smallDisk(1 << 20)
+  const disk = smallDisk(2 << 20)
   if ('reason' in disk) return ctx.skip(disk.reason)
   try {
     const content = fileContent(join(disk.path, 'content'))

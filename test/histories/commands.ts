@@ -94,15 +94,8 @@ const action = fc.oneof(
 
 const metadata = pick<Record<string, string>[]>({}, { unit: 'm' }, { unit: 's', by: 'x' })
 
-type Requests = Readonly<Record<ModelOperation, readonly [weight: number, fc.Arbitrary<object>]>>
-
-/** How often each operation comes, and what it is asked. */
-function requestsFor(table: fc.Arbitrary<string[]>): Requests {
-  const transaction = fc.oneof(
-    { weight: 2, arbitrary: fc.nat(20).map((n) => [`#T?${n}`]) },
-    fc.tuple(fc.oneof(table, namespace), fc.nat(20)).map(([id, n]) => [...id, `#T?${n}`]),
-  )
-
+/** What batches consist of, and what comes alone, too. */
+function batchItems(table: fc.Arbitrary<string[]>) {
   const entry = record(
     { id: table, version, manifest_path: pick('m1', staged) },
     {
@@ -114,15 +107,45 @@ function requestsFor(table: fc.Arbitrary<string[]>): Requests {
   )
   const declaration = record({ id: table }, { location, properties })
   const deletion = record({ id: table, ranges }, { branch })
+  const step: fc.Arbitrary<object> = fc.oneof(
+    declaration.map((declare_table) => ({ declare_table })),
+    entry.map((create_table_version) => ({ create_table_version })),
+    deletion.map((delete_table_versions) => ({ delete_table_versions })),
+    fc.record({ deregister_table: fc.record({ id: table }) }),
+  )
+  return { entry, declaration, deletion, step }
+}
 
-  const step = fc.oneof(
-    { weight: 8, arbitrary: declaration.map((declare_table) => ({ declare_table })) },
-    { weight: 8, arbitrary: entry.map((create_table_version) => ({ create_table_version })) },
-    { weight: 8, arbitrary: deletion.map((delete_table_versions) => ({ delete_table_versions })) },
-    { weight: 8, arbitrary: fc.record({ deregister_table: fc.record({ id: table }) }) },
-    { weight: 1, arbitrary: fc.constant({}) },
+/**
+ * Batches so long that several of their items fail, over so few tables that what one item does decides how those behind
+ * it fail.
+ */
+export function batch(): fc.Arbitrary<Command> {
+  const { entry, step } = batchItems(pick(['t'], ['t'], ['a', 't'], ['u'], ['a', 'n', 'v']))
+  const mixed = fc.array(step, { minLength: 2, maxLength: 8, size: 'max' })
+  const versions = fc.array(entry, { minLength: 2, maxLength: 4, size: 'max' })
+  return fc.oneof(
+    {
+      weight: 5,
+      arbitrary: mixed.map((operations) => ({
+        operation: 'batchCommitTables' as const,
+        request: { operations },
+      })),
+    },
+    versions.map((entries) => ({ operation: 'batchCreateTableVersions' as const, request: { entries } })),
+  )
+}
+
+type Requests = Readonly<Record<ModelOperation, readonly [weight: number, fc.Arbitrary<object>]>>
+
+/** How often each operation comes, and what it is asked. */
+function requestsFor(table: fc.Arbitrary<string[]>): Requests {
+  const transaction = fc.oneof(
+    { weight: 2, arbitrary: fc.nat(20).map((n) => [`#T?${n}`]) },
+    fc.tuple(fc.oneof(table, namespace), fc.nat(20)).map(([id, n]) => [...id, `#T?${n}`]),
   )
 
+  const { entry, declaration, deletion, step } = batchItems(table)
   const at = { id: table }
   return {
     createNamespace: [
@@ -246,7 +269,12 @@ function requestsFor(table: fc.Arbitrary<string[]>): Requests {
     restoreTable: [3, record({ ...at, version }, { branch })],
     countTableRows: [3, record(at, { version, branch, predicate })],
     queryTable: [3, record(at, { version, branch, filter: predicate, limit: fc.nat(3), offset: fc.nat(3) })],
-    batchCommitTables: [6, fc.record({ operations: fc.array(step, { maxLength: 4 }) })],
+    batchCommitTables: [
+      6,
+      fc.record({
+        operations: fc.array(fc.oneof({ weight: 32, arbitrary: step }, fc.constant({})), { maxLength: 4 }),
+      }),
+    ],
     describeTransaction: [2, fc.record({ id: transaction })],
     listTransactions: [1, fc.constant(ended)],
     alterTransaction: [

@@ -6,7 +6,11 @@ import { type Command, type Outcome, predict } from './model/index.ts'
 import { findTable } from './model/state.ts'
 
 const location = 's3://bucket/a'
-const busy: Outcome = { error: 'ConcurrentModification' }
+/** A batch names the operation that found the location busy. */
+const busy = ({ operation }: Command): Outcome => ({
+  error: 'ConcurrentModification',
+  ...(operation === 'batchCommitTables' && { at: 'operations[0]' }),
+})
 const claims: readonly (readonly [string, Command])[] = [
   ['declared at', { operation: 'declareTable', request: { id: ['b'], location } }],
   ['registered below', { operation: 'registerTable', request: { id: ['b'], location: `${location}/b` } }],
@@ -31,7 +35,7 @@ function done({ state, binding }: World, operation: Command['operation'], reques
 
 /** A transaction of one call, which was refused. */
 function refusedInside(command: Command, start: number, end: number, commits = true): Call {
-  return { transaction: { calls: [command], commits }, outcomes: [busy], start, end }
+  return { transaction: { calls: [command], commits }, outcomes: [busy(command)], start, end }
 }
 
 function having(world: World, ...calls: readonly (readonly [Command['operation'], object])[]): World {
@@ -70,7 +74,7 @@ describe.each(claims)('a location %s which a table is dropped', (_, claim) => {
         calls: [{ operation: 'namespaceExists', request: { id: ['n'] } }, claim],
         commits: true,
       },
-      outcomes: [{ answer: {} }, busy],
+      outcomes: [{ answer: {} }, busy(claim)],
       start: 12,
       end: 30,
     }
@@ -79,13 +83,13 @@ describe.each(claims)('a location %s which a table is dropped', (_, claim) => {
   })
 
   test('is not refused to a call of its own', () => {
-    expect(explained({ command: claim, outcome: busy, start: 12, end: 13 })).toBe(false)
+    expect(explained({ command: claim, outcome: busy(claim), start: 12, end: 13 })).toBe(false)
   })
 
   test('is not refused so by the drop of the same transaction', () => {
     const both: Call = {
       transaction: { calls: [drop.command, claim], commits: true },
-      outcomes: [drop.outcome, busy],
+      outcomes: [drop.outcome, busy(claim)],
       start: 1,
       end: 9,
     }

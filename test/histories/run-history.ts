@@ -45,8 +45,9 @@ export async function call(catalog: Catalog, { operation, request }: Command): P
     if ('data' in answer) return { answer: { ...answer, data: rowsOf(answer.data as Uint8Array) } }
     return { answer }
   } catch (error) {
-    if (error instanceof CatalogError && error.code !== 'Internal') return { error: error.code }
-    throw error
+    if (!(error instanceof CatalogError) || error.code === 'Internal') throw error
+    const [, at] = /^(\w+\[\d+\]) failed, so nothing was committed: /.exec(error.message) ?? []
+    return { error: error.code, ...(at && { at }) }
   }
 }
 

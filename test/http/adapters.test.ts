@@ -198,7 +198,7 @@ describe('the fetch handler', () => {
       },
     })
     const request = new Request(path, { method: 'POST', body, duplex: 'half' } as RequestInit)
-    expect((await handler(request)).status).toBe(400)
+    expect((await handler(request)).status).toBe(405)
     await expect.poll(() => cancelled).toBe(true)
   })
 })

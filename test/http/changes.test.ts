@@ -147,6 +147,19 @@ test('streams are bounded, for each caller and in all, and make room when they e
   await expect.poll(async () => (await status(bob)).status).toBe(200)
 })
 
+test('many streams at once warn of no leak', async () => {
+  const warnings: string[] = []
+  const note = ({ name, message }: Error) => void warnings.push(`${name}: ${message}`)
+  process.on('warning', note)
+  onTestFinished(() => void process.off('warning', note))
+  const { catalog, listen } = await running()
+  const streams = await Promise.all(Array.from({ length: 32 }, () => listen()))
+  for (const { next } of streams) await next()
+  await catalog.declareTable({ id: ['t'] })
+  for (const { next } of streams) expect((await next()).kind).toBe('message')
+  expect(warnings).toEqual([])
+})
+
 test('a stream without changes goes on telling where it is, and ends with the server', async () => {
   const { server, listen } = await running({ timeouts: { download: 150 } })
   const { next } = await listen()

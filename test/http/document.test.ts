@@ -274,9 +274,12 @@ describe('4.9 list tables', () => {
     'limit=-1',
     'limit=1.5',
     'limit=x',
+    'limit=%2B1',
+    'limit=+1',
     'page_token=made-up',
     'delimiter=',
     'delimiter=123456789',
+    'delimiter=%F0%9F%8C%8D%F0%9F%8C%8D%F0%9F%8C%8D%F0%9F%8C%8D%F0%9F%8C%8D%F0%9F%8C%8D%F0%9F%8C%8D%F0%9F%8C%8D%F0%9F%8C%8D',
     'include_declared=maybe',
   ])('answers 400 for %s', async (query) => {
     const { ask } = await withTables()
@@ -396,13 +399,23 @@ describe('conventions', () => {
     }
   })
 
-  it('takes nothing, an empty body, null or an object where an operation needs no fields', async () => {
+  it('takes nothing, an empty body, null or an object where a question needs no fields', async () => {
     const { ask } = await withFlights()
     const json = { 'content-type': 'application/json' }
     for (const body of [undefined, '', 'null', '{}', '{"identity":{"api_key":"x"}}']) {
       expect((await ask('POST', '/v1/table/prod$flights/version/list', body, json)).status).toBe(200)
       expect((await ask('POST', '/v1/table/prod$flights/describe', body, json)).status).toBe(200)
     }
+  })
+
+  it.each(['null', '[]', '"x"', '1', 'true'])('changes nothing for the body %s', async (body) => {
+    const { ask, catalog } = await withFlights()
+    const path = '/v1/table/prod$flights'
+    for (const action of ['deregister', 'drop', 'restore', 'optimize']) {
+      const reply = await ask('POST', `${path}/${action}`, body, { 'content-type': 'application/json' })
+      expectProblem(reply, 400, 13, `${path}/${action}`, /body must be a JSON object/)
+    }
+    expect(await catalog.countTableRows({ id: ['prod', 'flights'] })).toStrictEqual({ count: 3 })
   })
 
   it('refuses a body whose id is not that of the path', async () => {

@@ -3,13 +3,16 @@ import { describe, expect, it } from 'vitest'
 import { wire } from '../../src/http/protocol/wire.ts'
 import { arrowRows, documented, type Reply, serveInMemory } from './support/ask.ts'
 
+/** The document's statuses, and that of a wrong method, whose error is the document's for what is not supported. */
+const statuses: typeof documented = { ...documented, 405: documented[406]! }
+
 /** What a fuzzed answer may be: a success, or an error body whose status is not 500. */
 function expectSane(reply: Reply, what: string): void {
   if (reply.status === 200) return
-  expect(documented, what).toHaveProperty(String(reply.status))
+  expect(statuses, what).toHaveProperty(String(reply.status))
   expect(reply.status, `${what}: ${reply.text}`).not.toBe(500)
   expect(reply.headers.get('content-type'), what).toBe('application/json; charset=utf-8')
-  const [type, title] = documented[reply.status]!
+  const [type, title] = statuses[reply.status]!
   expect(reply.json, what).toMatchObject({
     type,
     title,

@@ -166,6 +166,20 @@ it('answers and bodies that can never fit are refused, and say so', async () => 
   expect(body.text).toMatch(/claims to take 2,000,\d+ bytes when decoded, and 1,000,000 are the most/)
 })
 
+it('many computed columns of long values are made for few rows at a time', async () => {
+  const limits = { bodyBytes: 60 << 20, arrowBytes: 1 << 20, jsonBytes: 1 << 20 }
+  const { catalog, ask, held } = await running({ limits })
+  await catalog.createTable({ id: ['t'], data: Array.from({ length: 32 }, (_, i) => ({ x: i, s: 'x' })) })
+  // About 1 MB of each column for all rows.
+  const column_aliases = Object.fromEntries(
+    Array.from({ length: 100 }, (_, i) => [`a${i}`, `repeat(s, ${30_000 + i})`]),
+  )
+  const answer = await ask('POST', '/v1/table/t/query', { columns: { column_aliases } })
+  expect([answer.status, answer.status === 200 ? '' : answer.text]).toStrictEqual([200, ''])
+  expect(answer.bytes.length).toBeGreaterThan(32 * 100 * 30_000)
+  await expect.poll(held).toBe(0)
+})
+
 it('compressed bodies wait for the memory that they take when decoded', async () => {
   const { catalog, ask, held } = await running({
     limits: { bodyBytes: 20_000_000, arrowBytes: 1_000_000, jsonBytes: 1_000_000 },

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { type ServeOptions, serve } from '../../src/http/index.ts'
+import { describe, expect, it, onTestFinished, test } from 'vitest'
+import { fetchHandler, type ServeOptions, serve } from '../../src/http/index.ts'
 import { type MemoryCatalog, openCatalog } from '../../src/index.ts'
 import { arrowRows, arrowStream, asking, expectProblem, type Reply } from './support/ask.ts'
 
@@ -32,6 +32,33 @@ async function running({ limits, ...options }: Partial<ServeOptions> = {}) {
     port: Number(new URL(server.url).port),
   }
 }
+
+test('what is no catalog, and options that are missing, are refused by name', async () => {
+  const catalog = await openCatalog('memory:')
+  onTestFinished(() => catalog.close())
+  const calls: readonly ((...given: never[]) => Promise<unknown>)[] = [serve, fetchHandler]
+  for (const call of calls) {
+    const refusal = (...given: unknown[]) => call(...(given as never[])).catch((error: unknown) => error)
+    for (const given of [undefined, null, {}, { catalog, auth: false }, 'memory:']) {
+      expect(await refusal(given)).toMatchObject({
+        code: 'InvalidInput',
+        message: expect.stringContaining('catalog to serve is missing'),
+      })
+    }
+    expect(await refusal(openCatalog('memory:'), { auth: false })).toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringContaining('is a promise. Await it'),
+    })
+    expect(await refusal(catalog)).toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringContaining('auth is missing'),
+    })
+    expect(await refusal(catalog, null)).toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringContaining('needs its options'),
+    })
+  }
+})
 
 /** A connection to write to by hand; what comes back is gathered in `text`. */
 async function dial(port: number): Promise<{ socket: Socket; text: () => string; closed: Promise<unknown> }> {
@@ -78,7 +105,7 @@ describe('a server on a port', () => {
     expectProblem(await plain('POST', '/v1/table/%zz/describe'), 401, 16, '/v1/table/%zz/describe')
     expectProblem(await ask('POST', '/v1/table/%zz/describe', {}), 400, 13, '/v1/table/%zz/describe')
     expectProblem(await plain('GET', '/%zz'), 400, 13, '/%zz')
-    expectProblem(await ask('PUT', '/v1/table', {}), 400, 13, '/v1/table')
+    expectProblem(await ask('PUT', '/v1/table', {}), 405, 13, '/v1/table')
   })
 
   it('lets a client that still sends a refused body read the answer', async () => {

@@ -14,6 +14,7 @@ import type { Store } from '../../src/store/store.ts'
 import { closedAfterwards } from '../support/catalogs.ts'
 import { freePort } from '../support/free-port.ts'
 import { gate } from '../support/gate.ts'
+import { followGlobalTime } from '../support/global-time.ts'
 import { RoundRobin } from '../support/round-robin.ts'
 
 /*
@@ -306,6 +307,7 @@ test('a server that vanished without a word is waited for until the lease of the
     session: { ...session, server: { ...session!.server!, url } },
   }))
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  followGlobalTime()
   onTestFinished(() => void vi.useRealTimers())
   const waiting = second.client.declareTable({ id: ['t'] }, { transaction: id })
   let isOver = false

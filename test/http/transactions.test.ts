@@ -1,8 +1,10 @@
 import { request as ask } from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../src/client.ts'
+import { memoryContent } from '../../src/content/memory/index.ts'
 import { catalogPlugin, fetchHandler, type HttpOptions, serve } from '../../src/http/index.ts'
-import { type CatalogOptions, openCatalog } from '../../src/index.ts'
+import { CatalogError, type CatalogOptions, openCatalog } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
 import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
 
 const header = 'x-tabularium-transaction'
@@ -51,9 +53,18 @@ test('a body may name the transaction as a header entry of its context, and no k
   expect((await post('/v1/table/t/describe', {}, { [header]: id })).status).toBe(200)
   expect((await post('/v1/table/t/describe')).status).toBe(404)
   expect([await listing(id), await listing(), await listing(id)]).toEqual([['t'], [], ['t']])
-  const differs = await post('/v1/table/t/describe', { context }, { [header]: 'another' })
-  // A header wins over the entry of the same name, as all headers do.
-  expect(differs.status).toBe(404)
+  for (const name of [header, header.toUpperCase()]) {
+    const differs = await post(
+      '/v1/table/t/describe',
+      { context: { [`header.${name}`]: id } },
+      { [header]: 'another' },
+    )
+    expect(differs).toMatchObject({
+      status: 400,
+      json: { detail: expect.stringContaining(`two transactions, "another" and "${id}"`) },
+    })
+  }
+  expect((await post('/v1/table/t/describe', { context }, { [header]: id })).status).toBe(200)
   await first.commitTransaction({ id: [id] })
   expect(await listing()).toEqual(['t'])
 })
@@ -76,6 +87,29 @@ test('a transaction belongs to the token that began it', async () => {
   await second.rollbackTransaction({ id: [(await second.beginTransaction({})).transaction_id] })
   await first.declareTable({ id: ['t'] }, { transaction })
   await first.commitTransaction({ id: [transaction] })
+})
+
+test('one caller cannot fill what the transactions of all may hold', async () => {
+  const { first, second, catalog } = await served({}, { openTransactions: { bytes: 400_000 } })
+  const fill = async (client: typeof first) => {
+    const { transaction_id: transaction } = await client.beginTransaction({})
+    for (let i = 0; ; i++)
+      await client.declareTable(
+        { id: [`${transaction}-${i}`], properties: { a: 'x'.repeat(9_000) } },
+        { transaction },
+      )
+  }
+  for (let i = 0; i < 3; i++) {
+    await expect(fill(first)).rejects.toMatchObject({
+      code: 'Throttling',
+      message: expect.stringContaining('Your open transactions hold more than 100,000 bytes together'),
+    })
+  }
+  await second.transaction((tx) => tx.declareTable({ id: ['mine'] }))
+  // In process nobody is named, and so nobody has a share.
+  await expect(fill(catalog as unknown as typeof first)).rejects.toMatchObject({
+    message: expect.stringContaining('The open transactions hold 400,000 bytes together'),
+  })
 })
 
 test('authorize is asked about each operation inside, and about the end', async () => {
@@ -183,6 +217,39 @@ describe('a server that closes gives up what is open', () => {
     await catalog.commitTransaction({ id: [own] })
     expect((await catalog.listTables({ id: [], include_declared: true })).tables).toEqual(['u'])
   })
+})
+
+test('a server that closes asks a store that is away once for what is open, and not again', async () => {
+  const store = memoryStore()
+  const asked: string[] = []
+  let isAway = false
+  const away = <T>(what: string, go: () => Promise<T>): Promise<T> => {
+    if (!isAway) return go()
+    asked.push(what)
+    return Promise.reject(new CatalogError('ServiceUnavailable', 'The store is away. Try again later.'))
+  }
+  const catalog = closedAfterwards(
+    await openCatalog({
+      content: memoryContent(),
+      store: {
+        features: store.features,
+        read: (body) => away('read', () => store.read(body)),
+        write: (body) => away('write', () => store.write(body)),
+        close: () => store.close(),
+      },
+    }),
+  )
+  const handler = await fetchHandler(catalog, { auth: { tokens }, limits: { eventLoopDelay: 0 } })
+  const client = connect('http://catalog.test', { token: tokens[0]!, fetch: handler })
+  const open = [await client.beginTransaction({}), await client.beginTransaction({})]
+  isAway = true
+  await handler.close()
+  // Each takes as long as a store is patient: one after the other would add up.
+  expect(asked).toEqual(['write', 'write'])
+  isAway = false
+  const refusal = { code: 'TransactionNotFound' }
+  for (const { transaction_id } of open)
+    await expect(catalog.commitTransaction({ id: [transaction_id] })).rejects.toMatchObject(refusal)
 })
 
 test('another process says that a transaction is not open there, and tells of one that is committed', async () => {

@@ -96,6 +96,20 @@ eachContent((openAny) => {
     expect(await listed(catalog, 't')).toEqual([])
   })
 
+  it('a writer of a table that was dropped and created again learns to open it again', async () => {
+    const { catalog, content } = await open()
+    const old = await declared(catalog, content, 't')
+    await catalog.dropTable({ id: ['t'] })
+    const dataset = await declared(catalog, content, 't')
+    await catalog.createTableVersion({ id: ['t'], ...(await dataset.stage(1, 'new')) })
+    const late = await old.stage(2, 'late')
+    await expect(catalog.createTableVersion({ id: ['t'], ...late })).rejects.toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringMatching(/The table lies there now, .*: open it again\.$/),
+    })
+    expect(await listed(catalog, 't')).toEqual([1])
+  })
+
   it('versions of a batch are published together, or not at all', async () => {
     const { catalog, content } = await open()
     const [a, b] = [await declared(catalog, content, 'a'), await declared(catalog, content, 'b')]

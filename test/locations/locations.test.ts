@@ -7,7 +7,7 @@ import { type Catalog, CatalogError, openCatalog } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import { closedAfterwards, eachCatalog, freshFolder } from '../support/catalogs.ts'
-import { eachContent, filesIn, moment, pathOf, pathsOf } from '../support/contents.ts'
+import { eachContent, filesIn, pathOf, pathsOf } from '../support/contents.ts'
 import { inspect, tablesOf } from '../support/inspect.ts'
 import { fails, refuses, refusesEach } from '../support/refusals.ts'
 import { countOf, numbered, rowsOf } from '../support/rows.ts'
@@ -160,7 +160,6 @@ eachContent((open) => {
       await content.put(`${pathOf(location)}data/0.lance`, new Uint8Array(3))
       await catalog.deregisterTable({ id })
       const before = await pathsOf(content)
-      await moment()
       expect(await catalog.vacuum({ graceMillis: 0 })).toMatchObject({ removed: 0 })
       await fails(catalog.declareTable({ id, location }), 'TableAlreadyExists', 'waits to be registered')
       expect(await catalog.verify()).toMatchObject({ ok: true, findings: [] })

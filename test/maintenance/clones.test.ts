@@ -9,7 +9,7 @@ import { folderUrl } from '../../src/locations/locations.ts'
 import { seal } from '../../src/model/sealed-json.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
-import { eachContent, moment, pathOf, pathsOf } from '../support/contents.ts'
+import { eachContent, pathOf, pathsOf } from '../support/contents.ts'
 import { fails } from '../support/refusals.ts'
 import { numbered, rowsOf } from '../support/rows.ts'
 
@@ -25,7 +25,6 @@ eachContent((open) => {
       await catalog.insertIntoTable({ id: source, data: numbered(5), mode: 'Overwrite' })
       await catalog.cloneTable({ id, source })
       await catalog.cloneTable({ id: ['second'], source: id })
-      await moment()
       expect(await catalog.vacuum(now)).toMatchObject({ removed: 0 })
       await catalog.dropTable({ id: source })
       await catalog.dropTable({ id })
@@ -45,7 +44,6 @@ eachContent((open) => {
       await catalog.cloneTable({ id, source })
       await catalog.insertIntoTable({ id: source, data: numbered(2), mode: 'Overwrite' })
       await catalog.batchDeleteTableVersions({ id: source, ranges: [{ start_version: 1, end_version: 2 }] })
-      await moment()
       // Only the manifest of the version that was deleted.
       expect(await catalog.vacuum(now)).toMatchObject({ removed: 1 })
       expect(await rowsOf(catalog, id)).toEqual(numbered(5))
@@ -66,7 +64,6 @@ eachContent((open) => {
       const { location } = await catalog.deregisterTable({ id })
       await catalog.insertIntoTable({ id: source, data: numbered(2), mode: 'Overwrite' })
       await catalog.batchDeleteTableVersions({ id: source, ranges: [{ start_version: 1, end_version: 2 }] })
-      await moment()
       await catalog.vacuum(now)
       await catalog.dropTable({ id: source })
       await catalog.vacuum(now)
@@ -104,7 +101,6 @@ eachContent((open) => {
           await catalog.insertIntoTable({ id: [name], data: numbered(1, n + 1) })
           await catalog.deleteFromTable({ id: [name], predicate: 'n > 5' })
         }
-        await moment()
         for (const n of order) {
           await catalog.dropTable({ id: [chain[n]!] })
           await catalog.vacuum(now)
@@ -186,7 +182,6 @@ test('a vacuum keeps what a clone names that is made while tables are read', asy
     await late.dropTable({ id: source })
     isDone = true
   }
-  await moment()
   await late.vacuum(now)
   expect(isDone).toBe(true)
   expect(await rowsOf(late, id)).toEqual(numbered(5))
@@ -298,7 +293,6 @@ describe('a catalog with clones', () => {
     await rm(folder, { recursive: true })
     const again = closedAfterwards(await openCatalog(moved))
     expect((await again.describeTable({ id })).location).not.toBe(location)
-    await moment()
     await again.vacuum(now)
     expect(await rowsOf(again, id)).toEqual(numbered(6))
   })

@@ -323,6 +323,11 @@ describe('records that do not fit each other', () => {
       writer.put(keys.location(['s3:', 'bucket', 'declared']), table)
       return [keys.location(['s3:', 'bucket', 'declared']), /which lies elsewhere/]
     },
+    'a location whose key joins two names of it': (writer) => {
+      const owner = writer.get<string>(keys.location(['s3:', 'bucket', 'declared']))!
+      writer.put(keys.location(['s3:', 'bucket/declared']), owner)
+      return [keys.location(['s3:', 'bucket/declared']), /which lies elsewhere/]
+    },
     'a record of another shape': (writer, table) => {
       writer.put(keys.version(table, '', 1), { v: 1, manifest_path: 7 })
       return [keys.version(table, '', 1), /has unexpected content: its manifest_path/]

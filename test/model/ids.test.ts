@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { idSource } from '../../src/model/ids.ts'
+import { idSource, secretIdSource } from '../../src/model/ids.ts'
 
 it('ids sort in the order they were made, within a millisecond and when the clock goes back', () => {
   const times = [1_000, 1_000, 1_000, 999, 5, 1_001, 1_001, 2_000]
@@ -35,4 +35,19 @@ it('ids stay in order through whatever the clock says, and when their last digit
   }
   // The digits begin anywhere, so they are used up once at least; each time the id goes on in a later millisecond.
   expect(last.slice(0, 10) > '00000000Z8', `${last} is of a later millisecond`).toBe(true)
+})
+
+it('ids that show in locations are of their moment, and have 80 bits that nothing else tells', () => {
+  const times = [1_000, 1_000, 999, Number.NaN, 1_001]
+  const left = [...times]
+  const ids = times.map(secretIdSource(() => left.shift()!))
+  expect(new Set(ids.map((id) => id.slice(10))).size).toBe(5)
+  for (const id of ids) expect(id).toMatch(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
+  const next = secretIdSource(() => 1_000)
+  const many = Array.from({ length: 4_000 }, next)
+  expect(many[0]!.slice(0, 10)).toBe(idSource(() => 1_000)().slice(0, 10))
+  // Each of the 16 digits takes all values, and none of them follows from the one before.
+  for (let i = 10; i < 26; i++) expect(new Set(many.map((id) => id[i])).size).toBe(32)
+  const near = many.filter((id, i) => i > 0 && id.slice(0, 20) === many[i - 1]!.slice(0, 20))
+  expect(near).toEqual([])
 })

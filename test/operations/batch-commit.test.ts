@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { CatalogError } from '../../src/index.ts'
 import { eachLocalCatalog } from '../support/catalogs.ts'
 import { tablesOf } from '../support/inspect.ts'
 import { refuses } from '../support/refusals.ts'
@@ -245,6 +246,23 @@ eachLocalCatalog((open) => {
       ]
       await refuses(catalog, () => catalog.batchCommitTables({ operations }), 'Internal')
       expect(await tablesOf(catalog)).toEqual([])
+    })
+
+    it('the first failure is told, whatever is looked at before the batch runs', async () => {
+      const catalog = await open({
+        storageOptions: () => {
+          throw new CatalogError('Unauthenticated', 'The vault is sealed. Open it.')
+        },
+      })
+      const missing = { deregister_table: { id: ['missing'] } }
+      for (const [refused, code] of [
+        [{ declare_table: { id: ['b'], location: 'nowhere' } }, 'InvalidInput'],
+        [{ declare_table: { id: ['b'], vend_credentials: true } }, 'Unauthenticated'],
+      ] as const) {
+        const batch = (...operations: object[]) => catalog.batchCommitTables({ operations })
+        await refuses(catalog, () => batch(missing, refused), 'TableNotFound', 'operations[0] failed')
+        await refuses(catalog, () => batch(refused, missing), code, 'operations[0] failed')
+      }
     })
 
     it('vends credentials to the declarations that ask for them', async () => {

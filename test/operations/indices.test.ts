@@ -37,7 +37,7 @@ eachCatalog((open) => {
     const create = (catalog: Catalog, column: string, index_type: string, more: object = {}) =>
       catalog.createTableIndex({ id, column, index_type, ...more })
 
-    it('are recorded with column, type and parameters, and say that they hold no rows', async () => {
+    it('are recorded with column, type and parameters, and cover all rows', async () => {
       const catalog = await seeded()
       expect(await catalog.listTableIndices({ id })).toEqual({ indexes: [] })
       const { transaction_id } = await create(catalog, 'at', 'ivf_pq', {
@@ -56,8 +56,8 @@ eachCatalog((open) => {
           columns: ['at'],
           status: 'done',
           index_type: 'IVF_PQ',
-          num_indexed_rows: 0,
-          num_unindexed_rows: 3,
+          num_indexed_rows: 3,
+          num_unindexed_rows: 0,
           size_bytes: 0,
           num_segments: 0,
           created_at: expect.stringMatching(/^\d{4}-.*Z$/),
@@ -68,8 +68,8 @@ eachCatalog((open) => {
       expect(await catalog.describeTableIndexStats({ id, index_name: 'at_idx' })).toEqual({
         distance_type: 'cosine',
         index_type: 'IVF_PQ',
-        num_indexed_rows: 0,
-        num_unindexed_rows: 6,
+        num_indexed_rows: 6,
+        num_unindexed_rows: 0,
         num_indices: 1,
       })
       const { version } = (await catalog.listTableVersions({ id })).versions.at(-1)!

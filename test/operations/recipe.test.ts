@@ -88,7 +88,7 @@ describe('an operation that has a file of its own and a line of the record', () 
       ['paintTable', id],
       ['describeTable', like],
     ])
-    expect((await ask('GET', '/v1/table/prod$flights/paint')).status).toBe(400)
+    expect((await ask('GET', '/v1/table/prod$flights/paint')).status).toBe(405)
     expect((await ask('POST', '/v1/table/prod$boats/paint', { color: 'red' })).status).toBe(404)
     expect((await ask('GET', '/metrics')).text).toContain('{operation="paintTable",status="200"} 1')
   })

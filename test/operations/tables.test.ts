@@ -251,9 +251,14 @@ eachCatalog((open) => {
       expect(await catalog.tableExists({ id: ['t'], version: 4 })).toEqual({})
       await fails(catalog.tableExists({ id: ['t'], version: 1 }), 'TableVersionNotFound', 'latest is 4')
       await catalog.createNamespace({ id: ['n'] })
-      for (const id of [['x'], ['n'], ['n', 'x'], ['constructor'], ['x', 'y', 'z']]) {
+      for (const id of [['x'], ['n'], ['n', 'x'], ['constructor']])
         await fails(catalog.tableExists({ id }), 'TableNotFound', id.join('$'), 'List the tables')
-      }
+      const ways = [
+        [['x', 'y', 'z'], 'nor a namespace x. Create it first, or list the namespaces of $ '],
+        [['n', 'y', 'z'], 'nor a namespace n$y. Create it first, or list the namespaces of n '],
+      ] as const
+      for (const [id, missing] of ways)
+        await fails(catalog.tableExists({ id: [...id] }), 'TableNotFound', id.join('$'), missing)
     })
   })
 

@@ -73,6 +73,17 @@ eachCatalog((open) => {
     expect((await catalog.listTables({ id: [] })).tables).toEqual(['t'])
   })
 
+  it('a field whose name joins those of two others is refused after a request with these two', async () => {
+    const both = { branch: '', predicate: 'x > 1' }
+    const joined = { 'branch,predicate': 'x > 1' }
+    expect(await call(catalog, 'countTableRows', { id, ...both })).toMatchObject({ count: 1 })
+    await fails(call(catalog, 'countTableRows', { id, ...joined }), 'InvalidInput', 'has no field "branch,')
+    const updates = [['x', 'x + 10']]
+    expect(await call(catalog, 'updateTable', { id, updates, ...both })).toMatchObject({ updated_rows: 1 })
+    await fails(call(catalog, 'updateTable', { id, updates, ...joined }), 'InvalidInput', 'has no field')
+    expect((await catalog.countTableRows({ id, predicate: 'x = 1' })).count).toBe(1)
+  })
+
   it('a field that is undefined or null is absent', async () => {
     const absent = { filter: undefined, where: null }
     expect(await call(catalog, 'countTableRows', { id, ...absent })).toMatchObject({ count: 2 })
@@ -106,6 +117,26 @@ describe('every operation', () => {
     },
   )
 
+  it.each(Object.values(operations).map(({ definition }) => [definition.name, definition] as const))(
+    '%s refuses a list where it takes an object, at any depth',
+    async (name, definition) => {
+      if (definition.errors.join() === 'Unsupported') return
+      const fake = closedAfterwards(await fakeCatalog())
+      const paths = objectsWithin(definition.request as v.GenericSchema)
+      expect(paths).toContainEqual(['identity'])
+      for (const path of paths) {
+        for (const list of [[], [null], [['x']]]) {
+          const request = path.reduceRight<unknown>(
+            (inner, key) => (key === 0 ? [inner] : { [key]: inner }),
+            list,
+          )
+          const { message } = await fails(call(fake, name, request as object), 'InvalidInput')
+          expect(message).toMatch(/must be an object|must be a|must have/)
+        }
+      }
+    },
+  )
+
   it('does not name a field that it has among those that it takes and ignores', () => {
     for (const { definition } of Object.values(operations)) {
       const { entries } = definition.request as unknown as v.ObjectSchema<v.ObjectEntries, undefined>
@@ -114,3 +145,21 @@ describe('every operation', () => {
     }
   })
 })
+
+/** Where requests of a schema have objects, below themselves; 0 is the first item of a list. */
+function objectsWithin(schema: v.GenericSchema, path: (string | 0)[] = []): (string | 0)[][] {
+  const { entries, item, wrapped, pipe, type } = schema as v.GenericSchema & {
+    entries?: Record<string, v.GenericSchema>
+    item?: v.GenericSchema
+    wrapped?: v.GenericSchema
+    pipe?: readonly v.GenericSchema[]
+  }
+  const own = path.length > 0 && (entries !== undefined || type === 'record') ? [path] : []
+  const below = Object.entries(entries ?? {}).flatMap(([name, entry]) =>
+    objectsWithin(entry, [...path, name]),
+  )
+  const items = item === undefined ? [] : objectsWithin(item, [...path, 0])
+  const inner = wrapped === undefined ? [] : objectsWithin(wrapped, path)
+  const later = (pipe ?? []).slice(1).filter(({ kind }) => kind === 'schema')
+  return [...own, ...below, ...items, ...inner, ...later.flatMap((step) => objectsWithin(step, path))]
+}

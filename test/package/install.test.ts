@@ -30,6 +30,7 @@ test('npm install warns of no engine, and brings as little as docs/runtimes.md s
       console.log((await catalog.countTableRows({ id: ['t'] })).count)
       await catalog.close()`
     await writeFile(join(folder, 'try.mjs'), program)
+    expect(await unused(join(folder, 'node_modules/tabularium'))).toEqual([])
     expect((await run(process.execPath, ['try.mjs'], { cwd: folder })).stdout).toBe('1\n')
   } catch (error) {
     if (!/E(TIMEDOUT|AI_AGAIN|NOTFOUND|CONNREFUSED|CONNRESET)|network/.test(String(error))) throw error
@@ -40,6 +41,16 @@ test('npm install warns of no engine, and brings as little as docs/runtimes.md s
     await rm(project, { recursive: true, force: true })
   }
 })
+
+/** The packages that are installed, and that neither the code nor the types of the package name. */
+async function unused(folder: string): Promise<string[]> {
+  const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+  const files = (await readdir(join(folder, 'dist'), { recursive: true })).filter((name) =>
+    /\.(?:js|d\.ts)$/.test(name),
+  )
+  const texts = await Promise.all(files.map((name) => readFile(join(folder, 'dist', name), 'utf8')))
+  return Object.keys(dependencies).filter((name) => !texts.some((text) => text.includes(`"${name}"`)))
+}
 
 async function version(): Promise<string> {
   return JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')).version

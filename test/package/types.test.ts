@@ -153,6 +153,10 @@ test('a project without types of Node has those of the client', async () => {
   expect(await compile('typescript', inBrowser, { ...bundler, lib: ['es2022', 'dom'], types: [] })).toBe('')
 })
 
+test('the types of Node are found where no setting names them', async () => {
+  expect(await compile('typescript', consumer, { ...nodenext, types: [] })).toBe('')
+})
+
 test('the plugin fits an application of Fastify', async () => {
   install(project, 'fastify')
   // The types of Fastify are checked by their own project.

@@ -203,15 +203,19 @@ describeInChromium('the page, while an answer is under way', () => {
     await page.getByText('Version 3, the latest').waitFor()
     await page.getByRole('tab', { name: 'Rows' }).click()
     await page.getByText('3,008 rows', { exact: true }).waitFor()
-    let end = await heldUp(page, '**/drop')
+    const held = '**/transaction/begin'
+    let end = await heldUp(page, held)
     const dialog = page.getByRole('dialog')
-    const drop = async () => {
+    const openDrop = async () => {
       await page.getByRole('button', { name: 'Drop', exact: true }).click()
       await dialog.getByLabel('Name', { exact: true }).fill('flights')
+    }
+    const drop = async () => {
       await page.getByRole('button', { name: 'Drop table' }).click()
       await expect.poll(() => page.getByRole('button', { name: 'Leave it' }).isDisabled()).toBe(true)
     }
     // Somebody renames it meanwhile, so the server refuses.
+    await openDrop()
     await catalog.renameTable({ id, new_table_name: 'moved' })
     await drop()
     for (let i = 0; i < 3; i++) await page.keyboard.press('Escape')
@@ -225,8 +229,9 @@ describeInChromium('the page, while an answer is under way', () => {
     await page.goto(`${page.url().split('#')[0]}#/activity`)
     await page.getByRole('option', { name: 'flights', exact: true }).click()
     await page.getByText('Version 3, the latest').waitFor()
-    await page.unroute('**/drop')
-    end = await heldUp(page, '**/drop')
+    await page.unroute(held)
+    end = await heldUp(page, held)
+    await openDrop()
     await drop()
     await page.goBack()
     await page.getByRole('heading', { name: 'Activity' }).waitFor()

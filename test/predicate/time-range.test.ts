@@ -64,6 +64,37 @@ describe('comparisons of a time cut to a unit, or of its year, are ranges that m
     )
   })
 
+  test.each(units)('days, in unit %i', (unit, scale) => {
+    const bounds = [-(2n ** 63n), 2n ** 63n - 1n].map((time) => time / 2n)
+    const times = fc
+      .tuple(near, fc.constantFrom(-1n, 0n, 1n))
+      .map(([value, more]) => value * scale + more)
+      .chain((time) => fc.constantFrom(time, time, time, ...bounds))
+    fc.assert(
+      fc.property(
+        fc.array(times, { minLength: 1, maxLength: 20 }),
+        fc.integer({ min: -401, max: 401 }),
+        fc.constantFrom(...operators),
+        fc.constantFrom(null, 'UTC', '+02:00', '-05:30'),
+        (values, days, operator, zone) => {
+          const written = `DATE '${new Date(days * 86_400_000).toISOString().slice(0, 10)}'`
+          const plan = planPredicate(
+            `CAST(c AS DATE) ${operator} ${written}`,
+            schemaOf(timestamp(unit, zone)),
+          )
+          const offset = { UTC: 0n, '+02:00': 7_200n, '-05:30': -19_800n }[zone ?? 'UTC']! * scale
+          for (const time of values) {
+            const local = time + offset
+            const length = day * scale
+            const found = local / length - (local % length < 0n ? 1n : 0n)
+            expect(isTrue(plan, () => time)).toBe(holdsFor[operator](compareScalars(found, BigInt(days))))
+          }
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+
   test('years', () => {
     for (const type of [timestamp(TimeUnit.MICROSECOND), dateDay()]) {
       const schema = schemaOf(type)
@@ -99,6 +130,9 @@ test('such ranges tell which fragments to leave out', () => {
   expect(verdict("date_trunc('month', c) <> TIMESTAMP '2024-03-01 00:00:00'")).toBe('none')
   expect(verdict("date_trunc('day', c) > TIMESTAMP '2024-03-31 00:00:00'")).toBe('none')
   expect(verdict("date_trunc('day', c) >= TIMESTAMP '2024-03-02 00:00:00'")).toBe('some')
+  expect(verdict("CAST(c AS DATE) > DATE '2024-03-31'")).toBe('none')
+  expect(verdict("CAST(c AS DATE) BETWEEN DATE '2024-03-01' AND DATE '2024-03-31'")).toBe('all')
+  expect(verdict("CAST(c AS DATE) = DATE '2024-03-02'")).toBe('some')
   expect(verdict("date_part('year', c) = 2024")).toBe('all')
   expect(verdict("date_part('year', c) < 2024")).toBe('none')
   expect(verdict("date_part('year', c) BETWEEN 2020 AND 2023")).toBe('none')

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { countRows } from '../../src/arrow/bitmap.ts'
 import { editDistance } from '../../src/model/nearest.ts'
 import { compilePredicate, compileSteps, type Predicate, WorkBudget } from '../../src/predicate/index.ts'
+import { performance } from '../../src/time.ts'
 import { makeTable, types } from './table.ts'
 
 const length = 4_096

@@ -4,7 +4,7 @@ import { memoryContent } from '../../src/content/memory/index.ts'
 import { type Catalog, CatalogError, openCatalog, type Progress } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { closedAfterwards, eachCatalog, eachLocalCatalog, freshFolder } from '../support/catalogs.ts'
-import { eachContent, moment, pathsOf } from '../support/contents.ts'
+import { eachContent, pathsOf } from '../support/contents.ts'
 import { gate } from '../support/gate.ts'
 import { fails } from '../support/refusals.ts'
 import { countOf, numbered, rowsOf } from '../support/rows.ts'
@@ -296,7 +296,7 @@ describe('closing a catalog that optimizes in the background', () => {
       while (((await catalog.describeTable({ id })).version ?? 0) % 4 !== 0) {
         await catalog.insertIntoTable({ id, data: numbered(3) })
       }
-      if (run % 2 === 0) await moment()
+      if (run % 2 === 0) await sleep(10)
       await catalog.close()
     }
     await using catalog = await openCatalog(folder)
@@ -343,7 +343,6 @@ eachContent((open) => {
     await pieces(catalog, 6)
     await catalog.createTableTag({ id, tag: 'two', version: 2 })
     await catalog.optimizeTable({ id })
-    await moment()
     expect(await catalog.vacuum({ graceMillis: 0 })).toMatchObject({ removed: 0 })
     await catalog.batchDeleteTableVersions({
       id,

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
 import { TimeSlice } from '../../src/scheduling/time-slice.ts'
+import { performance } from '../../src/time.ts'
 
 afterEach(() => vi.restoreAllMocks())
 

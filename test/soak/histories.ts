@@ -3,6 +3,7 @@ import { beginnings, beginningWithRows, command } from '../histories/commands.ts
 import { runHistory } from '../histories/run-history.ts'
 import { stages } from '../histories/stages.ts'
 import type { Scenario } from './scenario.ts'
+import { tryRandomly } from './try-randomly.ts'
 
 const length = 25
 
@@ -16,16 +17,16 @@ export async function histories(seed: number): Promise<Scenario> {
     fc.constantFrom(...beginnings, beginningWithRows),
     fc.array(group, { maxLength: length, size: 'max' }),
   )
-  const check = fc.asyncProperty(history, async ([stage, first, rest]) => {
+  const check = async ([stage, first, rest]: typeof history extends fc.Arbitrary<infer T> ? T : never) => {
     await using opened = await stages[stage]!()
     await runHistory(opened, [...first.map((call) => [call]), ...rest])
-  })
+  }
   return {
     counts,
-    async round() {
-      const numRuns = 3
-      await fc.assert(check, { numRuns, seed: seed + counts.histories })
-      counts.histories += numRuns
+    async round(until) {
+      const trial = { numRuns: 3, seed: seed + counts.histories, until }
+      await tryRandomly(history, check, trial)
+      counts.histories += trial.numRuns
     },
     end: async () => {},
   }

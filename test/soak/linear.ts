@@ -1,6 +1,6 @@
-import fc from 'fast-check'
-import { concurrentHistory, LinearProcesses } from '../processes/linear-run.ts'
+import { type ConcurrentHistory, concurrentHistory, LinearProcesses } from '../processes/linear-run.ts'
 import type { Scenario } from './scenario.ts'
+import { tryRandomly } from './try-randomly.ts'
 
 const processCount = 3
 
@@ -10,13 +10,13 @@ export async function linear(seed: number): Promise<Scenario> {
   const counts = { histories: 0, calls: 0 }
   return {
     counts,
-    async round() {
-      const check = fc.asyncProperty(concurrentHistory(processCount), async (history) => {
+    async round(until) {
+      const check = async (history: ConcurrentHistory) => {
         counts.calls += await processes.check(history)
-      })
-      const numRuns = 5
-      await fc.assert(check, { numRuns, seed: seed + counts.histories })
-      counts.histories += numRuns
+      }
+      const trial = { numRuns: 5, seed: seed + counts.histories, until }
+      await tryRandomly(concurrentHistory(processCount), check, trial)
+      counts.histories += trial.numRuns
     },
     async end() {
       processes[Symbol.dispose]()

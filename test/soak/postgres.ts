@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import { openPostgresStore } from '../../src/store/postgres/index.ts'
 import { runApart } from '../processes/clock-run.ts'
 import { databasePlace } from '../processes/database-place.ts'
-import { concurrentHistory, LinearProcesses } from '../processes/linear-run.ts'
+import { type ConcurrentHistory, concurrentHistory, LinearProcesses } from '../processes/linear-run.ts'
 import { countOverBadNetwork } from '../store/postgres/bad-network-run.ts'
 import { count, counted } from '../store/postgres/counting.ts'
 import { missingPostgres, PostgresServer } from '../support/postgres.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import type { Scenario } from './scenario.ts'
+import { tryRandomly } from './try-randomly.ts'
 
 const processCount = 4
 const writers = 8
@@ -58,13 +58,13 @@ export async function postgres(seed: number): Promise<Scenario> {
 
   return {
     counts,
-    async round() {
-      const check = fc.asyncProperty(concurrentHistory(processCount), async (history) => {
+    async round(until) {
+      const check = async (history: ConcurrentHistory) => {
         counts.calls += await processes.check(history)
-      })
-      const numRuns = 5
-      await Promise.all([fc.assert(check, { numRuns, seed: seed + counts.histories }), hurt()])
-      counts.histories += numRuns
+      }
+      const trial = { numRuns: 5, seed: seed + counts.histories, until }
+      await Promise.all([tryRandomly(concurrentHistory(processCount), check, trial), hurt()])
+      counts.histories += trial.numRuns
       const round = seed + rounds++
       const network = { delay: 15, held: { share: 0.02, millis: 500 }, resets: 0.01, silences: 0.005 }
       const { changes, resets, silences } = await countOverBadNetwork(server, round, network)

@@ -2,8 +2,11 @@
 export interface Scenario {
   /** What was counted so far, by what it counts. */
   readonly counts: Readonly<Record<string, number>>
-  /** Tries it once. Fails when a promise of the catalog is broken, and tells which. */
-  round(): Promise<void>
+  /**
+   * Tries it once. Fails when a promise of the catalog is broken, and tells which. What looks for a smaller case that
+   * breaks it ends at the moment `until`.
+   */
+  round(until: number): Promise<void>
   /** Checks what can be checked at the end only, and lets go of everything. */
   end(): Promise<void>
 }

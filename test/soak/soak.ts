@@ -10,7 +10,10 @@ import { lance } from './lance.ts'
 import { linear } from './linear.ts'
 import { beginning, opening } from './opening.ts'
 import { postgres } from './postgres.ts'
+import { predicates } from './predicates.ts'
 import type { Begin, Scenario } from './scenario.ts'
+import { tenants } from './tenants.ts'
+import { valid } from './valid.ts'
 
 /*
  * Tries for as long as it is told to what the tests try for a moment: `npm run soak -- --minutes 30`.
@@ -52,14 +55,27 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
     about: 'hostile bodies, predicates and queries against a server: its memory and its answers are watched',
     begin: hostile,
   },
+  tenants: {
+    about: 'one tenant attacks what is of another by every operation, in process and over HTTP',
+    begin: tenants,
+  },
+  predicates: {
+    about: 'random predicates and expressions, against LanceDB, an interpreter and columns of their values',
+    begin: predicates,
+  },
+  valid: {
+    about:
+      'valid requests of every operation, at the bounds of every field: memory, disk and the main thread are watched',
+    begin: valid,
+  },
   histories: { about: 'random histories on each store and over HTTP, against a model', begin: histories },
 }
 
 const help = `npm run soak -- [--minutes N] [--only NAME,NAME] [--seed N]
 
 Looks for broken promises: what was acknowledged is there after a crash, nothing is there in part, and what
-happens at the same time comes to what some order of it does. Ends with exit code 1 and the smallest case
-found when a promise was broken. Ctrl-C ends it early, with all checks of the end.
+happens at the same time comes to what some order of it does. Ends with exit code 1 when a promise was broken, and
+with the smallest case found in the time that is left. Ctrl-C ends it early, with all checks of the end.
 
   --minutes N    how long once a scenario has begun, 5 unless told otherwise
   --only NAMES   some of these, at the same time:
@@ -121,7 +137,7 @@ async function soak({ minutes, names, seed }: Asked): Promise<boolean> {
         begun.set(name, scenario)
         // Clients and servers may have to be fetched first, which takes a while.
         const until = Date.now() + minutes * 60_000
-        while (!isOver && Date.now() < until) await scenario.round()
+        while (!isOver && Date.now() < until) await scenario.round(until)
         await scenario.end()
       } catch (error) {
         broken.push(name)

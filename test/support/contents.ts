@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe } from 'vitest'
 import type { Content } from '../../src/content/content.ts'
 import { fileContent } from '../../src/content/files/index.ts'
@@ -50,6 +49,3 @@ export async function filesIn(folder: string): Promise<string[]> {
     .map((item) => join(item.parentPath, item.name).slice(folder.length + 1))
     .sort()
 }
-
-/** Lets the clock that dates objects move on, so that what is there is older than what comes. */
-export const moment = () => sleep(10)

@@ -9,5 +9,5 @@ for (const part of derived) {
   const { is, should } = compare(part)
   if (is === should) continue
   writeFileSync(pathOf(part), should)
-  console.log(`${part.page}: ${part.name} written`)
+  console.log(`${part.page}: ${part.name ?? 'all of it'} written`)
 }

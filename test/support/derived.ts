@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { toMarkdown } from '../../bench/support/run/markdown.ts'
+import { shortForm } from '../../bench/support/run/readme.ts'
+import { readReport } from '../../bench/support/run/report.ts'
 import { conformanceRules } from '../../src/testing/index.ts'
 import cases from '../predicate/cases.json' with { type: 'json' }
 import { brokenCatalogs } from '../testing/mutants/catalogs.ts'
@@ -13,13 +16,13 @@ import { operationTable } from './operation-table.ts'
 import { operationTypes } from './operation-types.ts'
 
 /*
- * Parts of pages and sources that derive from the code. Each stands in its page between `<!-- name -->` and
- * `<!-- /name -->`, or between comments that say so.
+ * Parts of pages and sources that derive from the code, or from the report of the benchmarks. Each stands in its page
+ * between `<!-- name -->` and `<!-- /name -->`, or between comments that say so. One without a name is a whole page.
  */
 
 interface Derived {
   readonly page: string
-  readonly name: string
+  readonly name?: string
   readonly make: () => string
 }
 
@@ -27,6 +30,8 @@ export const derived: readonly Derived[] = [
   { page: 'src/operations/types/methods.ts', name: 'operations', make: () => `\n${operationTypes()}\n` },
   { page: 'docs/operations.md', name: 'operations', make: operationTable },
   { page: 'README.md', name: 'weights', make: weightsTable },
+  { page: 'README.md', name: 'bench', make: () => shortForm(benchReport()) },
+  { page: 'bench/report.md', make: () => toMarkdown(benchReport()) },
   { page: 'test/README.md', name: 'coverage', make: coverageTable },
   { page: 'docs/decisions/README.md', name: 'decisions', make: decisionsTable },
   { page: 'docs/reliability.md', name: 'counts', make: countsTable },
@@ -43,6 +48,7 @@ export function pathOf({ page }: Derived): string {
 export function compare(part: Derived): { readonly is: string; readonly should: string } {
   const { name, make } = part
   const is = readFileSync(pathOf(part), 'utf8')
+  if (name === undefined) return { is, should: make() }
   const isSource = part.page.endsWith('.ts')
   const [begin, end] = isSource
     ? [`// The derived part: ${name}\n`, `\n// The end of the derived part`]
@@ -50,6 +56,10 @@ export function compare(part: Derived): { readonly is: string; readonly should: 
   const [from, to] = [is.indexOf(begin), is.indexOf(end)]
   if (from < 0 || to < 0) throw new Error(`${part.page} has no part ${name}.`)
   return { is, should: is.slice(0, from + begin.length) + make() + is.slice(to) }
+}
+
+function benchReport() {
+  return readReport(join(root, 'bench/report.json'))!
 }
 
 /** What entry points weigh in browsers. test/web/entry-points.test.ts measures what docs/runtimes.md says. */

@@ -24,6 +24,8 @@ const scripts = [
   'test/http/children/changes.ts',
   'test/lance/clients/server.ts',
   'test/lance/clients/writer.ts',
+  'test/soak/children/ask.ts',
+  'test/soak/children/stall.ts',
   'test/processes/changes-child.ts',
   'test/table/children/memory.ts',
   'test/processes/clock-child.ts',

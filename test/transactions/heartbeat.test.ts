@@ -2,11 +2,13 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Heartbeat, type Holding } from '../../src/transactions/heartbeat.ts'
+import { followGlobalTime } from '../support/global-time.ts'
 
 const second = 1_000
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  followGlobalTime()
 })
 afterEach(() => {
   vi.useRealTimers()

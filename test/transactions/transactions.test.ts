@@ -7,7 +7,7 @@ import { openLmdbStore } from '../../src/store/lmdb/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import { closedAfterwards, eachCatalog, freshFolder, stoppedClock } from '../support/catalogs.ts'
-import { moment, pathsOf } from '../support/contents.ts'
+import { pathsOf } from '../support/contents.ts'
 import { fails, refuses } from '../support/refusals.ts'
 import { countOf, numbered, rowsOf } from '../support/rows.ts'
 
@@ -687,7 +687,6 @@ describe('work beyond what runs at once', () => {
     const first = catalog.insertIntoTable({ id, data: numbered(2) })
     await withStatus('Running')
     await expect.poll(async () => (await pathsOf(content)).length).toBeGreaterThan(before)
-    await moment()
     expect(await catalog.vacuum({ graceMillis: 0 })).toMatchObject({ removed: 0 })
     open()
     await first

@@ -9,6 +9,7 @@ import { runLeased } from '../../src/transactions/leased.ts'
 import { stoppedClock } from '../support/catalogs.ts'
 import { pathsOf } from '../support/contents.ts'
 import { gate } from '../support/gate.ts'
+import { followGlobalTime } from '../support/global-time.ts'
 import { sharedStores } from '../support/shared-stores.ts'
 
 afterEach(() => {
@@ -57,6 +58,7 @@ describe('a task that one process does at a time', () => {
 
   it('keeps its lease for as long as it lasts, and hears when it lost it', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    followGlobalTime()
     const { clock, all } = processes(2)
     const [one, other] = all
     let signal: AbortSignal | undefined
@@ -258,6 +260,7 @@ describe('optimizing in the background', () => {
 describe('removing the content of a dropped table', () => {
   it('is left to its process for as long as that lives, and then finished by another one', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    followGlobalTime()
     const store = memoryStore()
     const content = memoryContent()
     const now = stoppedClock()

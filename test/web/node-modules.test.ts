@@ -9,7 +9,6 @@ import { utf8Length } from '../../src/model/utf8.ts'
 import assert from '../../src/web/node/assert/strict.ts'
 import * as ownBuffer from '../../src/web/node/buffer.ts'
 import * as ownCrypto from '../../src/web/node/crypto.ts'
-import * as timers from '../../src/web/node/timers/promises.ts'
 import * as ownUrl from '../../src/web/node/url.ts'
 import * as ownUtil from '../../src/web/node/util.ts'
 import * as ownZlib from '../../src/web/node/zlib.ts'
@@ -119,16 +118,6 @@ function isPlain(value: unknown): boolean {
   }
   return Object.values(value).every(isPlain)
 }
-
-test('sleep ends with its time, and with its signal', async () => {
-  await timers.setTimeout(1)
-  await timers.setImmediate()
-  const stop = new AbortController()
-  const slept = timers.setTimeout(1_000_000, undefined, { signal: stop.signal })
-  stop.abort(new Error('enough'))
-  await expect(slept).rejects.toThrow('enough')
-  await expect(timers.setTimeout(1_000_000, undefined, { signal: stop.signal })).rejects.toThrow('enough')
-})
 
 describe('assertions', () => {
   const wrong = new Error('wrong')

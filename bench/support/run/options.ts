@@ -13,7 +13,6 @@ export interface RunOptions {
   /** A file for the report as JSON, or `true` for standard output. */
   readonly json?: string | true | undefined
   readonly compare?: string | undefined
-  readonly readme: boolean
   readonly run: boolean
 }
 
@@ -26,7 +25,6 @@ pictures. Naming questions puts their answers in the place of the earlier ones.
   --full           the big ones too: a million namespaces, 100 million rows
   --json [FILE]    also writes the report as JSON to a file, or prints it
   --compare FILE   shows what changed since an earlier report.json
-  --readme         also writes the short form into README.md
   --out FOLDER     where the report goes; bench when absent
   --no-run         asks nothing, and works on the report that is there
   --help           this text
@@ -50,7 +48,6 @@ export function readOptions(given: readonly string[]): RunOptions {
     out: values.out !== undefined ? resolve(values.out) : values.quick ? undefined : benchFolder,
     json: values.json === '' ? true : values.json,
     compare: values.compare,
-    readme: values.readme,
     run: !values['no-run'],
   }
 }
@@ -70,7 +67,6 @@ function parse(given: readonly string[]) {
         full: flag,
         json: { type: 'string' },
         compare: { type: 'string' },
-        readme: flag,
         out: { type: 'string' },
         'no-run': flag,
         help: flag,

@@ -1,23 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import { round } from '../figures.ts'
 import { headlines } from './headlines.ts'
 import type { Report } from './report.ts'
 import { verdicts } from './targets.ts'
 
-const markers = /(<!-- bench -->\n)[\s\S]*?(\n<!-- \/bench -->)/
-
-/** Writes the short form between the markers of a README. */
-export function writeReadme(path: string, report: Report): void {
-  const text = readFileSync(path, 'utf8')
-  if (!markers.test(text))
-    throw new Error(`${path} has no <!-- bench --> … <!-- /bench --> to write between.`)
-  writeFileSync(
-    path,
-    text.replace(markers, (_, begin, end) => `${begin}${shortForm(report)}${end}`),
-  )
-}
-
-function shortForm(report: Report): string {
+/** The report in short, as the README of the project has it. `npm run derive` writes it there. */
+export function shortForm(report: Report): string {
   const all = verdicts(report)
   const rows = headlines(report).map(({ label, figure, against }) => {
     const peers = against.map(({ family, ratio }) => `${round(ratio.median)} × ${family}`)
@@ -30,6 +17,13 @@ function shortForm(report: Report): string {
     '|---|---|---|',
     ...rows,
     '',
-    `Measured in turns in one run on ${report.date.slice(0, 10)}, ${report.machine.replace(/, Linux.*/, '')}; 2 × is twice as fast, 0.5 × half as fast. ${all.filter(({ met }) => met).length} of ${all.length} targets are met; [the report](bench/report.md) has every figure, what is not like for like, and why the others are missed.`,
+    `Each line was measured in turns with its peers, ${daysOf(report)}, on ${report.machine.replace(/, Linux.*/, '')}; 2 × is twice as fast, 0.5 × half as fast. ${all.filter(({ met }) => met).length} of ${all.length} targets are met; [the report](bench/report.md) has every figure, what is not like for like, and why the others are missed.`,
   ].join('\n')
+}
+
+/** On which days the answers were found: questions may be asked again one by one. */
+function daysOf({ answers }: Report): string {
+  const days = answers.map(({ date }) => date.slice(0, 10)).sort()
+  const [first, last] = [days[0]!, days.at(-1)!]
+  return first === last ? `on ${first}` : `from ${first} to ${last}`
 }

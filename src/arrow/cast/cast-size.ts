@@ -1,7 +1,8 @@
 import { type DataType, Type } from '@uwdata/flechette'
-import { type AnyBatch, byteLength, dictionaryOf } from '../batch.ts'
+import { type AnyBatch, byteLength, dictionaryOf, isNullAt } from '../batch.ts'
 import { childFields, layoutOf } from '../layout.ts'
 import { places } from './decoded.ts'
+import { hasViews } from './views.ts'
 
 /**
  * About how many bytes a batch takes in another type. A few bytes may stand for very many: each row of a dictionary for
@@ -11,6 +12,7 @@ export function castSize(batch: AnyBatch, to: DataType): number {
   const from = batch.type
   if (from.typeId === Type.Dictionary) return decodedSize(batch, to)
   const layout = layoutOf(to)
+  if (hasViews(from)) return Math.max(batch.length * widthOf(to), sizesOf(batch)[batch.length]!)
   if (layout.kind === 'fixed') return batch.length * layout.bytes
   if (layout.kind === 'fixedList') return batch.length * layout.stride * widthOf(childFields(to)[0]!.type)
   if (layout.kind === 'list' && batch.children.length === 1)
@@ -19,19 +21,78 @@ export function castSize(batch: AnyBatch, to: DataType): number {
 }
 
 function decodedSize(batch: AnyBatch, to: DataType): number {
-  const dictionary = dictionaryOf(batch)
   const layout = layoutOf(to)
   if (layout.kind === 'fixed') return batch.length * layout.bytes
+  let sum = batch.length * 8
+  for (const size of entrySizes(batch)) sum += size
+  return sum
+}
+
+/** For each row of a batch with a dictionary, the bytes of its value there. */
+function* entrySizes(batch: AnyBatch): Generator<number> {
   const sizes = new Map<AnyBatch, (at: number) => number>()
-  for (const entries of dictionary.data as readonly AnyBatch[]) {
+  for (const entries of dictionaryOf(batch).data as readonly AnyBatch[]) {
     const { offsets } = entries
     const whole = byteLength(entries)
     const isText = layoutOf(entries.type).kind === 'bytes' && offsets !== undefined
     sizes.set(entries, (at) => (isText ? Number(offsets[at + 1]) - Number(offsets[at]) : whole))
   }
-  let sum = batch.length * 8
-  for (const [entries, at] of places(batch)) if (entries) sum += sizes.get(entries)!(at)
-  return sum
+  for (const [entries, at] of places(batch)) yield entries ? sizes.get(entries)!(at) : 0
+}
+
+/**
+ * Bytes of the values before each one of a batch, and of all of them at last, when what views show is laid out: each list
+ * and each text by itself, however many share it.
+ */
+function sizesOf(batch: AnyBatch): Float64Array {
+  const { length, type, children } = batch
+  const sums = new Float64Array(length + 1)
+  const add = (sizeAt: (i: number) => number) => {
+    for (let i = 0; i < length; i++) sums[i + 1] = sums[i]! + (isNullAt(batch, i) ? 8 : sizeAt(i))
+    return sums
+  }
+  const layout = layoutOf(type)
+  switch (layout.kind) {
+    case 'fixed':
+      return add(() => layout.bytes)
+    case 'bytes': {
+      const { offsets } = batch
+      return add((i) => 8 + Number(offsets[i + 1]) - Number(offsets[i]))
+    }
+    case 'views': {
+      const views = batch.values as Uint8Array
+      const ints = new DataView(views.buffer, views.byteOffset, views.byteLength)
+      return add((i) => 8 + ints.getInt32(i * 16, true))
+    }
+    case 'list':
+    case 'listView': {
+      const { offsets, sizes } = batch
+      const within = sizesOf(children[0]!)
+      const end = (i: number) => (sizes ? Number(offsets[i]) + Number(sizes[i]) : Number(offsets[i + 1]))
+      return add((i) => 8 + within[end(i)]! - within[Number(offsets[i])]!)
+    }
+    case 'fixedList': {
+      const within = sizesOf(children[0]!)
+      const { stride } = layout
+      return add((i) => within[(i + 1) * stride]! - within[i * stride]!)
+    }
+    case 'struct': {
+      const within = children.map(sizesOf)
+      return add((i) => within.reduce((sum, sizes) => sum + sizes[i + 1]! - sizes[i]!, 0))
+    }
+    case 'bits':
+    case 'null':
+      return add(() => 1)
+    case 'dictionary': {
+      const entries = Float64Array.from(entrySizes(batch))
+      return add((i) => 8 + entries[i]!)
+    }
+    default: {
+      // Which of their bytes a value takes is not looked for.
+      const whole = byteLength(batch)
+      return add(() => whole)
+    }
+  }
 }
 
 /** The bytes of one value of a type of fixed width; of others, at least as many as its offsets take. */

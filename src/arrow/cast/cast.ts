@@ -1,5 +1,5 @@
 import { type DataType, Type } from '@uwdata/flechette'
-import { type AnyBatch, makeBatch, type Offsets, partsOf, type Values } from '../batch.ts'
+import { type AnyBatch, isNullAt, makeBatch, type Offsets, partsOf, type Values } from '../batch.ts'
 import { childFields, layoutOf } from '../layout.ts'
 import { nullBatch } from '../null-batch.ts'
 import { assemble } from '../take/take.ts'
@@ -7,6 +7,7 @@ import { typeName } from '../type-name.ts'
 import { decoded } from './decoded.ts'
 import { type Convert, decimals, floats, fromIntegers, integers, toIntegers } from './numbers.ts'
 import { times } from './times.ts'
+import { laidOut, listsOf, viewed } from './views.ts'
 
 /** A value that does not fit the new type. `row` is its index in the batch that was cast. */
 export class CastFailure extends Error {
@@ -36,13 +37,17 @@ function familyOf(type: DataType): string | undefined {
       return 'duration'
     case Type.Utf8:
     case Type.LargeUtf8:
+    case Type.Utf8View:
       return 'text'
     case Type.Binary:
     case Type.LargeBinary:
+    case Type.BinaryView:
       return 'bytes'
     case Type.List:
     case Type.LargeList:
     case Type.FixedSizeList:
+    case Type.ListView:
+    case Type.LargeListView:
       return 'list'
   }
   return undefined
@@ -61,16 +66,53 @@ export function canCast(from: DataType, to: DataType): boolean {
 
 /**
  * Whether values of one type are taken for a column of another one, as far as the types tell: those that `canCast`, whole
- * numbers for floating-point ones and the other way round, texts for their bytes, and dictionaries of such values.
+ * numbers for floating-point ones and the other way round, texts for their bytes, views for what they show and the other
+ * way round, and dictionaries of such values.
  */
 export function canAssign(from: DataType, to: DataType): boolean {
+  if (typeName(from, true) === typeName(to, true)) return true
   if (from.typeId === Type.Dictionary) return canAssign(from.dictionary, to)
   if (isNumber(from) && isNumber(to)) return true
   if (familyOf(from) === 'text' && familyOf(to) === 'bytes') return true
   if (familyOf(from) !== 'list' || familyOf(to) !== 'list') return canCast(from, to)
   if (from.typeId === Type.FixedSizeList && to.typeId === Type.FixedSizeList && from.stride !== to.stride)
     return false
-  return canAssign(childFields(from)[0]!.type, childFields(to)[0]!.type)
+  const [item, into] = [childFields(from)[0]!.type, childFields(to)[0]!.type]
+  // Of lists of one type, structs are matched field by field.
+  return canAssign(item, into) || (from.typeId !== to.typeId && areAlike(item, into))
+}
+
+/** Whether two structs have fields of the same names in the same order, whose values can be assigned. */
+function areAlike(from: DataType, to: DataType, fits = canAssign): boolean {
+  const [given, wanted] = [childFields(from), childFields(to)]
+  if (from.typeId !== Type.Struct || to.typeId !== Type.Struct || given.length !== wanted.length) return false
+  return given.every(({ name, type }, i) => {
+    const { name: into, type: other } = wanted[i]!
+    return name === into && (fits(type, other) || areAlike(type, other, fits))
+  })
+}
+
+function isListView({ typeId }: DataType): boolean {
+  return typeId === Type.ListView || typeId === Type.LargeListView
+}
+
+/**
+ * Whether two types hold the same values, and differ in how these lie only: texts and bytes with offsets of any width or
+ * in views, lists likewise, decimals of one precision and scale, and moments of one unit, whatever their zone.
+ */
+export function differsInLayout(from: DataType, to: DataType): boolean {
+  if (typeName(from, true) === typeName(to, true)) return true
+  const family = familyOf(from)
+  if (family !== familyOf(to)) return false
+  if (family === 'text' || family === 'bytes') return true
+  if (from.typeId === Type.Decimal && to.typeId === Type.Decimal)
+    return from.precision === to.precision && from.scale === to.scale
+  if (from.typeId === Type.Timestamp && to.typeId === Type.Timestamp)
+    return from.unit === to.unit && (from.timezone == null) === (to.timezone == null)
+  if (family !== 'list' || from.typeId === Type.FixedSizeList || to.typeId === Type.FixedSizeList)
+    return false
+  const [item, into] = [childFields(from)[0]!.type, childFields(to)[0]!.type]
+  return differsInLayout(item, into) || areAlike(item, into, differsInLayout)
 }
 
 function isNumber({ typeId }: DataType): boolean {
@@ -121,15 +163,24 @@ function castFixed(batch: AnyBatch, to: DataType, convert: Convert, context: Con
   if (layout.kind !== 'fixed') throw new TypeError('not a type of fixed width')
   const values = new layout.array((batch.length * layout.bytes) / layout.array.BYTES_PER_ELEMENT) as Values
   for (let i = 0; i < batch.length; i++) {
-    if (isNull(batch, i) || convert(i, values) || context.isHidden(i)) continue
+    if (isNullAt(batch, i) || convert(i, values) || context.isHidden(i)) continue
     throw new CastFailure(context.rowOf(i))
   }
   return makeBatch(to, { ...partsOf(batch), values })
 }
 
-/** Texts and bytes differ in the width of their offsets only. */
+/** Texts and bytes differ in how they lie only. */
 function castBytes(batch: AnyBatch, to: DataType): AnyBatch {
+  const isView = layoutOf(batch.type).kind === 'views'
+  if (layoutOf(to).kind === 'views') return isView ? makeBatch(to, partsOf(batch)) : castToViews(batch, to)
+  if (isView) return laidOut(batch, to)
   return makeBatch(to, { ...partsOf(batch), offsets: castOffsets(offsetsOf(batch), to) })
+}
+
+function castToViews(batch: AnyBatch, to: DataType): AnyBatch {
+  // A view has 32 bits for a place.
+  if ((batch.values as Uint8Array).length >= 2 ** 31) throw new CastFailure(0)
+  return viewed(batch, to)
 }
 
 function offsetsOf({ offsets, length }: AnyBatch): Offsets {
@@ -138,43 +189,53 @@ function offsetsOf({ offsets, length }: AnyBatch): Offsets {
 
 function castOffsets(offsets: Offsets, to: DataType): Offsets {
   const layout = layoutOf(to)
-  if (layout.kind !== 'bytes' && layout.kind !== 'list') throw new TypeError('a type without offsets')
+  if (!('offsets' in layout)) throw new TypeError('a type without offsets')
   if (offsets instanceof layout.offsets) return offsets
   if (layout.offsets === BigInt64Array) return BigInt64Array.from(offsets as Int32Array, BigInt)
   if (Number(offsets.at(-1) ?? 0) >= 2 ** 31) throw new CastFailure(0)
   return Int32Array.from(offsets as BigInt64Array, Number)
 }
 
+/** Where lists lie, in the form of their type: list views have a size for each. */
+function listParts(offsets: Offsets, to: DataType): { offsets: Offsets; sizes?: Offsets } {
+  const cast = castOffsets(offsets, to)
+  if (!isListView(to)) return { offsets: cast }
+  const sizes = cast.slice(1)
+  for (let i = 0; i < sizes.length; i++) sizes[i] = ((cast[i + 1] as number) - (cast[i] as number)) as never
+  return { offsets: cast.subarray(0, sizes.length), sizes }
+}
+
 function castList(batch: AnyBatch, to: DataType, context: Context): AnyBatch {
   const from = batch.type
   const item = childFields(to)[0]!.type
-  const child = batch.children[0]!
-  const { offsets: _, children: __, ...parts } = partsOf(batch)
+  const { offsets: _, sizes: __, children: ___, ...parts } = partsOf(batch)
   if (from.typeId === Type.FixedSizeList) {
     const { stride } = from
     const items = cast(
-      child,
+      batch.children[0]!,
       item,
       inside(batch, context, (i) => Math.floor(i / stride)),
     )
     if (to.typeId === Type.FixedSizeList) return makeBatch(to, { ...parts, children: [items] })
     const offsets = Int32Array.from({ length: batch.length + 1 }, (_, i) => i * stride)
-    return makeBatch(to, { ...parts, offsets: castOffsets(offsets, to), children: [items] })
+    return makeBatch(to, { ...parts, ...listParts(offsets, to), children: [items] })
   }
-  const offsets = offsetsOf(batch)
+  const { offsets, items: given } = isListView(from)
+    ? listsOf(batch)
+    : { offsets: offsetsOf(batch), items: batch.children[0]! }
   const items = cast(
-    child,
+    given,
     item,
     inside(batch, context, (i) => holderOf(offsets, i)),
   )
   if (to.typeId !== Type.FixedSizeList) {
-    return makeBatch(to, { ...parts, offsets: castOffsets(offsets, to), children: [items] })
+    return makeBatch(to, { ...parts, ...listParts(offsets, to), children: [items] })
   }
   const { stride } = to
   const runs: number[] = []
   for (let i = 0; i < batch.length; i++) {
     const [start, end] = [Number(offsets[i]), Number(offsets[i + 1])]
-    const isAbsent = isNull(batch, i)
+    const isAbsent = isNullAt(batch, i)
     if (!isAbsent && end - start !== stride && !context.isHidden(i)) throw new CastFailure(context.rowOf(i))
     runs.push(isAbsent || end - start !== stride ? -1 : start)
   }
@@ -188,17 +249,13 @@ function strided(items: AnyBatch, type: DataType, starts: readonly number[], str
   return assemble(type, pieces)
 }
 
-function isNull({ nullCount, validity }: AnyBatch, i: number): boolean {
-  return nullCount > 0 && (validity[i >> 3]! & (1 << (i & 7))) === 0
-}
-
 /** The context of a batch's children, whose values at `i` belong to its own at `parentOf(i)`. */
 function inside(batch: AnyBatch, { rowOf, isHidden }: Context, parentOf: (i: number) => number): Context {
   return {
     rowOf: (i) => rowOf(Math.max(0, parentOf(i))),
     isHidden: (i) => {
       const parent = parentOf(i)
-      return parent < 0 || isNull(batch, parent) || isHidden(parent)
+      return parent < 0 || isNullAt(batch, parent) || isHidden(parent)
     },
   }
 }

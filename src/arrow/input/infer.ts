@@ -101,7 +101,7 @@ export class Inference {
     const column = JSON.stringify(this.#path)
     if (kind === undefined) {
       throw invalid(
-        `Column ${column} holds a ${describe(value)} in row ${row}, which has no Arrow type. Convert it first.`,
+        `Column ${column} holds ${described(value)} in row ${row}, which has no Arrow type. Convert it first.`,
       )
     }
     if (this.#kind !== undefined) {
@@ -164,8 +164,17 @@ export function isPlainObject(value: unknown): value is Readonly<Record<string, 
 /** The kind of a value, for errors. */
 export function describe(value: unknown): string {
   if (value === null) return 'null'
-  if (typeof value === 'object') return value.constructor?.name ?? 'object'
-  return typeof value
+  if (typeof value !== 'object') return typeof value
+  // A class may have no name, and an object a member that is called so.
+  const name: unknown = value.constructor?.name
+  return typeof name === 'string' && name !== '' ? name.slice(0, 64) : 'object'
+}
+
+/** The kind of a value as a part of a sentence: `a Map`, `an Object`, `null`. */
+export function described(value: unknown): string {
+  const kind = describe(value)
+  if (value === null || value === undefined) return kind
+  return `${/^[aeiou]/i.test(kind) ? 'an' : 'a'} ${kind}`
 }
 
 /** The items of all lists, each with the row of its list. */

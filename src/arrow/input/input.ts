@@ -4,7 +4,7 @@ import { type DecodeOptions, decodeArrow, decodeSchema } from '../ipc/decode.ts'
 import { fromJsonSchema, type JsonArrowSchema } from '../json-schema.ts'
 import { type ApacheTable, fromApacheTable, isApacheTable } from './apache.ts'
 import { checkedTable } from './checked-table.ts'
-import { describe } from './infer.ts'
+import { described } from './infer.ts'
 import { tableFromRows } from './rows.ts'
 
 /**
@@ -53,7 +53,7 @@ export async function toArrowTable(data: ArrowInput, options: ArrowInputOptions 
   if (isFlechetteTable(data)) return checkedTable(data)
   if (isApacheTable(data)) return checkedTable(apacheTable(data))
   throw invalid(
-    `The data is a ${describe(data)}. Give Arrow IPC bytes, an Arrow table or an array of row objects.`,
+    `The data is ${described(data)}. Give Arrow IPC bytes, an Arrow table or an array of row objects.`,
   )
 }
 

@@ -1,12 +1,13 @@
 import { type Schema, Table } from '@uwdata/flechette'
 import { invalid } from '../../errors.ts'
 import { TimeSlice } from '../../scheduling/time-slice.ts'
+import { performance } from '../../time.ts'
 import { type AnyBatch, makeColumn } from '../batch.ts'
 import { hasDictionary } from '../layout.ts'
 import { checkColumns } from '../schema.ts'
 import { sliceBatch } from '../take/take.ts'
 import { buildBatch, unknownField } from './build.ts'
-import { describe, Inference, ownValue } from './infer.ts'
+import { described, Inference, ownValue } from './infer.ts'
 import type { ArrowInputOptions } from './input.ts'
 
 export type Row = Readonly<Record<string, unknown>>
@@ -126,5 +127,5 @@ async function checkNames(
 
 function requireObject(row: unknown, i: number): void {
   if (typeof row === 'object' && row !== null && !Array.isArray(row)) return
-  throw invalid(`Row ${i} is a ${describe(row)}. Give every row as an object with a value for each column.`)
+  throw invalid(`Row ${i} is ${described(row)}. Give every row as an object with a value for each column.`)
 }

@@ -4,7 +4,13 @@ import { formatDate, formatTimestamp, units } from './time.ts'
 
 /** The rows of an Arrow IPC file, with values for JSON and CSV. No value is rounded. */
 export function* arrowRows(bytes: Uint8Array): Generator<Record<string, unknown>> {
-  const table = tableFromIPC(bytes, { useBigInt: true, useBigIntTimestamp: true, useDecimalInt: true })
+  const table = tableFromIPC(bytes, {
+    useBigInt: true,
+    useBigIntTimestamp: true,
+    useDecimalInt: true,
+    // Otherwise a member `__proto__` would become the prototype of its struct.
+    useProxy: true,
+  })
   const columns = table.schema.fields.map(({ name, type }, index) => ({
     name,
     column: table.getChildAt(index) as Column<unknown>,
@@ -13,6 +19,19 @@ export function* arrowRows(bytes: Uint8Array): Generator<Record<string, unknown>
   for (let row = 0; row < table.numRows; row++) {
     yield Object.fromEntries(columns.map(({ name, column, read }) => [name, read(column.at(row))]))
   }
+}
+
+const magicBytes = 8
+const endBytes = 10
+const endOfStream = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]
+
+/** The messages of an Arrow IPC file as a stream, which is read from the beginning and so fits a pipe. */
+export function arrowStream(file: Uint8Array): Uint8Array {
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
+  const footer = view.getInt32(file.length - endBytes, true)
+  const messages = file.subarray(magicBytes, file.length - endBytes - footer)
+  const hasEnd = endOfStream.every((byte, i) => messages[messages.length - endOfStream.length + i] === byte)
+  return hasEnd ? messages : Buffer.concat([messages, Uint8Array.from(endOfStream)])
 }
 
 type Read = (value: unknown) => unknown
@@ -43,7 +62,7 @@ function presentReader(type: DataType): Read {
       const readers = new Map(type.children.map(({ name, type: member }) => [name, readerOf(member)]))
       return (value) =>
         Object.fromEntries(
-          Object.entries(value as object).map(([name, member]) => [name, readers.get(name)!(member)]),
+          Array.from(readers, ([name, read]) => [name, read((value as Record<string, unknown>)[name])]),
         )
     }
     case Type.Map: {

@@ -37,7 +37,8 @@ function notNull(type: JsonType): Convert {
     case 'bool':
       return (value) => {
         if (typeof value === 'boolean') return value
-        return value === 'true' || (value === 'false' ? false : refuse(value, 'true or false'))
+        const written = typeof value === 'string' ? value.toLowerCase() : value
+        return written === 'true' || (written === 'false' ? false : refuse(value, 'true or false'))
       }
     case 'halffloat':
     case 'float':

@@ -1,4 +1,5 @@
 import { UsageError } from '../usage.ts'
+import { toJson } from '../values.ts'
 
 /** Records of CSV: a text for each column, or null. */
 export interface Csv {
@@ -101,7 +102,7 @@ export function formatCsv(rows: readonly Readonly<Record<string, unknown>>[]): s
 
 function formatField(value: unknown): string {
   if (value === null || value === undefined) return ''
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+  const text = typeof value === 'object' ? toJson(value) : String(value)
   // Quotes tell an empty text from null.
   return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

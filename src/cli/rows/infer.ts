@@ -9,6 +9,15 @@ interface Cells {
   readonly rows: readonly number[]
 }
 
+/** Hears what a user should know of the types that were found. */
+export type Note = (text: string) => void
+
+interface Source {
+  readonly isCsv: boolean
+  readonly place: Place
+  readonly note: Note
+}
+
 /** Names the place of a row, such as `line 3 of flights.csv`. */
 export type Place = (row: number) => string
 
@@ -52,12 +61,13 @@ export function inferFields(
   rows: readonly Readonly<Record<string, unknown>>[],
   isCsv: boolean,
   place: Place,
+  note: Note,
 ): JsonField[] {
   const numbers = rows.map((_, row) => row)
-  return fieldsOf({ values: rows, rows: numbers }, isCsv, place, '')
+  return fieldsOf({ values: rows, rows: numbers }, { isCsv, place, note }, '')
 }
 
-function fieldsOf({ values, rows }: Cells, isCsv: boolean, place: Place, path: string): JsonField[] {
+function fieldsOf({ values, rows }: Cells, source: Source, path: string): JsonField[] {
   const objects = values as readonly Readonly<Record<string, unknown>>[]
   const names = new Set<string>()
   for (const object of objects) for (const name of Object.keys(object)) names.add(name)
@@ -66,17 +76,21 @@ function fieldsOf({ values, rows }: Cells, isCsv: boolean, place: Place, path: s
       values: objects.map((object) => (Object.hasOwn(object, name) ? object[name] : null)),
       rows,
     }
-    return { name, nullable: true, type: inferType(cells, isCsv, place, path + name) }
+    return { name, nullable: true, type: inferType(cells, source, path + name) }
   })
 }
 
-function inferType(cells: Cells, isCsv: boolean, place: Place, path: string): JsonType {
+function inferType(cells: Cells, source: Source, path: string): JsonType {
+  const { isCsv, place } = source
   const kinds = kindsOf(cells, isCsv)
   const [[first, row] = [undefined, 0], ...others] = kinds
   if (first === undefined) return { type: 'null' }
   const found = types.find(([together]) => [...kinds.keys()].every((kind) => together.includes(kind)))
   if (found) return { type: found[1] }
-  if (isCsv || [...kinds.keys()].every((kind) => written.has(kind))) return { type: 'string' }
+  if (isCsv || [...kinds.keys()].every((kind) => written.has(kind))) {
+    tellOfText(kinds, source, path)
+    return { type: 'string' }
+  }
   if (others.length > 0) {
     const [other, at] = others.find(([kind]) => !(written.has(kind) && written.has(first)))!
     throw new UsageError(
@@ -84,10 +98,24 @@ function inferType(cells: Cells, isCsv: boolean, place: Place, path: string): Js
     )
   }
   const present = withoutNulls(cells)
-  if (first === 'an object') return { type: 'struct', fields: fieldsOf(present, false, place, `${path}.`) }
+  if (first === 'an object') return { type: 'struct', fields: fieldsOf(present, source, `${path}.`) }
   const items = itemsOf(present)
-  const type = inferType(items, false, place, `${path}.item`)
+  const type = inferType(items, source, `${path}.item`)
   return { type: 'list', fields: [{ name: 'item', nullable: true, type }] }
+}
+
+/** Kinds that are seldom meant as text, where other texts stand beside them. */
+const seldomText: ReadonlySet<Kind> = new Set<Kind>([...written, 'a boolean'])
+
+/** Says why a column is one of text, where its values look like something else. */
+function tellOfText(kinds: ReadonlyMap<Kind, number>, { place, note }: Source, path: string): void {
+  const [one, other] = [...kinds]
+  if (one === undefined || other === undefined) return
+  const looksAlike = [...kinds.keys()].every((kind) => kind === 'text' || !seldomText.has(kind))
+  if (kinds.has('text') && looksAlike) return
+  note(
+    `column ${JSON.stringify(path)} is text: it holds ${one[0]} (${place(one[1])}) and ${other[0]} (${place(other[1])}). Make them the same, or choose the column's type with --schema`,
+  )
 }
 
 function shown(kind: Kind): Kind {
@@ -110,10 +138,13 @@ function kindsOf({ values, rows }: Cells, isCsv: boolean): Map<Kind, number> {
 const whole = /^(?:0|-?[1-9]\d*)$/
 const number = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,4})?|NaN|-?Infinity)$/
 
+/** Spreadsheets and other languages write these in other cases. */
+const boolean = /^(?:true|false)$/i
+
 function kindOfField(field: string): Kind {
   if (whole.test(field)) return 'a whole number'
   if (number.test(field)) return 'a number'
-  return field === 'true' || field === 'false' ? 'a boolean' : kindOfText(field)
+  return boolean.test(field) ? 'a boolean' : kindOfText(field)
 }
 
 function kindOfText(text: string): Kind {

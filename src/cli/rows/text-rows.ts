@@ -1,6 +1,6 @@
 import { UsageError } from '../usage.ts'
 import { type Convert, converterOf, isObject, Mismatch } from './convert.ts'
-import { inferFields, type Place } from './infer.ts'
+import { inferFields, type Note, type Place } from './infer.ts'
 import { described, type JsonField, type JsonSchema } from './types.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -32,10 +32,10 @@ export class TextRows {
    * The rows with the types of a schema, or with those that all their values have. A value that its column cannot hold
    * exactly is refused by line and column.
    */
-  typed(schema: unknown): TypedRows {
+  typed(schema: unknown, note: Note): TypedRows {
     // The catalog says best what is wrong with a schema.
     if (schema !== undefined && !isSchema(schema)) return { data: this.#rows, schema }
-    const fields = schema?.fields ?? inferFields(this.#rows, this.#isCsv, this.#place)
+    const fields = schema?.fields ?? inferFields(this.#rows, this.#isCsv, this.#place, note)
     const converters = new Map(fields.map(({ name, type }) => [name, converterOf(type)]))
     const data = this.#rows.map((values, row) =>
       Object.fromEntries(

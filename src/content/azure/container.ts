@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { BlobDownloadResponseParsed, ContainerClient } from '@azure/storage-blob'
 import type { CatalogError } from '../../errors.ts'
-import { type Bucket, type BucketObject, CutOff, removeEach, sizeOfAll } from '../bucket/bucket.ts'
+import { type Bucket, type BucketObject, CutOff, latestOf, removeEach, sizeOfAll } from '../bucket/bucket.ts'
 import { collect } from '../bucket/collect.ts'
 import { azureError, codeOf, isMissing, statusOf } from './errors.ts'
 
@@ -69,7 +69,7 @@ export class AzureContainer implements Bucket {
       yield {
         key: name,
         size: properties.contentLength ?? 0,
-        modified: properties.lastModified.getTime(),
+        modified: latestOf(properties.lastModified),
       }
     }
   }

@@ -39,6 +39,11 @@ function reasonOf(error: AzureError): [ErrorCode, string] {
   switch (code) {
     case 'ContainerNotFound':
       return ['InvalidInput', 'there is no such container. Create it, or check its name and the account.']
+    case 'InvalidResourceName':
+      return [
+        'InvalidInput',
+        'this is no name for a container. Give 3 to 63 small letters, digits and hyphens, as the container is named.',
+      ]
     case 'ContainerBeingDeleted':
       return ['ServiceUnavailable', 'the container is being deleted. Use another one.']
     case 'InvalidAuthenticationInfo':

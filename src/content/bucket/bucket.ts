@@ -1,4 +1,5 @@
 import type { CatalogError } from '../../errors.ts'
+import { wallClock } from '../../time.ts'
 
 /**
  * What a service of object storage does; `bucketContent` makes a content of it. Keys begin at the root of the bucket.
@@ -30,9 +31,17 @@ export interface Bucket {
 export interface BucketObject {
   readonly key: string
   readonly size: number
+  /** The latest moment at which it may have been written: {@link latestOf} what the service says. */
   readonly modified: number
   /** The key that an upload which is not complete was begun for. */
   readonly becomes?: string
+}
+
+/** The latest moment that a date may mean: most services cut off the second. An object without a date is a new one. */
+export function latestOf(date: Date | undefined): number {
+  const millis = date?.getTime() ?? Number.NaN
+  if (Number.isNaN(millis)) return wallClock()
+  return millis % 1_000 === 0 ? millis + 999 : millis
 }
 
 /** As many objects are removed by one request at most. */

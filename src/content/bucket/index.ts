@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { CatalogError } from '../../errors.ts'
 import { mergeRanges } from '../../scheduling/merge-ranges.ts'
+import { sleep } from '../../time.ts'
 import type { ByteRange, Content, SharedFiles } from '../content.ts'
 import { folderSegmentsOf, segmentsOf, takenMessage } from '../path.ts'
 import { type Bucket, CutOff, forEach, mostRemoved } from './bucket.ts'

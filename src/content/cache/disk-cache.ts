@@ -1,5 +1,6 @@
 import { readdir, stat, unlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
+import { performance, wallClock } from '../../time.ts'
 import { readEntry, writeEntry } from './entry.ts'
 
 /** Part of the limit that one writer may write before it looks at what all have written. */
@@ -96,7 +97,7 @@ export class DiskCache {
     }
     if (this.#touched.has(key)) return
     this.#touched.add(key)
-    const time = new Date()
+    const time = new Date(wallClock())
     utimes(file, time, time).catch(() => {})
   }
 
@@ -135,7 +136,7 @@ export class DiskCache {
           const file = join(folder, name)
           const found = await stat(file).catch(() => undefined)
           if (found === undefined) return
-          if (name.startsWith('.') && Date.now() - found.mtimeMs > abandoned) await remove(file)
+          if (name.startsWith('.') && wallClock() - found.mtimeMs > abandoned) await remove(file)
           else entries.push({ file, size: sizeOnDisk(found.size), used: found.mtimeMs })
         }),
       )

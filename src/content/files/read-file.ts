@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, open, read, readSync } from 'node:fs'
-import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { nextTurn, performance } from '../../time.ts'
 import type { ByteRange } from '../content.ts'
 import { clampRange } from '../path.ts'
 import { systemCode } from './file-errors.ts'
@@ -102,7 +102,7 @@ async function readQuickly(
     slow = now - began > slowMilliseconds ? slow + 1 : 0
     if (slow === 2) slowUntil = now + slowFor
     if (now - turnBegan < longestTurn) continue
-    await setImmediate()
+    await nextTurn()
     now = performance.now()
     turnBegan = now
   }

@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CatalogError } from '../../errors.ts'
+import { performance } from '../../time.ts'
 import { isInside } from '../path.ts'
 import { isMissing } from './file-errors.ts'
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { statfsSync } from 'node:fs'
 import { link, lstat, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { semaphore } from '../../scheduling/semaphore.ts'
@@ -16,6 +17,23 @@ const mostAtOnce = 1 << 30
 /** Files that are written, and open until they are synced. Systems bound the open files of a process. */
 const unsynced = semaphore(64)
 
+/** What files leave free on a disk, so that records that share it can still say what is dropped. */
+const reserveBytes = 512 * 1024
+
+/** Fails with `ENOSPC` where a file would take what is to stay free. What cannot be asked is no reason to refuse it. */
+function requireRoom(folder: string, parts: readonly Uint8Array[]): void {
+  let free: number
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    free = bavail * bsize
+  } catch {
+    return
+  }
+  const bytes = parts.reduce((sum, { length }) => sum + length, 0)
+  if (free < bytes + reserveBytes)
+    throw Object.assign(new Error('too little space is free'), { code: 'ENOSPC' })
+}
+
 /** The end of a file's name while it is written. A file of such a name that stays was left by a crash. */
 const partialSuffix = '.partial'
 
@@ -28,6 +46,7 @@ export async function writeNewFile(
   name: string,
   parts: readonly Uint8Array[],
 ): Promise<void> {
+  requireRoom(folder, parts)
   await writeAside(folder, parts, (temporary) => moveToFree(temporary, join(folder, name)))
 }
 
@@ -47,6 +66,7 @@ export async function writeUnsynced(
   parts: readonly Uint8Array[],
 ): Promise<{ readonly synced: Promise<void> }> {
   const path = join(folder, name)
+  requireRoom(folder, parts)
   await unsynced.acquire()
   try {
     const file = await RawFile.open(path, 'wx')

@@ -1,6 +1,6 @@
 import type { Bucket as GcsClient, GetFilesOptions, GetFilesResponse } from '@google-cloud/storage'
 import type { CatalogError } from '../../errors.ts'
-import { type Bucket, type BucketObject, CutOff, joined, removeEach } from '../bucket/bucket.ts'
+import { type Bucket, type BucketObject, CutOff, joined, latestOf, removeEach } from '../bucket/bucket.ts'
 import { gcsError, isBusy, isMissing, isUnreachable, statusOf } from './errors.ts'
 
 /** The name of the metadata that tells which attempt made an object. */
@@ -71,7 +71,11 @@ export class GcsBucket implements Bucket {
   /** Uploads that were begun and left are no objects, and the service removes them after a week. */
   async *list(prefix: string): AsyncGenerator<BucketObject> {
     for await (const { name, metadata } of this.#files({ prefix })) {
-      yield { key: name, size: Number(metadata.size ?? 0), modified: Date.parse(metadata.updated ?? '') || 0 }
+      yield {
+        key: name,
+        size: Number(metadata.size ?? 0),
+        modified: latestOf(new Date(metadata.updated ?? '')),
+      }
     }
   }
 

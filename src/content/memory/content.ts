@@ -1,6 +1,7 @@
 import { CatalogError } from '../../errors.ts'
 import { MapEdit } from '../../memory/ordered-map.ts'
 import { StateHolder } from '../../memory/state.ts'
+import { wallClock } from '../../time.ts'
 import type { SharedFiles } from '../content.ts'
 import { clampRange, folderSegmentsOf, segmentsOf, takenMessage } from '../path.ts'
 import type { MemoryContent } from './index.ts'
@@ -10,7 +11,7 @@ export class ContentInMemory implements MemoryContent {
   readonly #holder: StateHolder
   readonly #now: () => number
 
-  constructor(holder: StateHolder, now: () => number = Date.now) {
+  constructor(holder: StateHolder, now: () => number = wallClock) {
     this.#holder = holder
     this.#now = now
   }

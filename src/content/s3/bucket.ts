@@ -15,7 +15,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3'
 import type { CatalogError } from '../../errors.ts'
-import { type Bucket, type BucketObject, CutOff, joined, sizeOfAll } from '../bucket/bucket.ts'
+import { type Bucket, type BucketObject, CutOff, joined, latestOf, sizeOfAll } from '../bucket/bucket.ts'
 import { collect } from '../bucket/collect.ts'
 import type { DirectAnswer, DirectReads } from './direct-reads.ts'
 import { isMissing, s3Error, statusOf } from './errors.ts'
@@ -92,7 +92,7 @@ export class S3Bucket implements Bucket {
   async *list(prefix: string, uploads: boolean): AsyncGenerator<BucketObject> {
     for await (const { Contents = [] } of this.#pages(prefix)) {
       for (const { Key, Size, LastModified } of Contents) {
-        yield { key: Key!, size: Size ?? 0, modified: LastModified?.getTime() ?? 0 }
+        yield { key: Key!, size: Size ?? 0, modified: latestOf(LastModified) }
       }
     }
     if (uploads) yield* this.#listUploads(prefix)
@@ -155,7 +155,7 @@ export class S3Bucket implements Bucket {
       for (const { Key, UploadId, Initiated } of page?.Uploads ?? []) {
         const key = keyOfUpload(Key!, UploadId!)
         this.#uploads.set(key, { Key: Key!, UploadId: UploadId! })
-        yield { key, size: 0, modified: Initiated?.getTime() ?? Date.now(), becomes: Key! }
+        yield { key, size: 0, modified: latestOf(Initiated), becomes: Key! }
       }
     } while (page?.IsTruncated)
   }

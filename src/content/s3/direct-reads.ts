@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
+import { wallClock } from '../../time.ts'
 
 type Handler = S3Client['config']['requestHandler']
 type Request = Parameters<Handler['handle']>[0]
@@ -78,7 +79,7 @@ export class DirectReads {
     const { requestHandler, systemClockOffset } = this.#client.config
     const path = base + encodedKey(key)
     const unsigned = { ...request, path, headers: { ...headers, range } } as Request
-    const signingDate = new Date(Date.now() + systemClockOffset)
+    const signingDate = new Date(wallClock() + systemClockOffset)
     const signed = await signer.sign(unsigned, { ...scope, signingDate })
     const { response } = await requestHandler.handle(signed as Request)
     return response

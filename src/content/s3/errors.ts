@@ -41,6 +41,11 @@ function reasonOf(bucket: string, error: S3Error): [ErrorCode, string] {
   switch (error.name) {
     case 'NoSuchBucket':
       return ['InvalidInput', `there is no bucket ${bucket}. Create it, or check its name and the endpoint.`]
+    case 'InvalidBucketName':
+      return [
+        'InvalidInput',
+        `${bucket} is no name for a bucket. Give 3 to 63 small letters, digits, dots and hyphens, as the bucket is named.`,
+      ]
     case 'PermanentRedirect':
     case 'AuthorizationHeaderMalformed':
     case 'IllegalLocationConstraintException':

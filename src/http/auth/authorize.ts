@@ -1,7 +1,9 @@
 import { CatalogError } from '../../errors.ts'
 import type { Identifier } from '../../model/identifier.ts'
+import type { CallerHook } from '../../operations/framework/access.ts'
 import { subjectsInBody } from '../../operations/framework/subjects.ts'
 import { type OperationName, operations } from '../../operations/index.ts'
+import { mapInSlices } from '../../scheduling/time-slice.ts'
 import type { Fields } from '../dialects/dialect.ts'
 import type { AuthorizeRequest, RequestInfo } from '../options.ts'
 import type { Principal } from './auth.ts'
@@ -21,10 +23,16 @@ export interface Authorizer {
     request: Fields,
     info: (location?: string) => RequestInfo,
   ): Promise<void> | undefined
+  /** Asks about what the catalog finds that a location or a transaction leads to. Undefined without a hook. */
+  aboutFound(
+    principal: Principal | undefined,
+    info: (location?: string) => RequestInfo,
+  ): CallerHook | undefined
 }
 
 export function authorizer(hook: AuthorizeRequest | undefined): Authorizer {
-  if (hook === undefined) return Object.assign(() => undefined, { members: () => undefined })
+  if (hook === undefined)
+    return Object.assign(() => undefined, { members: () => undefined, aboutFound: () => undefined })
   const ask: Authorizer = Object.assign(
     async (...[principal, operation, id, info]: Parameters<Authorizer>) => {
       try {
@@ -38,9 +46,15 @@ export function authorizer(hook: AuthorizeRequest | undefined): Authorizer {
     {
       members: async (...[principal, operation, request, info]: Parameters<Authorizer['members']>) => {
         const named = subjectsInBody(operations[operation].definition, request)
-        for (const { operation: single, id, location } of named)
+        // A hook that answers at once yields to nobody.
+        await mapInSlices(named, async ({ operation: single, id, location }) => {
           await ask(principal, single as OperationName, id, () => info(location))
+        })
       },
+      aboutFound:
+        (...[principal, info]: Parameters<Authorizer['aboutFound']>): CallerHook =>
+        async ({ operation, id, location }) =>
+          ask(principal, operation as OperationName, id, () => info(location)),
     },
   )
   return ask

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Changes, CommittedChange } from '../../catalog/handle.ts'
 import { CatalogError, invalid } from '../../errors.ts'
-import { quote } from '../../model/identifier.ts'
+import { checkDelimiter, quote } from '../../model/identifier.ts'
 import { insideHeader } from '../../operations/framework/inside.ts'
 import { principalKey } from '../../operations/framework/principal.ts'
 import { type MayRead, visibleChanges } from '../../operations/framework/visible-changes.ts'
@@ -13,7 +13,7 @@ import { problemOf } from '../core/problem.ts'
 import { mountEnd } from '../core/routing.ts'
 import { changesPath, eventStreamType, eventText, lastEventHeader } from '../protocol/events.ts'
 import { single } from '../protocol/query.ts'
-import { checkDelimiter, decodePathId } from '../protocol/wire.ts'
+import { decodePathId } from '../protocol/wire.ts'
 
 /** How often a stream that has nothing to tell says how far it has come, in milliseconds. */
 const quietMillis = 15_000
@@ -126,11 +126,11 @@ async function* events(
   try {
     yield eventText('token', token, { token })
     let next: Promise<IteratorResult<CommittedChange, undefined>> | undefined
-    while (!streams.stopping.aborted) {
+    while (!streams.isStopping) {
       next ??= changes.next()
-      const came = await within(next, quiet, streams.stopping)
+      const came = await streams.within(next, quiet)
       if (came === undefined) {
-        if (streams.stopping.aborted) break
+        if (streams.isStopping) break
         // Also keeps connections open that somebody between would close, and finds out who is gone.
         token = await changes.token()
         yield eventText('token', token, { token })
@@ -166,22 +166,4 @@ async function shownChange(
   if (mayRead === undefined) return change
   const changes = await visibleChanges(change.changes, mayRead)
   return changes.length === 0 ? undefined : { ...change, changes }
-}
-
-/** What a promise resolves to, unless that takes too long or the signal aborts. */
-function within<T>(promise: Promise<T>, millis: number, signal: AbortSignal): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const end = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve(undefined)
-    }
-    const timer = setTimeout(end, millis)
-    signal.addEventListener('abort', end, { once: true })
-    promise.then(resolve, reject).finally(() => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-    })
-    if (signal.aborted) end()
-  })
 }

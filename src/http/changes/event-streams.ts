@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../../time.ts'
 import { Throttled } from '../limits/admission-control.ts'
 import type { Limits } from '../options.ts'
 
@@ -5,16 +6,36 @@ import type { Limits } from '../options.ts'
 export class EventStreams {
   readonly #limits: Pick<Limits, 'streams' | 'streamsPerCaller'>
   readonly #byCaller = new Map<string, number>()
-  readonly #stopping = new AbortController()
+  /** What ends the waits of streams. A signal would warn of so many listeners. */
+  readonly #waits = new Set<() => void>()
+  #isStopping = false
   #open = 0
 
   constructor(limits: Pick<Limits, 'streams' | 'streamsPerCaller'>) {
     this.#limits = limits
   }
 
-  /** Aborted when the server stops: then streams end. */
-  get stopping(): AbortSignal {
-    return this.#stopping.signal
+  /** Whether the server stops: then streams end. */
+  get isStopping(): boolean {
+    return this.#isStopping
+  }
+
+  /** What a promise resolves to; undefined when that takes too long or the server stops. */
+  within<T>(promise: Promise<T>, millis: number): Promise<T | undefined> {
+    return new Promise((resolve, reject) => {
+      const over = () => {
+        clearTimeout(timer)
+        this.#waits.delete(end)
+      }
+      const end = () => {
+        over()
+        resolve(undefined)
+      }
+      const timer = setTimeout(end, millis)
+      this.#waits.add(end)
+      promise.then(resolve, reject).finally(over)
+      if (this.#isStopping) end()
+    })
   }
 
   /** Counts a stream in, and returns what counts it out. Fails with `Throttling` when it would be one too many. */
@@ -38,6 +59,7 @@ export class EventStreams {
   }
 
   stop(): void {
-    this.#stopping.abort()
+    this.#isStopping = true
+    for (const end of this.#waits) end()
   }
 }

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { mapInSlices } from '../../scheduling/time-slice.ts'
 import type { Fields } from '../dialects/dialect.ts'
 import { arrowFileType, headersOfContext, jsonType, type Route, transactionHeader } from '../protocol/wire.ts'
 
@@ -20,11 +21,18 @@ export const jsonUtf8 = `${jsonType}; charset=utf-8`
  * The answer that carries a response: a bare value where the protocol wants one, and the context as headers.
  * `rewritten` is the response in the dialect of the client.
  */
-export function answerOf(route: Route, response: Fields, rewritten: unknown): StreamableAnswer {
+export function answerOf(
+  route: Route,
+  response: Fields,
+  rewritten: unknown,
+): StreamableAnswer | Promise<StreamableAnswer> {
   const headers = headersOf(route, response)
   switch (route.answer) {
-    case 'json':
-      return { status: 200, type: jsonUtf8, body: JSON.stringify(rewritten), headers }
+    case 'json': {
+      const answer = (body: string | Buffer) => ({ status: 200, type: jsonUtf8, body, headers })
+      const body = jsonOf(rewritten as Fields)
+      return body instanceof Promise ? body.then(answer) : answer(body)
+    }
     case 'count':
       return { status: 200, type: jsonUtf8, body: String(response.count), headers }
     case 'plan':
@@ -50,4 +58,31 @@ function headersOf({ answer }: Route, { context, transaction_id }: Fields): Answ
   const headers = headersOfContext(context as Record<string, string> | undefined)
   if (bare) headers[transactionHeader] = transaction_id
   return headers
+}
+
+/** A list of more objects is written in time slices. */
+const mostAtOnce = 500
+
+/** An object as JSON. */
+function jsonOf(value: Fields): string | Promise<Buffer> {
+  for (const name in value) {
+    const list = value[name]
+    if (Array.isArray(list) && list.length > mostAtOnce && typeof list[0] === 'object')
+      return jsonInSlices(value, name, list)
+  }
+  return JSON.stringify(value)
+}
+
+async function jsonInSlices(value: Fields, name: string, list: readonly unknown[]): Promise<Buffer> {
+  const written = await mapInSlices(list, (item, i) =>
+    Buffer.from((i === 0 ? '[' : ',') + JSON.stringify(item)),
+  )
+  const parts: Buffer[] = []
+  for (const member in value) {
+    if (value[member] === undefined) continue
+    parts.push(Buffer.from(`${parts.length === 0 ? '{' : ','}${JSON.stringify(member)}:`))
+    if (member === name) parts.push(...written, Buffer.from(']'))
+    else parts.push(Buffer.from(JSON.stringify(value[member])))
+  }
+  return Buffer.concat([...parts, Buffer.from('}')])
 }

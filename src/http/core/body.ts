@@ -1,9 +1,9 @@
-import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { type CatalogError, invalid } from '../../errors.ts'
 import type { Hold } from '../../scheduling/byte-budget.ts'
 import { TimeSlice } from '../../scheduling/time-slice.ts'
+import { clearInterval, setInterval } from '../../time.ts'
 import type { AdmissionControl } from '../limits/admission-control.ts'
 import { arrowFileType, arrowStreamType, bytesType, jsonType, type Route } from '../protocol/wire.ts'
 import type { Exchange } from './exchange.ts'
@@ -198,17 +198,4 @@ function silent(millis: number): CatalogError {
   return invalid(
     `The body stood still: less than ${leastBytes} bytes of it came in ${millis / 1_000} seconds. Send the request again, on a faster way or in parts.`,
   )
-}
-
-/** The value of a JSON body; undefined for an empty one. */
-export function parseJson(bytes: Buffer): unknown {
-  if (bytes.length === 0) return undefined
-  // Decoding would put another character in the place of what is broken, into a name for instance.
-  if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8. Encode JSON in UTF-8.')
-  try {
-    return JSON.parse(bytes.toString('utf8'))
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message.slice(0, 200) : ''
-    throw invalid(`The body is not valid JSON: ${reason}. Check what is sent.`, { cause })
-  }
 }

@@ -1,3 +1,4 @@
+import type { Catalog } from '../../catalog/handle.ts'
 import { invalid } from '../../errors.ts'
 import { authenticator, type Principal } from '../auth/auth.ts'
 import { requireLocal } from '../auth/loopback.ts'
@@ -48,14 +49,24 @@ export interface HttpContext {
   close(): Promise<void>
 }
 
+/** Refuses what is no catalog, such as the promise of one. */
+export function requireCatalog(catalog: unknown): void {
+  if (typeof (catalog as Partial<Catalog> | undefined)?.describeTable === 'function') return
+  const isPromise = typeof (catalog as PromiseLike<unknown> | undefined)?.then === 'function'
+  throw invalid(
+    isPromise
+      ? 'The catalog to serve is a promise. Await it: serve(await openCatalog(…), options).'
+      : 'The catalog to serve is missing. Give one that openCatalog opened, before the options: serve(catalog, { auth: … }).',
+  )
+}
+
 /** Checks the options and makes a context. */
 export async function openContext(
   options: PluginOptions,
   { log, prefix = '', isLate, silences = {} }: Surroundings,
 ): Promise<HttpContext> {
   const { auth, catalog } = options
-  if (typeof catalog?.describeTable !== 'function')
-    throw invalid('The catalog to serve is missing: open one with openCatalog.')
+  requireCatalog(catalog)
   if (auth === undefined || auth === null) {
     throw invalid(
       'auth is missing: a catalog is not served to everybody by accident. Give tokens, jwt or verify, or auth: false to let in everybody on this machine.',

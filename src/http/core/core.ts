@@ -4,7 +4,7 @@ import { decodeSegment } from '../protocol/path-id.ts'
 import type { Answer, StreamableAnswer } from './answer.ts'
 import { type HttpContext, openContext, type Surroundings } from './context.ts'
 import type { Exchange } from './exchange.ts'
-import { countAnswer, failure, headersOf, type Responder, responder } from './responder.ts'
+import { besideReading, countAnswer, failure, headersOf, type Responder, responder } from './responder.ts'
 import { unknownRoute } from './routing.ts'
 
 /** Turns requests into answers. It does not know what carries them. */
@@ -50,7 +50,9 @@ export async function openHttpCore(
   const { admission, streams } = context
   let isLeaving = false
   const operation = responder(context)
-  const pages = pagesOf(context)
+  const pages = new Map<string, Page>()
+  for (const [path, page] of pagesOf(context))
+    pages.set(path, async (exchange) => besideReading(context, exchange) ?? page(exchange))
 
   async function respondBeside(exchange: Exchange): Promise<StreamableAnswer> {
     try {
@@ -58,7 +60,7 @@ export async function openHttpCore(
       if (extended) return await extended
       const { method, path } = exchange
       const page = pages.get(withoutLastSlash(decodeSegment(path)))
-      if (page && (method === 'GET' || method === 'HEAD')) {
+      if (page) {
         const answer = await page(exchange)
         countAnswer(context, exchange, answer)
         return answer

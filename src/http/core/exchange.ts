@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
+import { performance } from '../../time.ts'
 import type { Principal } from '../auth/auth.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { RequestInfo } from '../options.ts'

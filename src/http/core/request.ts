@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { invalid } from '../../errors.ts'
-import { formatIdentifier, type Identifier, quote } from '../../model/identifier.ts'
+import { checkDelimiter, formatIdentifier, type Identifier, quote } from '../../model/identifier.ts'
+import { insideHeader, transactionNamed } from '../../operations/framework/inside.ts'
 import { principalKey } from '../../operations/framework/principal.ts'
 import { fieldsOf, hintFor } from '../../operations/framework/unknown-fields.ts'
 import { type OperationName, operations } from '../../operations/index.ts'
@@ -9,7 +10,7 @@ import type { Dialect, Fields } from '../dialects/dialect.ts'
 import type { HttpOptions } from '../options.ts'
 import { decodeSegment } from '../protocol/path-id.ts'
 import { single } from '../protocol/query.ts'
-import { checkDelimiter, contextOfHeaders, decodePathId, decodeQuery } from '../protocol/wire.ts'
+import { contextOfHeaders, decodePathId, decodeQuery } from '../protocol/wire.ts'
 import type { Match } from './routing.ts'
 
 /** What path and query of a request say. It is read once, for the hooks and for the operation. */
@@ -79,16 +80,20 @@ function refuseParameters(
 
 /** The operation's request: the fields of path, query and body, and the context of body and headers. */
 export function buildRequest(
-  { operation, route }: Match,
+  match: Match,
   address: Addressed,
   body: unknown,
   headers: IncomingHttpHeaders,
   principal: Principal | undefined,
   { falseIsUnset = false }: Pick<Dialect, 'falseIsUnset'> = {},
 ): Fields {
-  const request: Record<string, unknown> = { ...bodyFields(route.body, body) }
+  const { operation } = match
+  const request: Record<string, unknown> = { ...bodyFields(match, body) }
   for (const name in address.fields) addParameter(request, name, address.fields[name], falseIsUnset)
   for (const name in address.repeated) requireSame(request, name, address.repeated[name])
+  // The header would take the place of the entry.
+  if (headers[insideHeader] !== undefined && request.context != null)
+    transactionNamed(request, { transaction: headers[insideHeader] as string })
   const merged = mergeContext(request.context, contextOfHeaders(headers), principal)
   if (merged !== undefined) request.context = merged
   if (address.id !== undefined) request.id = joinId(operation, address.id, request.id)
@@ -127,11 +132,16 @@ function shown(value: unknown): string {
   return quote(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-function bodyFields(kind: Match['route']['body'], body: unknown): Fields {
+function bodyFields({ operation, route: { body: kind } }: Match, body: unknown): Fields {
   if (kind === 'arrow') return { data: body }
   if (kind === 'metadata') return { metadata: body }
-  if (body === undefined || body === null) return {}
-  if (typeof body !== 'object' || Array.isArray(body)) throw invalid('The body must be a JSON object.')
+  // Lance's own client asks with null where it has nothing to say. A change is never made for want of an object.
+  if (body === undefined || (body === null && !operations[operation].definition.changes)) return {}
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw invalid(
+      `The body must be a JSON object, such as {}; it is ${body === null ? 'null' : Array.isArray(body) ? 'an array' : `a ${typeof body}`}.`,
+    )
+  }
   return body as Fields
 }
 

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream'
 import type { Catalog } from '../../catalog/handle.ts'
 import { CatalogError, invalid } from '../../errors.ts'
+import { clientRules } from '../../model/client-rules.ts'
+import { callerHook } from '../../operations/framework/access.ts'
 import {
   insideHeader,
   isAboutTransactions,
@@ -12,6 +14,7 @@ import { requestId } from '../../operations/framework/origin.ts'
 import { removeUnknown } from '../../operations/framework/unknown-fields.ts'
 import { operations } from '../../operations/index.ts'
 import { requestMemory } from '../../scheduling/request-memory.ts'
+import { performance } from '../../time.ts'
 import { presentedToken } from '../auth/auth.ts'
 import { authorizer } from '../auth/authorize.ts'
 import { changesResponder, isChangesPath } from '../changes/changes.ts'
@@ -22,9 +25,10 @@ import type { HttpOptions } from '../options.ts'
 import type { ErrorStatus } from '../protocol/status.ts'
 import { arrowStreamType, passedOnHeader, requestIdHeader, serverHeader } from '../protocol/wire.ts'
 import { type Answer, answerOf, jsonUtf8, type StreamableAnswer } from './answer.ts'
-import { type Body, parseJson, readBody, uncounted } from './body.ts'
+import { type Body, readBody, uncounted } from './body.ts'
 import type { HttpContext } from './context.ts'
 import type { Exchange } from './exchange.ts'
+import { parseJson } from './json.ts'
 import { endsTransaction, passing } from './passing.ts'
 import { problemOf } from './problem.ts'
 import { buildRequest, readAddress } from './request.ts'
@@ -78,12 +82,13 @@ export function responder(context: HttpContext): Responder {
         const passed = await passEnd(exchange, address.id, body.bytes)
         if (passed !== undefined) return passed
       }
-      const content = arrowField
+      const parsed = arrowField
         ? // What a JSON body would have is in the query.
           { [arrowField]: body.bytes, ...address.repeated }
         : route.body === 'arrow'
           ? body.bytes
-          : parseJson(body.bytes)
+          : parseJson(body.bytes, admission.limits)
+      const content = parsed instanceof Promise ? await parsed : parsed
       const built = buildRequest(match, address, content, headers, principal, dialect)
       const asked = dialect.request?.(operation, built, headers) ?? built
       if (unknownFields === 'ignore') removeUnknown(operations[operation].definition, asked)
@@ -99,9 +104,11 @@ export function responder(context: HttpContext): Responder {
         if (passed !== undefined) return passed
       }
       const { changes } = operations[operation].definition
+      const hook = authorize.aboutFound(principal, (location) => exchange.info(content, location))
       const answerFrom = async (given: OperationOptions) => {
-        const options = changes ? { ...given, [requestId]: exchange.requestId } : given
-        const done = await runs[operation](final, options)
+        const ruled = dialect.rules ? { ...given, [clientRules]: dialect.rules } : given
+        const options = changes ? { ...ruled, [requestId]: exchange.requestId } : ruled
+        const done = await runs[operation](final, hook ? { ...options, [callerHook]: hook } : options)
         begun.note(operation, final, done, principal)
         const response = children ? childrenResponse(operation, final, done) : done
         return answerOf(route, response, dialect.response?.(operation, response) ?? response)
@@ -137,8 +144,7 @@ export function responder(context: HttpContext): Responder {
     } else if (exchange.method === 'OPTIONS') {
       answer = { status: 200, body: '', headers: { allow: allowedMethods(match.route) } }
     } else if (!takesMethod(match.route, exchange.method)) {
-      const status = exchange.method === 'TRACE' ? 405 : undefined
-      const refused = failure(context, exchange, wrongMethod(match.route, exchange.method), status)
+      const refused = failure(context, exchange, wrongMethod(match.route, exchange.method), 405)
       answer = { ...refused, headers: { allow: allowedMethods(match.route) } }
     } else {
       const meant = inDialect(exchange, match, options.listing)
@@ -159,23 +165,24 @@ export function responder(context: HttpContext): Responder {
   }
 }
 
+/** The answer to a method that does not read, of a path that can only be read. */
+export function besideReading(context: HttpContext, exchange: Exchange): Answer | undefined {
+  const { method } = exchange
+  const headers = { allow: 'GET, HEAD, OPTIONS' }
+  if (method === 'GET' || method === 'HEAD') return undefined
+  if (method === 'OPTIONS') return { status: 200, body: '', headers }
+  const error = invalid(`${method} is not a method of this path. Use GET.`)
+  return { ...failure(context, exchange, error, 405), headers }
+}
+
 /** Answers what is only read, and counts as under way no longer than until the answer begins. */
 async function respondWith(
   context: HttpContext,
   exchange: Exchange,
   answer: (exchange: Exchange) => Promise<StreamableAnswer>,
 ): Promise<StreamableAnswer> {
-  const { method } = exchange
-  if (method === 'OPTIONS') return { status: 200, body: '', headers: { allow: 'GET, HEAD, OPTIONS' } }
-  if (method !== 'GET' && method !== 'HEAD') {
-    const refused = failure(
-      context,
-      exchange,
-      invalid(`${method} is not a method of this path. Use GET.`),
-      405,
-    )
-    return { ...refused, headers: { allow: 'GET, HEAD, OPTIONS' } }
-  }
+  const beside = besideReading(context, exchange)
+  if (beside !== undefined) return beside
   let entered = false
   try {
     context.admission.enter()

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { type Catalog, storeState, untoldState } from '../../catalog/handle.ts'
 import { operations } from '../../operations/index.ts'
+import { performance, wallClock } from '../../time.ts'
 import type { Fields } from '../dialects/dialect.ts'
 import type { Answer, StreamableAnswer } from './answer.ts'
 import type { Exchange } from './exchange.ts'
@@ -58,8 +59,9 @@ export class ResponseCache {
     if (!operations[operation].definition.isFromStore?.(request)) return make()
     const state = this.#stateOf(operation)
     if (state === undefined) return make()
-    // All that a request is made of, but for its context, which nothing here depends on.
-    const key = `${dialect!.name} ${path} ${query} ${body.toString('latin1')}`
+    // All that a request is made of, but for its context, which nothing here depends on. No header and no URL has a new
+    // line, so the parts stay apart.
+    const key = `${dialect!.name}\n${path}\n${query}\n${body.toString('latin1')}`
     const found = state === this.#state ? this.#answers.get(key) : undefined
     if (found !== undefined) return found
     const answer = await make()
@@ -79,11 +81,11 @@ export class ResponseCache {
     if (most === 0) return undefined
     const age = performance.now() - this.#began
     // The steady clock may stand still while a machine sleeps, and the other one may be set.
-    const ageByClock = Date.now() - this.#beganByClock
+    const ageByClock = wallClock() - this.#beganByClock
     if (age >= most || ageByClock >= most || ageByClock < 0) {
       this.#time++
       this.#began = performance.now()
-      this.#beganByClock = Date.now()
+      this.#beganByClock = wallClock()
     }
     return this.#time
   }

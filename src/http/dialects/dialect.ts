@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ErrorCode } from '../../errors.ts'
+import type { ClientRules } from '../../model/client-rules.ts'
 import type { OperationName } from '../../operations/index.ts'
 import type { ErrorStatus } from '../protocol/status.ts'
 import { generatedDialect } from './generated.ts'
@@ -24,6 +25,8 @@ export interface Dialect {
   readonly response?: (operation: OperationName, response: Fields) => unknown
   /** The field that the body of an operation is, where the client sends Arrow bytes instead of JSON. */
   readonly arrowField?: (operation: OperationName) => string | undefined
+  /** What the client expects of tables and their columns. */
+  readonly rules?: ClientRules
   /** Headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>
   /** The status of an error, where the client reads statuses differently. */

@@ -4,6 +4,7 @@ import { limits } from '../../model/fields.ts'
 import type { OperationName } from '../../operations/index.ts'
 import type { ErrorStatus } from '../protocol/status.ts'
 import type { Dialect, Fields } from './dialect.ts'
+import { lancedbRules } from './lancedb-types.ts'
 
 /*
  * All that LanceDB's clients (0.39) do differently from the protocol. The remote client,
@@ -34,6 +35,7 @@ export const lancedbDialect: Dialect = {
   // From 0.3.0 on it sends more of full-text queries, and from 0.4.0 on it inserts in several parts.
   headers: { 'phalanx-version': '0.2.0' },
   listing: 'children',
+  rules: lancedbRules,
   // The client asks for all tables where it means those of the root.
   operation: (operation) => (operation === 'listAllTables' ? 'listTables' : operation),
   // Columns of nulls come as a stream that has their schema and no rows.
@@ -110,9 +112,6 @@ const responses: Rewrite<unknown> = {
     ...response,
   }),
   updateTable: (response) => ({ rows_updated: response.updated_rows, ...response }),
-  // The client waits for an index until this is 0, and takes it for the rows that are still to be added. None is:
-  // nothing builds an index here. That it holds no row is said by num_indexed_rows, and by the list of indexes.
-  describeTableIndexStats: (response) => ({ ...response, num_unindexed_rows: 0 }),
 }
 
 /** Clients before 0.37 read this time, and no milliseconds. */

@@ -1,4 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { alone } from '../../scheduling/alone.ts'
+import { clearInterval, setInterval } from '../../time.ts'
 
 /** Watches how late the event loop is. */
 export interface EventLoopWatch {
@@ -17,13 +19,14 @@ export function watchEventLoop(mostMillis: number): EventLoopWatch {
   let late = false
   const histogram = monitorEventLoopDelay({ resolution })
   histogram.enable()
-  const timer = setInterval(() => {
-    const { mean } = histogram
-    // Without a single look within a second, the loop stood still for all of it.
-    late = Number.isNaN(mean) || mean / 1e6 - resolution > mostMillis
-    histogram.reset()
-  }, sampleMillis)
-  timer.unref()
+  const timer = alone(
+    setInterval(() => {
+      const { mean } = histogram
+      // Without a single look within a second, the loop stood still for all of it.
+      late = Number.isNaN(mean) || mean / 1e6 - resolution > mostMillis
+      histogram.reset()
+    }, sampleMillis),
+  )
   return {
     isLate: () => late,
     close: () => {

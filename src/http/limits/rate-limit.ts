@@ -1,3 +1,4 @@
+import { performance } from '../../time.ts'
 import type { HttpOptions } from '../options.ts'
 import { Throttled } from './admission-control.ts'
 

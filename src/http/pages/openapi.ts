@@ -1,5 +1,5 @@
 import { type ErrorCode, errorNumbers } from '../../errors.ts'
-import { insideHeader, isAboutTransactions } from '../../operations/framework/inside.ts'
+import { insideHeader, isAboutTransactions, transactionIdPattern } from '../../operations/framework/inside.ts'
 import type { AnyOperation } from '../../operations/framework/operation.ts'
 import type { OperationName } from '../../operations/index.ts'
 import { requestDoc, responseDoc } from '../../operations/types/field-docs.ts'
@@ -8,14 +8,21 @@ import type { QueryKind } from '../protocol/query.ts'
 import { type ErrorStatus, problems, statusAmong } from '../protocol/status.ts'
 import { arrowFileType, arrowStreamType, jsonType, type Method, type Route, wire } from '../protocol/wire.ts'
 import { changesDescription } from './openapi-changes.ts'
-import { type JsonSchema, schemasOf, withoutFields } from './openapi-schemas.ts'
+import { bodyOf, type JsonSchema, schemaOf, withoutNull } from './openapi-schemas.ts'
 
 /** An OpenAPI document, as plain JSON. */
 export interface OpenApiDocument {
   readonly openapi: string
   readonly info: Readonly<Record<string, unknown>>
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
   readonly [member: string]: unknown
+}
+
+/** What the description depends on besides the operations. */
+export interface OpenApiOptions {
+  /** Fields that an operation does not have are refused, or left out. */
+  readonly unknownFields?: 'refuse' | 'ignore' | undefined
 }
 
 export interface OpenApiOperation {
@@ -33,7 +40,9 @@ export interface OpenApiOperation {
   readonly responses: Readonly<Record<string, { readonly description: string; readonly content: Content }>>
 }
 
-type Content = Readonly<Record<string, { readonly schema: JsonSchema }>>
+type Content = Readonly<
+  Record<string, { readonly schema: JsonSchema; readonly [extension: `x-${string}`]: unknown }>
+>
 
 /** The statuses that any operation may answer, besides those of its own errors. */
 const shared: readonly ErrorCode[] = [
@@ -48,25 +57,35 @@ const shared: readonly ErrorCode[] = [
  * The OpenAPI 3.1 description of all operations, made from the routes and from the schemas of the operations.
  * `prefix` is the path below which the operations are mounted. A server that is open asks for no credentials.
  */
-export async function openApiDocument(prefix = '', isOpen = false): Promise<OpenApiDocument> {
+export async function openApiDocument(
+  prefix = '',
+  isOpen = false,
+  { unknownFields = 'refuse' }: OpenApiOptions = {},
+): Promise<OpenApiDocument> {
   const { operations } = await import('../../operations/index.ts')
   const schemas: Record<string, JsonSchema> = { Error: errorSchema }
   const paths: Record<string, Record<string, OpenApiOperation>> = {}
   for (const [name, { definition }] of Object.entries(operations)) {
     const route = wire[name as OperationName]
     const title = name[0]!.toUpperCase() + name.slice(1)
-    Object.assign(
-      schemas,
-      schemasOf(definition.request, `${title}Request`, 'input', (field) => requestDoc(definition, field)),
+    const isClosed = unknownFields === 'refuse'
+    const request = schemaOf(definition.request, {
+      side: 'input',
+      isClosed,
+      docOf: (field) => requestDoc(definition, field),
+    })
+    schemas[`${title}Request`] = bodyOf(
+      request,
+      // Those are Arrow, and that is part of the path.
+      ['data', 'schema', 'delimiter'],
+      isClosed ? (definition.ignores ?? []) : [],
+      route.path.includes('{id}'),
     )
-    Object.assign(
-      schemas,
-      schemasOf(definition.response, `${title}Response`, 'output', (field) => responseDoc(definition, field)),
-    )
-    schemas[`${title}Request`] = withoutFields(schemas[`${title}Request`]!, [
-      ...Object.keys(route.query),
-      ...['data', 'schema', 'delimiter'],
-    ])
+    schemas[`${title}Response`] = schemaOf(definition.response, {
+      side: 'output',
+      isClosed,
+      docOf: (field) => responseDoc(definition, field),
+    })
     const path = paths[route.path] ?? {}
     paths[route.path] = path
     for (const method of route.methods) {
@@ -74,12 +93,17 @@ export async function openApiDocument(prefix = '', isOpen = false): Promise<Open
         operationId: method === route.methods[0] ? title : `${title}By${method === 'GET' ? 'Get' : 'Post'}`,
         summary: definition.summary,
         tags: [route.path.split('/')[2]!],
-        parameters: parametersOf(definition as unknown as AnyOperation, method),
-        ...requestBody(route, method, title),
-        responses: responsesOf(route, title, [...shared, ...definition.errors]),
+        parameters: parametersOf(definition as unknown as AnyOperation, method, request),
+        ...requestBody(route, method, title, request, schemas[`${title}Request`]!),
+        responses: responsesOf(route, title, errorsOf(definition as unknown as AnyOperation)),
       }
     }
   }
+  const { schemas: eventSchemas, paths: changesPaths } = changesDescription()
+  const all = { ...paths, ...changesPaths }
+  const tags = [
+    ...new Set(Object.values(all).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags))),
+  ]
   return {
     openapi: '3.1.1',
     info: {
@@ -88,10 +112,34 @@ export async function openApiDocument(prefix = '', isOpen = false): Promise<Open
       description: 'A table catalog: namespaces, tables, versions, tags, branches and atomic commits.',
     },
     servers: [{ url: prefix === '' ? '/' : prefix }],
+    tags: tags.map((name) => ({ name })),
     ...(isOpen ? {} : { security: [{ bearer: [] }, { apiKey: [] }] }),
-    paths: { ...paths, ...changesDescription() },
-    components: { schemas, ...(isOpen ? {} : { securitySchemes }) },
+    paths: all,
+    components: {
+      schemas: referred(all, { ...schemas, ...eventSchemas }),
+      ...(isOpen ? {} : { securitySchemes }),
+    },
   }
+}
+
+/** The errors that an operation may give, wherever it runs. */
+function errorsOf({ name, errors }: AnyOperation): ErrorCode[] {
+  const inside: ErrorCode[] = isAboutTransactions(name) ? [] : ['TransactionNotFound']
+  return [...new Set([...shared, ...errors, ...inside])]
+}
+
+/** Those of the schemas that something refers to. Requests that travel without a body have none. */
+function referred(paths: unknown, schemas: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
+  const found = new Set<string>()
+  const follow = (part: unknown) => {
+    for (const [, name] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (found.has(name!)) continue
+      found.add(name!)
+      follow(schemas[name!])
+    }
+  }
+  follow(paths)
+  return Object.fromEntries(Object.entries(schemas).filter(([name]) => found.has(name)))
 }
 
 const securitySchemes: JsonSchema = {
@@ -101,15 +149,19 @@ const securitySchemes: JsonSchema = {
 
 const text: JsonSchema = { type: 'string' }
 
-const querySchemas: Readonly<Record<QueryKind, JsonSchema>> = {
-  text,
-  texts: { type: 'array', items: text },
-  integer: { type: 'integer', minimum: 0 },
-  boolean: { type: 'boolean' },
-  map: { type: 'string', contentMediaType: jsonType },
+/** The schema of a parameter, from that of its field. */
+function parameterSchema(kind: QueryKind, field: JsonSchema): JsonSchema {
+  if (kind === 'map') return { type: 'string', contentMediaType: jsonType }
+  if (kind === 'texts') return { type: 'array', items: text }
+  const { description: _, ...schema } = withoutNull(field)
+  return schema
 }
 
-function parametersOf(operation: AnyOperation, method: Method): OpenApiOperation['parameters'] {
+function parametersOf(
+  operation: AnyOperation,
+  method: Method,
+  request: JsonSchema,
+): OpenApiOperation['parameters'] {
   const { name, route } = operation
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name: name!,
@@ -119,7 +171,7 @@ function parametersOf(operation: AnyOperation, method: Method): OpenApiOperation
       name === 'id'
         ? 'The names from the root down, joined by the delimiter; the delimiter alone is the root.'
         : 'The name of the index.',
-    schema: text,
+    schema: { type: 'string', minLength: 1 },
   }))
   const delimiter = {
     name: 'delimiter',
@@ -129,14 +181,16 @@ function parametersOf(operation: AnyOperation, method: Method): OpenApiOperation
     schema: { type: 'string', minLength: 1, maxLength: 8 },
   }
   const kinds = { ...route.query, ...(method === 'GET' ? route.queryToo : {}) }
+  const fields = request.properties as Readonly<Record<string, JsonSchema>>
+  const needed = (request.required ?? []) as readonly string[]
   const inQuery = Object.entries(kinds).map(([name, kind]) => ({
     name,
     in: 'query',
-    required: false,
+    required: route.body !== 'json' && needed.includes(name),
     description: [requestDoc(operation, name), kind === 'map' ? 'A JSON object.' : '']
       .filter(Boolean)
       .join(' '),
-    schema: querySchemas[kind],
+    schema: parameterSchema(kind, fields[name]!),
   }))
   return [...inPath, delimiter, ...inQuery, ...(isAboutTransactions(name) ? [] : [inside])]
 }
@@ -146,10 +200,17 @@ const inside = {
   in: 'header',
   required: false,
   description: 'The transaction that the operation is part of: a transaction_id of BeginTransaction.',
-  schema: { type: 'string', minLength: 1, maxLength: 128 },
+  schema: { type: 'string', pattern: transactionIdPattern.source },
 }
 
-function requestBody({ body }: Route, method: Method, title: string): Pick<OpenApiOperation, 'requestBody'> {
+function requestBody(
+  { body }: Route,
+  method: Method,
+  title: string,
+  request: JsonSchema,
+  bodySchema: JsonSchema,
+): Pick<OpenApiOperation, 'requestBody'> {
+  const fields = request.properties as Readonly<Record<string, JsonSchema>>
   if (body === 'none' || method === 'GET') return {}
   if (body === 'arrow') {
     return {
@@ -159,9 +220,10 @@ function requestBody({ body }: Route, method: Method, title: string): Pick<OpenA
       },
     }
   }
-  if (body === 'metadata')
-    return { requestBody: { required: true, content: json({ type: 'object', additionalProperties: text }) } }
-  return { requestBody: { required: true, content: json(reference(`${title}Request`)) } }
+  if (body === 'metadata') return { requestBody: { required: true, content: json(fields.metadata!) } }
+  // Where no field is needed, none is the same as an empty object.
+  const required = bodySchema.required !== undefined
+  return { requestBody: { required, content: json(reference(`${title}Request`)) } }
 }
 
 function responsesOf(

@@ -14,7 +14,7 @@ export function pagesOf(context: HttpContext): ReadonlyMap<string, Page> {
   return new Map([
     ...(health ? healthPages(context) : []),
     ...(metrics ? metricsPages(context, metrics === 'public') : []),
-    ...(docs ? docsPages(context.prefix, context.options.auth === false, page !== false) : []),
+    ...(docs ? docsPages(context, page !== false) : []),
     ...(page ? catalogPages(context.options, page === 'editable') : []),
   ])
 }
@@ -49,8 +49,10 @@ function metricsPages({ authenticate, metrics }: HttpContext, isPublic: boolean)
 /** The page loads nothing and runs nothing. */
 const docsPolicy = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" }
 
-function docsPages(prefix: string, isOpen: boolean, hasPage: boolean): [string, Page][] {
-  const document = once(async () => (await import('./openapi.ts')).openApiDocument(prefix, isOpen))
+function docsPages({ prefix, options }: HttpContext, hasPage: boolean): [string, Page][] {
+  const document = once(async () =>
+    (await import('./openapi.ts')).openApiDocument(prefix, options.auth === false, options),
+  )
   const json = once(async () => JSON.stringify(await document()))
   const html = once(async () => (await import('./docs-page.ts')).docsPage(await document(), hasPage))
   return [

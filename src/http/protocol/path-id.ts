@@ -43,10 +43,3 @@ export function decodeSegment(segment: string, plusIsSpace = false): string {
     )
   }
 }
-
-/** The delimiter of a request: `$` when the request has none. Fails unless it has 1 to 8 characters. */
-export function checkDelimiter(given: string | undefined): string {
-  if (given === undefined) return defaultDelimiter
-  if (given === '' || [...given].length > 8) throw invalid('delimiter must be 1 to 8 characters long.')
-  return given
-}

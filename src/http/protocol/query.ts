@@ -54,7 +54,7 @@ function decodeValue(name: string, kind: QueryKind, text: string): unknown {
     case 'texts':
       return text
     case 'integer':
-      if (!/^[+-]?\d{1,30}$/.test(text)) throw wrong(name, 'a whole number, such as 100', text)
+      if (!/^-?\d{1,30}$/.test(text)) throw wrong(name, 'a whole number, such as 100', text)
       return Number(text)
     case 'boolean':
       if (/^(true|1)$/i.test(text)) return true

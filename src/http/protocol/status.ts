@@ -9,7 +9,7 @@ export const problems = {
   },
   403: { type: '/errors/forbidden-request', title: 'Not authorized to make this request' },
   404: { type: '/errors/not-found-error', title: 'Not found Error' },
-  // Not in the document. HTTP wants it for TRACE, which would send back what it got, credentials included.
+  // Not in the document. It is what HTTP has for a method that a path does not take.
   405: { type: '/errors/unsupported-operation', title: 'The server does not support this operation' },
   406: { type: '/errors/unsupported-operation', title: 'The server does not support this operation' },
   409: { type: '/errors/conflict', title: 'The namespace has been concurrently modified' },

@@ -8,6 +8,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { connect, type Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { CatalogError } from '../../errors.ts'
+import { clearTimeout, setTimeout } from '../../time.ts'
 import { tooLarge } from '../core/body.ts'
 
 /** How long a connection to another server may take, in milliseconds. */

@@ -4,6 +4,8 @@ import type { Readable } from 'node:stream'
 import { heldTransactions } from '../../catalog/handle.ts'
 import { CatalogError } from '../../errors.ts'
 import type { SessionServer } from '../../operations/framework/inside.ts'
+import { alone } from '../../scheduling/alone.ts'
+import { clearInterval, performance, setInterval } from '../../time.ts'
 import type { StreamableAnswer } from '../core/answer.ts'
 import { uncounted } from '../core/body.ts'
 import type { Exchange } from '../core/exchange.ts'
@@ -179,8 +181,7 @@ export class PassOn {
       before = bytes
     }
     // The store may be away for a while, too.
-    const timer = setInterval(() => void look().catch(() => {}), lookMillis)
-    timer.unref()
+    const timer = alone(setInterval(() => void look().catch(() => {}), lookMillis))
     return () => clearInterval(timer)
   }
 }

@@ -1,6 +1,7 @@
 import { access, readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { CatalogError, invalid } from '../../errors.ts'
+import { wallClock } from '../../time.ts'
 import type { VerifyReport } from '../verify/report.ts'
 import type { BackupOptions, BackupReport } from './backup.ts'
 
@@ -44,5 +45,5 @@ export async function asideOf(
       },
     )
   })
-  return `${resolve(target)}.replaced-${new Date().toISOString().replace(/[-:.]/g, '')}`
+  return `${resolve(target)}.replaced-${new Date(wallClock()).toISOString().replace(/[-:.]/g, '')}`
 }

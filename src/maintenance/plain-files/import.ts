@@ -1,12 +1,7 @@
 import type { Core } from '../../catalog/core.ts'
 import { CatalogError } from '../../errors.ts'
-import {
-  type ContentFolder,
-  checkLocation,
-  claimLocation,
-  contentFolderOf,
-  locationOf,
-} from '../../locations/locations.ts'
+import { claimLocation } from '../../locations/claim.ts'
+import { type ContentFolder, checkLocation, contentFolderOf, locationOf } from '../../locations/locations.ts'
 import { removeUnused } from '../../locations/removal.ts'
 import { findNamespace, lookUpNamespace, lookUpTable, requireFreeName } from '../../lookup/names.ts'
 import { putTable } from '../../lookup/table-record.ts'
@@ -137,7 +132,7 @@ async function prepare(
   signal: AbortSignal | undefined,
   began: (table: Prepared) => void,
 ): Promise<Prepared> {
-  const internalId = core.newId()
+  const internalId = core.newTableId()
   const place = contentFolderOf(
     core.contentRoots,
     locationOf(core.contentRoots, internalId, { location: null } as TableRecord),
@@ -224,7 +219,7 @@ function putImported(
   const parent = findNamespace(writer, id.slice(0, -1))
   requireFreeName(writer, parent, id, 'TableAlreadyExists')
   const location = json.location === undefined ? null : checkLocation(core.contentRoots, json.location)
-  if (location !== null) claimLocation(core.contentRoots, writer, location, internalId)
+  if (location !== null) claimLocation(core, writer, location, internalId)
   concerns(internalId, id)
   putTable(writer, internalId, {
     parent,

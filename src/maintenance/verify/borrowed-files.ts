@@ -1,6 +1,6 @@
 import type { Core } from '../../catalog/core.ts'
-import type { ContentFolder } from '../../locations/locations.ts'
-import { folderName, foldersOfUnknownClones } from '../../locations/shared-content.ts'
+import { type ContentFolder, folderName } from '../../locations/locations.ts'
+import { foldersOfUnknownClones } from '../../locations/shared-content.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import { findLeftovers } from './leftovers.ts'
 import type { Findings } from './report.ts'

@@ -1,5 +1,6 @@
 import type { Core } from '../../catalog/core.ts'
 import { type ContentFolder, tablesFolder } from '../../locations/locations.ts'
+import { olderThan } from '../../locations/object-age.ts'
 import { registrationFolder } from '../../locations/registration.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import { keys } from '../../store/records.ts'
@@ -17,10 +18,10 @@ export async function findLeftovers(
   id: Identifier | undefined,
 ): Promise<void> {
   const { isEngineObject } = await import('../../table/storage/object-names.ts')
-  const before = core.now() - graceMillis
+  const isOld = olderThan(graceMillis, core.now())
   const sum = { objects: 0, bytes: 0 }
   for await (const { path, size, modified } of content.list(prefix)) {
-    if (modified >= before || isNeeded(path) || !isEngineObject(path.slice(prefix.length))) continue
+    if (!isOld(modified) || isNeeded(path) || !isEngineObject(path.slice(prefix.length))) continue
     sum.objects++
     sum.bytes += size
   }
@@ -30,7 +31,7 @@ export async function findLeftovers(
 /** Reports folders below the catalog's own root that belong to no table. */
 export async function findLostFolders(core: Core, findings: Findings): Promise<void> {
   const { content } = core.contentRoots[0]!
-  const before = core.now() - graceMillis
+  const isOld = olderThan(graceMillis, core.now())
   let current: { folder: string; objects: number; bytes: number } | undefined
   const finish = async () => {
     if (current && (await isLost(core, current.folder))) report(findings, current.folder, current, undefined)
@@ -42,7 +43,7 @@ export async function findLostFolders(core: Core, findings: Findings): Promise<v
       await finish()
       current = { folder, objects: 0, bytes: 0 }
     }
-    if (modified >= before) continue
+    if (!isOld(modified)) continue
     current.objects++
     current.bytes += size
   }

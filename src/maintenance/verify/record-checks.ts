@@ -94,7 +94,7 @@ export const checks: Readonly<Record<string, Check>> = {
 
   o(reader, key, value: ShareRecord) {
     const both = keysOf(value)
-    const isOne = both.some((one) => one.join() === key.join())
+    const isOne = both.some((one) => sameParts(one, key))
     if (!isOne) return fault('stands for other folders than it names')
     if (both.every((one) => reader.get(one) !== undefined)) return undefined
     return fault('lacks its counterpart')
@@ -111,7 +111,7 @@ export const checks: Readonly<Record<string, Check>> = {
     }
     const table = tableById(reader, value)?.record
     if (table === undefined) return fault(`is owned by the table ${value}, which is not there`)
-    if (table.location === null || segmentsOf(table.location).join('/') !== segments.join('/')) {
+    if (table.location === null || !sameParts(segmentsOf(table.location), segments)) {
       return fault(`is owned by the table ${value}, which lies elsewhere`)
     }
     for (let depth = 1; depth < segments.length; depth++) {
@@ -120,6 +120,11 @@ export const checks: Readonly<Record<string, Check>> = {
     }
     return undefined
   },
+}
+
+/** Whether two keys, or the names in two locations, are the same one by one. */
+function sameParts(a: Key, b: Key): boolean {
+  return a.length === b.length && a.every((part, i) => part === b[i])
 }
 
 /** The target of a name must exist, and have that name. */

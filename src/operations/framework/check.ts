@@ -14,26 +14,48 @@ export function checkRequest(operation: AnyOperation, request: unknown): unknown
   const schema = schemaFor(operation.request, request)
   // A schema without the absent fields was made for a request that has known fields only.
   if (schema === operation.request || nested.has(schema)) refuseUnknown(operation, request)
-  const result = v.safeParse(schema, request, {
+  return checkValue(operation, schema, request)
+}
+
+/** A value as its schema takes it. Fails with `InvalidInput`, naming the path; `at` is the path of the value itself. */
+export function checkValue(
+  operation: AnyOperation,
+  schema: v.GenericSchema,
+  value: unknown,
+  at: readonly unknown[] = [],
+): unknown {
+  const result = v.safeParse(schema, value, {
     abortEarly: true,
     abortPipeEarly: true,
   })
   if (result.success) return result.output
-  throw invalid(`${operation.name}: ${describeIssue(result.issues[0])}.`)
+  throw invalid(`${operation.name}: ${describeIssue(result.issues[0], at)}.`)
 }
 
-function describeIssue(issue: v.BaseIssue<unknown>): string {
-  const path = formatPath((issue.path ?? []).map(({ key }) => key))
+function describeIssue(issue: v.BaseIssue<unknown>, at: readonly unknown[]): string {
+  const path = formatPath([...at, ...(issue.path ?? []).map(({ key }) => key)])
   const missing = issue.received === 'undefined' && issue.kind === 'schema'
   return `${path || 'the request'} ${missing ? 'is missing' : issue.message}`
 }
 
-/** The kinds of requests, by the fields they have, that are kept for one operation. Others take the whole schema. */
+/** How many kinds of requests, by the fields that they have, are kept for one operation. Others take the whole schema. */
 const mostKinds = 32
 
 type ObjectSchema = v.GenericSchema & { readonly entries: Readonly<Record<string, v.GenericSchema>> }
 
-const kinds = new WeakMap<v.GenericSchema, Map<string, v.GenericSchema>>()
+/** The requests that have some fields in some order. Each further field leads on, by its own name and by no joined one. */
+interface Kind {
+  readonly further: Map<string, Kind>
+  schema: v.GenericSchema | undefined
+}
+
+/** All kinds of one operation: `first` is of the requests without any field. */
+interface Kinds {
+  readonly first: Kind
+  count: number
+}
+
+const kinds = new WeakMap<v.GenericSchema, Kinds>()
 
 /** Those schemas of kinds whose fields hold objects, which may have fields that are not known. */
 const nested = new WeakSet<v.GenericSchema>()
@@ -45,23 +67,40 @@ const nested = new WeakSet<v.GenericSchema>()
 export function schemaFor(schema: v.GenericSchema, request: object): v.GenericSchema {
   if (!isPlainObject(schema) || Object.getPrototypeOf(request) !== Object.prototype) return schema
   const names = Object.keys(request)
-  const kind = names.length === 1 ? names[0]! : names.join()
   let known = kinds.get(schema)
   if (known === undefined) {
-    known = new Map()
+    known = { first: emptyKind(), count: 0 }
     kinds.set(schema, known)
   }
-  const found = known.get(kind)
-  if (found !== undefined) return found
+  let kind: Kind | undefined = known.first
+  for (const name of names) {
+    kind = kind.further.get(name)
+    if (kind === undefined) break
+  }
+  return kind?.schema ?? newKind(known, schema, names)
+}
+
+function newKind(known: Kinds, schema: ObjectSchema, names: readonly string[]): v.GenericSchema {
   // Names that the schema does not have could make any number of kinds.
-  if (known.size >= mostKinds || names.some((name) => !Object.hasOwn(schema.entries, name))) return schema
+  if (known.count >= mostKinds || names.some((name) => !Object.hasOwn(schema.entries, name))) return schema
   const entries = Object.fromEntries(
     Object.entries(schema.entries).filter(([name, entry]) => names.includes(name) || isMissed(entry)),
   )
   const reduced = { ...schema, entries } as unknown as v.GenericSchema
-  known.set(kind, reduced)
+  let kind = known.first
+  for (const name of names) {
+    const next = kind.further.get(name) ?? emptyKind()
+    kind.further.set(name, next)
+    kind = next
+  }
+  kind.schema = reduced
+  known.count++
   if (holdsFields(reduced)) nested.add(reduced)
   return reduced
+}
+
+function emptyKind(): Kind {
+  return { further: new Map(), schema: undefined }
 }
 
 /** Whether a schema does nothing but look at each field by itself. */

@@ -32,7 +32,8 @@ export function transactionNamed(request: unknown, options: OperationOptions): s
       if (key.length !== insideKey.length || key.toLowerCase() !== insideKey) continue
       const entry: unknown = (context as Readonly<Record<string, unknown>>)[key]
       if (named === undefined) named = entry
-      else if (named !== entry) throw invalid(`The operation names two transactions. ${oneId}`)
+      else if (named !== entry)
+        throw invalid(`The operation names two transactions, ${shown(named)} and ${shown(entry)}. ${oneId}`)
     }
   }
   if (named === undefined) return undefined
@@ -42,11 +43,18 @@ export function transactionNamed(request: unknown, options: OperationOptions): s
   return named
 }
 
+function shown(id: unknown): string {
+  return typeof id === 'string' ? quote(id.slice(0, 128)) : `a ${typeof id}`
+}
+
 const oneId = `Give one id, as the option transaction or as the header ${insideHeader}.`
 
-/** Whether a text may be an id: a header that came twice has a comma. */
+/** What an id of a transaction consists of: a header that came twice has a comma. */
+export const transactionIdPattern = /^[\x21-\x2b\x2d-\x7e]{1,128}$/
+
+/** Whether a text may be an id. */
 export function isTransactionId(text: string): boolean {
-  return /^[\x21-\x2b\x2d-\x7e]{1,128}$/.test(text)
+  return transactionIdPattern.test(text)
 }
 
 /** Whether an operation is about a transaction, and cannot be part of one. */

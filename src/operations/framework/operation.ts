@@ -1,7 +1,9 @@
 import type * as v from 'valibot'
 import type { Core } from '../../catalog/core.ts'
-import type { ErrorCode } from '../../errors.ts'
+import { type CatalogError, type ErrorCode, invalid } from '../../errors.ts'
+import type { ClientRules, clientRules } from '../../model/client-rules.ts'
 import type { RequestMemory, requestMemory } from '../../scheduling/request-memory.ts'
+import type { CallerHook, callerHook } from './access.ts'
 import type { SessionServer, sessionServer } from './inside.ts'
 import type { requestId } from './origin.ts'
 import type { Route } from './route.ts'
@@ -56,9 +58,11 @@ export interface OperationOptions {
    * `x-tabularium-transaction`.
    */
   readonly transaction?: string | undefined
+  readonly [clientRules]?: ClientRules | undefined
   readonly [requestMemory]?: RequestMemory | undefined
   readonly [sessionServer]?: SessionServer | undefined
   readonly [requestId]?: string | undefined
+  readonly [callerHook]?: CallerHook | undefined
 }
 
 export interface Progress {
@@ -138,14 +142,19 @@ export interface Invocable {
   [invoke](operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown>
 }
 
+/** What has the method of an operation: a wrapper of a catalog, or a test double. */
+export type Having<Name extends string> = {
+  readonly [Method in Name]: (...given: never[]) => unknown
+}
+
 /** An operation: a plain async function that also carries its own description. */
 export interface Operation<
   Name extends string = string,
   Request extends v.GenericSchema = v.GenericSchema,
   Response extends v.GenericSchema = v.GenericSchema,
 > {
-  (
-    catalog: Invocable,
+  <Given extends Having<Name>>(
+    catalog: Invocable | Given,
     request: v.InferInput<Request>,
     options?: OperationOptions,
   ): Promise<v.InferOutput<Response>>
@@ -158,9 +167,50 @@ export function operation<
   Request extends v.GenericSchema,
   Response extends v.GenericSchema,
 >(definition: OperationDefinition<Name, Request, Response>): Operation<Name, Request, Response> {
-  const call = (catalog: Invocable, request: v.InferInput<Request>, options: OperationOptions = {}) =>
-    catalog[invoke](definition as unknown as AnyOperation, request, options) as Promise<
+  const call = (
+    catalog: Invocable | Having<Name>,
+    request: v.InferInput<Request>,
+    options?: OperationOptions,
+  ) =>
+    callOn(catalog, definition as unknown as AnyOperation, request, options) as Promise<
       v.InferOutput<Response>
     >
   return Object.assign(call, { definition })
+}
+
+/**
+ * Calls the method of that name, so that what replaced it is called. A handle of another build may lack it, and knows how
+ * to run what has this description.
+ */
+function callOn(
+  catalog: unknown,
+  definition: AnyOperation,
+  request: unknown,
+  options: OperationOptions | undefined,
+): Promise<unknown> {
+  try {
+    const members = (catalog ?? {}) as Record<string | typeof invoke, unknown>
+    const method = members[definition.name]
+    if (typeof method === 'function') {
+      const given = options === undefined ? [request] : [request, options]
+      const answer: unknown = Reflect.apply(method, catalog, given)
+      return answer instanceof Promise ? answer : Promise.resolve(answer)
+    }
+    if (typeof members[invoke] === 'function')
+      return (catalog as Invocable)[invoke](definition, request, options ?? {})
+    return Promise.reject(noCatalog(definition.name, catalog))
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+function noCatalog(name: string, given: unknown): CatalogError {
+  if (typeof (given as { then?: unknown } | undefined)?.then === 'function') {
+    return invalid(
+      `${name} got the promise of a catalog. Await it first: const catalog = await openCatalog(…).`,
+    )
+  }
+  return invalid(
+    `${name} takes a catalog first, and then its request; what came first has no method ${name}. Write ${name}(catalog, { … }) with what openCatalog or connect answered.`,
+  )
 }

@@ -11,12 +11,26 @@ import type { AnyOperation } from './operation.ts'
  * count as absent here as everywhere.
  */
 
-/** Fails with `InvalidInput` for a field that the operation does not have, and names the nearest one. */
-export function refuseUnknown(operation: AnyOperation, request: object): void {
-  const found = findUnknown(shapeOf(operation.request), request, operation.ignores, false)
+/**
+ * Fails with `InvalidInput` for a field that the operation does not have, and names the nearest one. With `at`, looks at
+ * a value below the request, which has a schema of its own.
+ */
+export function refuseUnknown(
+  operation: AnyOperation,
+  request: unknown,
+  at?: { readonly schema: v.GenericSchema; readonly path: readonly (string | number)[] },
+): void {
+  const found = findUnknown(
+    shapeOf(at?.schema ?? operation.request),
+    request,
+    at ? [] : operation.ignores,
+    false,
+  )
   if (found === undefined) return
-  const { path, name, fields } = found
+  const { name, fields } = found
+  const path = at ? [...at.path, ...found.path] : found.path
   const where = path.length === 0 ? '' : `: ${formatPath(path)}`
+  if (found.isList) throw invalid(`${operation.name}${where} must be an object, and is a list.`)
   throw invalid(
     `${operation.name}${where} has no field ${quote(name.slice(0, 64))}. ${hintFor(name, fields)}`,
   )
@@ -53,6 +67,8 @@ interface Unknown {
   readonly name: string
   /** The fields that such an object may have. */
   readonly fields: readonly string[]
+  /** Whether a list is where an object should be. To a schema of objects, a list is one without fields. */
+  readonly isList?: boolean
 }
 
 /** Where objects with fields lie in the values of a schema. Values without any have no shape. */
@@ -61,6 +77,8 @@ interface Shape {
   readonly entries?: ReadonlyMap<string, Shape | undefined>
   readonly names?: readonly string[]
   readonly isLoose?: boolean
+  /** Whether it is a map, whose keys are the caller's. */
+  readonly isMap?: boolean
   /** The shape of each item of a list. */
   readonly item?: Shape | undefined
   /** Further shapes of the same value. */
@@ -93,6 +111,7 @@ function makeShape(schema: v.GenericSchema): Shape | undefined {
     const members = new Map(names.map((name) => [name, shapeOf(entries[name]!)]))
     return { entries: members, names, isLoose: schema.type === 'loose_object', parts: [] }
   }
+  if (schema.type === 'record') return { isMap: true, parts: [] }
   if (wrapped !== undefined) return shapeOf(wrapped)
   const later = (pipe ?? []).slice(1).filter((step) => step.kind === 'schema') as v.GenericSchema[]
   const parts = later.map(shapeOf).filter((shape) => shape !== undefined)
@@ -110,6 +129,8 @@ function findUnknown(
   if (shape === undefined || typeof value !== 'object' || value === null) return undefined
   const { item, parts, getter } = shape
   if (Array.isArray(value)) {
+    if (!remove && (shape.entries !== undefined || shape.isMap))
+      return { path: [], name: '', fields: noFields, isList: true }
     const found = item && findInList(item, value, remove)
     if (found !== undefined) return found
   } else if (shape.entries !== undefined) {

@@ -44,7 +44,7 @@ const requests: Docs = {
     'Whether tables in the namespaces below are listed, too. Default: true. Not part of the protocol.',
 
   'createNamespace.mode':
-    'What to do when it exists: `Create` fails (the default), `ExistOk` leaves it, `Overwrite` replaces its properties.',
+    'What to do when it exists: `Create` fails (the default), `ExistOk` leaves it, `Overwrite` drops it with all that is in it and creates it anew.',
   'dropNamespace.mode': 'What to do when it does not exist: `Fail` (the default) or `Skip`.',
   behavior:
     'What to do when it is not empty: `Restrict` fails (the default), `Cascade` drops all that is in it.',
@@ -319,10 +319,10 @@ const responses: Docs = {
   'listTableIndices.columns': 'The column that the index is on.',
   index_type: 'The type of the index.',
   'describeTableIndexStats.distance_type': 'How the index measures distances, for an index on vectors.',
-  num_indexed_rows: 'How many rows the index holds: none, since searches compare all rows.',
-  num_unindexed_rows: 'How many rows it does not hold: all of them.',
-  size_bytes: 'The bytes of the index: none.',
-  num_segments: 'The parts of the index: none.',
+  num_indexed_rows: 'How many rows the index covers: all of them, since answers are exact and complete.',
+  num_unindexed_rows: 'How many rows are still to be added to it: none.',
+  size_bytes: 'The bytes that the index takes: none, since it is a record.',
+  num_segments: 'The files of the index: none, since it is a record.',
   created_at: 'When it was created, as ISO 8601.',
   index_details: 'Its parameters, as JSON.',
 }

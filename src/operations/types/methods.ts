@@ -90,7 +90,7 @@ export interface TableVersion {
 export interface CreateNamespaceRequest extends RequestFields {
   /** The namespace: its names from the root down, such as `["prod", "eu"]`. `[]` is the root. */
   readonly id: readonly string[]
-  /** What to do when it exists: `Create` fails (the default), `ExistOk` leaves it, `Overwrite` replaces its properties. */
+  /** What to do when it exists: `Create` fails (the default), `ExistOk` leaves it, `Overwrite` drops it with all that is in it and creates it anew. */
   readonly mode?: 'Create' | 'ExistOk' | 'Overwrite' | (string & {}) | null | undefined
   /** Properties to keep: pairs of strings. */
   readonly properties?: Readonly<Record<string, string>> | null | undefined
@@ -1076,13 +1076,13 @@ export interface ListTableIndicesResponse extends ResponseFields {
     status: string
     /** The type of the index. */
     index_type: string
-    /** How many rows the index holds: none, since searches compare all rows. */
+    /** How many rows the index covers: all of them, since answers are exact and complete. */
     num_indexed_rows: number
-    /** How many rows it does not hold: all of them. */
+    /** How many rows are still to be added to it: none. */
     num_unindexed_rows: number
-    /** The bytes of the index: none. */
+    /** The bytes that the index takes: none, since it is a record. */
     size_bytes: number
-    /** The parts of the index: none. */
+    /** The files of the index: none, since it is a record. */
     num_segments: number
     /** When it was created, as ISO 8601. */
     created_at: string
@@ -1113,9 +1113,9 @@ export interface DescribeTableIndexStatsResponse extends ResponseFields {
   distance_type?: string | null | undefined
   /** The type of the index. */
   index_type: string
-  /** How many rows the index holds: none, since searches compare all rows. */
+  /** How many rows the index covers: all of them, since answers are exact and complete. */
   num_indexed_rows: number
-  /** How many rows it does not hold: all of them. */
+  /** How many rows are still to be added to it: none. */
   num_unindexed_rows: number
   /** How many indexes there are. */
   num_indices: number
@@ -2106,15 +2106,15 @@ export interface OperationMethods {
   ) => Promise<CreateTableScalarIndexResponse>
 
   /**
-   * Lists the indexes of a table by name, a page at a time. Each says that it holds none of the rows: queries and searches
-   * read all they need.
+   * Lists the indexes of a table by name, a page at a time. Each covers all rows: answers are exact and complete,
+   * whatever was added since the index was created.
    */
   readonly listTableIndices: (
     request: ListTableIndicesRequest,
     options?: OperationOptions,
   ) => Promise<ListTableIndicesResponse>
 
-  /** Describes an index: its type, and how many rows it holds, which is none. */
+  /** Describes an index: its type, and how many rows it covers, which is all of them. */
   readonly describeTableIndexStats: (
     request: DescribeTableIndexStatsRequest,
     options?: OperationOptions,
@@ -2309,7 +2309,7 @@ export interface OperationMethods {
    * empty, and still have a `page_token`: one request looks at a few thousand records at most.
    *
    * Not part of the protocol. Transactions that were begun for others to work in are listed for who began them, and for
-   * callers without a name.
+   * callers without a name. Where hooks decide who may see what, others are listed for who may describe their subjects.
    *
    * ```ts
    * const { transactions } = await catalog.listTransactions({ status: ['Queued', 'Running'] })

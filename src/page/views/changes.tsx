@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Identifier } from '../../model/identifier.ts'
+import { changeTable, dropEmptyNamespace, type NamedTable, type NamedTag, requireTag } from '../at-once.ts'
 import { emptyTable, typeNames } from '../model/columns-text.ts'
 import { plainText } from '../model/text.ts'
 import { Dialog, Field } from '../parts/dialog.tsx'
@@ -66,9 +67,11 @@ export function CreateTable({ namespace, changed, onClose }: Props & { readonly 
   )
 }
 
-export function RenameTable({ id, changed, onClose }: Props & { readonly id: Identifier }) {
+export function RenameTable({ table, changed, onClose }: Props & { readonly table: NamedTable }) {
+  const { id } = table
   const [name, setName] = useState(id.at(-1)!)
-  const run = () => ask('table', id, 'rename', { body: { new_table_name: name } })
+  const run = () =>
+    changeTable(table, (within) => ask('table', id, 'rename', { body: { new_table_name: name }, ...within }))
   return (
     <Dialog
       title="Rename table"
@@ -88,8 +91,9 @@ export function RenameTable({ id, changed, onClose }: Props & { readonly id: Ide
   )
 }
 
-export function DropTable({ id, changed, onClose }: Props & { readonly id: Identifier }) {
-  const run = () => ask('table', id, 'drop')
+export function DropTable({ table, changed, onClose }: Props & { readonly table: NamedTable }) {
+  const { id } = table
+  const run = () => changeTable(table, (within) => ask('table', id, 'drop', within))
   return (
     <Confirmed
       title="Drop table"
@@ -107,8 +111,13 @@ export function DropTable({ id, changed, onClose }: Props & { readonly id: Ident
   )
 }
 
-export function DropNamespace({ id, changed, onClose }: Props & { readonly id: Identifier }) {
-  const run = () => ask('namespace', id, 'drop', { body: { behavior: 'Restrict' } })
+export function DropNamespace({
+  id,
+  properties,
+  changed,
+  onClose,
+}: Props & { readonly id: Identifier; readonly properties: Readonly<Record<string, string>> }) {
+  const run = () => dropEmptyNamespace(id, properties)
   return (
     <Confirmed
       title="Drop namespace"
@@ -165,28 +174,31 @@ function Confirmed({
 }
 
 interface TagProps extends Props {
-  readonly id: Identifier
-  readonly branch?: string | undefined
+  readonly table: NamedTable
 }
 
 export function PutTag({
-  id,
+  table,
   branch,
-  tag: given,
+  tag: moved,
   version: from,
   changed,
   onClose,
 }: TagProps & {
   /** The tag to move; absent to create one. */
-  readonly tag?: string | undefined
+  readonly tag?: NamedTag | undefined
+  readonly branch?: string | undefined
   readonly version?: number | undefined
 }) {
+  const given = moved?.name
   const [tag, setTag] = useState(given ?? '')
   const [version, setVersion] = useState(from === undefined ? '' : String(from))
-  const run = () => {
-    const body = { tag, version: Number(version), ...(branch ? { branch } : {}) }
-    return ask('table', id, given === undefined ? 'tags/create' : 'tags/update', { body })
-  }
+  const run = () =>
+    changeTable(table, async (within) => {
+      if (moved) await requireTag(table.id, moved, within)
+      const body = { tag, version: Number(version), ...(branch ? { branch } : {}) }
+      return ask('table', table.id, moved ? 'tags/update' : 'tags/create', { body, ...within })
+    })
   return (
     <Dialog
       title={given === undefined ? 'New tag' : 'Move tag'}
@@ -213,8 +225,12 @@ export function PutTag({
   )
 }
 
-export function DeleteTag({ id, tag, changed, onClose }: TagProps & { readonly tag: string }) {
-  const run = () => ask('table', id, 'tags/delete', { body: { tag } })
+export function DeleteTag({ table, tag, changed, onClose }: TagProps & { readonly tag: NamedTag }) {
+  const run = () =>
+    changeTable(table, async (within) => {
+      await requireTag(table.id, tag, within)
+      return ask('table', table.id, 'tags/delete', { body: { tag: tag.name }, ...within })
+    })
   return (
     <Dialog
       title="Delete tag"
@@ -228,7 +244,7 @@ export function DeleteTag({ id, tag, changed, onClose }: TagProps & { readonly t
       <p>
         The tag{' '}
         <strong>
-          <Text text={tag} />
+          <Text text={tag.name} />
         </strong>{' '}
         goes. Its version stays.
       </p>

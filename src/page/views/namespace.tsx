@@ -14,7 +14,9 @@ interface Found {
 
 /** What there is to know of a namespace. */
 export function NamespaceView({ id, revision, fresh, changed }: ViewProps & { readonly id: Identifier }) {
-  const [open, setOpen] = useState<'namespace' | 'table' | 'drop'>()
+  const [open, setOpen] = useState<'namespace' | 'table'>()
+  /** What the dialog that drops it named. */
+  const [dropped, setDropped] = useState<Found>()
   const { value, error, again } = useLoaded((signal) => describe(id, signal), [id], [revision, fresh.open])
   const close = () => setOpen(undefined)
   return (
@@ -43,7 +45,7 @@ export function NamespaceView({ id, revision, fresh, changed }: ViewProps & { re
                 New namespace
               </button>
               {id.length > 0 && (
-                <button type="button" class="danger" onClick={() => setOpen('drop')}>
+                <button type="button" class="danger" onClick={() => setDropped(value)}>
                   Drop namespace
                 </button>
               )}
@@ -53,7 +55,14 @@ export function NamespaceView({ id, revision, fresh, changed }: ViewProps & { re
       )}
       {open === 'table' && <CreateTable namespace={id} changed={changed} onClose={close} />}
       {open === 'namespace' && <CreateNamespace parent={id} changed={changed} onClose={close} />}
-      {open === 'drop' && <DropNamespace id={id} changed={changed} onClose={close} />}
+      {dropped && (
+        <DropNamespace
+          id={id}
+          properties={dropped.properties}
+          changed={changed}
+          onClose={() => setDropped(undefined)}
+        />
+      )}
     </article>
   )
 }

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import type { NamedTable } from '../at-once.ts'
 import { usePaged } from '../hooks.ts'
 import { type TablePlace, writePlace } from '../model/place.ts'
 import { shownTime } from '../model/text.ts'
@@ -21,10 +22,23 @@ interface Branch {
   readonly createAt: number
 }
 
+/** A dialog, with what it names as that was when it opened. */
+interface Opened {
+  readonly act: 'create' | 'move' | 'delete'
+  readonly table: NamedTable
+  readonly tag?: Tag
+}
+
 /** The tags and branches of a table. */
-export function Refs({ place, revision, fresh, changed }: ViewProps & { readonly place: TablePlace }) {
+export function Refs({
+  place,
+  table,
+  revision,
+  fresh,
+  changed,
+}: ViewProps & { readonly place: TablePlace; readonly table: NamedTable }) {
   const { id } = place
-  const [open, setOpen] = useState<{ readonly act: 'create' | 'move' | 'delete'; readonly tag?: Tag }>()
+  const [open, setOpen] = useState<Opened>()
   const what = [id, revision]
   const listed =
     <T,>(kind: 'tags' | 'branches') =>
@@ -49,7 +63,7 @@ export function Refs({ place, revision, fresh, changed }: ViewProps & { readonly
         <div class="title">
           <h2>Tags</h2>
           {settings.editable && (
-            <button type="button" onClick={() => setOpen({ act: 'create' })}>
+            <button type="button" onClick={() => setOpen({ act: 'create', table })}>
               New tag
             </button>
           )}
@@ -80,7 +94,7 @@ export function Refs({ place, revision, fresh, changed }: ViewProps & { readonly
                       <button
                         type="button"
                         aria-label={`Move ${tag.name}`}
-                        onClick={() => setOpen({ act: 'move', tag })}
+                        onClick={() => setOpen({ act: 'move', table, tag })}
                       >
                         Move
                       </button>{' '}
@@ -88,7 +102,7 @@ export function Refs({ place, revision, fresh, changed }: ViewProps & { readonly
                         type="button"
                         class="danger"
                         aria-label={`Delete ${tag.name}`}
-                        onClick={() => setOpen({ act: 'delete', tag })}
+                        onClick={() => setOpen({ act: 'delete', table, tag })}
                       >
                         Delete
                       </button>
@@ -133,12 +147,18 @@ export function Refs({ place, revision, fresh, changed }: ViewProps & { readonly
         <More listed={branches} none="No branches other than the main one." />
       </section>
       {open?.act === 'create' && (
-        <PutTag id={id} version={place.version} branch={place.branch} changed={changed} onClose={close} />
+        <PutTag
+          table={open.table}
+          version={place.version}
+          branch={place.branch}
+          changed={changed}
+          onClose={close}
+        />
       )}
       {open?.act === 'move' && open.tag && (
         <PutTag
-          id={id}
-          tag={open.tag.name}
+          table={open.table}
+          tag={open.tag}
           version={open.tag.version}
           branch={open.tag.branch}
           changed={changed}
@@ -146,7 +166,7 @@ export function Refs({ place, revision, fresh, changed }: ViewProps & { readonly
         />
       )}
       {open?.act === 'delete' && open.tag && (
-        <DeleteTag id={id} tag={open.tag.name} changed={changed} onClose={close} />
+        <DeleteTag table={open.table} tag={open.tag} changed={changed} onClose={close} />
       )}
     </>
   )

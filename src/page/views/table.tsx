@@ -1,5 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Identifier } from '../../model/identifier.ts'
+import { latestOf, type NamedTable } from '../at-once.ts'
 import { useLoaded } from '../hooks.ts'
 import { type Tab, type TablePlace, tabs, type Wanted, writePlace } from '../model/place.ts'
 import type { SchemaField } from '../model/schema.ts'
@@ -26,6 +27,11 @@ export interface Description {
   readonly is_only_declared?: boolean
 }
 
+/** The same, and what tells this table from another one of its name. */
+interface Found extends Description {
+  readonly named: NamedTable
+}
+
 const titles: Readonly<Record<Tab, string>> = {
   columns: 'Columns',
   rows: 'Rows',
@@ -42,18 +48,22 @@ export function wantedOf({ version, tag, branch }: Wanted): Wanted {
 }
 
 /** Describes what is wanted. The branch of a tag is asked for: without it, its version would be one of the main branch. */
-async function describe(id: Identifier, wanted: Wanted, signal: AbortSignal): Promise<Description> {
+async function describe(id: Identifier, wanted: Wanted, signal: AbortSignal): Promise<Found> {
   const { tag } = wanted
   const body = tag ? await ask<Wanted>('table', id, 'tags/version', { body: { tag }, signal }) : wanted
   const query = { load_detailed_metadata: true }
-  const description = await ask<Description>('table', id, 'describe', { query, body, signal })
-  return { ...description, branch: body.branch }
+  const [description, latest] = await Promise.all([
+    ask<Description>('table', id, 'describe', { query, body, signal }),
+    settings.editable ? latestOf(id, signal) : undefined,
+  ])
+  const named = { id, location: description.location, latest }
+  return { ...description, branch: body.branch, named }
 }
 
 /** A table, at a version or at its latest. */
 export function TableView({ place, revision, fresh, changed }: ViewProps & { readonly place: TablePlace }) {
   const { id, tab } = place
-  const [open, setOpen] = useState<'rename' | 'drop'>()
+  const [open, setOpen] = useState<{ readonly act: 'rename' | 'drop'; readonly table: NamedTable }>()
   const wanted = wantedOf(place)
   const description = useLoaded(
     (signal) => describe(id, wanted, signal),
@@ -86,10 +96,19 @@ export function TableView({ place, revision, fresh, changed }: ViewProps & { rea
         </h1>
         {settings.editable && (
           <div class="actions">
-            <button type="button" onClick={() => setOpen('rename')}>
+            <button
+              type="button"
+              disabled={value === undefined}
+              onClick={() => value && setOpen({ act: 'rename', table: value.named })}
+            >
               Rename
             </button>
-            <button type="button" class="danger" onClick={() => setOpen('drop')}>
+            <button
+              type="button"
+              class="danger"
+              disabled={value === undefined}
+              onClick={() => value && setOpen({ act: 'drop', table: value.named })}
+            >
               Drop
             </button>
           </div>
@@ -134,13 +153,13 @@ export function TableView({ place, revision, fresh, changed }: ViewProps & { rea
                 fresh={fresh.open}
               />
             ) : (
-              <Refs place={place} revision={revision} fresh={fresh} changed={changed} />
+              <Refs place={place} table={value.named} revision={revision} fresh={fresh} changed={changed} />
             )}
           </div>
         </>
       )}
-      {open === 'rename' && <RenameTable id={id} changed={changed} onClose={close} />}
-      {open === 'drop' && <DropTable id={id} changed={changed} onClose={close} />}
+      {open?.act === 'rename' && <RenameTable table={open.table} changed={changed} onClose={close} />}
+      {open?.act === 'drop' && <DropTable table={open.table} changed={changed} onClose={close} />}
     </article>
   )
 }

@@ -33,8 +33,19 @@ export function fromInteger(from: DataType, to: DataType): Convert | undefined {
       const scale = rescale(0, to.scale)
       return (value) => fit(scale(whole(value)))
     }
+    case Type.Binary:
+      return from.typeId === Type.Int ? bytesOf(from.bitWidth / 8) : undefined
     default:
       return boolean ? undefined : toTime(to, whole, from)
+  }
+}
+
+/** The bytes of an integer as it lies in memory, the lowest first. */
+function bytesOf(length: number): Convert {
+  return (value) => {
+    const bytes = new Uint8Array(8)
+    new DataView(bytes.buffer).setBigUint64(0, BigInt.asUintN(64, whole(value)), true)
+    return bytes.subarray(0, length)
   }
 }
 

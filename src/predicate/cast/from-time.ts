@@ -6,6 +6,7 @@ import { integerType } from '../plan/types.ts'
 import { fromInteger } from './from-number.ts'
 import { long } from './from-text.ts'
 import { type Convert, toInteger } from './numbers.ts'
+import { hasCalendar } from './parse.ts'
 
 const dayMilliseconds = 86_400_000n
 const dayNanoseconds = dayMilliseconds * 1_000_000n
@@ -71,14 +72,21 @@ function fromTimestamp(from: TimestampType, to: DataType): Convert | undefined {
     }
     case Type.Date: {
       if (to.unit === 1) return (value) => scaleDown((value as bigint) * size, 1_000_000n)
-      const offset = from.timezone === null ? undefined : zoneOffset(from.timezone)
-      return (value) => {
-        const utc = (value as bigint) * size
-        return fitDays(floorDiv(offset ? utc + offset(utc) : utc, dayNanoseconds))
-      }
+      const day = dayOf(from)
+      return (value) => fitDays(day(value as bigint))
     }
     default:
       return isCount(to) ? fromInteger(integerType(true, 64), to) : undefined
+  }
+}
+
+/** What gives the day of a time, as its zone's calendar has it. */
+export function dayOf(type: TimestampType): (time: bigint) => bigint {
+  const size = unitNanoseconds[type.unit]
+  const offset = type.timezone === null ? undefined : zoneOffset(type.timezone)
+  return (time) => {
+    const utc = time * size
+    return floorDiv(offset ? utc + offset(utc) : utc, dayNanoseconds)
   }
 }
 
@@ -99,7 +107,7 @@ function inZone(
   if (from !== null || to === null) return (value) => value
   const offset = zoneOffset(to)
   return (value, size) => {
-    if (value === undefined || offset === undefined) return undefined
+    if (value === undefined || offset === undefined || !hasCalendar(value * size)) return undefined
     const utc = utcFromLocal(offset, value * size)
     return utc === undefined ? undefined : utc / size
   }

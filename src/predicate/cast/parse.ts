@@ -1,5 +1,7 @@
-import { checkedDays, unitNanoseconds } from '../../arrow/time/calendar.ts'
+import { checkedDays, daysFromDate, unitNanoseconds } from '../../arrow/time/calendar.ts'
 import { fixedOffset, utcFromLocal, zoneOffset } from '../../arrow/time/zone.ts'
+
+const day = 86_400_000_000_000n
 
 /*
  * Values from text, as strict or as lenient as arrow-rs, whose `arrow_cast::parse` is the source.
@@ -23,17 +25,32 @@ export function parseFloat64(text: string): number | undefined {
   return Number(text)
 }
 
+/** The years that a date may be written of: those of `chrono`, which the reference reads them with. */
+const [firstYear, lastYear] = [-262_143, 262_142]
+const [firstTime, lastTime] = [daysFromDate(firstYear, 1, 1), daysFromDate(lastYear + 1, 1, 1)].map(
+  (days) => BigInt(days) * day,
+) as [bigint, bigint]
+
+/** Whether a time, in nanoseconds, is in those years. */
+export function hasCalendar(nanoseconds: bigint): boolean {
+  return nanoseconds >= firstTime && nanoseconds < lastTime
+}
+
 /** Days from 1970-01-01: `2024-01-31`, `2024-1-31`, `20240131`, or the date of a timestamp. */
 export function parseDate(text: string): number | undefined {
   const signed = /^([+-]\d{4,9})-(\d{1,2})-(\d{1,2})$/.exec(text)
   const found = signed ?? /^(\d{4})-(\d{1,2})-(\d{1,2})$/.exec(text) ?? /^(\d{4})(\d\d)(\d\d)$/.exec(text)
-  if (found) return checkedDays(Number(found[1]), Number(found[2]), Number(found[3]))
+  if (found) {
+    const year = Number(found[1])
+    return year < firstYear || year > lastYear
+      ? undefined
+      : checkedDays(year, Number(found[2]), Number(found[3]))
+  }
   const nanoseconds = text.length > 10 ? parseTimestamp(text) : undefined
   if (nanoseconds === undefined) return undefined
   return Number((nanoseconds - (((nanoseconds % day) + day) % day)) / day)
 }
 
-const day = 86_400_000_000_000n
 const timestampPattern =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](?:(\d\d):(\d\d):(\d\d)(?:\.(\d+))?|(\d\d)(\d\d)(\d\d))(.*))?$/s
 
@@ -74,12 +91,13 @@ export function parseTime(text: string): bigint | undefined {
   return BigInt(seconds) * 1_000_000_000n + BigInt((found[4] ?? '').slice(0, 9).padEnd(9, '0'))
 }
 
-/** A decimal's unscaled value, rounded half away from zero. */
+/** A decimal's unscaled value, rounded half away from zero. A text without digits is 0 where there are decimals, as in the reference. */
 export function parseDecimal(text: string, scale: number): bigint | undefined {
-  const found = /^([+-]?)(?:(\d+)\.?(\d*)|\.(\d+))$/.exec(text.trim())
+  const found = /^([+-]?)(\d*)\.?(\d*)$/.exec(text.trim())
   if (!found || text.length > 200) return undefined
-  const fraction = found[3] ?? found[4] ?? ''
-  const kept = (found[2] ?? '') + fraction.slice(0, scale).padEnd(scale, '0')
+  const fraction = found[3]!
+  const kept = found[2]! + fraction.slice(0, scale).padEnd(scale, '0')
+  if (kept === '' && fraction === '') return undefined
   const value = BigInt(kept === '' ? 0 : kept) + ((fraction[scale] ?? '0') >= '5' ? 1n : 0n)
   return found[1] === '-' ? -value : value
 }

@@ -1,7 +1,7 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { intersect } from '../../arrow/bitmap.ts'
 import type { CallPlan, CastPlan, NonNullScalar, Scalar } from '../plan/plan.ts'
-import { charge, look, spend } from '../work.ts'
+import { charge, hold, look, spend } from '../work.ts'
 import type { ValueNode } from './node.ts'
 import { readerOf, scalarsFrom } from './read.ts'
 import { sizeOf } from './scalar.ts'
@@ -30,6 +30,9 @@ const stepsOfSize = 4
 /** Steps for a call and for each of its arguments. */
 const stepsOfCall = 50
 
+/** Bytes of an item of a list. */
+const bytesOfItem = 8
+
 /** The function of a call, which counts its steps. Functions that take more for their values announce that themselves. */
 export function counted({ function: { evaluate, name }, at }: CallPlan): (...args: Scalar[]) => Scalar {
   return (...args) => {
@@ -37,7 +40,10 @@ export function counted({ function: { evaluate, name }, at }: CallPlan): (...arg
     for (let i = 0; i < args.length; i++) size += sizeOf(args[i]!)
     charge(stepsOfCall * (args.length + 1) + size * stepsOfSize, name, at)
     const result = evaluate(...args)
-    spend(sizeOf(result) * stepsOfSize)
+    const made = sizeOf(result)
+    spend(made * stepsOfSize)
+    // A part of a text may keep all of the text in memory.
+    if (made > 0) hold(typeof result === 'string' ? made + size : made * bytesOfItem)
     return result
   }
 }
@@ -77,7 +83,9 @@ export function castNode(plan: CastPlan, arg: ValueNode): ValueNode {
       return scalarsFrom(frame, type, asked, (row) => {
         const value = read(row)
         spend(stepsOfCall + sizeOf(value) * stepsOfSize)
-        return value === null ? null : convert(value as NonNullScalar)
+        const made = value === null ? null : convert(value as NonNullScalar)
+        if (typeof made === 'string' || typeof made === 'object') hold(sizeOf(made))
+        return made
       })
     },
   }

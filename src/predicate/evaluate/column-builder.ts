@@ -204,12 +204,11 @@ class BytesBuilder extends Validity implements ColumnBuilder {
     const read = readerOf(vector)
     this.each(frame, need, vector.valid, places, (row, place) => {
       const value = read(row) as string | Uint8Array
-      if (typeof value !== 'string') this.#bytes.set(value, this.#grow(place, value.length))
-      else {
-        const length = Buffer.byteLength(value)
-        const at = this.#grow(place, length)
-        this.#bytes.write(value, at, length)
-      }
+      const length = typeof value === 'string' ? Buffer.byteLength(value) : value.length
+      // Room is made first: that gives another buffer.
+      const at = this.#grow(place, length)
+      if (typeof value === 'string') this.#bytes.write(value, at, length)
+      else this.#bytes.set(value, at)
     })
   }
 

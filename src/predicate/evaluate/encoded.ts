@@ -38,11 +38,11 @@ export function validCodes(
   if (entries.every((batch) => batch.nullCount === 0 && hasValidity(batch))) return valid
   let table = nullEntries.get(key)
   if (table === undefined) {
-    table = Uint8Array.from(
-      entries.flatMap((batch) =>
-        Array.from({ length: batch.length }, (_, i) => (scalarAt(batch, i) === null ? 1 : 0)),
-      ),
-    )
+    table = new Uint8Array(entries.reduce((sum, { length }) => sum + length, 0))
+    let entry = 0
+    for (const batch of entries) {
+      for (let i = 0; i < batch.length; i++) table[entry++] = scalarAt(batch, i) === null ? 1 : 0
+    }
     nullEntries.set(key, table)
   }
   const known = valid ?? frame.allRows()

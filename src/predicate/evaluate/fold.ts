@@ -155,12 +155,16 @@ export function operandsOf(plan: Plan): readonly Plan[] {
 
 function computed(plan: Plan): Scalar {
   const build = builder([])
-  const frame = new Frame(32)
-  frame.moveTo({ length: 1, columns: [] }, 0, 1)
-  const need = frame.allRows()
-  if (plan.type.typeId !== Type.Bool) return readerOf(build.value(plan).vector(frame, need))(0)
-  const yes = frame.bitmap()
-  const no = frame.bitmap()
-  build.test(plan).test(frame, need, wantBoth, yes, no)
-  return hasRow(yes, 0) ? true : hasRow(no, 0) ? false : null
+  const frame = new Frame()
+  try {
+    frame.moveTo({ length: 1, columns: [] }, 0, 1)
+    const need = frame.allRows()
+    if (plan.type.typeId !== Type.Bool) return readerOf(build.value(plan).vector(frame, need))(0)
+    const yes = frame.bitmap()
+    const no = frame.bitmap()
+    build.test(plan).test(frame, need, wantBoth, yes, no)
+    return hasRow(yes, 0) ? true : hasRow(no, 0) ? false : null
+  } finally {
+    frame.done()
+  }
 }

@@ -3,9 +3,10 @@ import { type AnyBatch, dictionaryOf } from '../../arrow/batch.ts'
 import { type Bitmap, readBits } from '../../arrow/bitmap.ts'
 import { halves } from '../../arrow/half.ts'
 import type { Scalar } from '../plan/plan.ts'
+import { holdRead, look } from '../work.ts'
 import { codesOf, runsOf, validCodes } from './encoded.ts'
 import type { Frame } from './frame.ts'
-import { isLong, scalarAt, wordsOf } from './scalar.ts'
+import { isLong, scalarAt, sizeOf, wordsOf } from './scalar.ts'
 import { gatherViews, relativeOffsets } from './text-layouts.ts'
 import type { NumberArray, Vector } from './vector.ts'
 
@@ -95,12 +96,18 @@ export function vectorOf(frame: Frame, batch: AnyBatch, need: Bitmap, valid: Bit
   return { kind: 'numbers', type, valid, values: (batch.values as NumberArray).subarray(start, end) }
 }
 
+/** Bytes of an item of a list that was read. */
+const bytesOfItem = 8
+
 function scalarsOf(frame: Frame, batch: AnyBatch, need: Bitmap, valid: Bitmap | null): Vector {
   const values: Scalar[] = new Array(frame.length).fill(null)
   for (let q = 0; q < frame.words; q++) {
+    if ((q & 7) === 7) look()
     for (let word = valid === null ? need[q]! : need[q]! & valid[q]!; word !== 0; word &= word - 1) {
       const row = (q << 5) + 31 - Math.clz32(word & -word)
-      values[row] = scalarAt(batch, frame.start + row)
+      const value = scalarAt(batch, frame.start + row)
+      values[row] = value
+      if (typeof value === 'object') holdRead(sizeOf(value) * bytesOfItem)
     }
   }
   // Union and null columns have no bitmap of nulls, so one is made.

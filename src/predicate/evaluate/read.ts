@@ -3,6 +3,7 @@ import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
 import type { Scalar } from '../plan/plan.ts'
 import { look } from '../work.ts'
 import type { Frame } from './frame.ts'
+import { Memo } from './memo.ts'
 import { entryAt, isString, readWide } from './scalar.ts'
 import type { Codes, Scalars, Vector } from './vector.ts'
 
@@ -49,13 +50,13 @@ function valueReader(vector: Vector): (row: number) => Scalar {
   }
 }
 
-const remembered = new WeakMap<object, Map<number, Scalar>>()
+const remembered = new WeakMap<object, Memo>()
 
-/** Entries of a dictionary as plans hold values, each read once. */
+/** Entries of a dictionary as plans hold values, each read once while there is room to remember it. */
 function entriesOf({ key, entries }: Codes): (code: number) => Scalar {
   let known = remembered.get(key)
   if (known === undefined) {
-    known = new Map()
+    known = new Memo()
     remembered.set(key, known)
   }
   const cache = known

@@ -1,6 +1,7 @@
 import { type AnyBatch, dataOf } from '../../arrow/batch.ts'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import { CatalogError } from '../../errors.ts'
+import { holdRead } from '../work.ts'
 import type { Frame } from './frame.ts'
 import { isBitSet } from './scalar.ts'
 
@@ -43,8 +44,10 @@ export function gatherViews(frame: Frame, batch: AnyBatch, need: Bitmap): Plain 
     offsets[i] = total
     if (((need[i >>> 5]! >>> (i & 31)) & 1) === 1 && isValid(i)) total += views.getInt32(i * 16, true)
   }
-  checkSize(total, frame.length)
   offsets[frame.length] = total
+  // Many views may be of the same bytes.
+  holdRead(total)
+  checkSize(total, frame.length)
   const bytes = new Uint8Array(total + 8)
   const inline = new Uint8Array(buffer, views.byteOffset, views.byteLength)
   const data = dataOf(batch)

@@ -1,5 +1,6 @@
 import type { Bitmap } from '../../arrow/bitmap.ts'
-import { Progress, pause, Stretch, type WorkBudget } from '../work.ts'
+import { performance } from '../../time.ts'
+import { fewBytes, Progress, pause, Stretch, type WorkBudget } from '../work.ts'
 import { Frame, type Rows, sliceRows } from './frame.ts'
 
 /** What the rows of a slice may cost, in units of a comparison of numbers: some 5 ms. */
@@ -27,12 +28,11 @@ export type Walk = <T>(
 export function walker(cost: number): Walk {
   // What a plan takes is estimated by its parts. Where functions take longer, fewer rows are tried by and by.
   const mostRows = Math.max(1, Math.min(sliceRows, Math.floor(sliceCost / cost)))
-  // A slice begins at a word.
-  const frame = new Frame(mostRows + 31)
   let pace = mostRows
 
   return function* walk(rows, start, end, live, budget, evaluate, take) {
     if (start % 32 !== 0) throw new RangeError(`start must be a multiple of 32, not ${start}`)
+    const frame = new Frame()
     // What was done of a single row, which may pause and go on.
     let progress: Progress | undefined
     for (let from = start; from < end; ) {
@@ -41,16 +41,22 @@ export function walker(cost: number): Walk {
       const firstWord = ((from & ~31) - start) >>> 5
       if (to - from === 1) progress ??= new Progress()
       frame.moveTo(rows, from & ~31, to)
-      const need = frame.allRows()
-      need[0]! &= -1 << (from & 31)
-      if (live !== undefined) for (let q = 0; q < frame.words; q++) need[q]! &= live[firstWord + q]!
-      const result = attempt(() => evaluate(frame, need), budget, progress)
-      if (result === undefined) pace = Math.max(1, (to - from) >>> 1)
-      else {
-        progress = undefined
-        take(result.made, frame, firstWord, need)
-        from = to
-        if (pace < mostRows && performance.now() - began < quickMillis) pace = Math.min(mostRows, pace * 2)
+      try {
+        const need = frame.allRows()
+        need[0]! &= -1 << (from & 31)
+        if (live !== undefined) for (let q = 0; q < frame.words; q++) need[q]! &= live[firstWord + q]!
+        const done = attempt(() => evaluate(frame, need), budget, progress)
+        if (done === undefined) pace = Math.max(1, (to - from) >>> 1)
+        else {
+          progress = undefined
+          take(done.made, frame, firstWord, need)
+          from = to
+          const isQuick = performance.now() - began < quickMillis && done.bytes < fewBytes
+          if (pace < mostRows && isQuick) pace = Math.min(mostRows, pace * 2)
+        }
+      } finally {
+        // Others evaluate before the next slice, and use the same memory.
+        frame.done()
       }
       yield
     }
@@ -62,11 +68,12 @@ function attempt<T>(
   work: () => T,
   budget: WorkBudget,
   progress: Progress | undefined,
-): { readonly made: T } | undefined {
+): { readonly made: T; readonly bytes: number } | undefined {
   const stretch = new Stretch(progress === undefined, undefined, progress)
-  let done: { readonly made: T } | undefined
+  let done: { readonly made: T; readonly bytes: number } | undefined
   try {
-    done = { made: stretch.run(work) }
+    const made = stretch.run(work)
+    done = { made, bytes: stretch.bytes }
   } catch (error) {
     if (error !== pause) throw error
   }

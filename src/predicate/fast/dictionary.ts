@@ -6,11 +6,12 @@ import { addValidity, validRowsOf } from '../evaluate/column.ts'
 import { eachNeeded } from '../evaluate/each-needed.ts'
 import { Frame } from '../evaluate/frame.ts'
 import { vectorOf } from '../evaluate/load.ts'
+import { Memo } from '../evaluate/memo.ts'
 import type { Ask, ValueNode } from '../evaluate/node.ts'
 import { readerOf, scalarsFrom } from '../evaluate/read.ts'
 import { isEncoded } from '../evaluate/scalar.ts'
 import type { Codes } from '../evaluate/vector.ts'
-import type { CallPlan, Scalar } from '../plan/plan.ts'
+import type { CallPlan } from '../plan/plan.ts'
 import { lookAfterProgress } from '../work.ts'
 import { generated } from './generate.ts'
 
@@ -63,22 +64,26 @@ const entriesAtOnce = 4096
 /** Asks the entries that were not asked yet. A dictionary may be long, so what was found stays when the work pauses. */
 function answerEntries(answers: Answers, entries: readonly AnyBatch[], ask: Ask): void {
   if (answers.known === answers.table.length) return
-  const frame = new Frame(entriesAtOnce)
-  let first = 0
-  for (const batch of entries) {
-    const rows = { length: batch.length, columns: [batch] }
-    for (let start = answers.known - first; start < batch.length; start = answers.known - first) {
-      frame.moveTo(rows, start, Math.min(start + entriesAtOnce, batch.length))
-      const out = frame.bitmap()
-      const known = validRowsOf(frame, batch, frame.allRows(), addValidity(frame, batch, null))
-      ask(frame, [vectorOf(frame, batch, known, known)], known, out)
-      for (let i = 0; i < frame.length; i++) {
-        answers.table[first + start + i] = (out[i >>> 5]! >>> (i & 31)) & 1
+  const frame = new Frame()
+  try {
+    let first = 0
+    for (const batch of entries) {
+      const rows = { length: batch.length, columns: [batch] }
+      for (let start = answers.known - first; start < batch.length; start = answers.known - first) {
+        frame.moveTo(rows, start, Math.min(start + entriesAtOnce, batch.length))
+        const out = frame.bitmap()
+        const known = validRowsOf(frame, batch, frame.allRows(), addValidity(frame, batch, null))
+        ask(frame, [vectorOf(frame, batch, known, known)], known, out)
+        for (let i = 0; i < frame.length; i++) {
+          answers.table[first + start + i] = (out[i >>> 5]! >>> (i & 31)) & 1
+        }
+        answers.known += frame.length
+        lookAfterProgress()
       }
-      answers.known += frame.length
-      lookAfterProgress()
+      first += batch.length
     }
-    first += batch.length
+  } finally {
+    frame.done()
   }
 }
 
@@ -92,11 +97,11 @@ function lookUp(codes: Codes['codes'], table: Uint8Array, n: number, need: Bitma
   else eachNeeded(n, need, out, (row) => table[codes[row]!] === 1)
 }
 
-/** A call whose one argument that varies is a column: once for each entry, if it is encoded. */
+/** A call whose one argument that varies is a column: once for each entry, if it is encoded and there is room to remember. */
 function callEntries(plan: CallPlan, only: number, slow: ValueNode, column: ValueNode): ValueNode {
   const { strict } = plan.function
   const evaluate = counted(plan)
-  const results = new WeakMap<object, Map<number, Scalar>>()
+  const results = new WeakMap<object, Memo>()
   const constants = plan.args.map((arg) => (arg.kind === 'literal' ? arg.value : null))
   return {
     ...slow,
@@ -104,7 +109,7 @@ function callEntries(plan: CallPlan, only: number, slow: ValueNode, column: Valu
       if (!isEncoded(column.located!(frame).batch.type)) return slow.vector(frame, need)
       const vector = column.vector(frame, need) as Codes
       const { codes, key, valid } = vector
-      const known = results.get(key) ?? new Map<number, Scalar>()
+      const known = results.get(key) ?? new Memo()
       results.set(key, known)
       const read = readerOf(vector)
       return scalarsFrom(frame, plan.type, need, (row) => {

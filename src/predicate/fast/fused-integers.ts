@@ -6,7 +6,7 @@ import type { NumberArray } from '../evaluate/vector.ts'
 import type { Plan } from '../plan/plan.ts'
 import { look } from '../work.ts'
 import { bothValid } from './arithmetic.ts'
-import { mayGenerate } from './generate.ts'
+import { functionOf, mayGenerate } from './generate.ts'
 
 /** Operations of a formula at most. */
 const mostOperations = 8
@@ -141,7 +141,7 @@ function loopOf(text: string, leaves: number, constants: number): Loop {
       out[2 * i] = low
       out[2 * i + 1] = x === low ? low >> 31 : Math.floor(x / 4294967296)
     }`
-    loop = new Function('n', 'out', ...names('v', leaves), ...names('k', constants), body) as Loop
+    loop = functionOf<Loop>(['n', 'out', ...names('v', leaves), ...names('k', constants)], body)
     if (loops.size >= mostLoops) loops.delete(loops.keys().next().value!)
     loops.set(text, loop)
   }

@@ -10,7 +10,7 @@ let generates: boolean | undefined
 export function mayGenerate(): boolean {
   if (generates !== undefined) return generates
   try {
-    new Function('')
+    functionOf([], '')
     generates = true
   } catch {
     generates = false
@@ -57,5 +57,10 @@ export function generate<Loop>(parameters: string, row: string, before = '', aft
       out[q] = w & m
     }
     return seen`
-  return new Function('n', 'need', 'out', ...parameters.split(','), body) as Loop
+  return functionOf<Loop>(['n', 'need', 'out', ...parameters.split(',')], body)
+}
+
+/** The function of a text: the one place where text becomes code. */
+export function functionOf<F>(parameters: readonly string[], body: string): F {
+  return new Function(...parameters, body) as F
 }

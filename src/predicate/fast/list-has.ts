@@ -20,7 +20,6 @@ export const listHas: FastPath = {
     const { located } = build.value(list)
     const left = { kind: 'column', type: plan.function.kernel.item, path: [0] } as const
     const isItem = build.test({ kind: 'compare', type, operator: '=', left, right })
-    const items = new Frame()
     return {
       ...slow,
       cost: 6,
@@ -29,7 +28,7 @@ export const listHas: FastPath = {
         if (batch.type.typeId !== Type.List) return slow.vector(frame, need)
         const offsets = (batch.offsets as Int32Array).subarray(frame.start, frame.start + frame.length + 1)
         const first = offsets[0]! & ~31
-        const found = search(items, isItem, batch.children[0]!, first, offsets[frame.length]!)
+        const found = search(isItem, batch.children[0]!, first, offsets[frame.length]!)
         const values = frame.noRows()
         markOwners(found, first, offsets, values)
         return { kind: 'booleans', type, valid, values }
@@ -39,14 +38,19 @@ export const listHas: FastPath = {
 }
 
 /** Which items from `start`, a multiple of 32, to `end` pass; bit 0 is item `start`. */
-function search(frame: Frame, isItem: TestNode, items: AnyBatch, start: number, end: number): Bitmap {
+function search(isItem: TestNode, items: AnyBatch, start: number, end: number): Bitmap {
   const found = noRows(end - start)
-  for (let from = start; from < end; from += sliceRows) {
-    look()
-    frame.moveTo({ length: items.length, columns: [items] }, from, Math.min(from + sliceRows, end))
-    const yes = frame.bitmap()
-    isItem.test(frame, frame.allRows(), wantTrue, yes, frame.bitmap())
-    found.set(yes.subarray(0, frame.words), (from - start) >>> 5)
+  const frame = new Frame()
+  try {
+    for (let from = start; from < end; from += sliceRows) {
+      look()
+      frame.moveTo({ length: items.length, columns: [items] }, from, Math.min(from + sliceRows, end))
+      const yes = frame.bitmap()
+      isItem.test(frame, frame.allRows(), wantTrue, yes, frame.bitmap())
+      found.set(yes.subarray(0, frame.words), (from - start) >>> 5)
+    }
+  } finally {
+    frame.done()
   }
   return found
 }

@@ -1,20 +1,36 @@
 import type { DataType } from '@uwdata/flechette'
-import { comparisonType } from '../plan/coerce.ts'
+import { comparisonType, numericType } from '../plan/coerce.ts'
 import { compare, fold, isLiteral } from '../plan/fold.ts'
 import { resolveField } from '../plan/names.ts'
 import { lookInto } from '../plan/operators.ts'
 import type { Plan, Scalar } from '../plan/plan.ts'
 import { cast, refuse } from '../plan/scope.ts'
-import { boolean, isNull, isNumeric, isReadable, none, sameType, text, typeName } from '../plan/types.ts'
+import {
+  boolean,
+  double,
+  floatType,
+  isBoolean,
+  isDecimal,
+  isNull,
+  isNumeric,
+  isReadable,
+  none,
+  Type,
+  text,
+  typeName,
+} from '../plan/types.ts'
 import { type Call, expectArguments, type FunctionPlanner, looseCall, wrongType } from './signature.ts'
 
 /** The type all arguments from `first` on are brought to. */
-function commonType(call: Call, first = 0): DataType {
+function commonType(call: Call, first = 0, keepsLast = false): DataType {
   let type: DataType = none
   for (const [i, arg] of call.args.entries()) {
     if (i < first) continue
     if (!isReadable(arg.type)) throw lookInto(call.scope, arg.type, call.at)
-    const common = comparisonType(type, arg.type)
+    // Of two time zones, that of the last one is kept.
+    const common: DataType | undefined = keepsLast
+      ? comparisonType(arg.type, type)
+      : comparisonType(type, arg.type)
     if (!common) throw wrongType(call, i, typeName(type))
     type = common
   }
@@ -27,7 +43,7 @@ function castAll(call: Call, type: DataType, first = 0): Plan[] {
 
 const coalesce: FunctionPlanner = (call) => {
   expectArguments(call, 1, Infinity)
-  const type = commonType(call)
+  const type = commonType(call, 0, true)
   return looseCall(call, type, castAll(call, type), firstValue)
 }
 
@@ -35,18 +51,31 @@ function firstValue(...values: Scalar[]): Scalar {
   return values.find((value) => value !== null) ?? null
 }
 
-/** Like coalesce, of two; values of different kinds become text. */
+/** Like coalesce, of two. It knows conditions, whole numbers and floats; all others become text, and decimals doubles. */
 const nvl: FunctionPlanner = (call) => {
   expectArguments(call, 2)
+  for (const { type } of call.args) if (!isReadable(type)) throw lookInto(call.scope, type, call.at)
   const [a, b] = call.args.map((arg) => arg.type) as [DataType, DataType]
-  const alike = sameType(a, b) || isNull(a) || isNull(b) || (isNumeric(a) && isNumeric(b))
-  const type = alike ? commonType(call) : text
+  const type =
+    isNull(a) && isNull(b) ? boolean : isNull(a) ? plainType(b, b) : plainType(a, isNull(b) ? a : b)
   return looseCall(call, type, castAll(call, type), firstValue)
+}
+
+function plainType(a: DataType, b: DataType): DataType {
+  if (isBoolean(a) && isBoolean(b)) return boolean
+  const type = numericType(a, b)
+  if (type === undefined) return text
+  if (isDecimal(a) || isDecimal(b)) return double
+  // No whole number has room for an unsigned one of 64 bits and a sign.
+  return isDecimal(type) || (type.typeId === Type.Float && type.precision === 0) ? floatType(1) : type
 }
 
 const nvl2: FunctionPlanner = (call) => {
   expectArguments(call, 3)
-  const type = commonType(call, 1)
+  const [a, b] = call.args.map((arg) => arg.type) as [DataType, DataType]
+  // As in the reference, the tested value counts where it is of the kind of the others.
+  const isAlike = a.typeId === b.typeId || (isNumeric(a) && isNumeric(b))
+  const type = commonType(call, isAlike ? 0 : 1)
   const [tested] = call.args
   const present: Plan = fold({ kind: 'isNull', type: boolean, arg: tested!, negated: true })
   return looseCall(

@@ -96,7 +96,11 @@ export const datePart: FunctionPlanner = (call) => {
   const clock = clockOf(type)
   if (!clock) throw wrongType(call, 1, 'a date, a time or a timestamp')
   if (part === 'epoch') {
-    return strictCall(call, double, [plan], (value: number | bigint) => Number(instant(type, value)) / 1e9)
+    // Divided once, so that the fraction is as near as it can be.
+    const inSecond = type.typeId === Type.Duration ? 0 : Number(instant(type, 1)) / 1e9
+    return strictCall(call, double, [plan], (value: number | bigint) =>
+      inSecond >= 1 ? Number(value) * inSecond : Number(value) / Math.round(1 / inSecond),
+    )
   }
   const pick = Object.hasOwn(timeParts, part) ? timeParts[part]! : isTime(type) ? undefined : dateParts[part]!
   if (!pick || isDuration(type)) throw wrongType(call, 1, 'a date or a timestamp')

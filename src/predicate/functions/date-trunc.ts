@@ -94,7 +94,10 @@ function truncateTimestamp(call: Call, plan: Plan, type: TimestampType, { start,
   }
   return strictCall(call, type, [plan], (value: bigint) => {
     const utc = value * size
-    const cut = utcFromLocal(offset, start(utc + offset(utc)))
+    const ahead = offset(utc)
+    const local = start(utc + ahead)
+    // Of two times that a clock shows so, the one is meant that is as far ahead.
+    const cut = offset(local - ahead) === ahead ? local - ahead : utcFromLocal(offset, local)
     if (cut === undefined)
       throw badValue(call, 'a time that the zone does not have once', 'Leave such rows out.')
     return floorDiv(cut, size)

@@ -80,20 +80,46 @@ const abs: FunctionPlanner = (call) => {
 /** Rounds half away from zero. A decimal stays one, with no more decimals than asked for. */
 const round: FunctionPlanner = (call) => {
   const [arg, decimals] = call.args
-  const count =
-    decimals === undefined ? 0n : isLiteral(decimals) && isInteger(decimals.type) ? decimals.value : null
-  if (call.args.length > 2 || typeof count !== 'bigint' || arg?.type.typeId !== Type.Decimal)
-    return toDecimals(roundHalfAway)(call)
-  const { precision, scale, bitWidth } = arg.type
-  const kept = count < BigInt(scale) ? Number(count < -76n ? -76n : count) : scale
-  const type = decimalType(precision, Math.max(0, kept), bitWidth)
-  const [cut, grow] = [rescale(scale, kept), rescale(kept, Math.max(0, kept))]
+  if (call.args.length > 2 || arg?.type.typeId !== Type.Decimal) return toDecimals(roundHalfAway)(call)
+  const { type } = arg
+  if (decimals === undefined) return roundDecimal(call, arg, type, 0n)
+  if (isLiteral(decimals) && isInteger(decimals.type) && decimals.value !== null)
+    return roundDecimal(call, arg, type, BigInt(decimals.value as number | bigint))
+  if (!isInteger(decimals.type)) return toDecimals(roundHalfAway)(call)
+  return roundDecimal(call, arg, type)
+}
+
+/** A decimal with as many decimals as `count` says, or as the second argument says for each row. */
+function roundDecimal(
+  call: Call,
+  arg: Plan,
+  { precision, scale, bitWidth }: DecimalType,
+  count?: bigint,
+): Plan {
+  const kept = count === undefined ? scale : Math.max(0, bounded(count, scale))
+  // Rounding may carry into one more digit.
+  const carries = count === undefined || bounded(count, scale) < scale
+  const digits = Math.max(precision, precision - scale + kept + (carries ? 1 : 0))
+  const type = decimalType(digits, kept, bitWidth)
   const fit = checkDigits(type as DecimalType)
-  return strictCall(call, type, [arg], (value: bigint) => {
-    const rounded = fit(grow(cut(value)))
+  const fitted = (value: bigint) => {
+    const rounded = fit(value)
     if (rounded !== undefined) return rounded
-    throw badValue(call, `a result of more than ${precision} digits`, 'CAST the value to a wider decimal.')
-  })
+    throw badValue(call, `a result of more than ${digits} digits`, 'CAST the value to a wider decimal.')
+  }
+  const rounder = (places: number) => {
+    const [cut, grow] = [rescale(scale, places), rescale(places, kept)]
+    return (value: bigint) => fitted(grow(cut(value)))
+  }
+  if (count !== undefined) return strictCall(call, type, [arg], rounder(bounded(count, scale)))
+  return strictCall(call, type, [arg, integerArgument(call, 1)], (value: bigint, places: bigint) =>
+    rounder(bounded(places, scale))(value),
+  )
+}
+
+/** A number of decimals that is not more than a decimal has, nor less than all its digits. */
+function bounded(count: bigint, scale: number): number {
+  return count < BigInt(scale) ? Number(count < -76n ? -76n : count) : scale
 }
 
 /** Rounds half away from zero, or cuts, to some decimals (or tens, when negative). */

@@ -40,8 +40,7 @@ function toTimestamp(unit: Unit, counted: Unit, fraction = false): FunctionPlann
     const { type } = arg
     const to = (plan: Plan) => conversion(call, plan, target)
     if (isInteger(type)) return to(conversion(call, arg, timestamp(counted)))
-    if (type.typeId === Type.Timestamp) return conversion(call, arg, timestamp(unit, type.timezone))
-    if (isText(type) || isNull(type)) return to(arg)
+    if (isText(type) || isNull(type) || isTimestamp(type)) return to(arg)
     if (!isFloat(type) && !isDecimal(type)) throw wrongType(call, 0, 'a string, a timestamp or a number')
     if (!fraction) return to(conversion(call, conversion(call, arg, long), timestamp(counted)))
     const seconds = cast(call.scope, arg, double, call.at)

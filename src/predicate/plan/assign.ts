@@ -69,7 +69,8 @@ function lossless(from: DataType, to: DataType): Convert | undefined {
     const item = isNull(source) ? () => undefined : lossless(source, target)
     return item && eachItem(item)
   }
-  const convert = converter(from, to)
+  // A number is not taken for its bytes.
+  const convert = from.typeId === Type.Int && to.typeId === Type.Binary ? undefined : converter(from, to)
   if (!convert) return undefined
   if (to.typeId === Type.Float) {
     return (value) => {

@@ -1,3 +1,4 @@
+import type { DataType } from '@uwdata/flechette'
 import { planCall } from '../functions/index.ts'
 import type { Expression } from '../syntax/syntax.ts'
 import { kept, mapInSteps } from '../work.ts'
@@ -9,11 +10,13 @@ import { bindLiteral } from './literal-syntax.ts'
 import { resolveName } from './names.ts'
 import { betweenPlan, comparePlan, condition, inPlan, logicPlan } from './operators.ts'
 import type { Plan } from './plan.ts'
-import { cast, type Scope } from './scope.ts'
+import { cast, looseCast, type Scope } from './scope.ts'
+import { shiftPlan } from './shift.ts'
 import { concatPlan, likePlan } from './text-operators.ts'
-import { boolean } from './types.ts'
+import { boolean, dateMillisecond, long, sameType, TimeUnit, Type, timestamp } from './types.ts'
 
 type Binary = Extract<Expression, { kind: 'binary' }>
+type Cast = Extract<Expression, { kind: 'cast' }>
 
 /**
  * Where an expression stands, as the reference treats some things differently: in a `condition`, reached from
@@ -43,6 +46,16 @@ function bindExpression(scope: Scope, expression: Expression, place: Place): Pla
     const plan = bind(scope, part, place)
     return place === 'condition' ? matched(plan) : plan
   }
+  const castTo = ({ arg, to, at, orNull }: Cast, inside: (part: Expression) => Plan, make: typeof cast) => {
+    if (place !== 'argument') return make(scope, inside(arg), to.type, at, orNull)
+    const value = inside(arg)
+    const counted = orNull ? value : inSeconds(scope, value, to.inArgument, at)
+    return make(scope, counted, to.inArgument, at, orNull)
+  }
+  const compared = (part: Expression): Plan =>
+    part.kind === 'cast' ? castTo(part, compared, looseCast) : bound(part)
+  const side = (part: Expression) =>
+    part.kind === 'cast' && isComparison(expression) ? compared(part) : same(part)
   switch (expression.kind) {
     case 'name':
       return resolveName(scope.text, scope.schema, expression.parts, at, place === 'argument')
@@ -58,7 +71,7 @@ function bindExpression(scope: Scope, expression: Expression, place: Place): Pla
     case 'minus':
       return negatePlan(scope, bound(expression.arg), at)
     case 'binary':
-      return binaryPlan(scope, expression, same(expression.left), same(expression.right))
+      return binaryPlan(scope, expression, side(expression.left), side(expression.right))
     case 'isNull':
       return isNullPlan(same(expression.arg), expression.negated)
     case 'isBool': {
@@ -73,14 +86,20 @@ function bindExpression(scope: Scope, expression: Expression, place: Place): Pla
     }
     case 'between': {
       const { arg, low, high, negated } = expression
-      return betweenPlan(scope, bound(arg), bound(low), bound(high), negated, at)
+      return betweenPlan(scope, compared(arg), bound(low), bound(high), negated, at)
     }
     case 'in':
-      return inPlan(scope, bound(expression.arg), mapInSteps(expression.items, bound), expression.negated, at)
+      return inPlan(
+        scope,
+        compared(expression.arg),
+        mapInSteps(expression.items, bound),
+        expression.negated,
+        at,
+      )
     case 'like':
       return likePlan(scope, bound(expression.arg), bound(expression.pattern), expression, at)
     case 'cast':
-      return cast(scope, bound(expression.arg), expression.type, at, expression.orNull)
+      return castTo(expression, bound, cast)
     case 'call':
       return planCall(
         scope,
@@ -105,6 +124,9 @@ export function binaryPlan(
   switch (operator) {
     case '||':
       return concatPlan(scope, left, right, at)
+    case '<<':
+    case '>>':
+      return shiftPlan(scope, operator, left, right, at)
     case '+':
     case '-':
     case '*':
@@ -114,6 +136,28 @@ export function binaryPlan(
     default:
       return comparePlan(scope, operator, left, right, at)
   }
+}
+
+/** Within arguments, a count that is cast to a timestamp of nanoseconds is one of seconds, as in the reference. */
+function inSeconds(scope: Scope, plan: Plan, type: DataType, at: number): Plan {
+  if (type.typeId !== Type.Timestamp || type.unit !== TimeUnit.NANOSECOND || !sameType(plan.type, long))
+    return plan
+  if (isLongDateDifference(plan)) return plan
+  return cast(scope, plan, timestamp(TimeUnit.SECOND), at)
+}
+
+/** Whether a value is the days between dates of 64 bits, which the reference takes for a duration until it has them. */
+function isLongDateDifference(plan: Plan): boolean {
+  if (plan.kind === 'negate') return isLongDateDifference(plan.arg)
+  return (
+    plan.kind === 'call' &&
+    plan.function.name === 'date -' &&
+    plan.args.some(({ type }) => sameType(type, dateMillisecond()))
+  )
+}
+
+function isComparison(expression: Expression): boolean {
+  return expression.kind === 'binary' && /^(?:=|<>|<|<=|>|>=)$/.test(expression.operator)
 }
 
 function notPlan(scope: Scope, arg: Plan, at: number): Plan {

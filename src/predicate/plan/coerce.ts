@@ -34,7 +34,8 @@ export function comparisonType(a: DataType, b: DataType): DataType | undefined {
 
 /** The type strings are brought to that meet something else. */
 function oneSided(a: DataType, b: DataType): DataType | undefined {
-  if (isText(a) && (isNumeric(b) || isDate(b) || isTime(b) || isTimestamp(b) || isBytes(b))) return b
+  if (isText(a) && b.typeId === Type.Timestamp) return timestamp(TimeUnit.NANOSECOND, b.timezone)
+  if (isText(a) && (isNumeric(b) || isDate(b) || isTime(b) || isBytes(b))) return b
   if (isDate(a) && isInteger(b)) return a
   return undefined
 }

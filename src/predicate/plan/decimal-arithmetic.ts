@@ -1,11 +1,12 @@
 import { type DecimalType, Type } from '@uwdata/flechette'
-import { rescale } from '../cast/numbers.ts'
+import { formatDecimal } from '../cast/format.ts'
+import { checkDigits, rescale } from '../cast/numbers.ts'
 import { rowError } from '../errors.ts'
 import type { ArithmeticOperator } from '../syntax/syntax.ts'
-import { asDecimal } from './coerce.ts'
+import { asDecimal, numericType } from './coerce.ts'
 import type { Plan } from './plan.ts'
 import { cast, refuse, type Scope } from './scope.ts'
-import { decimalType } from './types.ts'
+import { decimalType, isDecimal } from './types.ts'
 
 /**
  * Arithmetic on decimals, or on a decimal and an integer.
@@ -18,8 +19,10 @@ export function decimalArithmetic(
   right: Plan,
   at: number,
 ): Plan {
-  const a = toDecimal(scope, left, at)
-  const b = toDecimal(scope, right, at)
+  const [a, b] =
+    isDecimal(left.type) && isDecimal(right.type)
+      ? alike(scope, left, right, at)
+      : [toDecimal(scope, left, at), toDecimal(scope, right, at)]
   const x = a.type as DecimalType
   const y = b.type as DecimalType
   const type = resultType(operator, x, y)
@@ -38,6 +41,14 @@ export function decimalArithmetic(
     args: [a, b],
     at,
   }
+}
+
+/** Decimals of 256 bits and narrower ones are brought to one type first. */
+function alike(scope: Scope, a: Plan, b: Plan, at: number): readonly [Plan, Plan] {
+  const [x, y] = [a.type as DecimalType, b.type as DecimalType]
+  if (x.bitWidth === y.bitWidth || Math.max(x.bitWidth, y.bitWidth) < 256) return [a, b]
+  const type = numericType(x, y)!
+  return [cast(scope, a, type, at), cast(scope, b, type, at)]
 }
 
 function toDecimal(scope: Scope, plan: Plan, at: number): Plan {
@@ -74,16 +85,24 @@ function calculator(
   at: number,
 ): (a: bigint, b: bigint) => bigint {
   const scale = Math.max(x.scale, y.scale)
-  const left = rescale(x.scale, scale)
-  const right = rescale(y.scale, scale)
-  const dividend = rescale(x.scale, type.scale + y.scale)
+  const held = (value: bigint) => {
+    if (BigInt.asIntN(type.bitWidth, value) === value) return value
+    throw rowError(at, `a decimal that exceeds ${type.bitWidth} bits`, 'CAST the values to DOUBLE.')
+  }
+  const scaled = (from: number, to: number) => {
+    const move = rescale(from, to)
+    return (value: bigint) => held(move(value))
+  }
+  const left = scaled(x.scale, scale)
+  const right = scaled(y.scale, scale)
+  const dividend = scaled(x.scale, type.scale + y.scale)
   switch (operator) {
     case '+':
-      return (a, b) => left(a) + right(b)
+      return (a, b) => held(left(a) + right(b))
     case '-':
-      return (a, b) => left(a) - right(b)
+      return (a, b) => held(left(a) - right(b))
     case '*':
-      return (a, b) => a * b
+      return (a, b) => held(a * b)
     default:
       return (a, b) => {
         if (b === 0n)
@@ -91,6 +110,20 @@ function calculator(
         return operator === '/' ? dividend(a) / b : left(a) % right(b)
       }
   }
+}
+
+/** A decimal that has no more digits than its type, as a column needs it. */
+export function checkedDecimal(plan: Plan, at: number): Plan {
+  if (plan.type.typeId !== Type.Decimal || plan.kind === 'column' || plan.kind === 'literal') return plan
+  const { type } = plan
+  const fit = checkDigits(type)
+  const evaluate = (value: unknown) => {
+    const fitted = fit(value as bigint)
+    if (fitted !== undefined) return fitted
+    const problem = `a decimal of more than ${type.precision} digits, ${formatDecimal(value as bigint, type.scale)},`
+    throw rowError(at, problem, 'CAST the values to DOUBLE.')
+  }
+  return { kind: 'call', type, function: { name: 'decimal', strict: true, evaluate }, args: [plan], at }
 }
 
 export function negateDecimal(arg: Plan, at: number): Plan {

@@ -4,6 +4,7 @@ import { foldInSteps } from '../evaluate/fold.ts'
 import { parseValue } from '../syntax/parser.ts'
 import { kept } from '../work.ts'
 import { assigned } from './assign.ts'
+import { checkedDecimal } from './decimal-arithmetic.ts'
 import { bindFilter } from './filter.ts'
 import { isNullable } from './nullable.ts'
 import type { Plan } from './plan.ts'
@@ -39,8 +40,8 @@ export function planExpression(
   }
   const { at } = expression
   if (target === undefined) {
-    const plan = kept(foldInSteps, () => foldInSteps(bound))
-    return { plan, path: undefined, field: fieldOf(text, plan.type, isNullable(plan, schema)) }
+    const plan = kept(foldInSteps, () => foldInSteps(checkedDecimal(bound, at)))
+    return { plan, path: undefined, field: fieldOf(text, plan.type, isNullable(bound, schema)) }
   }
   if (!isNull(bound.type) && !isReadable(bound.type)) {
     const problem = `a value of type ${typeName(bound.type)} for ${JSON.stringify(target.name)} of type ${exactName(target.type)}`

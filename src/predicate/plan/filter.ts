@@ -1,4 +1,5 @@
 import { type DataType, type Schema, Type } from '@uwdata/flechette'
+import { wallClock } from '../../time.ts'
 import { foldInSteps } from '../evaluate/fold.ts'
 import { parsePredicate } from '../syntax/parser.ts'
 import type { Expression } from '../syntax/syntax.ts'
@@ -16,7 +17,7 @@ import { isBoolean, typeName } from './types.ts'
  * Reads a predicate and binds it to a schema. What is not in the language, names no column or mixes types is
  * refused as `InvalidInput` with the place, what is wrong there and what to write instead. The plan is folded.
  */
-export function planPredicate(text: string, schema: Schema, now: () => number = Date.now): Plan {
+export function planPredicate(text: string, schema: Schema, now: () => number = wallClock): Plan {
   const expression = kept(parsePredicate, () => parsePredicate(text))
   const scope: Scope = { text, schema, now, wanted: 'condition' }
   const plan = kept(planPredicate, () => matched(bindFilter(scope, expression)))
@@ -95,7 +96,7 @@ function bindBeside(scope: Scope, expression: Expression, type: DataType): Plan 
     if (converted) return converted
     const written = scope.text.slice(expression.at, Math.min(expression.end, expression.at + 40))
     const problem = `a column of type ${typeName(type)} beside the ${typeName(value.type)} literal ${written}, which is`
-    const remedy = `Write a literal of type ${typeName(type)}, or CAST the column.`
+    const remedy = `Write a literal ${exampleOf(type)}, or CAST the column.`
     throw refuse(scope, expression.at, problem, remedy)
   }
   if (expression.kind === 'binary') {
@@ -107,6 +108,36 @@ function bindBeside(scope: Scope, expression: Expression, type: DataType): Plan 
     return logicPlan(scope, expression.kind, args, expression.at)
   }
   return matchedIn(scope, bind(scope, expression))
+}
+
+/** How a literal of a type is written, as the end of "Write a literal". */
+function exampleOf(type: DataType): string {
+  switch (type.typeId) {
+    case Type.Bool:
+      return 'such as true'
+    case Type.Int:
+      return 'that is a whole number, such as 5'
+    case Type.Float:
+    case Type.Decimal:
+      return 'that is a number, such as 1.5'
+    case Type.Utf8:
+    case Type.LargeUtf8:
+    case Type.Utf8View:
+      return "that is text, such as 'abc'"
+    case Type.Binary:
+    case Type.LargeBinary:
+    case Type.BinaryView:
+    case Type.FixedSizeBinary:
+      return "of bytes, such as X'0a1b'"
+    case Type.Date:
+      return "such as DATE '2024-01-31'"
+    case Type.Timestamp:
+      return `such as TIMESTAMP '2024-01-31 12:00:00${type.timezone == null ? '' : 'Z'}'`
+    case Type.Dictionary:
+      return exampleOf(type.dictionary)
+    default:
+      return `of type ${typeName(type)}`
+  }
 }
 
 function isOperator(expression: Expression): boolean {

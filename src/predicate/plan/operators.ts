@@ -3,7 +3,7 @@ import { comparisonType } from './coerce.ts'
 import { compare as compareValues, fold, isLiteral } from './fold.ts'
 import { literal } from './literals.ts'
 import type { CompareOperator, NonNullScalar, Plan, Scalar } from './plan.ts'
-import { cast, refuse, type Scope } from './scope.ts'
+import { cast, looseCast, refuse, type Scope, settled } from './scope.ts'
 import { timeRange } from './time-range.ts'
 import { boolean, isBoolean, isNull, isReadable, itemType, typeName } from './types.ts'
 import { unwrapped, unwrappedAll } from './unwrap.ts'
@@ -19,18 +19,22 @@ export function comparePlan(
   // Beside NULL every value will do, also one that cannot be looked into.
   if (isNull(left.type) || isNull(right.type)) return literal(boolean, null)
   const type = commonType(scope, left.type, right.type, at)
-  const a = cast(scope, left, type, at)
-  const b = cast(scope, right, type, at)
-  if (itemType(type)) return compareLists(operator, a, b, at)
+  const a = looseCast(scope, left, type, at)
+  const b = looseCast(scope, right, type, at)
+  if (isNullLiteral(a) || isNullLiteral(b)) return literal(boolean, null)
+  if (itemType(type)) return compareLists(operator, settled(scope, a), settled(scope, b), at)
   const onRight = isLiteral(b) ? unwrapped(a, b) : undefined
   const onLeft = isLiteral(a) ? unwrapped(b, a) : undefined
-  const sides = onRight
-    ? { left: onRight.plan, right: onRight.value }
-    : onLeft
-      ? { left: onLeft.value, right: onLeft.plan }
-      : { left: a, right: b }
+  const sides = {
+    left: settled(scope, onRight?.plan ?? onLeft?.value ?? a),
+    right: settled(scope, onRight?.value ?? onLeft?.plan ?? b),
+  }
   const range = timeRange(operator, sides.left, sides.right)
   return range ?? fold({ kind: 'compare', type: boolean, operator, ...sides })
+}
+
+function isNullLiteral(plan: Plan): boolean {
+  return isLiteral(plan) && plan.value === null
 }
 
 function compareLists(operator: CompareOperator, left: Plan, right: Plan, at: number): Plan {
@@ -82,6 +86,7 @@ export function betweenPlan(
   negated: boolean,
   at: number,
 ): Plan {
+  if (isNull(low.type) && isNull(high.type)) return literal(boolean, null)
   const type = commonType(
     scope,
     commonType(scope, arg.type, low.type, at),
@@ -97,12 +102,22 @@ export function betweenPlan(
           comparePlan(scope, negated ? '>' : '<=', arg, cast(scope, high, type, at), at),
         ],
       })
-    : betweenCall(
-        [arg, low, high].map((plan) => cast(scope, plan, type, at)),
-        negated,
-        at,
-      )
+    : betweenCall(unwrappedBetween(scope, arg, [low, high], type, at), negated, at)
   return inside
+}
+
+/** The value and the bounds of a BETWEEN, in one type. */
+function unwrappedBetween(
+  scope: Scope,
+  arg: Plan,
+  bounds: readonly Plan[],
+  type: DataType,
+  at: number,
+): Plan[] {
+  const given = looseCast(scope, arg, type, at)
+  const values = bounds.map((bound) => cast(scope, bound, type, at))
+  const inner = unwrappedAll(given, values)
+  return inner ? [settled(scope, inner.plan), ...inner.values] : [settled(scope, given), ...values]
 }
 
 function isShallow(plan: Plan, levels: number): boolean {
@@ -145,10 +160,9 @@ export function inPlan(scope: Scope, arg: Plan, items: readonly Plan[], negated:
   let type = arg.type
   for (const item of items) type = commonType(scope, type, item.type, at)
   const all = items.map((item) => cast(scope, item, type, at))
-  const { plan, values } = unwrappedAll(cast(scope, arg, type, at), all) ?? {
-    plan: cast(scope, arg, type, at),
-    values: all,
-  }
+  const given = looseCast(scope, arg, type, at)
+  const { plan, values } = unwrappedAll(given, all) ?? { plan: given, values: all }
+  settled(scope, plan)
   if (!values.every(isLiteral) || isLiteral(plan) || itemType(type)) return inCall(plan, values, negated, at)
   const known: NonNullScalar[] = []
   for (const { value } of values) if (value !== null) known.push(value)

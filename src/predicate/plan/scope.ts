@@ -36,10 +36,7 @@ export function cast(scope: Scope, plan: Plan, type: DataType, at: number, orNul
   if (sameType(plan.type, type)) return plan
   if (isNull(plan.type)) return literal(type, null)
   const converted = castPlan(plan, type, orNull, at)
-  if (!converted) {
-    const problem = `a value of type ${typeName(plan.type)} where ${typeName(type)} is needed, to which it cannot be cast,`
-    throw refuse(scope, at, problem, 'Compare values of the same type, or CAST through STRING.')
-  }
+  if (!converted) throw noCast(scope, plan.type, type, at)
   if (!isLiteral(plan)) return converted
   if (plan.value === null) return literal(type, null)
   try {
@@ -49,6 +46,32 @@ export function cast(scope: Scope, plan: Plan, type: DataType, at: number, orNul
     const remedy = `Write a value that can be read as ${typeName(type)}.`
     throw refuse(scope, at, problem, remedy, { cause })
   }
+}
+
+function noCast(scope: Scope, from: DataType, to: DataType, at: number): CatalogError {
+  const problem = `a value of type ${typeName(from)} where ${typeName(to)} is needed, to which it cannot be cast,`
+  return refuse(scope, at, problem, 'Compare values of the same type, or CAST through STRING.')
+}
+
+/**
+ * As `cast`, for what is compared: where no value can be converted, a literal beside it may still be one of its type.
+ * Where none is, `settled` refuses the cast.
+ */
+export function looseCast(scope: Scope, plan: Plan, type: DataType, at: number, orNull = false): Plan {
+  if (isLiteral(plan) || sameType(plan.type, type)) return cast(scope, plan, type, at, orNull)
+  return castPlan(plan, type, orNull, at) ?? { kind: 'cast', type, arg: plan, orNull, at, convert: unable }
+}
+
+function unable(): never {
+  throw new TypeError('There is no such cast.')
+}
+
+/** A plan whose casts can be made; another one is refused. */
+export function settled(scope: Scope, plan: Plan): Plan {
+  for (let part = plan; part.kind === 'cast'; part = part.arg) {
+    if (part.convert === unable) throw noCast(scope, part.arg.type, part.type, part.at)
+  }
+  return plan
 }
 
 function shown(value: unknown): string {

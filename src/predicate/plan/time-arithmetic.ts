@@ -16,7 +16,7 @@ export function timeArithmetic(
   if (operator !== '+' && operator !== '-') return undefined
   const a = left.type
   const b = right.type
-  if (operator === '-' && isDate(a) && sameType(a, b)) return dateDifference(left, right, at)
+  if (operator === '-' && isDate(a) && isDate(b)) return dateDifference(left, right, at)
   if (isDate(a) && isInteger(b) && isLiteral(right))
     return moveDate(left, cast(scope, right, long, at), operator, at)
   if (isInteger(a) && isDate(b) && operator === '+' && isLiteral(left)) {
@@ -30,6 +30,9 @@ export function timeArithmetic(
   }
   if (isDuration(a) && sameType(a, b)) return longPlan(operator, a, left, right, at)
   if (operator !== '-') return undefined
+  // Of one unit, instants are subtracted, whatever their zones are.
+  if (a.typeId === Type.Timestamp && b.typeId === Type.Timestamp && a.unit === b.unit)
+    return longPlan('-', duration(a.unit), left, right, at)
   const type = pointInTime(a, b)
   if (!type) return undefined
   return longPlan('-', duration(type.unit), cast(scope, left, type, at), cast(scope, right, type, at), at)
@@ -42,7 +45,6 @@ function pointInTime(a: DataType, b: DataType): TimestampType | undefined {
     return timestamp(Math.min(a.unit, b.unit) as typeof a.unit, a.timezone ?? b.timezone)
   }
   if ((isDate(a) && isTimestamp(b)) || (isTimestamp(a) && isDate(b))) return timestamp(TimeUnit.NANOSECOND)
-  if (isDate(a) && isDate(b)) return timestamp(TimeUnit.MILLISECOND)
   return undefined
 }
 
@@ -53,8 +55,9 @@ function longPlan(operator: '+' | '-', type: DataType, left: Plan, right: Plan, 
 }
 
 function dateDifference(left: Plan, right: Plan, at: number): Plan {
-  const days = (value: Scalar) => (typeof value === 'bigint' ? value / 86_400_000n : BigInt(value as number))
-  return call('date -', long, [left, right], (a, b) => days(a) - days(b), at)
+  const inDay = 86_400_000n
+  const time = (value: Scalar) => (typeof value === 'bigint' ? value : BigInt(value as number) * inDay)
+  return call('date -', long, [left, right], (a, b) => (time(a) - time(b)) / inDay, at)
 }
 
 function moveDate(date: Plan, days: Plan, operator: '+' | '-', at: number): Plan {

@@ -1,7 +1,10 @@
+import { Type } from '@uwdata/flechette'
+import { fixedOffset } from '../../arrow/time/zone.ts'
+import { dayOf } from '../cast/from-time.ts'
 import { flipped } from '../evaluate/operators.ts'
 import { compareScalars, isLong } from '../evaluate/scalar.ts'
 import { fold } from './fold.ts'
-import type { CallPlan, CompareOperator, LiteralPlan, Plan, Scalar } from './plan.ts'
+import type { CompareOperator, LiteralPlan, Plan, Scalar } from './plan.ts'
 import { boolean } from './types.ts'
 
 /**
@@ -13,15 +16,15 @@ export function timeRange(operator: CompareOperator, left: Plan, right: Plan): P
   if (left.kind === 'literal') {
     return right.kind === 'literal' ? undefined : timeRange(flipped[operator], right, left)
   }
-  if (right.kind !== 'literal' || right.value === null || left.kind !== 'call') return undefined
-  const { kernel } = left.function
-  if (kernel?.kind !== 'step' || !kernel.rises) return undefined
-  const arg = left.args[0]!
+  if (right.kind !== 'literal' || right.value === null) return undefined
+  const rising = risingOf(left)
+  if (!rising) return undefined
+  const { arg } = rising
   const compared = (part: CompareOperator, bound: LiteralPlan): Plan =>
     timeRange(part, arg, bound) ??
     fold({ kind: 'compare', type: boolean, operator: part, left: arg, right: bound })
-  const reached = () => firstOf(left, (value) => compareScalars(value, right.value) >= 0)
-  const passed = () => firstOf(left, (value) => compareScalars(value, right.value) > 0)
+  const reached = () => firstOf(rising, (value) => compareScalars(value, right.value) >= 0)
+  const passed = () => firstOf(rising, (value) => compareScalars(value, right.value) > 0)
   switch (operator) {
     case '>=':
       return compared('>=', reached())
@@ -39,12 +42,29 @@ export function timeRange(operator: CompareOperator, left: Plan, right: Plan): P
     : { kind: 'or', type: boolean, args: [compared('<', reached()), compared('>=', passed())] }
 }
 
+/** What gives a value of a time, never less for a later one. */
+interface Rising {
+  readonly arg: Plan
+  readonly evaluate: (time: Scalar) => Scalar
+}
+
+function risingOf(plan: Plan): Rising | undefined {
+  if (plan.kind === 'call') {
+    const { kernel, evaluate } = plan.function
+    return kernel?.kind === 'step' && kernel.rises ? { arg: plan.args[0]!, evaluate } : undefined
+  }
+  if (plan.kind !== 'cast' || plan.type.typeId !== Type.Date || plan.type.unit !== 0) return undefined
+  const { arg } = plan
+  if (arg.type.typeId !== Type.Timestamp) return undefined
+  const { timezone } = arg.type
+  // A clock that is set back over midnight shows a day again.
+  if (timezone !== null && fixedOffset(timezone) === undefined) return undefined
+  const day = dayOf(arg.type)
+  return { arg, evaluate: (time) => Number(day(time as bigint)) }
+}
+
 /** The first time for whose result something holds, one past the last time if it holds for none. */
-function firstOf(
-  { function: { evaluate }, args }: CallPlan,
-  holds: (result: Scalar) => boolean,
-): LiteralPlan {
-  const { type } = args[0]!
+function firstOf({ arg: { type }, evaluate }: Rising, holds: (result: Scalar) => boolean): LiteralPlan {
   const ofType = (time: bigint) => (isLong(type) ? time : Number(time))
   const bits = isLong(type) ? 63n : 31n
   let low = -(2n ** bits)

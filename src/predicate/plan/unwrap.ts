@@ -2,20 +2,21 @@ import { type DataType, Type } from '@uwdata/flechette'
 import { unitNanoseconds } from '../../arrow/time/calendar.ts'
 import { isLiteral } from './fold.ts'
 import { literal } from './literals.ts'
-import type { CastPlan, LiteralPlan, NonNullScalar, Plan } from './plan.ts'
-import { integerRange } from './types.ts'
+import type { LiteralPlan, NonNullScalar, Plan } from './plan.ts'
+import { integerRange, isDate, isTimestamp } from './types.ts'
 
 /**
  * `CAST(x AS type) <op> literal` as a comparison of x itself, where the literal is also a value of x's type:
  * what x is need not be converted row by row, nor can it fail to. Gives x and the literal of its type.
- * Source: DataFusion's `unwrap_cast` rule, which also decides what such predicates mean where a cast fails.
+ * Source: DataFusion's `unwrap_cast` rule, which also decides what such predicates mean where a cast fails or loses
+ * something.
  */
 export function unwrapped(
   plan: Plan,
   value: LiteralPlan,
 ): { readonly plan: Plan; readonly value: LiteralPlan } | undefined {
   if (plan.kind !== 'cast' || value.value === null) return undefined
-  const converted = valueIn(value.value, plan, plan.arg.type)
+  const converted = valueIn(value.value, plan.type, plan.arg.type)
   if (converted === undefined) return undefined
   const inner = { plan: plan.arg, value: literal(plan.arg.type, converted) }
   return unwrapped(inner.plan, inner.value) ?? inner
@@ -30,52 +31,64 @@ export function unwrappedAll(
   const literals: LiteralPlan[] = []
   for (const value of values) {
     if (!isLiteral(value)) return undefined
-    const found = value.value === null ? null : valueIn(value.value, plan, plan.arg.type)
+    const found = value.value === null ? null : valueIn(value.value, plan.type, plan.arg.type)
     if (found === undefined) return undefined
     literals.push(literal(plan.arg.type, found))
   }
   return unwrappedAll(plan.arg, literals) ?? { plan: plan.arg, values: literals }
 }
 
-function valueIn(value: NonNullScalar, { type: from }: CastPlan, to: DataType): NonNullScalar | undefined {
+/** A value of one type as the other type has it; undefined where that one has none, or counts something else. */
+function valueIn(value: NonNullScalar, from: DataType, to: DataType): NonNullScalar | undefined {
   if (from.typeId === Type.Timestamp && to.typeId === Type.Timestamp) {
     // A time that gets a zone changes; all others only change their unit.
     if (from.timezone !== null && from.timezone !== to.timezone) return undefined
     const nanoseconds = (value as bigint) * unitNanoseconds[from.unit]
-    const converted = nanoseconds / unitNanoseconds[to.unit]
-    return BigInt.asIntN(64, converted) === converted ? converted : undefined
+    return fitted(nanoseconds / unitNanoseconds[to.unit], to)
   }
-  const scale = scaleOf(from)
-  const target = scaleOf(to)
+  // A cast between them turns days into ticks, and not a count into the same count.
+  if (isMoment(from) && isMoment(to)) return undefined
+  const scale = decimalsOf(from)
+  const target = decimalsOf(to)
   if (scale === undefined || target === undefined) return undefined
   const unscaled = BigInt(value as number | bigint) * 10n ** BigInt(target)
   const divisor = 10n ** BigInt(scale)
   return unscaled % divisor === 0n ? fitted(unscaled / divisor, to) : undefined
 }
 
-/** How many decimals a type of whole or decimal numbers has; undefined for other types. */
-function scaleOf(type: DataType): number | undefined {
+function isMoment(type: DataType): boolean {
+  return isDate(type) || isTimestamp(type)
+}
+
+/** How many decimals the count has that a type is to casts of numbers; undefined for types that are none. */
+function decimalsOf(type: DataType): number | undefined {
   switch (type.typeId) {
     case Type.Int:
     case Type.Timestamp:
-      return 0
     case Type.Date:
-      return type.unit === 0 ? 0 : undefined
+      return 0
     case Type.Decimal:
-      return type.scale >= 0 ? type.scale : undefined
+      return type.scale >= 0 && type.bitWidth <= 128 ? type.scale : undefined
     default:
       return undefined
   }
 }
 
+/** A count as a type holds it; undefined where it has no place there. */
 function fitted(value: bigint, type: DataType): NonNullScalar | undefined {
-  if (type.typeId === Type.Decimal) {
-    const limit = 10n ** BigInt(type.precision)
-    return value < limit && value > -limit ? value : undefined
+  switch (type.typeId) {
+    case Type.Decimal: {
+      const limit = 10n ** BigInt(type.precision)
+      return value < limit && value > -limit ? value : undefined
+    }
+    case Type.Int: {
+      const [low, high] = integerRange(type)
+      if (value < low || value > high) return undefined
+      return type.bitWidth === 64 ? value : Number(value)
+    }
+    case Type.Date:
+      if (type.unit === 0) return BigInt.asIntN(32, value) === value ? Number(value) : undefined
+      break
   }
-  if (type.typeId === Type.Date) return BigInt.asIntN(32, value) === value ? Number(value) : undefined
-  if (type.typeId !== Type.Int) return BigInt.asIntN(64, value) === value ? value : undefined
-  const [low, high] = integerRange(type)
-  if (value < low || value > high) return undefined
-  return type.bitWidth === 64 ? value : Number(value)
+  return BigInt.asIntN(64, value) === value ? value : undefined
 }

@@ -23,6 +23,8 @@ const operators: Record<string, readonly [BinaryOperator, number]> = {
   '/': ['/', precedence.multiply],
   '%': ['%', precedence.multiply],
   '||': ['||', precedence.multiply],
+  '<<': ['<<', precedence.shift],
+  '>>': ['>>', precedence.shift],
 }
 
 const keywords: Record<string, number> = {
@@ -59,8 +61,8 @@ export function parseInfix(parser: Parser, left: Expression, level: number): Exp
   const { text } = tokens
   const token = tokens.peek()
   if (tokens.takeSymbol('::')) {
-    const type = parseType(tokens)
-    return makeNode(text, left.at, tokens.end, { kind: 'cast', arg: left, type, orNull: false }, [left])
+    const to = parseType(tokens)
+    return makeNode(text, left.at, tokens.end, { kind: 'cast', arg: left, to, orNull: false }, [left])
   }
   if (token.kind === 'symbol') {
     tokens.next()

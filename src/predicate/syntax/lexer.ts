@@ -22,7 +22,7 @@ const word = /[\p{Alphabetic}_@#][\p{Alphabetic}0-9_@#$]*/uy
 const number = /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?L?/y
 const hexNumber = /0x[0-9a-fA-F]*/y
 const symbol =
-  /<=>|<>|<=|>=|==|!=|\|\||!~~\*|!~~|!~\*|!~|~~\*|~~|~\*|::|->>|->|\/\/|[-+*/%=<>(),.;[\]~^&|!:?{}]/y
+  /<=>|<>|<=|<<|>>|>=|==|!=|\|\||!~~\*|!~~|!~\*|!~|~~\*|~~|~\*|::|->>|->|\/\/|[-+*/%=<>(),.;[\]~^&|!:?{}]/y
 
 /** Tokens that are read between looks at the clock. */
 const tokensAtOnce = 1024

@@ -6,6 +6,7 @@ export const precedence = {
   cast: 50,
   multiply: 40,
   add: 30,
+  shift: 22,
   pipe: 21,
   compare: 20,
   like: 19,

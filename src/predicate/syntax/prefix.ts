@@ -67,9 +67,9 @@ function parseWord(parser: Parser): Expression {
   const { text } = tokens
   const { at } = tokens.peek()
   if (isTypedLiteral(tokens)) {
-    const type = parseType(tokens)
+    const to = parseType(tokens)
     const value = parsePrefix(parser)
-    return makeNode(text, at, tokens.end, { kind: 'cast', arg: value, type, orNull: false }, [value])
+    return makeNode(text, at, tokens.end, { kind: 'cast', arg: value, to, orNull: false }, [value])
   }
   const word = tokens.keyword()
   const calls = tokens.isSymbol('(', 1)
@@ -165,9 +165,9 @@ function parseCast(parser: Parser, orNull: boolean): Expression {
   tokens.expectSymbol('(')
   const arg = parser.expression(0)
   tokens.expectKeyword('AS')
-  const type = parseType(tokens)
+  const to = parseType(tokens)
   tokens.expectSymbol(')')
-  return makeNode(tokens.text, at, tokens.end, { kind: 'cast', arg, type, orNull }, [arg])
+  return makeNode(tokens.text, at, tokens.end, { kind: 'cast', arg, to, orNull }, [arg])
 }
 
 /** Reads what can follow any value: a field (`.x`, `['x']`) or an element (`[1]`), as often as they come. */

@@ -3,7 +3,16 @@ import type { CompareOperator } from '../plan/plan.ts'
 
 export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%'
 
-export type BinaryOperator = CompareOperator | ArithmeticOperator | '||'
+export type ShiftOperator = '<<' | '>>'
+
+export type BinaryOperator = CompareOperator | ArithmeticOperator | ShiftOperator | '||'
+
+/** The type a value is cast to. */
+export interface CastType {
+  readonly type: DataType
+  /** The same name within an argument of a function: there `TIMESTAMP` has nanoseconds, as in the reference. */
+  readonly inArgument: DataType
+}
 
 /** Where a node starts and ends in the text, and how many levels of nodes lie below it. */
 interface Node {
@@ -64,7 +73,7 @@ type ExpressionKind =
       readonly insensitive: boolean
       readonly negated: boolean
     }
-  | { readonly kind: 'cast'; readonly arg: Expression; readonly type: DataType; readonly orNull: boolean }
+  | { readonly kind: 'cast'; readonly arg: Expression; readonly to: CastType; readonly orNull: boolean }
   /** `CASE [operand] WHEN … THEN … [ELSE …] END`, in value expressions only. */
   | {
       readonly kind: 'case'

@@ -19,6 +19,7 @@ import {
   utf8,
 } from '@uwdata/flechette'
 import { excerpt, predicateError } from '../errors.ts'
+import type { CastType } from './syntax.ts'
 import type { TokenStream } from './token-stream.ts'
 
 const simple: Record<string, () => DataType> = {
@@ -73,12 +74,12 @@ function isTypeName(name: string): boolean {
 }
 
 /** Reads the name of a type a value can be cast to. */
-export function parseType(tokens: TokenStream): DataType {
+export function parseType(tokens: TokenStream): CastType {
   const token = tokens.peek()
   const name = tokens.keyword()
   if (name === undefined) throw tokens.unexpected(`the name of a type: ${all}`)
   if (name === 'TIMESTAMP' || name === 'DATETIME') return parseTimestamp(tokens)
-  if (name === 'DECIMAL') return parseDecimal(tokens)
+  if (name === 'DECIMAL') return everywhere(parseDecimal(tokens))
   const make = Object.hasOwn(simple, name) ? simple[name] : undefined
   if (make === undefined) {
     const problem = `the type ${excerpt(token.text)}, which values cannot be cast to,`
@@ -87,25 +88,29 @@ export function parseType(tokens: TokenStream): DataType {
   tokens.next()
   if (tokens.takeKeywords('UNSIGNED')) {
     const make = unsigned[name]
-    if (make) return make()
+    if (make) return everywhere(make())
     throw predicateError(tokens.text, token.at, `${name} UNSIGNED, which is no type,`, `Use one of ${all}.`)
   }
   if (name !== 'DATE' && name !== 'BOOLEAN' && tokens.isSymbol('(')) parseArguments(tokens)
-  return make()
+  return everywhere(make())
 }
 
-function parseTimestamp(tokens: TokenStream): DataType {
+function everywhere(type: DataType): CastType {
+  return { type, inArgument: type }
+}
+
+function parseTimestamp(tokens: TokenStream): CastType {
   const { at } = tokens.next()
-  const [digits = '6'] = tokens.isSymbol('(') ? parseArguments(tokens) : []
-  const unit = timestampUnits[digits]
+  const [digits] = tokens.isSymbol('(') ? parseArguments(tokens) : []
+  const unit = digits === undefined ? TimeUnit.MICROSECOND : timestampUnits[digits]
   if (unit === undefined) {
-    const problem = `a timestamp of precision ${excerpt(digits)}`
+    const problem = `a timestamp of precision ${excerpt(digits ?? '')}`
     throw predicateError(tokens.text, at, problem, 'Use 0, 3, 6 or 9 digits of a second.')
   }
   if (tokens.keyword() === 'WITH' || tokens.keyword() === 'WITHOUT') {
     throw tokens.unsupported('a timestamp with a time zone', at, 'Cast to TIMESTAMP; times are in UTC.')
   }
-  return timestamp(unit)
+  return { type: timestamp(unit), inArgument: timestamp(digits === undefined ? TimeUnit.NANOSECOND : unit) }
 }
 
 function parseDecimal(tokens: TokenStream): DataType {

@@ -58,7 +58,7 @@ const words: Record<string, string> = {
   AT: 'Times are in UTC.',
 }
 
-const instead = 'Use = <> < <= > >= + - * / % || IN, BETWEEN, LIKE or a function.'
+const instead = 'Use = <> < <= > >= + - * / % << >> || IN, BETWEEN, LIKE or a function.'
 
 /** Refuses an operator of SQL that predicates do not have. */
 export function refuseUnsupportedOperator(tokens: TokenStream): void {

@@ -3,7 +3,8 @@ import { endedError } from '../body.ts'
 import { checkedKey } from '../key.ts'
 import { type Cut, type Span, spanOf } from '../range.ts'
 import type { Entry, Key, Range, Reader, Value, Writer } from '../store.ts'
-import { encodeValue } from './encode-value.ts'
+import type { DiskSpace } from './disk-space.ts'
+import { encodedLength, encodeValue } from './encode-value.ts'
 import type { Database } from './environment.ts'
 import { explain } from './failure.ts'
 import { withPrefix } from './read-key.ts'
@@ -91,6 +92,13 @@ export class LmdbWriter extends LmdbReader implements Writer {
   /** The first failure of a change. After it, LMDB's transaction is unusable. */
   failure: Error | undefined
   changed = false
+  readonly #space: DiskSpace
+  #removes = false
+
+  constructor(db: Database, path: string, space: DiskSpace) {
+    super(db, path)
+    this.#space = space
+  }
 
   put(key: Key, value: Value): void {
     if (this.ended) throw endedError()
@@ -98,8 +106,10 @@ export class LmdbWriter extends LmdbReader implements Writer {
     if (this.failure) throw this.failure
     this.changed = true
     try {
+      const encoded = encodeValue(checked, value)
+      this.#space.put(encodedLength(), this.#removes)
       // Within a transaction the driver writes at once, and the transaction's own promise tells of a failure.
-      void this.db.put(checked as LmdbKey, encodeValue(checked, value))
+      void this.db.put(checked as LmdbKey, encoded)
     } catch (error) {
       throw this.#failed(error)
     }
@@ -110,6 +120,7 @@ export class LmdbWriter extends LmdbReader implements Writer {
     const checked = checkedKey(key)
     if (this.failure) throw this.failure
     this.changed = true
+    this.#removes = true
     try {
       void this.db.remove(checked as LmdbKey)
     } catch (error) {

@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module'
 import { CatalogError } from '../../errors.ts'
+import { withOwnTimers } from '../../time.ts'
 
 /** Loads the driver's CommonJS build: it is one file, and loads in half the time of the twenty ES modules. */
 export function loadDriver(): typeof import('lmdb') {
-  return createRequire(import.meta.url)('lmdb')
+  return withOwnTimers(() => createRequire(import.meta.url)('lmdb'))
 }
 
 /** Refuses a runtime that would end at once, without an error, when it loads the module that locks files. */

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Key as LmdbKey, RootDatabase } from 'lmdb'
 import { CatalogError } from '../../errors.ts'
 import type { Value } from '../store.ts'
+import { DiskSpace } from './disk-space.ts'
 import { loadDriver } from './driver.ts'
 import { FileLock } from './file-lock.ts'
 import { fileSystemOf, hasFreeAddressSpace, isMountedReadOnly, isWritable } from './file-system.ts'
@@ -63,6 +64,8 @@ export interface Environment {
   readonly busyTimeout: number
   /** The files that must stay while they are open. */
   readonly presence: Presence
+  /** The free space of the disk. */
+  readonly space: DiskSpace
   /** The number of open stores on this environment. */
   users: number
   /** Whether the body of a transaction is running. */
@@ -109,6 +112,7 @@ export async function openEnvironment(
       ? openWithoutWriters(path, lock, options)
       : openLocked(path, lock!, asReader, options, firstMade))
     const presence = new Presence()
+    const space = new DiskSpace(folder)
     presence.add(storeFiles.map((name) => join(folder, name)))
     return {
       path,
@@ -116,7 +120,13 @@ export async function openEnvironment(
       db,
       lock,
       presence,
-      writes: asReader ? undefined : new WriteLock(lock!, busyTimeout, () => presence.check()),
+      space,
+      writes: asReader
+        ? undefined
+        : new WriteLock(lock!, busyTimeout, (isWhole) => {
+            presence.check({ onlyFirst: !isWhole })
+            space.begin()
+          }),
       isOnReadOnlyMedium,
       readers: new Set(),
       busyTimeout,

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { nextTurn, performance, sleep } from '../../time.ts'
 import type { Area, FileLock } from './file-lock.ts'
 
 /** The first waiter polls this often at every turn of the event loop, and every `firstMillis` later. */
@@ -41,6 +41,11 @@ export class FairLock {
   /** Takes the lock, unless it is held or another waiter wants it. */
   tryAcquire(): boolean {
     return !this.isWanted() && this.#tryLock()
+  }
+
+  /** Takes the lock before all waiters, unless it is held. */
+  tryRetake(): boolean {
+    return this.#tryLock()
   }
 
   /** Waits for the lock. False after `timeout` milliseconds. */
@@ -120,6 +125,6 @@ export class FairLock {
   #pause(poll: number | undefined): Promise<unknown> {
     if (poll === undefined) return sleep(othersMillis)
     if (!this.#file.hasRanges) return sleep(firstMillis + Math.random() * othersMillis)
-    return poll < fastPolls ? new Promise((resolve) => setImmediate(resolve)) : sleep(firstMillis)
+    return poll < fastPolls ? nextTurn() : sleep(firstMillis)
   }
 }

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { CatalogError } from '../../errors.ts'
+import { withOwnTimers } from '../../time.ts'
 import { closedError, nestedError, runBody } from '../body.ts'
 import type { InspectOptions, Reader, Store, StoreFeatures, StoreInspection, Writer } from '../store.ts'
 import { LmdbReader, LmdbWriter } from './access.ts'
@@ -86,7 +87,7 @@ class LmdbDirectoryStore implements LmdbStore {
     const reader = new LmdbReader(environment.db, this.path)
     environment.busy = true
     try {
-      return runBody(body, reader)
+      return withOwnTimers(() => runBody(body, reader))
     } finally {
       admitWriters()
       environment.busy = false
@@ -109,7 +110,7 @@ class LmdbDirectoryStore implements LmdbStore {
     this.#refuse()
     const admitWriters = excludeWriters(this.#environment)
     try {
-      return readState(this.#environment)
+      return withOwnTimers(() => readState(this.#environment))
     } catch (error) {
       throw explain(error, this.path)
     } finally {
@@ -137,7 +138,7 @@ class LmdbDirectoryStore implements LmdbStore {
     this.#refuse()
     const admitWriters = excludeWriters(this.#environment)
     this.#environment.db.resetReadTxn()
-    const snapshot = this.#environment.db.useReadTransaction()
+    const snapshot = withOwnTimers(() => this.#environment.db.useReadTransaction())
     const inspected = inspectFile(this.path, options)
     this.#pending.add(inspected)
     try {
@@ -178,11 +179,10 @@ class LmdbDirectoryStore implements LmdbStore {
     }
     environment.bodiesToRun++
     try {
-      // Only child transactions roll back when a body throws; many of them share one commit and one sync.
-      await environment.db.childTransaction(() => {
+      const run = () => {
         hasRun = true
         environment.bodiesToRun--
-        const writer = new LmdbWriter(environment.db, this.path)
+        const writer = new LmdbWriter(environment.db, this.path, environment.space)
         environment.busy = true
         try {
           result = runBody(body, writer)
@@ -196,7 +196,9 @@ class LmdbDirectoryStore implements LmdbStore {
           environment.busy = false
           writer.ended = true
         }
-      })
+      }
+      // Only child transactions roll back when a body throws; many of them share one commit and one sync.
+      await withOwnTimers(() => environment.db.childTransaction(run))
     } catch (error) {
       environment.marked = undefined
       if (thrown) throw thrown.error

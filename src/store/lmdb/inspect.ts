@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { nextTurn } from '../../time.ts'
 import type { InspectOptions, StoreInspection } from '../store.ts'
 import { loadDriver } from './driver.ts'
 import {

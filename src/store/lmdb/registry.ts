@@ -2,8 +2,11 @@ import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { type CatalogError, invalid } from '../../errors.ts'
+import { withOwnTimers } from '../../time.ts'
 import { dataFile, type Environment, type LmdbStoreOptions, openEnvironment } from './environment.ts'
 import { explain } from './failure.ts'
+import { isMountedReadOnly } from './file-system.ts'
+import { identityOf } from './presence.ts'
 
 /** How long an exiting process waits for the lock, in milliseconds. */
 const exitTimeout = 1000
@@ -13,6 +16,8 @@ interface Registry {
   readonly opening: Map<string, Promise<Environment>>
   /** For the end of the process, which waits for no promise. */
   readonly open: Set<Environment>
+  /** The opening of each environment: another directory may have come to its path, and have one of its own. */
+  readonly openings: WeakMap<Environment, Promise<Environment>>
 }
 
 /**
@@ -23,11 +28,16 @@ const registry: Registry = (() => {
   const place = globalThis as { [name: symbol]: unknown }
   const name = Symbol.for('tabularium.lmdb.registry')
   if (place[name] === undefined) {
-    place[name] = { opening: new Map(), open: new Set() } satisfies Registry
+    place[name] = { opening: new Map(), open: new Set(), openings: new WeakMap() } satisfies Registry
     process.once('exit', exitSafely)
   }
   return place[name] as Registry
 })()
+
+/** Whether the file that an environment opened is the one that lies at a path now. */
+function isAt(environment: Environment, path: string): boolean {
+  return identityOf(path) === environment.presence.knownAs(environment.path)
+}
 
 /** Opens the data file of a directory, or returns the environment that is already open. */
 export async function acquire(directory: string, options: LmdbStoreOptions): Promise<Environment> {
@@ -39,12 +49,28 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
     const firstMade = isNew ? mkdirSync(dirname(given), { recursive: true }) : undefined
     const path = join(realpathSync(dirname(given)), dataFile)
     for (let opening = registry.opening.get(path); opening; opening = registry.opening.get(path)) {
-      const environment = await joinOpen(await opening.catch(() => undefined))
+      const found = await opening.catch(() => undefined)
+      // Another directory may have come to this path. Who has the one of before open keeps that.
+      if (found && registry.open.has(found) && !isAt(found, path)) {
+        if (registry.opening.get(path) === opening) registry.opening.delete(path)
+        continue
+      }
+      const environment = await joinOpen(found)
       if (environment) return await use(environment, options)
+    }
+    // The directory of an open one may have another name now, and LMDB must not open a file twice.
+    for (const moved of isNew ? [] : registry.open) {
+      if (moved.path === path || !isAt(moved, path)) continue
+      // A view of it that is mounted read-only is another medium.
+      if (isMountedReadOnly(dirname(path)) || moved.isOnReadOnlyMedium) continue
+      const environment = await joinOpen(moved)
+      if (environment) return await use(environment, options)
+      return await acquire(directory, options)
     }
     // There must be no await between the last look at the map and this entry: another call could open the file.
     const opening = openEnvironment(path, options, firstMade).then((environment) => {
       registry.open.add(environment)
+      registry.openings.set(environment, opening)
       return environment
     })
     registry.opening.set(path, opening)
@@ -77,13 +103,13 @@ export async function release(environment: Environment): Promise<void> {
  * directory in this process uses it.
  */
 async function close(environment: Environment): Promise<void> {
-  environment.writes?.release()
   if (!environment.isOnReadOnlyMedium) await environment.lock!.acquire(environment.busyTimeout)
   try {
-    await environment.db.close()
+    await withOwnTimers(() => environment.db.close())
   } finally {
     registry.open.delete(environment)
-    registry.opening.delete(environment.path)
+    if (registry.opening.get(environment.path) === registry.openings.get(environment))
+      registry.opening.delete(environment.path)
     environment.lock?.close()
   }
 }

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { threadId } from 'node:worker_threads'
 import { CatalogError } from '../../errors.ts'
+import { performance, sleep } from '../../time.ts'
 import { FairLock, firstMillis } from './fair-lock.ts'
 import type { Area, FileLock } from './file-lock.ts'
 import { lockHolder } from './lock-holder.ts'
@@ -34,6 +34,11 @@ export class StoreLock {
   /** Takes the lock, unless it is held or another waiter wants it. */
   tryAcquire(): boolean {
     return this.#mutex.tryAcquire()
+  }
+
+  /** Takes the lock before all waiters, unless it is held: for a thread that let go of it in the midst of its turn. */
+  tryRetake(): boolean {
+    return this.#mutex.tryRetake()
   }
 
   /**

@@ -1,3 +1,4 @@
+import { performance, setImmediate, type Timer } from '../../time.ts'
 import type { StoreLock } from './store-lock.ts'
 
 /** After this many milliseconds, a thread that keeps writing checks whether others wait for the lock. */
@@ -10,7 +11,7 @@ const sliceMillis = 2
 export class WriteLock {
   readonly #lock: StoreLock
   readonly #timeout: number
-  readonly #check: () => void
+  readonly #check: (isWhole: boolean) => void
   /** The number of writes under way. While it is above zero, this thread holds the lock. */
   #underWay = 0
   #checkedAt = 0
@@ -20,11 +21,15 @@ export class WriteLock {
   #waiting = 0
   #wait: Promise<void> | undefined
   #onIdle: (() => void) | undefined
-  /** Set while no write is under way and the lock is kept for the next one. */
-  #releasing: NodeJS.Immediate | undefined
+  /** Set in the turn of the event loop in which the last write ended. */
+  #sameTurn: Timer | undefined
 
-  /** `check` runs before writes begin, once for all that share a commit, and may refuse them by an error. */
-  constructor(lock: StoreLock, timeout: number, check: () => void = () => {}) {
+  /**
+   * `check` runs before writes begin, once for all that share a commit, and may refuse them by an error. It need not be
+   * whole in the turn of the event loop in which the last write ended: then it looks for what others may have done with
+   * the lock meanwhile.
+   */
+  constructor(lock: StoreLock, timeout: number, check: (isWhole: boolean) => void = () => {}) {
     this.#lock = lock
     this.#timeout = timeout
     this.#check = check
@@ -47,52 +52,41 @@ export class WriteLock {
   }
 
   /**
-   * Ends a write. The thread keeps the lock until the end of this turn of the event loop. A caller that writes again
-   * at once then needs no call of the kernel.
+   * Ends a write. The last one releases the lock at once, before its caller has the answer: the caller may block the
+   * thread now, and wait for another process that needs the lock.
    */
   leave(): void {
     if (--this.#underWay > 0) return
-    if (this.#isYielding) this.release()
-    else this.#releasing = setImmediate(() => this.release())
     this.#isYielding = false
-    this.#onIdle?.()
-  }
-
-  /** Releases the lock if it is kept for the next write. */
-  release(): void {
-    if (this.#underWay > 0 || (this.#releasing === undefined && !this.#isYielding)) return
-    clearImmediate(this.#releasing)
-    this.#releasing = undefined
+    this.#sameTurn ??= setImmediate(() => {
+      this.#sameTurn = undefined
+    })
     this.#lock.release()
+    this.#onIdle?.()
   }
 
   #beginAtOnce(): boolean {
     if (this.#underWay > 0 && this.#isYielding) return false
     const now = performance.now()
-    const isHeld = this.#underWay > 0 || this.#releasing !== undefined
-    if (!isHeld) {
-      if (!this.#lock.tryAcquire()) return false
-      this.#checkedAt = now
-      this.#checkOrRelease()
+    const isDue = now - this.#checkedAt > sliceMillis
+    if (this.#underWay === 0) {
+      // The thread let go for its caller's sake. Its turn goes on, or each write would hand over the lock.
+      if (!(isDue ? this.#lock.tryAcquire() : this.#lock.tryRetake())) return false
+      if (isDue) this.#checkedAt = now
+      this.#checkOrRelease(isDue || this.#sameTurn === undefined)
       return true
     }
-    if (now - this.#checkedAt > sliceMillis) {
+    if (isDue) {
       this.#checkedAt = now
-      this.#check()
-      if (this.#lock.isWanted()) {
-        if (this.#underWay > 0) this.#isYielding = true
-        else this.release()
-        return false
-      }
+      this.#check(true)
+      this.#isYielding = this.#lock.isWanted()
     }
-    clearImmediate(this.#releasing)
-    this.#releasing = undefined
-    return true
+    return !this.#isYielding
   }
 
-  #checkOrRelease(): void {
+  #checkOrRelease(isWhole: boolean): void {
     try {
-      this.#check()
+      this.#check(isWhole)
     } catch (error) {
       this.#lock.release()
       throw error
@@ -110,7 +104,7 @@ export class WriteLock {
       }
       await this.#lock.acquire(this.#timeout)
       this.#checkedAt = performance.now()
-      this.#checkOrRelease()
+      this.#checkOrRelease(true)
       this.#underWay = this.#waiting
     } finally {
       this.#waiting = 0

@@ -162,11 +162,6 @@ function severalHosts(): CatalogError {
 
 function hostOf(given: string, env: Environment): string {
   const isLeftOut = given === '' || given === placeholder
-  if (isLeftOut && env.PGSERVICE) {
-    throw invalid(
-      'PGSERVICE names a service, and files of services are not read here. Give the host in the URL, or unset PGSERVICE and set PGHOST, PGPORT, PGUSER and PGDATABASE.',
-    )
-  }
   if (isLeftOut && env.PGHOSTADDR && !env.PGHOST) {
     throw invalid(
       'PGHOSTADDR is not read here. Give the host in the URL or in PGHOST; either may be an address.',

@@ -1,3 +1,5 @@
+import { performance, wallClock } from '../../time.ts'
+
 /** How fast two clocks may drift apart, as a fraction: ten times what clocks of machines do. */
 const drift = 1e-3
 
@@ -14,7 +16,7 @@ export class Clock {
 
   constructor(steady: () => number = () => performance.now()) {
     this.#steady = steady
-    this.#offset = Date.now() - steady()
+    this.#offset = wallClock() - steady()
   }
 
   /** Milliseconds since the epoch. */

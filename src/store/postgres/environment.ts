@@ -20,6 +20,12 @@ const demands: Readonly<Record<string, Demand>> = {
     fits: /^(?:any|read-write|primary|prefer-standby)$/,
     advice: 'A catalog is read and written at the primary server: unset it, or set it to primary.',
   },
+  // What a URL leaves out would come from the service, such as its user or its sslmode.
+  PGSERVICE: {
+    fits: /^$/,
+    advice:
+      'Files of services are not read. Unset it, and give what the service has in the URL, or by PGHOST, PGPORT, PGUSER and PGDATABASE.',
+  },
   PGREQUIREAUTH: {
     fits: /^$/,
     advice: 'Unset it. channel_binding=require lets a server ask for a password by SCRAM only.',

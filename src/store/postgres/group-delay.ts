@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { performance, sleep } from '../../time.ts'
 
 /** A commit waits for others half as long as the last commit took, within these bounds, in milliseconds. */
 const leastMillis = 1

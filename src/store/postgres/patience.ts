@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { performance, sleep } from '../../time.ts'
 import { isConflict, isLost } from './failure.ts'
 
 /** How long an operation is tried again, in milliseconds, and the longest pause between two attempts. */

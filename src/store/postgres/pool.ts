@@ -1,3 +1,4 @@
+import { clearTimeout, performance, setTimeout, type Timer } from '../../time.ts'
 import type { Address } from './address.ts'
 import { Connection } from './connection.ts'
 import { stateOf } from './failure.ts'
@@ -138,7 +139,7 @@ export class Pool {
   /** A pooler greets all, and lets those wait with their first statement for whom it has no connection. */
   async #judged(connection: Connection): Promise<void> {
     const { connectMillis } = this.#address
-    let timer: NodeJS.Timeout | undefined
+    let timer: Timer | undefined
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Unanswered()), connectMillis)
     })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { runTurn } from '../../scheduling/run-turn.ts'
+import { performance, sleep } from '../../time.ts'
 import type { Ground } from './ground.ts'
 import { awaitTurn, probe, tryTurn, undo } from './statements.ts'
 
@@ -89,13 +89,13 @@ export class ProcessTurns {
           () => true,
           () => true,
         )
-      const late = sleep(mostProbeMillis, false, { ref: false })
+      const late = sleep(mostProbeMillis, { ref: false })
       if (!(await Promise.race([answered, late])) && !over.aborted) {
         this.#restsUntil = performance.now() + this.#restMillis
         this.#restMillis = Math.min(2 * this.#restMillis, mostRestMillis)
         return
       }
-      await sleep(probePauseMillis, undefined, { ref: false })
+      await sleep(probePauseMillis, { ref: false })
     }
     return new Promise(() => {})
   }

@@ -1,3 +1,4 @@
+import { setImmediate } from '../../time.ts'
 import { Attempt } from './attempt.ts'
 import { type Ground, type Job, readInto, runReader } from './ground.ts'
 import { Patience } from './patience.ts'

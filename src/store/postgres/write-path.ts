@@ -1,4 +1,5 @@
 import { CatalogError } from '../../errors.ts'
+import { queueMicrotask } from '../../time.ts'
 import { type Changes, noChanges } from './access.ts'
 import { Attempt } from './attempt.ts'
 import { Committer, type Refusal } from './committer.ts'

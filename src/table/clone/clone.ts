@@ -1,7 +1,7 @@
-import { setImmediate } from 'node:timers/promises'
 import type { Content } from '../../content/content.ts'
 import { leadsOut, pathFrom, pathIn } from '../../model/relative-path.ts'
 import { prefetch } from '../../scheduling/prefetch.ts'
+import { nextTurn } from '../../time.ts'
 import {
   type ColumnFile,
   type DeletionEntry,
@@ -101,7 +101,7 @@ async function readWhole(
       throw brokenObject(path, `has ${bytes.length} bytes; it should have ${object.size}`)
     const get: Content['get'] = async (_, range) => {
       // Summing a large file takes a while, and other work goes on meanwhile.
-      await setImmediate()
+      await nextTurn()
       return bytes.subarray(range!.start, range!.end)
     }
     await checkBytes({ get }, path, object, signal)

@@ -1,5 +1,8 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { CastFailure, canCast, castBatch } from '../../arrow/cast/cast.ts'
+import { castSize } from '../../arrow/cast/cast-size.ts'
+import { mostCastBytes } from '../../arrow/fit.ts'
+import { childFields, layoutOf } from '../../arrow/layout.ts'
 import { typeName } from '../../arrow/type-name.ts'
 import { type CatalogError, invalid } from '../../errors.ts'
 import type { TableSchema } from '../format/table-schema.ts'
@@ -125,6 +128,7 @@ function workOf(schema: TableSchema, casts: readonly Cast[], checks: readonly Wa
     ].join('\n'),
     reads: [...reads],
     writes: casts.map(({ after }) => after),
+    mostBytes: (rows) => rows * casts.reduce((sum, { after }) => sum + fixedBytes(fieldOf(after).type), 0),
     isDone: (entry) => casts.length === 0 && checks.every((check) => isFree(check)(entry)),
     compute: async (rows, firstRow, timeSlice) => {
       for (const { found, alteration } of checks) {
@@ -135,6 +139,7 @@ function workOf(schema: TableSchema, casts: readonly Cast[], checks: readonly Wa
       const computed = []
       for (const { index, before, after } of casts) {
         const batch = rows.columns[index]!
+        if (castSize(batch, fieldOf(after).type) > mostCastBytes) throw takesTooMuch(before, after)
         try {
           computed.push(castBatch(batch, fieldOf(after).type))
         } catch (error) {
@@ -149,6 +154,13 @@ function workOf(schema: TableSchema, casts: readonly Cast[], checks: readonly Wa
   }
 }
 
+/** Bytes of each value of a type; 0 where values differ, as another type does not make these longer. */
+function fixedBytes(type: DataType): number {
+  const layout = layoutOf(type)
+  if (layout.kind === 'fixed') return layout.bytes
+  return layout.kind === 'fixedList' ? layout.stride * fixedBytes(childFields(type)[0]!.type) : 0
+}
+
 function firstNull(validity: Uint8Array): number {
   const byte = validity.findIndex((bits) => bits !== 255)
   return byte * 8 + (31 - Math.clz32(~validity[byte]! & -~validity[byte]!))
@@ -157,6 +169,12 @@ function firstNull(validity: Uint8Array): number {
 function isNullIn(path: string, row: number): CatalogError {
   return invalid(
     `Column ${JSON.stringify(path)} is null in row ${row}, counted from 0, and cannot be made not nullable. Delete such rows, or leave the column nullable.`,
+  )
+}
+
+function takesTooMuch(before: FieldNode, after: FieldNode): CatalogError {
+  return invalid(
+    `Column ${JSON.stringify(before.field.name)} would take more than ${mostCastBytes.toLocaleString('en')} bytes as ${typeName(fieldOf(after).type)} in one fragment, since its rows share what they show. Leave its type as it is.`,
   )
 }
 

@@ -11,12 +11,15 @@ import {
 } from '../format/manifest.ts'
 import { fragmentsOf, groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { storedColumnsOf, type TableSchema, withLayout, withSchema } from '../format/table-schema.ts'
+import { readColumns } from '../read/fragment-read.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Changed, SchemaChange, Snapshot, WorkOptions } from '../table-engine.ts'
+import { Growth } from '../write/growth.ts'
 import { reviseManifest, storeSchema, writeSegment } from '../write/write-manifest.ts'
 import { ColumnMaker } from './column-maker.ts'
-import type { ComputedColumn } from './compute.ts'
+import { bytesOfComputed, type ComputedColumn } from './compute.ts'
 import { type FieldNode, fieldOf, idsOf } from './field-tree.ts'
+import { closeUp } from './live-rows.ts'
 import type { ColumnSource } from './make-columns.ts'
 
 /** What a change makes of the columns that a table has. */
@@ -34,6 +37,8 @@ export interface ColumnWork extends ColumnSource {
   readonly writes: readonly FieldNode[]
   /** Whether statistics of a fragment tell that it need not be looked at. */
   readonly isDone?: (entry: FragmentEntry) => boolean
+  /** The most bytes of what is written for so many rows, where that follows from the types. */
+  readonly mostBytes?: (rows: number) => number
   /** The expressions that make all columns, if they do: then worker threads can do the work. */
   readonly expressions?: readonly ComputedColumn[]
 }
@@ -106,6 +111,7 @@ export class ColumnChange implements SchemaChange {
     const rowsTotal = snapshot.rows + snapshot.deletedRows
     let rowsDone = 0
     let nextRow = 0
+    await this.#measure(snapshot, work, timeSlice)
     const maker = await ColumnMaker.start(this.#storage, snapshot, work, fileSchema(work.writes), timeSlice)
     const begin = async (entry: FragmentEntry) => {
       const firstRow = nextRow
@@ -127,6 +133,31 @@ export class ColumnChange implements SchemaChange {
       }
     } finally {
       maker.end()
+    }
+  }
+
+  /** Refuses new columns that are too long in all. Only where that is not known before are they made for it. */
+  async #measure(snapshot: LoadedSnapshot, work: ColumnWork, timeSlice: TimeSlice): Promise<void> {
+    const growth = new Growth(this.#storage, snapshot)
+    const rows = snapshot.rows + snapshot.deletedRows
+    if (work.mostBytes) growth.check(work.mostBytes(rows))
+    const { expressions = [] } = work
+    const all = expressions.map(({ expression }) => expression)
+    if (await growth.fits(all, rows)) return
+    const { prefix, schema } = snapshot
+    const columns = expressions.map((column) => ({ ...column, budget: column.expression.budget() }))
+    let bytes = 0
+    let nextRow = 0
+    for await (const entry of fragmentsOf(this.#storage, snapshot)) {
+      const firstRow = nextRow
+      nextRow += entry.rows - (entry.deletions?.count ?? 0)
+      if (this.#done.has(contentKey(entry))) continue
+      const live = await readLive(this.#storage, prefix, entry)
+      const read = closeUp(await readColumns(this.#storage, prefix, schema, entry, work.reads), live)
+      for await (const more of bytesOfComputed(columns, read, firstRow, timeSlice)) {
+        bytes += more
+        growth.check(bytes)
+      }
     }
   }
 

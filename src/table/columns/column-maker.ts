@@ -1,4 +1,5 @@
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
+import { performance } from '../../time.ts'
 import type { ColumnFile, FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import type { TableSchema } from '../format/table-schema.ts'

@@ -1,17 +1,13 @@
 import type { Field } from '@uwdata/flechette'
 import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
-import { allRows } from '../../arrow/bitmap.ts'
 import { assemble, wholeOf } from '../../arrow/take/take.ts'
 import { invalid } from '../../errors.ts'
 import type { ValueExpression, ValueOptions, WorkBudget } from '../../predicate/index.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import type { FragmentRows } from '../read/fragment-read.ts'
-import { evaluateValues } from '../scan/expression.ts'
+import { valueParts } from '../scan/expression.ts'
 import { rowNumbers } from '../scan/row-columns.ts'
 import type { ColumnSource } from './make-columns.ts'
-
-/** Bytes of texts and lists that are computed at a time. */
-const sliceBytes = 16 << 20
 
 /** Most bytes of a column in one fragment. All of them are in memory when it is written, and when it is read. */
 const mostBytes = 512 << 20
@@ -48,13 +44,10 @@ async function evaluate(
 ): Promise<AnyBatch> {
   const slices: AnyBatch[] = []
   let bytes = 0
-  for (let start = 0; start < rows.length || slices.length === 0; ) {
-    const slice = await evaluateFrom(start, expression, rows, timeSlice, options)
+  for await (const slice of valueParts(expression, rows, timeSlice, options)) {
     slices.push(slice)
-    start += slice.length
     bytes += byteLength(slice)
     if (bytes > mostBytes) throw tooLong(field)
-    if (timeSlice.due) await timeSlice.rest()
   }
   try {
     return assemble(field.type, slices.map(wholeOf))
@@ -64,21 +57,17 @@ async function evaluate(
   }
 }
 
-/** The values of all rows from `start` on; of fewer, when they take many bytes. */
-function evaluateFrom(
-  start: number,
-  expression: ValueExpression,
+/** The bytes of computed columns for all rows of a fragment, as they are made. None of the values is kept. */
+export async function* bytesOfComputed(
+  columns: readonly ComputedColumn[],
   rows: FragmentRows,
+  firstRow: number,
   timeSlice: TimeSlice,
-  options: ValueOptions,
-): Promise<AnyBatch> {
-  const bounded = { ...options, mostBytes: sliceBytes }
-  if (start === 0) return evaluateValues(expression, rows, timeSlice, bounded)
-  // Evaluation begins at a multiple of 32.
-  const first = start & ~31
-  const live = allRows(rows.length - first)
-  live[0]! &= -1 << (start & 31)
-  return evaluateValues(expression, rows, timeSlice, { ...bounded, live }, first)
+): AsyncGenerator<number> {
+  for (const { expression, budget } of columns) {
+    const options = { numberOf: rowNumbers(firstRow, undefined), budget }
+    for await (const slice of valueParts(expression, rows, timeSlice, options)) yield byteLength(slice)
+  }
 }
 
 function tooLong({ name }: Field, cause?: unknown): Error {

@@ -51,8 +51,10 @@ function unfit(type: IndexType, column: string, of: DataType, needed: string): C
   )
 }
 
-const valueTypes: ReadonlySet<number> = new Set([Type.Int, Type.Bool, Type.Utf8, Type.LargeUtf8])
-const labelTypes: ReadonlySet<number> = new Set([...valueTypes, Type.Binary, Type.LargeBinary])
+const textTypes = [Type.Utf8, Type.LargeUtf8, Type.Utf8View]
+const binaryTypes = [Type.Binary, Type.LargeBinary, Type.BinaryView]
+const valueTypes: ReadonlySet<number> = new Set([Type.Int, Type.Bool, ...textTypes])
+const labelTypes: ReadonlySet<number> = new Set([...valueTypes, ...binaryTypes])
 const sortedTypes: ReadonlySet<number> = new Set([
   ...valueTypes,
   Type.Float,
@@ -61,8 +63,14 @@ const sortedTypes: ReadonlySet<number> = new Set([
   Type.Timestamp,
   Type.FixedSizeBinary,
 ])
-const byteTypes: ReadonlySet<number> = new Set([Type.Utf8, Type.LargeUtf8, Type.Binary, Type.LargeBinary])
-const listTypes: ReadonlySet<number> = new Set([Type.List, Type.LargeList, Type.FixedSizeList])
+const byteTypes: ReadonlySet<number> = new Set([...textTypes, ...binaryTypes])
+const listTypes: ReadonlySet<number> = new Set([
+  Type.List,
+  Type.LargeList,
+  Type.FixedSizeList,
+  Type.ListView,
+  Type.LargeListView,
+])
 
 const scalarTypes = {
   BTREE: (type: DataType) => sortedTypes.has(valueType(type).typeId),

@@ -20,6 +20,7 @@ import type {
   WorkOptions,
 } from '../table-engine.ts'
 import { piecesOf } from '../write/gather.ts'
+import { Growth } from '../write/growth.ts'
 import { Removal, type RowFinder } from '../write/remove-rows.ts'
 import { Living, RowWriter } from '../write/row-writer.ts'
 import { reviseManifest } from '../write/write-manifest.ts'
@@ -129,12 +130,21 @@ class Merge implements Change {
   }
 }
 
+/** Rows to update that were found in a fragment of a base. */
+interface FoundRows {
+  readonly entry: FragmentEntry
+  readonly live: Bitmap | undefined
+  readonly matched: Matched
+  readonly count: number
+}
+
 /** A merge into one base. */
 class Attempt implements RowFinder {
   depth = minPrefetchDepth
   /** How many rows are updated. */
   updated = 0
   readonly living = new Living()
+  readonly #found: FoundRows[] = []
   /** The least place of the rows to come. */
   #next = 0
   readonly #storage: Storage
@@ -188,7 +198,33 @@ class Attempt implements RowFinder {
     })
     if (this.#prepared.matched !== 'update') return
     const count = countRows(updated)
-    if (count === 0) return
+    if (count > 0) this.#found.push({ entry, live, matched, count })
+  }
+
+  async settled(): Promise<void> {
+    await this.#measure()
+    for (const found of this.#found) await this.#add(found)
+  }
+
+  /** Refuses updated rows that are too long in all: many of them may get the values of one row of the source. */
+  async #measure(): Promise<void> {
+    const fresh = this.#found.filter(({ matched }) => matched.start < 0)
+    const { source } = this.#prepared
+    const growth = new Growth(this.#storage, this.#snapshot)
+    const rows = fresh.reduce((sum, { count }) => sum + count, 0)
+    if (rows * source.bytes <= growth.most) return
+    const sizes = await source.rowBytes(this.#timeSlice)
+    let bytes = 0
+    for (const { matched } of fresh) {
+      for (const row of matched.match.sources) bytes += sizes[row]!
+      growth.check(bytes)
+      if (this.#timeSlice.due) await this.#timeSlice.rest()
+    }
+  }
+
+  /** Adds the rows that were found in a fragment, which are written unless they were for an earlier base. */
+  async #add({ entry, live, matched, count }: FoundRows): Promise<void> {
+    const { updated } = matched.match
     // Rows keep their order. Those that were written for an earlier base may now come before others.
     if (matched.start < this.#next) {
       matched.start = this.#prepared.writer.rows

@@ -1,5 +1,6 @@
 import type { Schema, Table } from '@uwdata/flechette'
-import type { AnyBatch } from '../../arrow/batch.ts'
+import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
+import { bytesOfRow } from '../../arrow/bytes-of-row.ts'
 import { misfit, missing, nullColumn } from '../../arrow/fit.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import { RunBuilder } from '../../arrow/take/runs.ts'
@@ -89,6 +90,30 @@ export class MergeSource {
       keyBatches(keys, set).map((batch, k) => keyRange(batch, values[s]![k]!)),
     )
     return new MergeSource({ schema, rows: table.numRows, keys, index, sets, ranges })
+  }
+
+  /** The bytes of all rows. */
+  get bytes(): number {
+    return this.#sets.reduce(
+      (sum, set) => sum + set.reduce((all, one) => all + (one ? byteLength(one) : 0), 0),
+      0,
+    )
+  }
+
+  /** The bytes of each row. */
+  async rowBytes(timeSlice: TimeSlice): Promise<Float64Array> {
+    const sizes = new Float64Array(this.rows)
+    let first = 0
+    for (const set of this.#sets) {
+      for (const batch of set) {
+        for (let row = 0; batch && row < batch.length; row++) {
+          sizes[first + row]! += bytesOfRow(batch, row)
+          if ((row & 4095) === 0 && timeSlice.due) await timeSlice.rest()
+        }
+      }
+      first += set.find((batch) => batch !== undefined)?.length ?? 0
+    }
+    return sizes
   }
 
   /** Whether it has values for a column. */

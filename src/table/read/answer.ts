@@ -10,6 +10,9 @@ import type { FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { bytesOfColumn, type TableSchema } from '../format/table-schema.ts'
 import { bytesOf } from '../scan/prefetch-depth.ts'
+import type { QueryOptions } from '../table-engine.ts'
+import { partBytes } from './made-columns.ts'
+import { PlainColumns } from './plain-columns.ts'
 import type { Pick } from './projection.ts'
 
 /** Rows of each record batch in an answer but the last. */
@@ -34,12 +37,18 @@ export class AnswerEncoder {
   readonly #distinct: readonly Pick[]
   /** For each pick, the index of the distinct one. */
   readonly #places: readonly number[]
+  readonly #plain: PlainColumns
   readonly #most: number
   readonly #batchBytes: number
   readonly #mayExceed: boolean
   #pieces: Piece[][]
   #rows = 0
   #bytes = 0
+  #total = 0
+  /** Bytes of computed values that are not counted there yet. */
+  #made = 0
+  /** For each distinct pick, how many columns of the answer are made of it. */
+  readonly #uses: readonly number[]
   /** Bytes of the dictionaries of each distinct pick. */
   readonly #dictionaries: number[]
 
@@ -49,6 +58,7 @@ export class AnswerEncoder {
     picks: readonly Pick[],
     maxBytes = Number.POSITIVE_INFINITY,
     batchBytes = Number.POSITIVE_INFINITY,
+    plain?: QueryOptions['plain'],
   ) {
     const { schema } = snapshot
     this.#picks = picks
@@ -64,12 +74,22 @@ export class AnswerEncoder {
       return place
     })
     this.#distinct = distinct
-    this.#schema = { fields: this.#picks.map(({ field }) => field), metadata: schema.metadata ?? null }
+    this.#uses = uses
+    this.#plain = new PlainColumns(
+      distinct.map(({ field }) => field),
+      plain,
+      (bytes) => {
+        if (this.#bytes + bytes > maxBytes) throw tooLarge(maxBytes)
+      },
+    )
+    const fields = this.#picks.map(({ field }) => (plain ? plain(field) : field))
+    this.#schema = { fields, metadata: schema.metadata ?? null }
     this.isWhole = distinct.some(({ field }) => hasDictionary(field.type))
     this.#most = maxBytes
     // No column is asked for more often than this one.
     const isComputed = distinct.some(({ expression }) => expression !== undefined)
-    this.#mayExceed = this.isWhole || isComputed || snapshot.bytes * Math.max(...uses) > maxBytes
+    this.#mayExceed =
+      this.isWhole || isComputed || !this.#plain.isSame || snapshot.bytes * mostOf(uses) > maxBytes
     this.#batchBytes = this.isWhole ? Number.POSITIVE_INFINITY : batchBytes
     this.#pieces = distinct.map(() => [])
     this.#dictionaries = distinct.map(() => 0)
@@ -105,8 +125,27 @@ export class AnswerEncoder {
    * `few` says otherwise, and batches made of it.
    */
   bytesToHold(entry: FragmentEntry, rows: number, few?: number): number {
-    const batch = Math.min(rows * this.bytesPerRow(entry), this.#batchBytes)
+    const perRow = this.bytesPerRow(entry)
+    const batch = Math.min(rows * perRow, Math.max(perRow, this.#batchBytes))
     return Math.ceil((few ?? bytesOf(this.#table, entry, [...this.indices])) + batch)
+  }
+
+  /** The bytes of all batches so far, with the dictionaries of those that are written as a whole. */
+  get bytes(): number {
+    return this.#total
+  }
+
+  /** Whether batches are handed on as soon as they are full, so that memory is free again. */
+  get isStreamed(): boolean {
+    return !this.isWhole && this.#batchBytes !== Number.POSITIVE_INFINITY
+  }
+
+  /** Refuses an answer that the values just computed make too large, before more of them are. */
+  checkMade(distinct: number, bytes: number): void {
+    this.#made += bytes * this.#uses[distinct]!
+    // Of what is made at once, only the rows are used that all columns have.
+    const unused = partBytes * mostOf(this.#uses)
+    if (this.#bytes + this.#made > this.#most + unused) throw tooLarge(this.#most)
   }
 
   /** Adds rows of a fragment, given by the pieces of each distinct column, and gives the batches that are full. */
@@ -131,9 +170,12 @@ export class AnswerEncoder {
     const assembled = assembleColumns(fields, this.#pieces)
     this.#pieces = this.#distinct.map(() => [])
     this.#rows = 0
-    for (const batches of assembled) {
-      this.#count(batches)
-      yield this.#places.map((place) => batches[place]!)
+    this.#made = 0
+    for (const made of assembled) {
+      for (const batches of this.#plain.of(made)) {
+        this.#count(batches)
+        yield this.#places.map((place) => batches[place]!)
+      }
     }
   }
 
@@ -170,6 +212,7 @@ export class AnswerEncoder {
         this.#dictionaries[i] = Math.max(this.#dictionaries[i]!, dictionaryBytes(batch))
       for (const place of this.#places) sum += this.#dictionaries[place]!
     }
+    this.#total = sum
     if (sum > this.#most) throw tooLarge(this.#most)
   }
 
@@ -183,6 +226,10 @@ export class AnswerEncoder {
     )
     return this.#places.reduce((sum, place) => sum + sizes[place]!, 0)
   }
+}
+
+function mostOf(numbers: readonly number[]): number {
+  return numbers.reduce((most, one) => Math.max(most, one), 0)
 }
 
 /** Bytes of each value of a type, as far as it tells. */

@@ -2,9 +2,11 @@ import type { AnyBatch } from '../../arrow/batch.ts'
 import { invalid } from '../../errors.ts'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import { compareKey, promising, type SortKey, type SortValue, sortReader } from './sort-keys.ts'
+import { sortedRows } from './sort-rows.ts'
 
-/** Rows that are looked at between two looks at the clock. */
-const lookEvery = 1_024
+/** Values that are looked at between two looks at the clock, and rows at most. */
+const valuesAtOnce = 8_192
+const rowsAtOnce = 1_024
 
 /** Rows that are kept at least before the worst are left out. */
 const fewestKept = 1_024
@@ -45,13 +47,17 @@ export class BestRows {
     batches: readonly AnyBatch[],
     runs: ArrayLike<number>,
     timeSlice: TimeSlice,
+    hold: (bytes: number) => Promise<void> | undefined = () => undefined,
   ): Promise<void> {
     const readers = batches.map(sortReader)
+    const atOnce = Math.max(1, Math.min(rowsAtOnce, Math.floor(valuesAtOnce / Math.max(1, readers.length))))
     for (let i = 0; i < runs.length; i += 2) {
-      for (let start = runs[i]!; start < runs[i + 1]!; start += lookEvery) {
-        const end = Math.min(runs[i + 1]!, start + lookEvery)
+      for (let start = runs[i]!; start < runs[i + 1]!; start += atOnce) {
+        const end = Math.min(runs[i + 1]!, start + atOnce)
         this.#addRun(fragment, batches, readers, start, end)
         if (this.#rows.length >= Math.max(fewestKept, this.#wanted * 2)) await this.#cut(timeSlice)
+        const waits = hold(this.#bytes)
+        if (waits) await waits
         if (timeSlice.due) await timeSlice.rest()
       }
     }
@@ -105,7 +111,7 @@ export class BestRows {
       const value = readers[k]!(row)
       // A part of the fragment would keep all of it.
       this.#values[k]!.push(typeof value === 'object' && value !== null ? value.slice() : value)
-      this.#bytes += typeof value === 'object' && value !== null ? value.length + 96 : 16
+      this.#bytes += bytesOf(value)
     }
     if (this.#bytes > this.#mostBytes) throw tooMany(this.#mostBytes)
   }
@@ -120,11 +126,13 @@ export class BestRows {
     kept.sort()
     this.#fragments = Array.from(kept, (at) => this.#fragments[at]!)
     this.#rows = Array.from(kept, (at) => this.#rows[at]!)
-    this.#values = this.#values.map((values) => Array.from(kept, (at) => values[at]!))
+    for (const [k, values] of this.#values.entries()) {
+      this.#values[k] = Array.from(kept, (at) => values[at]!)
+      if (timeSlice.due) await timeSlice.rest()
+    }
     this.#bytes = 0
     for (const values of this.#values) {
-      for (const value of values)
-        this.#bytes += typeof value === 'object' && value !== null ? value.length + 96 : 16
+      for (const value of values) this.#bytes += bytesOf(value)
     }
     this.#bytes += kept.length * entryBytes
   }
@@ -141,32 +149,17 @@ export class BestRows {
       }
       return a - b
     }
-    let from = new Int32Array(length)
-    for (let i = 0; i < length; i++) from[i] = i
-    for (let at = 0; at < length; at += pieceRows) {
-      from.subarray(at, at + pieceRows).sort(compare)
-      if (timeSlice.due) await timeSlice.rest()
-    }
-    let to = new Int32Array(length)
-    for (let size = pieceRows; size < length; size *= 2) {
-      for (let at = 0; at < length; at += size * 2) {
-        const middle = Math.min(length, at + size)
-        const end = Math.min(length, at + size * 2)
-        let [left, right] = [at, middle]
-        for (let next = at; next < end; next++) {
-          const takesLeft = left < middle && (right >= end || compare(from[left]!, from[right]!) <= 0)
-          to[next] = from[takesLeft ? left++ : right++]!
-          if ((next & 8191) === 0 && timeSlice.due) await timeSlice.rest()
-        }
-      }
-      ;[from, to] = [to, from]
-    }
-    return from
+    // Texts that begin alike are compared as far as they do.
+    const cost = keys.length + this.#bytes / Math.max(1, length) / 256
+    return sortedRows(length, compare, cost, timeSlice)
   }
 }
 
-/** Rows that are sorted at once. */
-const pieceRows = 4_096
+/** Bytes of a value in memory. */
+function bytesOf(value: SortValue): number {
+  if (typeof value === 'bigint') return 40
+  return typeof value === 'object' && value !== null ? value.length + 128 : 16
+}
 
 function tooMany(most: number): Error {
   return invalid(

@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib'
 import type { Content } from '../../content/content.ts'
 import { CatalogError, type ErrorCode } from '../../errors.ts'
 import { pathIn } from '../../model/relative-path.ts'
+import { wallClock } from '../../time.ts'
 import {
   type ColumnFile,
   type DeletionEntry,
@@ -33,7 +34,7 @@ export async function* checkObjects(
     content: uncached(content),
     cache: new ByteCache(0),
     newName: uniqueName,
-    now: Date.now,
+    now: wallClock,
   }
   const seen = new Set<string>()
   for (const manifest of refs) {

@@ -16,6 +16,9 @@ import type { SortKey } from './sort-keys.ts'
 /** The most memory of a query that sorts: of keys, and of the rows of the answer. */
 export const mostSortedBytes = 512 << 20
 
+/** Bytes of keys that are held at a time. */
+const heldAtOnce = 1 << 20
+
 /** Rows that are put in order at once. */
 const chunkRows = 4_096
 
@@ -49,9 +52,10 @@ export async function* orderedRows(
     held = bytes
     if (taken) await taken
   }
+  const holdMany = (bytes: number) => (bytes > held + heldAtOnce ? hold(bytes) : undefined)
   for await (const source of selected) {
     const batches = await maker.columnsAt(source.entry, keys)
-    await best.add(sources.length, batches, source.selection.runs, timeSlice)
+    await best.add(sources.length, batches, source.selection.runs, timeSlice, holdMany)
     sources.push(source.entry)
     await hold(best.bytes)
   }

@@ -3,6 +3,7 @@ import { invalid } from '../../errors.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import { prefetch } from '../../scheduling/prefetch.ts'
 import { TimeSlice } from '../../scheduling/time-slice.ts'
+import { performance } from '../../time.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { compileValues } from '../scan/expression.ts'
@@ -48,13 +49,19 @@ export async function streamRows(
   if (answer.isWhole) {
     const all: ColumnBatches[] = []
     for await (const batch of batches) all.push(batch)
-    return all.length <= 1 ? joinParts(answer.whole(all)) : inChunks(answer.whole(all))
+    return all.length <= 1 ? together(answer.whole(all)) : inChunks(answer.whole(all))
   }
   const first = await batches.next()
   if (first.done) return joinParts(answer.whole([]))
   const second = await batches.next()
-  if (second.done) return joinParts(answer.whole([first.value]))
+  if (second.done) return together(answer.whole([first.value]))
   return inChunks(answer.stream([first.value, second.value], batches))
+}
+
+/** Parts of an answer as one, unless that would take much more memory: columns may share theirs. */
+function together(parts: Uint8Array[]): Uint8Array | AsyncIterable<Uint8Array> {
+  const bytes = parts.reduce((sum, { length }) => sum + length, 0)
+  return bytes <= 2 * streamedBytes ? joinParts(parts) : inChunks(parts)
 }
 
 /** A query whose names and expressions are resolved. */
@@ -81,8 +88,8 @@ export async function planQuery(
   const picks = await projection(schema, options, (text) => compileValues(text, schema, now, timeSlice))
   const skip = bound('offset', options.offset) ?? 0
   const limit = bound('limit', options.limit) ?? Number.POSITIVE_INFINITY
-  const answer = new AnswerEncoder(snapshot, picks, options.maxBytes, batchBytes)
-  const keys = sortKeys(schema, options.orderBy ?? [])
+  const answer = new AnswerEncoder(snapshot, picks, options.maxBytes, batchBytes, options.plain)
+  const keys = sortKeys(schema, options.orderBy ?? [], options.mostKeys)
   const { filter } = options
   if (filter === undefined) await answer.checkSize(fragmentsOf(storage, snapshot), skip, limit)
   const predicate = filter === undefined ? undefined : await compile(filter, schema, now, timeSlice)
@@ -97,7 +104,17 @@ async function* readBatches(
   { answer, keys, predicate, skip, limit, timeSlice }: QueryPlan,
 ): AsyncGenerator<ColumnBatches> {
   const picks = answer.distinct
-  const maker = new ColumnMaker(storage, snapshot, picks, answer.indices, timeSlice)
+  /** Bytes that are held for the fragment of which the answer is made at the moment. */
+  let held = 0
+  const hold = (bytes: number): Promise<void> | undefined => {
+    held += bytes
+    return memory?.take(bytes)
+  }
+  const onMade = (pick: number, bytes: number) => {
+    answer.checkMade(pick, bytes)
+    return hold(bytes)
+  }
+  const maker = new ColumnMaker(storage, snapshot, picks, answer.indices, timeSlice, onMade)
   const columns = [...answer.indices, ...keys.map(({ path }) => path[0]!)]
   const inOrder = keys.length > 0
   const part = inOrder ? { skip: 0, limit: Number.POSITIVE_INFINITY } : { skip, limit }
@@ -112,12 +129,6 @@ async function* readBatches(
       yield* answer.add(pieces, rows, perRow)
     }
   } else {
-    /** Bytes that are held for the fragment of which the answer is made at the moment. */
-    let held = 0
-    const hold = (bytes: number): Promise<void> | undefined => {
-      held += bytes
-      return memory?.take(bytes)
-    }
     for await (const { wanted, bytes: few, made } of maker.rowsOf(selected)) {
       const { entry, selection } = wanted
       if (memory) {
@@ -128,17 +139,32 @@ async function* readBatches(
         const taken = hold(answer.bytesToHold(entry, selection.rows, few))
         if (taken) await taken
       }
+      // Bytes of computed values that are no more needed once a batch was handed on.
+      let before = 0
       for await (const { pieces, rows, bytes } of made) {
-        if (bytes > 0) await hold(bytes)
+        let isFree = false
         for (const batch of answer.add(pieces, rows, answer.bytesPerRow(entry) + bytes / rows)) {
           yield batch
+          isFree = answer.isStreamed
           if (timeSlice.due) await timeSlice.rest()
         }
+        if (isFree) {
+          memory?.give(before)
+          held -= before
+          before = 0
+        }
+        before += bytes
       }
     }
   }
   signal?.throwIfAborted()
-  yield* answer.rest()
+  for (const batch of answer.rest()) {
+    // Many columns may be of one dictionary, which is written for each of them.
+    const more = answer.isWhole ? answer.bytes - held : 0
+    const taken = more > 0 ? hold(more) : undefined
+    if (taken) await taken
+    yield batch
+  }
   if (scan) {
     onStep?.({ name: 'rows', rows: scan.count, milliseconds: scan.milliseconds })
     const rest = performance.now() - started - scan.milliseconds

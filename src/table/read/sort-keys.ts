@@ -20,17 +20,52 @@ export interface SortKey {
   readonly nullsFirst: boolean
 }
 
-/** The keys of an order. Throws for a column that is missing, or whose values have no order. */
-export function sortKeys(schema: Schema, orderBy: readonly Ordering[]): SortKey[] {
-  return orderBy.map(({ column, descending = false, nullsFirst = false }) => {
-    const { path, field } = resolve(schema, column)
-    if (!isSortable(field.type)) {
+/** Most keys of an order, unless a caller says otherwise. */
+const mostKeys = 64
+
+/**
+ * The keys of an order, without those that decide nothing: one that repeats an earlier one, and all behind the id of the
+ * row. Throws for a column that is missing, or whose values have no order, and for too many keys.
+ */
+export function sortKeys(schema: Schema, orderBy: readonly Ordering[], most?: number): SortKey[] {
+  return decisive(orderBy, (ordering) => sortKey(schema, ordering), schema.fields.length, most)
+}
+
+/** The keys that decide something, each made of an ordering. Rows are told apart by the columns from `rowColumns` on. */
+export function decisive(
+  orderBy: readonly Ordering[],
+  make: (ordering: Ordering) => SortKey,
+  rowColumns: number,
+  most: number = mostKeys,
+): SortKey[] {
+  const names = new Set<string>()
+  const keys = new Map<string, SortKey>()
+  let isDecided = false
+  for (const ordering of orderBy) {
+    if (names.has(ordering.column)) continue
+    names.add(ordering.column)
+    const key = make(ordering)
+    const place = key.path.join()
+    if (keys.has(place) || isDecided) continue
+    if (keys.size === most) {
       throw invalid(
-        `order_by names ${JSON.stringify(column)} of type ${typeName(field.type)}, whose values have no order here. Sort by a column of numbers, texts, bytes, times or flags, or by a field of a struct.`,
+        `order_by has more than ${most} keys, which is the most. Sort by fewer columns, or open the catalog with a larger orderKeys.`,
       )
     }
-    return { name: column, path, direction: descending ? -1 : 1, nullsFirst }
-  })
+    keys.set(place, key)
+    isDecided = key.path[0]! >= rowColumns
+  }
+  return [...keys.values()]
+}
+
+function sortKey(schema: Schema, { column, descending = false, nullsFirst = false }: Ordering): SortKey {
+  const { path, field } = resolve(schema, column)
+  if (!isSortable(field.type)) {
+    throw invalid(
+      `order_by names ${JSON.stringify(column)} of type ${typeName(field.type)}, whose values have no order here. Sort by a column of numbers, texts, bytes, times or flags, or by a field of a struct.`,
+    )
+  }
+  return { name: column, path, direction: descending ? -1 : 1, nullsFirst }
 }
 
 function isSortable(type: DataType): boolean {

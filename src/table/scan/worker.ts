@@ -3,6 +3,7 @@ import { buffersOf } from '../../arrow/batch.ts'
 import { openContentAgain } from '../../content/open.ts'
 import { WorkBudget } from '../../predicate/index.ts'
 import { TimeSlice } from '../../scheduling/time-slice.ts'
+import { wallClock } from '../../time.ts'
 import { computing } from '../columns/compute.ts'
 import { type MadeColumns, makeColumns } from '../columns/make-columns.ts'
 import { readLive } from '../format/deletions.ts'
@@ -183,7 +184,7 @@ function storageOf(url: string): Promise<Storage> {
       content,
       cache,
       newName: uniqueName,
-      now: Date.now,
+      now: wallClock,
     }))
     storages.set(url, storage)
   }

@@ -1,4 +1,5 @@
 import { type AnyBatch, byteLength, makeBatch, type Values } from '../../arrow/batch.ts'
+import { bytesOfRow } from '../../arrow/bytes-of-row.ts'
 import { childFields } from '../../arrow/layout.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import { detach } from '../../arrow/take/detach.ts'
@@ -28,8 +29,9 @@ export interface RowsToFetch {
   readonly onBytes: (bytes: number) => Promise<void> | undefined
 }
 
-/** Rows of each batch that is given. */
+/** Rows of each batch that is given, and about the most bytes. */
 const rowsAtOnce = 8_192
+const bytesAtOnce = 16 << 20
 
 /**
  * Fetches columns of rows: each fragment is read once, and of it only the rows are kept. Gives batches of some thousand
@@ -54,6 +56,7 @@ export async function* fetchRows(
   const maker = new ColumnMaker(storage, snapshot, others, columnsOf(others), timeSlice)
   const { byFragment, kept } = grouped(places)
   const columns = new Map<number, readonly AnyBatch[]>()
+  let fetched = 0
   const parts = Array.from(byFragment, ([fragment, rows]) => {
     const runs = new RunBuilder()
     for (const row of rows) runs.add(row, row + 1)
@@ -62,7 +65,12 @@ export async function* fetchRows(
   })
   for await (const { wanted: part, made: rowsMade } of maker.rowsOf(parts)) {
     const { fragment, rows } = part
-    const made = others.length === 0 ? [] : await takeRows(rowsMade, others)
+    let counted = 0
+    const onMade = (bytes: number) => {
+      counted += bytes
+      return wanted.onBytes(bytes)
+    }
+    const made = others.length === 0 ? [] : await takeRows(rowsMade, others, onMade)
     const taken = picks.map(({ field }, i) =>
       atHand[i]
         ? ofVectors(
@@ -71,14 +79,26 @@ export async function* fetchRows(
           )
         : made.shift()!,
     )
-    const waits = wanted.onBytes(taken.reduce((sum, batch) => sum + byteLength(batch), 0))
+    const bytes = taken.reduce((sum, batch) => sum + byteLength(batch), 0)
+    const waits = wanted.onBytes(Math.max(0, bytes - counted))
     if (waits) await waits
+    fetched += bytes
     columns.set(fragment, taken)
     if (timeSlice.due) await timeSlice.rest()
   }
   const fields = picks.map(({ field }) => field)
-  for (let start = 0; start < places.length; start += rowsAtOnce) {
-    const end = Math.min(places.length, start + rowsAtOnce)
+  // A row that is near several vectors is answered for each.
+  let answered = 0
+  for (let start = 0, end = 0; start < places.length; start = end) {
+    let bytes = 0
+    for (end = start; end < Math.min(places.length, start + rowsAtOnce) && bytes < bytesAtOnce; end++) {
+      const batches = columns.get(Math.floor(places[end]! / fragmentPlaces))!
+      for (const batch of batches) bytes += bytesOfRow(batch, kept[end]!)
+    }
+    const more = Math.max(0, answered + bytes - Math.max(fetched, answered))
+    answered += bytes
+    const waits = more > 0 ? wanted.onBytes(more) : undefined
+    if (waits) await waits
     yield* assembleColumns(fields, piecesOf(picks.length, columns, places, kept, start, end))
     if (timeSlice.due) await timeSlice.rest()
   }
@@ -104,9 +124,15 @@ function grouped(places: ArrayLike<number>) {
   return { byFragment, kept: Int32Array.from(places, (place) => keptAt.get(place)!) }
 }
 
-async function takeRows(parts: AsyncGenerator<MadeRows>, picks: readonly Pick[]): Promise<AnyBatch[]> {
+async function takeRows(
+  parts: AsyncGenerator<MadeRows>,
+  picks: readonly Pick[],
+  onMade: RowsToFetch['onBytes'],
+): Promise<AnyBatch[]> {
   const pieces: Piece[][] = picks.map(() => [])
   for await (const made of parts) {
+    const waits = made.bytes > 0 ? onMade(made.bytes) : undefined
+    if (waits) await waits
     for (const [i, column] of made.pieces.entries()) pieces[i]!.push(...column)
   }
   return picks.map(({ field }, i) => detach(assemble(field.type, pieces[i]!)))

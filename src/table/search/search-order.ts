@@ -1,7 +1,15 @@
 import type { Schema } from '@uwdata/flechette'
 import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
-import { compareKey, type SortKey, type SortValue, sortKeys, sortReader } from '../read/sort-keys.ts'
+import {
+  compareKey,
+  decisive,
+  type SortKey,
+  type SortValue,
+  sortKeys,
+  sortReader,
+} from '../read/sort-keys.ts'
+import { sortedRows } from '../read/sort-rows.ts'
 import { withRowColumns } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { Ordering } from '../table-engine.ts'
@@ -10,12 +18,13 @@ import { fetchRows, type RowsToFetch } from './fetch-rows.ts'
 import type { Hits } from './search.ts'
 
 /** The keys by which a search sorts the rows that it found. The distance may be one; it has no path. */
-export function searchOrder(schema: Schema, orderBy: readonly Ordering[]): SortKey[] {
-  return orderBy.map((ordering) => {
+export function searchOrder(schema: Schema, orderBy: readonly Ordering[], most?: number): SortKey[] {
+  const make = (ordering: Ordering): SortKey => {
     if (ordering.column !== distanceColumn) return sortKeys(schema, [ordering])[0]!
     const direction = ordering.descending === true ? -1 : 1
     return { name: distanceColumn, path: [], direction, nullsFirst: ordering.nullsFirst === true }
-  })
+  }
+  return decisive(orderBy, make, schema.fields.length, most)
 }
 
 /** The rows in the order of the keys, those of each vector by themselves. Equal ones stay as they are. */
@@ -40,14 +49,15 @@ export async function inOrder(
   const byKey = keys.map((key) =>
     key.path.length > 0 ? values[stored.indexOf(key)]! : (distances as ArrayLike<SortValue>),
   )
-  const order = Array.from(places, (_, i) => i).sort((a, b) => {
+  const compare = (a: number, b: number) => {
     if (queries[a] !== queries[b]) return queries[a]! - queries[b]!
     for (const [k, key] of keys.entries()) {
       const result = compareKey(key, byKey[k]![a]!, byKey[k]![b]!)
       if (result !== 0) return result
     }
     return a - b
-  })
+  }
+  const order = await sortedRows(places.length, compare, keys.length, timeSlice)
   return {
     places: Float64Array.from(order, (i) => places[i]!),
     distances: Float32Array.from(order, (i) => distances[i]!),

@@ -1,14 +1,17 @@
 import { float32, int32, type Schema } from '@uwdata/flechette'
-import { type AnyBatch, makeBatch } from '../../arrow/batch.ts'
+import { type AnyBatch, byteLength, makeBatch } from '../../arrow/batch.ts'
 import { encodeArrow, joinParts } from '../../arrow/ipc/encode.ts'
+import { assemble, wholeOf } from '../../arrow/take/take.ts'
 import { invalid } from '../../errors.ts'
 import type { WorkBudget } from '../../predicate/index.ts'
 import { TimeSlice } from '../../scheduling/time-slice.ts'
+import { performance } from '../../time.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { tooLarge } from '../read/answer.ts'
+import { PlainColumns } from '../read/plain-columns.ts'
 import { bound } from '../read/query.ts'
 import type { SortKey } from '../read/sort-keys.ts'
-import { compileValues, evaluateValues } from '../scan/expression.ts'
+import { compileValues, valueParts } from '../scan/expression.ts'
 import { compile } from '../scan/fragment.ts'
 import { readsOffsets } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
@@ -76,7 +79,7 @@ export async function planSearch(
   const columns = await answerColumns(schema, options, searches > 1, (text, schema) =>
     compileValues(text, schema, now, timeSlice),
   )
-  const order = searchOrder(schema, options.orderBy ?? [])
+  const order = searchOrder(schema, options.orderBy ?? [], options.mostKeys)
   const isWanted = columns.picks.some(({ path }) => path?.length === 1 && path[0] === column.path[0])
   return {
     task: {
@@ -128,26 +131,30 @@ export async function searchRows(
   const budgets = columns.from.map((from) =>
     typeof from === 'object' ? from.expression.budget() : undefined,
   )
+  const { maxBytes = Number.POSITIVE_INFINITY } = options
+  let plainBytes = 0
+  const plain = new PlainColumns(columns.fields, options.plain, (bytes) => {
+    plainBytes += bytes
+    if (plainBytes > maxBytes) throw tooLarge(maxBytes)
+  })
   const batches: (readonly AnyBatch[])[] = []
   let row = 0
-  for await (const batch of fetchRows(
-    storage,
-    snapshot,
-    columns.picks,
-    toFetch(hits.places, found, plan, options),
-    timeSlice,
-  )) {
+  const wanted = toFetch(hits.places, found, plan, options)
+  for await (const batch of fetchRows(storage, snapshot, columns.picks, wanted, timeSlice)) {
     const end = row + (batch[0]?.length ?? hits.places.length)
     const made: AnyBatch[] = []
     for (const [i, from] of columns.from.entries()) {
       if (typeof from === 'number') made.push(batch[from]!)
       else if (typeof from === 'string') made.push(own(from, hits, row, end))
-      else made.push(await late(from, batch, hits.distances.slice(row, end), budgets[i]!, timeSlice))
+      else
+        made.push(
+          await late(from, batch, hits.distances.slice(row, end), budgets[i]!, timeSlice, wanted.onBytes),
+        )
     }
-    batches.push(made)
+    batches.push(...plain.of(made))
     row = end
   }
-  const schema: Schema = { fields: [...columns.fields], metadata: snapshot.schema.metadata ?? null }
+  const schema: Schema = { fields: [...plain.fields], metadata: snapshot.schema.metadata ?? null }
   const parts = encodeArrow(
     schema,
     schema.fields.map((_, i) => batches.map((batch) => batch[i]!)),
@@ -243,16 +250,23 @@ function only({ places, distances, queries }: Hits, isWanted: (index: number) =>
 }
 
 /** A column that is computed of distances. */
-function late(
+async function late(
   { expression, inputs, first, offsets }: LateColumn,
   batch: readonly AnyBatch[],
   distances: Float32Array,
   budget: WorkBudget,
   timeSlice: TimeSlice,
+  onBytes: RowsToFetch['onBytes'],
 ): Promise<AnyBatch> {
   const rows = { length: distances.length, columns: inputs.columns(batch.slice(first, offsets), distances) }
   const numberOf = (row: number) => Number(batch[offsets]!.at(row))
-  return evaluateValues(expression, rows, timeSlice, { budget, numberOf })
+  const parts: AnyBatch[] = []
+  for await (const part of valueParts(expression, rows, timeSlice, { budget, numberOf })) {
+    const waits = onBytes(byteLength(part))
+    if (waits) await waits
+    parts.push(part)
+  }
+  return assemble(expression.type, parts.map(wholeOf))
 }
 
 /** A column that the search itself makes. */

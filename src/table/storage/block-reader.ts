@@ -1,7 +1,7 @@
-import { setImmediate } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import type { ByteRange, Content } from '../../content/content.ts'
 import { type MergedRange, mergeRanges, readCostOf } from '../../scheduling/merge-ranges.ts'
+import { nextTurn, setImmediate } from '../../time.ts'
 import type { SumOfBlock } from '../format/blocks.ts'
 import { uncached } from './coalesced-read.ts'
 import { brokenObject } from './objects.ts'
@@ -43,7 +43,7 @@ export class BlockReader {
   /** The bytes of runs, counted from `start` on, one after the other in a buffer of their own. */
   read(start: number, runs: ArrayLike<number>): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
-      if (this.#asked.length === 0) setImmediate().then(() => this.#readAll())
+      if (this.#asked.length === 0) setImmediate(() => void this.#readAll())
       this.#asked.push({ start, runs, resolve, reject })
     })
   }
@@ -118,7 +118,7 @@ export class BlockReader {
           const block = bytes!.subarray(at - start, Math.min(at + bytesOfBlock, range.end) - start)
           if (crc32(block) !== sumOf(at / bytesOfBlock))
             fault = 'is damaged: its checksum differs from the one it was written with'
-          if (++summed % blocksAtOnce === 0) await setImmediate()
+          if (++summed % blocksAtOnce === 0) await nextTurn()
         }
       }
       if (fault !== undefined) faults.push({ start, end, parts, place, fault })

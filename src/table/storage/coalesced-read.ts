@@ -1,4 +1,5 @@
 import type { ByteRange, Content } from '../../content/content.ts'
+import { queueMicrotask } from '../../time.ts'
 
 /**
  * A content that coalesces all reads of one object, or of a part of it: the first read fetches the whole part, and all

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { wallClock } from '../../time.ts'
 
 /**
  * A name that no other attempt at the same change gets. Names sort by the millisecond they were made in. With a
@@ -10,7 +11,7 @@ export type NewName = (writer?: string) => string
 export const uniqueName: NewName = (writer) => {
   // Node fetches random bits for many UUIDs at once. Eight random bytes from the system take eight times as long.
   const uuid = randomUUID()
-  return nameOf(Date.now(), writer === undefined ? uuid.slice(0, 8) : markOf(writer), uuid.slice(-8))
+  return nameOf(wallClock(), writer === undefined ? uuid.slice(0, 8) : markOf(writer), uuid.slice(-8))
 }
 
 /** Names derived from a clock and from ids. Each id must be unique. */

@@ -23,6 +23,8 @@ export interface Storage {
   readonly newName: NewName
   /** The time, in milliseconds since the epoch. */
   readonly now: () => number
+  /** Most bytes that one change may write beyond those that the table holds. Default: no limit. */
+  readonly growthBytes?: number | undefined
   /** Worker threads that scan large tables, if the engine has any. */
   readonly pool?: ScanPool | undefined
 }

@@ -22,6 +22,11 @@ export interface RowFinder {
    * the rows that it found then may not be live any more.
    */
   found?(entry: FragmentEntry, live: Bitmap | undefined): Promise<void>
+  /**
+   * Called once the rows of all fragments are found, before anything is written: it may refuse what would be written, and
+   * writes rows of its own.
+   */
+  settled?(): Promise<void>
   /** Stops what nobody awaits. */
   end(): void
 }
@@ -58,6 +63,19 @@ interface Prepared {
 /** What follows from the rows found: an outcome, or deletions that must be written. */
 type Settled = Outcome | Deleted
 
+/** What was found in a fragment. */
+interface Found {
+  readonly entry: FragmentEntry
+  readonly found: Settled
+}
+
+/** Fragments of a segment, or those behind all segments. */
+interface Group {
+  readonly segment: SegmentEntry | undefined
+  readonly entries: readonly FragmentEntry[]
+  readonly settled: readonly Found[]
+}
+
 /** Takes rows away from one base after the other, until the result is committed. Slow work is done once. */
 export class Removal {
   readonly #storage: Storage
@@ -91,9 +109,18 @@ export class Removal {
     }
     let removed = 0
     let rowsDone = 0
+    const write = async ({ segment, entries, settled }: Group) => {
+      const outcomes = this.#outcomesOf(prefix, settled, keep)
+      const kept = outcomes.flatMap(({ entry }) => entry ?? [])
+      for (const one of outcomes) removed += one.removed
+      if (segment === undefined) tail = kept
+      else if (outcomes.every(({ entry }, i) => entry === entries[i])) segments.push(segment)
+      else if (kept.length > 0) segments.push(await writeSegment(this.#storage, prefix, kept))
+    }
+    const waiting: Group[] = []
     try {
       for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
-        const settled: { readonly entry: FragmentEntry; readonly found: Settled }[] = []
+        const settled: Found[] = []
         const prepare = (entry: FragmentEntry) => this.#prepare(prefix, entry, finder)
         for await (const prepared of prefetch(entries, prepare, finder)) {
           const { entry } = prepared
@@ -102,13 +129,11 @@ export class Removal {
           onProgress?.({ rowsDone, rowsTotal })
           if (timeSlice.due) await timeSlice.rest()
         }
-        const outcomes = this.#outcomesOf(prefix, settled, keep)
-        const kept = outcomes.flatMap(({ entry }) => entry ?? [])
-        for (const one of outcomes) removed += one.removed
-        if (segment === undefined) tail = kept
-        else if (outcomes.every(({ entry }, i) => entry === entries[i])) segments.push(segment)
-        else if (kept.length > 0) segments.push(await writeSegment(this.#storage, prefix, kept))
+        if (finder.settled) waiting.push({ segment, entries, settled })
+        else await write({ segment, entries, settled })
       }
+      await finder.settled?.()
+      for (const group of waiting) await write(group)
       signal?.throwIfAborted()
       const result = await finish({ segments, tail, removed })
       await Promise.all(writes)
@@ -144,11 +169,7 @@ export class Removal {
   }
 
   /** Begins to write the deletions of a group of fragments. Once they are written, the outcomes are remembered. */
-  #outcomesOf(
-    prefix: string,
-    settled: readonly { readonly entry: FragmentEntry; readonly found: Settled }[],
-    keep: (write: Promise<void>) => void,
-  ): Outcome[] {
+  #outcomesOf(prefix: string, settled: readonly Found[], keep: (write: Promise<void>) => void): Outcome[] {
     const fresh = settled.flatMap(({ found }) => ('rows' in found ? found : []))
     const { entries, written } = writeDeletions(this.#storage, prefix, fresh)
     const next = entries.values()

@@ -16,7 +16,7 @@ import type { FragmentEntry } from '../format/manifest.ts'
 import type { Storage } from '../storage/objects.ts'
 import { bytesPerRow, writeFragment } from './fragment-write.ts'
 import { withoutRows } from './without-rows.ts'
-import { fragmentBytes } from './write-rows.ts'
+import { rowsOfFragment } from './write-rows.ts'
 
 /** Batches that are kept before they are joined. */
 const mostBatches = 256
@@ -56,7 +56,7 @@ export class RowWriter {
       this.#pending.map((pieces) => pieces.map(({ batch }) => batch)),
       this.#pendingRows,
     )
-    this.#most = Math.max(64, Math.min(this.#mostRows, Math.floor(fragmentBytes / Math.max(perRow, 1))) & ~63)
+    this.#most = rowsOfFragment(perRow, this.#mostRows)
     while (this.#pendingRows >= this.#most) await this.#write(this.#most, timeSlice)
     if (this.#pending[0]!.length >= mostBatches) this.#join()
   }

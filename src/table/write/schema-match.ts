@@ -36,14 +36,18 @@ export async function matchSchema(
 
 /**
  * The same for rows that need not have all columns of the schema; undefined stands for those that are missing. Values of
- * another type do not fit.
+ * another type do not fit, unless they only lie otherwise.
  */
 export function matchSome(table: Table, schema: Schema): (AnyColumn | undefined)[] {
   return matchFields(table, schema, undefined).map((match, i) => {
     if (match === undefined) return undefined
     const { given, fit } = match
     const wanted = schema.fields[i]!
-    return checked(wanted, fit ? makeColumn(wanted.type, batchesOf(given).map(fit)) : given)
+    try {
+      return checked(wanted, fit ? makeColumn(wanted.type, batchesOf(given).map(fit)) : given)
+    } catch (error) {
+      throw error instanceof Misfit ? error.toError(error.row) : error
+    }
   })
 }
 

@@ -1,5 +1,5 @@
 import type { Schema } from '@uwdata/flechette'
-import type { AnyBatch } from '../../arrow/batch.ts'
+import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
 import { allRows, type Bitmap, countRows, intersect, noRows } from '../../arrow/bitmap.ts'
 import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
 import { wholeOf } from '../../arrow/take/take.ts'
@@ -19,6 +19,7 @@ import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Change, Changed, Snapshot, UpdateOptions, WorkOptions } from '../table-engine.ts'
 import { matchFinder } from './delete.ts'
 import { piecesOf } from './gather.ts'
+import { Growth } from './growth.ts'
 import { Removal, type RowFinder } from './remove-rows.ts'
 import { Living, RowWriter } from './row-writer.ts'
 import { reviseManifest } from './write-manifest.ts'
@@ -135,6 +136,14 @@ const everyRow: RowFinder = {
   end: () => {},
 }
 
+/** Rows that were found in a fragment of a base. */
+interface FoundRows {
+  readonly entry: FragmentEntry
+  readonly live: Bitmap | undefined
+  readonly matched: Matched
+  readonly count: number
+}
+
 /** An update of one base. */
 class Attempt implements RowFinder {
   readonly living = new Living()
@@ -143,6 +152,7 @@ class Attempt implements RowFinder {
   readonly #prepared: Prepared
   readonly #finder: RowFinder
   readonly #timeSlice: TimeSlice
+  readonly #found: FoundRows[] = []
   /** How many rows that are not deleted lie before each fragment, for errors. */
   readonly #firstRows = new Map<string, number>()
   #rows = 0
@@ -187,14 +197,24 @@ class Attempt implements RowFinder {
   async found(entry: FragmentEntry, live: Bitmap | undefined): Promise<void> {
     const matched = this.#prepared.matches.get(contentKey(entry))!
     const count = countRows(matched.rows)
+    if (count > 0) this.#found.push({ entry, live, matched, count })
+    else this.#firstRows.delete(entry.path)
+  }
+
+  async settled(): Promise<void> {
+    await this.#measure()
+    for (const found of this.#found) await this.#add(found)
+  }
+
+  /** Adds the rows that were found in a fragment, which are written unless they were for an earlier base. */
+  async #add({ entry, live, matched, count }: FoundRows): Promise<void> {
     // Rows keep their order. Those that were written for an earlier base may now come before others.
-    if (matched.start < this.#next && count > 0) {
+    if (matched.start < this.#next) {
       matched.start = this.#prepared.writer.rows
       await this.#write(entry, matched.rows, live)
     }
-    if (count > 0) this.#next = matched.start + count
+    this.#next = matched.start + count
     this.#firstRows.delete(entry.path)
-    if (count === 0) return
     const left = live ? noRows(entry.rows) : matched.rows
     if (live) intersect(matched.rows, live, left, left.length)
     this.living.add(matched.start, matched.rows, left)
@@ -202,6 +222,30 @@ class Attempt implements RowFinder {
 
   end(): void {
     this.#finder.end()
+  }
+
+  /** Refuses new values that are too long in all. Only where that is not known before are they made for it. */
+  async #measure(): Promise<void> {
+    const fresh = this.#found.filter(({ matched }) => matched.start < 0)
+    const rows = fresh.reduce((sum, { count }) => sum + count, 0)
+    const assignments = Array.from(this.#prepared.assignments.values())
+    const growth = new Growth(this.#storage, this.#snapshot)
+    const expressions = assignments.map(({ expression }) => expression)
+    if (rows === 0 || (await growth.fits(expressions, rows))) return
+    const { prefix, schema } = this.#snapshot
+    const indices = expressions.flatMap(({ columns }) => columns)
+    // What is made here is made again when it is written.
+    const budgets = new Map(assignments.map((one) => [one, one.expression.budget()]))
+    let bytes = 0
+    for (const { entry, live, matched, count } of fresh) {
+      const read = await readColumns(this.#storage, prefix, schema, entry, indices)
+      const numberOf = rowNumbers(this.#firstRows.get(entry.path) ?? 0, live)
+      const budgetOf = (one: Assignment) => budgets.get(one)!
+      for await (const { made, count: part } of this.#parts(read, matched.rows, count, numberOf, budgetOf)) {
+        for (const batch of made.values()) bytes += byteLength(batch) * (part / Math.max(1, batch.length))
+        growth.check(bytes)
+      }
+    }
   }
 
   /** Writes the rows of a fragment with their new values. Expressions see no other rows. */
@@ -217,11 +261,8 @@ class Attempt implements RowFinder {
     const rows = await readColumns(this.#storage, prefix, schema, entry, indices)
     const { rows: total, ...selected } = selectRows(matches, entry.rows, 0, entry.rows)
     const numberOf = rowNumbers(this.#firstRows.get(entry.path) ?? 0, live)
-    let start = 0
-    let end = entry.rows
-    for (let done = 0; done < total; ) {
-      const made = await this.#evaluate(rows, matches, start, end, numberOf)
-      const count = Math.min(...Array.from(made.values(), ({ length }) => length))
+    const budgetOf = ({ budget }: Assignment) => budget
+    for await (const { made, done, count } of this.#parts(rows, matches, total, numberOf, budgetOf)) {
       const pieces = Array.from(schema.fields.keys(), (index) => {
         const batch = made.get(index)
         if (batch) return part([wholeOf(batch)], 0, count)
@@ -229,14 +270,35 @@ class Attempt implements RowFinder {
         return count === total ? all : part(all, done, done + count)
       })
       for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(batches, this.#timeSlice)
+      if (this.#timeSlice.due) await this.#timeSlice.rest()
+    }
+  }
+
+  /** The new values of the rows of a fragment, in parts that take some memory: `count` rows behind the first `done`. */
+  async *#parts(
+    rows: FragmentRows,
+    matches: Bitmap,
+    total: number,
+    numberOf: (row: number) => number,
+    budgetOf: (assignment: Assignment) => WorkBudget,
+  ): AsyncGenerator<{
+    readonly made: ReadonlyMap<number, AnyBatch>
+    readonly done: number
+    readonly count: number
+  }> {
+    let start = 0
+    let end = rows.length
+    for (let done = 0; done < total; ) {
+      const made = await this.#evaluate(rows, matches, start, end, numberOf, budgetOf)
+      const count = Math.min(...Array.from(made.values(), ({ length }) => length))
+      yield { made, done, count }
       done += count
       if (done < total) {
         // Where some values are long, those of other columns are not made for many more rows.
-        const next = selectRows(matches, entry.rows, done, 1).runs[0]!
-        end = Math.min(entry.rows, next + 4 * (next - start))
+        const next = selectRows(matches, rows.length, done, 1).runs[0]!
+        end = Math.min(rows.length, next + 4 * (next - start))
         start = next
       }
-      if (this.#timeSlice.due) await this.#timeSlice.rest()
     }
   }
 
@@ -247,15 +309,18 @@ class Attempt implements RowFinder {
     first: number,
     end: number,
     numberOf: (row: number) => number,
+    budgetOf: (assignment: Assignment) => WorkBudget,
   ): Promise<ReadonlyMap<number, AnyBatch>> {
     // Evaluation begins at a multiple of 32.
     const start = first & ~31
     const rest = matches.slice(start >>> 5)
     rest[0]! &= -1 << (first & 31)
     const made = new Map<number, AnyBatch>()
-    for (const [index, { expression, budget }] of this.#prepared.assignments) {
-      const options = { live: rest, budget, numberOf, mostBytes }
-      made.set(index, await evaluateValues(expression, rows, this.#timeSlice, options, start, end))
+    const { assignments } = this.#prepared
+    for (const [index, assignment] of assignments) {
+      const budget = budgetOf(assignment)
+      const options = { live: rest, budget, numberOf, mostBytes: Math.max(1, mostBytes / assignments.size) }
+      made.set(index, await evaluateValues(assignment.expression, rows, this.#timeSlice, options, start, end))
     }
     return made
   }

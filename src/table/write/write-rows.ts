@@ -34,7 +34,7 @@ export async function writeRows(
   const rowsTotal = columns[0]!.length
   const batches = columns.map(({ data }) => data as readonly AnyBatch[])
   const perRow = bytesPerRow(batches, rowsTotal)
-  const most = Math.max(64, Math.min(mostRows, Math.floor(fragmentBytes / Math.max(perRow, 1))) & ~63)
+  const most = rowsOfFragment(perRow, mostRows)
   const entries: FragmentEntry[] = []
   let rowsDone = 0
   const write = (one: readonly AnyBatch[]) => writeFragment(storage, prefix, schema, one, timeSlice)
@@ -47,6 +47,12 @@ export async function writeRows(
     await timeSlice.rest()
   }
   return entries
+}
+
+/** Most rows of a fragment: a multiple of 64, unless fewer rows take as many bytes as it may have. */
+export function rowsOfFragment(bytesOfRow: number, mostRows: number): number {
+  const most = Math.min(mostRows, Math.floor(fragmentBytes / Math.max(bytesOfRow, 1)))
+  return most >= 64 ? most & ~63 : Math.max(1, most)
 }
 
 /** The rows of one fragment after the other. */

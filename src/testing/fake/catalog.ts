@@ -1,10 +1,10 @@
 import type { Core } from '../../catalog/core.ts'
 import type { Catalog, Transact, TransactionOptions } from '../../catalog/handle.ts'
-import { type LocalCatalog, localHandle } from '../../catalog/local-handle.ts'
+import { localHandle } from '../../catalog/local-handle.ts'
 import type { MemoryCatalog, MemorySnapshot } from '../../catalog/open.ts'
 import { type CatalogOptions, catalogOptionNames } from '../../catalog/open-core.ts'
 import { transact } from '../../catalog/transaction.ts'
-import { invalid } from '../../errors.ts'
+import { CatalogError, invalid } from '../../errors.ts'
 import { type OptionNames, requireKnown } from '../../model/options.ts'
 import type { AnyOperation, OperationOptions } from '../../operations/framework/operation.ts'
 import { CallLog, type CallName, type Calls } from './calls.ts'
@@ -148,6 +148,8 @@ class Fake {
   readonly #acknowledged = new Acknowledged()
   readonly #runInOrder = inOrder()
   readonly #open = new OpenCalls()
+  /** Stops the transactions whose functions are under way. */
+  readonly #closing = new AbortController()
 
   constructor(
     common: Common,
@@ -167,14 +169,7 @@ class Fake {
     this.#faults = new FaultSet(common.randomSeed, () => this.#freeze())
     for (const fault of faults) this.#faults.add(fault)
     const first = this.#snapshot()
-    const catalog: LocalCatalog = localHandle(internals.core, {
-      run: (operation, request, options, done) =>
-        this.#run(this.#internals.core, operation, request, options, done),
-      transact: (work, options) => this.#transact(work, options),
-      callsDone: true,
-    })
-    const close = catalog.close
-    this.handle = Object.assign(catalog, {
+    const own = {
       clock,
       calls: this.#calls,
       faults: this.#faults,
@@ -183,13 +178,23 @@ class Fake {
       fork: () => this.#fork(),
       snapshot: () => this.#snapshot(),
       restore: (snapshot: FakeSnapshot) => this.#restore(snapshot),
-      // What a fault holds would be waited for.
-      close: () =>
-        this.#faults
-          .clear()
-          .then(() => this.#acknowledged.settled())
-          .then(close),
+    }
+    this.handle = localHandle(internals.core, own, {
+      run: (operation, request, options, done) =>
+        this.#run(this.#internals.core, operation, request, options, done),
+      transact: (work, options) => this.#transact(work, options),
+      callsDone: true,
     })
+    const close = this.handle.close
+    // What a fault holds would be waited for.
+    this.handle.close = () => {
+      // A function may wait for what never comes.
+      this.#closing.abort(closedMeanwhile())
+      return this.#faults
+        .clear()
+        .then(() => this.#acknowledged.settled())
+        .then(close)
+    }
   }
 
   #run(
@@ -233,7 +238,10 @@ class Fake {
     const calls = this.#calls
     const call = calls.begin('transaction', options, clock.now())
     const touched = new Set<string>()
-    const result = transact<T>(this.#internals.core, work, options, {
+    const { signal = undefined } = options ?? {}
+    const closing = this.#closing.signal
+    const given = { ...options, signal: signal ? AbortSignal.any([signal, closing]) : closing }
+    const result = transact<T>(this.#internals.core, work, given, {
       run: (core, operation, request, given) => this.#run(core, operation, request, given, () => {}, call.n),
       aroundCommit: (commit, signal) => {
         const taking = this.#faults.taking({ operation: 'transaction', request: {} }, undefined, nowhere)
@@ -311,6 +319,13 @@ class Fake {
     this.#faults.reset(faults)
     this.#calls.reset()
   }
+}
+
+function closedMeanwhile(): CatalogError {
+  return new CatalogError(
+    'ServiceUnavailable',
+    'The fake was closed while the function of the transaction was under way, so nothing of it was committed. Await the transaction before the test ends, or see what its function waits for.',
+  )
 }
 
 const nowhere = { isInside: false }

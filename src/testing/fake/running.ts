@@ -46,7 +46,8 @@ export async function acknowledge(
   const make = async () => {
     const now = await core.store.read((reader) => reader.get<TransactionRecord>(key))
     if (now?.status !== 'Running') return
-    const replayed = { ...core, newId: () => given.shift() ?? options.newId() }
+    const newId = () => given.shift() ?? options.newId()
+    const replayed = { ...core, newId, newTableId: newId }
     const failure = await run(replayed, operation, request, {}).then(() => undefined, failureOf)
     await core.store.write((writer) => {
       const current = writer.get<TransactionRecord>(key)

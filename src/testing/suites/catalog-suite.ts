@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type OperationName, operations } from '../../operations/index.ts'
+import { answers } from './catalog/answers.ts'
 import { batches } from './catalog/batches.ts'
 import { branches } from './catalog/branches.ts'
 import { columns } from './catalog/columns.ts'
@@ -163,6 +164,7 @@ export const catalogTopics = [
   queries,
   indices,
   columns,
+  answers,
   watching,
 ] as const
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ErrorCode } from '../../errors.ts'
+import { nextTurn } from '../../time.ts'
 
 /**
  * Asserts that an attempt fails with a given code, and a message that matches. Errors are recognized by their `code`
@@ -61,9 +62,4 @@ export async function during(work: () => Promise<void>, look: () => Promise<void
   }
   const failed = await outcome
   if (failed) throw failed.error
-}
-
-/** Gives way to the event loop. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -79,8 +79,11 @@ describe('row objects without a schema', () => {
     [[{ a: new Set() }], /a Set in row 0/],
     [[{}], /no rows with values/],
     [[], /no rows with values/],
-    [[null as never], /Row 0 is a null/],
-    [[[] as never], /Row 0 is a Array/],
+    [[null as never], /Row 0 is null/],
+    [[[] as never], /Row 0 is an Array/],
+    [new Map() as never, /The data is a Map\./],
+    [new (class {})() as never, /The data is an object\./],
+    [{ constructor: { name: '' } } as never, /The data is an object\./],
   ])('are refused when no type fits: case %#', async (rows, message) => {
     await expect(toArrowTable(rows)).rejects.toMatchObject({
       code: 'InvalidInput',

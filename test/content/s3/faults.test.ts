@@ -226,6 +226,7 @@ describe.skipIf(typeof place === 'string')('content in S3 behind a bad network',
 
   test('each failure is a sentence that says what to do, and holds no credential', async () => {
     const cases: [Fault, string, RegExp][] = [
+      [answerOf(400, 'InvalidBucketName'), 'InvalidInput', /rows is no name for a bucket\. Give 3 to 63/],
       [answerOf(404, 'NoSuchBucket'), 'InvalidInput', /there is no bucket rows\. Create it/],
       [answerOf(403, 'AccessDenied'), 'PermissionDenied', /forbids it \(AccessDenied\)\. Allow s3:GetObject/],
       [

@@ -17,8 +17,8 @@ export interface Command {
   readonly request: object
 }
 
-/** What a call comes to: an answer, or the code of an error. */
-export type Outcome = { readonly answer: unknown } | { readonly error: ErrorCode }
+/** What a call comes to: an answer, or the code of an error and, of a batch, the item that failed. */
+export type Outcome = { readonly answer: unknown } | { readonly error: ErrorCode; readonly at?: string }
 
 /**
  * What the model says a command comes to, and the state after it. The state given stays as it is. `actual` is
@@ -37,7 +37,8 @@ export function predict(
     return { state, outcome: { answer: run(state, request, { ...actual, removing }) } }
   } catch (error) {
     if (!(error instanceof Refused)) throw error
-    return { state: before, outcome: { error: error.code } }
+    const { code, at } = error
+    return { state: before, outcome: { error: code, ...(at && { at }) } }
   }
 }
 

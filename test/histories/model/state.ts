@@ -83,17 +83,39 @@ export interface State {
 export interface Told<Answer = unknown> {
   readonly answer?: Answer
   readonly error?: ErrorCode
+  /** The item of a batch that failed. */
+  readonly at?: string
   /** Where the content of dropped tables may be under way to be removed, as far as the call cannot wait for that. */
   readonly removing: readonly string[]
 }
 
-/** How the model says that an operation fails. */
+/** How the model says that an operation fails; `at` is the item of a batch that does. */
 export class Refused extends Error {
   readonly code: ErrorCode
-  constructor(code: ErrorCode) {
+  readonly at: string | undefined
+  constructor(code: ErrorCode, at?: string) {
     super(code)
     this.code = code
+    this.at = at
   }
+}
+
+/** Does the items of a batch one by one. The first that fails is the one that the batch fails with. */
+export function doEach<Item, Result>(
+  list: string,
+  items: readonly Item[],
+  { error, at: failed, ...told }: Told,
+  run: (item: Item, told: Told) => Result,
+): Result[] {
+  return items.map((item, index) => {
+    const at = `${list}[${index}]`
+    try {
+      return run(item, { ...told, ...(error && failed === at && { error }) })
+    } catch (refusal) {
+      if (!(refusal instanceof Refused)) throw refusal
+      throw new Refused(refusal.code, at)
+    }
+  })
 }
 
 export function emptyState(): State {

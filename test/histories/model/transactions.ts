@@ -1,6 +1,6 @@
 import { type Identifier, sameNames } from '../../../src/model/identifier.ts'
-import { lookUp, type ModelTransaction, Refused, recorded, type State, type Told } from './state.ts'
-import { checkLocation, declare, deregister } from './tables.ts'
+import { doEach, lookUp, type ModelTransaction, Refused, recorded, type State, type Told } from './state.ts'
+import { declare, deregister } from './tables.ts'
 import type { Request } from './types.ts'
 import { createVersion, deleteVersions } from './versions.ts'
 
@@ -23,12 +23,8 @@ export const transactions = {
     if (steps.length === 0 || steps.some((step) => Object.keys(step).length !== 1)) {
       throw new Refused('InvalidInput')
     }
-    for (const { declare_table } of steps) {
-      const { location } = (declare_table ?? {}) as Partial<Request<'declareTable'>>
-      if (location != null) checkLocation(location)
-    }
     const changed = new Set<number | undefined>()
-    const results = steps.map((step) => {
+    const results = doEach('operations', steps, told, (step, told) => {
       const [asked] = Object.values(step) as unknown as { id: Identifier }[]
       const before = lookUp(state, asked!.id)?.key
       const result = runStep(state, step, told)

@@ -1,5 +1,6 @@
 import {
   branchName,
+  doEach,
   findBranch,
   findTable,
   findTag,
@@ -10,6 +11,7 @@ import {
   Refused,
   recorded,
   type State,
+  type Told,
 } from './state.ts'
 import type { Request } from './types.ts'
 
@@ -19,9 +21,9 @@ export const versions = {
     return { version, ...(created ? recorded(state, 'CreateTableVersion', request.id) : {}) }
   },
 
-  batchCreateTableVersions(state: State, { entries }: Request<'batchCreateTableVersions'>) {
+  batchCreateTableVersions(state: State, { entries }: Request<'batchCreateTableVersions'>, told: Told) {
     if (entries.length === 0) throw new Refused('InvalidInput')
-    const results = entries.map((entry) => createVersion(state, entry))
+    const results = doEach('entries', entries, told, (entry) => createVersion(state, entry))
     return {
       versions: results.map(({ version }) => version),
       ...(results.some(({ created }) => created)

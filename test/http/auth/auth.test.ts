@@ -25,6 +25,7 @@ describe('credentials', () => {
     ['an empty token', { authorization: 'Bearer ' }, 401],
     ['a wrong bearer beside a right key', { authorization: 'Bearer wrong', 'x-api-key': token }, 401],
     ['another scheme', { authorization: `Basic ${btoa(`me:${token}`)}` }, 401],
+    ['the token itself by another scheme', { authorization: `Basic ${token}` }, 401],
     ['the token without its scheme', { authorization: token }, 401],
     ['an empty key', { 'x-api-key': '' }, 401],
   ] as const)('%s', async (_what, headers, status) => {

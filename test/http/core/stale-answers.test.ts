@@ -6,6 +6,7 @@ import { type CatalogOptions, openCatalog } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/store/memory/index.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { closedAfterwards } from '../../support/catalogs.ts'
+import { followGlobalTime } from '../../support/global-time.ts'
 
 /** A server over a store that cannot tell its state, as a database. `reads` counts what it reads. */
 async function served(options: Partial<HttpOptions>, more: Partial<CatalogOptions> = {}) {
@@ -32,6 +33,7 @@ async function served(options: Partial<HttpOptions>, more: Partial<CatalogOption
 
 function stoppedTime() {
   vi.useFakeTimers({ toFake: ['performance', 'Date'] })
+  followGlobalTime()
   onTestFinished(() => void vi.useRealTimers())
 }
 

@@ -94,7 +94,7 @@ describe('the page', () => {
 
   it('takes no other method', async () => {
     const { ask } = await serveInMemory()
-    expect((await ask('POST', '/', {})).status).toBe(404)
+    expect((await ask('POST', '/', {})).status).toBe(405)
     const head = await ask('HEAD', '/')
     expect([head.status, head.text]).toEqual([200, ''])
   })

@@ -87,7 +87,7 @@ export function expectProblem(
 ): void {
   expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8')
   expect(reply.headers.get('x-request-id')).toMatch(/./)
-  const [type, title] = documented[status]!
+  const [type, title] = { ...documented, 405: documented[406] }[status]!
   const transaction = reply.headers.get('x-tabularium-transaction-id')
   expect(reply.json).toStrictEqual({
     type,

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { expect, test } from 'vitest'
-import { schemaFor } from '../../../src/operations/framework/check.ts'
+import { checkRequest, schemaFor } from '../../../src/operations/framework/check.ts'
+import type { AnyOperation } from '../../../src/operations/framework/operation.ts'
 import { type OperationName, operations } from '../../../src/operations/index.ts'
 
 /** Values that some field takes, and values that none does. */
@@ -68,4 +69,68 @@ test('null is taken for every field that may be absent', () => {
       .map(([field]) => `${definition.name}.${field}`)
   })
   expect(refused).toEqual([])
+})
+
+/** What a key might put between two names. */
+const between = fc.constantFrom(
+  ',',
+  ', ',
+  '","',
+  "','",
+  '\0',
+  '\u0001',
+  '\n',
+  '/',
+  '.',
+  ' ',
+  ':',
+  '|',
+  '',
+  '\u{10ffff}',
+)
+
+const strangeName = fc.string({
+  unit: fc.constantFrom(',', '"', "'", '\\', '\0', '\n', '\t', '\u0085', '\u2028', '[', ']', 'a', 'i', 'd'),
+  minLength: 1,
+  maxLength: 6,
+})
+
+test('a field that an operation does not have is refused, whichever requests came before', () => {
+  for (const { definition } of Object.values(operations)) {
+    const operation = definition as unknown as AnyOperation
+    const { entries, type } = operation.request as v.GenericSchema & { entries: object }
+    if (type === 'loose_object') continue
+    const fields = Object.keys(entries)
+    const asked = fc.tuple(
+      fc.shuffledSubarray(fields, { minLength: 1, maxLength: Math.min(5, fields.length) }),
+      fc.nat(5),
+      fc.nat(5),
+      between,
+      strangeName,
+    )
+    fc.assert(
+      fc.property(asked, ([names, from, length, separator, strange]) => {
+        const legal = Object.fromEntries(names.map((name) => [name, ['a']]))
+        const refusalOf = (request: object) => {
+          try {
+            checkRequest(operation, request)
+          } catch (error) {
+            return (error as Error).message
+          }
+          return 'none'
+        }
+        expect(refusalOf(legal)).not.toContain('has no field')
+        // Some of its fields as one, the others as they are; and a name of no field at all.
+        const some = names.slice(from, from + length + 1)
+        for (const name of [some.join(separator), separator + names[0], strange]) {
+          if (Object.hasOwn(entries, name) || operation.ignores?.includes(name)) continue
+          const members = names.filter((other) => !some.includes(other)).map((other) => [other, undefined])
+          const at = Math.min(from, members.length)
+          members.splice(at, 0, [name, 'a'])
+          expect(refusalOf(Object.fromEntries(members))).toContain(`${operation.name} has no field`)
+        }
+      }),
+      { numRuns: 60 },
+    )
+  }
 })

@@ -1,4 +1,5 @@
 import { type DataType, Type } from '@uwdata/flechette'
+import { roundToHalf } from '../../../src/arrow/half.ts'
 import { CatalogError } from '../../../src/errors.ts'
 import type { CompareOperator, LikePlan, Plan, Scalar } from '../../../src/predicate/plan/plan.ts'
 
@@ -81,8 +82,11 @@ function isConstantNull(plan: Plan): boolean {
   }
 }
 
+// One for all, as taking a stack for each takes most of the time.
+const notConstant = new TypeError('not constant')
+
 function noRow(): never {
-  throw new TypeError('not constant')
+  throw notConstant
 }
 
 /** The value of an expression in a row. */
@@ -166,7 +170,8 @@ function like(value: string, pattern: NonNullable<LikePlan['pattern']>, insensit
 function calculate(operator: string, type: DataType, a: number, b: number): Scalar {
   if (type.typeId !== Type.Int) {
     const result = { '+': a + b, '-': a - b, '*': a * b, '/': a / b, '%': a % b }[operator]!
-    return type.typeId === Type.Float && type.precision === 1 ? Math.fround(result) : result
+    if (type.typeId !== Type.Float || type.precision === 2) return result
+    return type.precision === 1 ? Math.fround(result) : roundToHalf(result)
   }
   const [x, y] = [BigInt(a), BigInt(b)]
   if (operator === '+') return wrap(type, x + y)

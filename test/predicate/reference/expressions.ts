@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { atom } from './atoms.ts'
 import { Maker } from './maker.ts'
+import { comparison, term } from './typed.ts'
 import { anyColumn, date, number, quote, text, timestamp, value } from './values.ts'
 
 /** An expression for values that both sides read the same way. */
@@ -13,6 +14,7 @@ export const expressionsWithCase: fc.Arbitrary<string> = fc.gen().map((draw) => 
 })
 
 function expression(m: Maker): string {
+  if (m.chance(50)) return m.chance(80) ? term(m, 2).text : compared(m)
   return m.one(
     () => anyColumn(m),
     () => number(m, 2),
@@ -27,6 +29,11 @@ function expression(m: Maker): string {
       m.pick("s || '!'", 's || t', 'upper(Name)', 'tags[1]', 'li[1] + 1', 'coalesce(i, 0)', 'nullif(j, 1)'),
     () => m.pick('b AND c', 'NOT b', 'i IS NULL', 'b IS TRUE', 'd', 'dec', 'dec + dec', 'array_length(li)'),
   )
+}
+
+function compared(m: Maker): string {
+  const { term: given, of } = comparison(m)
+  return of(given.text)
 }
 
 function caseOf(m: Maker, depth: number): string {

@@ -2,14 +2,22 @@ import fc from 'fast-check'
 import { atom } from './atoms.ts'
 import { invalid, risky } from './faults.ts'
 import { Maker } from './maker.ts'
+import { comparison } from './typed.ts'
 
 /** A predicate of the language, valid or nearly so, that both sides read the same way. */
 export const predicates: fc.Arbitrary<string> = fc.gen().map((draw) => {
   const m = new Maker(draw)
   if (m.chance(6)) return risky(m)
+  if (m.chance(40)) return typed(m)
   const text = m.chance(4) ? invalid(m) : condition(m, 3)
   return decorate(m, text)
 })
+
+/** A comparison over columns of any type. Nothing else stands beside it, as it may fail on a row. */
+function typed(m: Maker): string {
+  const { term, of } = comparison(m)
+  return of(term.text)
+}
 
 /** Blanks, comments and keywords in small letters mean nothing. */
 function decorate(m: Maker, text: string): string {

@@ -1,6 +1,10 @@
-import type { Table } from '@uwdata/flechette'
+import { type DataType, type Table, tableFromColumns } from '@uwdata/flechette'
 import fc from 'fast-check'
+import { makeColumn } from '../../../src/arrow/batch.ts'
+import type { Scalar } from '../../../src/predicate/plan/plan.ts'
+import { batchOf } from '../evaluate/batches.ts'
 import { field, makeTable, struct, types } from '../table.ts'
+import { typedColumns } from './columns.ts'
 
 const words = ['', 'a', 'A', 'apple', 'Apple pie', 'b', '10', '-7', '1.5', '100%', 'a_b', 'a\\b', "it's"]
 const exotic = [
@@ -104,7 +108,7 @@ export function randomTable(seed: number, length: number): Table {
   )
   const listOf = <T>(values: readonly T[]) =>
     fc.option(fc.array(cell(values), { maxLength: 4 }), { freq: 6, nil: null })
-  return makeTable({
+  const table = makeTable({
     id: [types.int64, Array.from({ length }, (_, i) => BigInt(i))],
     ...Object.fromEntries(made),
     tags: [types.texts, draw(listOf(['x', 'y', 'z', '', 'é']), 101)],
@@ -112,4 +116,20 @@ export function randomTable(seed: number, length: number): Table {
     st: [nested, draw(structs, 103)],
     'sp ace': [types.int32, draw(cell([0, 1, 2, 3]), 104)],
   })
+  return withRandom(table, seed, typedColumns)
+}
+
+/** A table with more columns of random values, nulls among them. The values are as plans hold them. */
+export function withRandom(
+  table: Table,
+  seed: number,
+  columns: Readonly<Record<string, readonly [DataType, readonly Scalar[]]>>,
+): Table {
+  const more = Object.entries(columns).map(([name, [type, values]], i) => {
+    const cell = fc.option(fc.constantFrom(...values), { freq: 6, nil: null })
+    const drawn = fc.sample(cell, { seed: seed * 1_000 + 200 + i, numRuns: table.numRows })
+    return [name, makeColumn(type, [batchOf(type, drawn)])]
+  })
+  const given = table.schema.fields.map(({ name }, i) => [name, table.children[i]!])
+  return tableFromColumns(Object.fromEntries([...given, ...more]))
 }

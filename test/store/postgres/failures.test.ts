@@ -325,7 +325,11 @@ test('an address is read as PostgreSQL itself reads it', async () => {
   // What would be ignored is said.
   expect((await refusal(readAddress('postgres://', { PGSERVICE: 'tables' }))).message).toContain('PGHOST')
   expect((await refusal(readAddress('postgres://', { PGHOST: 'one,two' }))).message).toContain('alone')
-  expect(await readAddress('postgres://h/d', { PGSERVICE: 'tables' })).toMatchObject({ host: 'h' })
+  // Beside a host, the service would give what the URL leaves out.
+  expect((await refusal(readAddress('postgres://h/d', { PGSERVICE: 'tables' }))).message).toMatch(
+    /PGSERVICE is "tables".*Files of services are not read\. Unset it/,
+  )
+  expect(await readAddress('postgres://h/d', { PGSERVICE: '' })).toMatchObject({ host: 'h' })
 })
 
 test('engines are told apart by what they say of themselves', () => {

@@ -1,10 +1,11 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { memoryContent } from '../../../src/content/memory/index.ts'
 import { type Content, type LocalCatalog, openCatalog, type Store } from '../../../src/index.ts'
 import { readAddress } from '../../../src/store/postgres/address.ts'
 import { Clock } from '../../../src/store/postgres/clock.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { PostgresStore } from '../../../src/store/postgres/store.ts'
+import { runtime } from '../../../src/time.ts'
 import { gate } from '../../support/gate.ts'
 import { type Database, missingPostgres, sharedServer } from '../../support/postgres.ts'
 
@@ -275,9 +276,9 @@ describe.skipIf(missingPostgres)('writers of several stores', () => {
     const server = await sharedServer()
     const url = await server.freshUrl()
     const hour = 3_600_000
-    const real = Date.now
-    const wrong = vi.spyOn(Date, 'now').mockImplementation(() => real() + hour)
-    onTestFinished(() => wrong.mockRestore())
+    const right = runtime.dateNow
+    runtime.dateNow = () => Date.now() + hour
+    onTestFinished(() => void Object.assign(runtime, { dateNow: right }))
     const [store] = await several(url, 1)
     const [row] = await server.query('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now')
     expect(Math.abs(store!.now!() - (row!.now as number))).toBeLessThan(hour / 4)

@@ -522,6 +522,20 @@ export const brokenCatalogs: readonly Mutant[] = [
     })),
   ],
   [
+    'lists indexes with other numbers of rows than their statistics have',
+    'rows.indices',
+    broken((real) => ({
+      listTableIndices: answered(real.listTableIndices, ({ indexes, ...answer }) => ({
+        ...answer,
+        indexes: (indexes as unknown as object[]).map((index) => ({
+          ...index,
+          num_indexed_rows: 0,
+          num_unindexed_rows: 5,
+        })),
+      })),
+    })),
+  ],
+  [
     'replaces an index of another column',
     'rows.indices',
     broken((real) => ({
@@ -643,6 +657,40 @@ export const brokenCatalogs: readonly Mutant[] = [
     })),
   ],
   [
+    'freezes its answers',
+    'answer.own',
+    broken((real) => ({ describeTable: answered(real.describeTable, frozen) })),
+  ],
+  [
+    'gives the same answer to all who ask',
+    'answer.own',
+    broken((real) => ({ describeTable: once(real.describeTable) })),
+  ],
+  [
+    'gives the same properties to all who ask',
+    'answer.own',
+    broken((real) => {
+      const given = new Map<string, unknown>()
+      return {
+        describeNamespace: answered(real.describeNamespace, (answer, { id }) => {
+          const key = String(id)
+          given.set(key, given.get(key) ?? answer.properties)
+          return { ...answer, properties: given.get(key) }
+        }),
+      }
+    }),
+  ],
+  [
+    'freezes its answers inside of transactions',
+    'answer.own-inside',
+    broken((real) => ({
+      listTableVersions: async (request, options) => {
+        const answer = await real.listTableVersions(request, options)
+        return options && 'transaction' in options ? (frozen(answer) as Request) : answer
+      },
+    })),
+  ],
+  [
     'goes over the first page of rows only',
     'rows.objects',
     async () => {
@@ -652,6 +700,23 @@ export const brokenCatalogs: readonly Mutant[] = [
     },
   ],
 ]
+
+function frozen(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  for (const member of Object.values(value)) frozen(member)
+  return Object.freeze(value)
+}
+
+/** Asks once for each request, and keeps what it is answered. */
+function once(call: Call): Call {
+  const kept = new Map<string, Promise<Request>>()
+  return (request, options) => {
+    const key = JSON.stringify([request, options])
+    const answer = kept.get(key) ?? call(request, options)
+    kept.set(key, answer)
+    return answer
+  }
+}
 
 function lowerCase(real: Calls): Broken {
   const lower = (call: Call) =>

@@ -144,6 +144,30 @@ export const brokenFeeds: readonly Mutant[] = [
     },
   ],
   [
+    'freezes the names in its events',
+    'watch.own',
+    broken(async function* (changes) {
+      for await (const change of changes) {
+        for (const { id } of change.changes) Object.freeze(id)
+        yield change
+      }
+    }),
+  ],
+  [
+    'gives the same event to all who watch',
+    'watch.own',
+    (() => {
+      const given = new Map<string, CommittedChange>()
+      return broken(async function* (changes) {
+        for await (const change of changes) {
+          const { token } = change
+          given.set(token, given.get(token) ?? change)
+          yield given.get(token)!
+        }
+      })
+    })(),
+  ],
+  [
     'begins now for any token that it does not know',
     'watch.token',
     async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { during, nextTurn, refused } from '../checks.ts'
+import { nextTurn } from '../../../time.ts'
+import { during, refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import { type CatalogTrial, numbers, tablesIn, unchanged, versionOf, withVersions } from './trial.ts'
 

@@ -41,6 +41,11 @@ export const indices: Topic<CatalogTrial> = {
         assert.deepEqual(await list(), both)
         const stats = await catalog.describeTableIndexStats({ id: table, index_name: 'n_idx' })
         assert.equal((stats.num_indexed_rows ?? 0) + (stats.num_unindexed_rows ?? 0), 5)
+        const listed = (await catalog.listTableIndices({ id: table })).indexes[1]!
+        assert.deepEqual(
+          [listed.num_indexed_rows, listed.num_unindexed_rows],
+          [stats.num_indexed_rows, stats.num_unindexed_rows],
+        )
         await refused(
           catalog.createTableIndex({ id: table, column: 'text', index_type: 'BTREE', name: 'flags' }),
           'TableIndexAlreadyExists',

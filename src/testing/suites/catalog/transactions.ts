@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { wallClock } from '../../../time.ts'
 import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import { type CatalogTrial, versionOf } from './trial.ts'
@@ -65,7 +66,7 @@ export const transactions: Topic<CatalogTrial> = {
       'Transactions are listed with what they did, the newest first, in pages of the limit.',
       ['listTransactions', 'createTableTag'],
       async ({ catalog, id }: CatalogTrial) => {
-        const since_millis = Date.now() - 3_600_000
+        const since_millis = wallClock() - 3_600_000
         const answers = [
           await catalog.declareTable({ id: id('t') }),
           await catalog.createTableVersion(versionOf(id('t'), 1)),

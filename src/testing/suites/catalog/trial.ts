@@ -88,16 +88,28 @@ async function inspect(trial: CatalogTrial) {
     const table = id(...name)
     const told: unknown[] = [await catalog.describeTable({ id: table })]
     if (!lacks.has('listTableVersions'))
-      told.push(plain((await catalog.listTableVersions({ id: table })).versions))
+      told.push(withoutContexts((await catalog.listTableVersions({ id: table })).versions))
     if (!lacks.has('listTableTags')) told.push((await catalog.listTableTags({ id: table })).tags)
     if (!lacks.has('listTableBranches')) told.push((await catalog.listTableBranches({ id: table })).branches)
-    tables[name.join('$')] = plain(told)
+    tables[name.join('$')] = withoutContexts(told)
   }
   const { namespaces } = await catalog.listNamespaces({ id: id() })
   return { namespaces, tables }
 }
 
 /** A response without its contexts, which may differ between two equal responses. */
-function plain(value: unknown): unknown {
+export function withoutContexts(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (key, member) => (key === 'context' ? undefined : member)))
+}
+
+/** Changes an answer in every part: lists, objects and texts. Bytes are left alone. */
+export function changeAll(value: unknown): void {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
+  const members = value as Record<string, unknown>
+  for (const [name, member] of Object.entries(value)) {
+    changeAll(member)
+    if (typeof member === 'string') members[name] = `${member}, changed`
+  }
+  if (Array.isArray(value)) value.push('changed')
+  else members.changed = 'yes'
 }

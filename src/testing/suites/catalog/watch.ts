@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { CommittedChange, WatchRequest } from '../../../catalog/handle.ts'
 import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
-import type { CatalogTrial } from './trial.ts'
+import { type CatalogTrial, changeAll } from './trial.ts'
 
 const source = 'docs/changes.md'
 const needs = ['watch']
@@ -129,6 +129,20 @@ export const watching: Topic<CatalogTrial> = {
         await catalog.declareTable({ id: id('in', 'last') })
         const found = await upTo({ ...trial, home: [...home, 'in'] }, since, 'last')
         assert.deepEqual(told(found), ['created a', 'created last'])
+      },
+    ),
+    watchRule(
+      'watch.own',
+      'An event is the caller’s to change, in all its parts, and nothing else changes with it.',
+      async (trial) => {
+        const since = await now(trial)
+        await trial.catalog.declareTable({ id: trial.id('t') })
+        await trial.catalog.createTableVersion({ id: trial.id('t'), version: 1, manifest_path: 'm' })
+        await trial.catalog.declareTable({ id: trial.id('last') })
+        const found = await upTo(trial, since, 'last')
+        const before = structuredClone(found)
+        changeAll(found)
+        assert.deepEqual(await upTo(trial, since, 'last'), before)
       },
     ),
     watchRule('watch.token', 'What is no token is refused with InvalidInput.', async (trial) => {

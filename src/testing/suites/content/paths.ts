@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { wallClock } from '../../../time.ts'
 import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import { bytesOf, type ContentTrial, paths, text } from './trial.ts'
@@ -61,7 +62,7 @@ export const pathRules: Topic<ContentTrial> = {
         assert.deepEqual(await paths(content, 'c/'), [])
         for await (const { path, size, modified } of content.list('')) {
           assert.equal(size, path.length)
-          assert.ok(Math.abs(Date.now() - modified) < 60_000)
+          assert.ok(Math.abs(wallClock() - modified) < 60_000)
         }
       },
     ),

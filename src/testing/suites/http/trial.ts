@@ -3,6 +3,7 @@ import { type ErrorCode, errorNumbers } from '../../../errors.ts'
 import { eventsOf, type ReceivedEvent } from '../../../http/protocol/events.ts'
 import type { ErrorStatus } from '../../../http/protocol/status.ts'
 import { problems } from '../../../http/protocol/status.ts'
+import { clearTimeout, setTimeout, type Timer } from '../../../time.ts'
 import { show } from '../checks.ts'
 
 /** A response. */
@@ -99,7 +100,7 @@ export function streamer(
     const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader()
     const events = eventsOf(chunksOf(reader))
     const next = async () => {
-      let timer: ReturnType<typeof setTimeout> | undefined
+      let timer: Timer | undefined
       const late = new Promise<never>((_, reject) => {
         timer = setTimeout(() => reject(new Error(`${path} sends no further event.`)), patience)
       })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import type { Key, Range, Reader, Store, Writer } from '../../../store/store.ts'
+import { nextTurn } from '../../../time.ts'
 import { show } from '../checks.ts'
 import { type Random, random } from '../random.ts'
 import { rule, type Topic } from '../suite.ts'
@@ -167,7 +168,7 @@ export const histories: Topic<StoreTrial> = {
         const names = Array.from({ length: 40 }, (_, i) => `writer ${i}`)
         await Promise.all(
           names.map(async (name, i) => {
-            if (i % 4 === 0) await new Promise((resolve) => setImmediate(resolve))
+            if (i % 4 === 0) await nextTurn()
             await store.write((writer) => {
               writer.put(['list'], [...(writer.get<string[]>(['list']) ?? []), name])
             })

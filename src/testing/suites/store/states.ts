@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { during, nextTurn } from '../checks.ts'
+import { nextTurn } from '../../../time.ts'
+import { during } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import type { StoreTrial } from './trial.ts'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Store } from '../../../store/store.ts'
-import { nextTurn, refused } from '../checks.ts'
+import { nextTurn } from '../../../time.ts'
+import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import type { StoreTrial } from './trial.ts'
 

@@ -1,25 +1,20 @@
-import { setImmediate as immediately } from '../../globals.ts'
+import { throughChannel } from '../timers.ts'
 
-/** Resolves after so many milliseconds; an abort of the signal rejects at once. */
-function sleep(
-  milliseconds: number,
-  _value?: undefined,
-  { signal }: { readonly signal?: AbortSignal | undefined } = {},
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason)
-    const stop = () => {
-      clearTimeout(timer)
-      reject(signal!.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, milliseconds)
-    signal?.addEventListener('abort', stop, { once: true })
-  })
+/** Waits by what test suites do not replace. */
+class Scheduler {
+  wait(millis: number, { signal }: { readonly signal: AbortSignal }): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const late = AbortSignal.timeout(millis)
+      const all = AbortSignal.any([signal, late])
+      all.addEventListener('abort', () => (late.aborted ? resolve() : reject(signal.reason)), { once: true })
+    })
+  }
+
+  yield(): Promise<void> {
+    return new Promise((resolve) => {
+      throughChannel(resolve)
+    })
+  }
 }
 
-const turn = () => new Promise<void>((resolve) => immediately(resolve))
-
-export { sleep as setTimeout, turn as setImmediate }
+export default { scheduler: new Scheduler() }

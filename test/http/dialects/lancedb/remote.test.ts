@@ -162,6 +162,24 @@ describe.each<Kind>(['memory', 'lmdb'])('the remote client, on %s', (kind) => {
     expect(plain(await query.select(['_distance']).toArray())).toEqual([{ _distance: 0 }, { _distance: 2 }])
   })
 
+  it('opens a table that exists if its columns are those that were given', async () => {
+    await db.createTable('kept', [{ id: 1, name: 'Ada' }])
+    const again = (rows: Record<string, unknown>[]) => db.createTable('kept', rows, { existOk: true })
+    expect(await (await again([{ id: 2, name: 'Bo' }])).countRows()).toBe(1)
+    for (const other of [{ zzz: 'x' }, { id: 1 }, { name: 'Bo', id: 1 }, { id: 'x', name: 'Bo' }])
+      await expect(again([other])).rejects.toThrow('Provided schema does not match existing table schema')
+    await expect(
+      db.createEmptyTable('kept', new Schema([new Field('id', new Float32())]), {
+        existOk: true,
+      }),
+    ).rejects.toThrow('Provided schema does not match')
+    expect(await (await db.openTable('kept')).countRows()).toBe(1)
+    // The protocol says that the table is kept, and asks nothing of the columns.
+    const { catalog } = server
+    const kept = await catalog.createTable({ id: ['kept'], mode: 'ExistOk', data: [{ zzz: 1 }] })
+    expect(kept.version).toBe(1)
+  })
+
   it('records indexes, lists, describes and drops them', async () => {
     const table = await db.createTable('points', [
       { id: 1, kind: 'a', vector: [0, 0] },
@@ -179,10 +197,13 @@ describe.each<Kind>(['memory', 'lmdb'])('the remote client, on %s', (kind) => {
     expect(await table.indexStats('vector_idx')).toMatchObject({
       indexType: 'IVF_PQ',
       distanceType: 'cosine',
-      numIndexedRows: 0,
+      numIndexedRows: 2,
       numUnindexedRows: 0,
     })
-    expect(listed[0]).toMatchObject({ numIndexedRows: 0, numUnindexedRows: 2 })
+    expect(listed[0]).toMatchObject({ numIndexedRows: 2, numUnindexedRows: 0 })
+    await table.add([{ id: 3, kind: 'c', vector: [1, 1] }])
+    expect(await table.indexStats('vector_idx')).toMatchObject({ numIndexedRows: 3, numUnindexedRows: 0 })
+    expect((await table.listIndices())[0]).toMatchObject({ numIndexedRows: 3, numUnindexedRows: 0 })
     expect(await table.indexStats('none')).toBeUndefined()
     await table.waitForIndex(['id_idx', 'kinds', 'vector_idx'], 2)
     await expect(table.waitForIndex(['none'], 1)).rejects.toThrow('timed out')

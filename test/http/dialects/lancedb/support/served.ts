@@ -16,6 +16,8 @@ export type Kind = 'memory' | 'lmdb'
 export interface Served extends AsyncDisposable {
   readonly catalog: LocalCatalog
   readonly proxy: RecordingProxy
+  /** Where the server itself is, without the proxy. */
+  readonly url: string
   /** The folder of a catalog on disk. */
   readonly folder: string
   /** LanceDB's remote client. */
@@ -40,6 +42,7 @@ export async function served(
   return {
     catalog,
     proxy,
+    url: server.url,
     folder,
     remote: ({ apiKey = token, idDelimiter, path = '' } = {}) =>
       connect('db://shop', {

@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import process from 'node:process'
+import { clearInterval, setInterval } from '../time.ts'
+
+/** How often it is looked whether npx is still there, in milliseconds. */
+const lookMillis = 500
+
+/**
+ * Calls back when the `npx` that started this process has ended. npx runs a shell that runs the command. A signal to npx
+ * ends the shell, or npx alone, and the command never hears of it: a server would go on with nobody to stop it.
+ */
+export function whenNpxEnds(env: Readonly<Record<string, string | undefined>>, ended: () => void): void {
+  if (env.npm_command !== 'exec') return
+  const started = ancestorsUpToNpx()
+  if (started === undefined) return
+  const { ppid } = process
+  const timer = setInterval(() => {
+    if (process.ppid === ppid && started.every(isThere)) return
+    clearInterval(timer)
+    ended()
+  }, lookMillis)
+  timer.unref?.()
+}
+
+/** The processes from the parent up to npx. Undefined where npx started something else, which started this process. */
+function ancestorsUpToNpx(): number[] | undefined {
+  const parent = lookAt(process.ppid)
+  if (parent === undefined) return undefined
+  if (isNpx(parent)) return [process.ppid]
+  const above = lookAt(parent.ppid)
+  return above && isNpx(above) ? [process.ppid, parent.ppid] : undefined
+}
+
+interface Ancestor {
+  readonly ppid: number
+  readonly command: string
+}
+
+/** npm names its process by what it does. */
+function isNpx({ command }: Ancestor): boolean {
+  return /^(?:npm (?:exec|x) |npx )/.test(command)
+}
+
+function lookAt(pid: number): Ancestor | undefined {
+  try {
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')
+    const [, ppid] = /^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))!
+    return { ppid: Number(ppid), command }
+  } catch {
+    // Other systems have no such files.
+    const { stdout } = spawnSync('ps', ['-o', 'ppid=,command=', '-p', String(pid)], { encoding: 'latin1' })
+    const [, ppid, command] = /^\s*(\d+)\s+(.*)/.exec(stdout ?? '') ?? []
+    return command === undefined ? undefined : { ppid: Number(ppid), command }
+  }
+}
+
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

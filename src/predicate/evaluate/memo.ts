@@ -1,0 +1,45 @@
+import type { Scalar } from '../plan/plan.ts'
+import { sizeOf } from './scalar.ts'
+
+/** The most bytes of what all memos of a thread remember. */
+export const mostRemembered = 32 << 20
+/** Bytes of an entry beside those of its value. */
+const entryBytes = 64
+/** Bytes of an item of a list, and at most of a character. */
+const bytesOfItem = 8
+const bytesOfCharacter = 2
+
+/** The memos that remember something, the one that began first at the front. */
+const memos = new Set<Memo>()
+let remembered = 0
+
+/**
+ * Values by number, such as results for the entries of a dictionary. They are forgotten when those of all memos take
+ * too much memory, so each value can be made again.
+ */
+export class Memo {
+  readonly #values = new Map<number, Scalar>()
+  #bytes = 0
+
+  /** A value that is remembered. */
+  get(key: number): Scalar | undefined {
+    return this.#values.get(key)
+  }
+
+  set(key: number, value: Scalar): void {
+    const bytes = entryBytes + sizeOf(value) * (typeof value === 'string' ? bytesOfCharacter : bytesOfItem)
+    if (bytes > mostRemembered) return
+    while (remembered + bytes > mostRemembered) for (const first of memos) if (first.#forget()) break
+    this.#values.set(key, value)
+    this.#bytes += bytes
+    remembered += bytes
+    memos.add(this)
+  }
+
+  #forget(): boolean {
+    this.#values.clear()
+    remembered -= this.#bytes
+    this.#bytes = 0
+    return memos.delete(this)
+  }
+}

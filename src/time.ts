@@ -1,0 +1,224 @@
+import { performance as measured } from 'node:perf_hooks'
+import nodeTimers from 'node:timers'
+import nodePromises from 'node:timers/promises'
+
+/*
+ * All timers and clocks of this package. Test suites replace those of the runtime, for a while and in the same process:
+ * a catalog whose work waits for a replaced timer stands still, and one that keeps it stands still for ever. So the
+ * runtime's own are kept from the first moment at which they are there. Until then, which is when this module is loaded
+ * while they are replaced, slower ways serve that such suites leave alone.
+ */
+
+/** A timer that was set. `unref` lets the process end before it. */
+export interface Timer {
+  unref?(): unknown
+}
+
+type Work = () => void
+
+interface Timers {
+  setTimeout(work: Work, millis?: number): Timer
+  clearTimeout(timer: Timer | undefined): void
+  setInterval(work: Work, millis?: number): Timer
+  clearInterval(timer: Timer | undefined): void
+  setImmediate(work: Work): Timer
+  clearImmediate(timer: Timer | undefined): void
+}
+
+const names = [
+  'setTimeout',
+  'clearTimeout',
+  'setInterval',
+  'clearInterval',
+  'setImmediate',
+  'clearImmediate',
+] as const
+
+/** What is the runtime's own, once it was seen. @internal Tests of what waits replace it here. */
+export const runtime: { timers: Timers | undefined; dateNow: (() => number) | undefined } = {
+  timers: ownTimers(),
+  dateNow: ownDateNow(),
+}
+
+/** The runtime's own timers; undefined while they are replaced. */
+function ownTimers(): Timers | undefined {
+  const found = nodeTimers as unknown as Readonly<Record<string, unknown>>
+  if (names.some((name) => isReplaced(found[name]))) return undefined
+  return Object.fromEntries(
+    names.map((name) => [name, (found[name] as Work).bind(globalThis)]),
+  ) as unknown as Timers
+}
+
+function timersNow(): Timers | undefined {
+  runtime.timers ??= ownTimers()
+  return runtime.timers
+}
+
+/** Those of sinon, vitest and jest have their clock; those of `node:test` are bound methods. */
+function isReplaced(timer: unknown): boolean {
+  return (
+    typeof timer !== 'function' ||
+    'clock' in timer ||
+    '_isMockFunction' in timer ||
+    timer.name.startsWith('bound ')
+  )
+}
+
+/** Calls back after so many milliseconds. */
+export function setTimeout(work: Work, millis?: number): Timer {
+  return timersNow()?.setTimeout(work, millis) ?? new PromisedTimer(work, millis)
+}
+
+/** Calls back every so many milliseconds. */
+export function setInterval(work: Work, millis?: number): Timer {
+  return timersNow()?.setInterval(work, millis) ?? new PromisedTimer(work, millis, true)
+}
+
+/** Calls back once the event loop has looked at everything else. */
+export function setImmediate(work: Work): Timer {
+  return timersNow()?.setImmediate(work) ?? new PromisedTimer(work)
+}
+
+/** Calls off what `setTimeout` set. */
+export function clearTimeout(timer: Timer | undefined): void {
+  if (timer instanceof PromisedTimer) timer.stop()
+  else runtime.timers?.clearTimeout(timer)
+}
+
+/** Calls off what `setInterval` set. */
+export function clearInterval(timer: Timer | undefined): void {
+  if (timer instanceof PromisedTimer) timer.stop()
+  else runtime.timers?.clearInterval(timer)
+}
+
+/** Calls off what `setImmediate` set. */
+export function clearImmediate(timer: Timer | undefined): void {
+  if (timer instanceof PromisedTimer) timer.stop()
+  else runtime.timers?.clearImmediate(timer)
+}
+
+/** Calls back after the code that runs now. Suites replace the function of that name, and cannot replace promises. */
+export function queueMicrotask(work: Work): void {
+  void resolved.then(work)
+}
+
+const resolved = Promise.resolve()
+
+/** Resolves once the event loop has looked at everything else. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
+
+/** Resolves after so many milliseconds, and rejects with the signal's reason when that comes first. */
+export function sleep(
+  millis: number,
+  { signal, ref = true }: { readonly signal?: AbortSignal | undefined; readonly ref?: boolean } = {},
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal!.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, millis)
+    if (!ref) timer.unref?.()
+    signal?.addEventListener('abort', stop, { once: true })
+  })
+}
+
+interface Scheduler {
+  wait(millis: number, options: { readonly ref: boolean; readonly signal: AbortSignal }): Promise<void>
+  yield(): Promise<void>
+}
+
+const scheduler = nodePromises.scheduler as unknown as Scheduler
+/** What suites replace is a member of `scheduler` itself. What it inherits is the runtime's own. */
+const inherited: Partial<Scheduler> = Object.getPrototypeOf(scheduler)
+const waitFor = inherited.wait ?? scheduler.wait
+const yieldOnce = inherited.yield ?? scheduler.yield
+
+/** A timer that is made of promises, while timers are replaced. Without `millis`, it waits for the event loop only. */
+class PromisedTimer implements Timer {
+  readonly #work: Work
+  readonly #stop = new AbortController()
+  #ref = true
+
+  constructor(work: Work, millis?: number, repeats = false) {
+    this.#work = work
+    void this.#run(millis, repeats)
+  }
+
+  unref(): void {
+    this.#ref = false
+  }
+
+  stop(): void {
+    this.#stop.abort()
+  }
+
+  async #run(millis: number | undefined, repeats: boolean): Promise<void> {
+    const { signal } = this.#stop
+    // `unref` comes right after the timer was made.
+    await resolved
+    do {
+      if (millis === undefined) await yieldOnce.call(scheduler)
+      else await waitFor.call(scheduler, millis, { ref: this.#ref, signal }).catch(() => {})
+      if (signal.aborted) return
+      this.#work()
+    } while (repeats)
+  }
+}
+
+const { timeOrigin } = measured
+const steadyNow: () => number = Object.getPrototypeOf(measured).now
+
+/** The clock to measure how long something takes, in milliseconds. It never goes back. */
+export const performance = { now: steadyNow.bind(measured) }
+
+function ownDateNow(): (() => number) | undefined {
+  const { now } = Date
+  const isNative = /^function now\(\)\s*\{\s*\[native code\]\s*\}$/.test(
+    Function.prototype.toString.call(now),
+  )
+  return isNative ? now : undefined
+}
+
+/** What the clock on the wall shows: milliseconds since the epoch. */
+export function wallClock(): number {
+  runtime.dateNow ??= ownDateNow()
+  return runtime.dateNow ? runtime.dateNow() : Math.floor(timeOrigin + performance.now())
+}
+
+/** What libraries find by its global name, and what stands in its place for them. */
+const standIns: Readonly<Record<string, unknown>> = {
+  setTimeout: (work: Work, millis?: number) => setTimeout(() => withOwnTimers(work), millis),
+  clearTimeout,
+  setImmediate: (work: Work) => setImmediate(() => withOwnTimers(work)),
+  clearImmediate,
+  queueMicrotask: (work: Work) => queueMicrotask(() => withOwnTimers(work)),
+}
+
+/**
+ * Runs synchronous work of a library that finds timers by their global names: while they are replaced, those of this
+ * module are in their places for so long.
+ */
+export function withOwnTimers<T>(work: () => T): T {
+  const { setTimeout, setImmediate, queueMicrotask } = globalThis
+  if (!isReplaced(setTimeout) && !isReplaced(setImmediate) && !isReplaced(queueMicrotask)) return work()
+  const before = Object.keys(standIns).map(
+    (name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)!] as const,
+  )
+  for (const [name] of before) {
+    Object.defineProperty(globalThis, name, { value: standIns[name], configurable: true, writable: true })
+  }
+  try {
+    return work()
+  } finally {
+    for (const [name, descriptor] of before) Object.defineProperty(globalThis, name, descriptor)
+  }
+}

@@ -1,0 +1,118 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { tableFromIPC } from '@uwdata/flechette'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { main } from '../../src/cli/main.ts'
+import { freshFolder } from '../support/catalogs.ts'
+import { run } from './run.ts'
+
+let folder: string
+let catalog: string
+
+beforeEach(async () => {
+  folder = await freshFolder()
+  catalog = join(folder, 'catalog')
+})
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(folder, name)
+  await writeFile(path, text)
+  return path
+}
+
+describe('an error names tables as they were typed', () => {
+  it.each([
+    [['count', 'prod.bb'], /no table prod\.bb\. List the tables of prod to/],
+    [
+      ['count', 'prd.eu.b'],
+      /no table prd\.eu\.b, nor a namespace prd\. Create it first, or list the namespaces of \. to/,
+    ],
+    [
+      ['count', 'prod.eu.b'],
+      /no table prod\.eu\.b, nor a namespace prod\.eu\. .* list the namespaces of prod to/,
+    ],
+    [['drop-namespace', 'prd.eu'], /no namespace prd\. Create it first, or list the namespaces of \. to/],
+    [['count', 'prd/b', '--delimiter', '/'], /no table prd\/b, nor a namespace prd\. .* namespaces of \/ to/],
+    [['count', 'prd:b', '--delimiter=:'], /no table prd:b, nor/],
+    [['clone', 'prod.c', '--source', 'prod.none'], /no table prod\.none\./],
+    [['describe', 'prod$b'], /no name has a "\$" in it\. Write prod\.b, or add --delimiter '\$'/],
+    [['count', 'prd$b', '--delimiter', '$'], /no table prd\$b, nor/],
+  ])('%j', async ([command, ...args], message) => {
+    await run(['create-namespace', catalog, 'prod'])
+    const ran = await run([command!, catalog, ...args])
+    expect(ran.code).not.toBe(0)
+    expect(ran.err).toMatch(message)
+  })
+})
+
+describe('rows for other programs', () => {
+  it('are a stream on standard output and in .arrows, and a file in .arrow', async () => {
+    await run(['create', catalog, 't', '--data', '[{"x":1,"s":"a"},{"x":2,"s":"b"}]'])
+    const bytes: Uint8Array[] = []
+    const stdout = { write: (chunk: string | Uint8Array) => bytes.push(Buffer.from(chunk as Uint8Array)) }
+    const io = { stdin: Readable.from([]), stdout, stderr: { write: () => {} }, env: {}, version: '1' }
+    expect(await main(['query', catalog, 't', '-o', '-'], io, new AbortController().signal)).toBe(0)
+    const [arrows, arrow] = [join(folder, 'a.arrows'), join(folder, 'a.arrow')]
+    for (const path of [arrows, arrow]) await run(['query', catalog, 't', '-o', path])
+    const piped = Buffer.concat(bytes)
+    expect(piped.subarray(0, 4)).toEqual(Buffer.from([0xff, 0xff, 0xff, 0xff]))
+    expect(piped.subarray(-8)).toEqual(Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]))
+    expect(piped.equals(await readFile(arrows))).toBe(true)
+    const inFile = await readFile(arrow)
+    expect(inFile.subarray(0, 6).toString()).toBe('ARROW1')
+    expect(tableFromIPC(piped).toArray()).toEqual(tableFromIPC(inFile).toArray())
+    expect(tableFromIPC(piped).numRows).toBe(2)
+  })
+
+  it('have whole numbers as numbers in JSON, with all of their digits, and come back so', async () => {
+    const lines =
+      '{"n":1,"in":{"n":-9223372036854775808},"l":[9007199254740993,2]}\n{"n":9007199254740993,"in":{"n":0},"l":[]}\n'
+    await run(['create', catalog, 't', '--data', await file('a.jsonl', lines)])
+    expect((await run(['query', catalog, 't', '--json'])).out).toBe(lines)
+    const csv = join(folder, 'a.csv')
+    const json = join(folder, 'b.jsonl')
+    for (const path of [csv, json]) await run(['query', catalog, 't', '-o', path])
+    expect(await readFile(json, 'utf8')).toBe(lines)
+    expect(await readFile(csv, 'utf8')).toContain('9007199254740993,"{""n"":0}",[]')
+    expect((await run(['query', catalog, 't', '--no-json'])).out).toMatch(/^ +1 /m)
+    await run(['create', catalog, 'again', '--data', json])
+    expect((await run(['query', catalog, 'again', '--json'])).out).toBe(lines)
+  })
+
+  it('keep a member that is called __proto__, at any depth', async () => {
+    const lines = '{"s":{"__proto__":1,"a":2},"__proto__":[{"__proto__":{"__proto__":"x"}}]}\n'
+    await run(['create', catalog, 't', '--data', await file('a.jsonl', lines)])
+    expect((await run(['query', catalog, 't', '--json'])).out).toBe(lines)
+  })
+})
+
+describe('columns of CSV', () => {
+  it('are booleans however these are spelled', async () => {
+    const csv = 'a,b,c\nTRUE,True,false\nfalse,FALSE,\n'
+    const ran = await run(['create', catalog, 't', '--data', await file('a.csv', csv)])
+    expect(ran.err).toBe('')
+    expect((await run(['query', catalog, 't', '--json'])).out).toBe(
+      '{"a":true,"b":true,"c":false}\n{"a":false,"b":false,"c":null}\n',
+    )
+  })
+
+  it.each([
+    ['2024-01-31T12:00:00Z', '2024-01-31 12:00:00', 'a time with a zone'],
+    ['2024-01-31', '2024-01-31 12:00:00', 'a date'],
+    ['2024-01-31 12:00:00', 'soon', 'a time'],
+    ['TRUE', '1', 'a boolean'],
+    ['true', 'maybe', 'a boolean'],
+  ])('say why they are text: %s, %s', async (one, other, kind) => {
+    const path = await file('a.csv', `id,at\n1,${one}\n2,${other}\n`)
+    const ran = await run(['create', catalog, 't', '--data', path])
+    expect(ran.code).toBe(0)
+    expect(ran.err).toContain(`note: column "at" is text: it holds ${kind} (line 2 of ${path})`)
+    expect((await run(['query', catalog, 't', '--json'])).out).toContain(`"at":"${other}"`)
+  })
+
+  it('say nothing where text is meant', async () => {
+    const csv = 'zip,name,code\n00501,Ann,A7\n94110,2024,12\n'
+    expect((await run(['create', catalog, 't', '--data', await file('a.csv', csv)])).err).toBe('')
+  })
+})

@@ -1,0 +1,69 @@
+import fc from 'fast-check'
+import { describe, test } from 'vitest'
+import { batch, beginnings, beginningWithRows, command, transactionOf } from './commands.ts'
+import type { Command } from './model/index.ts'
+import { runHistory } from './run-history.ts'
+import { runTransactions } from './run-transactions.ts'
+import { stages } from './stages.ts'
+
+/** Multiplies the number of histories, for long runs. */
+const factor = Number(process.env.HISTORY_RUNS ?? 1)
+
+/** Locations that are held, that wait to be registered, and that hold files of a dropped table which a clone names. */
+const beginning = fc.constantFrom<(readonly Command[])[]>(
+  [
+    ...beginnings[1]!,
+    { operation: 'declareTable', request: { id: ['u'], location: 's3://bucket/a', properties: { a: '1' } } },
+    { operation: 'deregisterTable', request: { id: ['u'] } },
+  ],
+  [
+    ...beginningWithRows,
+    { operation: 'createTableTag', request: { id: ['a', 't'], tag: 'stable', version: 2 } },
+    { operation: 'createTableBranch', request: { id: ['a', 't'], name: 'dev' } },
+  ],
+  [
+    ...beginningWithRows,
+    { operation: 'cloneTable', request: { id: ['u'], source: ['a', 't'] } },
+    { operation: 'dropTable', request: { id: ['a', 't'] } },
+  ],
+)
+
+const others = command({ rows: false })
+
+describe.each([
+  ['memory', 120],
+  ['lmdb', 20],
+  ['http', 25],
+] as const)('batches with several items that fail, on %s', (store, runs) => {
+  const limits = { timeout: 240_000 * factor }
+  const many = { maxLength: 8, size: 'max' } as const
+
+  test('fail with the first one, and as it fails alone', limits, async () => {
+    const then = fc.array(fc.oneof({ weight: 4, arbitrary: batch() }, others), many)
+    await fc.assert(
+      fc.asyncProperty(beginning, then, async (first, then) => {
+        await using stage = await stages[store]!()
+        await runHistory(
+          stage,
+          [...first, ...then].map((call) => [call]),
+        )
+      }),
+      { numRuns: runs * factor },
+    )
+  })
+
+  test('do so inside of transactions', limits, async () => {
+    const calls = fc.oneof({ weight: 3, arbitrary: batch() }, others)
+    const then = fc.array(
+      transactionOf(calls).map((one) => [one]),
+      { maxLength: 4, size: 'max' },
+    )
+    await fc.assert(
+      fc.asyncProperty(beginning, then, async (first, then) => {
+        await using stage = await stages[store]!()
+        await runTransactions(stage, first, then)
+      }),
+      { numRuns: Math.ceil((runs * factor) / 2) },
+    )
+  })
+})

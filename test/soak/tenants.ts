@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { rm } from 'node:fs/promises'
+import { type CatalogOptions, openCatalog } from '../../src/index.ts'
+import { attackThrough, inProcess, overHttp } from '../http/auth/attack.ts'
+import { temporaryDirectory } from '../support/folders.ts'
+import type { Scenario } from './scenario.ts'
+
+/** Each operation comes up several times in so many attacks. */
+const attacksPerRound = 480
+
+/** One tenant attacks another by every operation, with other requests and on a new catalog in each round. */
+export async function tenants(seed: number): Promise<Scenario> {
+  const counts = { rounds: 0, attacks: 0, 'operations that were done': 0 }
+  const everDone = new Set<string>()
+  return {
+    counts,
+    async round() {
+      const directory = counts.rounds % 2 === 0 ? undefined : await temporaryDirectory()
+      const open = (options?: CatalogOptions) => openCatalog(directory ?? 'memory:', options)
+      const attack = counts.rounds % 4 < 2 ? attackAtServer : attackAtCatalog
+      const done = await attack(open, seed + counts.attacks)
+      if (directory !== undefined) await rm(directory, { recursive: true })
+      counts.rounds++
+      counts.attacks += attacksPerRound
+      for (const name of done) everDone.add(name)
+      counts['operations that were done'] = everDone.size
+      // Attacks that are all refused for another reason would show nothing.
+      assert(done.size > 30, `only ${[...done]} were done from seed ${seed} on`)
+    },
+    async end() {},
+  }
+}
+
+type Open = (options?: CatalogOptions) => ReturnType<typeof openCatalog>
+
+async function attackAtServer(open: Open, seed: number): Promise<Set<string>> {
+  await using catalog = await open()
+  await using door = await overHttp(catalog)
+  return await attackThrough(door, attacksPerRound, seed)
+}
+
+async function attackAtCatalog(open: Open, seed: number): Promise<Set<string>> {
+  let catalog: Awaited<ReturnType<Open>> | undefined
+  try {
+    const door = await inProcess(async (options) => {
+      catalog = await open(options)
+      return catalog
+    })
+    return await attackThrough(door, attacksPerRound, seed)
+  } finally {
+    await catalog?.close()
+  }
+}

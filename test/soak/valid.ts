@@ -1,0 +1,179 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Dictionary, Int32, Table, tableFromArrays, tableToIPC, Utf8, vectorFromArray } from 'apache-arrow'
+import { type Catalog, CatalogError, openCatalog } from '../../src/index.ts'
+import { type OperationName, operations } from '../../src/operations/index.ts'
+import { Served } from '../http/children/served.ts'
+import { Draw } from '../support/draw.ts'
+import { temporaryDirectory } from '../support/folders.ts'
+import { freePort } from '../support/free-port.ts'
+import { validRequest, type World } from '../support/valid-requests.ts'
+import type { Scenario } from './scenario.ts'
+import { mostHeldMillis, Waits } from './waits.ts'
+
+/** What a server may take, whatever valid requests ask for. */
+const bounds = {
+  /** One budget of 1 GiB for all requests, the catalog's cache, scratch memory, and the process. */
+  mebibytes: 2_560,
+  /** What one request adds to the disk: 512 MiB beyond what the table has, twice. */
+  mebibytesOnDisk: 1_536,
+  /** Processor time of the main thread while one request for `/healthz` waits. */
+  millis: 1_000,
+}
+
+/** Operations whose expressions may stand for any amount of work. */
+const evaluating: readonly OperationName[] = [
+  'queryTable',
+  'countTableRows',
+  'updateTable',
+  'deleteFromTable',
+  'mergeInsertIntoTable',
+  'alterTableAddColumns',
+  'analyzeTableQueryPlan',
+]
+
+const mebibyte = 2 ** 20
+/** Clients give up after so many milliseconds. The server must notice. */
+const patience = 8_000
+
+/** Valid requests of every operation, at the bounds of every field, against the command `serve`. */
+export async function valid(seed: number): Promise<
+  Scenario & {
+    readonly counts: { readonly answered: number; readonly requests: number }
+    readonly worst: () => string
+  }
+> {
+  const directory = await temporaryDirectory()
+  const port = await freePort()
+  const served = new Served(directory, port)
+  await served.listens()
+  const waits = new Waits(served.pid, `http://127.0.0.1:${port}`)
+  const client = await openCatalog(`http://127.0.0.1:${port}`)
+  const draw = new Draw(seed)
+  const names = Object.keys(operations) as OperationName[]
+  const counts = {
+    requests: 0,
+    answered: 0,
+    refused: 0,
+    abandoned: 0,
+    'MiB at most': 0,
+    'ms of the thread at most': 0,
+    'ms held at most': 0,
+    'MiB on disk at most': 0,
+  }
+  let worst = ''
+  let worstHeld = ''
+  let current = ''
+  let isOver = false
+  const watching = (async () => {
+    while (!isOver) {
+      const { workedMillis, heldMillis } = await waits.ask()
+      const [took, held] = [Math.round(workedMillis), Math.round(heldMillis)]
+      if (took > counts['ms of the thread at most']) worst = current
+      if (held > counts['ms held at most']) worstHeld = current
+      counts['ms of the thread at most'] = Math.max(counts['ms of the thread at most'], took)
+      counts['ms held at most'] = Math.max(counts['ms held at most'], held)
+      counts['MiB at most'] = Math.max(counts['MiB at most'], mebibytesOf(served.pid))
+      // The machine is not to suffer.
+      if (counts['MiB at most'] > 1.4 * bounds.mebibytes) served[Symbol.dispose]()
+      await sleep(5)
+    }
+  })()
+  // A server that is gone is told by the next request, or at the end.
+  watching.catch(() => {})
+  const world = await makeWorld(client)
+
+  const check = (what: string) => {
+    if (served.ending !== undefined) throw new Error(`${what}: ${served.ending}`)
+    if (counts['MiB at most'] > bounds.mebibytes)
+      throw new Error(`The server took ${counts['MiB at most']} MiB with ${what}.`)
+    if (counts['ms of the thread at most'] > bounds.millis)
+      throw new Error(`${counts['ms of the thread at most']} ms of the main thread went by with ${worst}.`)
+    if (counts['ms held at most'] > mostHeldMillis)
+      throw new Error(`The server held an answer for ${counts['ms held at most']} ms with ${worstHeld}.`)
+  }
+
+  return {
+    counts,
+    worst: () => worst,
+    async round() {
+      // Half of them evaluate something.
+      const name = draw.oneOf(draw.chance(0.5) ? names : evaluating)
+      const request = validRequest(name, world, draw)
+      current = `${name} ${shown(request)}`
+      const before = mebibytesIn(directory)
+      counts.requests++
+      try {
+        const signal = AbortSignal.timeout(patience)
+        await (client[name] as (request: unknown, options: object) => Promise<unknown>)(request, { signal })
+        counts.answered++
+      } catch (error) {
+        if ((error as Error).name === 'TimeoutError') counts.abandoned++
+        else if (error instanceof CatalogError && error.code !== 'Internal') counts.refused++
+        else throw new Error(`${current} failed.`, { cause: error })
+      }
+      const grown = mebibytesIn(directory) - before
+      counts['MiB on disk at most'] = Math.max(counts['MiB on disk at most'], grown)
+      check(current)
+      if (grown > bounds.mebibytesOnDisk) throw new Error(`${current} wrote ${grown} MiB.`)
+      // Tables that grew or got many columns begin anew.
+      if (counts.requests % 40 === 0 || mebibytesIn(directory) > 2_048) await makeWorld(client)
+    },
+    async end() {
+      isOver = true
+      await watching
+      check('its end')
+      await client.close()
+      await waits[Symbol.asyncDispose]()
+      await served.end('SIGTERM')
+      await rm(directory, { recursive: true })
+    },
+  }
+}
+
+/** Tables with many rows, many entries of a dictionary, many columns, and one long cell. */
+async function makeWorld(client: Catalog): Promise<World> {
+  const tables = [['many'], ['few'], ['encoded'], ['cell']]
+  await client.createNamespace({ id: ['other'] }).catch(() => {})
+  const texts = (rows: number) => Array.from({ length: rows }, (_, i) => `value-${i}-abcabcabc`)
+  const make = (rows: number, s = texts(rows), isEncoded = false) => {
+    const plain = vectorFromArray(s, new Utf8())
+    const x = vectorFromArray(Int32Array.from({ length: rows }, (_, i) => i))
+    const y = vectorFromArray(Float64Array.from({ length: rows }, (_, i) => i / 7))
+    const encoded = vectorFromArray(s, new Dictionary(new Utf8(), new Int32()))
+    return tableToIPC(new Table({ x, y, s: isEncoded ? encoded : plain, t: plain }), 'stream')
+  }
+  const columns = { numbers: ['x', 'y'], texts: ['s', 't'] }
+  const bodies = [make(50_000), make(10), make(20_000, undefined, true), make(1, ['c'.repeat(mebibyte)])]
+  for (const [i, id] of tables.entries())
+    await client.createTable({ id, data: bodies[i] as Uint8Array, mode: 'Overwrite' })
+  const gone = tableToIPC(tableFromArrays({ x: [1] }), 'stream')
+  await client.createTable({ id: ['other', 'gone'], data: gone, mode: 'Overwrite' })
+  return { tables, namespaces: [['other'], []], columns, data: make(3) }
+}
+
+function shown(request: unknown): string {
+  const text = JSON.stringify(request, (_, part) =>
+    part instanceof Uint8Array ? `${part.length} bytes` : part,
+  )
+  return text.length > 400 ? `${text.slice(0, 400)}… (${text.length} characters)` : text
+}
+
+function mebibytesOf(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024)
+}
+
+function mebibytesIn(folder: string): number {
+  let bytes = 0
+  for (const entry of readdirSync(folder, { recursive: true })) {
+    try {
+      bytes += statSync(join(folder, String(entry))).size
+    } catch {
+      // Removed meanwhile.
+    }
+  }
+  return Math.round(bytes / mebibyte)
+}

@@ -1,0 +1,19 @@
+import { onTestFinished, vi } from 'vitest'
+import { performance as ownPerformance, runtime } from '../../src/time.ts'
+
+/** Lets the package follow the global timers and clocks until the running test ends, so that fake ones move it, too. */
+export function followGlobalTime(): void {
+  const { timers, dateNow } = runtime
+  const names = Object.keys(timers!) as (keyof NonNullable<typeof timers>)[]
+  const following = names.map((name) => [
+    name,
+    (...given: Parameters<typeof setTimeout>) => (globalThis[name] as typeof setTimeout)(...given),
+  ])
+  runtime.timers = Object.fromEntries(following)
+  runtime.dateNow = () => Date.now()
+  const spy = vi.spyOn(ownPerformance, 'now').mockImplementation(() => globalThis.performance.now())
+  onTestFinished(() => {
+    Object.assign(runtime, { timers, dateNow })
+    spy.mockRestore()
+  })
+}

