@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { statfsSync } from 'node:fs'
 import { link, lstat, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { FreeSpace } from '../../scheduling/free-space.ts'
 import { semaphore } from '../../scheduling/semaphore.ts'
 import { syncFolder } from './durable-folders.ts'
 import { isMissing, systemCode } from './file-errors.ts'
@@ -18,20 +18,12 @@ const mostAtOnce = 1 << 30
 const unsynced = semaphore(64)
 
 /** What files leave free on a disk, so that records that share it can still say what is dropped. */
-const reserveBytes = 512 * 1024
+const space = new FreeSpace(512 * 1024)
 
-/** Fails with `ENOSPC` where a file would take what is to stay free. What cannot be asked is no reason to refuse it. */
+/** Fails with `ENOSPC` where a file would take what is to stay free. */
 function requireRoom(folder: string, parts: readonly Uint8Array[]): void {
-  let free: number
-  try {
-    const { bavail, bsize } = statfsSync(folder)
-    free = bavail * bsize
-  } catch {
-    return
-  }
   const bytes = parts.reduce((sum, { length }) => sum + length, 0)
-  if (free < bytes + reserveBytes)
-    throw Object.assign(new Error('too little space is free'), { code: 'ENOSPC' })
+  if (!(space.take(bytes) && space.isFresh(folder))) space.look(folder, bytes)
 }
 
 /** The end of a file's name while it is written. A file of such a name that stays was left by a crash. */

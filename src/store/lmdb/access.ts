@@ -107,7 +107,7 @@ export class LmdbWriter extends LmdbReader implements Writer {
     this.changed = true
     try {
       const encoded = encodeValue(checked, value)
-      this.#space.put(encodedLength(), this.#removes)
+      this.#space.add(encodedLength(), this.#removes)
       // Within a transaction the driver writes at once, and the transaction's own promise tells of a failure.
       void this.db.put(checked as LmdbKey, encoded)
     } catch (error) {

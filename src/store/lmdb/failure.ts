@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { CatalogError, type ErrorCode } from '../../errors.ts'
-import { freeBytes } from './preflight.ts'
+import { freeBytes } from '../../scheduling/free-space.ts'
 
 interface Explanation {
   readonly code: ErrorCode

@@ -183,6 +183,7 @@ class LmdbDirectoryStore implements LmdbStore {
         hasRun = true
         environment.bodiesToRun--
         const writer = new LmdbWriter(environment.db, this.path, environment.space)
+        const { put } = environment.space
         environment.busy = true
         try {
           result = runBody(body, writer)
@@ -190,6 +191,7 @@ class LmdbDirectoryStore implements LmdbStore {
           if (writer.changed) markState(environment)
         } catch (error) {
           environment.marked = undefined
+          environment.space.put = put
           thrown = { error }
           throw error
         } finally {

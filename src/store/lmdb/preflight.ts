@@ -9,12 +9,12 @@ import {
   readdirSync,
   readSync,
   rmSync,
-  statfsSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { CatalogError } from '../../errors.ts'
+import { freeBytes } from '../../scheduling/free-space.ts'
 import { FileLock } from './file-lock.ts'
 import { isPageSize, type Meta, readMeta } from './page.ts'
 import { topPagesFault } from './top-pages.ts'
@@ -109,12 +109,6 @@ export function removeUnfinished(dataFile: string, own: readonly string[]): void
     closeSync(file)
   }
   if (readdirSync(dirname(dataFile)).every((name) => own.includes(name))) rmSync(dataFile)
-}
-
-/** The free space on the disk of `path`, for this user. */
-export function freeBytes(path: string): number {
-  const { bavail, bsize } = statfsSync(path)
-  return bavail * bsize
 }
 
 /**

@@ -11,7 +11,7 @@ test('writes begin where some space stays free, and looks are few', () => {
   const space = new DiskSpace('/folder', asked)
   for (let i = 0; i < 1_000; i++) {
     space.begin()
-    space.put(100, false)
+    space.add(100, false)
   }
   expect(asked.mock.calls.length).toBeLessThan(200)
   free = 300 * kibibyte
@@ -21,12 +21,12 @@ test('writes begin where some space stays free, and looks are few', () => {
   const full = expect.objectContaining({ code: 'ENOSPC' })
   const nearlyFull = new DiskSpace('/folder', asked)
   nearlyFull.begin()
-  expect(() => nearlyFull.put(100, false)).toThrow(full)
+  expect(() => nearlyFull.add(100, false)).toThrow(full)
   // What removes makes room.
   nearlyFull.begin()
-  nearlyFull.put(100, true)
+  nearlyFull.add(100, true)
   free = 90 * kibibyte
-  expect(() => nearlyFull.put(100, true)).toThrow(full)
+  expect(() => nearlyFull.add(100, true)).toThrow(full)
   expect(() => new DiskSpace('/folder', asked).begin()).toThrow(full)
 })
 
@@ -35,14 +35,14 @@ test('a commit that would not fit is refused while it is made', () => {
   space.begin()
   let put = 0
   const fill = () => {
-    for (; put < 1_000; put++) space.put(kibibyte, false)
+    for (; put < 1_000; put++) space.add(kibibyte, false)
   }
   expect(fill).toThrow(expect.objectContaining({ code: 'ENOSPC' }))
   expect(put).toBeGreaterThan(600)
   expect(put).toBeLessThan(744)
   // The next commit begins with what is free.
   space.begin()
-  space.put(kibibyte, false)
+  space.add(kibibyte, false)
 })
 
 test('a disk whose space cannot be asked is written as ever', () => {
@@ -50,7 +50,7 @@ test('a disk whose space cannot be asked is written as ever', () => {
     throw new Error('not here')
   })
   space.begin()
-  space.put(10_000_000, false)
+  space.add(10_000_000, false)
 })
 
 test('the driver of a store never meets a full disk, whether changes are small or large', async (ctx) => {
@@ -83,6 +83,26 @@ test('the driver of a store never meets a full disk, whether changes are small o
     expect(printed).not.toHaveBeenCalled()
   } finally {
     printed.mockRestore()
+    mounted.unmount()
+  }
+})
+
+test('a change that does not fit leaves its room to those beside it', async (ctx) => {
+  const mounted = smallDisk(3 << 20)
+  if ('reason' in mounted) return ctx.skip(mounted.reason)
+  try {
+    const store = await openLmdbStore(mounted.path)
+    const [large, small] = await Promise.allSettled([
+      store.write((tx) => {
+        for (let i = 0; i < 30_000; i++) tx.put(['large', i], 'x'.repeat(400))
+      }),
+      store.write((tx) => tx.put(['small'], 'x')),
+    ])
+    expect(large).toMatchObject({ status: 'rejected', reason: { code: 'ServiceUnavailable' } })
+    expect(small).toMatchObject({ status: 'fulfilled' })
+    expect(await store.read((tx) => [...tx.range({})].map(({ key }) => key))).toEqual([['small']])
+    await store.close()
+  } finally {
     mounted.unmount()
   }
 })
