@@ -6,6 +6,7 @@ import {
   openCatalog,
   operations,
 } from '../index.ts'
+import { isDatabaseUrl } from '../model/location.ts'
 import { sleep } from '../time.ts'
 import type { AuditLog } from './audit-log.ts'
 import type { Io } from './io.ts'
@@ -247,7 +248,7 @@ async function serveUntil(
   const { serve } = await import('../http/index.ts')
   const opened = await openPatiently(
     () => openCatalog(location, options),
-    /^postgres(?:ql)?:/i.test(location),
+    isDatabaseUrl(location),
     signal,
     io,
   )
@@ -265,7 +266,8 @@ const waits = [500, 1_000, 2_000, 5_000, 10_000]
 
 /**
  * Opens a catalog. Where it lies in a database that is away, as while a whole machine starts, it tries until the database
- * is there or the signal aborts, and says so each time; undefined after the signal.
+ * is there or the signal aborts, and says so each time; undefined after the signal. What does not pass by itself, such as
+ * a certificate that is not trusted, it throws at once.
  */
 export async function openPatiently<T>(
   open: () => Promise<T>,
@@ -278,10 +280,13 @@ export async function openPatiently<T>(
     try {
       return await open()
     } catch (error) {
-      const isAway = error instanceof CatalogError && error.code === 'ServiceUnavailable'
-      if (!isInDatabase || !isAway) throw error
+      if (!isInDatabase) throw error
+      const { mayPass } = await import('../store/postgres/failure.ts')
+      if (!mayPass(error)) throw error
       const pause = pauses[Math.min(attempt, pauses.length - 1)]!
-      io.stderr.write(`tabularium: ${error.message} The server tries again in ${pause / 1_000} s.\n`)
+      io.stderr.write(
+        `tabularium: ${(error as CatalogError).message} The server tries again in ${pause / 1_000} s.\n`,
+      )
       await sleep(pause, { signal }).catch(() => {})
       if (signal.aborted) return undefined
     }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { userInfo } from 'node:os'
 import * as tls from 'node:tls'
 import { CatalogError, invalid } from '../../errors.ts'
@@ -7,7 +8,10 @@ import { readPassword } from './password-file.ts'
 
 /** What a connection needs, apart from the password. */
 export interface Address {
+  /** Whom the certificate of the server names, and the password file. */
   readonly host: string
+  /** Where the connection goes: the host, unless its address was given beside it. */
+  readonly target: string
   readonly port: number
   readonly user: string
   readonly database: string
@@ -40,6 +44,7 @@ export function isPostgresUrl(location: string): boolean {
 const parameters = [
   'schema',
   'host',
+  'hostaddr',
   'port',
   'user',
   'password',
@@ -70,8 +75,9 @@ export async function readAddress(url: string, env: Environment = process.env): 
   refuseDemands(env)
   const parsed = parse(url)
   const given = parametersOf(parsed)
-  const host = hostOf(given.get('host') ?? decode(parsed.hostname), env)
-  if (host.includes(',')) throw severalHosts()
+  const address = addressOf(given.get('hostaddr') ?? (env.PGHOSTADDR || undefined))
+  const host = hostOf(given.get('host') ?? decode(parsed.hostname), env, address)
+  const target = address ?? host
   const port = portOf(given.get('port') ?? (parsed.port || env.PGPORT || '5432'))
   const user = given.get('user') ?? (decode(parsed.username) || env.PGUSER || userInfo().username)
   const database = decode(parsed.pathname.slice(1)) || env.PGDATABASE || user
@@ -86,12 +92,13 @@ export async function readAddress(url: string, env: Environment = process.env): 
   const timeout = secondsOf(given.get('connect_timeout') ?? (env.PGCONNECT_TIMEOUT || '10'))
   return {
     host,
+    target,
     port,
     user,
     database,
     schema,
-    label: `the schema ${JSON.stringify(schema)} of the database ${JSON.stringify(database)} on ${host}:${port}`,
-    ssl: await sslOf(host, given, env),
+    label: `the schema ${JSON.stringify(schema)} of the database ${JSON.stringify(database)} on ${host}:${port}${target === host ? '' : ` (${target})`}`,
+    ssl: await sslOf(host, target, given, env),
     applicationName: given.get('application_name') ?? env.PGAPPNAME ?? 'tabularium',
     connectMillis: timeout > 0 ? timeout * 1000 : 10_000,
     answerMillis,
@@ -160,15 +167,33 @@ function severalHosts(): CatalogError {
   return invalid('The URL of the database, or PGHOST, names several hosts. Name the primary server alone.')
 }
 
-function hostOf(given: string, env: Environment): string {
+function hostOf(given: string, env: Environment, address: string | undefined): string {
   const isLeftOut = given === '' || given === placeholder
-  if (isLeftOut && env.PGHOSTADDR && !env.PGHOST) {
-    throw invalid(
-      'PGHOSTADDR is not read here. Give the host in the URL or in PGHOST; either may be an address.',
-    )
-  }
-  const host = isLeftOut ? env.PGHOST || 'localhost' : given
-  return host.replace(/^\[(.+)\]$/, '$1')
+  const named = isLeftOut ? env.PGHOST || address || 'localhost' : given
+  const host = named.replace(/^\[(.+)\]$/, '$1')
+  if (host.includes(',')) throw severalHosts()
+  if (host.startsWith('/') || isHost(host)) return host
+  throw invalid(
+    `The host of the database is ${JSON.stringify(host)}, which no machine can have as its name or address. Check the URL, or PGHOST.`,
+  )
+}
+
+/** Whether a resolver could know it. A name that none knows yet may come, and one that cannot be never does. */
+function isHost(host: string): boolean {
+  if (isIP(host) !== 0) return true
+  const labels = host.replace(/\.$/, '').split('.')
+  const isNumber = (label: string) => /^\d+$/.test(label)
+  if (labels.length === 4 && labels.every(isNumber)) return false
+  // Names of other alphabets and underscores are for the resolver to judge.
+  return host.length <= 254 && labels.every((label) => /^[^\s\p{Cc}:/@\\]{1,63}$/u.test(label))
+}
+
+/** The address to connect to, as libpq takes it: of one machine, and no name. */
+function addressOf(given: string | undefined): string | undefined {
+  if (given === undefined || isIP(given) !== 0) return given
+  throw invalid(
+    `hostaddr, or PGHOSTADDR, is ${JSON.stringify(given)}. Give one address, such as 10.0.0.1 or ::1, or leave it out.`,
+  )
 }
 
 function portOf(text: string): number {
@@ -199,13 +224,16 @@ function isLocal(host: string): boolean {
  */
 async function sslOf(
   host: string,
+  target: string,
   given: ReadonlyMap<Parameter, string>,
   env: Environment,
 ): Promise<Address['ssl']> {
   const of = (name: Parameter, variable: string) => given.get(name) ?? (env[variable] || undefined)
   const root = of('sslrootcert', 'PGSSLROOTCERT')
   const isOfSystem = root === 'system'
-  const mode = of('sslmode', 'PGSSLMODE') ?? (isLocal(host) && !isOfSystem ? 'disable' : 'verify-full')
+  const mode =
+    of('sslmode', 'PGSSLMODE') ??
+    (isLocal(host) && isLocal(target) && !isOfSystem ? 'disable' : 'verify-full')
   if (isOfSystem && !['verify-full', 'require'].includes(mode)) {
     throw invalid(
       `sslmode is ${JSON.stringify(mode)}, and sslrootcert is system: anybody has a certificate of such an authority. Give sslmode=verify-full, or leave sslrootcert and PGSSLROOTCERT out.`,
@@ -232,9 +260,18 @@ async function sslOf(
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
     rejectUnauthorized: mode !== 'no-verify',
+    // It names the host, also where the connection goes to an address.
+    ...(target !== host && {
+      ...(isIP(host) === 0 && { servername: host }),
+      checkServerIdentity: identityOf(host),
+    }),
     // Of a certificate, verify-ca compares no name.
     ...(mode === 'verify-ca' && { checkServerIdentity: () => undefined }),
   }
+}
+
+function identityOf(host: string) {
+  return (_: string, certificate: tls.PeerCertificate) => tls.checkServerIdentity(host, certificate)
 }
 
 /** What this machine trusts. Before Node 22.15 nobody tells, and what Node itself trusts takes its place. */

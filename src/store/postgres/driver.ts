@@ -64,10 +64,10 @@ function unbound(label: string): CatalogError {
 }
 
 function configOf(address: Address, beforePassword: () => void): ClientConfig {
-  const { host, port, user, database, ssl, applicationName, connectMillis, answerMillis } = address
+  const { target, port, user, database, ssl, applicationName, connectMillis, answerMillis } = address
   const { channelBinding, options } = address
   const own: ClientConfig & { pipeline: boolean; enableChannelBinding: boolean } = {
-    host,
+    host: target,
     port,
     user,
     database,

@@ -4,6 +4,8 @@ interface Explanation {
   readonly code: ErrorCode
   /** The end of a message that begins with where the catalog lies. */
   readonly text: string
+  /** Whether it stays so until somebody sets it right. What is not its caller's mistake is `ServiceUnavailable` all the same. */
+  readonly stays?: true
 }
 
 const notMigrated: Explanation = {
@@ -81,13 +83,20 @@ const explanations: Readonly<Record<string, Explanation>> = {
 
 /** Errors of the network and of TLS, by the code of the system or of Node. */
 const networkCodes = /^(?:E(?:CONN|HOST|NET|PIPE|TIMEDOUT|AI_)|ENOTFOUND|ENOENT|EACCES)/
-const certificateCodes = /CERT|SIGNATURE|^ERR_TLS|^ERR_SSL/
+const certificateCodes = /CERT|SIGNATURE|^ERR_TLS/
+const tlsCodes = /^(?:ERR_SSL|ERR_OSSL|EPROTO)/
 
 /** An error that has been explained stays as it is. */
 export function explain(error: unknown, label: string): CatalogError {
   if (error instanceof CatalogError) return error
   const { code, text } = explanationOf(error)
   return new CatalogError(code, `Cannot use ${label}: ${text}`, { cause: error })
+}
+
+/** Whether what an error tells of may pass, so that who waits for the database may try again. */
+export function mayPass(error: unknown): boolean {
+  if (!(error instanceof CatalogError) || error.code !== 'ServiceUnavailable') return false
+  return !explanationOf(error.cause).stays
 }
 
 /**
@@ -113,16 +122,25 @@ function explanationOf(error: unknown): Explanation {
     return known ?? { code: 'Internal', text: `the server answered ${state}. See the cause of this error.` }
   }
   const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
+  if (tlsCodes.test(code)) {
+    return {
+      code: 'ServiceUnavailable',
+      text: `the server and this machine do not agree on TLS (${code}). Check sslmode, sslcert and sslkey, and the versions of TLS there. See the cause of this error.`,
+      stays: true,
+    }
+  }
   if (certificateCodes.test(code)) {
     return {
       code: 'ServiceUnavailable',
       text: `the certificate of the server could not be verified (${code}). Give the certificate of its authority by sslrootcert, or check the host.`,
+      stays: true,
     }
   }
   if (/does not support SSL/.test(message)) {
     return {
       code: 'ServiceUnavailable',
       text: 'the server speaks no TLS. Set it up there, or add sslmode=disable where the network is your own.',
+      stays: true,
     }
   }
   if (/password must be a string|no password/i.test(message)) {
@@ -135,6 +153,8 @@ function explanationOf(error: unknown): Explanation {
     return {
       code: 'ServiceUnavailable',
       text: `the server cannot be reached (${code}). Check that it runs, and its host and port.`,
+      // This user may not use its socket.
+      ...(code === 'EACCES' && { stays: true }),
     }
   }
   if (isLost(error)) return stopping

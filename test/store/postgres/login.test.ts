@@ -6,6 +6,7 @@ import { readAddress } from '../../../src/store/postgres/address.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { freshFolder } from '../../support/catalogs.ts'
 import { missingPostgres, PostgresServer } from '../../support/postgres.ts'
+import { certificate, refusingServer } from '../../support/postgres-answers.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { opened, refusal } from './refusal.ts'
 
@@ -95,15 +96,42 @@ test('parameters of a URL are read as PostgreSQL itself reads them', async () =>
     ['postgres://h/d?channel_binding=always', {}, 'require, prefer or disable'],
     ['postgres://h/d', { PGCHANNELBINDING: 'yes' }, 'require, prefer or disable'],
     ['postgres://h/d?schema', {}, 'schema=value'],
-    // What would be ignored is said.
-    ['postgres://', { PGHOSTADDR: '10.0.0.1' }, 'PGHOST'],
+    ['postgres://h/d', { PGHOSTADDR: 'db.example' }, 'one address'],
+    ['postgres://h/d?hostaddr=10.0.0.1,10.0.0.2', {}, 'one address'],
   ] as const) {
     const error = await refusal(readAddress(url, env))
     expect(error).toMatchObject({ code: 'InvalidInput', message: expect.stringContaining(told) })
   }
-  expect(await readAddress('postgres://', { PGHOSTADDR: '10.0.0.1', PGHOST: 'h' })).toMatchObject({
-    host: 'h',
-  })
+})
+
+test('an address beside a host is where the connection goes, and the host whom the certificate names', async () => {
+  for (const [url, env, host, target] of [
+    ['postgres://', { PGHOSTADDR: '10.0.0.1', PGHOST: 'h' }, 'h', '10.0.0.1'],
+    ['postgres://h/d', { PGHOSTADDR: '10.0.0.1' }, 'h', '10.0.0.1'],
+    ['postgres://h/d?hostaddr=::1', { PGHOSTADDR: '10.0.0.1' }, 'h', '::1'],
+    ['postgres://', { PGHOSTADDR: '10.0.0.1' }, '10.0.0.1', '10.0.0.1'],
+    ['postgres://localhost/d', { PGHOSTADDR: '10.0.0.1' }, 'localhost', '10.0.0.1'],
+    ['postgres://h/d', { PGHOSTADDR: '127.0.0.1' }, 'h', '127.0.0.1'],
+  ] as const) {
+    // Encrypted, unless neither leaves the machine.
+    const ssl = { rejectUnauthorized: true }
+    expect(await readAddress(url, env)).toMatchObject({ host, target, ssl })
+  }
+  const { port, logins } = await refusingServer('28P01', 'its certificate')
+  const root = join(await freshFolder(), 'root.pem')
+  await writeFile(root, certificate)
+  vi.stubEnv('PGHOSTADDR', '127.0.0.1')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const at = (host: string, query = '') =>
+    opened(`postgres://u@${host}:${port}/d?sslrootcert=${encodeURIComponent(root)}${query}`)
+  expect((await at('db.example')).message).toMatch(/db\.example:\d+ \(127\.0\.0\.1\).*password/)
+  expect(logins()).toBe(1)
+  for (const other of ['other.example', '127.0.0.2']) {
+    const { message } = await at(other, '&sslmode=verify-full')
+    expect(message).toContain('ERR_TLS_CERT_ALTNAME_INVALID')
+  }
+  expect(logins()).toBe(1)
+  expect((await at('other.example', '&sslmode=verify-ca')).code).toBe('PermissionDenied')
 })
 
 test('what the environment demands of a connection is done, or refused', async () => {
