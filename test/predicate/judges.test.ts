@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { differencesAmongUs, differencesToReference } from './reference/judges.ts'
+import { differencesAmongUs, differencesToReference, differencesToReferenceOf } from './reference/judges.ts'
 import { valueDifferences, valueDifferencesOf } from './reference/value-judge.ts'
 
 /*
@@ -30,4 +30,24 @@ test.each([
   [253, "CAST(concat(CAST(u8 AS TIMESTAMP(9)), '-', at_u) AS STRING)::BINARY"],
 ])('the values of seed %i are those of the reference: %s', async (seed, text) => {
   expect(await valueDifferencesOf(seed, [text])).toEqual([])
+})
+
+const asText = 'CAST(TRY_CAST(i16 AS SMALLINT UNSIGNED) AS STRING)'
+
+test('the text of an integer beside a literal is the integer, where the reference has it so', async () => {
+  const asked = [
+    ...['1', '0', '-1', '01', '-0', ' 1', '+1', '70000', 'x'].map((text) => `${asText} <> '${text}'`),
+    `'1' <> ${asText}`,
+    `${asText} NOT IN ('1')`,
+    `(${asText} IN ('1')) IS FALSE`,
+    `${asText} NOT IN ('1', '2')`,
+    `${asText} NOT LIKE '1'`,
+    `${asText} NOT ILIKE '1'`,
+    `(${asText} BETWEEN '1' AND '1') IS NULL`,
+    `(${asText} BETWEEN '1' AND '2') IS NULL`,
+    "CAST(CAST(CAST(i16 AS SMALLINT UNSIGNED) AS STRING) AS STRING) = '1'",
+    "CAST(CAST(TRY_CAST(i16 AS TINYINT) AS BIGINT) AS STRING) <> '1'",
+  ]
+  expect(await differencesToReferenceOf(seed, asked)).toEqual([])
+  expect(await valueDifferencesOf(seed, asked)).toEqual([])
 })

@@ -23,8 +23,8 @@ export function comparePlan(
   const b = looseCast(scope, right, type, at)
   if (isNullLiteral(a) || isNullLiteral(b)) return literal(boolean, null)
   if (itemType(type)) return compareLists(operator, settled(scope, a), settled(scope, b), at)
-  const onRight = isLiteral(b) ? unwrapped(a, b) : undefined
-  const onLeft = isLiteral(a) ? unwrapped(b, a) : undefined
+  const onRight = isLiteral(b) ? unwrapped(operator, a, b) : undefined
+  const onLeft = isLiteral(a) ? unwrapped(operator, b, a) : undefined
   const sides = {
     left: settled(scope, onRight?.plan ?? onLeft?.value ?? a),
     right: settled(scope, onRight?.value ?? onLeft?.plan ?? b),
@@ -93,16 +93,20 @@ export function betweenPlan(
     commonType(scope, arg.type, high.type, at),
     at,
   )
+  const [first, last] = [cast(scope, low, type, at), cast(scope, high, type, at)]
+  // Of a condition whose bounds are one value the reference makes a comparison.
+  const isOne = scope.wanted === 'condition' && !negated && isLiteral(first) && isLiteral(last)
+  if (isOne && Object.is(first.value, last.value)) return comparePlan(scope, '=', arg, first, at)
   const inside = isShallow(arg, copiedDepth)
     ? fold({
         kind: negated ? 'or' : 'and',
         type: boolean,
         args: [
-          comparePlan(scope, negated ? '<' : '>=', arg, cast(scope, low, type, at), at),
-          comparePlan(scope, negated ? '>' : '<=', arg, cast(scope, high, type, at), at),
+          comparePlan(scope, negated ? '<' : '>=', arg, first, at),
+          comparePlan(scope, negated ? '>' : '<=', arg, last, at),
         ],
       })
-    : betweenCall(unwrappedBetween(scope, arg, [low, high], type, at), negated, at)
+    : betweenCall(unwrappedBetween(scope, arg, [first, last], type, at), negated, at)
   return inside
 }
 
@@ -110,12 +114,11 @@ export function betweenPlan(
 function unwrappedBetween(
   scope: Scope,
   arg: Plan,
-  bounds: readonly Plan[],
+  values: readonly Plan[],
   type: DataType,
   at: number,
 ): Plan[] {
   const given = looseCast(scope, arg, type, at)
-  const values = bounds.map((bound) => cast(scope, bound, type, at))
   const inner = unwrappedAll(given, values)
   return inner ? [settled(scope, inner.plan), ...inner.values] : [settled(scope, given), ...values]
 }
@@ -161,7 +164,13 @@ export function inPlan(scope: Scope, arg: Plan, items: readonly Plan[], negated:
   for (const item of items) type = commonType(scope, type, item.type, at)
   const all = items.map((item) => cast(scope, item, type, at))
   const given = looseCast(scope, arg, type, at)
-  const { plan, values } = unwrappedAll(given, all) ?? { plan: given, values: all }
+  const [only] = all
+  // Of a condition with one item the reference makes a comparison.
+  const isAlone = scope.wanted === 'condition' && all.length === 1
+  const alone = isAlone && isLiteral(only!) ? unwrapped('=', given, only) : undefined
+  const { plan, values } = alone
+    ? { plan: alone.plan, values: [alone.value] }
+    : (unwrappedAll(given, all) ?? { plan: given, values: all })
   settled(scope, plan)
   if (!values.every(isLiteral) || isLiteral(plan) || itemType(type)) return inCall(plan, values, negated, at)
   const known: NonNullScalar[] = []

@@ -1,6 +1,7 @@
 import { fold, isLiteral } from './fold.ts'
 import { matchLike } from './like-match.ts'
 import { parseLikePattern } from './like-pattern.ts'
+import { comparePlan } from './operators.ts'
 import type { Plan } from './plan.ts'
 import { cast, refuse, type Scope } from './scope.ts'
 import { boolean, isBytes, isNull, isText, text, typeName } from './types.ts'
@@ -23,6 +24,9 @@ export function likePlan(
   const wanted = cast(scope, pattern, text, at)
   const { insensitive, negated } = options
   if (isLiteral(wanted) && !isLiteral(value)) {
+    // What has no wildcard is a comparison, of which casts are taken away.
+    if (!insensitive && wanted.value !== null && !/[%_\\]/.test(wanted.value as string))
+      return comparePlan(scope, negated ? '<>' : '=', value, wanted, at)
     const parsed = wanted.value === null ? null : parseLikePattern(wanted.value as string)
     return { kind: 'like', type: boolean, arg: value, pattern: parsed, insensitive, negated }
   }

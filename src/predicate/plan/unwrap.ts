@@ -2,8 +2,8 @@ import { type DataType, Type } from '@uwdata/flechette'
 import { unitNanoseconds } from '../../arrow/time/calendar.ts'
 import { isLiteral } from './fold.ts'
 import { literal } from './literals.ts'
-import type { LiteralPlan, NonNullScalar, Plan } from './plan.ts'
-import { integerRange, isDate, isTimestamp } from './types.ts'
+import type { CompareOperator, LiteralPlan, NonNullScalar, Plan } from './plan.ts'
+import { integerRange, isDate, isText, isTimestamp } from './types.ts'
 
 /**
  * `CAST(x AS type) <op> literal` as a comparison of x itself, where the literal is also a value of x's type:
@@ -12,17 +12,21 @@ import { integerRange, isDate, isTimestamp } from './types.ts'
  * something.
  */
 export function unwrapped(
+  operator: CompareOperator,
   plan: Plan,
   value: LiteralPlan,
 ): { readonly plan: Plan; readonly value: LiteralPlan } | undefined {
   if (plan.kind !== 'cast' || value.value === null) return undefined
-  const converted = valueIn(value.value, plan.type, plan.arg.type)
+  const converted =
+    isText(plan.type) && (operator === '=' || operator === '<>')
+      ? integerIn(value.value as string, plan.arg.type)
+      : valueIn(value.value, plan.type, plan.arg.type)
   if (converted === undefined) return undefined
   const inner = { plan: plan.arg, value: literal(plan.arg.type, converted) }
-  return unwrapped(inner.plan, inner.value) ?? inner
+  return unwrapped(operator, inner.plan, inner.value) ?? inner
 }
 
-/** As `unwrapped`, for several literals: all of them, or none. */
+/** As `unwrapped`, for several literals that are no texts: all of them, or none. */
 export function unwrappedAll(
   plan: Plan,
   values: readonly Plan[],
@@ -36,6 +40,13 @@ export function unwrappedAll(
     literals.push(literal(plan.arg.type, found))
   }
   return unwrappedAll(plan.arg, literals) ?? { plan: plan.arg, values: literals }
+}
+
+/** The integer that a cast to text writes so; undefined where it writes none so. */
+function integerIn(written: string, type: DataType): NonNullScalar | undefined {
+  return type.typeId === Type.Int && /^(?:0|-?[1-9]\d{0,19})$/.test(written)
+    ? fitted(BigInt(written), type)
+    : undefined
 }
 
 /** A value of one type as the other type has it; undefined where that one has none, or counts something else. */
