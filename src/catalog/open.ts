@@ -186,7 +186,7 @@ async function openDirectory(
     const own: ContentRoot = {
       url: folderUrl(root),
       alias: folderUrl(resolve(directory)),
-      content: fileContent(root),
+      content: fileContent(root, () => store.requireInPlace()),
       reserved: new Set(storeFiles),
     }
     const ownRoot = (catalog: CatalogRecord) => {

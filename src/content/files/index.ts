@@ -20,11 +20,13 @@ import { writeNewFile, writeUnsynced } from './write-file.ts'
  * most a file whose name ends in `.partial`. `list` reports such files like objects, so that a vacuum removes them. A file
  * of a group has its name from the beginning, as nobody knows it before the group has synced. A crash leaves a part of it.
  *
+ * `requireInPlace` fails where the folder is not the one of the caller any more: nothing is removed there then.
+ *
  * Errors: `InvalidInput` for an invalid path, `PermissionDenied` when the user's rights or a link forbid the access,
  * `ServiceUnavailable` when the disk is full.
  */
-export function fileContent(root: string): Content {
-  return new FileContent(resolve(root))
+export function fileContent(root: string, requireInPlace: () => void = () => {}): Content {
+  return new FileContent(resolve(root), requireInPlace)
 }
 
 /** A call for some bytes of an open file takes about as long as copying so many more. */
@@ -35,12 +37,14 @@ class FileContent implements Content {
   readonly url: string
   readonly shared: SharedFilesOnDisk
   readonly #root: string
+  readonly #requireInPlace: () => void
   readonly #real: RealFolders
   readonly #folders: DurableFolders
 
-  constructor(root: string) {
+  constructor(root: string, requireInPlace: () => void) {
     this.url = pathToFileURL(root.endsWith(sep) ? root : root + sep).href
     this.#root = root
+    this.#requireInPlace = requireInPlace
     this.#real = new RealFolders(root)
     this.#folders = new DurableFolders(root, this.#real)
     this.shared = new SharedFilesOnDisk(root, this.#real, this.#folders)
@@ -87,6 +91,7 @@ class FileContent implements Content {
     try {
       const parent = await unlessMissing(this.#real.look(segments))
       if (parent === undefined) return
+      this.#requireInPlace()
       // A link is removed itself, and not its target.
       if (isFolder) await removeFolder(join(parent, name))
       else await unlink(join(parent, name))

@@ -191,6 +191,7 @@ async function openLocked(
   const folder = dirname(path)
   await lock.acquire(busyTimeout)
   try {
+    lock.requireInPlace()
     lock.register()
     if (lock.isNew) {
       requireNoOlderRelease(join(folder, lockFile))

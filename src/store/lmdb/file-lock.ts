@@ -60,6 +60,12 @@ export class FileLock {
     return fstatSync(this.#fileOf('')).size === 0
   }
 
+  /** The device and inode of the file that has the locks. */
+  get identity(): string {
+    const { dev, ino } = fstatSync(this.#fileOf(''))
+    return `${dev}:${ino}`
+  }
+
   /** Writes through the file that has the locks: Windows keeps all others out. */
   write(text: string): void {
     writeSync(this.#fileOf(''), text)

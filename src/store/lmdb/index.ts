@@ -24,6 +24,8 @@ export { type LmdbStoreOptions, storeFiles } from './environment.ts'
 export interface LmdbStore extends Store {
   /** The data file; its lock file lies beside it. */
   readonly path: string
+  /** Fails with `ServiceUnavailable` where another store, or none, has come to its place. Takes some microseconds. */
+  requireInPlace(): void
 }
 
 /**
@@ -116,6 +118,10 @@ class LmdbDirectoryStore implements LmdbStore {
     } finally {
       admitWriters()
     }
+  }
+
+  requireInPlace(): void {
+    this.#environment.presence.check()
   }
 
   async inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {

@@ -1,9 +1,11 @@
+import { dirname } from 'node:path'
 import { threadId } from 'node:worker_threads'
 import { CatalogError } from '../../errors.ts'
 import { performance, sleep } from '../../time.ts'
 import { FairLock, firstMillis } from './fair-lock.ts'
 import type { Area, FileLock } from './file-lock.ts'
 import { lockHolder } from './lock-holder.ts'
+import { identityOf } from './presence.ts'
 import { ProcessTurns } from './process-turns.ts'
 
 /** Each thread with an open store locks a byte of `users`, and also one of `writers` when it may write. */
@@ -97,6 +99,16 @@ export class StoreLock {
   /** Ends what {@link tryExcludeWriters} began. */
   admitWriters(): void {
     this.#file.unlock(writers, 0, usersBytes)
+  }
+
+  /** Fails where another directory came to the path meanwhile: the lock would exclude nobody who opens that one. */
+  requireInPlace(): void {
+    const { path, identity } = this.#file
+    if (identity === identityOf(path)) return
+    throw new CatalogError(
+      'ServiceUnavailable',
+      `${dirname(path)} was removed or replaced while it was being opened. Open it again.`,
+    )
   }
 
   /** Whether the file of the lock is new. Told and changed by the one who has the lock. */

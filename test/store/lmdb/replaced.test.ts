@@ -1,7 +1,12 @@
-import { rename, rm, symlink } from 'node:fs/promises'
+import { mkdir, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
+import { coreOf } from '../../../src/catalog/local-handle.ts'
 import { openCatalog, restoreCatalog } from '../../../src/index.ts'
+import { FileLock } from '../../../src/store/lmdb/file-lock.ts'
+import { openLmdbStore } from '../../../src/store/lmdb/index.ts'
+import { StoreLock } from '../../../src/store/lmdb/store-lock.ts'
+import { keys } from '../../../src/store/records.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 import { fails } from '../../support/refusals.ts'
 
@@ -55,4 +60,45 @@ it('a directory that has another name is opened once, and another one in its pla
   expect(await tablesOf(fresh)).toEqual([])
   await fresh.createTable({ id: ['new'], data })
   expect(await tablesOf(await open(moved))).toEqual(['old'])
+})
+
+it('a catalog whose directory was replaced removes nothing of the one in its place', async () => {
+  const folder = await freshFolder()
+  const path = join(folder, 'catalog')
+  const old = await open(path)
+  await old.createTable({ id: ['kept'], data })
+  await old.backup(join(folder, 'backup'))
+  const { content } = coreOf(old).contentRoots[0]!
+  // A drop whose removal did not come to its end leaves it to the next vacuum.
+  const remove = vi.spyOn(content, 'remove').mockRejectedValue(new Error('away'))
+  await old.dropTable({ id: ['kept'] })
+  remove.mockRestore()
+  await coreOf(old).store.write((writer) => {
+    for (const { key, value } of [...writer.range<object | string>({ prefix: keys.locations })])
+      if (typeof value === 'object') writer.put(key, { ...value, until: 0 })
+  })
+  await restoreCatalog(join(folder, 'backup'), path, { replace: true })
+  const fresh = await open(path)
+  await fails(old.vacuum({ graceMillis: 0 }), 'ServiceUnavailable', 'removed or replaced')
+  expect(await fresh.countTableRows({ id: ['kept'], predicate: 'x = 1' })).toEqual({ count: 1 })
+})
+
+it('a directory that is replaced while its lock is waited for is not opened with a lock of another one', async () => {
+  const folder = await freshFolder()
+  const path = join(folder, 'catalog')
+  await mkdir(path)
+  const held = new StoreLock(new FileLock(join(path, 'catalog.lock')))
+  await held.acquire(1_000)
+  const opening = openLmdbStore(path)
+  // The file of the lock is open by then.
+  const refused = expect(opening).rejects.toMatchObject({
+    code: 'ServiceUnavailable',
+    message: expect.stringMatching(/replaced while it was being opened/),
+  })
+  await rename(path, join(folder, 'moved'))
+  await mkdir(path)
+  held.release()
+  held.close()
+  await refused
+  await (await openLmdbStore(path)).close()
 })
