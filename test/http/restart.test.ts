@@ -150,18 +150,27 @@ async function check(directory: string, heard: Heard, unheard: ReadonlySet<strin
   }
 }
 
-/** Sends half of a request with rows, once the server has begun to answer it. */
+/**
+ * Sends a request with rows that goes on until it is told to finish, once the server has begun to answer it. The server
+ * would end one that is silent for a while, and a busy machine takes longer than that.
+ */
 async function beginUpload(port: number, path: string) {
-  const rows = arrowRows()
-  const headers = { ...arrowStream, 'content-length': rows.length, expect: '100-continue' }
+  const rows = Buffer.from(arrowRows({ a: Array.from({ length: 4_096 }, (_, i) => i) }))
+  // A stream is its columns, batches of rows, and its end.
+  const columns = rows.subarray(0, 8 + rows.readInt32LE(4))
+  const batch = rows.subarray(columns.length, -8)
+  const headers = { ...arrowStream, expect: '100-continue' }
   const request = httpRequest({ host: '127.0.0.1', port, path, method: 'POST', headers })
   const answered = once(request, 'response') as Promise<[IncomingMessage]>
   request.flushHeaders()
   await once(request, 'continue')
-  request.write(rows.subarray(0, 10))
+  request.write(columns)
+  const going = setInterval(() => request.write(batch), 100)
+  request.once('close', () => clearInterval(going))
   return {
     async finish() {
-      request.end(rows.subarray(10))
+      clearInterval(going)
+      request.end(rows.subarray(-8))
       const [response] = await answered
       response.resume()
       return response.statusCode
