@@ -1,8 +1,8 @@
 import { CatalogError, invalid } from '../errors.ts'
 import { clearTimeout, setTimeout } from '../time.ts'
 
-/** Most milliseconds to wait for room. */
-const mostWait = 30_000
+/** Most milliseconds to wait for room, unless a budget says otherwise. */
+const defaultWait = 30_000
 
 interface Waiter {
   readonly hold: Hold
@@ -20,14 +20,17 @@ interface Waiter {
  */
 export class ByteBudget {
   readonly total: number
+  readonly #mostWait: number
   readonly #holds = new Set<Hold>()
   #waiting: Waiter[] = []
   #used = 0
   /** What all holds need in all. */
   #needed = 0
 
-  constructor(total: number) {
+  /** `mostWait` is for how many milliseconds work may wait for room; infinity for as long as it takes. */
+  constructor(total: number, mostWait = defaultWait) {
     this.total = total
+    this.#mostWait = mostWait
   }
 
   get used(): number {
@@ -118,10 +121,12 @@ export class ByteBudget {
         grant: () => settle(resolve),
         refuse: (error) => settle(() => reject(error)),
       }
-      const timer = setTimeout(() => {
+      const giveUp = () => {
         waiter.refuse(full(this.total))
         this.#serve()
-      }, mostWait)
+      }
+      const timer =
+        this.#mostWait === Number.POSITIVE_INFINITY ? undefined : setTimeout(giveUp, this.#mostWait)
       this.#waiting.push(waiter)
       if (signal?.aborted) stop()
       else signal?.addEventListener('abort', stop, { once: true })

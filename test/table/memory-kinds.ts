@@ -8,3 +8,11 @@ export const kinds = [
   'a take',
   'a search',
 ] as const
+
+/** Updates of tables, all at once, that give so many columns a text of this length in each row. */
+export interface LongValues {
+  readonly updates: number
+  readonly columns: number
+  readonly rows: number
+  readonly length: number
+}

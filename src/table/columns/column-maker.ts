@@ -8,12 +8,17 @@ import { minPrefetchDepth } from '../scan/prefetch-depth.ts'
 import { type FragmentThreads, type Sent, threadsFor } from '../scan/threads.ts'
 import type { Storage } from '../storage/objects.ts'
 import { type EncodedFile, putFile } from '../write/fragment-write.ts'
+import { ValueHold } from '../write/value-memory.ts'
 import { storeSchema } from '../write/write-manifest.ts'
+import { fragmentBytes } from '../write/write-rows.ts'
 import type { ColumnWork } from './column-change.ts'
 import { type ColumnTask, type FragmentToDo, makeColumns } from './make-columns.ts'
 
 /** What a row of a computed column takes, where one that a predicate is evaluated on takes 1. */
 const rowWork = 2
+
+/** Most bytes of one value, which functions refuse to exceed, and of its place. */
+const bytesOfValue = (1 << 20) + 16
 
 /** Bytes of files that are made, or wait to be written, at once. */
 const mostBytes = 256 << 20
@@ -75,6 +80,35 @@ export class ColumnMaker {
 
   /** Writes the new columns of a fragment; undefined when there are none. */
   async make(todo: FragmentToDo<FragmentEntry>): Promise<ColumnFile | undefined> {
+    const memory = new ValueHold()
+    const bytes = this.#bytesFor(todo.entry)
+    try {
+      const waits = memory.take(bytes, bytes, this.#timeSlice.signal)
+      if (waits) await waits
+      return await this.#make(todo)
+    } finally {
+      memory.release()
+    }
+  }
+
+  /** About the most bytes that are held for a fragment. Values are in memory twice when they are joined. */
+  #bytesFor({ rows }: FragmentEntry): number {
+    const { expressions = [] } = this.#work
+    const most = expressions.reduce(
+      (sum, { expression }) =>
+        sum +
+        Math.min(
+          rows * bytesOfValue,
+          expression.mostBytes(rows, () => Number.POSITIVE_INFINITY),
+        ),
+      0,
+    )
+    // Fragments of one table are alike mostly.
+    const likely = this.#largest === 0 ? fragmentBytes : this.#largest
+    return 2 * Math.min(most, likely, fragmentBytes)
+  }
+
+  async #make(todo: FragmentToDo<FragmentEntry>): Promise<ColumnFile | undefined> {
     const sent = this.#send(todo)
     const made = await sent?.answer.catch((error: unknown) => {
       if (!(error instanceof WorkerLost)) throw error

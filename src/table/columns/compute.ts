@@ -7,10 +7,8 @@ import type { TimeSlice } from '../../scheduling/time-slice.ts'
 import type { FragmentRows } from '../read/fragment-read.ts'
 import { valueParts } from '../scan/expression.ts'
 import { rowNumbers } from '../scan/row-columns.ts'
+import { fragmentBytes } from '../write/write-rows.ts'
 import type { ColumnSource } from './make-columns.ts'
-
-/** Most bytes of a column in one fragment. All of them are in memory when it is written, and when it is read. */
-const mostBytes = 512 << 20
 
 /** A column whose values are those of an expression. */
 export interface ComputedColumn {
@@ -25,9 +23,13 @@ export function computing(columns: readonly ComputedColumn[], memory?: ValueOpti
     reads: [...new Set(columns.flatMap(({ expression }) => expression.columns))],
     compute: async (rows, firstRow, timeSlice) => {
       const batches: AnyBatch[] = []
+      // All of them are in memory when they are written, and each one when it is read.
+      let left = fragmentBytes
       for (const { field, expression, budget } of columns) {
         const options = { numberOf: rowNumbers(firstRow, undefined), budget, ...(memory && { memory }) }
-        batches.push(await evaluate(field, expression, rows, timeSlice, options))
+        const batch = await evaluate(field, expression, rows, timeSlice, options, left)
+        left -= byteLength(batch)
+        batches.push(batch)
       }
       return batches
     },
@@ -41,6 +43,7 @@ async function evaluate(
   rows: FragmentRows,
   timeSlice: TimeSlice,
   options: ValueOptions,
+  mostBytes: number,
 ): Promise<AnyBatch> {
   const slices: AnyBatch[] = []
   let bytes = 0
@@ -72,7 +75,7 @@ export async function* bytesOfComputed(
 
 function tooLong({ name }: Field, cause?: unknown): Error {
   return invalid(
-    `The values of column ${JSON.stringify(name)} are too long: in one fragment, which is a file of its own, they take more than ${mostBytes.toLocaleString('en')} bytes. Compute shorter values, or add the column without values and then update it: updated rows are written in as many fragments as they need.`,
+    `The values of column ${JSON.stringify(name)} are too long: in one fragment, which is a file of its own, all new columns together take more than ${fragmentBytes.toLocaleString('en')} bytes. Add fewer columns at a time, compute shorter values, or add the column without values and then update it: updated rows are written in as many fragments as they need.`,
     { cause },
   )
 }

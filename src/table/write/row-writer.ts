@@ -22,6 +22,12 @@ import { rowsOfFragment } from './write-rows.ts'
 const mostBatches = 256
 
 /**
+ * Most bytes of a fragment of rows that come little by little. They are in memory twice when they are joined, so these
+ * fragments are smaller than others.
+ */
+const fragmentBytes = 32 << 20
+
+/**
  * Writes rows that come little by little as fragments. Each row has a place, counted from the first one on. Rows that a
  * later base has no use for are marked as deleted, and so are not written again.
  */
@@ -56,7 +62,7 @@ export class RowWriter {
       this.#pending.map((pieces) => pieces.map(({ batch }) => batch)),
       this.#pendingRows,
     )
-    this.#most = rowsOfFragment(perRow, this.#mostRows)
+    this.#most = rowsOfFragment(perRow, this.#mostRows, fragmentBytes)
     while (this.#pendingRows >= this.#most) await this.#write(this.#most, timeSlice)
     if (this.#pending[0]!.length >= mostBatches) this.#join()
   }
@@ -72,14 +78,19 @@ export class RowWriter {
   }
 
   async #write(rows: number, timeSlice: TimeSlice): Promise<void> {
+    for (const batches of assembleColumns(this.#schema.fields, this.#take(rows))) {
+      this.#written.push(await writeFragment(this.#storage, this.#prefix, this.#schema, batches, timeSlice))
+      await timeSlice.rest()
+    }
+  }
+
+  /** The pieces of the first rows, which nobody holds any more once they are joined. */
+  #take(rows: number): Piece[][] {
     const all = this.#pendingRows
     const pieces = this.#pending.map((column) => part(column, 0, rows))
     this.#pending = this.#pending.map((column) => part(column, rows, all))
     this.#pendingRows -= rows
-    for (const batches of assembleColumns(this.#schema.fields, pieces)) {
-      this.#written.push(await writeFragment(this.#storage, this.#prefix, this.#schema, batches, timeSlice))
-      await timeSlice.rest()
-    }
+    return pieces
   }
 
   #join(): void {

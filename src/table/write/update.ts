@@ -1,18 +1,18 @@
 import type { Schema } from '@uwdata/flechette'
-import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
+import { byteLength } from '../../arrow/batch.ts'
 import { allRows, type Bitmap, countRows, intersect, noRows } from '../../arrow/bitmap.ts'
 import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
 import { wholeOf } from '../../arrow/take/take.ts'
 import { CatalogError, invalid } from '../../errors.ts'
-import type { Predicate, ValueExpression, WorkBudget } from '../../predicate/index.ts'
+import type { Predicate, ValueExpression } from '../../predicate/index.ts'
 import { TimeSlice } from '../../scheduling/time-slice.ts'
 import { contentKey, type FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { haveSameColumns, type TableSchema } from '../format/table-schema.ts'
-import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
+import { readColumns } from '../read/fragment-read.ts'
 import { resolve } from '../read/projection.ts'
 import { selectRows } from '../read/row-selection.ts'
-import { compileValues, evaluateValues } from '../scan/expression.ts'
+import { compileValues } from '../scan/expression.ts'
 import { compile } from '../scan/fragment.ts'
 import { liveRowsOf, rowNumbers } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
@@ -20,12 +20,11 @@ import type { ApplyOptions, Change, Changed, Snapshot, UpdateOptions, WorkOption
 import { matchFinder } from './delete.ts'
 import { piecesOf } from './gather.ts'
 import { Growth } from './growth.ts'
+import { type Assignment, NewValues } from './new-values.ts'
 import { Removal, type RowFinder } from './remove-rows.ts'
 import { Living, RowWriter } from './row-writer.ts'
+import { ValueHold } from './value-memory.ts'
 import { reviseManifest } from './write-manifest.ts'
-
-/** Bytes of new texts and lists that are made at once. */
-const mostBytes = 16 << 20
 
 /**
  * Gives new values to columns of the rows that match a predicate. These rows are written anew, after all others. Rows
@@ -42,12 +41,6 @@ export async function updateRows(
   // What can be refused is refused now.
   await update.prepare(base, new TimeSlice(work.signal))
   return update
-}
-
-/** The new values of a column. */
-interface Assignment {
-  readonly expression: ValueExpression
-  readonly budget: WorkBudget
 }
 
 /** What belongs to the columns of a base, and stays from one base to the next. */
@@ -115,15 +108,20 @@ class Update implements Change {
     const { predicate, removal, writer } = prepared
     const finder = predicate ? await matchFinder(this.#storage, snapshot, predicate, timeSlice) : everyRow
     const attempt = new Attempt(this.#storage, snapshot, prepared, finder, timeSlice)
-    return removal.from(snapshot, attempt, timeSlice, options, async ({ removed, ...left }) => {
-      const added = await writer.fragmentsOf(attempt.living, timeSlice)
-      options.signal?.throwIfAborted()
-      const parts = { ...left, tail: [...left.tail, ...added] }
-      return {
-        snapshot: await reviseManifest(this.#storage, snapshot, parts, options.version),
-        affected: removed,
-      }
-    })
+    try {
+      return await removal.from(snapshot, attempt, timeSlice, options, async ({ removed, ...left }) => {
+        const added = await writer.fragmentsOf(attempt.living, timeSlice)
+        attempt.memory.release()
+        options.signal?.throwIfAborted()
+        const parts = { ...left, tail: [...left.tail, ...added] }
+        return {
+          snapshot: await reviseManifest(this.#storage, snapshot, parts, options.version),
+          affected: removed,
+        }
+      })
+    } finally {
+      attempt.memory.release()
+    }
   }
 }
 
@@ -147,12 +145,15 @@ interface FoundRows {
 /** An update of one base. */
 class Attempt implements RowFinder {
   readonly living = new Living()
+  /** Held from the first long values on, until all rows are written. */
+  readonly memory = new ValueHold()
   readonly #storage: Storage
   readonly #snapshot: LoadedSnapshot
   readonly #prepared: Prepared
   readonly #finder: RowFinder
   readonly #timeSlice: TimeSlice
   readonly #found: FoundRows[] = []
+  readonly #values: NewValues
   /** How many rows that are not deleted lie before each fragment, for errors. */
   readonly #firstRows = new Map<string, number>()
   #rows = 0
@@ -171,6 +172,7 @@ class Attempt implements RowFinder {
     this.#prepared = prepared
     this.#finder = finder
     this.#timeSlice = timeSlice
+    this.#values = new NewValues(prepared.assignments, this.memory, timeSlice)
   }
 
   get depth(): number {
@@ -241,7 +243,8 @@ class Attempt implements RowFinder {
       const read = await readColumns(this.#storage, prefix, schema, entry, indices)
       const numberOf = rowNumbers(this.#firstRows.get(entry.path) ?? 0, live)
       const budgetOf = (one: Assignment) => budgets.get(one)!
-      for await (const { made, count: part } of this.#parts(read, matched.rows, count, numberOf, budgetOf)) {
+      const parts = this.#values.parts(read, matched.rows, count, numberOf, budgetOf)
+      for await (const { made, count: part } of parts) {
         for (const batch of made.values()) bytes += byteLength(batch) * (part / Math.max(1, batch.length))
         growth.check(bytes)
       }
@@ -262,7 +265,7 @@ class Attempt implements RowFinder {
     const { rows: total, ...selected } = selectRows(matches, entry.rows, 0, entry.rows)
     const numberOf = rowNumbers(this.#firstRows.get(entry.path) ?? 0, live)
     const budgetOf = ({ budget }: Assignment) => budget
-    for await (const { made, done, count } of this.#parts(rows, matches, total, numberOf, budgetOf)) {
+    for await (const { made, done, count } of this.#values.parts(rows, matches, total, numberOf, budgetOf)) {
       const pieces = Array.from(schema.fields.keys(), (index) => {
         const batch = made.get(index)
         if (batch) return part([wholeOf(batch)], 0, count)
@@ -272,57 +275,6 @@ class Attempt implements RowFinder {
       for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(batches, this.#timeSlice)
       if (this.#timeSlice.due) await this.#timeSlice.rest()
     }
-  }
-
-  /** The new values of the rows of a fragment, in parts that take some memory: `count` rows behind the first `done`. */
-  async *#parts(
-    rows: FragmentRows,
-    matches: Bitmap,
-    total: number,
-    numberOf: (row: number) => number,
-    budgetOf: (assignment: Assignment) => WorkBudget,
-  ): AsyncGenerator<{
-    readonly made: ReadonlyMap<number, AnyBatch>
-    readonly done: number
-    readonly count: number
-  }> {
-    let start = 0
-    let end = rows.length
-    for (let done = 0; done < total; ) {
-      const made = await this.#evaluate(rows, matches, start, end, numberOf, budgetOf)
-      const count = Math.min(...Array.from(made.values(), ({ length }) => length))
-      yield { made, done, count }
-      done += count
-      if (done < total) {
-        // Where some values are long, those of other columns are not made for many more rows.
-        const next = selectRows(matches, rows.length, done, 1).runs[0]!
-        end = Math.min(rows.length, next + 4 * (next - start))
-        start = next
-      }
-    }
-  }
-
-  /** The new values of rows from `first` up to `end`; of fewer, when they take many bytes. */
-  async #evaluate(
-    rows: FragmentRows,
-    matches: Bitmap,
-    first: number,
-    end: number,
-    numberOf: (row: number) => number,
-    budgetOf: (assignment: Assignment) => WorkBudget,
-  ): Promise<ReadonlyMap<number, AnyBatch>> {
-    // Evaluation begins at a multiple of 32.
-    const start = first & ~31
-    const rest = matches.slice(start >>> 5)
-    rest[0]! &= -1 << (first & 31)
-    const made = new Map<number, AnyBatch>()
-    const { assignments } = this.#prepared
-    for (const [index, assignment] of assignments) {
-      const budget = budgetOf(assignment)
-      const options = { live: rest, budget, numberOf, mostBytes: Math.max(1, mostBytes / assignments.size) }
-      made.set(index, await evaluateValues(assignment.expression, rows, this.#timeSlice, options, start, end))
-    }
-    return made
   }
 }
 

@@ -50,8 +50,8 @@ export async function writeRows(
 }
 
 /** Most rows of a fragment: a multiple of 64, unless fewer rows take as many bytes as it may have. */
-export function rowsOfFragment(bytesOfRow: number, mostRows: number): number {
-  const most = Math.min(mostRows, Math.floor(fragmentBytes / Math.max(bytesOfRow, 1)))
+export function rowsOfFragment(bytesOfRow: number, mostRows: number, mostBytes = fragmentBytes): number {
+  const most = Math.min(mostRows, Math.floor(mostBytes / Math.max(bytesOfRow, 1)))
   return most >= 64 ? most & ~63 : Math.max(1, most)
 }
 

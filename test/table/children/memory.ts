@@ -6,7 +6,7 @@ import type { Content } from '../../../src/content/content.ts'
 import { fileContent } from '../../../src/content/files/index.ts'
 import { type Snapshot, type TableEngine, tableEngine } from '../../../src/table/index.ts'
 import { temporaryDirectory } from '../../support/folders.ts'
-import type { kinds } from '../memory-kinds.ts'
+import type { kinds, LongValues } from '../memory-kinds.ts'
 
 /*
  * Does one kind of work on a small and on a large table, and writes the most bytes that it held at one time. These are
@@ -112,26 +112,36 @@ async function peakOf(work: Work, fragments: number): Promise<number> {
   }
 }
 
-/** The most bytes held by an update of one fragment to texts of 384 MiB. */
-async function peakOfLongValues(): Promise<number> {
+/** The most bytes held by updates of tables of one fragment, all at once. */
+async function peakOfLongValues({ updates, columns, rows, length }: LongValues): Promise<number> {
   const folder = await temporaryDirectory()
   const engine = tableEngine({ content: watched(fileContent(folder), true), cacheBytes: 0 })
   try {
-    const table = tableFromArrays({ text: new Array(1_536).fill('long') }, { types: { text: utf8() } })
-    const base = await engine.create('', table)
+    const names = Array.from({ length: columns }, (_, i) => `text${i}`)
+    const table = tableFromArrays(
+      Object.fromEntries(names.map((name) => [name, new Array(rows).fill('long')])),
+      { types: Object.fromEntries(names.map((name) => [name, utf8()])) },
+    )
     const dropping = tableEngine({ content: watched(fileContent(folder), false), cacheBytes: 0 })
-    const change = await dropping.updateRows(base, { updates: [['text', 'repeat(text, 65536)']] })
-    return await mostWithin(() => change.apply(base))
+    const works: (() => Promise<unknown>)[] = []
+    for (let number = 0; number < updates; number++) {
+      const base = await engine.create(`${number}/`, table)
+      const change = await dropping.updateRows(base, {
+        updates: names.map((name) => [name, `repeat(${name}, ${length / 4})`]),
+      })
+      works.push(() => change.apply(base))
+    }
+    return await mostWithin(() => Promise.all(works.map((work) => work())))
   } finally {
     await engine.close()
     rmSync(folder, { recursive: true })
   }
 }
 
-/** What adding a column of 576 MiB to one fragment is refused with. */
+/** What adding a column of 160 MiB to one fragment is refused with. */
 async function refusedColumn(): Promise<string> {
   const engine = tableEngine({ content: fileContent(await temporaryDirectory()), cacheBytes: 0 })
-  const table = tableFromArrays({ text: new Array(2_304).fill('long') }, { types: { text: utf8() } })
+  const table = tableFromArrays({ text: new Array(640).fill('long') }, { types: { text: utf8() } })
   const base = await engine.create('', table)
   const change = engine.addColumns([{ name: 'more', expression: 'repeat(text, 65536)' }])
   return change.apply(base).then(
@@ -155,7 +165,7 @@ async function mostWithin(work: () => Promise<unknown>): Promise<number> {
 }
 
 const kind = process.argv[2]!
-if (kind === 'long values') console.log(await peakOfLongValues())
+if (kind === 'long values') console.log(await peakOfLongValues(JSON.parse(process.argv[3]!) as LongValues))
 else if (kind === 'a column that is too long') console.log(await refusedColumn())
 else {
   const work = works[kind as (typeof kinds)[number]]
