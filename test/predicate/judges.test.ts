@@ -51,3 +51,35 @@ test('the text of an integer beside a literal is the integer, where the referenc
   expect(await differencesToReferenceOf(seed, asked)).toEqual([])
   expect(await valueDifferencesOf(seed, asked)).toEqual([])
 })
+
+test('parts, escapes, powers and lists that are NULL, empty or computed are taken as the reference takes them', async () => {
+  const parts = ['starts_with', 'ends_with', 'contains'].flatMap((test) => [
+    `${test}(s, NULL)`,
+    `${test}(s, NULL) IS NULL`,
+    `coalesce(${test}(dict, NULL), true)`,
+  ])
+  const patterns = ["'%'", "'%%'", "'a'", "''", "'a!b'", "'a%'", "'a\\b'", 'NULL', 't']
+  const likes = patterns.flatMap((pattern) => [
+    `s LIKE ${pattern} ESCAPE '!'`,
+    `NOT s ILIKE ${pattern} ESCAPE '!'`,
+    `s NOT LIKE ${pattern} ESCAPE 'a'`,
+  ])
+  const others = [
+    ...['i8', 'h', 'f32'].map((base) => `power(${base}, 0)`),
+    ...['nanvl(f, h)', 'nanvl(f, NULL)', 'nanvl(f32, h)', 'nanvl(f32, 1)', 'nanvl(j, 1)', 'nanvl(dec, h)'],
+    ...["regexp_instr(t, '')", "regexp_instr(s, 'q*', 2)", "regexp_instr(s, '$', 2)", "regexp_instr(s, 'p')"],
+    ...[
+      'array_has_any(tags, [s])',
+      'array_has_any(li, [j, 1])',
+      "array_has_any(list_d, [DATE '2024-01-01'])",
+    ],
+    '[s, t]',
+    ...['[]', 'make_array()'].flatMap((list) => [
+      `array_has_any(tags, ${list})`,
+      `array_has_all(tags, ${list})`,
+    ]),
+    ...['array_has_any([], tags)', 'array_has_all([], tags)', 'array_has_any(NULL, [])'],
+  ]
+  expect(await valueDifferencesOf(seed, [...parts, ...likes, ...others])).toEqual([])
+  expect(await differencesToReferenceOf(seed, [...parts, ...likes])).toEqual([])
+})

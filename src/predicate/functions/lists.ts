@@ -115,8 +115,15 @@ function narrowed(call: Call, value: Plan): LiteralPlan | undefined {
   return sameType(item, value.type) && value.value !== 0 && !itemType(item) ? value : undefined
 }
 
+/** Whether an argument is the empty list: then the reference looks at no other one, be it null. */
+function isEmptyList(call: Call, index: number): boolean {
+  const arg = call.args[index]!
+  return isLiteral(arg) && Array.isArray(arg.value) && arg.value.length === 0
+}
+
 const hasAny: FunctionPlanner = (call) => {
   expectArguments(call, 2)
+  if (isEmptyList(call, 0) || isEmptyList(call, 1)) return literal(boolean, false)
   return strictCall(call, boolean, twoLists(call), (list: List, wanted: List) => {
     chargePairs(call, list, wanted)
     return wanted.some((value) => list.some((item) => sameValue(item, value)))
@@ -125,6 +132,7 @@ const hasAny: FunctionPlanner = (call) => {
 
 const hasAll: FunctionPlanner = (call) => {
   expectArguments(call, 2)
+  if (isEmptyList(call, 1)) return literal(boolean, true)
   return strictCall(call, boolean, twoLists(call), (list: List, wanted: List) => {
     chargePairs(call, list, wanted)
     return wanted.every((value) => list.some((item) => sameValue(item, value)))
@@ -208,6 +216,7 @@ const make: FunctionPlanner = (call) => {
     type = common
   }
   const items = call.args.map((arg) => cast(call.scope, arg, type, call.at))
+  if (items.length === 0) return literal(listOf(type), [])
   return looseCall(call, listOf(type), items, (...values) => values)
 }
 

@@ -1,6 +1,7 @@
 import type { DataType, DecimalType } from '@uwdata/flechette'
 import { checkDigits, rescale, roundTo } from '../cast/numbers.ts'
 import { isLiteral } from '../plan/fold.ts'
+import { literal } from '../plan/literals.ts'
 import type { Plan, Scalar } from '../plan/plan.ts'
 import { cast } from '../plan/scope.ts'
 import {
@@ -23,6 +24,7 @@ import {
   expectArguments,
   type FunctionPlanner,
   integerArgument,
+  looseCall,
   strictCall,
   wrongType,
 } from './signature.ts'
@@ -33,8 +35,11 @@ function floatOf(call: Call, count = call.args.length): DataType {
     const { type } = call.args[i]!
     if (!isNumeric(type) && !isNull(type)) throw wrongType(call, i, 'a number')
   }
-  const narrow = call.args.slice(0, count).every(({ type }) => typeName(type) === 'float')
-  return narrow ? floatType(1) : double
+  return call.args.slice(0, count).every(({ type }) => isSingle(type)) ? floatType(1) : double
+}
+
+function isSingle(type: DataType): boolean {
+  return typeName(type) === 'float'
 }
 
 function floats(call: Call, type: DataType, count = call.args.length): Plan[] {
@@ -162,6 +167,10 @@ function logTo(base: number, value: number): number {
 const power: FunctionPlanner = (call) => {
   expectArguments(call, 2)
   floatOf(call)
+  const [base, exponent] = call.args
+  // The reference settles it before it looks at values, also those that are null.
+  if (isLiteral(exponent!) && exponent.value !== null && Number(exponent.value) === 0 && !isNull(base!.type))
+    return literal(double, 1)
   return strictCall(call, double, floats(call, double), (base: number, exponent: number) =>
     // Unlike in JavaScript, 1 to any power is 1 in IEEE 754.
     base === 1 || (base === -1 && !Number.isFinite(exponent) && !Number.isNaN(exponent))
@@ -173,8 +182,10 @@ const power: FunctionPlanner = (call) => {
 /** The second number where the first is NaN. */
 const nanvl: FunctionPlanner = (call) => {
   expectArguments(call, 2)
-  const type = floatOf(call)
-  return strictCall(call, type, floats(call, type), (value: number, instead: number) =>
+  const isDouble =
+    floatOf(call) === double && call.args.some(({ type }) => !isInteger(type) && !isSingle(type))
+  const type = isDouble ? double : floatType(1)
+  return looseCall(call, type, floats(call, type), (value = null, instead = null) =>
     Number.isNaN(value) ? instead : value,
   )
 }

@@ -2,6 +2,7 @@ import { RE2JS } from 're2js'
 import type { CatalogError } from '../../errors.ts'
 import { excerpt } from '../errors.ts'
 import { isLiteral } from '../plan/fold.ts'
+import { literal } from '../plan/literals.ts'
 import type { Plan } from '../plan/plan.ts'
 import { refuse } from '../plan/scope.ts'
 import { boolean, listOf, long, text } from '../plan/types.ts'
@@ -164,9 +165,12 @@ const place: FunctionPlanner = (call) => {
   const args = [asText(call, 0), asText(call, 1)]
   const compile = compiler(call, args[1]!, 4, 'ims')
   for (let i = 2; i < Math.min(call.args.length, 4); i++) args.push(integerArgument(call, i))
+  // The empty pattern has no place in the reference, not even where there is no text.
+  if (isLiteral(args[1]!) && args[1].value === '') return literal(long, 0n)
   return strictCall(call, long, args, (value: string, pattern: string, start = 1n, nth = 1n) => {
     if (nth < 1n) throw badValue(call, `the match ${nth}`, 'Matches are counted from 1.')
     const rest = from(call, value, start)
+    if (pattern === '' || (start > 1n && rest === '')) return 0n
     const matcher = matcherOf(call, compile(pattern), rest)
     for (let left = nth; matcher.find(); left--) {
       chargeCall(call, stepsOfMatch)

@@ -67,8 +67,10 @@ function partTest(
   const general = simple(boolean, (value = '', part = '') => test(value, part), 2)
   return (call) => {
     const plan = general(call)
-    if (plan.kind !== 'call' || plan.args[1]!.kind !== 'literal') return plan
-    const parts = pattern(plan.args[1]!.value as string).filter((part) => part !== '')
+    if (plan.kind !== 'call') return plan
+    const part = plan.args[1]!
+    if (part.kind !== 'literal' || part.value === null) return plan
+    const parts = pattern(part.value as string).filter((part) => part !== '')
     return {
       kind: 'like',
       type: boolean,

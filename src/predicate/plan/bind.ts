@@ -6,7 +6,7 @@ import { elementPlan, fieldPlan } from './access.ts'
 import { arithmeticPlan, negatePlan } from './arithmetic.ts'
 import { casePlan } from './case.ts'
 import { fold } from './fold.ts'
-import { bindLiteral } from './literal-syntax.ts'
+import { bindLiteral, isLiteralExpression } from './literal-syntax.ts'
 import { resolveName } from './names.ts'
 import { betweenPlan, comparePlan, condition, inPlan, logicPlan } from './operators.ts'
 import type { Plan } from './plan.ts'
@@ -109,6 +109,11 @@ function bindExpression(scope: Scope, expression: Expression, place: Place): Pla
       )
     case 'case':
       return casePlan(scope, expression, (part) => bind(scope, part, inner))
+    case 'list':
+      // Only within arguments the reference computes the items of a list.
+      if (place !== 'argument' || expression.items.every((item) => isLiteralExpression(item)))
+        return bindLiteral(scope, expression)
+      return planCall(scope, 'make_array', mapInSteps(expression.items, same), at)
     default:
       return bindLiteral(scope, expression)
   }

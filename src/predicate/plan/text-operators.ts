@@ -11,7 +11,7 @@ export function likePlan(
   scope: Scope,
   arg: Plan,
   pattern: Plan,
-  options: { readonly insensitive: boolean; readonly negated: boolean },
+  options: { readonly escapedBy: string; readonly insensitive: boolean; readonly negated: boolean },
   at: number,
 ): Plan {
   for (const { type } of [arg, pattern]) {
@@ -22,11 +22,19 @@ export function likePlan(
   }
   const value = cast(scope, arg, text, at)
   const wanted = cast(scope, pattern, text, at)
-  const { insensitive, negated } = options
+  const { escapedBy, insensitive, negated } = options
+  const known = isLiteral(wanted) ? (wanted.value as string | null) : undefined
+  const isPlain = typeof known === 'string' && !/[%_]/.test(known) && !known.includes(escapedBy)
+  // The reference looks for no escapes where a pattern is a text, matches everything or is NULL.
+  const needsEscape =
+    known === undefined || (known !== null && !/^%+$/.test(known) && (insensitive || !isPlain))
+  if (escapedBy !== '\\' && needsEscape) {
+    const problem = 'another escape character than the backslash is not supported by this catalog, but stands'
+    throw refuse(scope, at, problem, "Escape with '\\', which needs no ESCAPE.")
+  }
   if (isLiteral(wanted) && !isLiteral(value)) {
     // What has no wildcard is a comparison, of which casts are taken away.
-    if (!insensitive && wanted.value !== null && !/[%_\\]/.test(wanted.value as string))
-      return comparePlan(scope, negated ? '<>' : '=', value, wanted, at)
+    if (isPlain && !insensitive) return comparePlan(scope, negated ? '<>' : '=', value, wanted, at)
     const parsed = wanted.value === null ? null : parseLikePattern(wanted.value as string)
     return { kind: 'like', type: boolean, arg: value, pattern: parsed, insensitive, negated }
   }

@@ -131,15 +131,13 @@ function parseLike(parser: Parser, arg: Expression, insensitive: boolean, negate
   const { tokens } = parser
   refuseQuantifier(tokens)
   const pattern = parser.expression(precedence.like)
-  const { at } = tokens.peek()
+  let escapedBy = '\\'
   if (tokens.takeKeywords('ESCAPE')) {
     const escaping = tokens.peek()
-    if (escaping.kind !== 'string') throw tokens.unexpected('the escape character as a string')
-    if (escaping.text !== '\\') {
-      throw tokens.unsupported('another escape character than the backslash', at, "Escape with '\\'.")
-    }
-    tokens.next()
+    if (escaping.kind !== 'string' || Array.from(escaping.text).length !== 1)
+      throw tokens.unexpected('the escape character as a string')
+    escapedBy = tokens.next().text
   }
-  const kind = { kind: 'like', arg, pattern, insensitive, negated } as const
+  const kind = { kind: 'like', arg, pattern, escapedBy, insensitive, negated } as const
   return makeNode(tokens.text, arg.at, tokens.end, kind, [arg, pattern])
 }

@@ -70,6 +70,7 @@ type ExpressionKind =
       readonly kind: 'like'
       readonly arg: Expression
       readonly pattern: Expression
+      readonly escapedBy: string
       readonly insensitive: boolean
       readonly negated: boolean
     }

@@ -275,7 +275,7 @@ function nestedTerm(m: Maker, depth: number): Term {
         bool(),
       ),
     () =>
-      exact(
+      sum(
         `coalesce(CAST(${m.pick('wide', 'j + 1', 'i', 'small', '5', text)} AS ${m.pick(...times)}), NULL)`,
         type,
       ),
