@@ -175,11 +175,12 @@ it('a change that takes long is recorded meanwhile, and one that fails is record
     })
   seen.length = 0
   const long = one.insertIntoTable({ id, data: numbered(1, 1) })
-  await expect.poll(() => seen).toEqual(['read', 'record'])
+  // On a busy machine, its lease may be renewed meanwhile.
+  await expect.poll(() => seen.slice(0, 2)).toEqual(['read', 'record'])
   hooks.onManifest = undefined
   go()
   await long
-  expect(seen).toEqual(['read', 'record', 'write'])
+  expect(costOf(seen)).toEqual(['read', 'write'])
   const failure = await one
     .deleteFromTable({ id, predicate: 'CAST(name AS INT) = 1' })
     .catch((error) => error)
