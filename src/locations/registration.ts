@@ -226,6 +226,10 @@ export function putRegistration(writer: Writer, internalId: string, known: Regis
 
 /** The registration of a table; undefined when the table has nothing to keep. */
 function registrationOf(core: Core, reader: Reader, { id, record }: FoundTable): Registration | undefined {
+  // A table that only ever had a name, at a location the catalog chose, has nothing to keep.
+  // Its records are not even read: in a batch of such tables, these walks took a quarter of the time.
+  const nameOnly = record.location === null && record.main.last === null
+  if (nameOnly && Object.keys(record.properties).length === 0) return undefined
   const versions = Array.from(
     reader.range<VersionRecord>({ prefix: keys.allVersions(id) }),
     ({ key, value }) => [String(key[2]), Number(key[3]), value],
@@ -238,9 +242,6 @@ function registrationOf(core: Core, reader: Reader, { id, record }: FoundTable):
     key[2],
     value,
   ])
-  // A table that only ever had a name, at a location the catalog chose, has nothing to keep.
-  const nameOnly = record.location === null && record.main.last === null
-  if (nameOnly && Object.keys(record.properties).length === 0) return undefined
   return {
     format: recordFormat,
     ...(isShared(core.contentRoots, reader, locationOf(core.contentRoots, id, record)) && { shared: true }),
