@@ -81,7 +81,10 @@ it('cookies go both ways', async () => {
   }
 })
 
-/** What the client sets by itself, or what cannot be sent at all. */
+/**
+ * What the client sets by itself, or what cannot be sent at all. It is said here again: a name that the source forgets would
+ * be missing in a list of the source, too.
+ */
 const own = [
   'connection',
   'keep-alive',

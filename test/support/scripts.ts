@@ -28,6 +28,7 @@ const scripts = [
   'test/soak/children/stall.ts',
   'test/processes/changes-child.ts',
   'test/table/children/memory.ts',
+  'test/testing/hostile/timeouts/by-node.ts',
   'test/processes/clock-child.ts',
   'test/processes/crash-child.ts',
   'test/processes/full-disk-child.ts',

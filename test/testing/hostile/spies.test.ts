@@ -1,13 +1,13 @@
 import { mock } from 'node:test'
 import { describe, expect, it, vi } from 'vitest'
-import type { Catalog } from '../../../src/catalog/handle.ts'
-import { openCatalog } from '../../../src/index.ts'
+import type { Catalog, Transaction } from '../../../src/catalog/handle.ts'
+import { type LocalCatalog, openCatalog } from '../../../src/index.ts'
 import { type OperationName, operations } from '../../../src/operations/index.ts'
 import { fakeCatalog } from '../../../src/testing/index.ts'
 import { overHttp } from '../../client/over-http.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 
-const kinds: Readonly<Record<string, () => Promise<Catalog>>> = {
+const kinds: Readonly<Record<string, () => Promise<Catalog & Pick<LocalCatalog, 'transaction'>>>> = {
   memory: async () => closedAfterwards(await openCatalog('memory:')),
   'a directory': async () => closedAfterwards(await openCatalog(await freshFolder())),
   'the fake': async () => closedAfterwards(await fakeCatalog()),
@@ -44,46 +44,59 @@ describe.each(Object.entries(kinds))('%s', (_, open) => {
     expect((await catalog.listTables({ id: [], include_declared: true })).tables).toEqual(['t'])
   })
 
-  it('answers are the caller’s to change, and nothing else changes with them', async () => {
-    const catalog = await open()
-    const changed = (value: unknown): void => {
-      if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
-      for (const member of Object.values(value)) changed(member)
-      if (Array.isArray(value)) value.push('changed')
-      else Object.assign(value, { changed: 'yes' })
-    }
-    const asked: [OperationName, object][] = [
-      ['describeNamespace', { id: ['n'] }],
-      ['describeTable', { id: ['p'] }],
-      ['describeTable', { id: ['t'], load_detailed_metadata: true }],
-      ['describeTableVersion', { id: ['z'], version: 1 }],
-      ['listTableVersions', { id: ['z'] }],
-      ['listTableTags', { id: ['t'] }],
-      ['listTables', { id: [] }],
-      ['listTransactions', {}],
-    ]
-    const ask = ([name, request]: (typeof asked)[number]) => plain(name)(catalog, request)
-    const properties = { a: 'b' }
-    changed(await catalog.createNamespace({ id: ['n'], properties }))
-    changed(await catalog.declareTable({ id: ['p'], properties }))
-    changed(await catalog.createTable({ id: ['t'], data: [{ x: 1 }], properties }))
-    changed(await catalog.createTableTag({ id: ['t'], tag: 'one', version: 1 }))
-    changed(
-      await catalog.batchCommitTables({
-        operations: [
-          { declare_table: { id: ['z'], properties } },
-          { create_table_version: { id: ['z'], version: 1, manifest_path: 'm', metadata: properties } },
-        ],
-      }),
-    )
-    expect(properties).toEqual({ a: 'b' })
-    for (const each of asked) {
-      const before = structuredClone(await ask(each))
-      changed(await ask(each))
-      expect(await ask(each)).toEqual(before)
-    }
-    changed(await catalog.deregisterTable({ id: ['p'] }))
-  })
+  it.each(['outside of transactions', 'inside of one'])(
+    'answers are the caller’s to change, and nothing else changes with them: %s',
+    async (where) => {
+      const all = await open()
+      const changed = (value: unknown): void => {
+        if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
+        for (const member of Object.values(value)) changed(member)
+        if (Array.isArray(value)) value.push('changed')
+        else Object.assign(value, { changed: 'yes' })
+      }
+      const asked: [OperationName, object][] = [
+        ['describeNamespace', { id: ['n'] }],
+        ['describeTable', { id: ['p'] }],
+        ['describeTable', { id: ['t'], load_detailed_metadata: true }],
+        ['describeTableVersion', { id: ['z'], version: 1 }],
+        ['listTableVersions', { id: ['z'] }],
+        ['listTableTags', { id: ['t'] }],
+        ['listTables', { id: [] }],
+        ...(where === 'inside of one' ? [] : ([['listTransactions', {}]] as [OperationName, object][])),
+      ]
+      const properties = { a: 'b' }
+      const change = async (catalog: Transaction | Catalog) => {
+        const ask = async ([name, request]: (typeof asked)[number]) => {
+          const { context: _, ...answer } = (await plain(name)(catalog, request)) as { context?: unknown }
+          return answer
+        }
+        changed(await catalog.createNamespace({ id: ['n'], properties }))
+        changed(await catalog.declareTable({ id: ['p'], properties }))
+        changed(await catalog.createTable({ id: ['t'], data: [{ x: 1 }], properties }))
+        changed(await catalog.createTableTag({ id: ['t'], tag: 'one', version: 1 }))
+        changed(
+          await catalog.batchCommitTables({
+            operations: [
+              { declare_table: { id: ['z'], properties } },
+              { create_table_version: { id: ['z'], version: 1, manifest_path: 'm', metadata: properties } },
+            ],
+          }),
+        )
+        expect(properties).toEqual({ a: 'b' })
+        for (const each of asked) {
+          const before = structuredClone(await ask(each))
+          changed(await ask(each))
+          expect(await ask(each)).toEqual(before)
+        }
+        changed(await catalog.deregisterTable({ id: ['p'] }))
+      }
+      if (where === 'outside of transactions') return change(all)
+      await all.transaction(change)
+      // What is committed was not changed with an answer either.
+      expect((await all.describeTable({ id: ['t'] })).properties).toEqual(properties)
+      expect((await all.describeNamespace({ id: ['n'] })).properties).toEqual(properties)
+    },
+  )
 })
 
 describe('plain functions', () => {
