@@ -73,6 +73,12 @@ test('parts, escapes, powers and lists that are NULL, empty or computed are take
       'array_has_any(li, [j, 1])',
       "array_has_any(list_d, [DATE '2024-01-01'])",
     ],
+    ...[
+      "regexp_count(s, '$', 3)",
+      "regexp_count(s, '', 100)",
+      "s LIKE '%%' ESCAPE '%'",
+      "s LIKE '%' ESCAPE '%'",
+    ],
     '[s, t]',
     ...['[]', 'make_array()'].flatMap((list) => [
       `array_has_any(tags, ${list})`,

@@ -145,11 +145,11 @@ const count: FunctionPlanner = (call) => {
   if (call.args.length > 2) args.push(integerArgument(call, 2))
   return looseCall(call, long, args, (value = null, pattern = null, start = 1n) => {
     if (value === null || pattern === null) return 0n
-    const matcher = matcherOf(
-      call,
-      compile(pattern as string),
-      from(call, value as string, (start ?? 1n) as bigint),
-    )
+    const first = (start ?? 1n) as bigint
+    const rest = from(call, value as string, first)
+    // The place behind the last character is still one of the text.
+    if (rest === '' && first > BigInt(Array.from(value as string).length + 1)) return 0n
+    const matcher = matcherOf(call, compile(pattern as string), rest)
     let found = 0n
     while (matcher.find()) {
       chargeCall(call, stepsOfMatch)

@@ -25,9 +25,9 @@ export function likePlan(
   const { escapedBy, insensitive, negated } = options
   const known = isLiteral(wanted) ? (wanted.value as string | null) : undefined
   const isPlain = typeof known === 'string' && !/[%_]/.test(known) && !known.includes(escapedBy)
+  const isAnything = known === '%' || (escapedBy !== '%' && /^%+$/.test(known ?? ''))
   // The reference looks for no escapes where a pattern is a text, matches everything or is NULL.
-  const needsEscape =
-    known === undefined || (known !== null && !/^%+$/.test(known) && (insensitive || !isPlain))
+  const needsEscape = known === undefined || (known !== null && !isAnything && (insensitive || !isPlain))
   if (escapedBy !== '\\' && needsEscape) {
     const problem = 'another escape character than the backslash is not supported by this catalog, but stands'
     throw refuse(scope, at, problem, "Escape with '\\', which needs no ESCAPE.")

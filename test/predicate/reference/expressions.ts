@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { atom } from './atoms.ts'
+import { form } from './forms.ts'
 import { Maker } from './maker.ts'
 import { comparison, term } from './typed.ts'
 import { anyColumn, date, number, quote, text, timestamp, value } from './values.ts'
@@ -14,6 +15,7 @@ export const expressionsWithCase: fc.Arbitrary<string> = fc.gen().map((draw) => 
 })
 
 function expression(m: Maker): string {
+  if (m.chance(15)) return form(m)
   if (m.chance(50)) return m.chance(80) ? term(m, 2).text : compared(m)
   return m.one(
     () => anyColumn(m),

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { atom } from './atoms.ts'
 import { invalid, risky } from './faults.ts'
+import { form } from './forms.ts'
 import { Maker } from './maker.ts'
 import { comparison } from './typed.ts'
 
@@ -8,6 +9,7 @@ import { comparison } from './typed.ts'
 export const predicates: fc.Arbitrary<string> = fc.gen().map((draw) => {
   const m = new Maker(draw)
   if (m.chance(6)) return risky(m)
+  if (m.chance(15)) return form(m)
   if (m.chance(40)) return typed(m)
   const text = m.chance(4) ? invalid(m) : condition(m, 3)
   return decorate(m, text)

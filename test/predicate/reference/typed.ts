@@ -109,7 +109,7 @@ const targets: Readonly<Record<string, DataType>> = {
   'TIMESTAMP(6)': timestamp(TimeUnit.MICROSECOND),
   'TIMESTAMP(9)': timestamp(TimeUnit.NANOSECOND),
 }
-const targetNames = Object.keys(targets)
+export const targetNames = Object.keys(targets)
 /** Those that are drawn more often: what they give beside a literal is easily wrong. */
 const times = ['DATE', 'TIMESTAMP', 'TIMESTAMP(0)', 'TIMESTAMP(3)', 'TIMESTAMP(9)']
 
