@@ -125,7 +125,7 @@ export function createHandle<Own extends object>(
   const done = () => {
     if (--running === 0) idle()
   }
-  const handle = {} as Mutable<Catalog & { transaction?: Transact }>
+  const handle = Object.create(parent) as Mutable<Catalog & { transaction?: Transact }>
   // Assigned one by one: a literal with symbols as keys takes V8 three times as long.
   // No async function: each one between the caller and the operation is another wait, a twentieth of the
   // time of the shortest operation.
@@ -162,9 +162,8 @@ export function createHandle<Own extends object>(
       idle = resolve
       if (running === 0) resolve()
     })
-  Object.assign(handle, own)
-  // At last: assigning to what inherits from a proxy takes twenty times as long.
-  return Object.setPrototypeOf(handle, methods)
+  for (const name in own) if (!Object.hasOwn(parent, name)) awaitMember(name)
+  return Object.assign(handle, own) as typeof handle & Own
 }
 
 type Method = (request: unknown, options?: OperationOptions) => Promise<unknown>
@@ -207,6 +206,26 @@ const methods: object = new Proxy(
     },
   },
 )
+
+/**
+ * Stands between handles and `methods`, and has each member that a handle was ever given: to assign one of which the proxy
+ * must be asked takes ten times as long.
+ */
+const parent: object = Object.create(methods)
+for (const name of [
+  invoke,
+  'transaction',
+  'watch',
+  storeState,
+  heldTransactions,
+  'close',
+  Symbol.asyncDispose,
+])
+  awaitMember(name)
+
+function awaitMember(name: string | symbol): void {
+  Object.defineProperty(parent, name, { value: undefined, writable: true })
+}
 
 /** The method an operation is on a handle. */
 function methodOf(definition: AnyOperation) {

@@ -121,8 +121,8 @@ export function localHandle<Own extends object>(
       await core.store.close()
     },
   }
-  const handle = createHandle(backing, {
-    ...own,
+  // To spread `own` takes ten times as long.
+  const members = Object.assign(own, {
     vacuum: async (options?: VacuumOptions) => {
       requireWritable(core, 'vacuum')
       return vacuum(core, options)
@@ -138,6 +138,7 @@ export function localHandle<Own extends object>(
       return (await import('../maintenance/plain-files/import.ts')).importFrom(core, folder, options)
     },
   })
+  const handle = createHandle(backing, members)
   cores.set(handle, core)
   return handle
 }

@@ -26,8 +26,7 @@ export function afterChange(core: Core, transactionId: string): void {
   core.feed.wake()
   const interval = markInterval(core.settings.transactionCount)
   if (++core.upkeep.changes % interval !== 0) return
-  core.store.write((writer) => writer.put(keys.mark(transactionId), interval)).catch(() => {})
-  core.upkeep.begin(core)
+  core.upkeep.begin(core, keys.mark(transactionId), interval)
 }
 
 /** Records that are looked at and removed at once: few, since changes of users may share a commit with them. */

@@ -1,5 +1,6 @@
 import type { Core } from '../catalog/core.ts'
-import { performance, sleep } from '../time.ts'
+import type { Key } from '../store/store.ts'
+import { nextTurn, performance, sleep } from '../time.ts'
 import { runLeased } from './leased.ts'
 
 /** A part of the upkeep: clearing old records, finishing what others left. It does a bounded amount of work. */
@@ -24,7 +25,8 @@ export class Upkeep {
   changes: number
   readonly #tasks: readonly UpkeepTask[]
   readonly #closing = new AbortController()
-  #isDue = false
+  /** What says how many changes were made, and is still to be written. */
+  #marks: { readonly key: Key; readonly changes: number }[] = []
   #running: Promise<void> | undefined
 
   constructor(changes: number, tasks: readonly UpkeepTask[]) {
@@ -32,10 +34,11 @@ export class Upkeep {
     this.#tasks = tasks
   }
 
-  /** Begins soon, and again if it is called meanwhile. Returns at once. */
-  begin(core: Core): void {
-    this.#isDue = true
-    this.#running ??= this.#run(core)
+  /** Writes the mark and begins, and once more if it is called meanwhile. Returns at once. */
+  begin(core: Core, key: Key, changes: number): void {
+    this.#marks.push({ key, changes })
+    // The caller of the change may block its thread now, and nobody else could write for as long as the upkeep does.
+    this.#running ??= nextTurn().then(() => this.#run(core))
   }
 
   /** Waits for what is under way, which takes no rests any more. */
@@ -46,8 +49,11 @@ export class Upkeep {
 
   async #run(core: Core): Promise<void> {
     try {
-      while (this.#isDue) {
-        this.#isDue = false
+      while (this.#marks.length > 0) {
+        const marks = this.#marks.splice(0)
+        await core.store.write((writer) => {
+          for (const { key, changes } of marks) writer.put(key, changes)
+        })
         await runLeased(core, ['upkeep'], async (signal) => {
           const turn: UpkeepTurn = { signal, gently: (step) => this.#gently(step) }
           // One that fails is tried again the next time.

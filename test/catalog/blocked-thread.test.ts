@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { coreOf } from '../../src/catalog/local-handle.ts'
 import { type LocalCatalog, openCatalog } from '../../src/index.ts'
 import { FileLock } from '../../src/store/lmdb/file-lock.ts'
 import { StoreLock } from '../../src/store/lmdb/store-lock.ts'
-import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
+import { closedAfterwards, freshFolder, withoutUpkeep } from '../support/catalogs.ts'
 import { scriptPath } from '../support/scripts.ts'
 
 /*
@@ -43,6 +44,7 @@ const changes: Readonly<Record<string, (catalog: LocalCatalog) => Promise<unknow
 it('an answered change leaves the lock of the directory to other processes', async () => {
   const folder = await freshFolder()
   const catalog = closedAfterwards(await openCatalog(folder))
+  withoutUpkeep(catalog)
   const lock = new StoreLock(new FileLock(join(folder, 'catalog.lock')))
   const held: string[] = []
   for (const [name, change] of Object.entries(changes)) {
@@ -52,6 +54,20 @@ it('an answered change leaves the lock of the directory to other processes', asy
   }
   lock.close()
   expect(held).toEqual([])
+})
+
+it.each(['createTable', 'insert', 'a transaction'])('so does %s after which upkeep begins', async (name) => {
+  const folder = await freshFolder()
+  const catalog = closedAfterwards(await openCatalog(folder))
+  withoutUpkeep(catalog)
+  await changes.createNamespace!(catalog)
+  if (name !== 'createTable') await changes.createTable!(catalog)
+  const lock = new StoreLock(new FileLock(join(folder, 'catalog.lock')))
+  coreOf(catalog).upkeep.changes = 999
+  await changes[name]!(catalog)
+  expect(lock.tryAcquire()).toBe(true)
+  lock.release()
+  lock.close()
 })
 
 it('a caller that blocks its thread after a change can run a command on the same directory', async () => {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { memoryContent } from '../../src/content/memory/index.ts'
 import { type Content, openCatalog } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { keys } from '../../src/store/records.ts'
 import type { Key, Reader, Store, Writer } from '../../src/store/store.ts'
-import { closedAfterwards } from '../support/catalogs.ts'
+import { closedAfterwards, withoutUpkeep } from '../support/catalogs.ts'
 import { gate } from '../support/gate.ts'
 import { numbered, rowsOf } from '../support/rows.ts'
 import { turns } from '../support/turns.ts'
@@ -84,10 +84,8 @@ async function two() {
     },
   }
   const root = 'memory://here'
-  // Upkeep begins anywhere within a thousand changes. Here it is not among the first ones, as it would be counted.
-  const random = vi.spyOn(Math, 'random').mockReturnValue(0)
   const one = closedAfterwards(await openCatalog({ store: counting, content: hooked, root }))
-  random.mockRestore()
+  withoutUpkeep(one)
   const other = await openCatalog({ store, content, root })
   await one.createTable({ id, data: numbered(1) })
   return { one, other, hooks, seen }

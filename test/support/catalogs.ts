@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { describe, onTestFinished } from 'vitest'
+import { coreOf } from '../../src/catalog/local-handle.ts'
 import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../src/index.ts'
 import { overHttp } from '../client/over-http.ts'
 import { temporaryDirectory } from './folders.ts'
@@ -59,6 +60,14 @@ export async function freshFolder(): Promise<string> {
 export function closedAfterwards<T extends LocalCatalog>(catalog: T): T {
   onTestFinished(() => catalog.close())
   return catalog
+}
+
+/**
+ * The catalog makes a thousand changes before it clears old records, for tests that count what it does. Others begin with
+ * that anywhere within their first thousand changes.
+ */
+export function withoutUpkeep(catalog: LocalCatalog): void {
+  coreOf(catalog).upkeep.changes = 0
 }
 
 /** A clock that stands still until it is moved. */

@@ -17,10 +17,23 @@ interface Split {
 
 /** Checks a request as `checkRequest` does. One with a long list of objects is checked in time slices. */
 export function checkLong(operation: AnyOperation, request: unknown): unknown {
-  const split = splitFor(operation.request, request)
+  const split = hasLongList(request) ? splitFor(operation.request, request) : undefined
   if (split === undefined) return checkRequest(operation, request)
   return checkItems(operation, request, split)
 }
+
+/** Asked of every request, most of which have no list but their identifier. */
+function hasLongList(request: unknown): request is Fields {
+  if (typeof request !== 'object' || request === null) return false
+  for (const name in request) if (isLongList((request as Fields)[name])) return true
+  return false
+}
+
+function isLongList(value: unknown): boolean {
+  return Array.isArray(value) && value.length >= leastItems
+}
+
+type Fields = Readonly<Record<string, unknown>>
 
 async function checkItems(operation: AnyOperation, request: unknown, split: Split): Promise<unknown> {
   const { name, shell, item } = split
@@ -37,18 +50,13 @@ async function checkItems(operation: AnyOperation, request: unknown, split: Spli
 
 const splits = new WeakMap<v.GenericSchema, readonly Split[]>()
 
-function splitFor(schema: v.GenericSchema, request: unknown): Split | undefined {
-  if (typeof request !== 'object' || request === null) return undefined
+function splitFor(schema: v.GenericSchema, request: Fields): Split | undefined {
   let known = splits.get(schema)
   if (known === undefined) {
     known = splitsOf(schema)
     splits.set(schema, known)
   }
-  for (const split of known) {
-    const list = (request as Readonly<Record<string, unknown>>)[split.name]
-    if (Array.isArray(list) && list.length >= leastItems) return split
-  }
-  return undefined
+  return known.find(({ name }) => isLongList(request[name]))
 }
 
 type Steps = readonly [v.GenericSchema, ...v.PipeItem<unknown, unknown, v.BaseIssue<unknown>>[]]

@@ -4,6 +4,7 @@ import { memoryContent } from '../../../src/content/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/index.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { PostgresStore } from '../../../src/store/postgres/store.ts'
+import { withoutUpkeep } from '../../support/catalogs.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 
@@ -31,6 +32,7 @@ async function counted(): Promise<Counted> {
   const open = async () => {
     const store = await openPostgresStore(url)
     const catalog = await openCatalog({ store, content, root: 'memory://here' })
+    withoutUpkeep(catalog)
     onTestFinished(() => catalog.close())
     return catalog
   }
