@@ -48,21 +48,30 @@ eachCatalog((open) => {
     await catalog.createTable({ id, data: rows })
     const { data } = await catalog.queryTable({
       id,
-      filter: 'x % 3 = 1 OR x > 250',
+      filter: 'x % 20 = 1 OR x > 250',
       columns: {
-        column_aliases: { x: 'x', long: 'repeat(s, cast(20000 + x * 200 as bigint))', next: 'x + 1' },
+        // A value of `long` has about 1 MB in the end, so what was made before it is of more rows than fit.
+        column_aliases: {
+          before: 'x + 2',
+          x: 'x',
+          long: 'repeat(s, cast(20000 + x * 800 as bigint))',
+          next: 'x + 1',
+        },
       },
     })
     const table = await decodeArrow(data)
-    const wanted = rows.filter(({ x }) => x % 3 === 1 || x > 250).map(({ x }) => x)
+    const wanted = rows.filter(({ x }) => x % 20 === 1 || x > 250).map(({ x }) => x)
     expect(Array.from(table.getChild('x')!.toArray() as Iterable<number>, Number)).toEqual(wanted)
+    expect(Array.from(table.getChild('before')!.toArray() as Iterable<number>, Number)).toEqual(
+      wanted.map((x) => x + 2),
+    )
     expect(Array.from(table.getChild('next')!.toArray() as Iterable<number>, Number)).toEqual(
       wanted.map((x) => x + 1),
     )
     const long = table.getChild('long')!
     for (const [i, x] of wanted.entries()) {
       const text = long.at(i) as string
-      expect(text.length).toBe(`${x} `.length * (20_000 + x * 200))
+      expect(text.length).toBe(`${x} `.length * (20_000 + x * 800))
       expect(text.startsWith(`${x} ${x} `)).toBe(true)
     }
   })
