@@ -41,7 +41,6 @@ export function textCall(m: Maker, compare: string): string {
     () => `to_hex(${m.pick('i', 'big', 'u64', '255', '-1', 'NULL', 'h')})`,
     () => `${t} || ${m.pick('s', 'i', 'f', 'NULL', "''", 'd', 'b')}`,
     () => `${m.pick('sha224', 'sha256', 'sha384', 'sha512')}(${t})`,
-    () => `substr(${t}, ${n})`,
     () => `substr_index(${t}, 'p', ${few})`,
     () =>
       `array_to_string(${m.pick('tags', 'li', 'list_f', 'list_d', 'NULL')}, ${m.pick("','", "''", 'NULL')}${m.pick('', ", '*'", ', NULL')})`,
@@ -100,7 +99,7 @@ export function numberCall(m: Maker, compare: string): string {
     () => `${m.pick('sqrt', 'ln', 'log2', 'log10', 'log')}(abs(${n}))`,
     () => `${m.pick('round', 'trunc')}(${n}, ${m.pick('0', '1', '-1', '2', 'j', '-2', '10', 'NULL')})`,
     () =>
-      `${m.pick('power', 'pow')}(${m.pick('j', 'h', 'i8', 'u8', 'f32', 'wide')}, ${m.pick('0', '1', '2', '0.5', '3')})`,
+      `${m.pick('power', 'pow')}(${m.pick('j', 'h', 'i8', 'u8', 'f32', 'wide')}, ${m.pick('0', '1', '2', '3')})`,
     () =>
       `${m.pick('gcd', 'lcm')}(${m.pick('j', 'small', '12', 'NULL', '-6', 'u8', 'i8')}, ${m.pick('4', '6', 'j', 'small', '0')})`,
     () => `atan2(h, ${n})`,
