@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 const long = [
   'test/cli/{shells,watch}.test.ts',
   'test/content/{azure,gcs,s3}/*.test.ts',
-  'test/store/postgres/{bad-network,catalog,cuts,failures,turns}.test.ts',
+  'test/store/postgres/{bad-network,catalog,cuts,failures,pooler,turns}.test.ts',
   'test/processes/{clock-postgres,crash,linear-postgres,races,servers,shares,upkeep-postgres}.test.ts',
   'test/examples/*.test.ts',
   'test/http/auth/own-namespace-servers.test.ts',
@@ -17,12 +17,15 @@ const long = [
   'test/predicate/reference/*.test.ts',
   'test/rows/reference.test.ts',
   'test/store/lmdb/{damaged-open,processes}.test.ts',
-  'test/table/memory.test.ts',
+  'test/table/{long-values,memory}.test.ts',
   'test/table/scan/prefetch-depth.test.ts',
   'test/package/*.test.ts',
   'test/page/{browser,named,waiting}.test.ts',
   'test/site.test.ts',
   'test/python/*.test.ts',
+  'test/testing/hostile/timeouts.test.ts',
+  'test/testing/stores/sqlite.test.ts',
+  'test/transactions/canceled-elsewhere.test.ts',
   'test/web/browser.test.ts',
 ]
 

@@ -4,7 +4,7 @@ import { CatalogError } from '../errors.ts'
 import { type FoundTable, identifierOf } from '../lookup/names.ts'
 import { vacuumsBegun } from '../lookup/vacuums.ts'
 import type { Identifier } from '../model/identifier.ts'
-import { mapInSlices } from '../scheduling/time-slice.ts'
+import { prefetch } from '../scheduling/prefetch.ts'
 import {
   type BranchRecord,
   keys,
@@ -61,6 +61,9 @@ class RegistrationNeeded {
 
 const attempts = 100
 
+/** Registrations that one change writes at once. */
+const writtenAtOnce = 32
+
 /**
  * Commits a change that may deregister tables. The registration of each table is written before the commit. When a
  * table changed meanwhile, its registration is written again.
@@ -112,7 +115,7 @@ export async function commitDeregistering<T extends object>(
       )
     } catch (error) {
       if (!(error instanceof RegistrationNeeded)) throw error
-      await mapInSlices(error.tables, async ({ table, written, vacuums }) => {
+      const write = async ({ table, written, vacuums }: NeededRegistration) => {
         const { content, prefix } = registrationPlace(
           core,
           locationOf(core.contentRoots, table.id, table.record),
@@ -120,7 +123,9 @@ export async function commitDeregistering<T extends object>(
         const path = `${prefix}${core.newId()}${writtenBy(core)}`
         await content.put(path, sealRegistration(written))
         done.set(table.id, { written, path, vacuums })
-      })
+      }
+      // Each waits for the disk or the network.
+      for await (const _ of prefetch(error.tables, write, { depth: writtenAtOnce }));
     }
   }
   throw new CatalogError(
