@@ -28,8 +28,37 @@ test.each([
   [211, 'nullif(CAST(day64 - d AS TIMESTAMP), at_s)'],
   [215, 'coalesce(CAST(-(day64 - d) AS TIMESTAMP), NULL)'],
   [253, "CAST(concat(CAST(u8 AS TIMESTAMP(9)), '-', at_u) AS STRING)::BINARY"],
+  [315, 'log(abs(h))'],
+  [631, "coalesce(CAST(coalesce(dec + dec, 0) AS DATE), NULL) IN (DATE '1969-12-31')"],
+  [702, "to_unixtime('') <= NULL"],
+  [715, 'log(2, abs(half))'],
 ])('the values of seed %i are those of the reference: %s', async (seed, text) => {
   expect(await valueDifferencesOf(seed, [text])).toEqual([])
+})
+
+test('a logarithm has the type and the digits that the reference gives it', async () => {
+  const values = ['h', 'f', 'f32', 'half', 'j', 'u64', 'dec', 'whole', 'NULL']
+  const asked = values.flatMap((value) => [
+    `log(${value})`,
+    ...['2', '10', '2.5', 'j', 'f32', 'half', 'NULL'].flatMap((base) =>
+      base === value ? [] : [`log(${base}, ${value})`],
+    ),
+  ])
+  expect(await valueDifferencesOf(seed, asked)).toEqual([])
+  expect(await differencesToReferenceOf(315, ['log(abs(h)) = -1', 'log(0.1) = -1'])).toEqual([])
+})
+
+test('a literal that a function cannot convert fails for the rows that ask for it', async () => {
+  const calls = ['to_unixtime', 'to_date', 'to_timestamp', 'to_timestamp_seconds', 'to_timestamp_micros']
+  const asked = calls.flatMap((call) => [
+    `${call}('')`,
+    `${call}('') <= NULL`,
+    `NULL = ${call}('x')`,
+    `${call}('') IS NULL`,
+    `${call}('2024-01-01') IS NULL`,
+  ])
+  expect(await valueDifferencesOf(seed, asked)).toEqual([])
+  expect(await differencesToReferenceOf(seed, asked)).toEqual([])
 })
 
 const asText = 'CAST(TRY_CAST(i16 AS SMALLINT UNSIGNED) AS STRING)'

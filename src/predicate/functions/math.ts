@@ -149,19 +149,18 @@ function roundHalfAway(value: number): number {
   return Math.abs(value - cut) >= 0.5 ? cut + Math.sign(value) : cut
 }
 
-/** A logarithm: to base 10 of one argument; of two, the first is the base. */
+/** A logarithm: to base 10 of one argument; of two, the first is the base. Its float type is that of the value. */
 const log: FunctionPlanner = (call) => {
   expectArguments(call, 1, 2)
-  const type = floatOf(call)
-  const round = roundTo(type)
-  const evaluate = call.args.length === 1 ? Math.log10 : (base: number, value: number) => logTo(base, value)
-  return strictCall(call, type, floats(call, type), ((...values: [number, number]) =>
-    round(evaluate(...values))) as (...values: never[]) => Scalar)
-}
-
-function logTo(base: number, value: number): number {
-  if (base === 2) return Math.log2(value)
-  return base === 10 ? Math.log10(value) : Math.log(value) / Math.log(base)
+  floatOf(call)
+  const value = call.args.at(-1)!.type
+  const type = isFloat(value) ? value : double
+  // The reference divides in single precision, also for halves.
+  const round = roundTo(typeName(type) === 'double' ? double : floatType(1))
+  const narrow = roundTo(type)
+  const quotient = (base: number, of: number) => narrow(round(round(Math.log(of)) / round(Math.log(base))))
+  const evaluate = call.args.length === 1 ? (of: number) => quotient(10, of) : quotient
+  return strictCall(call, type, floats(call, type), evaluate as (...values: never[]) => Scalar)
 }
 
 const power: FunctionPlanner = (call) => {

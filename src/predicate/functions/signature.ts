@@ -1,10 +1,11 @@
 import type { DataType } from '@uwdata/flechette'
 import type { CatalogError } from '../../errors.ts'
+import { castPlan } from '../cast/index.ts'
 import { rowError } from '../errors.ts'
 import { fold, isLiteral } from '../plan/fold.ts'
 import type { Kernel, Plan, Scalar, ScalarFunction } from '../plan/plan.ts'
 import { cast, refuse, type Scope } from '../plan/scope.ts'
-import { isInteger, isNull, isText, long, text, typeName } from '../plan/types.ts'
+import { isInteger, isNull, isText, long, sameType, text, typeName } from '../plan/types.ts'
 import { charge } from '../work.ts'
 
 /** A call to be planned: its name in small letters, and its arguments. */
@@ -86,7 +87,10 @@ export function looseCall(
 
 /** A conversion that is the function's own: comparisons of its result are not turned into ones of its argument. */
 export function conversion(call: Call, plan: Plan, type: DataType): Plan {
-  const converted = cast(call.scope, plan, type, call.at)
+  // A literal that cannot be converted fails for the rows that ask for it, as it does in other functions.
+  const isGiven = isLiteral(plan) && plan.value !== null && !sameType(plan.type, type)
+  const converted =
+    (isGiven ? castPlan(plan, type, false, call.at) : undefined) ?? cast(call.scope, plan, type, call.at)
   return converted.kind === 'cast' ? strictCall(call, type, [converted.arg], converted.convert) : converted
 }
 
