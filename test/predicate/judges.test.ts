@@ -27,6 +27,7 @@ test('expressions have the values and the types of the reference', async () => {
 test.each([
   [211, 'nullif(CAST(day64 - d AS TIMESTAMP), at_s)'],
   [215, 'coalesce(CAST(-(day64 - d) AS TIMESTAMP), NULL)'],
+  [300, 'TRY_CAST(TRY_CAST(fine AS DECIMAL(20, 4)) AS TINYINT) BETWEEN 127 AND 127'],
   [253, "CAST(concat(CAST(u8 AS TIMESTAMP(9)), '-', at_u) AS STRING)::BINARY"],
   [315, 'log(abs(h))'],
   [631, "coalesce(CAST(coalesce(dec + dec, 0) AS DATE), NULL) IN (DATE '1969-12-31')"],
@@ -59,6 +60,60 @@ test('a literal that a function cannot convert fails for the rows that ask for i
   ])
   expect(await valueDifferencesOf(seed, asked)).toEqual([])
   expect(await differencesToReferenceOf(seed, asked)).toEqual([])
+})
+
+function tries(column: string, ...types: readonly string[]): string {
+  return types.reduce((inner, type) => `TRY_CAST(${inner} AS ${type})`, column)
+}
+
+test('beside a literal as many casts are taken away as the reference takes away', async () => {
+  const chains = [
+    tries('big', 'INT'),
+    tries('big', 'INT', 'SMALLINT'),
+    tries('big', 'INT', 'TINYINT', 'SMALLINT'),
+    tries('big', 'INT', 'SMALLINT', 'TINYINT', 'BIGINT'),
+    tries('big', 'INT', 'SMALLINT', 'TINYINT', 'SMALLINT', 'TINYINT'),
+    tries('coalesce(big, 0)', 'INT', 'SMALLINT'),
+  ]
+  const asked = chains.flatMap((chain) => [
+    `(${chain} <> 5) IS NULL`,
+    `(CAST(${chain} AS STRING) <> '5') IS NULL`,
+    `(${chain} BETWEEN 1 AND 5) IS NULL`,
+    `(${chain} BETWEEN 5 AND 5) IS NULL`,
+    `(${chain} BETWEEN j AND 5) IS NULL`,
+    `(${chain} NOT BETWEEN NULL AND 5) IS NULL`,
+    `(${chain} IN (5)) IS NULL`,
+    `(${chain} NOT IN (5, 1)) IS NULL`,
+  ])
+  const halves = ['(TRY_CAST(coalesce(i, 1) AS DECIMAL(5, 2)) NOT BETWEEN 1.25 AND 2) IS NULL']
+  expect(await valueDifferencesOf(300, [...asked, ...halves])).toEqual([])
+  expect(await differencesToReferenceOf(300, [...asked, ...halves])).toEqual([])
+})
+
+test('what comes after the first value of a choice is not computed', async () => {
+  const asked = [
+    'coalesce(CAST(tss AS DECIMAL(20, 4)), single)',
+    'coalesce(i, 10 / j)',
+    'coalesce(NULL, i, 10 / j)',
+    'coalesce(10 / j, i)',
+    'nvl(i, 10 / j)',
+    'nvl2(i, j, 10 / j)',
+    'coalesce(s, t, dict)',
+    'coalesce(b, i > 10 / j)',
+  ]
+  expect(await valueDifferencesOf(607, asked)).toEqual([])
+  const conditions = ['coalesce(b, i > 10 / j)', 'NOT coalesce(b, c, i > 2)', 'nvl2(i, j, 10 / j) > 1']
+  expect(await differencesToReferenceOf(607, conditions)).toEqual([])
+})
+
+test('a position in a list is looked for from right after its last item, too', async () => {
+  const asked = ['[1], 1, 1', '[1], 1, 2', '[1], 1, 3', '[1, 2], 1, 3', 'list_f, 5, 2', 'make_array(), 1, 1']
+  expect(
+    await valueDifferencesOf(
+      2016,
+      asked.map((args) => `list_position(${args})`),
+    ),
+  ).toEqual([])
 })
 
 const asText = 'CAST(TRY_CAST(i16 AS SMALLINT UNSIGNED) AS STRING)'

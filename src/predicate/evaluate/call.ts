@@ -1,27 +1,56 @@
 import { type DataType, Type } from '@uwdata/flechette'
-import { intersect } from '../../arrow/bitmap.ts'
+import { type Bitmap, intersect, subtract } from '../../arrow/bitmap.ts'
 import type { CallPlan, CastPlan, NonNullScalar, Scalar } from '../plan/plan.ts'
 import { charge, hold, look, spend } from '../work.ts'
+import type { Frame } from './frame.ts'
 import type { ValueNode } from './node.ts'
 import { readerOf, scalarsFrom } from './read.ts'
 import { sizeOf } from './scalar.ts'
+import type { Vector } from './vector.ts'
 
 type Read = (row: number) => Scalar
 
 /** A function of the dialect, called for each needed row. */
 export function callNode(plan: CallPlan, args: readonly ValueNode[]): ValueNode {
-  const { strict } = plan.function
+  const { strict, takesFirst } = plan.function
+  const caller = takesFirst ? callerOfFirst : callerOf
   return {
     cost: args.reduce((sum, arg) => sum + arg.cost, 20),
     raises: true,
     vector(frame, need) {
+      let asked: Bitmap = need
       const readers = args.map((arg): Read => {
         look()
         const { constant } = arg
-        return constant === undefined ? readerOf(arg.vector(frame, need)) : () => constant
+        if (constant === undefined) {
+          const vector = arg.vector(frame, asked)
+          if (takesFirst) asked = withoutValue(frame, asked, vector)
+          return readerOf(vector)
+        }
+        if (takesFirst && constant !== null) asked = frame.noRows()
+        return () => constant
       })
-      return scalarsFrom(frame, plan.type, need, callerOf(counted(plan), strict, readers))
+      return scalarsFrom(frame, plan.type, need, caller(counted(plan), strict, readers))
     },
+  }
+}
+
+/** The rows that still need a value after an argument gave its own. */
+function withoutValue(frame: Frame, asked: Bitmap, { valid }: Vector): Bitmap {
+  const open = frame.noRows()
+  if (valid !== null) subtract(asked, valid, open, frame.words)
+  return open
+}
+
+/** As `callerOf`, without the arguments after the first one that is not null: there are none for the row. */
+function callerOfFirst(evaluate: (...args: Scalar[]) => Scalar, _: boolean, readers: readonly Read[]): Read {
+  return (row) => {
+    const values: Scalar[] = []
+    for (const read of readers) {
+      values.push(read(row))
+      if (values.at(-1) !== null) break
+    }
+    return evaluate(...values)
   }
 }
 

@@ -44,11 +44,15 @@ function castAll(call: Call, type: DataType, first = 0): Plan[] {
 const coalesce: FunctionPlanner = (call) => {
   expectArguments(call, 1, Infinity)
   const type = commonType(call, 0, true)
-  return looseCall(call, type, castAll(call, type), firstValue)
+  return firstCall(call, type)
 }
 
-function firstValue(...values: Scalar[]): Scalar {
-  return values.find((value) => value !== null) ?? null
+/** The first argument that is not null. */
+function firstCall(call: Call, type: DataType): Plan {
+  const evaluate = (...values: Scalar[]) => values.find((value) => value !== null) ?? null
+  const { name, at } = call
+  const first = { name, strict: false, takesFirst: true, evaluate } as const
+  return fold({ kind: 'call', type, function: first, args: castAll(call, type), at })
 }
 
 /** Like coalesce, of two. It knows conditions, whole numbers and floats; all others become text, and decimals doubles. */
@@ -58,7 +62,7 @@ const nvl: FunctionPlanner = (call) => {
   const [a, b] = call.args.map((arg) => arg.type) as [DataType, DataType]
   const type =
     isNull(a) && isNull(b) ? boolean : isNull(a) ? plainType(b, b) : plainType(a, isNull(b) ? a : b)
-  return looseCall(call, type, castAll(call, type), firstValue)
+  return firstCall(call, type)
 }
 
 function plainType(a: DataType, b: DataType): DataType {
@@ -77,13 +81,9 @@ const nvl2: FunctionPlanner = (call) => {
   const isAlike = a.typeId === b.typeId || (isNumeric(a) && isNumeric(b))
   const type = commonType(call, isAlike ? 0 : 1)
   const [tested] = call.args
-  const present: Plan = fold({ kind: 'isNull', type: boolean, arg: tested!, negated: true })
-  return looseCall(
-    call,
-    type,
-    [present, ...castAll(call, type, 1)],
-    (given, then = null, otherwise = null) => (given === true ? then : otherwise),
-  )
+  const [then, otherwise] = castAll(call, type, 1) as [Plan, Plan]
+  const when = fold({ kind: 'isNull', type: boolean, arg: tested!, negated: true })
+  return fold({ kind: 'case', type, operand: undefined, branches: [{ when, result: then }], otherwise })
 }
 
 const nullif: FunctionPlanner = (call) => {

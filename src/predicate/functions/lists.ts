@@ -173,8 +173,12 @@ const place: FunctionPlanner = (call) => {
     if (list === null || start === null) return null
     const items = list as List
     const from = Number(start) - 1
-    if (from < 0 || (from >= items.length && from > 0)) {
-      throw badValue(call, `the start ${start} in a list of ${items.length}`, 'Start at an item of the list.')
+    if (from < 0 || from > items.length) {
+      throw badValue(
+        call,
+        `the start ${start} in a list of ${items.length}`,
+        'Start at an item of the list, or right after the last one.',
+      )
     }
     const index = items.findIndex((item, i) => i >= from && sameValue(item, value))
     return index < 0 ? null : BigInt(index + 1)

@@ -2,11 +2,14 @@ import type { DataType } from '@uwdata/flechette'
 import { comparisonType } from './coerce.ts'
 import { compare as compareValues, fold, isLiteral } from './fold.ts'
 import { literal } from './literals.ts'
-import type { CompareOperator, NonNullScalar, Plan, Scalar } from './plan.ts'
+import type { CastPlan, CompareOperator, NonNullScalar, Plan, Scalar } from './plan.ts'
 import { cast, looseCast, refuse, type Scope, settled } from './scope.ts'
 import { timeRange } from './time-range.ts'
 import { boolean, isBoolean, isNull, isReadable, itemType, typeName } from './types.ts'
 import { unwrapped, unwrappedAll } from './unwrap.ts'
+
+/** The turns in which the reference simplifies a text, and takes a cast from beside a literal in each. */
+const simplifyTurns = { value: 3, condition: 6 }
 
 /** `left operator right`, both brought to the type they are compared in. */
 export function comparePlan(
@@ -15,6 +18,7 @@ export function comparePlan(
   left: Plan,
   right: Plan,
   at: number,
+  turns = simplifyTurns[scope.wanted],
 ): Plan {
   // Beside NULL every value will do, also one that cannot be looked into.
   if (isNull(left.type) || isNull(right.type)) return literal(boolean, null)
@@ -23,8 +27,8 @@ export function comparePlan(
   const b = looseCast(scope, right, type, at)
   if (isNullLiteral(a) || isNullLiteral(b)) return literal(boolean, null)
   if (itemType(type)) return compareLists(operator, settled(scope, a), settled(scope, b), at)
-  const onRight = isLiteral(b) ? unwrapped(operator, a, b) : undefined
-  const onLeft = isLiteral(a) ? unwrapped(operator, b, a) : undefined
+  const onRight = isLiteral(b) ? unwrapped(operator, a, b, turns) : undefined
+  const onLeft = isLiteral(a) ? unwrapped(operator, b, a, turns) : undefined
   const sides = {
     left: settled(scope, onRight?.plan ?? onLeft?.value ?? a),
     right: settled(scope, onRight?.value ?? onLeft?.plan ?? b),
@@ -94,33 +98,21 @@ export function betweenPlan(
     at,
   )
   const [first, last] = [cast(scope, low, type, at), cast(scope, high, type, at)]
-  // Of a condition whose bounds are one value the reference makes a comparison.
+  // In its first turn the reference makes two comparisons of it.
+  const turns = simplifyTurns[scope.wanted] - 1
+  // Of a condition whose bounds are one value it makes a single one.
   const isOne = scope.wanted === 'condition' && !negated && isLiteral(first) && isLiteral(last)
-  if (isOne && Object.is(first.value, last.value)) return comparePlan(scope, '=', arg, first, at)
-  const inside = isShallow(arg, copiedDepth)
-    ? fold({
-        kind: negated ? 'or' : 'and',
-        type: boolean,
-        args: [
-          comparePlan(scope, negated ? '<' : '>=', arg, first, at),
-          comparePlan(scope, negated ? '>' : '<=', arg, last, at),
-        ],
-      })
-    : betweenCall(unwrappedBetween(scope, arg, [first, last], type, at), negated, at)
-  return inside
-}
-
-/** The value and the bounds of a BETWEEN, in one type. */
-function unwrappedBetween(
-  scope: Scope,
-  arg: Plan,
-  values: readonly Plan[],
-  type: DataType,
-  at: number,
-): Plan[] {
-  const given = looseCast(scope, arg, type, at)
-  const inner = unwrappedAll(given, values)
-  return inner ? [settled(scope, inner.plan), ...inner.values] : [settled(scope, given), ...values]
+  if (isOne && Object.is(first.value, last.value)) return comparePlan(scope, '=', arg, first, at, turns)
+  if (!isShallow(arg, copiedDepth))
+    return betweenCall(scope, looseCast(scope, arg, type, at), [first, last], negated, turns, at)
+  return fold({
+    kind: negated ? 'or' : 'and',
+    type: boolean,
+    args: [
+      comparePlan(scope, negated ? '<' : '>=', arg, first, at, turns),
+      comparePlan(scope, negated ? '>' : '<=', arg, last, at, turns),
+    ],
+  })
 }
 
 function isShallow(plan: Plan, levels: number): boolean {
@@ -141,11 +133,30 @@ function isShallow(plan: Plan, levels: number): boolean {
   }
 }
 
-function betweenCall(args: readonly Plan[], negated: boolean, at: number): Plan {
+/** A BETWEEN that computes its value once, also where only one bound can be compared with what is cast. */
+function betweenCall(
+  scope: Scope,
+  given: Plan,
+  bounds: readonly [Plan, Plan],
+  negated: boolean,
+  turns: number,
+  at: number,
+): Plan {
+  const sides = bounds.map(
+    (value) =>
+      (isLiteral(value) ? unwrapped('<=', given, value, turns) : undefined) ?? { plan: given, value },
+  )
+  const known = sides.filter(({ value }) => !isNullLiteral(value))
+  const plans = (known.length > 0 ? known : sides).map(({ plan }) => settled(scope, plan))
+  const inner = plans.reduce((one, other) => (castsOf(one).length <= castsOf(other).length ? one : other))
+  const [forLow, forHigh] = sides.map(({ plan }) => castsOf(plan).slice(castsOf(inner).length)) as [
+    CastPlan[],
+    CastPlan[],
+  ]
   const evaluate = (value: Scalar = null, low: Scalar = null, high: Scalar = null): Scalar => {
     if (value === null) return null
-    const above = low === null ? null : compareValues('>=', value, low)
-    const below = high === null ? null : compareValues('<=', value, high)
+    const above = boundHolds('>=', value, forLow, low)
+    const below = above === false ? false : boundHolds('<=', value, forHigh, high)
     if (above === false || below === false) return negated
     return above === null || below === null ? null : !negated
   }
@@ -153,9 +164,26 @@ function betweenCall(args: readonly Plan[], negated: boolean, at: number): Plan 
     kind: 'call',
     type: boolean,
     function: { name: 'between', strict: false, evaluate },
-    args,
+    args: [inner, ...sides.map(({ value }) => value)],
     at,
   })
+}
+
+/** The casts that a plan ends with, the first one first. */
+function castsOf(plan: Plan): CastPlan[] {
+  return plan.kind === 'cast' ? [...castsOf(plan.arg), plan] : []
+}
+
+function boundHolds(
+  operator: '>=' | '<=',
+  value: Scalar,
+  casts: readonly CastPlan[],
+  bound: Scalar,
+): boolean | null {
+  if (bound === null) return null
+  let side = value
+  for (const { convert } of casts) side = side === null ? null : convert(side)
+  return side === null ? null : compareValues(operator, side, bound)
 }
 
 /** `arg IN (items)`. */
@@ -166,11 +194,12 @@ export function inPlan(scope: Scope, arg: Plan, items: readonly Plan[], negated:
   const given = looseCast(scope, arg, type, at)
   const [only] = all
   // Of a condition with one item the reference makes a comparison.
+  const turns = simplifyTurns[scope.wanted]
   const isAlone = scope.wanted === 'condition' && all.length === 1
-  const alone = isAlone && isLiteral(only!) ? unwrapped('=', given, only) : undefined
+  const alone = isAlone && isLiteral(only!) ? unwrapped('=', given, only, turns) : undefined
   const { plan, values } = alone
     ? { plan: alone.plan, values: [alone.value] }
-    : (unwrappedAll(given, all) ?? { plan: given, values: all })
+    : (unwrappedAll(given, all, turns) ?? { plan: given, values: all })
   settled(scope, plan)
   if (!values.every(isLiteral) || isLiteral(plan) || itemType(type)) return inCall(plan, values, negated, at)
   const known: NonNullScalar[] = []

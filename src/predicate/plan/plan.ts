@@ -144,6 +144,8 @@ export interface ScalarFunction {
    * name) was bound when planned. Throws `InvalidInput`, position included, for a value it cannot take.
    */
   readonly evaluate: (...args: Scalar[]) => Scalar
+  /** Takes the first argument that is not null: those after it are not evaluated for the row, and so cannot fail. */
+  readonly takesFirst?: true
   /** How whole arrays of values are worked on, for the functions worth it. It answers as `evaluate` does. */
   readonly kernel?: Kernel
 }

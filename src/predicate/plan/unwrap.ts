@@ -9,29 +9,31 @@ import { integerRange, isDate, isText, isTimestamp } from './types.ts'
  * `CAST(x AS type) <op> literal` as a comparison of x itself, where the literal is also a value of x's type:
  * what x is need not be converted row by row, nor can it fail to. Gives x and the literal of its type.
  * Source: DataFusion's `unwrap_cast` rule, which also decides what such predicates mean where a cast fails or loses
- * something.
+ * something. It takes one cast in each turn, and has so many `turns`.
  */
 export function unwrapped(
   operator: CompareOperator,
   plan: Plan,
   value: LiteralPlan,
+  turns: number,
 ): { readonly plan: Plan; readonly value: LiteralPlan } | undefined {
-  if (plan.kind !== 'cast' || value.value === null) return undefined
+  if (turns === 0 || plan.kind !== 'cast' || value.value === null) return undefined
   const converted =
     isText(plan.type) && (operator === '=' || operator === '<>')
       ? integerIn(value.value as string, plan.arg.type)
       : valueIn(value.value, plan.type, plan.arg.type)
   if (converted === undefined) return undefined
   const inner = { plan: plan.arg, value: literal(plan.arg.type, converted) }
-  return unwrapped(operator, inner.plan, inner.value) ?? inner
+  return unwrapped(operator, inner.plan, inner.value, turns - 1) ?? inner
 }
 
 /** As `unwrapped`, for several literals that are no texts: all of them, or none. */
 export function unwrappedAll(
   plan: Plan,
   values: readonly Plan[],
+  turns: number,
 ): { readonly plan: Plan; readonly values: readonly LiteralPlan[] } | undefined {
-  if (plan.kind !== 'cast') return undefined
+  if (turns === 0 || plan.kind !== 'cast') return undefined
   const literals: LiteralPlan[] = []
   for (const value of values) {
     if (!isLiteral(value)) return undefined
@@ -39,7 +41,7 @@ export function unwrappedAll(
     if (found === undefined) return undefined
     literals.push(literal(plan.arg.type, found))
   }
-  return unwrappedAll(plan.arg, literals) ?? { plan: plan.arg, values: literals }
+  return unwrappedAll(plan.arg, literals, turns - 1) ?? { plan: plan.arg, values: literals }
 }
 
 /** The integer that a cast to text writes so; undefined where it writes none so. */

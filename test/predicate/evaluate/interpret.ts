@@ -109,6 +109,13 @@ export function evaluate(plan: Plan, cell: Cell): Scalar {
     }
     case 'call': {
       if (plan.function.strict && plan.args.some(isConstantNull)) return null
+      if (plan.function.takesFirst) {
+        for (const arg of plan.args) {
+          const value = evaluate(arg, cell)
+          if (value !== null) return value
+        }
+        return null
+      }
       const args = plan.args.map((arg) => evaluate(arg, cell))
       return plan.function.strict && args.includes(null) ? null : plan.function.evaluate(...args)
     }
