@@ -60,7 +60,7 @@ async function settleHere(core: Core, { id, branch, find }: Wanted): Promise<voi
   if (found === undefined) return
   const manifests = await listManifests(found.folder, branch)
   const plan = await core.store.read((reader) => makePlan(core, reader, found, manifests))
-  const differences = await carryOut(found, plan)
+  const { differences, lost } = await carryOut(found, plan)
   if (differences === undefined) return
   await commit(core, 'AdoptTableVersions', id, (change) => {
     const table = tableById(change.writer, found.table.id)
@@ -68,6 +68,8 @@ async function settleHere(core: Core, { id, branch, find }: Wanted): Promise<voi
     concernsFound(change, table, found.table)
     return applyDifferences(change, table, branch, differences) ? {} : unchanged({})
   })
+  // Not before: who still finds a record of such a manifest, and its final name, would take it for published.
+  await Promise.all(lost.map((path) => removeStaged(found.folder, path)))
 }
 
 /** A branch as its records tell. */
@@ -176,11 +178,16 @@ function makePlan(
   return { pending, missing, unknown }
 }
 
-/** Publishes what waits for it. Returns how records differ from manifests after that, if they do. */
-async function carryOut(
-  { folder, branch }: Branch,
-  { pending, missing, unknown }: Plan,
-): Promise<Differences | undefined> {
+interface Outcome {
+  /** How records differ from manifests, if they do. */
+  readonly differences: Differences | undefined
+  /** Staged manifests that will never be published. */
+  readonly lost: readonly string[]
+}
+
+/** Publishes what waits for it. */
+async function carryOut({ folder, branch }: Branch, { pending, missing, unknown }: Plan): Promise<Outcome> {
+  const lost: string[] = []
   const gone = new Map<number, string>()
   const toAdopt = new Set(unknown)
   let isBroken = false
@@ -189,7 +196,7 @@ async function carryOut(
     const result = isBroken ? 'refused' : await publish(folder, branch, { name, path })
     if (result === 'published') continue
     isBroken = true
-    if (result === 'refused') await removeStaged(folder, path)
+    if (result !== 'missing') lost.push(path)
     gone.set(version, record.transaction_id)
     if (result === 'taken') toAdopt.add(version)
   }
@@ -199,8 +206,8 @@ async function carryOut(
     if ((await folder.content.get(path, { start: 0, end: 0 })) === undefined)
       gone.set(version, record.transaction_id)
   }
-  if (gone.size === 0 && toAdopt.size === 0) return undefined
-  return { gone, adopted: await readManifests(folder, branch, toAdopt) }
+  if (gone.size === 0 && toAdopt.size === 0) return { differences: undefined, lost }
+  return { differences: { gone, adopted: await readManifests(folder, branch, toAdopt) }, lost }
 }
 
 /** Gives a manifest its final name, unless it is gone, or another program's manifest has that name. */
@@ -223,8 +230,9 @@ async function publish(
     // Somebody else published it, and perhaps died before the staged name was removed.
     isOurs = ours === undefined || (theirs !== undefined && Buffer.compare(ours, theirs) === 0)
   }
+  if (!isOurs) return 'taken'
   await removeStaged(folder, path)
-  return isOurs ? 'published' : 'taken'
+  return 'published'
 }
 
 /** Removes a manifest from where it was staged, with the folder that was made for it alone. */

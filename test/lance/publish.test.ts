@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Content } from '../../src/content/content.ts'
 import { fileContent } from '../../src/content/files/index.ts'
 import { type LocalCatalog, openCatalog } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
 import { eachContent } from '../support/contents.ts'
+import { gate } from '../support/gate.ts'
 import { type Dataset, declared, listed, nameOf, twoCatalogs } from './support.ts'
 
 eachContent((openAny) => {
@@ -346,6 +347,50 @@ it('a program that publishes the same version past the catalog wins, and the wri
   ])
   expect(await listed(other, 't')).toEqual([1, 2])
   await other.createTableVersion({ id: ['t'], ...(await dataset.stage(3, 'three')) })
+})
+
+it('the writer is told also where another process notices first, and has recorded nothing of it yet', async () => {
+  const { failing, other, before, content, options } = await twoCatalogs()
+  const dataset = await declared(other, content, 't')
+  await failing.createTableVersion({ id: ['t'], ...(await dataset.stage(1, 'one')) })
+  const noticed = gate()
+  const answered = gate()
+  const slow = closedAfterwards(
+    await openCatalog({
+      ...options,
+      content: {
+        put: (path, bytes) => content.put(path, bytes),
+        get: (path, range) => content.get(path, range),
+        remove: (path) => content.remove(path),
+        shared: content.shared,
+        async *list(prefix) {
+          if (prefix.endsWith('_versions/')) {
+            noticed.open()
+            await answered.opened
+          }
+          yield* content.list(prefix)
+        },
+      },
+    }),
+  )
+  onTestFinished(() => answered.open())
+  let noticing: Promise<unknown> | undefined
+  before.link = async () => {
+    before.link = async () => {
+      noticing = slow.listTableVersions({ id: ['t'] })
+      await noticed.opened
+    }
+    await dataset.publish(2, 'past')
+  }
+  const created = failing.createTableVersion({ id: ['t'], ...(await dataset.stage(2, 'two')) })
+  await expect(created).rejects.toMatchObject({ code: 'ConcurrentModification' })
+  answered.open()
+  await noticing
+  expect(await dataset.manifests()).toEqual([
+    [1, 'one'],
+    [2, 'past'],
+  ])
+  expect(await listed(other, 't')).toEqual([1, 2])
 })
 
 it('a manifest that vanishes before it is published makes no version', async () => {

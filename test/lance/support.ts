@@ -116,5 +116,5 @@ export async function twoCatalogs() {
   const options = { store, root: `file://${folder}`, managedVersioning: true }
   const failing = closedAfterwards(await openCatalog({ ...options, content }))
   const other = closedAfterwards(await openCatalog({ ...options, content: real }))
-  return { failing, other, before, content: real }
+  return { failing, other, before, content: real, options }
 }
