@@ -167,7 +167,7 @@ export interface Sessions {
     options: OperationOptions,
   ): Promise<unknown>
   /** Commits. What is committed already stays so. Fails when it cannot be, and then nothing of it is committed. */
-  commit(id: string, owner: SessionOwner): Promise<TransactionRecord>
+  commit(id: string, owner: SessionOwner): Promise<TransactionRecord | undefined>
   /** Ends one as if no request had come for too long. Harmless for one that is not open. */
   expire(id: string): Promise<void>
   /** Where a caller's transaction is held, if that is on another server, and for how long its lease lasts. */

@@ -122,7 +122,7 @@ export class OpenSessions implements Sessions {
     })
   }
 
-  async commit(id: string, owner: SessionOwner): Promise<TransactionRecord> {
+  async commit(id: string, owner: SessionOwner): Promise<TransactionRecord | undefined> {
     const session = await this.#find(id, owner)
     if (session) {
       try {
@@ -132,7 +132,9 @@ export class OpenSessions implements Sessions {
         if (session.hasEnded) await session.recorded
       }
     }
-    const record = await this.#recordOf(id, owner)
+    // Upkeep may clear the record of a transaction that was open for long as soon as it is committed.
+    const record = session ? await this.#read(id) : await this.#recordOf(id, owner)
+    if (record === undefined) return undefined
     if (record.status !== 'Succeeded') throw notOpen(id, record)
     return record
   }
