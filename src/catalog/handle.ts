@@ -162,7 +162,7 @@ export function createHandle<Own extends object>(
       idle = resolve
       if (running === 0) resolve()
     })
-  for (const name in own) if (!Object.hasOwn(parent, name)) awaitMember(name)
+  for (const name in own) if (!Object.hasOwn(parent, name)) reserveMember(name)
   return Object.assign(handle, own) as typeof handle & Own
 }
 
@@ -221,9 +221,9 @@ for (const name of [
   'close',
   Symbol.asyncDispose,
 ])
-  awaitMember(name)
+  reserveMember(name)
 
-function awaitMember(name: string | symbol): void {
+function reserveMember(name: string | symbol): void {
   Object.defineProperty(parent, name, { value: undefined, writable: true })
 }
 

@@ -60,7 +60,7 @@ async function settleHere(core: Core, { id, branch, find }: Wanted): Promise<voi
   if (found === undefined) return
   const manifests = await listManifests(found.folder, branch)
   const plan = await core.store.read((reader) => makePlan(core, reader, found, manifests))
-  const { differences, lost } = await carryOut(found, plan)
+  const differences = await carryOut(found, plan)
   if (differences === undefined) return
   await commit(core, 'AdoptTableVersions', id, (change) => {
     const table = tableById(change.writer, found.table.id)
@@ -69,7 +69,7 @@ async function settleHere(core: Core, { id, branch, find }: Wanted): Promise<voi
     return applyDifferences(change, table, branch, differences) ? {} : unchanged({})
   })
   // Not before: who still finds a record of such a manifest, and its final name, would take it for published.
-  await Promise.all(lost.map((path) => removeStaged(found.folder, path)))
+  await Promise.all(differences.lost.map((path) => removeStaged(found.folder, path)))
 }
 
 /** A branch as its records tell. */
@@ -178,15 +178,16 @@ function makePlan(
   return { pending, missing, unknown }
 }
 
-interface Outcome {
-  /** How records differ from manifests, if they do. */
-  readonly differences: Differences | undefined
+interface Outcome extends Differences {
   /** Staged manifests that will never be published. */
   readonly lost: readonly string[]
 }
 
-/** Publishes what waits for it. */
-async function carryOut({ folder, branch }: Branch, { pending, missing, unknown }: Plan): Promise<Outcome> {
+/** Publishes what waits for it. Returns how records differ from manifests after that, if they do. */
+async function carryOut(
+  { folder, branch }: Branch,
+  { pending, missing, unknown }: Plan,
+): Promise<Outcome | undefined> {
   const lost: string[] = []
   const gone = new Map<number, string>()
   const toAdopt = new Set(unknown)
@@ -206,8 +207,8 @@ async function carryOut({ folder, branch }: Branch, { pending, missing, unknown 
     if ((await folder.content.get(path, { start: 0, end: 0 })) === undefined)
       gone.set(version, record.transaction_id)
   }
-  if (gone.size === 0 && toAdopt.size === 0) return { differences: undefined, lost }
-  return { differences: { gone, adopted: await readManifests(folder, branch, toAdopt) }, lost }
+  if (gone.size === 0 && toAdopt.size === 0) return undefined
+  return { gone, adopted: await readManifests(folder, branch, toAdopt), lost }
 }
 
 /** Gives a manifest its final name, unless it is gone, or another program's manifest has that name. */

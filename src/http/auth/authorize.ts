@@ -1,6 +1,7 @@
 import { CatalogError } from '../../errors.ts'
 import type { Identifier } from '../../model/identifier.ts'
 import type { CallerHook } from '../../operations/framework/access.ts'
+import { denied } from '../../operations/framework/authorize.ts'
 import { subjectsInBody } from '../../operations/framework/subjects.ts'
 import { type OperationName, operations } from '../../operations/index.ts'
 import { mapInSlices } from '../../scheduling/time-slice.ts'
@@ -58,12 +59,4 @@ export function authorizer(hook: AuthorizeRequest | undefined): Authorizer {
     },
   )
   return ask
-}
-
-function denied(operation: OperationName, options?: { cause: unknown }): CatalogError {
-  return new CatalogError(
-    'PermissionDenied',
-    `You are not allowed to run ${operation} here. Ask whoever runs the catalog for access.`,
-    options,
-  )
 }

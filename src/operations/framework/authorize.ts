@@ -85,7 +85,8 @@ export async function isAllowed(
   }
 }
 
-function denied(operation: string, options?: { cause: unknown }): CatalogError {
+/** The error for what a hook refuses. */
+export function denied(operation: string, options?: { cause: unknown }): CatalogError {
   return new CatalogError(
     'PermissionDenied',
     `You are not allowed to run ${operation} here. Ask whoever runs the catalog for access.`,

@@ -2,6 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { CatalogError } from '../../errors.ts'
+import { identityOf } from './presence.ts'
 
 /** The used part of the `fs-native-extensions` addon. `tryLock` fails with `EAGAIN` when another holder is in the way. */
 interface Addon {
@@ -61,9 +62,8 @@ export class FileLock {
   }
 
   /** The device and inode of the file that has the locks. */
-  get identity(): string {
-    const { dev, ino } = fstatSync(this.#fileOf(''))
-    return `${dev}:${ino}`
+  get identity(): string | undefined {
+    return identityOf(this.#fileOf(''))
   }
 
   /** Writes through the file that has the locks: Windows keeps all others out. */

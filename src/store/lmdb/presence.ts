@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { fstatSync, statSync } from 'node:fs'
 import { CatalogError } from '../../errors.ts'
 
 /**
@@ -42,9 +42,9 @@ export class Presence {
   }
 }
 
-/** The device and inode of what lies at a path. */
-export function identityOf(path: string): string | undefined {
-  const found = statSync(path, { throwIfNoEntry: false })
+/** The device and inode of what lies at a path, or of an open file. */
+export function identityOf(file: string | number): string | undefined {
+  const found = typeof file === 'number' ? fstatSync(file) : statSync(file, { throwIfNoEntry: false })
   return found && `${found.dev}:${found.ino}`
 }
 
