@@ -33,6 +33,9 @@ export const untoldState = Symbol('untoldState')
 
 type StoreState = number | string | typeof untoldState
 
+/** The member by which a handle reads from its store, for servers that are asked whether it answers. */
+export const readStore = Symbol('readStore')
+
 /** The member by which a handle tells servers where open transactions are held. */
 export const heldTransactions = Symbol('heldTransactions')
 
@@ -63,6 +66,8 @@ export interface Catalog extends OperationMethods, Iteration, Watching, Invocabl
    */
   readonly [storeState]?: (method: unknown) => StoreState | undefined
   readonly [heldTransactions]?: HeldTransactions
+  /** Makes one small read of the store, past all that is kept of it; absent where the store is elsewhere. */
+  readonly [readStore]?: () => Promise<unknown>
 }
 
 /** The inside of a transaction: every operation, on what the catalog held before and on the transaction's own changes. */
@@ -105,6 +110,8 @@ export interface Backing {
   /** The state of the store, where nothing but the store decides what operations answer. */
   readonly storeState?: (() => StoreState | undefined) | undefined
   readonly held?: HeldTransactions
+  /** Makes one small read of the store. */
+  readonly readStore?: () => Promise<unknown>
   close(): Promise<void>
 }
 
@@ -152,6 +159,9 @@ export function createHandle<Own extends object>(
   handle[storeState] = (method) =>
     closing || handleOf.get(method as Method) !== handle ? undefined : backing.storeState?.()
   if (backing.held) handle[heldTransactions] = backing.held
+  if (backing.readStore) {
+    handle[readStore] = () => (closing ? Promise.reject(closed('readStore')) : backing.readStore!())
+  }
   handle.close = () => {
     closing ??= whenIdle().then(() => backing.close())
     return closing
@@ -218,6 +228,7 @@ for (const name of [
   'watch',
   storeState,
   heldTransactions,
+  readStore,
   'close',
   Symbol.asyncDispose,
 ])

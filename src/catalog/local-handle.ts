@@ -5,6 +5,7 @@ import type { ImportOptions, ImportReport } from '../maintenance/plain-files/imp
 import { type VacuumOptions, type VacuumReport, vacuum } from '../maintenance/vacuum.ts'
 import type { VerifyOptions, VerifyReport } from '../maintenance/verify/report.ts'
 import { runOperation } from '../operations/framework/run.ts'
+import { readRecord } from './catalog-record.ts'
 import type { Core } from './core.ts'
 import {
   type Backing,
@@ -112,6 +113,7 @@ export function localHandle<Own extends object>(
   const backing = {
     ...running,
     watch: (request: WatchRequest | undefined) => watchChanges(core, request),
+    readStore: () => readRecord(core.store),
     close: async () => {
       core.feed.close()
       await core.sessions.close()
@@ -147,7 +149,8 @@ function requireWritable({ settings }: Core, what: string): void {
   if (settings.readOnly) throw openedReadOnly(what)
 }
 
-type Running = Omit<Backing, 'close' | 'watch' | 'transact'> & Required<Pick<Backing, 'transact'>>
+type Running = Omit<Backing, 'close' | 'watch' | 'readStore' | 'transact'> &
+  Required<Pick<Backing, 'transact'>>
 
 function runningOn(core: Core): Running {
   const { settings } = core

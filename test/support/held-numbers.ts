@@ -22,6 +22,7 @@ export type Held =
   | readonly [phrase: string, file: string, source: string]
   | readonly [phrase: string, numbers: readonly (number | string)[]]
 
+const readiness = 'src/http/core/readiness.ts'
 const limits = 'src/http/options.ts'
 const sessions = 'src/catalog/session-limits.ts'
 const core = 'src/catalog/open-core.ts'
@@ -282,6 +283,8 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['(1 GiB)', limits, 'given.bodyBytes ?? 1024 * mebibyte'],
     ['(256 MiB)', 'src/table/engine.ts', 'defaultCacheBytes = 256 * 1024 * 1024'],
     ['(32 MiB;', limits, 'given.answerBytes ?? 32 * mebibyte'],
+    ['The store has 2 seconds', readiness, 'answer: 2_000'],
+    ['has at most 4 such reads', readiness, 'mostUnanswered = 4'],
   ],
   'docs/testing.md': [
     ['The latest 1,000', 'src/testing/fake/catalog.ts', 'keepCalls = 1_000'],

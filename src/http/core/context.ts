@@ -12,6 +12,7 @@ import { OwnServer } from '../servers/own-server.ts'
 import { PassOn } from '../servers/pass-on.ts'
 import { BegunTransactions } from './begun-transactions.ts'
 import type { Exchange } from './exchange.ts'
+import { Readiness } from './readiness.ts'
 import { ResponseCache } from './response-cache.ts'
 
 /** Writes what only the operators of the server may read. */
@@ -36,6 +37,7 @@ export interface HttpContext {
   readonly prefix: string
   readonly admission: AdmissionControl
   readonly metrics: Metrics
+  readonly readiness: Readiness
   readonly streams: EventStreams
   readonly cache: ResponseCache
   readonly begun: BegunTransactions
@@ -89,6 +91,7 @@ export async function openContext(
     prefix,
     admission,
     metrics: new Metrics(admission),
+    readiness: new Readiness(catalog, log),
     streams: new EventStreams(limits),
     cache: new ResponseCache(catalog, limits.answerBytes, staleMillisOf(options)),
     begun,

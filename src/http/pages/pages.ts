@@ -19,14 +19,14 @@ export function pagesOf(context: HttpContext): ReadonlyMap<string, Page> {
   ])
 }
 
-function healthPages({ admission, options }: HttpContext): [string, Page][] {
+function healthPages({ admission, readiness }: HttpContext): [string, Page][] {
   return [
     ['/healthz', async () => page(jsonUtf8, '{"status":"ok"}')],
     [
       '/readyz',
       async () => {
         if (admission.closing) throw new CatalogError('ServiceUnavailable', 'The server is shutting down.')
-        await options.catalog.namespaceExists({ id: [] })
+        await readiness.check()
         return page(jsonUtf8, '{"status":"ready"}')
       },
     ],

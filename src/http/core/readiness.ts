@@ -1,0 +1,96 @@
+import { type Catalog, readStore } from '../../catalog/handle.ts'
+import { CatalogError } from '../../errors.ts'
+import { alone } from '../../scheduling/alone.ts'
+import { clearTimeout, performance, setTimeout, type Timer } from '../../time.ts'
+import type { Log } from './context.ts'
+
+/** Times in milliseconds. */
+interface Times {
+  /** How long the store may take for an answer. */
+  readonly answer: number
+  /** How long what was found is told to others who ask. */
+  readonly kept: number
+}
+
+/** Most reads at once that have no answer yet: a store that never answers is not asked more often. */
+const mostUnanswered = 4
+
+/**
+ * Tells whether the store of a catalog answers. Anybody may ask, without credentials, so it costs next to nothing to
+ * be asked: those who ask at once share one read, and what it found is told to others for a while.
+ */
+export class Readiness {
+  readonly #catalog: Catalog
+  readonly #log: Log
+  readonly #times: Times
+  #latest: Promise<void> | undefined
+  #toldUntil = Number.POSITIVE_INFINITY
+  #unanswered = 0
+  #isWell = true
+
+  constructor(catalog: Catalog, log: Log, times: Times = { answer: 2_000, kept: 1_000 }) {
+    this.#catalog = catalog
+    this.#log = log
+    this.#times = times
+  }
+
+  /** Resolves when the store answers. Fails with `ServiceUnavailable` when it does not, or not in time. */
+  check(): Promise<void> {
+    if (this.#latest === undefined || performance.now() >= this.#toldUntil) {
+      this.#toldUntil = Number.POSITIVE_INFINITY
+      this.#latest = this.#look()
+    }
+    return this.#latest
+  }
+
+  async #look(): Promise<void> {
+    try {
+      await this.#answered()
+      this.#isWell = true
+    } catch (cause) {
+      // What went wrong may name hosts, which is nobody's affair who has no credentials.
+      if (this.#isWell) this.#log.error({ err: cause }, 'the store of the catalog cannot be read')
+      this.#isWell = false
+      const why =
+        cause instanceof Unanswered
+          ? `gave no answer within ${this.#times.answer / 1_000} s`
+          : 'cannot be read, as the log of the server explains'
+      throw new CatalogError(
+        'ServiceUnavailable',
+        `The server is not ready: the store of its catalog ${why}. Ask another server, or try again in a moment.`,
+        { cause },
+      )
+    } finally {
+      this.#toldUntil = performance.now() + this.#times.kept
+    }
+  }
+
+  /** Reads, and waits for the answer as long as that may take. */
+  async #answered(): Promise<void> {
+    if (this.#unanswered >= mostUnanswered) throw new Unanswered()
+    this.#unanswered++
+    const over = new AbortController()
+    let timer: Timer | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = alone(setTimeout(() => reject(new Unanswered()), this.#times.answer))
+    })
+    const read = this.#read(over.signal).finally(() => this.#unanswered--)
+    await Promise.race([read, late]).finally(() => {
+      clearTimeout(timer)
+      over.abort()
+    })
+  }
+
+  async #read(signal: AbortSignal): Promise<unknown> {
+    const catalog = this.#catalog
+    // One that lies behind another server has no store here.
+    return catalog[readStore]?.() ?? catalog.listNamespaces({ id: [], limit: 1 }, { signal })
+  }
+}
+
+/** The store did not answer in time. */
+class Unanswered extends Error {
+  constructor() {
+    super('The store gave no answer in time.')
+  }
+}
