@@ -130,6 +130,8 @@ export function finishRemovals(): UpkeepTask {
       // Another process may reach the others.
       .filter((location) => contentFolderOf(core.contentRoots, location) !== undefined)
     await gently(() => removeContent(core, left))
+    // Locations that stay would be looked at for ever: the rest is for the next time.
+    return false
   }
 }
 

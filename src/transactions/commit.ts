@@ -78,7 +78,8 @@ export async function commit<T extends object>(
     recordChange(core, writer, change, noted)
     return { ...result, transaction_id: transactionId }
   })
-  afterChange(core, transactionId)
+  const others = afterChange(core, transactionId)
+  if (others) await others
   return response
 }
 

@@ -115,7 +115,7 @@ export async function runLong<T>(
       onProgress: ({ rowsDone, rowsTotal }) =>
         options.onProgress?.({ transaction_id: id, rows: rowsDone, total: rowsTotal }),
     })
-    afterChange(core, id)
+    await afterChange(core, id)
     return result
   } catch (error) {
     record.end()

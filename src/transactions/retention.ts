@@ -17,16 +17,20 @@ export function markInterval(transactionCount: number): number {
   return Math.min(1_000, Math.max(1, Math.floor(transactionCount / 100)))
 }
 
-/** Called after every change. The change never waits for the upkeep, nor fails with it. */
-export function afterChange(core: Core, transactionId: string): void {
+/**
+ * Called after every change. The change never waits for the upkeep to end, nor fails with it. Where this returns a
+ * promise, the change waits for that: the upkeep has to begin some time.
+ */
+export function afterChange(core: Core, transactionId: string): Promise<void> | undefined {
   if (core.staging) {
     core.staging.afterCommit((outside) => afterChange(outside, transactionId))
-    return
+    return undefined
   }
   core.feed.wake()
   const interval = markInterval(core.settings.transactionCount)
-  if (++core.upkeep.changes % interval !== 0) return
+  if (++core.upkeep.changes % interval !== 0) return undefined
   core.upkeep.begin(core, keys.mark(transactionId), interval)
+  return core.upkeep.letIn()
 }
 
 /** Records that are looked at and removed at once: few, since changes of users may share a commit with them. */
@@ -68,12 +72,17 @@ function* stepSizes(): Generator<number> {
     yield size
 }
 
+/** Whether so many records more than wanted call for haste: changes make them faster than gentle steps remove them. */
+function isBehind(surplus: number, wanted: number): boolean {
+  return surplus > wanted / 4
+}
+
 /**
  * Removes old records in small steps. What is removed was read before, and not in the same transaction: a finished
  * transaction stays finished. So no other change conflicts with this one.
  */
-export async function clearTransactions(core: Core, { signal, gently }: UpkeepTurn): Promise<void> {
-  const { surplusEnd, unneeded } = await core.store.read((reader) =>
+export async function clearTransactions(core: Core, { signal, gently }: UpkeepTurn): Promise<boolean> {
+  const { surplusEnd, unneeded, isLarge } = await core.store.read((reader) =>
     surplus(reader, core.settings.transactionCount),
   )
   let marks = unneeded
@@ -89,24 +98,34 @@ export async function clearTransactions(core: Core, { signal, gently }: UpkeepTu
     const finished = old.filter(({ value }) => isFinished(value.status))
     const lapsed = old.filter(({ value }) => !isFinished(value.status) && isFinished(statusOf(value, now)))
     if (finished.length + lapsed.length + marks.length > 0) {
-      await gently(() =>
-        core.store.write((writer) => {
-          for (const { key } of finished) writer.remove(key)
-          // Their processes may live, and renew their leases.
-          const ids = lapsed.map(({ key }) => String(key[1]))
-          for (const id of lapsedOf(writer, ids, core.now())) writer.remove(keys.transaction(id))
-          for (const key of marks) writer.remove(key)
-        }),
+      await gently(
+        () =>
+          core.store.write((writer) => {
+            for (const { key } of finished) writer.remove(key)
+            // Their processes may live, and renew their leases.
+            const ids = lapsed.map(({ key }) => String(key[1]))
+            for (const id of lapsedOf(writer, ids, core.now())) writer.remove(keys.transaction(id))
+            for (const key of marks) writer.remove(key)
+          }),
+        isLarge,
       )
       marks = []
     }
-    if (!hasMore) return
+    if (!hasMore) return false
     start = old.at(-1)!.key
   }
+  return true
 }
 
-/** The newest id of the records that are too many, and the marks that are no longer needed. */
-function surplus(reader: Reader, transactionCount: number): { surplusEnd?: string; unneeded: Key[] } {
+interface Surplus {
+  /** The newest id of the records that are too many. */
+  readonly surplusEnd?: string
+  /** The marks that are no longer needed. */
+  readonly unneeded: Key[]
+  readonly isLarge: boolean
+}
+
+function surplus(reader: Reader, transactionCount: number): Surplus {
   let counted = 0
   let surplusEnd: string | undefined
   const unneeded: Key[] = []
@@ -115,37 +134,44 @@ function surplus(reader: Reader, transactionCount: number): { surplusEnd?: strin
     else if (counted >= transactionCount) surplusEnd = String(key[1])
     counted += value
   }
-  return { ...(surplusEnd !== undefined && { surplusEnd }), unneeded }
+  const isLarge = isBehind(counted - transactionCount, transactionCount)
+  return { ...(surplusEnd !== undefined && { surplusEnd }), unneeded, isLarge }
 }
 
 /**
  * Removes old entries of the feed in small steps, as old as transaction records may become, or too many. The last one
  * stays: the next one is numbered after it.
  */
-export async function clearFeed(core: Core, { signal, gently }: UpkeepTurn): Promise<void> {
+export async function clearFeed(core: Core, { signal, gently }: UpkeepTurn): Promise<boolean> {
   const { transactionAge, transactionCount } = core.settings
   for (const limit of stepSizes()) {
     signal.throwIfAborted()
     const horizon = core.now() - transactionAge
+    let tooMany = 0
     const { old, hasMore } = await core.store.read((reader): Oldest<FeedRecord> => {
       const [last] = reader.range({ prefix: keys.feed, reverse: true, limit: 1, keysOnly: true })
       if (last === undefined) return { old: [], hasMore: false }
+      const surplusEnd = Number(last.key[1]) - transactionCount
       const isOld = ({ key, value }: Entry<FeedRecord>) =>
-        key[1] !== last.key[1] &&
-        (value.time < horizon || Number(key[1]) <= Number(last.key[1]) - transactionCount)
-      return readOldest(reader, { prefix: keys.feed, limit }, isOld)
+        key[1] !== last.key[1] && (value.time < horizon || Number(key[1]) <= surplusEnd)
+      const oldest = readOldest(reader, { prefix: keys.feed, limit }, isOld)
+      tooMany = oldest.old.length > 0 ? surplusEnd - Number(oldest.old[0]!.key[1]) : 0
+      return oldest
     })
     if (old.length > 0) {
-      await gently(() =>
-        core.store.write((writer) => {
-          for (const { key, value } of old) {
-            writer.remove(key)
-            for (let part = 0; part < (value.parts ?? 0); part++)
-              writer.remove(keys.feedPart(value.transaction, part))
-          }
-        }),
+      await gently(
+        () =>
+          core.store.write((writer) => {
+            for (const { key, value } of old) {
+              writer.remove(key)
+              for (let part = 0; part < (value.parts ?? 0); part++)
+                writer.remove(keys.feedPart(value.transaction, part))
+            }
+          }),
+        isBehind(tooMany, transactionCount),
       )
     }
-    if (!hasMore) return
+    if (!hasMore) return false
   }
+  return true
 }

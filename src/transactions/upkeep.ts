@@ -3,18 +3,27 @@ import type { Key } from '../store/store.ts'
 import { nextTurn, performance, sleep } from '../time.ts'
 import { runLeased } from './leased.ts'
 
-/** A part of the upkeep: clearing old records, finishing what others left. It does a bounded amount of work. */
-export type UpkeepTask = (core: Core, turn: UpkeepTurn) => Promise<unknown>
+/**
+ * A part of the upkeep: clearing old records, finishing what others left. It does a bounded amount of work, and returns
+ * whether it left more to do.
+ */
+export type UpkeepTask = (core: Core, turn: UpkeepTurn) => Promise<boolean>
 
 export interface UpkeepTurn {
   /** Aborted when another process has taken the upkeep over. */
   readonly signal: AbortSignal
-  /** Does a small step, and leaves the store to users for three times as long as it took. */
-  readonly gently: <T>(step: () => Promise<T>) => Promise<T>
+  /**
+   * Does a small step, and leaves the store to users for three times as long as it took. Work that is behind takes no
+   * such rests: users would make it faster than it is done.
+   */
+  readonly gently: <T>(step: () => Promise<T>, isBehind?: boolean) => Promise<T>
 }
 
 /** The share of the time that is left to users. */
 const rest = 3
+
+/** Marks that may wait for the end of a rest: about a quarter of the changes that are kept. */
+const mostWaiting = 25
 
 /**
  * What has to be done now and then. One process of the catalog does it at a time, in steps of its own. No change of a
@@ -28,6 +37,8 @@ export class Upkeep {
   /** What says how many changes were made, and is still to be written. */
   #marks: { readonly key: Key; readonly changes: number }[] = []
   #running: Promise<void> | undefined
+  /** Ends the rest that is being taken. */
+  #endRest: (() => void) | undefined
 
   constructor(changes: number, tasks: readonly UpkeepTask[]) {
     this.changes = changes
@@ -37,41 +48,73 @@ export class Upkeep {
   /** Writes the mark and begins, and once more if it is called meanwhile. Returns at once. */
   begin(core: Core, key: Key, changes: number): void {
     this.#marks.push({ key, changes })
+    if (this.#marks.length > mostWaiting) this.#endRest?.()
     // The caller of the change may block its thread now, and nobody else could write for as long as the upkeep does.
     this.#running ??= nextTurn().then(() => this.#run(core))
+  }
+
+  /**
+   * Lets the event loop turn once, where the upkeep has waited for that since many changes; undefined otherwise. A loop of
+   * changes in memory lets nothing else run.
+   */
+  letIn(): Promise<void> | undefined {
+    return this.#marks.length > 1 ? nextTurn() : undefined
   }
 
   /** Waits for what is under way, which takes no rests any more. */
   async close(): Promise<void> {
     this.#closing.abort()
+    this.#endRest?.()
     await this.#running
   }
 
   async #run(core: Core): Promise<void> {
     try {
-      while (this.#marks.length > 0) {
-        const marks = this.#marks.splice(0)
-        await core.store.write((writer) => {
-          for (const { key, changes } of marks) writer.put(key, changes)
-        })
-        await runLeased(core, ['upkeep'], async (signal) => {
-          const turn: UpkeepTurn = { signal, gently: (step) => this.#gently(step) }
-          // One that fails is tried again the next time.
-          for (const task of this.#tasks) await task(core, turn).catch(() => {})
-        })
+      let hasMore = false
+      // It goes on until nothing is left: the changes may end before the work that they made.
+      while (this.#marks.length > 0 || (hasMore && !this.#closing.signal.aborted)) {
+        await this.#writeMarks(core)
+        const done = await runLeased(core, ['upkeep'], (signal) => this.#doTasks(core, signal))
+        hasMore = done?.result ?? false
+        if (hasMore) await nextTurn()
       }
     } catch {
-      // So is the upkeep as a whole.
+      // It is tried again the next time.
     } finally {
       this.#running = undefined
     }
   }
 
-  async #gently<T>(step: () => Promise<T>): Promise<T> {
+  async #writeMarks({ store }: Core): Promise<void> {
+    const marks = [...this.#marks]
+    if (marks.length === 0) return
+    await store.write((writer) => {
+      for (const { key, changes } of marks) writer.put(key, changes)
+    })
+    // Only now: a store that is away must not lose count.
+    this.#marks.splice(0, marks.length)
+  }
+
+  /** Returns whether a task left more to do. */
+  async #doTasks(core: Core, signal: AbortSignal): Promise<boolean> {
+    const turn: UpkeepTurn = { signal, gently: (step, isBehind) => this.#gently(step, isBehind) }
+    let hasMore = false
+    for (const task of this.#tasks) {
+      // One that fails is tried again the next time.
+      if (await task(core, turn).catch(() => false)) hasMore = true
+    }
+    return hasMore
+  }
+
+  async #gently<T>(step: () => Promise<T>, isBehind = false): Promise<T> {
     const began = performance.now()
     const result = await step()
-    const { signal } = this.#closing
-    await sleep(rest * (performance.now() - began), { signal, ref: false }).catch(() => {})
+    if (isBehind || this.#closing.signal.aborted) return result
+    const resting = new AbortController()
+    this.#endRest = () => resting.abort()
+    const millis = rest * (performance.now() - began)
+    await sleep(millis, { signal: resting.signal, ref: false }).catch(() => {})
+    this.#endRest = undefined
     return result
   }
 }

@@ -88,13 +88,13 @@ for (const { place, missing, begin } of sharedStores) {
       const openStore = await begin()
       const store = await openStore()
       const now = stoppedClock()
-      const open = async () =>
+      const open = async (transactionCount = 100) =>
         openCatalog({
           store: await openStore(),
           content: memoryContent(),
           root: 'memory://here',
           now,
-          transactionCount: 100,
+          transactionCount,
           transactionAge: 60_000,
         })
       let made = 0
@@ -148,8 +148,55 @@ for (const { place, missing, begin } of sharedStores) {
       expect(await one.commitTransaction({ id: [transaction_id] })).toMatchObject({ status: 'Succeeded' })
       await one.close()
     })
+
+    it('goes on until nothing is left, though no further change comes', async () => {
+      const { store, now, open, change, records } = await started()
+      const ids = Array.from({ length: 6_000 }, (_, n) => `0000${String(n).padStart(22, '0')}`)
+      await store.write((writer) => {
+        const record = {
+          v: 1,
+          status: 'Succeeded',
+          operation: 'CreateNamespace',
+          subject: ['n'],
+          properties: {},
+        }
+        const times = { created_at: now(), finished_at: now() }
+        for (const id of ids) writer.put(keys.transaction(id), { ...record, ...times })
+      })
+      now.move(60_001)
+      const one = await open()
+      const [last] = await change(one, 1)
+      await expect.poll(records, { timeout: 60_000, interval: 100 }).toEqual([last])
+      await one.close()
+    })
+
+    it('keeps up with callers who never pause', async () => {
+      const { open, records } = await started()
+      const one = await open(400)
+      const counts: number[] = []
+      const caller = async (_: unknown, me: number) => {
+        for (let n = 0; n < 150; n++) {
+          await one.createNamespace({ id: [`n${me}-${n}`] })
+          if (me === 0) counts.push((await records()).length)
+        }
+      }
+      await Promise.all(Array.from({ length: 16 }, caller))
+      await one.close()
+      expect(Math.max(...counts)).toBeGreaterThan(400)
+      expect(Math.max(...counts)).toBeLessThanOrEqual(1_000)
+    })
   })
 }
+
+it('a loop of changes that lets nothing else run leaves no more records than wanted', async () => {
+  const store = memoryStore()
+  const options = { content: memoryContent(), root: 'memory://here', transactionCount: 100 }
+  const catalog = await openCatalog({ store, ...options })
+  for (let n = 0; n < 1_000; n++) await catalog.createNamespace({ id: [`n${n}`] })
+  const left = await store.read((reader) => [...reader.range({ prefix: keys.transactions })].length)
+  await catalog.close()
+  expect(left).toBeLessThanOrEqual(250)
+})
 
 it('upkeep reads next to nothing while no record is old', async () => {
   const store = memoryStore()
