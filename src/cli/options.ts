@@ -52,6 +52,17 @@ export function toNumber(text: string): number {
   return number
 }
 
+const longestMillis = 3_600_000
+const millisOf: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** Reads a time of at most an hour in milliseconds, as `500ms`, `10s` or `1.5m`. */
+export function toMillis(text: string): number {
+  const [, number, unit] = /^(\d+(?:\.\d+)?) ?(ms|s|m|h)$/.exec(text.trim()) ?? []
+  const millis = Number(number) * (millisOf[unit ?? ''] ?? Number.NaN)
+  if (millis <= longestMillis) return millis
+  throw new InvalidArgumentError('It is not a time of at most 1h. Write, for example, 10s.')
+}
+
 const units = ['', 'K', 'M', 'G', 'T']
 
 /** Reads a number of bytes, as `10GiB`, `500MB` or `1048576`. */

@@ -12,7 +12,7 @@ import type { AuditLog } from './audit-log.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'
 import { isUrl } from './open.ts'
-import { toBytes, toNumber } from './options.ts'
+import { toBytes, toMillis, toNumber } from './options.ts'
 import { UsageError } from './usage.ts'
 
 /** A load balancer may have sent a request just before the server was told to end. */
@@ -43,6 +43,7 @@ interface Typed {
   readonly transactionIdle?: number
   readonly advertise?: string
   readonly staleMillis?: number
+  readonly drain?: number
   readonly arrowBytes?: number
   readonly page: boolean
   readonly editable?: boolean
@@ -60,6 +61,7 @@ Examples:
   $ tabularium serve ./catalog --content s3://bucket/prefix --no-auth
   $ tabularium serve postgres://app@db.example/tables --content s3://bucket/prefix
   $ tabularium serve postgres://app@db.example/tables --host 0.0.0.0 --advertise http://10.0.0.3:2333
+  $ tabularium serve postgres://app@db.example/tables --host 0.0.0.0 --drain 10s
   $ tabularium serve memory: --no-auth --port 0
 `
 
@@ -129,6 +131,11 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
       '--stale-millis <number>',
       'over a database, let answers of reads be up to so many milliseconds old (default: 0)',
       toNumber,
+    )
+    .option(
+      '--drain <time>',
+      'at the end, go on serving for so long while /readyz answers 503, as 500ms or 10s (default: 0s)',
+      toMillis,
     )
     .option(
       '--arrow-bytes <size>',
@@ -218,9 +225,9 @@ function catalogOptions(typed: Typed): DirectoryCatalogOptions {
 
 function listenOptions({ page, editable, ...typed }: Typed) {
   if (!page && editable) throw new UsageError('--editable is about the page, which --no-page leaves out')
-  const { host, port, listing, unknownFields, advertise, staleMillis, arrowBytes, log } = typed
+  const { host, port, listing, unknownFields, advertise, staleMillis, drain, arrowBytes, log } = typed
   const shown: ServeOptions['page'] = page && editable ? 'editable' : page
-  const timeouts = { linger: lingerMillis }
+  const timeouts = { drain, linger: lingerMillis }
   const limits = arrowBytes === undefined ? {} : { arrowBytes }
   return { host, port, listing, unknownFields, advertise, staleMillis, log, page: shown, timeouts, limits }
 }
@@ -259,6 +266,12 @@ async function serveUntil(
   io.stdout.write(listeningLine(server, typed.json))
   if (signal.aborted) return
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  const { drain = 0 } = typed
+  if (drain > 0) {
+    io.stderr.write(
+      `tabularium: /readyz answers 503 now, and the server ends in ${drain / 1_000} s. A second signal ends it at once.\n`,
+    )
+  }
 }
 
 /** The waits before further attempts, in milliseconds; the last one again and again. */

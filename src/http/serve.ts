@@ -59,7 +59,12 @@ export interface TimeoutOptions {
   /** How long a client may not read of a large answer before the server breaks it off. Default: 60 s. */
   readonly download?: number | undefined
   /**
-   * How long `close` leaves idle connections open for one more request. It is answered, and ends its connection. Behind a
+   * How long `close` goes on serving at first, while `/readyz` answers 503: the time in which load balancers notice.
+   * Requests are answered as before, also those on new connections. Default: 0; at most an hour.
+   */
+  readonly drain?: number | undefined
+  /**
+   * How long `close` then leaves idle connections open for one more request. It is answered, and ends its connection. Behind a
    * load balancer, requests are on their way to such connections. Default: 0; the command `serve` gives 500 ms.
    */
   readonly linger?: number | undefined
@@ -72,8 +77,9 @@ export interface RunningServer extends AsyncDisposable {
   /** Where the server is, such as `http://127.0.0.1:2333`. */
   readonly url: string
   /**
-   * Refuses new requests, finishes those under way, and frees the port. It breaks off requests that take longer
-   * than the shutdown time, and gives up the transactions that callers left open. The catalog stays open.
+   * Lets `/readyz` answer 503 at once. After the time to drain, if there is any, it refuses new requests, finishes
+   * those under way, and frees the port. It breaks off requests that take longer than the shutdown time, and gives
+   * up the transactions that callers left open. The catalog stays open.
    */
   close(): Promise<void>
 }
@@ -107,6 +113,7 @@ export async function serveWith(
       `auth: false serves everybody who can connect, so it works on a loopback address only, and ${host} is not one. Listen on 127.0.0.1, or set up auth.`,
     )
   }
+  requireDrain(timeouts)
   const toLog = logger(log, (line) => process.stderr.write(line))
   const callerAddress = callerAddressOf(options.trustProxy)
   const core = await openHttpCore(
@@ -165,6 +172,15 @@ function connectionsOf(server: Server): ReadonlySet<Socket> {
   return open
 }
 
+const mostDrain = 3_600_000
+
+function requireDrain({ drain = 0 }: TimeoutOptions): void {
+  if (drain >= 0 && drain <= mostDrain) return
+  throw invalid(
+    `timeouts.drain must be a number of milliseconds from 0 to ${mostDrain.toLocaleString('en')}; it is ${String(drain)}.`,
+  )
+}
+
 /** How long a connection is idle at most, in milliseconds, while the server closes. */
 const idleMillis = 50
 
@@ -172,8 +188,10 @@ async function closeWithin(
   server: Server,
   core: HttpCore,
   open: ReadonlySet<Socket>,
-  { linger = 0, shutdown = 30_000 }: TimeoutOptions,
+  { drain = 0, linger = 0, shutdown = 30_000 }: TimeoutOptions,
 ): Promise<void> {
+  core.drain()
+  if (drain > 0) await sleep(drain)
   const left = linger > 0 ? await leave(server, core, linger) : undefined
   core.stop()
   // Node would wait until the headers of a silent connection are late.

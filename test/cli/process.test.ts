@@ -123,6 +123,21 @@ describe('the command as a process', () => {
     expect(JSON.parse(out)).toEqual({ count: outcome === 'done' ? 100_010 : 10 })
   })
 
+  it('goes on serving after a signal when it is told to drain, and ends at once by a second one', async () => {
+    const { child, url } = await serve(['memory:', '--no-auth', '--port', '0', '--drain', '1h'])
+    const status = (path: string) => fetch(url + path).then((answer) => answer.status)
+    expect(await status('/readyz')).toBe(200)
+    child.kill('SIGTERM')
+    await expect.poll(() => status('/readyz')).toBe(503)
+    expect(await status('/v1/table')).toBe(200)
+    expect(await stopped(child, 'SIGTERM')).toBe('SIGTERM')
+  })
+
+  it('ends by itself once it has drained', async () => {
+    const { child } = await serve(['memory:', '--no-auth', '--port', '0', '--drain', '1ms'])
+    expect(await stopped(child, 'SIGTERM')).toBe(0)
+  })
+
   it('killed and started again, it has all that was acknowledged', async () => {
     const location = join(await freshFolder(), 'catalog')
     const port = String(await freePort())

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { main } from '../../src/cli/main.ts'
-import { toBytes } from '../../src/cli/options.ts'
+import { toBytes, toMillis } from '../../src/cli/options.ts'
 import { connect } from '../../src/client.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { lines, run } from './run.ts'
@@ -79,6 +79,14 @@ describe('serve', () => {
     expect([alone.code, alone.err]).toEqual([2, expect.stringContaining('needs --content-cache')])
     const near = await run(['serve', folder, '--no-auth', '--content-cache', join(folder, 'cache')])
     expect([near.code, near.err]).toEqual([1, expect.stringContaining('has its rows nearby')])
+  })
+
+  it('takes the time to drain in words', async () => {
+    expect(['0s', '500ms', '10s', '1.5 m', '1h'].map(toMillis)).toEqual([0, 500, 10_000, 90_000, 3_600_000])
+    for (const wrong of ['', '10', '-1s', '10 seconds', 's', '61m', '1e3s'])
+      expect(() => toMillis(wrong)).toThrow(/10s/)
+    const { code, err } = await run(['serve', 'memory:', '--no-auth', '--drain', 'soon'])
+    expect([code, err]).toEqual([2, expect.stringContaining('--drain')])
   })
 
   it('takes as many bytes of rows in one request as it is told', async () => {

@@ -23,6 +23,7 @@ function coreOf(respond: (exchange: Exchange) => Readable | string | Buffer): Ht
     failure: () => ({ status: 500, body: 'failed' }),
     headersOf: () => ({ 'content-type': 'text/plain' }),
     advertise: () => {},
+    drain: () => {},
     leave: () => {},
     stop: () => {},
     close: async () => {},

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished, test } from 'vitest'
 import { fetchHandler, type ServeOptions, serve } from '../../src/http/index.ts'
 import { type MemoryCatalog, openCatalog } from '../../src/index.ts'
+import { runtime } from '../../src/time.ts'
 import { arrowRows, arrowStream, asking, expectProblem, type Reply } from './support/ask.ts'
 
 const token = 'correct-horse-battery'
@@ -74,6 +75,24 @@ async function dial(port: number): Promise<{ socket: Socket; text: () => string;
   })
   await once(socket, 'connect')
   return { socket, text: () => text, closed }
+}
+
+/** Holds timers of so many milliseconds back until it is called. */
+function holdTimers(millis: number): () => void {
+  const own = runtime.timers!
+  const held: (() => void)[] = []
+  const setTimeout: typeof own.setTimeout = (work, after) => {
+    if (after !== millis) return own.setTimeout(work, after)
+    held.push(work)
+    return {}
+  }
+  runtime.timers = { ...own, setTimeout }
+  onTestFinished(() => {
+    runtime.timers = own
+  })
+  return () => {
+    for (const work of held.splice(0)) work()
+  }
 }
 
 /** Makes describing a namespace wait until it is let go. */
@@ -246,6 +265,49 @@ describe('closing', () => {
     expect([reply.status, reply.headers.get('connection')]).toStrictEqual([200, 'close'])
     await closing
     await server.close()
+  })
+
+  it('goes on serving while it drains, and tells load balancers so', async () => {
+    const drain = 3_599_999
+    const isOver = holdTimers(drain)
+    const { server, ask, plain } = await running({ timeouts: { drain } })
+    expect((await plain('GET', '/readyz')).status).toBe(200)
+    let closed = false
+    const closing = server.close().then(() => {
+      closed = true
+    })
+    const unready = await plain('GET', '/readyz')
+    expectProblem(unready, 503, 17, '/readyz')
+    expect(unready.json).toMatchObject({ detail: expect.stringContaining('shutting down') })
+    expect((await plain('GET', '/healthz')).status).toBe(200)
+    for (let n = 0; n < 3; n++) {
+      const { status, headers } = await ask('POST', '/v1/namespace/n/create', { mode: 'ExistOk' })
+      expect([status, headers.get('connection')]).toEqual([200, 'keep-alive'])
+    }
+    expect(closed).toBe(false)
+    isOver()
+    await closing
+    await expect(plain('GET', '/healthz')).rejects.toThrow()
+  })
+
+  it.each([-1, Number.NaN, 3_600_001])('refuses to drain for %s ms', async (drain) => {
+    await expect(running({ timeouts: { drain } })).rejects.toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringContaining('timeouts.drain'),
+    })
+  })
+
+  it('is not ready from the moment at which it begins to end', async () => {
+    const { server, port } = await running({ timeouts: { linger: 3_600_000 } })
+    const request = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
+    const kept = await dial(port)
+    kept.socket.write(request('/readyz'))
+    await expect.poll(kept.text).toMatch(/200 OK/)
+    const closing = server.close()
+    kept.socket.write(request('/readyz'))
+    await kept.closed
+    expect(kept.text()).toMatch(/503 Service Unavailable/)
+    await closing
   })
 
   it('answers what is on its way to idle connections, and ends these then', async () => {

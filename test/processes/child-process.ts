@@ -85,6 +85,11 @@ export class Child {
     if (this.#process.signalCode !== 'SIGKILL') throw this.#endedWith()
   }
 
+  /** Asks the process to end in order. */
+  interrupt(): void {
+    this.#process.kill('SIGTERM')
+  }
+
   /** Ends the process if it still runs. */
   stop(): void {
     this.#process.kill('SIGKILL')

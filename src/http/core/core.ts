@@ -21,6 +21,8 @@ export interface HttpCore {
   headersOf(answer: StreamableAnswer, exchange: Exchange): Record<string, string>
   /** Lets other servers over the same catalog reach this one at a URL, for transactions that it holds. */
   advertise(url: string): void
+  /** Tells load balancers, by `/readyz`, to send no more requests. Those that come are answered as before. */
+  drain(): void
   /** Lets each answer end its connection from now on. */
   leave(): void
   /** Refuses new requests. Those under way go on. */
@@ -47,7 +49,7 @@ export async function openHttpCore(
   extension?: Extension,
 ): Promise<HttpCore> {
   const context = await openContext(options, surroundings)
-  const { admission, streams } = context
+  const { admission, readiness, streams } = context
   let isLeaving = false
   const operation = responder(context)
   const pages = new Map<string, Page>()
@@ -79,11 +81,13 @@ export async function openHttpCore(
     failure: (exchange, error) => failure(context, exchange, error),
     headersOf: (answer, exchange) => headersOf(answer, exchange, isLeaving, context.server.instance),
     advertise: (url) => context.server.advertise(url),
+    drain: () => readiness.end(),
     leave: () => {
       isLeaving = true
     },
     stop: () => {
       isLeaving = true
+      readiness.end()
       admission.close()
       streams.stop()
     },

@@ -27,6 +27,7 @@ export class Readiness {
   #toldUntil = Number.POSITIVE_INFINITY
   #unanswered = 0
   #isWell = true
+  #isEnding = false
 
   constructor(catalog: Catalog, log: Log, times: Times = { answer: 2_000, kept: 1_000 }) {
     this.#catalog = catalog
@@ -34,8 +35,19 @@ export class Readiness {
     this.#times = times
   }
 
+  /** Lets each check fail from now on, since the server ends. */
+  end(): void {
+    this.#isEnding = true
+  }
+
   /** Resolves when the store answers. Fails with `ServiceUnavailable` when it does not, or not in time. */
-  check(): Promise<void> {
+  async check(): Promise<void> {
+    if (this.#isEnding) {
+      throw new CatalogError(
+        'ServiceUnavailable',
+        'The server is not ready: it is shutting down. Ask another server.',
+      )
+    }
     if (this.#latest === undefined || performance.now() >= this.#toldUntil) {
       this.#toldUntil = Number.POSITIVE_INFINITY
       this.#latest = this.#look()

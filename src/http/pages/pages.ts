@@ -1,4 +1,3 @@
-import { CatalogError } from '../../errors.ts'
 import { type Answer, jsonUtf8 } from '../core/answer.ts'
 import type { HttpContext } from '../core/context.ts'
 import type { Exchange } from '../core/exchange.ts'
@@ -19,13 +18,12 @@ export function pagesOf(context: HttpContext): ReadonlyMap<string, Page> {
   ])
 }
 
-function healthPages({ admission, readiness }: HttpContext): [string, Page][] {
+function healthPages({ readiness }: HttpContext): [string, Page][] {
   return [
     ['/healthz', async () => page(jsonUtf8, '{"status":"ok"}')],
     [
       '/readyz',
       async () => {
-        if (admission.closing) throw new CatalogError('ServiceUnavailable', 'The server is shutting down.')
         await readiness.check()
         return page(jsonUtf8, '{"status":"ready"}')
       },
