@@ -76,6 +76,26 @@ export interface LocalCatalog extends Catalog {
   backup(target: string, options?: BackupOptions): Promise<BackupReport>
 
   /**
+   * Runs work under a backup lease, and resolves to its result: until it ends, nothing removes content, whichever process
+   * drops a table. So a tool of your own can copy the records first, such as by `pg_dump`, and the content afterwards. A
+   * vacuum refuses to run meanwhile. What was dropped is removed at the end.
+   *
+   * The process renews the lease. When it could not for a minute, the signal that `work` was given is aborted, and this
+   * fails with `ServiceUnavailable`: the copy may lack content. It fails with what `work` throws, too.
+   *
+   * ```ts
+   * await catalog.withBackupLease(async (signal) => {
+   *   await run('pg_dump', ['-Fc', '-f', 'catalog.dump', url], { signal })
+   *   await run('aws', ['s3', 'sync', 's3://bucket/prefix', './rows'], { signal })
+   * })
+   * ```
+   */
+  withBackupLease<T>(
+    work: (signal: AbortSignal) => Promise<T>,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): Promise<T>
+
+  /**
    * Writes the catalog, as it is at one moment, as plain files into a folder that is not there yet: a folder for
    * each namespace and table, JSON that tells what they are, and the latest rows of each table as Arrow IPC files
    * that other tools read. With `history`, the rows of every version of every branch, so that `importFrom` brings
@@ -133,6 +153,17 @@ export function localHandle<Own extends object>(
       (await import('../maintenance/verify/verify.ts')).verify(core, options),
     backup: async (target: string, options?: BackupOptions) =>
       (await import('../maintenance/backup/backup.ts')).backup(core, target, options),
+    withBackupLease: async <T>(
+      work: (signal: AbortSignal) => Promise<T>,
+      options?: { readonly signal?: AbortSignal | undefined },
+    ) => {
+      requireWritable(core, 'withBackupLease')
+      return (await import('../maintenance/with-backup-lease.ts')).withBackupLease(
+        core,
+        work,
+        options?.signal,
+      )
+    },
     exportTo: async (folder: string, options?: ExportOptions) =>
       (await import('../maintenance/plain-files/export.ts')).exportTo(core, folder, options),
     importFrom: async (folder: string, options?: ImportOptions) => {

@@ -137,6 +137,7 @@ async function openRemote(url: string, options: ClientOptions): Promise<LocalCat
     vacuum: elsewhere('vacuum'),
     verify: elsewhere('verify'),
     backup: elsewhere('backup'),
+    withBackupLease: elsewhere('withBackupLease'),
     exportTo: elsewhere('exportTo'),
     importFrom: elsewhere('importFrom'),
   })

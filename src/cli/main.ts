@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { CatalogError } from '../index.ts'
 import { backupCommand, restoreCommand } from './backup.ts'
+import { backupLeaseCommand } from './backup-lease.ts'
 import { changesCommand } from './changes.ts'
 import { withChosenProfile } from './chosen-profile.ts'
 import { operationCommand } from './command.ts'
@@ -119,6 +120,7 @@ export function program(io: Io, signal: AbortSignal): Command {
     verifyCommand(io, signal),
     vacuumCommand(io, signal),
     backupCommand(io, signal),
+    backupLeaseCommand(io, signal),
     restoreCommand(io, signal),
     exportCommand(io, signal),
     importCommand(io, signal),

@@ -18,6 +18,7 @@ export async function overHttp(local: LocalCatalog): Promise<LocalCatalog> {
     vacuum: local.vacuum,
     verify: local.verify,
     backup: local.backup,
+    withBackupLease: local.withBackupLease,
     exportTo: local.exportTo,
     importFrom: local.importFrom,
     transaction: client.transaction,

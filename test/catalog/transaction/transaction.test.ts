@@ -302,7 +302,16 @@ eachLocalCatalog((open) => {
     const catalog = await open()
     await catalog.transaction(async (tx) => {
       const members = tx as unknown as Record<string, unknown>
-      for (const name of ['vacuum', 'backup', 'verify', 'exportTo', 'importFrom', 'fork', 'close']) {
+      for (const name of [
+        'vacuum',
+        'backup',
+        'withBackupLease',
+        'verify',
+        'exportTo',
+        'importFrom',
+        'fork',
+        'close',
+      ]) {
         expect(members[name]).toBe(undefined)
       }
     })
