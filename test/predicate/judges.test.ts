@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { differencesAmongUs, differencesToReference, differencesToReferenceOf } from './reference/judges.ts'
 import { valueDifferences, valueDifferencesOf } from './reference/value-judge.ts'
+import { makeTable, select, types } from './table.ts'
 
 /*
  * A few of the predicates that are drawn without end elsewhere: `npm run soak -- --only predicates`.
@@ -33,8 +34,45 @@ test.each([
   [631, "coalesce(CAST(coalesce(dec + dec, 0) AS DATE), NULL) IN (DATE '1969-12-31')"],
   [702, "to_unixtime('') <= NULL"],
   [715, 'log(2, abs(half))'],
+  [900043, "NOT (day64 <> '20240101')"],
+  [900051, "NOT (time_n = '5')"],
+  [900111, 'day64 + 1 != tsm'],
+  [900111, 'd + i8'],
+  [900111, 'coalesce(day64 - j, NULL)'],
+  [900111, 'coalesce(CAST(i AS DATE) + 1, NULL)'],
+  [900111, "CAST(TRY_CAST(big AS DATE) AS DATE) < DATE '2020-01-01'"],
+  [900111, 'TRY_CAST(TRY_CAST(TRY_CAST(big AS INT) AS INT) AS INT) IN (5, 6)'],
+  [900111, 'TRY_CAST(TRY_CAST(big AS INT) AS INT) BETWEEN 1 AND 5'],
+  [900111, 'log(abs(h), power(abs(h), 2))'],
+  [900111, 'power(h, log(h, 2))'],
+  [900111, 'log(j, j)'],
+  [900111, 'log(half, 1)'],
+  [900111, 'power(cents % 100, 3)'],
+  [900111, 'power(dec, 2.5)'],
+  [900111, 'power(nullif(dec, 0), j)'],
+  [900111, 'power(dec, 0)'],
 ])('the values of seed %i are those of the reference: %s', async (seed, text) => {
   expect(await valueDifferencesOf(seed, [text])).toEqual([])
+})
+
+test.each([
+  [950050, "CAST(TRY_CAST(big AS DATE) AS DATE) < DATE '-234586-11-03'"],
+  [900267, "NOT (day64 IN ('2024-1-1', d))"],
+  [950064, "NOT (time_m = '1')"],
+])('the rows of seed %i are those of the reference: %s', async (seed, text) => {
+  expect(await differencesToReferenceOf(seed, [text])).toEqual([])
+})
+
+test('the second of two floats, and the angle of two, have the type that the reference gives them', async () => {
+  const values = ['h', 'f32', 'half', 'j', 'dec', 'NULL']
+  const asked = values.flatMap((a) => values.flatMap((b) => [`nanvl(${a}, ${b})`, `atan2(${a}, ${b})`]))
+  expect(await valueDifferencesOf(seed, asked)).toEqual([])
+})
+
+test('a day that no date has is NULL to TRY_CAST, also beside a date', () => {
+  const table = makeTable({ s: [types.seconds, [0, 2 ** 50 * 1_000]] })
+  expect(select(table, "TRY_CAST(s AS DATE) >= DATE '1970-01-01'")).toEqual([0])
+  expect(select(table, "TRY_CAST(s AS DATE) < DATE '1970-01-01' OR s IS NULL")).toEqual([])
 })
 
 test('a logarithm has the type and the digits that the reference gives it', async () => {

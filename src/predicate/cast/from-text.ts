@@ -1,5 +1,6 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { unitNanoseconds } from '../../arrow/time/calendar.ts'
+import { integerType } from '../plan/types.ts'
 import { type Convert, checkDigits, roundTo, toInteger } from './numbers.ts'
 import {
   parseBoolean,
@@ -40,9 +41,15 @@ function reader(to: DataType): ((text: string) => ReturnType<Convert>) | undefin
       return (text) => encoder.encode(text)
     case Type.Date:
       if (to.unit === 0) return parseDate
-      return (text) => whenDefined(parseTimestamp(text), (nanoseconds) => toUnit(nanoseconds, 1))
+      return (text) =>
+        text.length > 10
+          ? whenDefined(parseTimestamp(text), (nanoseconds) => toUnit(nanoseconds, 1))
+          : whenDefined(parseDate(text), (days) => BigInt(days) * 86_400_000n)
     case Type.Time:
-      return (text) => whenDefined(parseTime(text), (time) => timeIn(time, to.unit, to.bitWidth))
+      return (text) => {
+        const time = parseTime(text)
+        return time === undefined ? countOf(text, to.bitWidth) : timeIn(time, to.unit, to.bitWidth)
+      }
     case Type.Timestamp:
       return (text) =>
         whenDefined(parseTimestamp(text, to.timezone ?? undefined), (time) => long(toUnit(time, to.unit)))
@@ -54,6 +61,11 @@ function reader(to: DataType): ((text: string) => ReturnType<Convert>) | undefin
 function timeIn(nanoseconds: bigint, unit: number, bitWidth: number): number | bigint {
   const value = nanoseconds / unitNanoseconds[unit as 0 | 1 | 2 | 3]
   return bitWidth === 32 ? Number(value) : value
+}
+
+/** A time that is written as a count of its units. */
+function countOf(text: string, bitWidth: 32 | 64): number | bigint | undefined {
+  return whenDefined(parseInteger(text), toInteger(integerType(true, bitWidth)))
 }
 
 /** A 64-bit integer; undefined when the value is none. */

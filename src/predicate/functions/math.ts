@@ -1,9 +1,7 @@
-import type { DataType, DecimalType } from '@uwdata/flechette'
+import type { DecimalType } from '@uwdata/flechette'
 import { checkDigits, rescale, roundTo } from '../cast/numbers.ts'
 import { isLiteral } from '../plan/fold.ts'
-import { literal } from '../plan/literals.ts'
 import type { Plan, Scalar } from '../plan/plan.ts'
-import { cast } from '../plan/scope.ts'
 import {
   boolean,
   decimalType,
@@ -18,6 +16,8 @@ import {
   Type,
   typeName,
 } from '../plan/types.ts'
+import { floatOf, floats, singleOf } from './floats.ts'
+import { log, power } from './powers.ts'
 import {
   badValue,
   type Call,
@@ -29,23 +29,6 @@ import {
   wrongType,
 } from './signature.ts'
 
-/** The float type a function of numbers gives: single when all it gets is single. */
-function floatOf(call: Call, count = call.args.length): DataType {
-  for (let i = 0; i < count; i++) {
-    const { type } = call.args[i]!
-    if (!isNumeric(type) && !isNull(type)) throw wrongType(call, i, 'a number')
-  }
-  return call.args.slice(0, count).every(({ type }) => isSingle(type)) ? floatType(1) : double
-}
-
-function isSingle(type: DataType): boolean {
-  return typeName(type) === 'float'
-}
-
-function floats(call: Call, type: DataType, count = call.args.length): Plan[] {
-  return call.args.slice(0, count).map((arg) => cast(call.scope, arg, type, call.at))
-}
-
 /** A function of floats. */
 function ofFloats(evaluate: (...values: number[]) => number, count = 1): FunctionPlanner {
   return (call) => {
@@ -56,6 +39,13 @@ function ofFloats(evaluate: (...values: number[]) => number, count = 1): Functio
     const kernel = count === 1 && type === double ? ({ kind: 'double', apply: evaluate } as const) : undefined
     return strictCall(call, type, floats(call, type), apply as (...values: never[]) => Scalar, kernel)
   }
+}
+
+const atan2: FunctionPlanner = (call) => {
+  expectArguments(call, 2)
+  const type = singleOf(call)
+  const round = roundTo(type)
+  return strictCall(call, type, floats(call, type), (y: number, x: number) => round(Math.atan2(y, x)))
 }
 
 /** Whether something holds of a float. */
@@ -149,41 +139,11 @@ function roundHalfAway(value: number): number {
   return Math.abs(value - cut) >= 0.5 ? cut + Math.sign(value) : cut
 }
 
-/** A logarithm: to base 10 of one argument; of two, the first is the base. Its float type is that of the value. */
-const log: FunctionPlanner = (call) => {
-  expectArguments(call, 1, 2)
-  floatOf(call)
-  const value = call.args.at(-1)!.type
-  const type = isFloat(value) ? value : double
-  // The reference divides in single precision, also for halves.
-  const round = roundTo(typeName(type) === 'double' ? double : floatType(1))
-  const narrow = roundTo(type)
-  const quotient = (base: number, of: number) => narrow(round(round(Math.log(of)) / round(Math.log(base))))
-  const evaluate = call.args.length === 1 ? (of: number) => quotient(10, of) : quotient
-  return strictCall(call, type, floats(call, type), evaluate as (...values: never[]) => Scalar)
-}
-
-const power: FunctionPlanner = (call) => {
-  expectArguments(call, 2)
-  floatOf(call)
-  const [base, exponent] = call.args
-  // The reference settles it before it looks at values, also those that are null.
-  if (isLiteral(exponent!) && exponent.value !== null && Number(exponent.value) === 0 && !isNull(base!.type))
-    return literal(double, 1)
-  return strictCall(call, double, floats(call, double), (base: number, exponent: number) =>
-    // Unlike in JavaScript, 1 to any power is 1 in IEEE 754.
-    base === 1 || (base === -1 && !Number.isFinite(exponent) && !Number.isNaN(exponent))
-      ? 1
-      : base ** exponent,
-  )
-}
-
 /** The second number where the first is NaN. */
 const nanvl: FunctionPlanner = (call) => {
   expectArguments(call, 2)
-  const isDouble =
-    floatOf(call) === double && call.args.some(({ type }) => !isInteger(type) && !isSingle(type))
-  const type = isDouble ? double : floatType(1)
+  const isHalf = call.args.every(({ type }) => isNull(type) || typeName(type) === 'halffloat')
+  const type = isHalf ? floatType(0) : singleOf(call)
   return looseCall(call, type, floats(call, type), (value = null, instead = null) =>
     Number.isNaN(value) ? instead : value,
   )
@@ -226,8 +186,6 @@ const pi: FunctionPlanner = (call) => {
   return strictCall(call, double, [], () => Math.PI)
 }
 
-const powerOf = { power, pow: power }
-
 export const mathFunctions: Record<string, FunctionPlanner> = {
   abs,
   round,
@@ -239,7 +197,8 @@ export const mathFunctions: Record<string, FunctionPlanner> = {
   log,
   log10: ofFloats(Math.log10),
   log2: ofFloats(Math.log2),
-  ...powerOf,
+  power,
+  pow: power,
   signum: ofFloats((value) => (value === 0 ? 0 : Math.sign(value))),
   isnan: testFloat(Number.isNaN),
   iszero: testFloat((value) => value === 0),
@@ -252,7 +211,7 @@ export const mathFunctions: Record<string, FunctionPlanner> = {
   asin: ofFloats(Math.asin),
   acos: ofFloats(Math.acos),
   atan: ofFloats(Math.atan),
-  atan2: ofFloats(Math.atan2, 2),
+  atan2,
   sinh: ofFloats(Math.sinh),
   cosh: ofFloats(Math.cosh),
   tanh: ofFloats(Math.tanh),

@@ -10,7 +10,7 @@ import { bindLiteral, isLiteralExpression } from './literal-syntax.ts'
 import { resolveName } from './names.ts'
 import { betweenPlan, comparePlan, condition, inPlan, logicPlan } from './operators.ts'
 import type { Plan } from './plan.ts'
-import { cast, looseCast, type Scope } from './scope.ts'
+import { cast, type Scope, writtenCast } from './scope.ts'
 import { shiftPlan } from './shift.ts'
 import { concatPlan, likePlan } from './text-operators.ts'
 import { boolean, dateMillisecond, long, sameType, TimeUnit, Type, timestamp } from './types.ts'
@@ -24,6 +24,8 @@ type Cast = Extract<Expression, { kind: 'cast' }>
  * an `argument` of a function, columns are named exactly.
  */
 type Place = 'condition' | 'value' | 'argument'
+
+type CastMaker = (scope: Scope, plan: Plan, type: DataType, at: number, orNull: boolean) => Plan
 
 /** Resolves an expression's names and types. */
 export function bind(scope: Scope, expression: Expression, place: Place = scope.wanted): Plan {
@@ -46,14 +48,14 @@ function bindExpression(scope: Scope, expression: Expression, place: Place): Pla
     const plan = bind(scope, part, place)
     return place === 'condition' ? matched(plan) : plan
   }
-  const castTo = ({ arg, to, at, orNull }: Cast, inside: (part: Expression) => Plan, make: typeof cast) => {
+  const castTo = ({ arg, to, at, orNull }: Cast, inside: (part: Expression) => Plan, make: CastMaker) => {
     if (place !== 'argument') return make(scope, inside(arg), to.type, at, orNull)
     const value = inside(arg)
     const counted = orNull ? value : inSeconds(scope, value, to.inArgument, at)
     return make(scope, counted, to.inArgument, at, orNull)
   }
   const compared = (part: Expression): Plan =>
-    part.kind === 'cast' ? castTo(part, compared, looseCast) : bound(part)
+    part.kind === 'cast' ? castTo(part, compared, writtenCast) : bound(part)
   const side = (part: Expression) =>
     part.kind === 'cast' && isComparison(expression) ? compared(part) : same(part)
   switch (expression.kind) {

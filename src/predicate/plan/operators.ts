@@ -142,12 +142,16 @@ function betweenCall(
   turns: number,
   at: number,
 ): Plan {
-  const sides = bounds.map(
-    (value) =>
-      (isLiteral(value) ? unwrapped('<=', given, value, turns) : undefined) ?? { plan: given, value },
-  )
-  const known = sides.filter(({ value }) => !isNullLiteral(value))
-  const plans = (known.length > 0 ? known : sides).map(({ plan }) => settled(scope, plan))
+  const isUnknown = bounds.every(isNullLiteral)
+  const sides = bounds.map((value) => {
+    const side = (isLiteral(value) ? unwrapped('<=', given, value, turns) : undefined) ?? {
+      plan: given,
+      value,
+    }
+    // Beside NULL, a cast that cannot be made need not be.
+    return isNullLiteral(value) && !isUnknown ? side : { ...side, plan: settled(scope, side.plan) }
+  })
+  const plans = sides.filter(({ value }) => isUnknown || !isNullLiteral(value)).map(({ plan }) => plan)
   const inner = plans.reduce((one, other) => (castsOf(one).length <= castsOf(other).length ? one : other))
   const [forLow, forHigh] = sides.map(({ plan }) => castsOf(plan).slice(castsOf(inner).length)) as [
     CastPlan[],
@@ -197,10 +201,10 @@ export function inPlan(scope: Scope, arg: Plan, items: readonly Plan[], negated:
   const turns = simplifyTurns[scope.wanted]
   const isAlone = scope.wanted === 'condition' && all.length === 1
   const alone = isAlone && isLiteral(only!) ? unwrapped('=', given, only, turns) : undefined
-  const { plan, values } = alone
+  const { plan: cut, values } = alone
     ? { plan: alone.plan, values: [alone.value] }
     : (unwrappedAll(given, all, turns) ?? { plan: given, values: all })
-  settled(scope, plan)
+  const plan = settled(scope, cut)
   if (!values.every(isLiteral) || isLiteral(plan) || itemType(type)) return inCall(plan, values, negated, at)
   const known: NonNullScalar[] = []
   for (const { value } of values) if (value !== null) known.push(value)

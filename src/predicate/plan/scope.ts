@@ -62,16 +62,27 @@ export function looseCast(scope: Scope, plan: Plan, type: DataType, at: number, 
   return castPlan(plan, type, orNull, at) ?? { kind: 'cast', type, arg: plan, orNull, at, convert: unable }
 }
 
+/**
+ * As `looseCast`, of a cast that is written, also one to the type that the value has already: beside a literal it takes a
+ * turn to be taken away.
+ */
+export function writtenCast(scope: Scope, plan: Plan, type: DataType, at: number, orNull: boolean): Plan {
+  return isLiteral(plan) || !sameType(plan.type, type)
+    ? looseCast(scope, plan, type, at, orNull)
+    : castPlan(plan, type, orNull, at)!
+}
+
 function unable(): never {
   throw new TypeError('There is no such cast.')
 }
 
-/** A plan whose casts can be made; another one is refused. */
+/** A plan whose casts can be made, without those that change nothing; another one is refused. */
 export function settled(scope: Scope, plan: Plan): Plan {
-  for (let part = plan; part.kind === 'cast'; part = part.arg) {
-    if (part.convert === unable) throw noCast(scope, part.arg.type, part.type, part.at)
-  }
-  return plan
+  if (plan.kind !== 'cast') return plan
+  if (plan.convert === unable) throw noCast(scope, plan.arg.type, plan.type, plan.at)
+  const arg = settled(scope, plan.arg)
+  if (sameType(arg.type, plan.type)) return arg
+  return arg === plan.arg ? plan : { ...plan, arg }
 }
 
 function shown(value: unknown): string {

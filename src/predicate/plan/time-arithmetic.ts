@@ -1,9 +1,13 @@
 import { type DataType, duration, type TimestampType, TimeUnit, Type, timestamp } from '@uwdata/flechette'
+import { hasCalendar } from '../cast/parse.ts'
+import { rowError } from '../errors.ts'
 import type { ArithmeticOperator } from '../syntax/syntax.ts'
-import { isLiteral } from './fold.ts'
 import type { Plan, Scalar } from './plan.ts'
 import { cast, type Scope } from './scope.ts'
 import { isDate, isDuration, isInteger, isTimestamp, long, sameType } from './types.ts'
+
+const dayMilliseconds = 86_400_000n
+const dayNanoseconds = dayMilliseconds * 1_000_000n
 
 /** Arithmetic on dates, timestamps and durations; undefined where it has no meaning. */
 export function timeArithmetic(
@@ -17,11 +21,9 @@ export function timeArithmetic(
   const a = left.type
   const b = right.type
   if (operator === '-' && isDate(a) && isDate(b)) return dateDifference(left, right, at)
-  if (isDate(a) && isInteger(b) && isLiteral(right))
-    return moveDate(left, cast(scope, right, long, at), operator, at)
-  if (isInteger(a) && isDate(b) && operator === '+' && isLiteral(left)) {
+  if (isDate(a) && isInteger(b)) return moveDate(left, cast(scope, right, long, at), operator, at)
+  if (isInteger(a) && isDate(b) && operator === '+')
     return moveDate(right, cast(scope, left, long, at), '+', at)
-  }
   if (a.typeId === Type.Timestamp && isDuration(b)) {
     return longPlan(operator, a, left, cast(scope, right, duration(a.unit), at), at)
   }
@@ -55,16 +57,22 @@ function longPlan(operator: '+' | '-', type: DataType, left: Plan, right: Plan, 
 }
 
 function dateDifference(left: Plan, right: Plan, at: number): Plan {
-  const inDay = 86_400_000n
-  const time = (value: Scalar) => (typeof value === 'bigint' ? value : BigInt(value as number) * inDay)
-  return call('date -', long, [left, right], (a, b) => (time(a) - time(b)) / inDay, at)
+  const time = (value: Scalar) =>
+    typeof value === 'bigint' ? value : BigInt(value as number) * dayMilliseconds
+  return call('date -', long, [left, right], (a, b) => (time(a) - time(b)) / dayMilliseconds, at)
 }
 
 function moveDate(date: Plan, days: Plan, operator: '+' | '-', at: number): Plan {
   const sign = operator === '+' ? 1n : -1n
   const evaluate = (value: Scalar, count: Scalar): Scalar => {
-    const step = sign * (count as bigint)
-    return typeof value === 'bigint' ? value + step * 86_400_000n : (value as number) + Number(step)
+    // A date of 64 bits loses its time of day.
+    const from = typeof value === 'bigint' ? value / dayMilliseconds : BigInt(value as number)
+    const moved = from + sign * (count as bigint)
+    if (!hasCalendar(from * dayNanoseconds) || !hasCalendar(moved * dayNanoseconds)) {
+      const problem = `a date ${count} days from day ${from} of 1970, which no calendar has,`
+      throw rowError(at, problem, 'Leave out such rows.')
+    }
+    return typeof value === 'bigint' ? moved * dayMilliseconds : Number(moved)
   }
   return call(`date ${operator}`, date.type, [date, days], evaluate, at)
 }

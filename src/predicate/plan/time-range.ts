@@ -1,4 +1,4 @@
-import { Type } from '@uwdata/flechette'
+import { TimeUnit, Type } from '@uwdata/flechette'
 import { fixedOffset } from '../../arrow/time/zone.ts'
 import { dayOf } from '../cast/from-time.ts'
 import { flipped } from '../evaluate/operators.ts'
@@ -56,7 +56,9 @@ function risingOf(plan: Plan): Rising | undefined {
   if (plan.kind !== 'cast' || plan.type.typeId !== Type.Date || plan.type.unit !== 0) return undefined
   const { arg } = plan
   if (arg.type.typeId !== Type.Timestamp) return undefined
-  const { timezone } = arg.type
+  const { timezone, unit } = arg.type
+  // A day that no date has is NULL to TRY_CAST.
+  if (plan.orNull && unit < TimeUnit.MICROSECOND) return undefined
   // A clock that is set back over midnight shows a day again.
   if (timezone !== null && fixedOffset(timezone) === undefined) return undefined
   const day = dayOf(arg.type)

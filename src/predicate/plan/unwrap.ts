@@ -44,8 +44,9 @@ export function unwrappedAll(
   return unwrappedAll(plan.arg, literals, turns - 1) ?? { plan: plan.arg, values: literals }
 }
 
-/** The integer that a cast to text writes so; undefined where it writes none so. */
+/** The integer that a cast to text writes so, or the text itself; undefined where it writes none so. */
 function integerIn(written: string, type: DataType): NonNullScalar | undefined {
+  if (isText(type)) return written
   return type.typeId === Type.Int && /^(?:0|-?[1-9]\d{0,19})$/.test(written)
     ? fitted(BigInt(written), type)
     : undefined

@@ -200,7 +200,7 @@ function sumTerm(m: Maker): Term {
       ),
     () =>
       exact(
-        `CAST(${m.pick('day', 'd', 'at_u', 'utc_s')} AS DATE) ${m.pick('+', '-')} ${m.pick('1', '30', '0')}`,
+        `CAST(${m.pick('day', 'd', 'day64', 'at_u', 'utc_s')} AS DATE) ${m.pick('+', '-')} ${m.pick('1', '30', '0', 'i8', 'j')}`,
         dateDay(),
       ),
     () => sum(`${m.pick('day', 'd')} - ${m.pick('day', 'd', "DATE '2024-01-01'")}`, int64()),
@@ -274,11 +274,11 @@ function nestedTerm(m: Maker, depth: number): Term {
         `coalesce(${text} ${m.pick(...operators)} ${literal(m, type)}, ${m.pick('true', 'false', 'NULL')})`,
         bool(),
       ),
-    () =>
-      sum(
-        `coalesce(CAST(${m.pick('wide', 'j + 1', 'i', 'small', '5', text)} AS ${m.pick(...times)}), NULL)`,
-        type,
-      ),
+    () => {
+      const name = m.pick(...times)
+      const given = m.pick('wide', 'j + 1', 'i', 'small', '5', text)
+      return sum(`coalesce(CAST(${given} AS ${name}), NULL)`, targets[name]!)
+    },
     () => exact(`nullif(${text}, ${literal(m, type)})`, type),
     () => exact(`coalesce(${text}, NULL)`, type),
     () => exact(`concat(${text}, '-', ${columnTerm(m).text})`, utf8()),
