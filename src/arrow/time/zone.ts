@@ -1,6 +1,8 @@
 import { floorDiv, nanosecondsAt } from './calendar.ts'
 
 const hour = 3_600_000_000_000n
+/** 2099-12-31, in milliseconds: as for LanceDB, clocks of zones are not moved any more afterwards. */
+const lastChange = 4_102_358_400_000n
 
 /**
  * A time zone's offset from UTC, in nanoseconds, at a time that is given in nanoseconds from 1970-01-01 of
@@ -67,10 +69,10 @@ function makeFormatter(timeZone: string): Intl.DateTimeFormat | undefined {
 }
 
 function readOffset(formatter: Intl.DateTimeFormat, utc: bigint): bigint {
-  // Dates in JavaScript end in the year 275760; zones do not change that far out.
-  const limit = 8_640_000_000_000_000n
+  // Dates in JavaScript begin in the year -271821; zones do not change that far out.
+  const first = -8_640_000_000_000_000n
   const raw = floorDiv(utc, 1_000_000n)
-  const milliseconds = raw > limit ? limit : raw < -limit ? -limit : raw
+  const milliseconds = raw > lastChange ? lastChange : raw < first ? first : raw
   const parts: Record<string, string> = {}
   for (const { type, value } of formatter.formatToParts(Number(milliseconds))) parts[type] = value
   const year = Number(parts['year'])

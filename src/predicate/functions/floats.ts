@@ -22,7 +22,9 @@ export function floats(call: Call, type: DataType, count = call.args.length): Pl
 }
 
 /** Single floats, unless a double or a decimal is among the arguments: whole numbers, too, are taken for single ones. */
-export function singleOf(call: Call): DataType {
-  floatOf(call)
-  return call.args.some(({ type }) => isDecimal(type) || typeName(type) === 'double') ? double : floatType(1)
+export function singleOf(call: Call, count = call.args.length): DataType {
+  floatOf(call, count)
+  return call.args.slice(0, count).some(({ type }) => isDecimal(type) || typeName(type) === 'double')
+    ? double
+    : floatType(1)
 }

@@ -2,11 +2,13 @@ import type { DecimalType } from '@uwdata/flechette'
 import { checkDigits, rescale, roundTo } from '../cast/numbers.ts'
 import { isLiteral } from '../plan/fold.ts'
 import type { Plan, Scalar } from '../plan/plan.ts'
+import { cast } from '../plan/scope.ts'
 import {
   boolean,
   decimalType,
   double,
   floatType,
+  integer,
   integerRange,
   isFloat,
   isInteger,
@@ -118,19 +120,24 @@ function bounded(count: bigint, scale: number): number {
 }
 
 /** Rounds half away from zero, or cuts, to some decimals (or tens, when negative). */
-function toDecimals(round: (value: number) => number, alone = round): FunctionPlanner {
+function toDecimals(round: (value: number) => number, alone = round, typeOf = floatOf): FunctionPlanner {
   return (call) => {
     expectArguments(call, 1, 2)
     const type = floatOf(call, 1)
-    const args = floats(call, type, 1)
-    const fit = roundTo(type)
-    if (call.args.length === 1) return strictCall(call, type, args, alone as (value: never) => number)
-    args.push(integerArgument(call, 1))
-    return strictCall(call, type, args, (value: number, decimals: bigint) => {
-      const factor = fit(10 ** Number(decimals))
-      const result = fit(round(fit(value * factor)) / factor)
-      return Number.isFinite(result) ? result : value
-    })
+    if (call.args.length === 1)
+      return strictCall(call, type, floats(call, type, 1), alone as (value: never) => number)
+    const target = typeOf(call, 1)
+    const fit = roundTo(target)
+    const decimals = cast(call.scope, integerArgument(call, 1), integer, call.at)
+    return strictCall(
+      call,
+      target,
+      [...floats(call, target, 1), decimals],
+      (value: number, decimals: number) => {
+        const factor = fit(10 ** decimals)
+        return fit(round(fit(value * factor)) / factor)
+      },
+    )
   }
 }
 
@@ -189,7 +196,7 @@ const pi: FunctionPlanner = (call) => {
 export const mathFunctions: Record<string, FunctionPlanner> = {
   abs,
   round,
-  trunc: toDecimals(Math.trunc, (value) => (value === 0 ? 0 : Math.trunc(value))),
+  trunc: toDecimals(Math.trunc, (value) => (value === 0 ? 0 : Math.trunc(value)), singleOf),
   sqrt: ofFloats(Math.sqrt),
   cbrt: ofFloats(Math.cbrt),
   exp: ofFloats(Math.exp),

@@ -1,14 +1,12 @@
-import { type Table, Type } from '@uwdata/flechette'
+import type { Table } from '@uwdata/flechette'
 import fc from 'fast-check'
-import type { AnyBatch } from '../../../src/arrow/batch.ts'
 import { typeName } from '../../../src/arrow/type-name.ts'
 import { CatalogError } from '../../../src/errors.ts'
-import { scalarAt } from '../../../src/predicate/evaluate/scalar.ts'
 import { compileExpression } from '../../../src/predicate/index.ts'
 import { planPredicate } from '../../../src/predicate/plan/filter.ts'
-import type { Scalar } from '../../../src/predicate/plan/plan.ts'
-import { type Cell, isTrue } from '../evaluate/interpret.ts'
+import { isTrue } from '../evaluate/interpret.ts'
 import { select } from '../table.ts'
+import { cellsOf } from './cells.ts'
 import { ownColumns } from './columns.ts'
 import { predicates } from './grammar.ts'
 import { isKnown } from './known.ts'
@@ -36,7 +34,7 @@ export async function differencesToReferenceOf(seed: number, texts: readonly str
     for (let predicate = asked.pop(); predicate !== undefined; predicate = asked.pop()) {
       const expected = await reference.ask(predicate)
       const found = ours(table, predicate)
-      if (!agree(expected, found) && !isKnown(predicate, expected, found))
+      if (!agree(expected, found) && !isKnown(predicate, expected, found, table))
         differences.push(describe(table, predicate, 'reference', expected, found))
     }
   }
@@ -75,19 +73,9 @@ export function differencesAmongUsOf(seed: number, asked: readonly Comparison[])
 function interpreted(table: Table, predicate: string): Answer {
   return answerOf(() => {
     const plan = planPredicate(predicate, table.schema)
-    const batches = table.children.map((column) => column.data[0] as unknown as AnyBatch)
-    const cells =
-      (row: number): Cell =>
-      (path) =>
-        cellAt(batches[path[0]!]!, row, path.slice(1))
+    const cells = cellsOf(table)
     return Array.from({ length: table.numRows }, (_, row) => row).filter((row) => isTrue(plan, cells(row)))
   })
-}
-
-function cellAt(batch: AnyBatch, row: number, path: readonly number[]): Scalar {
-  if (path.length === 0) return scalarAt(batch, row)
-  const isNull = batch.type.typeId !== Type.Struct || batch.at(row) === null
-  return isNull ? null : cellAt(batch.children[path[0]!]!, row, path.slice(1))
 }
 
 /** The same predicate of a column that has the term's values; undefined where it means something else. */

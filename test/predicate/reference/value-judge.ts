@@ -33,31 +33,54 @@ export function valueDifferences(seed: number, runs: number): Promise<string[]> 
 /** Where the reference computes these expressions otherwise than we do, over the table of a seed. */
 export async function valueDifferencesOf(seed: number, texts: readonly string[]): Promise<string[]> {
   const table = randomTable(seed, 40)
-  const directory = await mkdtemp(join(tmpdir(), 'tabularium-expressions-'))
-  const database = await connect(directory)
-  const opened = await database.createTable('t', tableFromIPC(tableToIPC(table, { format: 'file' })!))
+  await using both = await openBoth(table)
   const differences: string[] = []
   // To the reference a name in double quotes is a text in a computed column, and a name in a predicate.
   const asked = [...new Set(texts)].filter((text) => !text.includes('"'))
   const ask = async () => {
     for (let text = asked.pop(); text !== undefined; text = asked.pop()) {
-      const found = computed(table, text)
-      const expected = await answered(() => opened.query().select({ id: 'id', r: text! }).toArrow(), 'r')
+      const { expected, found } = await answersOf(both, text)
       // The library cannot read views of texts, long durations, and columns of no type.
       if ('error' in expected && /Unrecognized type|BigInt exceeds|Cannot read prop/.test(expected.error))
         continue
-      if (!agree(expected, found) && !isKnown(text, expected, found))
+      if (!agree(expected, found) && !isKnown(text, expected, found, table))
         differences.push(difference(text, expected, found))
     }
   }
-  try {
-    await Promise.all([ask(), ask()])
-  } finally {
-    opened.close()
-    database.close()
-    await rm(directory, { recursive: true })
-  }
+  await Promise.all([ask(), ask()])
   return differences.sort((a, b) => a.length - b.length)
+}
+
+/** A table in the hands of the reference and in ours. */
+export interface Both extends AsyncDisposable {
+  readonly table: Table
+  readonly theirs: { query(): { select(columns: Record<string, string>): { toArrow(): Promise<unknown> } } }
+}
+
+/** Gives a table, which has a column `id`, to the reference. */
+export async function openBoth(table: Table): Promise<Both> {
+  const directory = await mkdtemp(join(tmpdir(), 'tabularium-expressions-'))
+  const database = await connect(directory)
+  const theirs = await database.createTable('t', tableFromIPC(tableToIPC(table, { format: 'file' })!))
+  return {
+    table,
+    theirs,
+    async [Symbol.asyncDispose]() {
+      theirs.close()
+      database.close()
+      await rm(directory, { recursive: true })
+    },
+  }
+}
+
+/** The values of an expression, as each side computes them. */
+export async function answersOf(
+  { table, theirs }: Both,
+  text: string,
+): Promise<{ readonly expected: Values; readonly found: Values }> {
+  const found = computed(table, text)
+  const expected = await answered(() => theirs.query().select({ id: 'id', r: text }).toArrow(), 'r')
+  return { expected, found }
 }
 
 /** What the reference answers, as a column of its table of Arrow has it. */
