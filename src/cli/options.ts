@@ -52,15 +52,40 @@ export function toNumber(text: string): number {
   return number
 }
 
-const longestMillis = 3_600_000
-const millisOf: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+export function toCount(text: string): number {
+  const number = toNumber(text)
+  if (!Number.isSafeInteger(number) || number < 1)
+    throw new InvalidArgumentError('It is not a whole number of 1 or more.')
+  return number
+}
+
+const millisOf: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
 
 /** Reads a time of at most an hour in milliseconds, as `500ms`, `10s` or `1.5m`. */
 export function toMillis(text: string): number {
-  const [, number, unit] = /^(\d+(?:\.\d+)?) ?(ms|s|m|h)$/.exec(text.trim()) ?? []
-  const millis = Number(number) * (millisOf[unit ?? ''] ?? Number.NaN)
-  if (millis <= longestMillis) return millis
-  throw new InvalidArgumentError('It is not a time of at most 1h. Write, for example, 10s.')
+  return millisUpTo(text, '1h', '10s')
+}
+
+/** Reads a time of at most ten years in milliseconds, as `12h` or `7d`. */
+export function toLongMillis(text: string): number {
+  return millisUpTo(text, '3650d', '7d')
+}
+
+function millisUpTo(text: string, longest: string, example: string): number {
+  const millis = millisIn(text)
+  if (millis <= millisIn(longest)) return millis
+  throw new InvalidArgumentError(`It is not a time of at most ${longest}. Write, for example, ${example}.`)
+}
+
+function millisIn(text: string): number {
+  const [, number, unit] = /^(\d+(?:\.\d+)?) ?(ms|s|m|h|d)$/.exec(text.trim()) ?? []
+  return Number(number) * (millisOf[unit ?? ''] ?? Number.NaN)
 }
 
 const units = ['', 'K', 'M', 'G', 'T']

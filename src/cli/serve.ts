@@ -12,7 +12,7 @@ import type { AuditLog } from './audit-log.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'
 import { isUrl } from './open.ts'
-import { toBytes, toMillis, toNumber } from './options.ts'
+import { toBytes, toCount, toLongMillis, toMillis, toNumber } from './options.ts'
 import { UsageError } from './usage.ts'
 
 /** A load balancer may have sent a request just before the server was told to end. */
@@ -41,6 +41,8 @@ interface Typed {
   readonly optimize?: boolean
   readonly readOnly?: boolean
   readonly transactionIdle?: number
+  readonly transactionCount?: number
+  readonly transactionAge?: number
   readonly advertise?: string
   readonly staleMillis?: number
   readonly drain?: number
@@ -124,6 +126,12 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
       toNumber,
     )
     .option(
+      '--transaction-count <number>',
+      'about how many records of changes are kept, in the feed, too (default: 100000)',
+      toCount,
+    )
+    .option('--transaction-age <time>', 'how long they are kept, as 12h or 30d (default: 7d)', toLongMillis)
+    .option(
       '--advertise <url>',
       'by which other servers over the same catalog reach this one, for open transactions (default: where it listens)',
     )
@@ -206,6 +214,8 @@ function catalogOptions(typed: Typed): DirectoryCatalogOptions {
     optimize,
     readOnly,
     transactionIdle,
+    transactionCount,
+    transactionAge,
     arrowBytes,
   } = typed
   if (bytes !== undefined && folder === undefined)
@@ -219,6 +229,8 @@ function catalogOptions(typed: Typed): DirectoryCatalogOptions {
     ...(optimize ? { optimize: 'background' } : {}),
     ...(readOnly ? { readOnly } : {}),
     ...(transactionIdle === undefined ? {} : { openTransactions: { idleSeconds: transactionIdle } }),
+    ...(transactionCount === undefined ? {} : { transactionCount }),
+    ...(transactionAge === undefined ? {} : { transactionAge }),
     ...(arrowBytes === undefined ? {} : { arrowBytes }),
   }
 }

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { main } from '../../src/cli/main.ts'
 import { toBytes, toMillis } from '../../src/cli/options.ts'
 import { connect } from '../../src/client.ts'
+import { openCatalog } from '../../src/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { lines, run } from './run.ts'
 
@@ -79,6 +80,31 @@ describe('serve', () => {
     expect([alone.code, alone.err]).toEqual([2, expect.stringContaining('needs --content-cache')])
     const near = await run(['serve', folder, '--no-auth', '--content-cache', join(folder, 'cache')])
     expect([near.code, near.err]).toEqual([1, expect.stringContaining('has its rows nearby')])
+  })
+
+  it('keeps as many records of changes as it was told', async () => {
+    const url = await serving([
+      'memory:',
+      '--no-auth',
+      '--transaction-count',
+      '20',
+      '--transaction-age',
+      '7d',
+    ])
+    const catalog = await openCatalog(url)
+    for (let n = 0; n < 100; n++) await catalog.createNamespace({ id: [`n${n}`] })
+    const left = async () => (await catalog.listTransactions({})).transactions.length
+    await expect.poll(left).toBeLessThanOrEqual(25)
+    await catalog.close()
+    for (const [option, value] of [
+      ['--transaction-count', '0'],
+      ['--transaction-count', '1.5'],
+      ['--transaction-age', 'long'],
+      ['--transaction-age', '4000d'],
+    ] as const) {
+      const { code, err } = await run(['serve', 'memory:', '--no-auth', option, value])
+      expect([code, err]).toEqual([2, expect.stringContaining(option)])
+    }
   })
 
   it('takes the time to drain in words', async () => {
