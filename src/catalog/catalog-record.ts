@@ -32,12 +32,12 @@ function placeOf(content: string | undefined): string | undefined {
   return content?.replace(/[?#].*$/s, '').replace(/\/*$/, '/')
 }
 
-/** Makes the record of a new catalog, or answers with that of another process which was first. */
+/** Makes the record of a new catalog, or answers with that of another process which was first: then it is not new. */
 export function createRecord(
   store: Store,
   now: () => number,
   content: string | undefined,
-): Promise<CatalogRecord> {
+): Promise<{ readonly catalog: CatalogRecord; readonly isNew: boolean }> {
   const record: CatalogRecord = {
     v: catalogFormat,
     id: randomBytes(8).toString('hex'),
@@ -48,9 +48,9 @@ export function createRecord(
   return store.write((writer) => {
     // Another process may have created the catalog since.
     const existing = writer.get<CatalogRecord>(keys.catalog)
-    if (existing) return existing
+    if (existing) return { catalog: existing, isNew: false }
     writer.put(keys.catalog, record)
-    return record
+    return { catalog: record, isNew: true }
   })
 }
 

@@ -31,6 +31,16 @@ export async function contentRootAt(url: string, catalog: CatalogRecord): Promis
   return { url: root, content, reserved: new Set([ownerPath]) }
 }
 
+/** Undoes what {@link contentRootAt} left in the content, for a catalog that cannot be opened and was new. */
+export async function leaveContent(url: string, catalog: CatalogRecord): Promise<void> {
+  const [{ openContentAt }, { disclaimContent }] = await Promise.all([
+    import('../content/open.ts'),
+    import('../content/claim.ts'),
+  ])
+  const { content, root } = await openContentAt(url)
+  await disclaimContent(content, root, catalog.id)
+}
+
 /** Sees that the content at a URL can be reached, before anything is made that refers to it. */
 export async function requireReachable(url: string): Promise<void> {
   const { ownerPath } = await import('../content/claim.ts')

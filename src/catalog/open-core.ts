@@ -134,6 +134,13 @@ export const catalogOptionNames: OptionNames<CatalogOptions> = {
 
 const day = 24 * 60 * 60 * 1000
 
+/** The content that a catalog is opened with, by its URL. */
+export interface GivenContent {
+  readonly url: string
+  /** Undoes what opening a new catalog left there. */
+  readonly leave: (catalog: CatalogRecord) => Promise<void>
+}
+
 /**
  * Opens the parts of a catalog over a store and its content roots, the catalog's own root first. A new catalog notes the
  * URL of its content, if one is given; of any other catalog it must be the one that was noted.
@@ -142,7 +149,7 @@ export async function openCore(
   store: Store,
   roots: (catalog: CatalogRecord) => readonly ContentRoot[] | Promise<readonly ContentRoot[]>,
   options: CatalogOptions & ReadOnlyOption,
-  content?: string,
+  content?: GivenContent,
 ): Promise<Core> {
   const now = clockOf(store, options)
   const found = await readRecord(store)
@@ -151,16 +158,29 @@ export async function openCore(
       'There is no catalog to read. Check the location, or open it without readOnly to begin one.',
     )
   }
-  const catalog = found ?? (await createRecord(store, now, content))
-  checkRecord(catalog, content)
+  const { catalog, isNew } =
+    found === undefined ? await createRecord(store, now, content?.url) : { catalog: found, isNew: false }
+  checkRecord(catalog, content?.url)
   try {
     const opened = await roots(catalog)
     const cache = options.contentCache && (await openCache(options.contentCache, catalog, opened))
     return makeCore(store, catalog, opened, options, cache)
   } catch (error) {
-    // A catalog whose content cannot be used is not there. Its next opening may give another content.
-    if (found === undefined && content !== undefined) await removeRecord(store, catalog).catch(() => {})
+    if (isNew && content !== undefined) await abandon(store, catalog, content)
     throw error
+  }
+}
+
+/**
+ * A catalog whose content cannot be used is not there: its next opening may give another content, and another catalog may
+ * be given this one. Where the claim to the content cannot be undone, the record stays, too: the next opening finds both.
+ */
+async function abandon(store: Store, catalog: CatalogRecord, content: GivenContent): Promise<void> {
+  try {
+    await content.leave(catalog)
+    await removeRecord(store, catalog)
+  } catch {
+    // The caller hears why the content cannot be used.
   }
 }
 

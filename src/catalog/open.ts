@@ -12,7 +12,7 @@ import type { MemoryStore } from '../store/memory/index.ts'
 import type { CatalogRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import { readRecord } from './catalog-record.ts'
-import { contentRootAt, furtherRoots, requireReachable, requireUsable } from './content-root.ts'
+import { contentRootAt, furtherRoots, leaveContent, requireReachable, requireUsable } from './content-root.ts'
 import type { Core } from './core.ts'
 import type { Catalog } from './handle.ts'
 import { type LocalCatalog, localHandle } from './local-handle.ts'
@@ -152,7 +152,9 @@ async function openOver(
 ): Promise<Core> {
   const further = await furtherRoots(options)
   const roots = async (catalog: CatalogRecord) => requireUsable([await own(catalog), ...further], catalog)
-  return openCore(store, roots, options, content)
+  const given =
+    content === undefined ? undefined : { url: content, leave: leaveContent.bind(undefined, content) }
+  return openCore(store, roots, options, given)
 }
 
 async function openMemory(options: CatalogOptions): Promise<MemoryCatalog> {

@@ -40,6 +40,16 @@ export async function claimContent(content: Content, where: string, catalog: str
   if (winners > 1) throw unsafe(where, 'lets several writers at once create one object')
 }
 
+/** Takes back a claim of a catalog that was not made after all. A content that it does not own is left alone. */
+export async function disclaimContent(content: Content, where: string, catalog: string): Promise<void> {
+  const owner = await ownerOf(content, where).catch((error) => {
+    // What says nothing of an owner was not put by a claim, and who may not read put nothing.
+    if (isForbidden(error) || isUnclear(error)) return undefined
+    throw error
+  })
+  if (owner === catalog) await content.remove(ownerPath)
+}
+
 /** Refuses a place that another catalog owns: it would be written and emptied by two. */
 export async function requireNoOwner(
   { content, where }: { readonly content: Content; readonly where: string },
@@ -59,7 +69,12 @@ export async function requireNoOwner(
 /** Refuses a content whose service replaces objects although it is asked not to. */
 export async function requireConditions(content: Content, where: string): Promise<void> {
   const trial = () => putNew(content, trialPath, new TextEncoder().encode('objects are created only\n'))
-  await requireCreateOnly(where, async () => (await trial()) && trial())
+  await requireCreateOnly(where, async () => {
+    const isReplaced = (await trial()) && (await trial())
+    // What is refused is left as it was, as far as that can be done.
+    if (isReplaced) await content.remove(trialPath).catch(() => {})
+    return isReplaced
+  })
 }
 
 /** `putAgain` puts an object that is there, and returns whether it could. */
@@ -91,6 +106,10 @@ function unsafe(where: string, what: string): CatalogError {
 
 function isForbidden(error: unknown): boolean {
   return error instanceof CatalogError && error.code === 'PermissionDenied'
+}
+
+function isUnclear(error: unknown): boolean {
+  return error instanceof CatalogError && error.code === 'InvalidTableState'
 }
 
 /** Puts the object that tells the owner. Returns whether there was none. */

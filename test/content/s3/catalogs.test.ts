@@ -81,7 +81,26 @@ describe.skipIf(typeof place === 'string')('a catalog in a directory with its ro
     }
     const error = await refused(openCatalog(folder, { content: url }), 'Unsupported')
     expect(error.message).toMatch(/replaces objects although it is asked not to \(If-None-Match: \*\)/)
+    proxy.decide = () => undefined
+    expect(await paths(await openContent(url), '')).toEqual([])
     await using catalog = await openCatalog(folder)
+    expect(await catalog.listTables({ id: [] })).toMatchObject({ tables: [] })
+    // The prefix may be another catalog's.
+    await using other = await openCatalog(await freshFolder(), { content: url })
+    await other.createTable({ id: ['t'], data: rows(3) })
+    expect(await other.countTableRows({ id: ['t'] })).toEqual({ count: 3 })
+  })
+
+  test('keeps both its record and its claim where the claim cannot be undone', async () => {
+    const folder = await freshFolder()
+    proxy.decide = ({ method, headers }) => {
+      delete headers['if-none-match']
+      return method === 'DELETE' || method === 'POST' ? { kind: 'answer', status: 403 } : undefined
+    }
+    await refused(openCatalog(folder, { content: url }), 'Unsupported')
+    proxy.decide = () => undefined
+    expect(await paths(await openContent(url), '')).toEqual(['catalog.json'])
+    await using catalog = await openCatalog(folder, { content: url })
     expect(await catalog.listTables({ id: [] })).toMatchObject({ tables: [] })
   })
 
@@ -94,6 +113,7 @@ describe.skipIf(typeof place === 'string')('a catalog in a directory with its ro
     }
     const error = await refused(openCatalog(await freshFolder(), { content: url }), 'Unsupported')
     expect(error.message).toMatch(/lets several writers at once create one object \(If-None-Match: \*\)/)
+    expect(await paths(await openContent(url), '')).toEqual([])
   })
 
   test('makes no directory when the URL or the bucket is wrong', async () => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type LocalCatalog, openCatalog, openContent } from '../../../src/index.ts'
 import { refused } from '../../../src/testing/suites/checks.ts'
@@ -157,11 +158,15 @@ describe.skipIf(typeof place === 'string')('a root for locations in S3', () => {
         delete headers['if-none-match']
         return undefined
       }
-      const error = await refused(
-        openCatalog(folder, { locationRoots: [place.freshUrl(proxy.url)] }),
-        'Unsupported',
-      )
+      const root = place.freshUrl(proxy.url)
+      const error = await refused(openCatalog(folder, { locationRoots: [root] }), 'Unsupported')
       expect(error.message).toContain('If-None-Match')
+      expect(await paths(await openContent(root), '')).toEqual([])
+      // A claim to a new content is undone with it.
+      const content = place.freshUrl()
+      const both = openCatalog(join(folder, 'new'), { content, locationRoots: [root] })
+      await refused(both, 'Unsupported')
+      expect(await paths(await openContent(content), '')).toEqual([])
     } finally {
       await proxy.close()
     }
