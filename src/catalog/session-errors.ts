@@ -1,6 +1,7 @@
 import { CatalogError, invalid } from '../errors.ts'
 import type { TransactionRecord } from '../store/records.ts'
 import { canceled } from '../transactions/long-transaction.ts'
+import { lapsedMessage } from '../transactions/transaction-record.ts'
 
 /** The error for a transaction that lost a race. Clients know by its id that the transaction as a whole is meant. */
 export function lostRace(id: string, cause?: unknown): CatalogError {
@@ -42,7 +43,7 @@ export function notOpen(
   if (failure?.code === 'ConcurrentModification') return lostRace(id)
   const why =
     status === 'Failed'
-      ? `has ended without a commit. ${failure?.message ?? 'It has expired: the process that held it ended, or stood still for too long.'} Begin another one.`
+      ? `has ended without a commit. ${failure?.message ?? lapsedMessage} Begin another one.`
       : `is not open in this process. ${session?.server ? elsewhere : unadvertised}`
   return new CatalogError('TransactionNotFound', `The transaction ${id} ${why}`, about)
 }

@@ -118,6 +118,8 @@ export class Session {
 
   /** Removes what it held, after it has ended without a commit. */
   async letGo(error: Error): Promise<void> {
+    // A commit that is on its way may need it, also when the lease has ended meanwhile.
+    await this.#committing?.catch(() => {})
     await this.#underWay.stop(error)
     await this.#run.giveUp()
   }

@@ -4,8 +4,9 @@ import type { AnyOperation, OperationOptions } from '../operations/framework/ope
 import { alone } from '../scheduling/alone.ts'
 import { keys, type SessionServer, type TransactionRecord } from '../store/records.ts'
 import { clearTimeout, setTimeout } from '../time.ts'
+import { recordLapses } from '../transactions/lapsed.ts'
 import { runLong } from '../transactions/long-transaction.ts'
-import { isFinished, statusOf, transactionNotFound } from '../transactions/transaction-record.ts'
+import { hasLapsed, isFinished, transactionNotFound } from '../transactions/transaction-record.ts'
 import type { Core, SessionOwner, Sessions } from './core.ts'
 import { Session } from './session.ts'
 import { committed, expired, notOpen, serverGone, staysCommitted } from './session-errors.ts'
@@ -108,17 +109,17 @@ export class OpenSessions implements Sessions {
     const { session, lease_until = 0 } = record ?? {}
     if (session?.server === undefined || session.owner !== owner) return undefined
     const now = this.#core.now()
-    if (statusOf(record!, now) !== 'Running') return undefined
+    if (record!.status !== 'Running' || hasLapsed(record!, now)) return undefined
     return { server: session.server, leaseMillis: lease_until - now }
   }
 
   serverEnded(id: string, { instance }: SessionServer): Promise<void> {
-    const now = this.#core.now()
     return this.#core.store.write((writer) => {
       const current = writer.get<TransactionRecord>(keys.transaction(id))
       if (current?.session?.server?.instance !== instance || isFinished(current.status)) return
       const { lease_until: _, ...rest } = current
-      writer.put(keys.transaction(id), { ...rest, status: 'Failed', finished_at: now, failure: serverGone })
+      const finished_at = this.#core.now()
+      writer.put(keys.transaction(id), { ...rest, status: 'Failed', finished_at, failure: serverGone })
     })
   }
 
@@ -180,11 +181,17 @@ export class OpenSessions implements Sessions {
     return undefined
   }
 
-  /** The record of a session that is the caller's, with the status to report. */
+  /** The record of a session that is the caller's. If its lease has ended, it says so. */
   async #recordOf(id: string, owner: SessionOwner): Promise<TransactionRecord> {
-    const record = await this.#read(id)
-    if (record?.session === undefined || record.session.owner !== owner) throw transactionNotFound(id)
-    return { ...record, status: statusOf(record, this.#core.now()) }
+    const find = async () => {
+      const record = await this.#read(id)
+      if (record?.session === undefined || record.session.owner !== owner) throw transactionNotFound(id)
+      return record
+    }
+    const record = await find()
+    if (!hasLapsed(record, this.#core.now())) return record
+    await recordLapses(this.#core, [id])
+    return find()
   }
 
   #read(id: string): Promise<TransactionRecord | undefined> {

@@ -7,7 +7,7 @@ import type { Key, Reader, Writer } from '../store/store.ts'
 import type { Holding } from '../transactions/heartbeat.ts'
 import { leaseMillis } from '../transactions/transaction-record.ts'
 import type { UpkeepTask } from '../transactions/upkeep.ts'
-import { endLapsedBackups, hasBackupLease } from './backup-lease.ts'
+import { endLapsedBackups, hasBackupLease, onceBackupsEnded } from './backup-lease.ts'
 import { type ContentFolder, contentFolderOf, offsiteFolderOf, segmentsOf } from './locations.ts'
 import { isShared } from './shared-content.ts'
 
@@ -73,9 +73,8 @@ function holdingOf(location: string): Holding<string | RemovalRecord> {
  * are marked as abandoned, so that a later removal may empty them at once.
  */
 async function keptContent(core: Core, locations: readonly string[]): Promise<readonly string[]> {
-  const now = core.now()
-  const kept = await core.store.read((reader) =>
-    hasBackupLease(reader, now)
+  const kept = await onceBackupsEnded(core, (reader) =>
+    hasBackupLease(reader, core.now())
       ? locations
       : locations.filter((location) => isShared(core.contentRoots, reader, location)),
   )

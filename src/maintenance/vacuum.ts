@@ -2,7 +2,7 @@ import type { Core } from '../catalog/core.ts'
 import type { Content, ListedObject } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { isStaged, nameOf, waitingAt } from '../lance/names.ts'
-import { endLapsedBackups, hasBackupLease } from '../locations/backup-lease.ts'
+import { endLapsedBackups, hasBackupLease, onceBackupsEnded } from '../locations/backup-lease.ts'
 import { contentFolderOf, folderName, locationOf, tablesFolder } from '../locations/locations.ts'
 import { mayBeSince, olderThan } from '../locations/object-age.ts'
 import { deregisteredFolders, registrationFolder } from '../locations/registration.ts'
@@ -83,8 +83,7 @@ export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<V
 
 /** Fails while a backup runs. Must be called after the unreachable objects are known. */
 async function requireNoBackupLease(core: Core): Promise<void> {
-  const now = core.now()
-  if (!(await core.store.read((reader) => hasBackupLease(reader, now)))) return
+  if (!(await onceBackupsEnded(core, (reader) => hasBackupLease(reader, core.now())))) return
   throw new CatalogError(
     'ServiceUnavailable',
     'A backup is copying the catalog, and may need content that nothing else refers to. Vacuum when the backup is done.',
@@ -125,11 +124,11 @@ function stagedNameOf(path: string): string | undefined {
  * Otherwise a clock that goes back would let them use what is removed here. Returns the transactions that have ended.
  */
 async function endLapsed(core: Core, dryRun: boolean): Promise<ReadonlySet<string>> {
-  const now = core.now()
   const { unfinished, finished } = await core.store.read(knownTransactions)
   const lapsed = dryRun
-    ? await core.store.read((reader) => lapsedOf(reader, unfinished, now))
+    ? await core.store.read((reader) => lapsedOf(reader, unfinished, core.now()))
     : await core.store.write((writer) => {
+        const now = core.now()
         writer.put(keys.vacuums, vacuumsBegun(writer) + 1)
         endLapsedBackups(writer, now)
         return failLapsed(writer, unfinished, now)

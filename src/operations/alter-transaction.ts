@@ -3,13 +3,13 @@ import { CatalogError, invalid } from '../errors.ts'
 import { choice, requestFields, text } from '../model/fields.ts'
 import { quote } from '../model/identifier.ts'
 import { keys, type TransactionRecord } from '../store/records.ts'
+import { LapsesToRecord, tellRecorded } from '../transactions/lapsed.ts'
 import {
   alterations,
   findTransaction,
   isFinished,
   propertiesOf,
   refuseReserved,
-  statusOf,
   transactionStatuses,
 } from '../transactions/transaction-record.ts'
 import { transactionIdentifier, transactionResponse } from './describe-transaction.ts'
@@ -63,17 +63,20 @@ export const alterTransaction = operation({
   },
   run: async (core, request) => {
     const { id, actions } = request
-    const now = core.now()
-    const { found, altered } = await core.store.write((writer) => {
-      const caller = principalOf(request)
-      const found = findTransaction(writer, id, { caller, access: core.access })
-      core.access?.require(alterations(writer, found.record, caller))
-      const altered = actions.reduce((record, given) => apply(record, given, now), found.record)
-      if (altered !== found.record) writer.put(keys.transaction(found.id), altered)
-      return { found, altered }
-    })
+    const { found, altered } = await tellRecorded(core, (hasEnded) =>
+      core.store.write((writer) => {
+        const caller = principalOf(request)
+        const found = findTransaction(writer, id, { caller, access: core.access })
+        core.access?.require(alterations(writer, found.record, caller))
+        if (hasEnded(found.record)) throw new LapsesToRecord([found.id])
+        const now = core.now()
+        const altered = actions.reduce((record, given) => apply(record, given, now), found.record)
+        if (altered !== found.record) writer.put(keys.transaction(found.id), altered)
+        return { found, altered }
+      }),
+    )
     if (altered.status === 'Canceled') core.running.get(found.id)?.()
-    return { status: statusOf(altered, now), properties: propertiesOf(found.id, altered, now) }
+    return { status: altered.status, properties: propertiesOf(found.id, altered) }
   },
 })
 
@@ -88,7 +91,7 @@ function setStatus(
   status: TransactionRecord['status'],
   now: number,
 ): TransactionRecord {
-  const current = statusOf(record, now)
+  const current = record.status
   if (status === current) return record
   if (isFinished(current)) {
     throw new CatalogError(

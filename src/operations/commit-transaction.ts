@@ -43,7 +43,7 @@ export const commitTransaction = operation({
     return {
       transaction_id: id,
       status: 'Succeeded' as const,
-      properties: record ? propertiesOf(id, record, core.now()) : {},
+      properties: record ? propertiesOf(id, record) : {},
     }
   },
 })

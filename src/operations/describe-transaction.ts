@@ -1,11 +1,7 @@
 import * as v from 'valibot'
 import { requestFields, responseFields, stringMap, text } from '../model/fields.ts'
-import {
-  findTransaction,
-  propertiesOf,
-  statusOf,
-  transactionStatuses,
-} from '../transactions/transaction-record.ts'
+import { LapsesToRecord, tellRecorded } from '../transactions/lapsed.ts'
+import { findTransaction, propertiesOf, transactionStatuses } from '../transactions/transaction-record.ts'
 import { operation } from './framework/operation.ts'
 import { principalOf } from './framework/principal.ts'
 import { listedStatuses, post } from './framework/route.ts'
@@ -25,7 +21,9 @@ export const transactionResponse = v.object({
 
 /**
  * Describes a transaction: its status, and as properties what it did, when, and why it failed if it did.
- * After `Succeeded` the whole change is visible. A transaction whose process died while it ran is `Failed`.
+ * After `Succeeded` the whole change is visible. What has ended stays so. A transaction whose process died while it ran is
+ * `Failed` once its lease has ended, the time in `lease_until`. Where the catalog cannot be written, nothing can record
+ * that: then it stays `Running`.
  *
  * ```ts
  * const { transaction_id } = await catalog.deleteFromTable({ id: ['prod', 'flights'], predicate: 'delay > 60' })
@@ -47,9 +45,12 @@ export const describeTransaction = operation({
     examples: ['./catalog 01JDZ6Y4M8Q3V0S1T2R3N4P5K6'],
   },
   run: (core, request) =>
-    core.store.read((reader) => {
-      const found = findTransaction(reader, request.id, { caller: principalOf(request), access: core.access })
-      const now = core.now()
-      return { status: statusOf(found.record, now), properties: propertiesOf(found.id, found.record, now) }
-    }),
+    tellRecorded(core, (hasEnded) =>
+      core.store.read((reader) => {
+        const asking = { caller: principalOf(request), access: core.access }
+        const { id, record } = findTransaction(reader, request.id, asking)
+        if (hasEnded(record)) throw new LapsesToRecord([id])
+        return { status: record.status, properties: propertiesOf(id, record) }
+      }),
+    ),
 })

@@ -15,13 +15,8 @@ import {
 import type { Position } from '../model/page-token.ts'
 import { keys, type TransactionRecord } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
-import {
-  type Asking,
-  areShown,
-  lapsedMessage,
-  statusOf,
-  transactionStatuses,
-} from '../transactions/transaction-record.ts'
+import { LapsesToRecord, tellRecorded } from '../transactions/lapsed.ts'
+import { type Asking, areShown, transactionStatuses } from '../transactions/transaction-record.ts'
 import { operation } from './framework/operation.ts'
 import { principalOf } from './framework/principal.ts'
 import { post } from './framework/route.ts'
@@ -85,16 +80,17 @@ export const listTransactions = operation({
   run: async (core, request) => {
     if (core.staging) throw listedInside()
     const { status, since_millis, page_token, limit } = request
-    const wanted: Wanted = {
+    const wanted = {
       statuses: status ? new Set(status) : undefined,
       since: since_millis ?? 0,
       caller: principalOf(request),
       access: core.access,
-      now: core.now(),
     }
     const listing = ['transactions', status ? [...new Set(status)].sort() : null, since_millis ?? null]
-    const { items, ...more } = await readPage(core, { listing, page_token, limit }, (reader, after, size) =>
-      pageOfTransactions(reader, after, size, wanted),
+    const { items, ...more } = await tellRecorded(core, (hasEnded) =>
+      readPage(core, { listing, page_token, limit }, (reader, after, size) =>
+        pageOfTransactions(reader, after, size, { ...wanted, hasEnded }),
+      ),
     )
     return { transactions: [...items], ...more }
   },
@@ -112,7 +108,8 @@ interface Wanted extends Asking {
   readonly statuses: ReadonlySet<string> | undefined
   /** In milliseconds since 1970. */
   readonly since: number
-  readonly now: number
+  /** Whether the lease of one has ended, which is to be recorded before it is listed. */
+  readonly hasEnded: (record: TransactionRecord) => boolean
 }
 
 /** Records that one page looks at when it leaves some out. */
@@ -130,25 +127,23 @@ function pageOfTransactions(
   size: number,
   wanted: Wanted,
 ): { items: readonly Listed[]; next?: Position } {
-  const { statuses, since, now } = wanted
+  const { statuses, since, hasEnded } = wanted
   const page = new PageItems<Listed>(size)
   const takesAll = statuses === undefined && wanted.access === undefined
   const most = takesAll ? Math.min(size + 1, mostLookedAt) : mostLookedAt
   const end = after?.[0] === undefined ? {} : { end: keys.transaction(String(after[0])) }
   const range = { prefix: keys.transactions, reverse: true, limit: most, ...end }
-  const looked: {
-    readonly id: string
-    readonly record: TransactionRecord
-    readonly status: Listed['status']
-  }[] = []
+  const looked: { readonly id: string; readonly record: TransactionRecord }[] = []
   let isOver = false
   for (const { key, value } of reader.range<TransactionRecord>(range)) {
     isOver = value.created_at < since - clockSlack
     if (isOver) break
-    looked.push({ id: String(key[1]), record: value, status: statusOf(value, now) })
+    looked.push({ id: String(key[1]), record: value })
   }
+  const lapsed = looked.filter(({ record }) => hasEnded(record))
+  if (lapsed.length > 0) throw new LapsesToRecord(lapsed.map(({ id }) => id))
   const asked = looked.filter(
-    ({ record, status }) => record.created_at >= since && (statuses === undefined || statuses.has(status)),
+    ({ record }) => record.created_at >= since && (statuses === undefined || statuses.has(record.status)),
   )
   const shown = areShown(
     reader,
@@ -157,26 +152,23 @@ function pageOfTransactions(
   )
   const isListed = new Set(asked.filter((_, index) => shown[index]).map(({ id }) => id))
   let position: Position = after ?? []
-  for (const { id, record, status } of looked) {
-    if (isListed.has(id) && !page.add(listed(id, record, status)))
-      return { items: page.items, next: position }
+  for (const { id, record } of looked) {
+    if (isListed.has(id) && !page.add(listed(id, record))) return { items: page.items, next: position }
     position = [id]
   }
   return isOver || looked.length < most ? { items: page.items } : { items: page.items, next: position }
 }
 
-function listed(id: string, record: TransactionRecord, status: Listed['status']): Listed {
+function listed(id: string, record: TransactionRecord): Listed {
   const { finished_at, failure } = record
-  const lapsed = status === record.status ? undefined : lapsedMessage
   return {
     transaction_id: id,
-    status,
+    status: record.status,
     operation: record.operation,
     subject: [...record.subject],
     created_at: new Date(record.created_at).toISOString(),
     ...(finished_at !== undefined && { finished_at: new Date(finished_at).toISOString() }),
-    ...((failure ?? lapsed) !== undefined && { failure: failure?.message ?? lapsed }),
-    ...(failure && { failure_code: failure.code }),
+    ...(failure && { failure: failure.message, failure_code: failure.code }),
     properties: record.properties,
   }
 }

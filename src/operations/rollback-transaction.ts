@@ -46,6 +46,6 @@ export const rollbackTransaction = operation({
         ? { code: failure_code ?? 'Internal', message: failure ?? 'No reason was given.' }
         : undefined,
     )
-    return { status: record.status, properties: propertiesOf(id, record, core.now()) }
+    return { status: record.status, properties: propertiesOf(id, record) }
   },
 })

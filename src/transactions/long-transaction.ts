@@ -7,9 +7,10 @@ import type { Writer } from '../store/store.ts'
 import type { WorkOptions } from '../table/index.ts'
 import { type ChangeContext, runChange } from './commit.ts'
 import type { Holding } from './heartbeat.ts'
+import { failLapsed } from './lapsed.ts'
 import { type RecordedChange, recordChange } from './record-change.ts'
 import { afterChange } from './retention.ts'
-import { isFinished, statusOf } from './transaction-record.ts'
+import { hasLapsed, isFinished } from './transaction-record.ts'
 import { WorkRecord } from './work-record.ts'
 
 /** A transaction whose record says Queued, then Running, while rows are read and written. */
@@ -137,11 +138,11 @@ function finish<T>(
   id: string,
   body: (change: ChangeContext) => T | undefined,
 ): Promise<T | undefined> {
-  const now = core.now()
   const at = core.staging?.nextPlace()
   return core.store.write((writer) => {
+    const now = core.now()
     const current = writer.get<TransactionRecord>(keys.transaction(id))
-    const status = current && statusOf(current, now)
+    const status = current && outcomeAt(current, now)
     if (status !== 'Running') throw refused(id, status)
     const { lease_until: _, ...rest } = current!
     return succeed(core, writer, id, rest, { now, at }, body)
@@ -154,11 +155,10 @@ function finishAtOnce<T>(
   record: WorkRecord,
   body: (change: ChangeContext) => T | undefined,
 ): Promise<T | undefined> {
-  const now = core.now()
   const at = core.staging?.nextPlace()
   return core.store.write((writer) => {
     record.requireNoVacuum(writer)
-    return succeed(core, writer, record.id, record.as('Running'), { now, at }, body)
+    return succeed(core, writer, record.id, record.as('Running'), { now: core.now(), at }, body)
   })
 }
 
@@ -193,10 +193,15 @@ function succeed<T>(
 function holdingOf(core: Core, id: string, stop: AbortController): Holding<TransactionRecord> {
   return {
     key: keys.transaction(id),
-    leaseOf: (record, now) => (isFinished(statusOf(record, now)) ? undefined : record.lease_until),
+    leaseOf: (record, now) => (isFinished(outcomeAt(record, now)) ? undefined : record.lease_until),
     renewed: (record, until) => ({ ...record, lease_until: until }),
-    lost: (record) => stop.abort(refused(id, record && statusOf(record, core.now()))),
+    lost: (record) => stop.abort(refused(id, record && outcomeAt(record, core.now()))),
   }
+}
+
+/** What its own process has to expect. Others are told of a lapse once it is recorded. */
+function outcomeAt(record: TransactionRecord, now: number): TransactionStatus {
+  return hasLapsed(record, now) ? 'Failed' : record.status
 }
 
 /** Records that work failed. Resolves to whether there is a record of it. */
@@ -233,17 +238,16 @@ async function fail(
   return isRecorded
 }
 
-/** Changes the record unless it is finished. */
+/** Changes the record unless it is finished, or its lease has ended: then it says so. */
 function update(
   core: Core,
   id: string,
   change: (current: TransactionRecord) => TransactionRecord,
 ): Promise<void> {
-  const now = core.now()
   return core.store.write((writer) => {
     const current = writer.get<TransactionRecord>(keys.transaction(id))
-    if (current !== undefined && !isFinished(statusOf(current, now)))
-      writer.put(keys.transaction(id), change(current))
+    if (current === undefined || isFinished(current.status)) return
+    if (failLapsed(writer, [id], core.now()).length === 0) writer.put(keys.transaction(id), change(current))
   })
 }
 

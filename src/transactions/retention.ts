@@ -3,7 +3,7 @@ import { type FeedRecord, keys, type TransactionRecord } from '../store/records.
 import type { Entry, Key, Reader, Value } from '../store/store.ts'
 import { performance } from '../time.ts'
 import { lapsedOf } from './lapsed.ts'
-import { isFinished, statusOf } from './transaction-record.ts'
+import { hasLapsed, isFinished } from './transaction-record.ts'
 import type { UpkeepTurn } from './upkeep.ts'
 
 /*
@@ -96,7 +96,7 @@ export async function clearTransactions(core: Core, { signal, gently }: UpkeepTu
     const range = { prefix: keys.transactions, start, limit }
     const { old, hasMore } = await core.store.read((reader) => readOldest(reader, range, isOld))
     const finished = old.filter(({ value }) => isFinished(value.status))
-    const lapsed = old.filter(({ value }) => !isFinished(value.status) && isFinished(statusOf(value, now)))
+    const lapsed = old.filter(({ value }) => hasLapsed(value, now))
     if (finished.length + lapsed.length + marks.length > 0) {
       await gently(
         () =>

@@ -25,6 +25,7 @@ const reservedProperties: ReadonlySet<string> = new Set([
   'subject',
   'created_at',
   'finished_at',
+  'lease_until',
   'failure',
   'failure_code',
 ])
@@ -143,10 +144,15 @@ function concerns(reader: Reader, subject: Identifier, record: TransactionRecord
   return now === record.subject_id
 }
 
-/** The status to report: a transaction whose process died while it was running counts as failed. */
-export function statusOf(record: TransactionRecord, now: number): TransactionStatus {
-  const isExpired = !isFinished(record.status) && record.lease_until !== undefined && record.lease_until < now
-  return isExpired ? 'Failed' : record.status
+/**
+ * Whether the lease of a transaction has ended, as when its process died. It counts as failed once that is recorded, and
+ * not before: see `lapsed.ts`.
+ */
+export function hasLapsed(
+  { status, lease_until }: Pick<TransactionRecord, 'status' | 'lease_until'>,
+  now: number,
+): boolean {
+  return !isFinished(status) && lease_until !== undefined && lease_until < now
 }
 
 export function isFinished(status: TransactionStatus): boolean {
@@ -154,7 +160,7 @@ export function isFinished(status: TransactionStatus): boolean {
 }
 
 /** The properties to report: those that callers set, and those that the record itself provides. */
-export function propertiesOf(id: string, record: TransactionRecord, now: number): Record<string, string> {
+export function propertiesOf(id: string, record: TransactionRecord): Record<string, string> {
   const properties: Record<string, string> = {
     ...record.properties,
     id,
@@ -163,11 +169,11 @@ export function propertiesOf(id: string, record: TransactionRecord, now: number)
     created_at: new Date(record.created_at).toISOString(),
   }
   if (record.finished_at !== undefined) properties.finished_at = new Date(record.finished_at).toISOString()
+  if (record.lease_until !== undefined && !isFinished(record.status))
+    properties.lease_until = new Date(record.lease_until).toISOString()
   if (record.failure) {
     properties.failure = record.failure.message
     properties.failure_code = record.failure.code
-  } else if (statusOf(record, now) !== record.status) {
-    properties.failure = lapsedMessage
   }
   return properties
 }

@@ -71,12 +71,12 @@ export class WorkRecord {
     if (this.#written === undefined) {
       this.end()
       const key = keys.transaction(this.id)
-      const record = { ...this.as(this.#status), lease_until: this.#core.now() + leaseMillis }
+      const record = this.as(this.#status)
       this.#written = this.#core.store.write((writer) => {
         // A commit that was sent before may have written it.
         if (this.#vacuums !== undefined && writer.get(key) !== undefined) return
         this.requireNoVacuum(writer)
-        writer.put(key, record)
+        writer.put(key, { ...record, lease_until: this.#core.now() + leaseMillis })
       })
       this.#written.then(this.#onWritten, this.#onFailed)
     }

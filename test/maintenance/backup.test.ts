@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { memoryContent } from '../../src/content/memory/index.ts'
-import { type LocalCatalog, openCatalog, restoreCatalog, verifyCatalog } from '../../src/index.ts'
+import {
+  type Content,
+  type LocalCatalog,
+  openCatalog,
+  restoreCatalog,
+  verifyCatalog,
+} from '../../src/index.ts'
 import { openLmdbStore } from '../../src/store/lmdb/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { keys } from '../../src/store/records.ts'
@@ -95,6 +101,32 @@ test('while a backup lease lasts, dropped content stays', async () => {
   time += 2_000
   await catalog.vacuum({ graceMillis: 0 })
   expect(await pathsOf(content)).toEqual([])
+})
+
+test('before content is removed that a backup kept, its lease is, so that no late renewal revives it', async () => {
+  const store = memoryStore()
+  const inside = memoryContent()
+  const leases: number[] = []
+  const leasesNow = () => store.read((reader) => [...reader.range({ prefix: keys.backupLeases })].length)
+  const content: Content = {
+    get: (path, range) => inside.get(path, range),
+    put: (path, bytes) => inside.put(path, bytes),
+    list: (prefix) => inside.list(prefix),
+    remove: async (path) => {
+      leases.push(await leasesNow())
+      await inside.remove(path)
+    },
+  }
+  let time = Date.now()
+  const catalog = closedAfterwards(await openCatalog({ store, content, now: () => time }))
+  await catalog.createTable({ id: ['t'], data: numbered(3) })
+  await store.write((writer) => writer.put(keys.backupLease('x'), { v: 1, until: time + 1_000 }))
+  await catalog.dropTable({ id: ['t'] })
+  expect([leases, await leasesNow()]).toEqual([[], 1])
+  time += 2_000
+  await catalog.vacuum({ graceMillis: 0 })
+  expect(leases.length).toBeGreaterThan(0)
+  expect(leases.every((count) => count === 0)).toBe(true)
 })
 
 test('a copy has nothing more to remove, also outside of the directory', async () => {

@@ -17,7 +17,7 @@ import {
   type VersionRecord,
 } from '../../store/records.ts'
 import type { Key, Reader } from '../../store/store.ts'
-import { statusOf } from '../../transactions/transaction-record.ts'
+import { hasLapsed } from '../../transactions/transaction-record.ts'
 
 /** What is wrong with a record. */
 export interface Fault {
@@ -85,10 +85,10 @@ export const checks: Readonly<Record<string, Check>> = {
   },
 
   x(_reader, _key, value: TransactionRecord, now) {
-    if (statusOf(value, now) === value.status) return undefined
+    if (!hasLapsed(value, now)) return undefined
     return {
       harmless: true,
-      message: `was left ${value.status} by a process that died; it counts as failed and is removed with old records`,
+      message: `was left ${value.status} by a process that died; it counts as failed once anybody asks, and is removed with old records`,
     }
   },
 
