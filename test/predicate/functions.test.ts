@@ -51,6 +51,8 @@ const truths: Record<string, readonly string[]> = {
     "levenshtein(s, 'apple') = 4 AND find_in_set('b', 'a,b') = 2 AND find_in_set('z', 'a,b') = 0",
     "md5('a') = '0cc175b9c0f1b6a831c399e269772661'",
     "sha256('a') > X'ca97' AND sha256('a') < X'ca98'",
+    "encode(e, 'hex') = 'c3a96c616e' AND encode('a', 'base64') = 'YQ' AND encode('a', 'base64pad') = 'YQ=='",
+    "encode(X'00ff', 'hex') = '00ff' AND encode('', 'hex') = '' AND encode(none, 'hex') IS NULL",
     "contains_tokens(s, 'pie, apple') AND NOT contains_tokens(s, 'appl')",
   ],
   'regular expressions': [
@@ -94,6 +96,14 @@ const truths: Record<string, readonly string[]> = {
     "tags[1] = 'x' AND tags[-2] = 'y' AND tags[0] IS NULL AND tags[9] IS NULL AND li[one] = 5",
     'array_max(li) = 10 AND array_min(li) = -7',
     "array_to_string(tags, '-') = 'x-y' AND array_to_string(tags, '-', '*') = 'x-y-*' AND array_to_string(li, ',') = '5,-7,10'",
+    "array_append(tags, 'z') = make_array('x', 'y', NULL, 'z') AND array_prepend(n, li) = [-7, 5, -7, 10]",
+    'array_append(NULL, one) = [1] AND array_append(li, NULL)[4] IS NULL AND array_append([], 2.5) = [2.5]',
+    "array_sort(li) = [-7, 5, 10] AND array_sort(li, 'desc') = [10, 5, -7] AND array_sort(tags)[1] IS NULL",
+    "array_sort(tags, 'ASC', 'NULLS LAST')[1] = 'x' AND array_sort(li, NULL) IS NULL",
+    'array_slice(li, 2, 3) = [-7, 10] AND array_slice(li, -2, -1) = [-7, 10] AND array_slice(li, 1, 9, 2) = [5, 10]',
+    'array_slice(li, 3, 1, -1) = [10, -7, 5] AND empty(array_slice(li, 1, 0)) AND empty(array_slice(li, 4, 9))',
+    'array_reverse(li) = [10, -7, 5] AND array_distinct(make_array(1, NULL, 1, NULL)) = make_array(1, NULL)',
+    'array_pop_back(li) = [5, -7] AND array_pop_front(li) = [-7, 10] AND empty(array_pop_back(array_slice(li, 1, 1)))',
     'li = [5, -7, 10] AND li > [5, -8] AND li < [6] AND make_array(one, 2.5)[2] = 2.5',
   ],
   'dates and times': [
@@ -152,6 +162,24 @@ describe('gives null for null', () => {
   })
 })
 
+describe('refuses', () => {
+  it.each([
+    ['array_append(li, d) = li', 'array_append of dates and numbers'],
+    ["array_append(li, 'x') = li", 'array_append with string as argument 2'],
+    ['array_reverse(one) = li', 'array_reverse with int32 as argument 1'],
+    ['array_distinct(NULL) = li', 'array_distinct of nothing'],
+    [
+      "array_sort(li, 'up') = li",
+      "another argument 2 of array_sort at line 1, column 1 (offset 0). Use 'ASC' or 'DESC'.",
+    ],
+    ["encode(s, 'HEX') = s", 'the encoding "HEX"'],
+    ["encode(one, 'hex') = s", 'encode with int32 as argument 1'],
+    ['encode(s, s) = s', 'encode with a value that differs from row to row as argument 2'],
+  ])('%s', (predicate, message) => {
+    expect(() => select(table, predicate)).toThrow(message)
+  })
+})
+
 describe('fails on a row', () => {
   it.each([
     ['one / (one - 1) = 1', /division by zero/i],
@@ -166,6 +194,7 @@ describe('fails on a row', () => {
       "regexp_like(s, concat(s, '('))",
       'regexp_like: the pattern "apple pie(", which is no regular expression',
     ],
+    ['array_slice(li, 1, 2, one - 1) = li', 'array_slice: a step of 0 at offset 0.'],
     ['make_date(2023, 2, one + 28) = d', 'make_date: 2023-2-29, which is no date, at offset 0.'],
   ])('%s', (predicate, message) => {
     expect(() => select(table, predicate)).toThrow(message)

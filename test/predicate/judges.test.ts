@@ -57,6 +57,7 @@ test.each([
 
 test.each([
   [950050, "CAST(TRY_CAST(big AS DATE) AS DATE) < DATE '-234586-11-03'"],
+  [36000046, "coalesce(CAST(coalesce(dec - i8, 1.5) AS TIMESTAMP(3)), d) == DATE '1970-01-01'"],
   [900267, "NOT (day64 IN ('2024-1-1', d))"],
   [950064, "NOT (time_m = '1')"],
 ])('the rows of seed %i are those of the reference: %s', async (seed, text) => {

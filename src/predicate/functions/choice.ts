@@ -52,7 +52,16 @@ function firstCall(call: Call, type: DataType): Plan {
   const evaluate = (...values: Scalar[]) => values.find((value) => value !== null) ?? null
   const { name, at } = call
   const first = { name, strict: false, takesFirst: true, evaluate } as const
-  return fold({ kind: 'call', type, function: first, args: castAll(call, type), at })
+  const args = castAll(call, type)
+  // As in the reference, comparisons look through a choice that is settled, at the cast that it may be.
+  if (isNeverNull(args[0]!)) return args[0]!
+  return fold({ kind: 'call', type, function: first, args, at })
+}
+
+function isNeverNull(plan: Plan): boolean {
+  if (plan.kind === 'cast') return !plan.orNull && isNeverNull(plan.arg)
+  if (plan.kind === 'call') return plan.function.takesFirst === true && plan.args.some(isNeverNull)
+  return plan.kind === 'literal' && plan.value !== null
 }
 
 /** Like coalesce, of two. It knows conditions, whole numbers and floats; all others become text, and decimals doubles. */

@@ -2,6 +2,7 @@ import { nearest } from '../../model/nearest.ts'
 import type { Plan } from '../plan/plan.ts'
 import { refuse, type Scope } from '../plan/scope.ts'
 import { choiceFunctions } from './choice.ts'
+import { listChangeFunctions } from './list-changes.ts'
 import { listFunctions } from './lists.ts'
 import { mathFunctions } from './math.ts'
 import { regexpFunctions } from './regexp.ts'
@@ -18,6 +19,7 @@ const functions: Record<string, FunctionPlanner> = {
   ...mathFunctions,
   ...timeFunctions,
   ...listFunctions,
+  ...listChangeFunctions,
 }
 
 /** The plan of a call; the function's name is taken in any case. */

@@ -38,7 +38,7 @@ import {
   wrongType,
 } from './signature.ts'
 
-type List = readonly Scalar[]
+export type List = readonly Scalar[]
 
 /** Announces the steps to compare each item of two lists with each other one. */
 function chargePairs(call: Call, list: List, wanted: List): void {
@@ -46,13 +46,13 @@ function chargePairs(call: Call, list: List, wanted: List): void {
 }
 
 /** Steps to compare two items, and how many characters of texts are compared in one. */
-const stepsOfItem = 10
+export const stepsOfItem = 10
 const charactersInStep = 4
 
 const unsignedLong = integerType(false, 64)
 
 /** The list an argument holds; NULL stands for a list of nothing. */
-function listArgument(call: Call, index: number): { plan: Plan; item: DataType } {
+export function listArgument(call: Call, index: number): { plan: Plan; item: DataType } {
   const plan = call.args[index]!
   if (isNull(plan.type)) return { plan: cast(call.scope, plan, listOf(none), call.at), item: none }
   const item = itemType(plan.type)
@@ -61,14 +61,14 @@ function listArgument(call: Call, index: number): { plan: Plan; item: DataType }
 }
 
 /** Whether two items are the same; unlike in comparisons, -0 is not 0 here. */
-function sameValue(a: Scalar, b: Scalar): boolean {
+export function sameValue(a: Scalar, b: Scalar): boolean {
   if (typeof a === 'number') return Object.is(a, b)
   if (typeof a === 'string') return a === b
   return a === null || b === null ? a === b : compare('=', a, b)
 }
 
 /** A list and a value, both of the type their items are compared in. */
-function listAndItem(call: Call): [Plan, Plan] {
+export function listAndItem(call: Call): [Plan, Plan] {
   const { plan, item } = listArgument(call, 0)
   const value = call.args[1]!
   const type = isNumeric(item) && isText(value.type) ? undefined : comparisonType(item, value.type)

@@ -1,9 +1,14 @@
 import type { DataType } from '@uwdata/flechette'
-import { cast } from '../plan/scope.ts'
-import { isInteger, isNull, long, Type, text } from '../plan/types.ts'
+import { excerpt } from '../errors.ts'
+import type { Plan } from '../plan/plan.ts'
+import { cast, refuse } from '../plan/scope.ts'
+import { bytes, isBytes, isInteger, isNull, long, Type, text } from '../plan/types.ts'
 import {
   badValue,
+  type Call,
   chargeCall,
+  checkLength,
+  constantArgument,
   expectArguments,
   type FunctionPlanner,
   integerArgument,
@@ -62,10 +67,38 @@ function isUnsignedLong(type: DataType): boolean {
   return type.typeId === Type.Int && type.bitWidth === 64 && !type.signed
 }
 
+const encodings = ['base64', 'base64pad', 'hex'] as const
+
+/** The encoding that a call names, which is the same for all rows. */
+function encodingOf(call: Call): (typeof encodings)[number] {
+  const name = constantArgument(call, 1)
+  const known = encodings.find((encoding) => encoding === name)
+  if (known) return known
+  const problem = `the encoding ${excerpt(String(name))}`
+  throw refuse(call.scope, call.at, problem, `Use one of ${encodings.join(', ')}.`)
+}
+
+/** An argument of bytes; a text stands for its own. */
+function bytesArgument(call: Call): Plan {
+  const arg = call.args[0]!
+  return isBytes(arg.type) ? arg : cast(call.scope, textArgument(call, 0), bytes, call.at)
+}
+
+const encode: FunctionPlanner = (call) => {
+  expectArguments(call, 2)
+  const encoding = encodingOf(call)
+  return strictCall(call, text, [bytesArgument(call)], (value: Uint8Array) => {
+    checkLength(call, value.length * 2)
+    const written = Buffer.from(value).toString(encoding === 'hex' ? 'hex' : 'base64')
+    return encoding === 'base64' ? written.replace(/=+$/, '') : written
+  })
+}
+
 export const textPartFunctions: Record<string, FunctionPlanner> = {
   split_part: splitPart,
   substr_index: substringIndex,
   substring_index: substringIndex,
   chr: character,
   to_hex: hexadecimal,
+  encode,
 }

@@ -41,6 +41,7 @@ export function textCall(m: Maker, compare: string): string {
     () => `to_hex(${m.pick('i', 'big', 'u64', '255', '-1', 'NULL', 'h')})`,
     () => `${t} || ${m.pick('s', 'i', 'f', 'NULL', "''", 'd', 'b')}`,
     () => `${m.pick('sha224', 'sha256', 'sha384', 'sha512')}(${t})`,
+    () => `encode(${m.pick(t, 'raw')}, ${m.pick("'hex'", "'base64'", "'base64pad'", "'HEX'")})`,
     () => `substr_index(${t}, 'p', ${few})`,
     () =>
       `array_to_string(${m.pick('tags', 'li', 'list_f', 'list_d', 'NULL')}, ${m.pick("','", "''", 'NULL')}${m.pick('', ", '*'", ', NULL')})`,
@@ -149,5 +150,13 @@ export function listCall(m: Maker, compare: string): string {
     () => `${list} IS ${m.pick('', 'NOT ')}NULL`,
     () => `${item()} IN (${list}[1], ${item()})`,
     () => `make_array(${item()}, ${item()})[1] ${compare} ${item()}`,
+    () => `${m.pick('array_append', 'list_push_back')}(${list}, ${item()}) ${compare} ${list}`,
+    () => `array_prepend(${item()}, ${list})[${index}] ${compare} ${item()}`,
+    () =>
+      `${m.pick('array_sort', 'list_sort')}(${list}${m.pick('', ", 'DESC'", ", 'asc', 'NULLS LAST'")})[${index}] ${compare} ${item()}`,
+    () =>
+      `${m.pick('array_slice', 'list_slice')}(${list}, ${index}, ${index}${m.pick('', '', ', 2', ', -1')}) ${compare} ${list}`,
+    () =>
+      `${m.pick('array_reverse', 'array_distinct', 'array_pop_back', 'array_pop_front')}(${list}) ${compare} ${m.pick(list, other)}`,
   )
 }

@@ -298,19 +298,19 @@ function choiceTerm(m: Maker, depth: number): Term {
   const isTimeOfDay = first.type.typeId === Type.Time
   const like = () => (isTimeOfDay || m.chance(50) ? columnTerm(m, same).text : literal(m, first.type))
   const inner = isTimeOfDay || m.chance(70) ? first.text : castTerm(m, depth, false).text
-  return exact(
-    m.one(
-      () => `coalesce(${inner}, ${like()})`,
-      () => `coalesce(${inner}, ${like()}, ${like()})`,
-      () => `nullif(${inner}, ${like()})`,
-      () => `nullif(${inner}, ${like()})`,
-      () => `${m.pick('greatest', 'least')}(${inner}, ${like()})`,
-      () => `nvl(${inner}, ${like()})`,
-      () =>
-        `nvl2(${m.pick(first.text, columnTerm(m, same).text)}, ${first.text}, ${isTimeOfDay ? first.text : literal(m, first.type)})`,
-    ),
-    first.type,
+  const text = m.one(
+    () => `coalesce(${inner}, ${like()})`,
+    () => `coalesce(${inner}, ${like()}, ${like()})`,
+    () => `nullif(${inner}, ${like()})`,
+    () => `nullif(${inner}, ${like()})`,
+    () => `${m.pick('greatest', 'least')}(${inner}, ${like()})`,
+    () => `nvl(${inner}, ${like()})`,
+    () =>
+      `nvl2(${m.pick(first.text, columnTerm(m, same).text)}, ${first.text}, ${isTimeOfDay ? first.text : literal(m, first.type)})`,
   )
+  // A cast has a type of its own, in which literals are compared.
+  const isCast = inner !== first.text
+  return { text, type: first.type, isExact: !isCast, isCast }
 }
 
 const parts = 'year quarter month week day doy dow isodow hour minute second millisecond microsecond epoch'

@@ -1,0 +1,152 @@
+import type { DataType } from '@uwdata/flechette'
+import { compare } from '../plan/fold.ts'
+import { literal } from '../plan/literals.ts'
+import type { NonNullScalar, Plan, Scalar } from '../plan/plan.ts'
+import { refuse } from '../plan/scope.ts'
+import { isDate, isInteger, isNull, itemType, listOf } from '../plan/types.ts'
+import { type List, listAndItem, listArgument, sameValue, stepsOfItem } from './lists.ts'
+import {
+  badValue,
+  type Call,
+  chargeCall,
+  constantArgument,
+  expectArguments,
+  type FunctionPlanner,
+  integerArgument,
+  looseCall,
+  strictCall,
+} from './signature.ts'
+
+/* Functions that make a list of another one. */
+
+/** The list with one more item, last or first. NULL is taken for a list of nothing. */
+function added(first: boolean): FunctionPlanner {
+  return (call) => {
+    expectArguments(call, 2)
+    const [list, value] = listAndItem(first ? { ...call, args: call.args.toReversed() } : call)
+    // Unlike in comparisons, a whole number is no date here.
+    const isMixed = isDate(value.type) && call.args.some(({ type }) => isInteger(itemType(type) ?? type))
+    if (isMixed) throw refuse(call.scope, call.at, `${call.name} of dates and numbers`, 'CAST one of them.')
+    return looseCall(call, list.type, [list, value], (items = null, item = null) => {
+      const given = (items ?? []) as List
+      return first ? [item, ...given] : [...given, item]
+    })
+  }
+}
+
+/** A list of the same items, made of one list. */
+function changed(change: (list: List, call: Call) => List): FunctionPlanner {
+  return (call) => {
+    expectArguments(call, 1)
+    const { plan, item } = knownList(call)
+    return strictCall(call, listOf(item), [plan], (list: List) => change(list, call))
+  }
+}
+
+/** The list an argument holds, which is not only NULL. */
+function knownList(call: Call): { plan: Plan; item: DataType } {
+  const list = listArgument(call, 0)
+  if (!isNull(list.item)) return list
+  throw refuse(call.scope, call.at, `${call.name} of nothing`, 'Give it a list column.')
+}
+
+function distinct(list: List, call: Call): List {
+  chargeCall(call, list.length * list.length * stepsOfItem)
+  return list.filter((item, i) => list.findIndex((other) => sameValue(item, other)) === i)
+}
+
+/** The items in order, NULL first; both can be told otherwise. */
+const sort: FunctionPlanner = (call) => {
+  expectArguments(call, 1, 3)
+  const { plan, item } = knownList(call)
+  const order = word(call, 1, 'ASC', 'DESC')
+  const nulls = word(call, 2, 'NULLS FIRST', 'NULLS LAST')
+  if (order === null || nulls === null) return literal(listOf(item), null)
+  const sign = order === 'DESC' ? -1 : 1
+  const before = nulls === 'NULLS LAST' ? 1 : -1
+  return strictCall(call, listOf(item), [plan], (list: List) => {
+    chargeCall(call, list.length * Math.ceil(Math.log2(list.length + 1)) * stepsOfItem)
+    return list.toSorted((a, b) => {
+      if (a === null || b === null) return a === b ? 0 : a === null ? before : -before
+      return sign * orderOf(a, b)
+    })
+  })
+}
+
+/** The order of two items. Of two zeros, -0 is the smaller one. */
+function orderOf(a: NonNullScalar, b: NonNullScalar): number {
+  if (a === 0 && b === 0) return Number(Object.is(b, -0)) - Number(Object.is(a, -0))
+  return compare('<', a, b) ? -1 : compare('>', a, b) ? 1 : 0
+}
+
+/** One of two words, in capitals, in any case; the first one when there is no such argument. */
+function word(call: Call, index: number, first: string, second: string): string | null {
+  const given = constantArgument(call, index)
+  if (given === null) return null
+  const known = given === undefined ? first : String(given).toUpperCase()
+  if (known === first || known === second) return known
+  throw refuse(
+    call.scope,
+    call.at,
+    `another argument ${index + 1} of ${call.name}`,
+    `Use '${first}' or '${second}'.`,
+  )
+}
+
+/** The items from one place to another, both counted from 1, or from the end when negative; each nth of them. */
+const slice: FunctionPlanner = (call) => {
+  expectArguments(call, 3, 4)
+  const { plan, item } = knownList(call)
+  const places = call.args.slice(1).map((_, i) => integerArgument(call, i + 1))
+  return strictCall(
+    call,
+    listOf(item),
+    [plan, ...places],
+    (list: List, from: bigint, to: bigint, step = 1n) => {
+      if (step === 0n) throw badValue(call, 'a step of 0', 'Take each first item, or each other one.')
+      const { length } = list
+      const place = (at: bigint) => Number(at < 0n ? at + BigInt(length) : at - 1n)
+      const first = Math.max(place(from), 0)
+      const last = Math.min(place(to), length - 1)
+      const items: Scalar[] = []
+      if (first >= length || last < 0) return items
+      const wide =
+        step > 0n
+          ? step < BigInt(length)
+            ? Number(step)
+            : length
+          : -Number(-step < BigInt(length) ? -step : length)
+      for (let i = first; wide > 0 ? i <= last : i >= last; i += wide) items.push(list[i]!)
+      return items
+    },
+  )
+}
+
+const append = added(false)
+const prepend = added(true)
+const reverse = changed((list) => list.toReversed())
+const withoutLast = changed((list) => list.slice(0, -1))
+const withoutFirst = changed((list) => list.slice(1))
+
+export const listChangeFunctions: Record<string, FunctionPlanner> = {
+  array_append: append,
+  list_append: append,
+  array_push_back: append,
+  list_push_back: append,
+  array_prepend: prepend,
+  list_prepend: prepend,
+  array_push_front: prepend,
+  list_push_front: prepend,
+  array_sort: sort,
+  list_sort: sort,
+  array_slice: slice,
+  list_slice: slice,
+  array_reverse: reverse,
+  list_reverse: reverse,
+  array_distinct: changed(distinct),
+  list_distinct: changed(distinct),
+  array_pop_back: withoutLast,
+  list_pop_back: withoutLast,
+  array_pop_front: withoutFirst,
+  list_pop_front: withoutFirst,
+}
