@@ -196,7 +196,8 @@ function runningOn(core: Core): Running {
     }
   }
   return {
-    run: (operation, request, options) => runOperation(core, operation, request, options),
+    run: (operation, request, options, done) => runOperation(core, operation, request, options, done),
+    callsDone: true,
     transact: async (work, options) => (await import('./transaction.ts')).transact(core, work, options),
     held: {
       serverOf: async (id, owner) => (await core.sessions.of(core)).serverOf(id, owner),

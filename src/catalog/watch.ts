@@ -2,7 +2,7 @@ import { invalid } from '../errors.ts'
 import { identifierProblem } from '../model/identifier.ts'
 import { type OptionNames, requireKnown } from '../model/options.ts'
 import { isAllowed } from '../operations/framework/authorize.ts'
-import { ownAnswer } from '../operations/framework/own-answer.ts'
+import { ownCopy } from '../operations/framework/own-answer.ts'
 import { concernsSubject, visibleChanges } from '../operations/framework/visible-changes.ts'
 import type { SubjectChange } from '../store/records.ts'
 import type { FeedEntry } from '../transactions/feed.ts'
@@ -108,6 +108,6 @@ function committedChange(
     transaction_id: transaction,
     ...(principal !== undefined && { principal }),
     ...(request_id !== undefined && { request_id }),
-    changes: ownAnswer(changes) as readonly SubjectChange[],
+    changes: ownCopy(changes) as readonly SubjectChange[],
   }
 }

@@ -6,11 +6,14 @@ import { type FoundTable, readTable, tableById } from './table-record.ts'
 
 export type { FoundTable } from './table-record.ts'
 
-/** The internal id of a namespace; undefined when the path ends early or meets a table. */
-export function lookUpNamespace(reader: Reader, id: Identifier): string | undefined {
+/**
+ * The internal id of the namespace that the first `depth` names of an identifier lead to; undefined when the path ends early
+ * or meets a table.
+ */
+export function lookUpNamespace(reader: Reader, id: Identifier, depth = id.length): string | undefined {
   let current = rootId
-  for (const name of id) {
-    const found = reader.get<string>(keys.namespaceName(current, name))
+  for (let i = 0; i < depth; i++) {
+    const found = reader.get<string>(keys.namespaceName(current, id[i]!))
     if (found === undefined) return undefined
     current = found
   }
@@ -31,8 +34,7 @@ export function findNamespace(reader: Reader, id: Identifier): string {
 /** The first namespace on the way that does not exist. */
 function missingNamespace(reader: Reader, id: Identifier): Identifier | undefined {
   for (let depth = 1; depth <= id.length; depth++) {
-    const part = id.slice(0, depth)
-    if (lookUpNamespace(reader, part) === undefined) return part
+    if (lookUpNamespace(reader, id, depth) === undefined) return id.slice(0, depth)
   }
   return undefined
 }
@@ -47,7 +49,7 @@ export function namespaceRecord(reader: Reader, internalId: string): NamespaceRe
 }
 
 export function lookUpTable(reader: Reader, id: Identifier): FoundTable | undefined {
-  const parent = lookUpNamespace(reader, id.slice(0, -1))
+  const parent = lookUpNamespace(reader, id, id.length - 1)
   return parent === undefined ? undefined : readTable(reader, parent, id.at(-1)!)
 }
 

@@ -132,7 +132,7 @@ export const batchCommitTables = operation({
       ({ declare_table }) => declare_table && prepared(() => prepareDeclaration(core, declare_table)),
     )
     // All at once, as the claims would ask one by one.
-    await decideAboutLocations(core, 'declareTable', declarations.flatMap(namedLocationOf))
+    if (core.access) await decideAboutLocations(core, 'declareTable', declarations.flatMap(namedLocationOf))
     const versions = operations.flatMap((step) => step.create_table_version ?? [])
     const made = tablesMade(operations, declarations)
     const deletions = await prepareDeletions(core, operations, made)

@@ -1,8 +1,10 @@
 import * as v from 'valibot'
+import type { Core } from '../catalog/core.ts'
 import { settleWanted } from '../lance/tags.ts'
 import { findTable } from '../lookup/names.ts'
-import { findVersion, wantedVersion } from '../lookup/versions.ts'
+import { findVersion, type WantedVersion, wantedVersion } from '../lookup/versions.ts'
 import { requestFields, responseFields, tableIdentifier, text, version } from '../model/fields.ts'
+import type { Identifier } from '../model/identifier.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -23,14 +25,19 @@ export const tableExists = operation({
   isFromStore: ({ version, tag }) => version == null && tag == null,
   route: post('/v1/table/{id}/exists'),
   command: { group: 'Tables', aliases: ['exists'], examples: ['./catalog prod.flights'] },
-  run: async (core, { id, version, tag }) => {
+  run: (core, { id, version, tag }) => {
     const asked = { branch: '', version, tag }
-    const settled = version == null && tag == null ? asked : await settleWanted(core, id, asked)
-    return core.store.read((reader) => {
-      const table = findTable(reader, id)
-      const wanted = wantedVersion(reader, id, table, settled)
-      if (wanted.version !== undefined) findVersion(reader, id, table, wanted.branch, wanted.version)
-      return {}
-    })
+    return version == null && tag == null
+      ? find(core, id, asked)
+      : settleWanted(core, id, asked).then((settled) => find(core, id, settled))
   },
 })
+
+function find({ store }: Core, id: Identifier, asked: WantedVersion): Promise<object> {
+  return store.read((reader) => {
+    const table = findTable(reader, id)
+    const { branch, version } = wantedVersion(reader, id, table, asked)
+    if (version !== undefined) findVersion(reader, id, table, branch, version)
+    return {}
+  })
+}

@@ -70,7 +70,8 @@ export async function mapInSlices<Item, Result>(
   for (let i = 0; i < items.length; i++) {
     const result = map(items[i]!, i)
     results[i] = result instanceof Promise ? await result : result
-    if (timeSlice.due) await timeSlice.rest()
+    // Most lists have one item: after the last one, there is nothing to rest for.
+    if (i + 1 < items.length && timeSlice.due) await timeSlice.rest()
   }
   return results
 }

@@ -17,20 +17,9 @@ interface Split {
 
 /** Checks a request as `checkRequest` does. One with a long list of objects is checked in time slices. */
 export function checkLong(operation: AnyOperation, request: unknown): unknown {
-  const split = hasLongList(request) ? splitFor(operation.request, request) : undefined
+  const split = splitFor(operation.request, request as Fields | null | undefined)
   if (split === undefined) return checkRequest(operation, request)
   return checkItems(operation, request, split)
-}
-
-/** Asked of every request, most of which have no list but their identifier. */
-function hasLongList(request: unknown): request is Fields {
-  if (typeof request !== 'object' || request === null) return false
-  for (const name in request) if (isLongList((request as Fields)[name])) return true
-  return false
-}
-
-function isLongList(value: unknown): boolean {
-  return Array.isArray(value) && value.length >= leastItems
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -50,13 +39,18 @@ async function checkItems(operation: AnyOperation, request: unknown, split: Spli
 
 const splits = new WeakMap<v.GenericSchema, readonly Split[]>()
 
-function splitFor(schema: v.GenericSchema, request: Fields): Split | undefined {
+/** Asked of every request, and most operations have no list of objects. */
+function splitFor(schema: v.GenericSchema, request: Fields | null | undefined): Split | undefined {
   let known = splits.get(schema)
   if (known === undefined) {
     known = splitsOf(schema)
     splits.set(schema, known)
   }
-  return known.find(({ name }) => isLongList(request[name]))
+  for (const split of known) {
+    const list = request?.[split.name]
+    if (Array.isArray(list) && list.length >= leastItems) return split
+  }
+  return undefined
 }
 
 type Steps = readonly [v.GenericSchema, ...v.PipeItem<unknown, unknown, v.BaseIssue<unknown>>[]]

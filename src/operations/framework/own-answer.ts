@@ -1,18 +1,28 @@
 /**
- * An answer that is the caller's own to change: what it shares with the records of a store in memory, or with later
- * answers, is copied. Bytes and tables of Arrow are made for each answer.
+ * Makes an answer the caller's own to change. The object itself was made for this answer: what it shares with the records
+ * of a store in memory, or with later answers, lies below it, and is copied. Bytes and tables of Arrow are made for each
+ * answer.
  */
-export function ownAnswer(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return isPlain(value[0]) ? value.slice() : value.map(ownAnswer)
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) return value
-  const own: Record<string, unknown> = { ...value }
-  for (const name in own) {
-    const member = own[name]
-    if (!isPlain(member)) own[name] = ownAnswer(member)
+export function ownAnswer(answer: unknown): unknown {
+  if (isRecord(answer)) {
+    for (const name in answer) {
+      const member = answer[name]
+      if (!isPlain(member)) answer[name] = ownCopy(member)
+    }
   }
-  return own
+  return answer
+}
+
+/** A copy of a value, in all its parts. */
+export function ownCopy(value: unknown): unknown {
+  if (Array.isArray(value)) return isPlain(value[0]) ? value.slice() : value.map(ownCopy)
+  return isRecord(value) ? ownAnswer({ ...value }) : value
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  if (isPlain(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
 }
 
 /** Lists hold values of one kind each. */

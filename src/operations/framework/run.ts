@@ -15,19 +15,23 @@ import { originOf } from './origin.ts'
 import { ownAnswer } from './own-answer.ts'
 import { principalOf } from './principal.ts'
 
-/** Runs an operation on a local catalog: checks the request, asks the `authorize` hook, does the work. */
+/**
+ * Runs an operation on a local catalog: checks the request, asks the `authorize` hook, does the work. `done` is called
+ * right before the caller learns of the end.
+ */
 export async function runOperation(
   core: Core,
   operation: AnyOperation,
   request: unknown,
   options: OperationOptions,
+  done?: () => void,
 ): Promise<unknown> {
-  options.signal?.throwIfAborted()
-  const checking = checkLong(operation, request)
-  const checked = checking instanceof Promise ? await checking : checking
-  if (core.staging) requireSame(core.staging.transactionId, operation, request, options)
-  const inside = core.staging ? undefined : transactionNamed(request, options)
   try {
+    options.signal?.throwIfAborted()
+    const checking = checkLong(operation, request)
+    const checked = checking instanceof Promise ? await checking : checking
+    if (core.staging) requireSame(core.staging.transactionId, operation, request, options)
+    const inside = core.staging ? undefined : transactionNamed(request, options)
     if (inside !== undefined && !isAbout(operation, request, inside))
       return await runInside(core, inside, operation, request, options)
     if (core.settings.authorize) await authorize(core, operation, checked)
@@ -56,6 +60,8 @@ export async function runOperation(
       cause: error,
       transaction_id: transactionOf(error),
     })
+  } finally {
+    done?.()
   }
 }
 

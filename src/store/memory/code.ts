@@ -21,9 +21,10 @@ export function codeOf(key: Key): string {
   let code = ''
   for (let i = 0; i < key.length; i++) {
     const part = key[i]!
-    code += typeof part === 'string' ? `\x04${codePointOrder(part)}` : codeOfNumber(part)
+    code += typeof part === 'string' ? `\x04${part}` : codeOfNumber(part)
   }
-  return code
+  // Of all parts at once, as marks and numbers stay as they are: each look at a text takes some 20 ns.
+  return codePointOrder(code)
 }
 
 /** The string that a key's code is less than exactly when the key lies below the cut. */

@@ -17,7 +17,8 @@ const maps = 64
  * them for the index.
  */
 export class HashIndex {
-  readonly #maps: (Map<string, Value> | undefined)[] = new Array(maps)
+  /** Grows when it is first used: its room for all maps would be a tenth of a fork. */
+  readonly #maps: (Map<string, Value> | undefined)[] = []
   readonly #kinds = new Set<number>()
 
   /** What `records`, the newest of the store, hold under `code`. */
