@@ -33,7 +33,14 @@ export const reasons: Readonly<
   },
   digits: { is: isAlmostEqual, examples: ['cbrt(h)', 'atan2(f32, j)'] },
   signs: { is: isOfSigns, examples: ['cos(single) < 1', 'h * 0.0 = abs(h) * 0.0'] },
-  lists: { is: isOfLists, examples: ['i NOT IN (1, 2) OR i NOT IN (3)', 'f NOT IN (-2.25) OR f <> 0'] },
+  lists: {
+    is: isOfLists,
+    examples: [
+      'i NOT IN (1, 2) OR i NOT IN (3)',
+      'f NOT IN (-2.25) OR f <> 0',
+      'NOT (j NOT IN (NULL, 2) OR j IN (5, NULL))',
+    ],
+  },
   intervals: { is: isInterval, examples: ['CAST(nullif(last_n, last_m) AS STRING)'] },
   longDecimals: { is: isLongDecimal, examples: ['CAST(fine + 2 AS STRING)'] },
 }
@@ -170,12 +177,21 @@ function computedOf(part: Plan, cell: Cell): Scalar | undefined {
 /** Of several lists about one column the reference makes one, and forgets NULL. Whether a float is zero is such a list. */
 function isOfLists(text: string, expected: Answer, found: Answer, table: Table): boolean {
   return holdsOfParts(text, expected, found, table, (parts, cell) => {
-    const listed = parts
-      .flatMap((part) => listedIn(part) ?? [])
-      .filter((column) => evaluate(column, cell) === null)
-    const names = listed.map(({ path }) => path.join())
-    return new Set(names).size < names.length
+    const lists = parts.flatMap((part) => {
+      const column = listedIn(part)
+      return column
+        ? [{ name: column.path.join(), hasNull: hasNull(part) || evaluate(column, cell) === null }]
+        : []
+    })
+    return lists.some(
+      (list, i) => list.hasNull && lists.some((other, k) => k !== i && other.name === list.name),
+    )
   })
+}
+
+function hasNull(list: Plan): boolean {
+  if (list.kind === 'in') return list.hasNull
+  return list.kind === 'call' && list.args.some((arg) => arg.kind === 'literal' && arg.value === null)
 }
 
 /** The column that is looked up in a list. */
