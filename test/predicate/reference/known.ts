@@ -39,6 +39,11 @@ export const refusals: readonly Known[] = [
     theirs: /user-defined coercion failed/,
     example: 'coalesce(raw, NULL) IS NULL',
   },
+  {
+    text: /\b(?:coalesce|greatest|least)\(/,
+    theirs: /Failed to coerce arguments .* UserDefined failed/,
+    example: 'coalesce(fine, huge, abs(half))',
+  },
   // Within arguments, they do not know all types by their names.
   {
     text: /\w\(.*(?:AS |::)BINARY/,
