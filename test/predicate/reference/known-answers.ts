@@ -41,6 +41,10 @@ export const reasons: Readonly<
       'NOT (j NOT IN (NULL, 2) OR j IN (5, NULL))',
     ],
   },
+  scales: {
+    is: isOfScales,
+    examples: ["round(fine, 1) IN (CAST('5.3000000000' AS DECIMAL(38, 10)), 1704067200)"],
+  },
   intervals: { is: isInterval, examples: ['CAST(nullif(last_n, last_m) AS STRING)'] },
   longDecimals: { is: isLongDecimal, examples: ['CAST(fine + 2 AS STRING)'] },
 }
@@ -225,4 +229,9 @@ function isLongDecimal(text: string, expected: Answer, found: Answer): boolean {
     const other = found.values[row]
     return value === other || (typeof other === 'string' && /\d{28,}\.\d/.test(other))
   })
+}
+
+/** A decimal that is rounded has another scale there than it announces, also where it is looked up in a list. */
+function isOfScales(text: string): boolean {
+  return /\bround\((?:fine|cents|whole|dec|huge)(?:, -?\d+)?\) (?:NOT )?IN \(/.test(text)
 }
