@@ -39,6 +39,8 @@ export const reasons: Readonly<
       'i NOT IN (1, 2) OR i NOT IN (3)',
       'f NOT IN (-2.25) OR f <> 0',
       'NOT (j NOT IN (NULL, 2) OR j IN (5, NULL))',
+      "s NOT IN (t, 'x') AND s IN ('apple')",
+      'i IN (j, 7) AND i IN (1, 2, 5, 0, -1)',
     ],
   },
   scales: {
@@ -178,24 +180,33 @@ function computedOf(part: Plan, cell: Cell): Scalar | undefined {
   }
 }
 
-/** Of several lists about one column the reference makes one, and forgets NULL. Whether a float is zero is such a list. */
+/**
+ * Of several lists about one column the reference makes one, and forgets NULL, and what items that are computed may be.
+ * Whether a float is zero is such a list.
+ */
 function isOfLists(text: string, expected: Answer, found: Answer, table: Table): boolean {
   return holdsOfParts(text, expected, found, table, (parts, cell) => {
     const lists = parts.flatMap((part) => {
       const column = listedIn(part)
       return column
-        ? [{ name: column.path.join(), hasNull: hasNull(part) || evaluate(column, cell) === null }]
+        ? [{ name: column.path.join(), isForgotten: isForgotten(part, cell, evaluate(column, cell)) }]
         : []
     })
     return lists.some(
-      (list, i) => list.hasNull && lists.some((other, k) => k !== i && other.name === list.name),
+      (list, i) => list.isForgotten && lists.some((other, k) => k !== i && other.name === list.name),
     )
   })
 }
 
-function hasNull(list: Plan): boolean {
-  if (list.kind === 'in') return list.hasNull
-  return list.kind === 'call' && list.args.some((arg) => arg.kind === 'literal' && arg.value === null)
+function isForgotten(list: Plan, cell: Cell, value: Scalar): boolean {
+  if (value === null || (list.kind === 'in' && list.hasNull)) return true
+  return (
+    list.kind === 'call' &&
+    list.args.slice(1).some((item) => {
+      const computed = computedOf(item, cell)
+      return computed === null || (item.kind !== 'literal' && computed === value)
+    })
+  )
 }
 
 /** The column that is looked up in a list. */
