@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { kindOf, textOf } from './reference/difference.ts'
 import { differencesAmongUs, differencesToReference, differencesToReferenceOf } from './reference/judges.ts'
 import { valueDifferences, valueDifferencesOf } from './reference/value-judge.ts'
 import { makeTable, select, types } from './table.ts'
@@ -11,17 +12,26 @@ const seed = Number(process.env.PREDICATE_SEED ?? 20_240_229)
 
 test('comparisons over columns of all types mean the same to an interpreter, and of the term as a column', () => {
   const differences = differencesAmongUs(seed, 1_000)
-  expect(differences.slice(0, 40).join('\n'), `${differences.length} differ`).toBe('')
+  expect(textOf(differences), `${differences.length} differ`).toBe('')
 })
 
 test('predicates answer as the reference does', async () => {
   const differences = await differencesToReference(seed, 1_000)
-  expect(differences.slice(0, 40).join('\n'), `${differences.length} differ`).toBe('')
+  expect(textOf(differences), `${differences.length} differ`).toBe('')
 })
 
 test('expressions have the values and the types of the reference', async () => {
   const differences = await valueDifferences(seed, 500)
-  expect(differences.slice(0, 40).join('\n'), `${differences.length} differ`).toBe('')
+  expect(textOf(differences), `${differences.length} differ`).toBe('')
+})
+
+test('a refusal of one side is told from another answer', () => {
+  const [rows, values, error] = [{ ids: [1] }, { values: [1], type: 'int32' }, { error: 'no' }]
+  expect([kindOf(rows, error), kindOf(error, values)]).toEqual(['refusal', 'refusal'])
+  expect([kindOf(rows, { ids: [2] }), kindOf(values, { ...values, type: 'int64' })]).toEqual([
+    'answer',
+    'answer',
+  ])
 })
 
 // Each of them was drawn once, and differed, over the table of its seed.

@@ -2,6 +2,8 @@
 export interface Scenario {
   /** What was counted so far, by what it counts. */
   readonly counts: Readonly<Record<string, number>>
+  /** What broke no promise, and a person should read at the end. */
+  readonly notes?: readonly string[]
   /**
    * Tries it once. Fails when a promise of the catalog is broken, and tells which. What looks for a smaller case that
    * breaks it ends at the moment `until`.

@@ -148,6 +148,7 @@ async function soak({ minutes, names, seed }: Asked): Promise<boolean> {
   )
   clearInterval(telling)
   tell()
+  for (const [name, { notes = [] }] of begun) for (const note of notes) console.log(`${name}: ${note}`)
   console.log(broken.length === 0 ? 'No promise was broken.' : `Broken: ${broken.join(', ')}`)
   return broken.length === 0
 }

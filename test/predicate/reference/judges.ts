@@ -8,6 +8,7 @@ import { isTrue } from '../evaluate/interpret.ts'
 import { select } from '../table.ts'
 import { cellsOf } from './cells.ts'
 import { ownColumns } from './columns.ts'
+import { byLength, type Difference, kindOf } from './difference.ts'
 import { predicates } from './grammar.ts'
 import { isKnown } from './known.ts'
 import { Maker } from './maker.ts'
@@ -20,39 +21,45 @@ import { type Comparison, comparison } from './typed.ts'
  */
 
 /** Where the reference answers random predicates otherwise than we do, with all it takes to look into it. */
-export function differencesToReference(seed: number, runs: number): Promise<string[]> {
+export function differencesToReference(seed: number, runs: number): Promise<Difference[]> {
   return differencesToReferenceOf(seed, fc.sample(predicates, { seed: seed * 10, numRuns: runs }))
 }
 
 /** The same of these predicates, over the table of a seed. */
-export async function differencesToReferenceOf(seed: number, texts: readonly string[]): Promise<string[]> {
+export async function differencesToReferenceOf(
+  seed: number,
+  texts: readonly string[],
+): Promise<Difference[]> {
   const table = randomTable(seed, 40)
   await using reference = await openReference(table)
   const asked = [...new Set(texts)]
-  const differences: string[] = []
+  const differences: Difference[] = []
   const ask = async () => {
     for (let predicate = asked.pop(); predicate !== undefined; predicate = asked.pop()) {
       const expected = await reference.ask(predicate)
       const found = ours(table, predicate)
       if (!agree(expected, found) && !isKnown(predicate, expected, found, table))
-        differences.push(describe(table, predicate, 'reference', expected, found))
+        differences.push({
+          kind: kindOf(expected, found),
+          text: describe(table, predicate, 'reference', expected, found),
+        })
     }
   }
   await Promise.all([ask(), ask(), ask(), ask()])
-  return differences.sort((a, b) => a.length - b.length)
+  return byLength(differences)
 }
 
 const comparisons: fc.Arbitrary<Comparison> = fc.gen().map((draw) => comparison(new Maker(draw), true))
 
 /** Where random comparisons mean something else to the interpreter, or once their term is a column. */
-export function differencesAmongUs(seed: number, runs: number): string[] {
+export function differencesAmongUs(seed: number, runs: number): Difference[] {
   return differencesAmongUsOf(seed, fc.sample(comparisons, { seed, numRuns: runs }))
 }
 
 /** The same of these comparisons, over the table of a seed. */
-export function differencesAmongUsOf(seed: number, asked: readonly Comparison[]): string[] {
+export function differencesAmongUsOf(seed: number, asked: readonly Comparison[]): Difference[] {
   const table = withRandom(randomTable(seed, 40), seed, ownColumns)
-  const differences: string[] = []
+  const differences: Difference[] = []
   for (const drawn of asked) {
     const predicate = drawn.of(drawn.term.text)
     const found = ours(table, predicate)
@@ -64,10 +71,11 @@ export function differencesAmongUsOf(seed: number, asked: readonly Comparison[])
       const isSparedInColumn =
         judge === 'column' && 'error' in found && /BETWEEN (?:NULL AND|.* AND NULL)/.test(predicate)
       if (!isSpared && !isSparedInColumn && !agree(expected!, found))
-        differences.push(describe(table, predicate, judge, expected!, found))
+        // What one of our ways refuses and another one answers is wrong, too.
+        differences.push({ kind: 'answer', text: describe(table, predicate, judge, expected!, found) })
     }
   }
-  return differences.sort((a, b) => a.length - b.length)
+  return byLength(differences)
 }
 
 function interpreted(table: Table, predicate: string): Answer {

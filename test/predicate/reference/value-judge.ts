@@ -13,6 +13,7 @@ import { scalarAt } from '../../../src/predicate/evaluate/scalar.ts'
 import { compileExpression } from '../../../src/predicate/index.ts'
 import type { Scalar } from '../../../src/predicate/plan/plan.ts'
 import { logicalType } from '../../../src/predicate/plan/types.ts'
+import { byLength, type Difference, kindOf } from './difference.ts'
 import { expressions } from './expressions.ts'
 import { isKnown } from './known.ts'
 import { randomTable } from './rows.ts'
@@ -26,15 +27,15 @@ export type Values =
   | { readonly error: string }
 
 /** Where the reference computes random expressions otherwise than we do. */
-export function valueDifferences(seed: number, runs: number): Promise<string[]> {
+export function valueDifferences(seed: number, runs: number): Promise<Difference[]> {
   return valueDifferencesOf(seed, fc.sample(expressions, { seed, numRuns: runs }))
 }
 
 /** Where the reference computes these expressions otherwise than we do, over the table of a seed. */
-export async function valueDifferencesOf(seed: number, texts: readonly string[]): Promise<string[]> {
+export async function valueDifferencesOf(seed: number, texts: readonly string[]): Promise<Difference[]> {
   const table = randomTable(seed, 40)
   await using both = await openBoth(table)
-  const differences: string[] = []
+  const differences: Difference[] = []
   // To the reference a name in double quotes is a text in a computed column, and a name in a predicate.
   const asked = [...new Set(texts)].filter((text) => !text.includes('"'))
   const ask = async () => {
@@ -48,7 +49,7 @@ export async function valueDifferencesOf(seed: number, texts: readonly string[])
     }
   }
   await Promise.all([ask(), ask()])
-  return differences.sort((a, b) => a.length - b.length)
+  return byLength(differences)
 }
 
 /** A table in the hands of the reference and in ours. */
@@ -133,9 +134,10 @@ export function agree(a: Values, b: Values): boolean {
 const numbers = (_: string, value: unknown) =>
   typeof value === 'number' && !Number.isFinite(value) ? String(value) : value
 
-/** A difference, as a test prints it. */
-export function difference(what: string, expected: Values, found: Values): string {
-  return `${what}\n  reference: ${show(expected)}\n  ours:      ${show(found)}`
+/** A difference of the values of what was asked. */
+export function difference(what: string, expected: Values, found: Values): Difference {
+  const text = `${what}\n  reference: ${show(expected)}\n  ours:      ${show(found)}`
+  return { kind: kindOf(expected, found), text }
 }
 
 function show(answer: Values): string {
