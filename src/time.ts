@@ -204,13 +204,24 @@ const standIns: Readonly<Record<string, unknown>> = {
   queueMicrotask: (work: Work) => queueMicrotask(() => withOwnTimers(work)),
 }
 
+/** The globals that were found to be the runtime's own. To look at functions takes longer than to compare them. */
+const found: unknown[] = []
+
+function areGlobalsOwn(): boolean {
+  const { setTimeout, setImmediate, queueMicrotask } = globalThis
+  if (setTimeout === found[0] && setImmediate === found[1] && queueMicrotask === found[2]) return true
+  const globals = [setTimeout, setImmediate, queueMicrotask]
+  if (globals.some(isReplaced)) return false
+  found.splice(0, found.length, ...globals)
+  return true
+}
+
 /**
  * Runs synchronous work of a library that finds timers by their global names: while they are replaced, those of this
  * module are in their places for so long.
  */
 export function withOwnTimers<T>(work: () => T): T {
-  const { setTimeout, setImmediate, queueMicrotask } = globalThis
-  if (!isReplaced(setTimeout) && !isReplaced(setImmediate) && !isReplaced(queueMicrotask)) return work()
+  if (areGlobalsOwn()) return work()
   const before = Object.keys(standIns).map(
     (name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)!] as const,
   )

@@ -40,30 +40,32 @@ export function idSource(now: () => number): () => string {
  * are random, and its own. They are ULIDs as well, and sort by the millisecond they were made in.
  */
 export function secretIdSource(now: () => number): () => string {
-  let time = 0
-  // Written with the first id: many catalogs are forked and make none.
-  let beginning: string | undefined
+  let time = -1
   return () => {
     const moment = Math.floor(now())
-    if (beginning === undefined || moment > time) {
-      if (moment > time) time = moment
-      beginning = timeDigits(time)
-    }
-    for (let i = 0; i < drawn.length; i++) drawn[i] = digits.charCodeAt(randomByte() & 31)
-    // Joined at once: a text that is put together digit by digit keeps each of its steps in memory.
-    return beginning + String.fromCharCode(...drawn)
+    if (moment > time) time = moment
+    if (time !== writtenTime) writeTime(time)
+    for (let i = timeDigits; i < codes.length; i++) codes[i] = digits.charCodeAt(randomByte() & 31)
+    // All at once: a text that is put together keeps each of its parts in memory.
+    return String.fromCharCode.apply(null, codes)
   }
 }
 
-/** The codes of the random digits of an id, of 5 bits each. */
-const drawn: number[] = Array.from({ length: 16 }, () => 0)
+/** The number of digits that an id has for its moment. */
+const timeDigits = 10
 
-/** The digits of a moment, as an id begins with them. */
-function timeDigits(moment: number): string {
-  let digitsOfTime = ''
-  for (let rest = moment, i = 0; i < 10; i++, rest = Math.floor(rest / digits.length))
-    digitsOfTime = digits[rest % digits.length]! + digitsOfTime
-  return digitsOfTime
+/** The codes of the digits of an id: those of a moment, and 16 of 5 random bits each. All sources write here. */
+const codes: number[] = Array.from({ length: timeDigits + 16 }, () => 0)
+let writtenTime: number | undefined
+
+function writeTime(moment: number): void {
+  for (
+    let rest = Math.max(0, moment), i = timeDigits - 1;
+    i >= 0;
+    i--, rest = Math.floor(rest / digits.length)
+  )
+    codes[i] = digits.charCodeAt(rest % digits.length)
+  writtenTime = moment
 }
 
 const randomBytes = new Uint8Array(4096)
