@@ -43,6 +43,13 @@ export const reasons: Readonly<
       'i IN (j, 7) AND i IN (1, 2, 5, 0, -1)',
     ],
   },
+  noItems: {
+    is: isOfNoItems,
+    examples: [
+      'NOT (tags IS NOT NULL OR array_has_any(tags, tags))',
+      'tags IS NULL AND list_has_all(tags, tags)',
+    ],
+  },
   scales: {
     is: isOfScales,
     examples: ["round(fine, 1) IN (CAST('5.3000000000' AS DECIMAL(38, 10)), 1704067200)"],
@@ -220,6 +227,22 @@ function listedIn(part: Plan): ColumnPlan | undefined {
           ? part.args[0]
           : undefined
   return given?.kind === 'column' ? given : undefined
+}
+
+/**
+ * Where no row of a batch has an item to look for, lists that are NULL have none and all of them there. AND and OR hand
+ * over a batch of the few rows that they leave open, so it depends on the other rows.
+ */
+function isOfNoItems(text: string, expected: Answer, found: Answer, table: Table): boolean {
+  return holdsOfParts(text, expected, found, table, (parts, cell) =>
+    parts.some((part) => {
+      if (part.kind !== 'call' || !/^(?:array|list)_has_a(?:ny|ll)$/.test(part.function.name)) return false
+      const items = computedOf(part.args[1]!, cell)
+      return (
+        computedOf(part, cell) === null && (items === null || (Array.isArray(items) && items.length === 0))
+      )
+    }),
+  )
 }
 
 /** Durations of different units become intervals there, which are written otherwise. */
