@@ -1,7 +1,8 @@
 import fc from 'fast-check'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { batch, beginnings, beginningWithRows, command, transactionOf } from './commands.ts'
-import type { Command } from './model/index.ts'
+import { type Command, predict } from './model/index.ts'
+import { emptyState } from './model/state.ts'
 import { runHistory } from './run-history.ts'
 import { runTransactions } from './run-transactions.ts'
 import { stages } from './stages.ts'
@@ -66,4 +67,15 @@ describe.each([
       { numRuns: Math.ceil((runs * factor) / 2) },
     )
   })
+})
+
+test('the model finds a batch by the tables that it changed', () => {
+  const id = ['t']
+  const batch = { operations: [{ declare_table: { id } }] }
+  const made = predict(emptyState(), { operation: 'batchCommitTables', request: batch })
+  const { transaction_id } = (made.outcome as { answer: { transaction_id: string } }).answer
+  const found = (name: string) =>
+    predict(made.state, { operation: 'describeTransaction', request: { id: [name, transaction_id] } }).outcome
+  expect(found('t')).toMatchObject({ answer: { status: 'Succeeded' } })
+  expect(found('u')).toMatchObject({ error: 'TransactionNotFound' })
 })

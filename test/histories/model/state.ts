@@ -62,7 +62,7 @@ export interface ModelTransaction {
   /** The key of the table or namespace changed. */
   readonly subjectKey?: number | undefined
   /** The keys of the tables that a batch changed. */
-  readonly batchKeys?: ReadonlySet<number | undefined> | undefined
+  readonly batchKeys?: readonly (number | undefined)[] | undefined
   properties: Readonly<Record<string, string>>
 }
 
@@ -146,10 +146,12 @@ export function recorded(
   operation: string,
   subject: Identifier,
   changed: { readonly key: number } | undefined = lookUp(state, subject),
-  batchKeys?: ReadonlySet<number | undefined>,
+  changedByBatch?: ReadonlySet<number | undefined>,
 ) {
   const transaction_id = symbol(state, 'T')
   const subjectKey = changed?.key
+  // States hold lists and maps alone: these are copied.
+  const batchKeys = changedByBatch && [...changedByBatch]
   state.transactions.set(transaction_id, { operation, subject, subjectKey, batchKeys, properties: {} })
   return { transaction_id }
 }

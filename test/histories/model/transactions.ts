@@ -104,7 +104,7 @@ function find(state: State, id: readonly string[]): { own: string; record: Model
 function concerns(state: State, subject: Identifier, record: ModelTransaction): boolean {
   if (subject.length === 0) return true
   const now = lookUp(state, subject)
-  if (record.subject.length === 0) return now !== undefined && record.batchKeys?.has(now.key) === true
+  if (record.subject.length === 0) return now !== undefined && record.batchKeys?.includes(now.key) === true
   if (now === undefined || record.subjectKey === undefined) return sameNames(subject, record.subject)
   return now.key === record.subjectKey
 }

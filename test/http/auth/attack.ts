@@ -201,7 +201,10 @@ async function settleFound(catalog: Catalog) {
     operations: [{ declare_table: { id: [victim, 's3cret-batched'] } }],
   })
   const space = await catalog.createNamespace({ id: [victim, 's3cret-space', 's3cret-deep'] })
-  const { transaction_id: open } = await catalog.beginTransaction({ properties: { note: 's3cret-open' } })
+  const { transaction_id: open } = await catalog.beginTransaction({
+    properties: { note: 's3cret-open' },
+    idle_timeout_seconds: 3_600,
+  })
   await catalog.deleteFromTable({ id, predicate: 'n = 1' }, { transaction: open })
   const { versions } = await catalog.listTableVersions({ id })
   const transactions = [open, ...done, batch.transaction_id, String(space.transaction_id)]
