@@ -166,7 +166,7 @@ for (const { place, missing, begin } of sharedStores) {
       now.move(60_001)
       const one = await open()
       const [last] = await change(one, 1)
-      await expect.poll(records, { timeout: 60_000, interval: 100 }).toEqual([last])
+      await expect.poll(records).toEqual([last])
       await one.close()
     })
 

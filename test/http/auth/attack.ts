@@ -256,8 +256,10 @@ async function equip(catalog: Catalog): Promise<Known> {
   const own = [{ n: 1, s: 'own' }]
   await catalog.createNamespace({ id: [attacker], mode: 'ExistOk' })
   await catalog.createNamespace({ id: inner, mode: 'ExistOk' }).catch(() => {})
-  for (const table of [id, spare]) await catalog.createTable({ id: table, data: own, mode: 'Overwrite' })
-  await catalog.createTableTag({ id, tag: 'own', version: 1 })
+  await catalog.createTable({ id: spare, data: own, mode: 'Overwrite' })
+  // A table that an attack left without versions goes on with the next one.
+  const { version } = await catalog.createTable({ id, data: own, mode: 'Overwrite' })
+  await catalog.createTableTag({ id, tag: 'own', version: version! })
   await catalog.createTableBranch({ id, name: 'dev' })
   await catalog.createTableScalarIndex({ id, column: 'n', index_type: 'BTREE', name: 'by-n' }).catch(() => {})
   const { location: waiting } = await catalog.createTable({ id: gone, data: own, mode: 'Overwrite' })
