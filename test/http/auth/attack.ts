@@ -256,14 +256,15 @@ async function equip(catalog: Catalog): Promise<Known> {
   const own = [{ n: 1, s: 'own' }]
   await catalog.createNamespace({ id: [attacker], mode: 'ExistOk' })
   await catalog.createNamespace({ id: inner, mode: 'ExistOk' }).catch(() => {})
-  await catalog.createTable({ id: spare, data: own, mode: 'Overwrite' })
-  // A table that an attack left without versions goes on with the next one.
-  const { version } = await catalog.createTable({ id, data: own, mode: 'Overwrite' })
-  await catalog.createTableTag({ id, tag: 'own', version: version! })
+  for (const table of [id, spare, gone]) {
+    // A table that an attack left without versions would keep its branches, and go on with the next version.
+    await catalog.dropTable({ id: table }).catch(() => {})
+    await catalog.createTable({ id: table, data: own, mode: 'Overwrite' })
+  }
+  await catalog.createTableTag({ id, tag: 'own', version: 1 })
   await catalog.createTableBranch({ id, name: 'dev' })
   await catalog.createTableScalarIndex({ id, column: 'n', index_type: 'BTREE', name: 'by-n' }).catch(() => {})
-  const { location: waiting } = await catalog.createTable({ id: gone, data: own, mode: 'Overwrite' })
-  const { transaction_id: done } = await catalog.deregisterTable({ id: gone })
+  const { location: waiting, transaction_id: done } = await catalog.deregisterTable({ id: gone })
   const { transaction_id: open } = await catalog.beginTransaction({ idle_timeout_seconds: 3_600 })
   const { location } = await catalog.describeTable({ id: spare })
   return {
