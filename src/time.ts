@@ -205,14 +205,15 @@ const standIns: Readonly<Record<string, unknown>> = {
 }
 
 /** The globals that were found to be the runtime's own. To look at functions takes longer than to compare them. */
-const found: unknown[] = []
+const ownGlobals: unknown[] = []
 
 function areGlobalsOwn(): boolean {
   const { setTimeout, setImmediate, queueMicrotask } = globalThis
-  if (setTimeout === found[0] && setImmediate === found[1] && queueMicrotask === found[2]) return true
+  const own = ownGlobals
+  if (setTimeout === own[0] && setImmediate === own[1] && queueMicrotask === own[2]) return true
   const globals = [setTimeout, setImmediate, queueMicrotask]
   if (globals.some(isReplaced)) return false
-  found.splice(0, found.length, ...globals)
+  ownGlobals.splice(0, ownGlobals.length, ...globals)
   return true
 }
 

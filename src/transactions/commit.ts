@@ -78,8 +78,8 @@ export async function commit<T extends object>(
     recordChange(core, writer, change, noted)
     return { ...result, transaction_id: transactionId }
   })
-  const others = afterChange(core, transactionId)
-  if (others) await others
+  const upkeepBegins = afterChange(core, transactionId)
+  if (upkeepBegins) await upkeepBegins
   return response
 }
 

@@ -27,9 +27,9 @@ export const log: FunctionPlanner = (call) => {
   floatOf(call)
   const value = call.args.at(-1)!.type
   const type = isFloat(value) ? value : double
-  // The reference divides in single precision, also for halves.
   const known = simplifiedLog(call, type)
   if (known) return known
+  // The reference divides in single precision, also for halves.
   const round = roundTo(typeName(type) === 'double' ? double : floatType(1))
   const narrow = roundTo(type)
   const quotient = (base: number, of: number) => narrow(round(round(Math.log(of)) / round(Math.log(base))))
