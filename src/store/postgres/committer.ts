@@ -1,14 +1,18 @@
 import { randomInt } from 'node:crypto'
 import { CatalogError } from '../../errors.ts'
+import { clearTimeout, setTimeout, type Timer } from '../../time.ts'
 import { type Changes, isAppended } from './access.ts'
 import type { Attempt } from './attempt.ts'
 import type { Connection } from './connection.ts'
 import { stateOf } from './failure.ts'
 import { type Ground, learnTime } from './ground.ts'
+import type { Locks } from './locks.ts'
 import { Patience } from './patience.ts'
 import {
   addRows,
-  beginChange,
+  beginNumbering,
+  beginTurn,
+  changeStatement,
   commitStatement,
   end,
   forgetCommits,
@@ -33,6 +37,9 @@ const randomBits = 44n
 const keptHours = 2
 const cleaning = 1_000
 
+/** What was appended is numbered after so long. */
+const numberingMillis = 1_000
+
 /** How long the outcome of a commit is asked for, once its answer was lost. */
 const outcomeMillis = 60_000
 
@@ -42,59 +49,83 @@ export class Committer {
   /** Begins anywhere, so that many short-lived processes clean as often as they should. */
   #commits = randomInt(cleaning)
 
+  #numbering: Timer | undefined
+
   constructor(ground: Ground) {
     this.#ground = ground
   }
 
-  /** Commits in one round trip; resolves to nothing when it is done. */
-  commit(attempt: Attempt, changes: Changes): Promise<Refusal | undefined> {
-    return this.#ground.pool.alone((connection) => {
-      const begun = this.begin(connection)
-      return this.finish(connection, attempt, changes, begun)
-    })
+  close(): void {
+    clearTimeout(this.#numbering)
   }
 
-  begin(connection: Connection): Promise<unknown> {
-    const { address, engine } = this.#ground
-    const begun = connection.send(beginChange(address.schema, engine.hasTurns))
-    // Those who come after it look at the outcome, too.
-    begun.catch(() => {})
-    return begun
+  /**
+   * Commits in one round trip; resolves to nothing when it is done. With locks, commits that lock other records go
+   * beside it.
+   */
+  commit(attempt: Attempt, changes: Changes, locks: Locks | undefined): Promise<Refusal | undefined> {
+    const { address, engine, pool } = this.#ground
+    const turn = engine.hasTurns ? (locks ? 'beside' : 'alone') : 'engine'
+    return pool.alone((connection) =>
+      this.#made(attempt, changes, async (id) => {
+        const entries = changes.entries()
+        const statement = commitStatement(address.schema, turn, locks, id, attempt, entries)
+        const [answer] = await Promise.allSettled([connection.send(statement)])
+        return [answer, answer]
+      }),
+    )
   }
 
-  /** Makes the changes in a transaction that was begun, and ends it. */
-  async finish(
+  /** Begins a transaction that has its turn: at some records, or alone. */
+  async begin(connection: Connection, locks: Locks | undefined): Promise<void> {
+    await connection.send(beginTurn(this.#ground.address.schema, locks))
+  }
+
+  /** Makes the changes in a transaction that has its turn, and ends it. */
+  finish(
     connection: Connection,
     attempt: Attempt,
     changes: Changes,
-    begun?: Promise<unknown>,
+    locks: Locks | undefined,
   ): Promise<Refusal | undefined> {
-    const { address, clock, known } = this.#ground
+    const { schema } = this.#ground.address
+    return this.#made(attempt, changes, async (id) => {
+      const turn = locks ? 'beside' : 'alone'
+      const statement = changeStatement(schema, turn, undefined, id, attempt, changes.entries())
+      return Promise.allSettled([connection.send(statement), connection.sendEnd(end)])
+    })
+  }
+
+  /** Sends changes, and finds out what became of them: by the answer to the statement, and by that to its end. */
+  async #made(
+    attempt: Attempt,
+    changes: Changes,
+    send: (
+      id: string,
+    ) => Promise<readonly [PromiseSettledResult<readonly Row[]>, PromiseSettledResult<unknown>]>,
+  ): Promise<Refusal | undefined> {
+    const { clock, known } = this.#ground
     const id = this.#newId()
     const sent = clock.sent()
-    const [beginning, answer, ending] = await Promise.allSettled([
-      begun,
-      connection.send(commitStatement(address.schema, id, attempt, changes.entries())),
-      connection.sendEnd(end),
-    ])
-    const reported = [beginning, answer].find(
-      (part) => part.status === 'rejected' && stateOf(part.reason) !== undefined,
-    ) as PromiseRejectedResult | undefined
-    // What the server itself reported undid the transaction. A pooler reports that it lost the server, too late or not.
-    if (reported && !/^08/.test(stateOf(reported.reason)!)) throw reported.reason
+    const [answer, ending] = await send(id)
+    const state = answer.status === 'rejected' ? stateOf(answer.reason) : undefined
+    // What the server reported undid the transaction, unless it ended the connection: then it may have committed before.
+    // A pooler reports that it lost the server, too late or not.
+    if (answer.status === 'rejected' && state !== undefined && !/^(?:08|57P)/.test(state)) throw answer.reason
     if (answer.status === 'fulfilled') {
       learnTime(clock, answer.value, sent)
       if (answer.value.length > 1) return this.#refusal(attempt, answer.value)
     }
-    const isDone = ending.status === 'fulfilled' && answer.status === 'fulfilled' && ending.value
+    const isDone = answer.status === 'fulfilled' && ending.status === 'fulfilled' && ending.value !== false
     if (!isDone && !(await this.#happened(id, ending))) {
-      throw (
-        reported?.reason ??
-        Object.assign(new Error('Connection terminated before the commit.'), { code: 'ECONNRESET' })
-      )
+      if (state !== undefined) throw (answer as PromiseRejectedResult).reason
+      throw Object.assign(new Error('Connection terminated before the commit.'), { code: 'ECONNRESET' })
     }
     for (const [bytes, change] of changes.entries()) {
-      if (isAppended(bytes)) continue
+      if (isAppended(bytes)) {
+        this.numberSoon()
+        continue
+      }
       if (change === null) known.forget(bytes)
       else known.keep(bytes, id, change.text, change.value)
     }
@@ -119,7 +150,7 @@ export class Committer {
    * Whether a commit happened whose end nobody heard of. If not, it never will. The new row waits for a commit that is
    * under way. When the answer to this question is lost as well, the row that is there still tells.
    */
-  async #happened(id: string, ending: PromiseSettledResult<boolean>): Promise<boolean> {
+  async #happened(id: string, ending: PromiseSettledResult<unknown>): Promise<boolean> {
     const { pool, address } = this.#ground
     if (ending.status === 'rejected' && /^40/.test(stateOf(ending.reason) ?? '')) throw ending.reason
     const patience = new Patience(outcomeMillis)
@@ -137,6 +168,23 @@ export class Committer {
         })
       }
     }
+  }
+
+  /**
+   * Numbers what was appended. A reader that needs it at once does so itself; users that may only read depend on this.
+   */
+  numberSoon(): void {
+    const { address, engine, pool } = this.#ground
+    this.#numbering ??= setTimeout(() => {
+      this.#numbering = undefined
+      const numbered = pool.alone(async (connection) => {
+        const statement = beginNumbering(address.schema, engine.hasTurns)
+        await Promise.all([connection.send(statement), connection.sendEnd(end)])
+      })
+      // The next reader, or the next timer, does it.
+      numbered.catch(() => {})
+    }, numberingMillis)
+    this.#numbering.unref?.()
   }
 
   #hour(): number {

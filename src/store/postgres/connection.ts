@@ -3,6 +3,10 @@ import type { Address } from './address.ts'
 import { connect, type DriverClient } from './driver.ts'
 import type { Row, Statement } from './statements.ts'
 
+interface Answer {
+  readonly rows: readonly Row[]
+}
+
 /** One connection to the database. Statements are sent at once, and answered one after the other. */
 export class Connection {
   /** How many answers are still to come. */
@@ -37,12 +41,13 @@ export class Connection {
     return this.#client.processID
   }
 
+  /** Sends a statement, or several in one text. Resolves to the rows of the last one. */
   async send({ text, values }: Statement): Promise<readonly Row[]> {
     if (this.waiting++ === 0) this.#client.ref()
     const query: QueryArrayConfig = { text, rowMode: 'array', ...(values && { values: values as unknown[] }) }
     try {
-      const { rows } = (await this.#client.query(query)) as unknown as { rows: readonly Row[] }
-      return rows
+      const answer = (await this.#client.query(query)) as unknown as Answer | readonly Answer[]
+      return (Array.isArray(answer) ? answer.at(-1)! : answer).rows
     } finally {
       if (--this.waiting === 0) this.#rest()
     }

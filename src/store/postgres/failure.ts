@@ -203,3 +203,14 @@ export function isLost(error: unknown): boolean {
     /Connection terminated|not queryable|Query read timeout|timeout expired|closed/i.test(message)
   )
 }
+
+/** Whether the user, or the database, may not write. */
+export function mayNotWrite(error: unknown): boolean {
+  const state = stateOf(error)
+  return state === '42501' || state === '25006'
+}
+
+/** Whether the server had no room for more locks. */
+export function lacksLocks(error: unknown): boolean {
+  return stateOf(error) === '53200'
+}

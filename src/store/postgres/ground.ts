@@ -7,7 +7,7 @@ import type { Clock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import type { Known } from './known.ts'
 import type { Pool } from './pool.ts'
-import { type Row, readStatement, viewOf } from './statements.ts'
+import { isUnnumbered, type Row, readStatement, viewOf } from './statements.ts'
 import { type PieceRead, type Reads, View } from './view.ts'
 
 /** What the parts of an open store share. */
@@ -67,6 +67,7 @@ export async function readInto(
   const sent = clock.sent()
   const rows = await connection.send(readStatement(address.schema, wantedPoints, wantedPieces))
   learnTime(clock, rows, sent)
+  view.isUnnumbered ||= isUnnumbered(rows)
   return viewOf(rows, wantedPoints, wantedPieces, known, view)
 }
 

@@ -50,6 +50,18 @@ export function keyOf(bytes: string): Key {
   return key
 }
 
+/** The bytes of all keys that a key begins with, whole parts each, and of the key itself. Bytes behind the last part do not count. */
+export function prefixesOfBytes(bytes: string): string[] {
+  const prefixes: string[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const end = bytes.startsWith(numberMark, at) ? at + 9 : bytes.indexOf(stringEnd, at) + 1
+    if (end <= at || end > bytes.length) break
+    prefixes.push(bytes.slice(0, end))
+    at = end
+  }
+  return prefixes
+}
+
 function bytesOfText(text: string): string {
   return plain.test(text) ? text : Buffer.from(text).toString('latin1')
 }

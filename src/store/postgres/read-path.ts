@@ -1,8 +1,9 @@
 import { setImmediate } from '../../time.ts'
 import { Attempt } from './attempt.ts'
+import { mayNotWrite } from './failure.ts'
 import { type Ground, type Job, readInto, runReader } from './ground.ts'
 import { Patience } from './patience.ts'
-import { beginReading, beginReadingSerially, end } from './statements.ts'
+import { beginNumbering, beginReading, beginReadingSerially, end, type Statement } from './statements.ts'
 import { type Reads, rowsIn, View } from './view.ts'
 
 /** More records than these are not read twice. */
@@ -73,17 +74,39 @@ export class ReadPath {
 
   async #read(reads: Reads): Promise<View> {
     const ground = this.#ground
-    if (ground.engine.hasTurns) return ground.pool.shared((connection) => readInto(ground, connection, reads))
-    // Where writers take no turns, a moment may show a change without another one that comes before it.
+    const view = ground.engine.hasTurns
+      ? await ground.pool.shared((connection) => readInto(ground, connection, reads))
+      : // Where writers take no turns, a moment may show a change without another one that comes before it.
+        await this.#readWithin(beginReadingSerially, reads)
+    if (!view.isUnnumbered) return view
+    return this.#numbering((begin) => this.#readWithin(begin, reads)).then((numbered) => numbered ?? view)
+  }
+
+  #readWithin(begin: Statement, reads: Reads): Promise<View> {
+    const ground = this.#ground
     return ground.pool.alone(async (connection) => {
       const [begun, view, ended] = await Promise.allSettled([
-        connection.send(beginReadingSerially),
+        connection.send(begin),
         readInto(ground, connection, reads),
         connection.sendEnd(end),
       ])
       for (const part of [begun, view, ended]) if (part.status === 'rejected') throw part.reason
       return (view as PromiseFulfilledResult<View>).value
     })
+  }
+
+  /**
+   * Reads in a transaction that numbers records first. Resolves to nothing for a user that may not write: it sees those
+   * records that others have numbered.
+   */
+  async #numbering<T>(read: (begin: Statement) => Promise<T>): Promise<T | undefined> {
+    const { address, engine } = this.#ground
+    try {
+      return await read(beginNumbering(address.schema, engine.hasTurns))
+    } catch (error) {
+      if (mayNotWrite(error)) return undefined
+      throw error
+    }
   }
 
   async #attempt(job: Job): Promise<void> {
@@ -101,23 +124,31 @@ export class ReadPath {
   }
 
   /** Reads in a transaction that keeps seeing one moment, so that each record is read once. */
-  #heldFast(job: Job, first: Reads): Promise<void> {
+  async #heldFast(job: Job, first: Reads): Promise<void> {
+    const begin = this.#ground.engine.hasTurns ? beginReading : beginReadingSerially
+    if (await this.#walk(job, first, begin, false)) return
+    const isDone = await this.#numbering((numbering) => this.#walk(job, first, numbering, true))
+    if (!isDone) await this.#walk(job, first, begin, true)
+  }
+
+  /** Resolves to whether it read all. Unless `isFinal`, it stops at records that have no number yet. */
+  #walk(job: Job, first: Reads, begin: Statement, isFinal: boolean): Promise<boolean> {
     const ground = this.#ground
-    const begin = ground.engine.hasTurns ? beginReading : beginReadingSerially
     return ground.pool.alone(async (connection) => {
       const begun = connection.send(begin)
       const view = new View()
       try {
         for (let reads = first; ; ) {
           await Promise.all([begun, readInto(ground, connection, reads, view)])
+          if (view.isUnnumbered && !isFinal) return false
           const attempt = new Attempt(view, ground.known)
           runReader(ground, job, attempt)
-          if (attempt.isCertain) break
+          if (attempt.isCertain) return true
           reads = attempt
         }
       } finally {
         const ended = connection.sendEnd(end)
-        if (ground.engine.hasTurns) ended.catch(() => {})
+        if (ground.engine.hasTurns && begin === beginReading) ended.catch(() => {})
         else await ended
       }
     }, spared)

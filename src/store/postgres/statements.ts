@@ -1,8 +1,9 @@
 import { CatalogError } from '../../errors.ts'
 import { numberDigits } from '../append.ts'
 import type { Change } from './access.ts'
-import { stringEnd } from './key-bytes.ts'
+import { prefixesOfBytes, stringEnd } from './key-bytes.ts'
 import type { Known } from './known.ts'
+import { isNumbered, type Locks, type Turn } from './locks.ts'
 import { digestOf, noRows, type PieceRead, type PieceRows, type Reads, View } from './view.ts'
 
 /*
@@ -25,10 +26,12 @@ export type Row = readonly [part: number, key: Buffer | null, value: string | nu
 const turnMillis = 10_000
 const statementMillis = 60_000
 
-/** The database ends a transaction whose client fell silent. */
+/** The database ends a transaction whose client fell silent; sooner if others wait for it. */
 const silenceMillis = 15_000
+const turnSilenceMillis = 2_000
 
 const bounds = `SET LOCAL statement_timeout = ${statementMillis}; SET LOCAL idle_in_transaction_session_timeout = ${silenceMillis}`
+const turnBounds = `SET LOCAL statement_timeout = ${statementMillis}; SET LOCAL idle_in_transaction_session_timeout = ${turnSilenceMillis}; SET LOCAL lock_timeout = ${turnMillis}`
 
 /** A name as it is written in statements. */
 export function quoted(name: string): string {
@@ -60,12 +63,34 @@ export const beginReadingSerially: Statement = {
 const synchronously = `SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`
 
 /**
- * Begins a change. With turns, it waits until no other change is under way. A lock of a table is taken before the
- * database looks at anything: an advisory lock comes too late, as the statement that takes it has its snapshot already.
+ * Begins a change that reads while it has its turn. A lock of a table is taken before the database looks at anything,
+ * and each statement after it sees all that was committed before the lock.
  */
-export function beginChange(schema: string, hasTurns: boolean): Statement {
-  const turn = `SET LOCAL lock_timeout = ${turnMillis}; LOCK TABLE ${named(schema, 'turns')} IN EXCLUSIVE MODE; ${synchronously}`
-  return { text: `BEGIN ISOLATION LEVEL SERIALIZABLE; ${bounds}${hasTurns ? `; ${turn}` : ''}` }
+export function beginTurn(schema: string, locks: Locks | undefined): Statement {
+  const begun = `BEGIN ISOLATION LEVEL READ COMMITTED; ${turnBounds}; ${synchronously}`
+  const turns = named(schema, 'turns')
+  if (locks === undefined)
+    return {
+      text: `${begun}; LOCK TABLE ${turns} IN EXCLUSIVE MODE; SELECT ${named(schema, 'number_records')}()`,
+    }
+  // One list, whose functions are called in its order.
+  const taken = locks.names.map(([first, second], i) =>
+    locks.areExclusive[i]
+      ? `pg_advisory_xact_lock(${first}, ${second})`
+      : `pg_advisory_xact_lock_shared(${first}, ${second})`,
+  )
+  return { text: `${begun}; LOCK TABLE ${turns} IN ROW SHARE MODE; SELECT ${taken.join(', ')}` }
+}
+
+/** Begins to number records at one moment, and to read at that same moment. */
+export function beginNumbering(schema: string, hasTurns: boolean): Statement {
+  const numbered = `SELECT ${named(schema, 'number_records')}()`
+  if (!hasTurns)
+    return { text: `BEGIN ISOLATION LEVEL SERIALIZABLE; ${bounds}; ${synchronously}; ${numbered}` }
+  const turn = `LOCK TABLE ${named(schema, 'turns')} IN ROW SHARE MODE; LOCK TABLE ${named(schema, 'numbering')} IN EXCLUSIVE MODE`
+  return {
+    text: `BEGIN ISOLATION LEVEL REPEATABLE READ; ${turnBounds}; ${turn}; ${synchronously}; ${numbered}`,
+  }
 }
 
 /**
@@ -73,9 +98,7 @@ export function beginChange(schema: string, hasTurns: boolean): Statement {
  * matter, as nothing is read in it.
  */
 export function awaitTurn(lock: bigint): Statement {
-  return {
-    text: `BEGIN; ${bounds}; SET LOCAL lock_timeout = ${turnMillis}; SELECT pg_advisory_xact_lock(${lock})`,
-  }
+  return { text: `BEGIN; ${turnBounds}; SELECT pg_advisory_xact_lock(${lock})` }
 }
 
 /** Whether no session holds a lock. The shared lock that finds it out ends with the statement. */
@@ -105,41 +128,40 @@ export function readStatement(
   pieces: readonly PieceRead[],
 ): Statement {
   return {
-    text: `SELECT part, key, value, version FROM ${named(schema, 'read_records')}($1, $2, $3, $4, $5)`,
-    values: [bytesArray(points), ...piecesOf(pieces)],
+    text: `SELECT part, key, value, version FROM ${named(schema, 'read_records')}($1, $2, $3, $4, $5, $6)`,
+    values: [bytesArray(points), bytesArray(prefixesOf(points, pieces)), ...piecesOf(pieces)],
   }
 }
 
-const committed = (schema: string) =>
-  `SELECT part, key, value, version FROM ${named(schema, 'commit_records')}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
-
-/** The bytes behind which nothing of a prefix lies. */
-const behindNumbers = `\\x${Buffer.from(':').toString('hex')}`
+/** Whether the answer to a read lacks records that have no number yet. */
+export function isUnnumbered(rows: readonly Row[]): boolean {
+  return rows[0]?.[0] === -1 && rows[0][2] === 'unnumbered'
+}
 
 /**
- * Commits, and numbers records behind the last ones under their prefix, if the commit happens. As commits come one after
- * the other, the last one is what everybody sees. Where they take no turns, two that draw the same number conflict.
+ * Compares what was read, and changes records if all of it still holds. The whole of it is one message, with all values
+ * in its text: the database has it whole before it takes a lock, and needs nothing more from here to end it.
  */
-const appending = (schema: string) => `
-  WITH answer AS MATERIALIZED (${committed(schema)}),
-  appended AS (
-    INSERT INTO ${named(schema, 'records')} (key, value, version)
-    SELECT p.prefix || convert_to(lpad((l.last + i.at)::text, ${numberDigits}, '0'), 'UTF8') || '\\x${Buffer.from(stringEnd).toString('hex')}'::bytea, i.value, $1
-    FROM (SELECT $12::bytea AS prefix) p,
-      unnest($13::text[]) WITH ORDINALITY AS i(value, at),
-      (SELECT coalesce((
-        SELECT convert_from(substr(r.key, length($12::bytea) + 1, ${numberDigits}), 'UTF8')::bigint
-        FROM ${named(schema, 'records')} r
-        WHERE r.key > $12::bytea AND r.key < $12::bytea || '${behindNumbers}'::bytea
-        ORDER BY r.key DESC LIMIT 1
-      ), 0) AS last) l
-    WHERE (SELECT count(*) FROM answer) = 1
-  )
-  SELECT part, key, value, version FROM answer`
-
-/** Compares what was read, and changes records if all of it still holds. */
 export function commitStatement(
   schema: string,
+  turn: Turn,
+  locks: Locks | undefined,
+  id: string,
+  reads: Reads,
+  changes: Iterable<readonly [bytes: string, change: Change]>,
+): Statement {
+  const isolation = turn === 'engine' ? 'SERIALIZABLE' : 'READ COMMITTED'
+  const { text } = changeStatement(schema, turn, locks, id, reads, changes)
+  return {
+    text: `SET TRANSACTION ISOLATION LEVEL ${isolation}; ${turnBounds}; ${synchronously}; ${text}`,
+  }
+}
+
+/** The same, within a transaction that holds its turn. */
+export function changeStatement(
+  schema: string,
+  turn: Turn,
+  locks: Locks | undefined,
   id: string,
   reads: Reads,
   changes: Iterable<readonly [bytes: string, change: Change]>,
@@ -164,21 +186,25 @@ export function commitStatement(
       texts.push(change.text)
     }
   }
-  const more =
-    prefix === undefined ? [] : [`\\x${Buffer.from(prefix, 'latin1').toString('hex')}`, textArray(appended)]
+  const values = [
+    turn,
+    plainArray(locks?.names.map(([first]) => first) ?? []),
+    plainArray(locks?.names.map(([, second]) => second) ?? []),
+    plainArray(locks?.areExclusive ?? []),
+    id,
+    bytesArray(reads.points.keys()),
+    plainArray(versions),
+    bytesArray(prefixesOf(reads.points.keys(), pieces)),
+    ...piecesOf(pieces),
+    bytesArray(pieces.map(({ rows }) => digestOf(rows).toString('latin1'))),
+    bytesArray(put),
+    textArray(texts),
+    bytesArray(removed),
+    prefix === undefined ? '' : bytesLiteral(prefix),
+    textArray(appended),
+  ]
   return {
-    text: prefix === undefined ? committed(schema) : appending(schema),
-    values: [
-      id,
-      bytesArray(reads.points.keys()),
-      plainArray(versions),
-      ...piecesOf(pieces),
-      bytesArray(pieces.map(({ rows }) => digestOf(rows).toString('latin1'))),
-      bytesArray(put),
-      textArray(texts),
-      bytesArray(removed),
-      ...more,
-    ],
+    text: `SELECT part, key, value, version FROM ${named(schema, 'commit_records')}(${values.map(literal).join(', ')})`,
   }
 }
 
@@ -239,6 +265,15 @@ export function viewOf(
   return view
 }
 
+/** The prefixes under which records may be numbered that a read is about. */
+function prefixesOf(points: Iterable<string>, pieces: readonly PieceRead[]): ReadonlySet<string> {
+  const prefixes = new Set<string>()
+  for (const point of points)
+    if (isNumbered(point)) prefixes.add(point.slice(0, -numberDigits - stringEnd.length))
+  for (const { piece } of pieces) for (const prefix of prefixesOfBytes(piece.lower)) prefixes.add(prefix)
+  return prefixes
+}
+
 function piecesOf(pieces: readonly PieceRead[]): readonly string[] {
   return [
     bytesArray(pieces.map(({ piece }) => piece.lower)),
@@ -262,4 +297,13 @@ function textArray(items: readonly string[]): string {
 
 function plainArray(items: readonly (string | number | boolean)[]): string {
   return `{${items.join(',')}}`
+}
+
+function bytesLiteral(bytes: string): string {
+  return `\\x${Buffer.from(bytes, 'latin1').toString('hex')}`
+}
+
+/** A text as a value in a statement. The form with E means the same whatever a server's settings are. */
+function literal(text: string): string {
+  return `E'${text.replace(/[\\']/g, (character) => (character === "'" ? "''" : '\\\\'))}'`
 }

@@ -85,7 +85,10 @@ export class PostgresStore implements Store {
   }
 
   close(): Promise<void> {
-    this.#closing ??= Promise.allSettled(this.#pending).then(() => this.#ground.pool.close())
+    this.#closing ??= Promise.allSettled(this.#pending).then(() => {
+      this.#writes.close()
+      return this.#ground.pool.close()
+    })
     return this.#closing
   }
 

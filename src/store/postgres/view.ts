@@ -49,6 +49,8 @@ export interface Reads {
 export class View implements Reads {
   readonly points = new Map<string, Found | null>()
   readonly pieces = new Map<string, PieceRead>()
+  /** Whether records belong to it that have no number yet. */
+  isUnnumbered = false
 }
 
 /** The number of records that some reads found. */

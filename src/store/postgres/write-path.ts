@@ -3,9 +3,10 @@ import { queueMicrotask } from '../../time.ts'
 import { type Changes, noChanges } from './access.ts'
 import { Attempt } from './attempt.ts'
 import { Committer, type Refusal } from './committer.ts'
-import { isConflict, isLost } from './failure.ts'
+import { isConflict, isLost, lacksLocks } from './failure.ts'
 import { type Ground, type Job, readInto, runWriter } from './ground.ts'
 import { GroupDelay } from './group-delay.ts'
+import { areEnough, type Locks, locksOf } from './locks.ts'
 import { Patience } from './patience.ts'
 import type { ReadPath } from './read-path.ts'
 import { undo } from './statements.ts'
@@ -14,6 +15,9 @@ import { View } from './view.ts'
 /** The most bodies that share a commit. No more join in once so many records are changed. */
 const mostJobs = 256
 const mostChanges = 4_096
+
+/** Nor once they read and change so many that hardly more of them could be locked one by one. */
+const mostTouched = 640
 
 /** After so many lost races, the bodies run while everybody else waits. */
 const mostLosses = 2
@@ -44,6 +48,10 @@ export class WritePath {
     this.#ground = ground
     this.#reads = reads
     this.#committer = new Committer(ground)
+  }
+
+  close(): void {
+    this.#committer.close()
   }
 
   run(job: Job): Promise<void> {
@@ -80,14 +88,16 @@ export class WritePath {
   }
 
   async #commit(batch: Waiting[]): Promise<void> {
+    const { address, engine } = this.#ground
     const patience = new Patience()
     let view = new View()
     let losses = 0
+    let hasRoom = true
     for (;;) {
       try {
-        if (this.#ground.engine.hasTurns && (this.#isContended || losses >= mostLosses)) {
+        if (engine.hasTurns && (this.#isContended || losses >= mostLosses)) {
           this.#isContended = true
-          return await this.#inTurn(batch)
+          return await this.#inTurn(batch, hasRoom)
         }
         const attempt = new Attempt(view, this.#ground.known)
         const changes = this.#runAll(batch, attempt)
@@ -96,15 +106,17 @@ export class WritePath {
           view = await this.#reads.readAtOnce(attempt)
           continue
         }
-        const refused = await this.#committer.commit(attempt, changes)
+        const locks = hasRoom ? locksOf(address.schema, attempt, changes) : undefined
+        const refused = await this.#committer.commit(attempt, changes, locks)
         if (refused === undefined) return
         if (isLoss(refused, attempt, view)) {
           losses++
-          if (!this.#ground.engine.hasTurns) await patience.after(conflict())
+          if (!engine.hasTurns) await patience.after(conflict())
         }
         view = refused.view
       } catch (error) {
-        await patience.after(error)
+        if (hasRoom && lacksLocks(error)) hasRoom = false
+        else await patience.after(error)
         // Whatever was seen may be old now.
         view = new View()
         losses++
@@ -112,13 +124,23 @@ export class WritePath {
     }
   }
 
-  /** Reads, runs the bodies and commits while all other changes wait: nothing can come between. */
-  #inTurn(batch: Waiting[]): Promise<void> {
+  /** Commits in a turn at the records that the bodies are likely to need, or alone if they need others. */
+  async #inTurn(batch: Waiting[], hasRoom: boolean): Promise<void> {
+    const guess = new Attempt(new View(), this.#ground.known)
+    const changes = this.#runAll(batch, guess)
+    const locks = hasRoom ? locksOf(this.#ground.address.schema, guess, changes) : undefined
+    if (locks && (await this.#held(batch, guess, locks))) return
+    await this.#held(batch, guess, undefined)
+  }
+
+  /**
+   * Reads, runs the bodies and commits while all changes wait that need the same locks: nothing can come between.
+   * Resolves to whether the locks were those that were needed; without locks, all other changes wait.
+   */
+  #held(batch: Waiting[], guess: Attempt, locks: Locks | undefined): Promise<boolean> {
     const { pool, known } = this.#ground
-    const guess = new Attempt(new View(), known)
-    this.#runAll(batch, guess)
     return pool.alone(async (connection) => {
-      const begun = this.#committer.begin(connection)
+      const begun = this.#committer.begin(connection, locks)
       const view = new View()
       let isOpen = true
       try {
@@ -129,10 +151,12 @@ export class WritePath {
           if (attempt === guess) this.#isContended = !isSame(guess, view)
           attempt = new Attempt(view, known)
           changes = this.#runAll(batch, attempt)
+          if (locks && !areEnough(locks, attempt, changes)) return false
         } while (!attempt.isCertain)
-        if (changes.size === 0) return
+        if (changes.size === 0) return true
         isOpen = false
-        if (await this.#committer.finish(connection, attempt, changes)) throw conflict()
+        if (await this.#committer.finish(connection, attempt, changes, locks)) throw conflict()
+        return true
       } finally {
         if (isOpen) connection.sendEnd(undo).catch(() => {})
       }
@@ -144,7 +168,8 @@ export class WritePath {
     let changes = noChanges
     for (let i = 0; i < batch.length; i++) {
       changes = runWriter(this.#ground, batch[i]!.job, attempt, changes)
-      if (changes.size >= mostChanges) this.#queue.unshift(...batch.splice(i + 1))
+      if (changes.size >= mostChanges || changes.size + attempt.points.size >= mostTouched)
+        this.#queue.unshift(...batch.splice(i + 1))
     }
     return changes
   }

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
+import { storeFormat } from '../../../src/store/postgres/schema.ts'
 import { missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
 import { opened, refusal } from './refusal.ts'
 
@@ -78,7 +79,7 @@ describe.skipIf(missingPostgres)('a database', () => {
     await migratePostgres(before!)
     await put(before!, 'new')
     await opened(after!)
-    expect(await migratePostgres(after!)).toEqual({ from: 1, to: 1 })
+    expect(await migratePostgres(after!)).toEqual({ from: storeFormat, to: storeFormat })
     expect([await nameIn(before!), await nameIn(after!)]).toEqual(['new', 'old'])
     await put(after!, 'old, changed')
     expect([await nameIn(before!), await nameIn(after!)]).toEqual(['new', 'old, changed'])

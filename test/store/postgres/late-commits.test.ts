@@ -33,7 +33,7 @@ describe.skipIf(missingPostgres)('a commit whose link to the database stalls', (
     onTestFinished(() => release())
     const { open: sent, opened: isOnItsWay } = gate()
     proxy.beforeSent = (bytes) => {
-      if (!bytes.includes('LEVEL SERIALIZABLE')) return undefined
+      if (!bytes.includes('commit_records')) return undefined
       sent()
       return opened
     }

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
+import { storeFormat } from '../../../src/store/postgres/schema.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 
 /** Names of schemas that mean something else within statements. */
@@ -21,8 +22,8 @@ test.skipIf(missingPostgres).each(names)('a schema may be named %j', async (name
   onTestFinished(async () => {
     await server.query(`DROP SCHEMA IF EXISTS "${name.replaceAll('"', '""')}" CASCADE`)
   })
-  expect(await migratePostgres(url)).toEqual({ from: null, to: 1 })
-  expect(await migratePostgres(url)).toEqual({ from: 1, to: 1 })
+  expect(await migratePostgres(url)).toEqual({ from: null, to: storeFormat })
+  expect(await migratePostgres(url)).toEqual({ from: storeFormat, to: storeFormat })
   const store = await openPostgresStore(url)
   onTestFinished(() => store.close())
   for (let n = 1; n < 4; n++) {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { memoryContent } from '../../../src/content/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/index.ts'
+import { Committer } from '../../../src/store/postgres/committer.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { PostgresStore } from '../../../src/store/postgres/store.ts'
 import { withoutUpkeep } from '../../support/catalogs.ts'
@@ -25,6 +26,9 @@ interface Counted {
 }
 
 async function counted(): Promise<Counted> {
+  // Records of the feed are numbered a second later, and no change waits for that.
+  const numbered = vi.spyOn(Committer.prototype, 'numberSoon').mockReturnValue()
+  onTestFinished(() => numbered.mockRestore())
   const server = await sharedServer()
   const proxy = await TcpProxy.start(server.port, { counts: true })
   const url = await server.freshUrl(proxy.port)
