@@ -194,7 +194,7 @@ export function changeStatement(
     id,
     bytesArray(reads.points.keys()),
     plainArray(versions),
-    bytesArray(prefixesOf(reads.points.keys(), pieces)),
+    bytesArray(prefixesOf([...reads.points.keys(), ...put, ...removed], pieces)),
     ...piecesOf(pieces),
     bytesArray(pieces.map(({ rows }) => digestOf(rows).toString('latin1'))),
     bytesArray(put),
