@@ -13,6 +13,9 @@ const spared = 2
 const probePauseMillis = 250
 const mostProbeMillis = 500
 
+/** The database ends the turn of a process that sends nothing for two seconds. */
+const aliveMillis = 700
+
 /** After turns have used up the connections of a pooler, there are none for so long; twice as long each time. */
 const leastRestMillis = 30_000
 const mostRestMillis = 3_600_000
@@ -65,7 +68,11 @@ export class ProcessTurns {
         try {
           await connection.send(awaitTurn(lockOf(address.schema, name)))
           resolve()
-          if (!over.aborted) await once(over, 'abort')
+          const ended = once(over, 'abort')
+          while (!over.aborted) {
+            await Promise.race([ended, sleep(aliveMillis, { ref: false })])
+            if (!over.aborted) await connection.send(probe)
+          }
         } finally {
           // What is sent next on this connection comes after it.
           connection.sendEnd(undo).catch(() => {})
