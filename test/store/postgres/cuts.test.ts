@@ -21,7 +21,7 @@ function cutAt(proxy: TcpProxy, side: 'onSent' | 'onAnswered', byte: number): vo
     return at
   }
   proxy.onSent = (bytes) => {
-    isCommit ||= bytes.includes('LEVEL SERIALIZABLE')
+    isCommit ||= bytes.includes('commit_records')
     return side === 'onSent' ? take(bytes) : undefined
   }
   proxy.onAnswered = (bytes) => (side === 'onAnswered' ? take(bytes) : undefined)

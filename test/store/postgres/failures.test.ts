@@ -29,7 +29,7 @@ describe.skipIf(missingPostgres)('a database', () => {
     })
     const url = await server.freshUrl()
     const schema = new URL(url).searchParams.get('schema')!
-    await server.query(`UPDATE ${schema}.format SET version = 99`)
+    await server.query(`INSERT INTO ${schema}.format VALUES (99)`)
     expect(await opened(url)).toMatchObject({
       code: 'Unsupported',
       message: expect.stringContaining('newer'),
@@ -213,10 +213,10 @@ describe.skipIf(missingPostgres)('a database', () => {
     const proxy = await TcpProxy.start(server.port)
     onTestFinished(() => proxy.close())
     const store = await openPostgresStore(await server.freshUrl(proxy.port))
-    const begin = 'BEGIN ISOLATION LEVEL SERIALIZABLE'
+    const level = 'ISOLATION LEVEL READ COMMITTED'
     proxy.onSent = (bytes) => {
-      const at = bytes.indexOf(begin)
-      if (at >= 0) bytes.write('BEGIN'.padEnd(begin.length), at)
+      const at = bytes.indexOf(level)
+      if (at >= 0) bytes.write('ISOLATION LEVEL SERIALIZABLE'.padEnd(level.length), at)
       return undefined
     }
     const error = await refusal(store.write((tx) => tx.put(['a'], 1)))
