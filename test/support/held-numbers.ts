@@ -284,7 +284,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['(256 MiB)', 'src/table/engine.ts', 'defaultCacheBytes = 256 * 1024 * 1024'],
     ['(32 MiB;', limits, 'given.answerBytes ?? 32 * mebibyte'],
     ['The store has 2 seconds', readiness, 'answer: 2_000'],
-    ['has at most 4 such reads', readiness, 'mostUnanswered = 4'],
+    ['has at most 4 such reads', 'src/scheduling/shared-answer.ts', 'mostUnanswered = 4'],
   ],
   'docs/testing.md': [
     ['The latest 1,000', 'src/testing/fake/catalog.ts', 'keepCalls = 1_000'],
