@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { openCatalog } from '../../../src/index.ts'
 import { freshFolder } from '../../support/catalogs.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
+import { alertCases, casesForPromtool } from './support/alert-cases.ts'
 import { type Plain, readPlainYaml } from './support/plain-yaml.ts'
 import { readsOf } from './support/promql.ts'
 import { type Scrape, scraped } from './support/scrape.ts'
@@ -111,7 +113,12 @@ describe('alerts', () => {
     }
   })
 
-  it('are right for promtool, and so is the configuration', async ({ skip }) => {
+  it('are each tried, firing and quiet', async () => {
+    const alerts = alertsOf(readPlainYaml(await file('alerts.yml'))).map(({ alert }) => alert)
+    expect(alertCases.map(({ alert }) => alert).sort()).toEqual(alerts.sort())
+  })
+
+  it('fire when they should, as promtool finds', async ({ skip }) => {
     const run = promisify(execFile)
     const program = process.env.PROMTOOL ?? 'promtool'
     const version = await run(program, ['--version']).catch((error) => String(error.message))
@@ -119,6 +126,11 @@ describe('alerts', () => {
     await run(program, ['check', 'rules', `${folder}alerts.yml`])
     const { stdout } = await run(program, ['check', 'config', '--syntax-only', `${folder}prometheus.yml`])
     expect(stdout).toContain('SUCCESS')
+    const cases = join(await freshFolder(), 'cases.yml')
+    await writeFile(cases, casesForPromtool(`${folder}alerts.yml`))
+    await run(program, ['test', 'rules', cases]).catch((error) => {
+      throw new Error(`${error.message}\n${error.stdout}`)
+    })
   })
 })
 
