@@ -15,8 +15,10 @@ export { openContent } from './catalog/content-root.ts'
 export type { StorageOptionsHook } from './catalog/core.ts'
 export type {
   Catalog,
+  CatalogMetrics,
   Changes,
   CommittedChange,
+  StoreConnections,
   SubjectChange,
   Transaction,
   TransactionOptions,
@@ -127,6 +129,7 @@ export type {
   Store,
   StoreFeatures,
   StoreInspection,
+  StoreMetrics,
   Value,
   Writer,
 } from './store/store.ts'

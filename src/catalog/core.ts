@@ -18,7 +18,8 @@ import type {
   TransactionRecord,
 } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import type { TableEngine } from '../table/index.ts'
+import type { CacheUse, TableEngine } from '../table/index.ts'
+import type { Counts } from '../transactions/counts.ts'
 import type { Feed } from '../transactions/feed.ts'
 import type { Heartbeat } from '../transactions/heartbeat.ts'
 import type { Upkeep } from '../transactions/upkeep.ts'
@@ -37,6 +38,8 @@ export interface Core {
   readonly engine: (content: Content) => Promise<TableEngine>
   /** Ends what engines keep running: their worker threads. */
   readonly closeEngines: () => Promise<void>
+  /** What the engines that were loaded keep in memory. */
+  readonly cacheUse: () => CacheUse
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** A new internal id, later ones sorting after earlier ones. */
@@ -46,6 +49,8 @@ export interface Core {
   readonly settings: Settings
   /** Work on rows under way in this process, by transaction id: calling it stops the work. */
   readonly running: Map<string, () => void>
+  /** What was counted since the catalog was opened. */
+  readonly counts: Counts
   /** Renews the leases of work under way, and hears when others cancel it. */
   readonly heartbeat: Heartbeat
   /** Runs work under one key one after the other. */

@@ -13,8 +13,10 @@ import { operations } from '../operations/index.ts'
 import type { OperationMethods } from '../operations/types/methods.ts'
 import { type Iterate, iterations } from './iteration/iteration.ts'
 import type { Iteration } from './iteration/types.ts'
+import type { CatalogMetrics } from './metrics-types.ts'
 import type { Changes, Watching, WatchRequest } from './watch-types.ts'
 
+export type { CatalogMetrics, StoreConnections } from './metrics-types.ts'
 export type {
   Changes,
   CommittedChange,
@@ -59,6 +61,8 @@ export interface Catalog extends OperationMethods, Iteration, Watching, Invocabl
    * `await using` calls it at the end of its block.
    */
   close(): Promise<void>
+  /** What the catalog counts and holds now; absent where it lies behind a server. See {@link CatalogMetrics}. */
+  metrics?(): Promise<CatalogMetrics>
   /**
    * The state of the store that the answers of `method` follow from. Undefined when they may follow from more: a hook
    * decides, or `method` is not the handle's own. Undefined also when the handle is closed. {@link untoldState} where only

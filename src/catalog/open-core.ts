@@ -13,8 +13,9 @@ import { isFar } from '../scheduling/merge-ranges.ts'
 import { semaphore } from '../scheduling/semaphore.ts'
 import type { CatalogRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import type { TableEngine } from '../table/index.ts'
+import type { CacheUse, TableEngine } from '../table/index.ts'
 import { wallClock } from '../time.ts'
+import { newCounts } from '../transactions/counts.ts'
 import { Feed } from '../transactions/feed.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
 import { clearFeed, clearTransactions, markInterval } from '../transactions/retention.ts'
@@ -223,6 +224,7 @@ export function makeCore(
     newTableId: options.newId ?? secretIdSource(now),
     settings,
     running: new Map(),
+    counts: newCounts(),
     heartbeat: new Heartbeat(store, now),
     feed: new Feed(store, catalog),
     inTurn: keyedQueue(),
@@ -285,30 +287,47 @@ function engines(
   { cacheBytes, newId, threads, growthBytes = 512 * 1024 * 1024 }: CatalogOptions,
   now: () => number,
   cache: ContentCache | undefined,
-): Pick<Core, 'engine' | 'closeEngines'> {
+): Pick<Core, 'engine' | 'closeEngines' | 'cacheUse'> {
   if (threads !== undefined && !(Number.isInteger(threads) && threads >= 0 && threads <= mostThreads)) {
     throw invalid(`The option threads is ${threads}. Give a whole number from 0 to ${mostThreads}.`)
   }
   const made = new Map<Content, Promise<TableEngine>>()
+  const caches: CacheUse[] = []
+  const make = async (given: Content) => {
+    const [{ tableEngine, namesFrom }, content] = await Promise.all([
+      import('../table/index.ts'),
+      throughCache(given, cache),
+    ])
+    const engine = tableEngine({
+      content,
+      cacheBytes,
+      growthBytes,
+      threads: threads ?? defaultThreads(),
+      now,
+      // Given ids are there to make answers repeatable, and versions tell the names of objects.
+      newName: newId && namesFrom(now, newId),
+    })
+    caches.push(engine.cacheUse)
+    return engine
+  }
   return {
     engine(content) {
       let engine = made.get(content)
       if (engine === undefined) {
-        engine = Promise.all([import('../table/index.ts'), throughCache(content, cache)]).then(
-          ([{ tableEngine, namesFrom }, content]) =>
-            tableEngine({
-              content,
-              cacheBytes,
-              growthBytes,
-              threads: threads ?? defaultThreads(),
-              now,
-              // Given ids are there to make answers repeatable, and versions tell the names of objects.
-              newName: newId && namesFrom(now, newId),
-            }),
-        )
+        engine = make(content)
         made.set(content, engine)
       }
       return engine
+    },
+    cacheUse: () => {
+      const sum = { bytes: 0, limit: 0, hits: 0, misses: 0 }
+      for (const { bytes, limit, hits, misses } of caches) {
+        sum.bytes += bytes
+        sum.limit += limit
+        sum.hits += hits
+        sum.misses += misses
+      }
+      return sum
     },
     async closeEngines() {
       await Promise.all(Array.from(made.values(), async (engine) => (await engine).close()))

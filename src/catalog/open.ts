@@ -136,6 +136,12 @@ async function openRemote(url: string, options: ClientOptions): Promise<LocalCat
   return Object.assign(connect(url, options), {
     vacuum: elsewhere('vacuum'),
     verify: elsewhere('verify'),
+    metrics: async () => {
+      throw new CatalogError(
+        'Unsupported',
+        'metrics tells of a catalog in this process. Ask /metrics of the server that has the catalog.',
+      )
+    },
     backup: elsewhere('backup'),
     withBackupLease: elsewhere('withBackupLease'),
     exportTo: elsewhere('exportTo'),

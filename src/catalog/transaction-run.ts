@@ -135,7 +135,10 @@ export class TransactionRun {
 
   /** The error by which this run lost a race, if it did. `error` is that of an operation or of a function, if one failed. */
   async lostBy(error: unknown): Promise<unknown> {
-    if (this.#staged.failure instanceof ReadsChanged) return this.#staged.failure
+    if (this.#staged.failure instanceof ReadsChanged) {
+      this.#core.counts.lostTransactions++
+      return this.#staged.failure
+    }
     if (!(error instanceof LocationBusy)) return undefined
     await this.#settle(error)
     return error
@@ -173,6 +176,7 @@ export class TransactionRun {
     const branches = this.#steps.map(({ found, change }) => `${found.table.id}/${change.branch}`)
     const lost = await inTurns(this.#core, [...new Set(branches)].sort(), () => this.#commitInTurn())
     if (lost === undefined) await this.#committed()
+    else this.#core.counts.lostTransactions++
     return lost
   }
 
@@ -227,6 +231,7 @@ export class TransactionRun {
     this.#staged.forget(moved)
     const core: Core = { ...this.#inner, store: this.#staged.softly().store }
     const steps = this.#steps.filter(({ found }) => moved.has(found.table.id))
+    this.#core.counts.lostRows += steps.length
     try {
       await rebase(core, steps, { signal: this.#signal })
       return undefined

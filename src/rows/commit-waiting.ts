@@ -3,6 +3,7 @@ import { CatalogError } from '../errors.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { formatIdentifier } from '../model/identifier.ts'
 import { clearTimeout, performance, setTimeout } from '../time.ts'
+import { inProcessTurn } from '../transactions/process-turn.ts'
 import {
   type Attempt,
   commitDraft,
@@ -123,7 +124,7 @@ async function commitTogether(core: Core, key: string, branch: BranchAtWork): Pr
     askForTurns(core, key)
     return commitNext(core, key, branch)
   }
-  return store.inTurn(`rows/${key}`, async () => {
+  return inProcessTurn(core, `rows/${key}`, async () => {
     await commitAfresh(core, key, branch)
     // What came meanwhile follows on what was just committed: to wait for another turn takes longer than to commit.
     for (let group = 1; group < mostInTurn && branch.waiting.length > 0; group++)
@@ -212,7 +213,7 @@ async function commitChain(
   const commit = async () => {
     const ready = written
     written = []
-    lost.push(...(await commitWritten(branch, ready)))
+    lost.push(...(await commitWritten(core, branch, ready)))
   }
   for (const waiting of together) {
     if (!mayGoOn(waiting)) continue
@@ -250,7 +251,11 @@ function isSlow(work: Promise<unknown>): Promise<boolean> {
 }
 
 /** Commits what is written, in its order. Returns the changes that lost a race. */
-async function commitWritten(branch: BranchAtWork, written: readonly Written[]): Promise<Waiting[]> {
+async function commitWritten(
+  { counts }: Core,
+  branch: BranchAtWork,
+  written: readonly Written[],
+): Promise<Waiting[]> {
   const synced = await Promise.allSettled(
     written.map(({ waiting: { attempt } }) =>
       Promise.all([attempt.found.engine.sync(), attempt.transaction.recorded]),
@@ -269,8 +274,11 @@ async function commitWritten(branch: BranchAtWork, written: readonly Written[]):
       const { made, head } = await commitDraft(waiting.attempt, draft)
       branch.head = head
       if (made) waiting.settle({ made })
-      else if (++waiting.losses < mostAttempts) lost.push(waiting)
-      else waiting.settle({ error: tooManyLosses(waiting.attempt) })
+      else {
+        counts.lostRows++
+        if (++waiting.losses < mostAttempts) lost.push(waiting)
+        else waiting.settle({ error: tooManyLosses(waiting.attempt) })
+      }
     } catch (error) {
       waiting.settle({ error })
     }

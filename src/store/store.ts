@@ -2,8 +2,8 @@
  * The contract for the records of a catalog. A store is an ordered map from keys to plain values with serializable
  * transactions. It knows nothing of tables or namespaces.
  *
- * To write a store, implement the members of {@link Store}; `state`, `now`, `inTurn`, `isTurnTaken`, `inspect` and
- * `copyTo` are optional. See
+ * To write a store, implement the members of {@link Store}; `state`, `now`, `inTurn`, `isTurnTaken`, `metrics`,
+ * `inspect` and `copyTo` are optional. See
  * `store/memory/store.ts` for an example. Keys hold at least one part and encode to at most {@link maxKeyBytes}
  * bytes. Strings in keys are well-formed and hold no character below U+0005, and numbers are finite. A catalog uses
  * no other keys. A store refuses other keys with `InvalidInput`, as `checkedKey` does.
@@ -58,6 +58,12 @@ export interface Store {
    */
   isTurnTaken?(name: string): Promise<boolean>
 
+  /**
+   * What the store counts and holds now, for those who look after the catalog. It answers synchronously, at almost no
+   * cost, and asks no server. Optional, and so is each number.
+   */
+  metrics?(): StoreMetrics
+
   /** Finishes the transactions under way and releases all resources. A second call does nothing. */
   close(): Promise<void>
 
@@ -72,6 +78,22 @@ export interface Store {
    * transactions may go on meanwhile. Optional, for stores in a folder.
    */
   copyTo?(folder: string): Promise<void>
+}
+
+/** Numbers of one open store. */
+export interface StoreMetrics {
+  /** How often bodies ran again, since others had changed what they read before the commit. */
+  readonly lostCommits?: number
+  /** Its connections to a database: with statements under way, without any, and as many as there may be. */
+  readonly connections?: {
+    readonly used: number
+    readonly idle: number
+    readonly most: number
+    /** How much work waits for a connection. */
+    readonly waiting: number
+  }
+  /** The free space on the disk of its files, for this user. */
+  readonly freeBytes?: number
 }
 
 export interface InspectOptions {

@@ -137,6 +137,7 @@ function engineOn(storage: Storage, most: number): TableEngine {
     },
     reachable: (prefix, refs) => reachable(storage, normalPrefix(prefix), refs),
     check: (prefix, refs, work = {}) => checkObjects(storage.content, normalPrefix(prefix), refs, work),
+    cacheUse: storage.cache,
     close: async () => storage.pool?.close(),
   }
 

@@ -18,6 +18,7 @@ export type { Measure } from './search/measures.ts'
 export { markIn, markOf, namesFrom } from './storage/object-names.ts'
 export type {
   ApplyOptions,
+  CacheUse,
   Change,
   Changed,
   CheckedObject,

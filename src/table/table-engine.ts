@@ -347,6 +347,18 @@ export interface TableEngine {
     refs: Iterable<ManifestRef>,
     options?: { readonly quick?: boolean | undefined; readonly signal?: AbortSignal | undefined },
   ): AsyncIterable<CheckedObject>
+  /** What is kept in memory of what was read, without what worker threads keep. */
+  readonly cacheUse: CacheUse
   /** Ends the worker threads. Scans under way go on without them. */
   close(): Promise<void>
+}
+
+/** The use of a cache in memory. */
+export interface CacheUse {
+  /** Bytes kept at the moment, and at most. */
+  readonly bytes: number
+  readonly limit: number
+  /** How often a value was there when it was asked for, and how often it had to be read. */
+  readonly hits: number
+  readonly misses: number
 }

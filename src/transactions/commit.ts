@@ -69,15 +69,19 @@ export async function commit<T extends object>(
   { transactionId, now }: ChangeIdentity = { transactionId: core.newId(), now: core.now() },
 ): Promise<T & { transaction_id?: string }> {
   const at = core.staging?.nextPlace()
+  let isMade = false
   const response = await core.store.write((writer) => {
     const changed = runChange(writer, { transactionId, now }, body)
     const { result, noted, subjectId } = changed
+    isMade = !isUnchanged(result)
     if (isUnchanged(result)) return result.response
     writer.put(keys.transaction(transactionId), succeeded(core, operation, noted.kept(subject), changed, now))
     const change = { transactionId, now, operation, subject, subjectId, at, isOutside: true }
     recordChange(core, writer, change, noted)
     return { ...result, transaction_id: transactionId }
   })
+  // What is done inside of a transaction is part of its commit.
+  if (isMade && core.staging === undefined) core.counts.commits++
   const upkeepBegins = afterChange(core, transactionId)
   if (upkeepBegins) await upkeepBegins
   return response

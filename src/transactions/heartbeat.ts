@@ -26,9 +26,9 @@ export interface Holding<Held extends Value = Value> {
 export class Heartbeat {
   readonly #store: Store
   readonly #now: () => number
-  /** What was begun since the last beat. */
-  readonly #young = new Set<Holding>()
-  readonly #held = new Set<Holding>()
+  /** What was begun since the last beat, and since when it is held. */
+  readonly #young = new Map<Holding, number>()
+  readonly #held = new Map<Holding, number>()
   #timer: Timer | undefined
   #isBeating = false
 
@@ -39,7 +39,7 @@ export class Heartbeat {
 
   /** Holds a record that is in the store, with a fresh lease. */
   hold<Held extends Value>(holding: Holding<Held>): void {
-    this.#young.add(holding as unknown as Holding)
+    this.#young.set(holding as unknown as Holding, this.#now())
     this.#timer ??= alone(setInterval(() => void this.#beat(), beatMillis))
   }
 
@@ -48,11 +48,18 @@ export class Heartbeat {
     this.#held.delete(holding as unknown as Holding)
   }
 
+  /** For how many milliseconds this process has held its oldest lease; 0 without any. */
+  get oldestMillis(): number {
+    // Both are in the order in which they were begun.
+    const since = this.#held.values().next().value ?? this.#young.values().next().value
+    return since === undefined ? 0 : Math.max(0, this.#now() - since)
+  }
+
   async #beat(): Promise<void> {
     if (this.#isBeating) return
     this.#isBeating = true
-    const held = [...this.#held]
-    for (const holding of this.#young) this.#held.add(holding)
+    const held = [...this.#held.keys()]
+    for (const [holding, since] of this.#young) this.#held.set(holding, since)
     this.#young.clear()
     if (this.#held.size === 0) {
       clearInterval(this.#timer)

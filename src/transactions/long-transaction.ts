@@ -84,6 +84,9 @@ export async function runLong<T>(
     onFailed: (error) => stop.abort(error),
   })
   core.running.set(id, () => stop.abort(canceled(id)))
+  // Transactions over several operations take no slot, and nothing else does so.
+  const opened = takesSlot ? 0 : 1
+  core.counts.openTransactions += opened
   const releaseSlot = () => {
     if (entered) core.slots.release()
     entered = false
@@ -116,6 +119,7 @@ export async function runLong<T>(
       onProgress: ({ rowsDone, rowsTotal }) =>
         options.onProgress?.({ transaction_id: id, rows: rowsDone, total: rowsTotal }),
     })
+    if (core.staging === undefined) core.counts.commits++
     await afterChange(core, id)
     return result
   } catch (error) {
@@ -129,6 +133,7 @@ export async function runLong<T>(
     record.end()
     core.heartbeat.release(holding)
     core.running.delete(id)
+    core.counts.openTransactions -= opened
     releaseSlot()
   }
 }

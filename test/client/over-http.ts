@@ -17,6 +17,7 @@ export async function overHttp(local: LocalCatalog): Promise<LocalCatalog> {
   const remote = Object.assign(withoutHeaders(client), {
     vacuum: local.vacuum,
     verify: local.verify,
+    metrics: local.metrics,
     backup: local.backup,
     withBackupLease: local.withBackupLease,
     exportTo: local.exportTo,

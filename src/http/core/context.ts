@@ -90,7 +90,7 @@ export async function openContext(
     options,
     prefix,
     admission,
-    metrics: new Metrics(admission),
+    metrics: new Metrics(admission, catalog),
     readiness: new Readiness(catalog, log),
     streams: new EventStreams(limits),
     cache: new ResponseCache(catalog, limits.answerBytes, staleMillisOf(options)),

@@ -1,7 +1,6 @@
 import { type Catalog, readStore } from '../../catalog/handle.ts'
 import { CatalogError } from '../../errors.ts'
-import { alone } from '../../scheduling/alone.ts'
-import { clearTimeout, performance, setTimeout, type Timer } from '../../time.ts'
+import { BoundedQuestion, SharedAnswer, Unanswered } from '../../scheduling/shared-answer.ts'
 import type { Log } from './context.ts'
 
 /** Times in milliseconds. */
@@ -12,9 +11,6 @@ interface Times {
   readonly kept: number
 }
 
-/** Most reads at once that have no answer yet: a store that never answers is not asked more often. */
-const mostUnanswered = 4
-
 /**
  * Tells whether the store of a catalog answers. Anybody may ask, without credentials, so it costs next to nothing to
  * be asked: those who ask at once share one read, and what it found is told to others for a while.
@@ -23,9 +19,8 @@ export class Readiness {
   readonly #catalog: Catalog
   readonly #log: Log
   readonly #times: Times
-  #latest: Promise<void> | undefined
-  #toldUntil = Number.POSITIVE_INFINITY
-  #unanswered = 0
+  readonly #question: BoundedQuestion<unknown>
+  readonly #found: SharedAnswer<void>
   #isWell = true
   #isEnding = false
 
@@ -33,6 +28,8 @@ export class Readiness {
     this.#catalog = catalog
     this.#log = log
     this.#times = times
+    this.#question = new BoundedQuestion((signal) => this.#read(signal), times.answer)
+    this.#found = new SharedAnswer(() => this.#look(), times.kept)
   }
 
   /** Lets each check fail from now on, since the server ends. */
@@ -48,16 +45,12 @@ export class Readiness {
         'The server is not ready: it is shutting down. Ask another server.',
       )
     }
-    if (this.#latest === undefined || performance.now() >= this.#toldUntil) {
-      this.#toldUntil = Number.POSITIVE_INFINITY
-      this.#latest = this.#look()
-    }
-    return this.#latest
+    return this.#found.get()
   }
 
   async #look(): Promise<void> {
     try {
-      await this.#answered()
+      await this.#question.answer()
       this.#isWell = true
     } catch (cause) {
       // What went wrong may name hosts, which is nobody's affair who has no credentials.
@@ -72,37 +65,12 @@ export class Readiness {
         `The server is not ready: the store of its catalog ${why}. Ask another server, or try again in a moment.`,
         { cause },
       )
-    } finally {
-      this.#toldUntil = performance.now() + this.#times.kept
     }
-  }
-
-  /** Reads, and waits for the answer as long as that may take. */
-  async #answered(): Promise<void> {
-    if (this.#unanswered >= mostUnanswered) throw new Unanswered()
-    this.#unanswered++
-    const over = new AbortController()
-    let timer: Timer | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = alone(setTimeout(() => reject(new Unanswered()), this.#times.answer))
-    })
-    const read = this.#read(over.signal).finally(() => this.#unanswered--)
-    await Promise.race([read, late]).finally(() => {
-      clearTimeout(timer)
-      over.abort()
-    })
   }
 
   async #read(signal: AbortSignal): Promise<unknown> {
     const catalog = this.#catalog
     // One that lies behind another server has no store here.
     return catalog[readStore]?.() ?? catalog.listNamespaces({ id: [], limit: 1 }, { signal })
-  }
-}
-
-/** The store did not answer in time. */
-class Unanswered extends Error {
-  constructor() {
-    super('The store gave no answer in time.')
   }
 }

@@ -1,6 +1,8 @@
 import type { Registry } from 'prom-client'
+import type { Catalog } from '../../catalog/handle.ts'
 import type { AdmissionControl } from '../limits/admission-control.ts'
 import { optionalPackage } from '../optional-package.ts'
+import { CatalogCollector } from './catalog-metrics.ts'
 
 /** Upper bounds of the duration buckets, in seconds. */
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
@@ -18,10 +20,12 @@ interface Tally {
 export class Metrics {
   readonly #tallies = new Map<string, Tally>()
   readonly #admission: AdmissionControl
+  readonly #catalog: CatalogCollector
   #registry: Promise<Registry> | undefined
 
-  constructor(admission: AdmissionControl) {
+  constructor(admission: AdmissionControl, catalog: Pick<Catalog, 'metrics'>) {
     this.#admission = admission
+    this.#catalog = new CatalogCollector(catalog)
   }
 
   /** Counts one finished request. */
@@ -43,6 +47,7 @@ export class Metrics {
   async text(): Promise<{ type: string; text: string }> {
     this.#registry ??= this.#register()
     const registry = await this.#registry
+    await this.#catalog.ask()
     return { type: registry.contentType, text: await registry.metrics() }
   }
 
@@ -82,7 +87,8 @@ export class Metrics {
         this.set(metrics.#admission.memory.used)
       },
     })
-    registers[0].registerMetric(this.#durations() as never)
+    for (const metric of [this.#durations(), ...this.#catalog.metrics])
+      registers[0].registerMetric(metric as never)
     return registers[0]
   }
 

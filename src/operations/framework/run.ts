@@ -51,6 +51,7 @@ export async function runOperation(
         }
         if (!isRetryable(error) || attempt === attempts) throw error
         if (error instanceof LocationBusy) await untilFree(core, error)
+        else core.counts.lostOperations++
       }
     }
   } catch (error) {

@@ -1,9 +1,18 @@
 import { open } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { CatalogError } from '../../errors.ts'
+import { freeBytes } from '../../scheduling/free-space.ts'
 import { withOwnTimers } from '../../time.ts'
 import { closedError, nestedError, runBody } from '../body.ts'
-import type { InspectOptions, Reader, Store, StoreFeatures, StoreInspection, Writer } from '../store.ts'
+import type {
+  InspectOptions,
+  Reader,
+  Store,
+  StoreFeatures,
+  StoreInspection,
+  StoreMetrics,
+  Writer,
+} from '../store.ts'
 import { LmdbReader, LmdbWriter } from './access.ts'
 import { requireRuntime } from './driver.ts'
 import {
@@ -132,6 +141,15 @@ class LmdbDirectoryStore implements LmdbStore {
   async isTurnTaken(name: string): Promise<boolean> {
     this.#refuse()
     return this.#environment.lock!.turns.isTaken(name)
+  }
+
+  metrics(): StoreMetrics {
+    try {
+      return { freeBytes: freeBytes(dirname(this.path)) }
+    } catch {
+      // What cannot be asked is no reason to fail.
+      return {}
+    }
   }
 
   close(): Promise<void> {

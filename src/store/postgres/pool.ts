@@ -1,4 +1,5 @@
 import { clearTimeout, performance, setTimeout, type Timer } from '../../time.ts'
+import type { StoreMetrics } from '../store.ts'
 import type { Address } from './address.ts'
 import { Connection } from './connection.ts'
 import { stateOf } from './failure.ts'
@@ -36,6 +37,13 @@ export class Pool {
   /** How many connections there are to be had. A server, a pooler or the limit of a user may give fewer. */
   get had(): number {
     return this.#had
+  }
+
+  /** Connections with statements under way or held for some, those without, the most, and the work that waits. */
+  get use(): Required<StoreMetrics>['connections'] {
+    let used = 0
+    for (const connection of this.#open) if (connection.waiting > 0 || this.#held.has(connection)) used++
+    return { used, idle: this.#open.size - used, most: this.#most, waiting: this.#waiting.length }
   }
 
   /**
@@ -80,8 +88,13 @@ export class Pool {
   }
 
   get #isFull(): boolean {
+    return this.#open.size + this.#opening >= this.#most
+  }
+
+  /** A server that gave no further connection is not asked again at once. */
+  get #most(): number {
     const isRefused = performance.now() < this.#refusedAt + pauseMillis
-    return this.#open.size + this.#opening >= (isRefused ? this.#had : mostConnections)
+    return isRefused ? this.#had : mostConnections
   }
 
   /** The connection with the least to do. Undefined when one more should be opened, or when all are held. */

@@ -1,5 +1,5 @@
 import { closedError, nestedError } from '../body.ts'
-import type { Reader, Store, StoreFeatures, Writer } from '../store.ts'
+import type { Reader, Store, StoreFeatures, StoreMetrics, Writer } from '../store.ts'
 import type { Address } from './address.ts'
 import { check, engineOf } from './check.ts'
 import { Clock } from './clock.ts'
@@ -82,6 +82,10 @@ export class PostgresStore implements Store {
 
   isTurnTaken(name: string): Promise<boolean> {
     return this.#turns.isTaken(name)
+  }
+
+  metrics(): StoreMetrics {
+    return { lostCommits: this.#writes.lostRaces, connections: this.#ground.pool.use }
   }
 
   close(): Promise<void> {

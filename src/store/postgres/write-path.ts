@@ -39,6 +39,8 @@ export class WritePath {
   readonly #reads: ReadPath
   readonly #committer: Committer
   readonly #delay = new GroupDelay()
+  /** How often bodies ran again, since others were first. */
+  lostRaces = 0
   #queue: Waiting[] = []
   #isWorking = false
   /** Whether others change the same records now: then a first attempt would be lost, as would the second one. */
@@ -111,12 +113,14 @@ export class WritePath {
         if (refused === undefined) return
         if (isLoss(refused, attempt, view)) {
           losses++
+          this.lostRaces++
           if (!engine.hasTurns) await patience.after(conflict())
         }
         view = refused.view
       } catch (error) {
         if (hasRoom && lacksLocks(error)) hasRoom = false
         else await patience.after(error)
+        if (isConflict(error)) this.lostRaces++
         // Whatever was seen may be old now.
         view = new View()
         losses++

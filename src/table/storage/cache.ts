@@ -15,6 +15,8 @@ export class ByteCache {
   readonly #entries = new Map<string, Entry>()
   readonly #demand = new Demand()
   #bytes = 0
+  #hits = 0
+  #misses = 0
 
   constructor(limit: number) {
     this.#limit = limit
@@ -26,8 +28,10 @@ export class ByteCache {
     if (known) {
       this.#entries.delete(key)
       this.#entries.set(key, known)
+      this.#hits++
       return known.value as Promise<T>
     }
+    this.#misses++
     const value = load()
     const entry: Entry = { value, bytes: 0 }
     this.#entries.set(key, entry)
@@ -64,6 +68,16 @@ export class ByteCache {
   /** Bytes kept at the moment. */
   get bytes(): number {
     return this.#bytes
+  }
+
+  /** How often a value was there, or being read, when it was asked for. */
+  get hits(): number {
+    return this.#hits
+  }
+
+  /** How often a value had to be read. */
+  get misses(): number {
+    return this.#misses
   }
 
   #account(key: string, entry: Entry, bytes: number): void {

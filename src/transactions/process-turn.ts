@@ -1,0 +1,17 @@
+import type { Core } from '../catalog/core.ts'
+import { performance } from '../time.ts'
+
+/** Runs work in a turn among processes, where the store gives turns, and counts how long it waited for that. */
+export function inProcessTurn<T>(
+  { store, counts }: Pick<Core, 'store' | 'counts'>,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (store.inTurn === undefined) return work()
+  const asked = performance.now()
+  return store.inTurn(name, () => {
+    counts.turnWaits++
+    counts.turnWaitMillis += performance.now() - asked
+    return work()
+  })
+}
