@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 /** Tests that take longer, many of them with servers of their own. `npm run test:long` runs them. */
 const long = [
-  'test/cli/{shells,watch}.test.ts',
+  'test/cli/{restored,shells,watch}.test.ts',
   'test/content/{azure,gcs,s3}/*.test.ts',
   'test/store/postgres/{bad-network,catalog,cuts,failures,pooler,turns}.test.ts',
   'test/processes/{clock-postgres,crash,linear-postgres,races,rolling,servers,shares,upkeep-postgres}.test.ts',

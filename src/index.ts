@@ -4,6 +4,7 @@
  * @module
  */
 
+export { type AdoptOptions, adoptContent, keepContent } from './catalog/adopt.ts'
 export {
   type CopyOptions,
   copyCatalog,
@@ -49,6 +50,7 @@ export type { OpenTransactionOptions } from './catalog/session-limits.ts'
 export type { ServedCatalog } from './client.ts'
 export type { Content, ListedObject } from './content/content.ts'
 export { CatalogError, type ErrorCode, errorNumbers } from './errors.ts'
+export type { AdoptReport } from './maintenance/adopt/adopt.ts'
 export type { BackupOptions, BackupReport } from './maintenance/backup/backup.ts'
 export type { RestoreOptions, RestoreReport } from './maintenance/backup/restore.ts'
 export type { ExportOptions, ExportReport } from './maintenance/plain-files/export.ts'

@@ -9,7 +9,7 @@ export function readRecord(store: Store): Promise<CatalogRecord | undefined> {
 }
 
 /** Refuses a catalog of another format, or with another content than the given one. */
-export function checkRecord(found: CatalogRecord, content: string | undefined): void {
+export function checkRecord(found: CatalogRecord, content: string | undefined, isCopy = false): void {
   if (found.v < catalogFormat || found.v > sharingFormat) {
     const [which, way] =
       found.v > sharingFormat
@@ -22,13 +22,18 @@ export function checkRecord(found: CatalogRecord, content: string | undefined): 
   }
   if (content === undefined || placeOf(found.content) === placeOf(content)) return
   const where = found.content === undefined ? 'with its records' : `at ${placeOf(found.content)}`
+  if (isCopy) {
+    throw invalid(
+      `This database is a copy of the one that the catalog lives in, which keeps its rows ${where}. To give the copy rows of its own at ${placeOf(content)}, run tabularium migrate with --adopt-content.`,
+    )
+  }
   throw invalid(
     `This catalog keeps its rows ${where}, not at ${placeOf(content)}. Leave out the option content. To move the rows, copy the catalog into a new one (tabularium copy, or copyCatalog).`,
   )
 }
 
 /** The URL of a content without its parameters, which say how to reach it and may change. */
-function placeOf(content: string | undefined): string | undefined {
+export function placeOf(content: string | undefined): string | undefined {
   return content?.replace(/[?#].*$/s, '').replace(/\/*$/, '/')
 }
 
@@ -38,12 +43,14 @@ export function createRecord(
   now: () => number,
   content: string | undefined,
 ): Promise<{ readonly catalog: CatalogRecord; readonly isNew: boolean }> {
+  const home = store.home?.()
   const record: CatalogRecord = {
     v: catalogFormat,
     id: randomBytes(8).toString('hex'),
     secret: randomBytes(16).toString('hex'),
     created_at: now(),
     ...(content !== undefined && { content }),
+    ...(home !== undefined && { home }),
   }
   return store.write((writer) => {
     // Another process may have created the catalog since.

@@ -20,14 +20,22 @@ export async function openContent(url: string): Promise<Content> {
   return openContent(url)
 }
 
-/** Opens the content at a URL as the own root of a catalog, which becomes the owner of the content. */
-export async function contentRootAt(url: string, catalog: CatalogRecord): Promise<ContentRoot> {
-  const [{ openContentAt }, { claimContent, ownerPath }] = await Promise.all([
+/**
+ * Opens the content at a URL as the own root of a catalog, which becomes the owner of the content. A copy of a catalog
+ * only looks whether it is the content of the original.
+ */
+export async function contentRootAt(
+  url: string,
+  catalog: CatalogRecord,
+  isCopy = false,
+): Promise<ContentRoot> {
+  const [{ openContentAt }, { claimContent, ownerPath, requireOwner }] = await Promise.all([
     import('../content/open.ts'),
     import('../content/claim.ts'),
   ])
   const { content, root } = await openContentAt(url)
-  await claimContent(content, root, catalog.id)
+  if (isCopy) await requireOwner(content, root, catalog.id)
+  else await claimContent(content, root, catalog.id)
   return { url: root, content, reserved: new Set([ownerPath]) }
 }
 

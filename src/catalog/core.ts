@@ -201,6 +201,8 @@ export interface Participant {
 export interface Settings {
   /** Nothing may be written: no record and no content. */
   readonly readOnly: boolean
+  /** How the database differs from the one that the catalog lives in, where it is a copy of that one. */
+  readonly copy?: string | undefined
   /** Tells clients to keep table versions through the catalog. */
   readonly managedVersioning: boolean
   /** Asked for what a client needs to reach a table's location. */

@@ -47,6 +47,12 @@ export interface LocalCatalog extends Catalog {
   transaction<T>(work: (tx: Transaction) => T | Promise<T>, options?: TransactionOptions): Promise<T>
 
   /**
+   * Whether the catalog's database is a copy of the one that it lives in, such as a dump that was restored elsewhere. Such
+   * a catalog answers reads, and refuses every change. See docs/postgres.md.
+   */
+  readonly isCopy: boolean
+
+  /**
    * Removes content that nothing reaches any more: what a crash, a lost race or a deleted version left
    * behind. Safe while others read and write.
    */
@@ -159,6 +165,7 @@ export function localHandle<Own extends object>(
   }
   // To spread `own` takes ten times as long.
   const members = Object.assign(own, {
+    isCopy: core.settings.copy !== undefined,
     vacuum: async (options?: VacuumOptions) => {
       requireWritable(core, 'vacuum')
       return vacuum(core, options)
@@ -192,7 +199,7 @@ export function localHandle<Own extends object>(
 }
 
 function requireWritable({ settings }: Core, what: string): void {
-  if (settings.readOnly) throw openedReadOnly(what)
+  if (settings.readOnly) throw openedReadOnly(what, settings.copy)
 }
 
 type Running = Omit<Backing, 'close' | 'watch' | 'readStore' | 'transact'> &
@@ -204,9 +211,9 @@ function runningOn(core: Core): Running {
     return {
       run: (operation, request, options) =>
         operation.changes
-          ? Promise.reject(openedReadOnly(operation.name))
+          ? Promise.reject(openedReadOnly(operation.name, settings.copy))
           : runOperation(core, operation, request, options),
-      transact: () => Promise.reject(openedReadOnly('transaction')),
+      transact: () => Promise.reject(openedReadOnly('transaction', settings.copy)),
       storeState: storeStateOf(core),
     }
   }

@@ -22,6 +22,7 @@ import { clearFeed, clearTransactions, markInterval } from '../transactions/rete
 import { Upkeep } from '../transactions/upkeep.ts'
 import { checkRecord, createRecord, readRecord, removeRecord } from './catalog-record.ts'
 import type { Core, SessionSource, Settings, StorageOptionsHook } from './core.ts'
+import { copyOf, guardedStore, settle, warnOfCopy } from './home.ts'
 import type { ReadOnlyOption } from './read-only.ts'
 import { type OpenTransactionOptions, type SessionLimits, sessionLimitsOf } from './session-limits.ts'
 import type { OpenSessions } from './sessions.ts'
@@ -148,7 +149,10 @@ export interface GivenContent {
  */
 export async function openCore(
   store: Store,
-  roots: (catalog: CatalogRecord) => readonly ContentRoot[] | Promise<readonly ContentRoot[]>,
+  roots: (
+    catalog: CatalogRecord,
+    isCopy: boolean,
+  ) => readonly ContentRoot[] | Promise<readonly ContentRoot[]>,
   options: CatalogOptions & ReadOnlyOption,
   content?: GivenContent,
 ): Promise<Core> {
@@ -161,11 +165,15 @@ export async function openCore(
   }
   const { catalog, isNew } =
     found === undefined ? await createRecord(store, now, content?.url) : { catalog: found, isNew: false }
-  checkRecord(catalog, content?.url)
+  const copy = copyOf(catalog, store.home?.())
+  checkRecord(catalog, content?.url, copy !== undefined)
   try {
-    const opened = await roots(catalog)
+    const opened = await roots(catalog, copy !== undefined)
     const cache = options.contentCache && (await openCache(options.contentCache, catalog, opened))
-    return makeCore(store, catalog, opened, options, cache)
+    if (copy !== undefined) warnOfCopy(copy)
+    else if (!options.readOnly) await settle(store, catalog)
+    const guarded = guardedStore(store, catalog, copy)
+    return makeCore(guarded, catalog, opened, options, cache, copy)
   } catch (error) {
     if (isNew && content !== undefined) await abandon(store, catalog, content)
     throw error
@@ -211,9 +219,10 @@ export function makeCore(
   roots: readonly ContentRoot[],
   options: CatalogOptions & ReadOnlyOption,
   cache?: ContentCache,
+  copy?: string,
 ): Core {
   const now = clockOf(store, options)
-  const settings = settingsOf(options)
+  const settings = settingsOf(options, copy)
   const core: Core = {
     store,
     catalog,
@@ -264,10 +273,11 @@ function warn(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error))
 }
 
-function settingsOf(options: CatalogOptions & ReadOnlyOption): Settings {
+function settingsOf(options: CatalogOptions & ReadOnlyOption, copy: string | undefined): Settings {
   const arrowBytes = options.arrowBytes ?? 256 * 1024 * 1024
   return {
-    readOnly: options.readOnly ?? false,
+    readOnly: copy !== undefined || (options.readOnly ?? false),
+    copy,
     managedVersioning: options.managedVersioning ?? false,
     storageOptions: options.storageOptions,
     authorize: options.authorize,

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { ClientOptions, ServedCatalog } from '../client.ts'
 import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
+import { requireNotInherited } from '../locations/inherited.ts'
 import { type ContentRoot, folderUrl, tablesFolder } from '../locations/locations.ts'
 import type { MemorySnapshot } from '../memory/state.ts'
 import { folderPath } from '../model/folder-path.ts'
@@ -134,6 +135,8 @@ async function openRemote(url: string, options: ClientOptions): Promise<LocalCat
     )
   }
   return Object.assign(connect(url, options), {
+    // Its server knows.
+    isCopy: false,
     vacuum: elsewhere('vacuum'),
     verify: elsewhere('verify'),
     metrics: async () => {
@@ -152,12 +155,18 @@ async function openRemote(url: string, options: ClientOptions): Promise<LocalCat
 /** Opens the parts of a catalog over its own root, which may depend on its record, and the roots that options name. */
 async function openOver(
   store: Store,
-  own: (catalog: CatalogRecord) => ContentRoot | Promise<ContentRoot>,
+  own: (catalog: CatalogRecord, isCopy: boolean) => ContentRoot | Promise<ContentRoot>,
   options: CatalogOptions & ReadOnlyOption,
   content?: string,
 ): Promise<Core> {
   const further = await furtherRoots(options)
-  const roots = async (catalog: CatalogRecord) => requireUsable([await own(catalog), ...further], catalog)
+  const roots = async (catalog: CatalogRecord, isCopy: boolean) => {
+    const all = [await own(catalog, isCopy), ...further]
+    // A copy writes nothing, and so tries nothing.
+    if (isCopy) return all
+    await requireNotInherited(store, catalog, further)
+    return requireUsable(all, catalog)
+  }
   const given =
     content === undefined ? undefined : { url: content, leave: leaveContent.bind(undefined, content) }
   return openCore(store, roots, options, given)
@@ -255,7 +264,9 @@ async function openCustom(options: CustomCatalogOptions): Promise<LocalCatalog> 
   }
   const url = (catalog: CatalogRecord) =>
     root === undefined ? `catalog://${catalog.id}/` : `${root.replace(/\/+$/, '')}/`
-  const own = (catalog: CatalogRecord) =>
-    isUrl ? contentRootAt(content, catalog) : { url: url(catalog), content, reserved: new Set<string>() }
+  const own = (catalog: CatalogRecord, isCopy: boolean) =>
+    isUrl
+      ? contentRootAt(content, catalog, isCopy)
+      : { url: url(catalog), content, reserved: new Set<string>() }
   return localHandle(await openOver(store, own, options, isUrl ? content : undefined))
 }

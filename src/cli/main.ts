@@ -116,7 +116,7 @@ export function program(io: Io, signal: AbortSignal): Command {
     openCommand(io, signal),
     fakeCommand(io, signal),
     changesCommand(io, signal),
-    migrateCommand(io),
+    migrateCommand(io, signal),
     verifyCommand(io, signal),
     vacuumCommand(io, signal),
     backupCommand(io, signal),

@@ -1,37 +1,58 @@
 import type { Command } from 'commander'
-import { openCatalog } from '../index.ts'
-import { isDatabaseUrl } from '../model/location.ts'
+import { adoptContent, keepContent, openCatalog } from '../index.ts'
+import { isDatabaseUrl, shownLocation } from '../model/location.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
 import { printerOf } from './print.ts'
+import { withProgress } from './progress.ts'
 import { UsageError } from './usage.ts'
 
 interface Typed {
   readonly json?: boolean
   readonly content?: string
+  readonly adoptContent?: string
+  readonly isCopy?: boolean
+  readonly keepContent?: boolean
 }
 
+const examples = `  $ tabularium migrate postgres://admin@db.example/tables --content s3://bucket/prefix
+  $ tabularium serve postgres://app@db.example/tables
+  $ tabularium migrate postgres://admin@staging.example/tables --adopt-content s3://staging/prefix
+`
+
 /** The command that makes the tables of a catalog in a database, or brings them up to date. */
-export function migrateCommand(io: Io): Command {
+export function migrateCommand(io: Io, signal: AbortSignal): Command {
   return maintenanceCommand(
     'migrate',
     'Prepare a database for a catalog.',
-    'Makes the schema and its tables, or brings them to the format of this release, in one transaction. Doing it again does nothing. No other command runs such statements. The password may lie in PGPASSWORD or in a password file.',
-    '  $ tabularium migrate postgres://admin@db.example/tables --content s3://bucket/prefix\n  $ tabularium serve postgres://app@db.example/tables\n',
+    'Makes the schema and its tables, or brings them to the format of this release, in one transaction. Doing it again does nothing. No other command runs such statements. The password may lie in PGPASSWORD or in a password file. A catalog whose database was restored or copied elsewhere is for reading only, until --adopt-content or --keep-content says whose its rows are.',
+    examples,
   )
     .addArgument(
       locationArgument('<location>', 'URL of a database; ?schema=… names a schema other than tabularium'),
     )
     .option('--content <url>', 'make the catalog too, with its rows there: s3://bucket/prefix')
-    .action(async (location: string, { json, content }: Typed) => {
-      if (!isDatabaseUrl(location))
-        throw new UsageError('migrate takes the URL of a database: postgres://user@host/database')
+    .option(
+      '--adopt-content <url>',
+      'give a copy of a catalog an id and rows of its own there; copies what is not there yet (again, if interrupted)',
+    )
+    .option(
+      '--is-copy',
+      'with --adopt-content: the database is a copy, though nothing tells, as after a snapshot of its disk',
+    )
+    .option(
+      '--keep-content',
+      'the database that this copy comes from is gone for good: keep the rows where they are',
+    )
+    .action(async (location: string, typed: Typed) => {
+      requireOne(location, typed)
+      const { json, content } = typed
       const { migratePostgres } = await import('../store/postgres/index.ts')
       const printer = printerOf(io, json)
       const report = await migratePostgres(location)
       if (content !== undefined) await (await openCatalog(location, { content })).close()
-      printer.one({ ...report })
+      printer.one({ ...report, ...(await settled(location, typed, io, signal)) })
       printer.end()
       if (content === undefined && report.from === null) {
         io.stderr.write(
@@ -39,4 +60,48 @@ export function migrateCommand(io: Io): Command {
         )
       }
     })
+}
+
+function requireOne(location: string, { content, adoptContent, isCopy, keepContent }: Typed): void {
+  if (!isDatabaseUrl(location))
+    throw new UsageError('migrate takes the URL of a database: postgres://user@host/database')
+  if ([content, adoptContent, keepContent].filter((given) => given !== undefined).length > 1)
+    throw new UsageError('give one of --content, --adopt-content and --keep-content')
+  if (isCopy && adoptContent === undefined) throw new UsageError('--is-copy needs --adopt-content')
+}
+
+/** What became of the rows of a copy. */
+async function settled(
+  location: string,
+  { adoptContent: url, isCopy, keepContent: isKept }: Typed,
+  io: Io,
+  signal: AbortSignal,
+): Promise<object> {
+  if (isKept) {
+    const kept = await keepContent(location)
+    if (kept) {
+      io.stderr.write(
+        `The catalog lives in ${shownLocation(location)} from now on, with the rows that it has. Never open the database that it was copied from again.\n`,
+      )
+    }
+    return { kept }
+  }
+  if (url === undefined) return {}
+  const adopted = await withProgress(io, (show) =>
+    adoptContent(location, url, {
+      isCopy,
+      signal,
+      onProgress: ({ tables, objects, copied, bytes }) =>
+        show(
+          () =>
+            `${tables} tables, ${objects.toLocaleString('en')} files, ${copied.toLocaleString('en')} copied, ${(bytes / 1e6).toFixed(1)} MB`,
+        ),
+    }),
+  )
+  if (adopted.elsewhere > 0) {
+    io.stderr.write(
+      `${adopted.elsewhere === 1 ? 'One table has' : `${adopted.elsewhere.toLocaleString('en')} tables have`} rows outside of the content, where the original has them, too. This catalog leaves them alone.\n`,
+    )
+  }
+  return { adopted }
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { CatalogError, invalid } from '../errors.ts'
 import type { Content } from './content.ts'
 
@@ -31,13 +32,51 @@ export async function claimContent(content: Content, where: string, catalog: str
       )
     }
   }
-  if (owner !== catalog) {
-    throw invalid(
-      `${where} belongs to another catalog, as ${ownerPath} says there. Give each catalog a prefix of its own. If that catalog is gone, remove the object.`,
-    )
-  }
+  if (owner !== catalog) throw refuseOwner(where)
   await requireCreateOnly(where, () => putOwner(content, catalog))
   if (winners > 1) throw unsafe(where, 'lets several writers at once create one object')
+}
+
+/** Refuses a content that is not a catalog's, and puts nothing there. */
+export async function requireOwner(content: Content, where: string, catalog: string): Promise<void> {
+  const owner = await ownerOf(content, where)
+  if (owner !== undefined && owner !== catalog) throw refuseOwner(where)
+}
+
+/**
+ * Makes a catalog the owner of a content that was copied from that of another one, with the object that names this one.
+ * Harmless when it was interrupted and is done again.
+ */
+export async function takeOver(content: Content, where: string, from: string, to: string): Promise<void> {
+  const owner = await ownerOf(content, where)
+  if (owner === from) await content.remove(ownerPath)
+  else if (owner !== undefined && owner !== to) throw refuseOwner(where)
+  await putOwner(content, to)
+  if ((await ownerOf(content, where)) !== to) throw refuseOwner(where)
+  await requireCreateOnly(where, () => putOwner(content, to))
+}
+
+/** Whose a content is: undefined where nobody says so. Throws for an object there that says nothing of an owner. */
+export function contentOwner(content: Content, where: string): Promise<string | undefined> {
+  return ownerOf(content, where)
+}
+
+/** Whether what is put at one place is seen at another one: both are the same place then. Leaves nothing. */
+export async function isOnePlace(written: Content, seen: Content): Promise<boolean> {
+  const path = `${trialPath}-${randomBytes(8).toString('hex')}`
+  await putNew(written, path, new TextEncoder().encode('removed again at once\n'))
+  try {
+    return (await seen.get(path)) !== undefined
+  } finally {
+    await written.remove(path)
+  }
+}
+
+/** The error for a content that is another catalog's. */
+export function refuseOwner(where: string): CatalogError {
+  return invalid(
+    `${where} belongs to another catalog, as ${ownerPath} says there. Give each catalog a prefix of its own. If that catalog is gone, remove the object.`,
+  )
 }
 
 /** Takes back a claim of a catalog that was not made after all. A content that it does not own is left alone. */

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.ts'
+import type { StoreHome } from './home.ts'
 import type { Key } from './store.ts'
 
 /*
@@ -30,8 +31,14 @@ export interface CatalogRecord {
   /** The key of page tokens. */
   readonly secret: string
   readonly created_at: number
-  /** The URL of the content, if rows lie elsewhere than the records. It never changes. */
+  /** The URL of the content, if rows lie elsewhere than the records. It changes only where a copy gets one of its own. */
   readonly content?: string
+  /** Where these records lie, if the store can tell. Elsewhere, they are a copy, and the content is another catalog's. */
+  readonly home?: StoreHome
+  /** Of a copy that is getting an id and a content of its own: those that it will have. */
+  readonly adopting?: { readonly id: string; readonly content: string }
+  /** When a copy got its own; what it held then may name rows of the original outside of its content. */
+  readonly adopted_at?: number
 }
 
 export interface NamespaceRecord extends Versioned {

@@ -1,8 +1,10 @@
+import type { StoreHome } from './home.ts'
+
 /**
  * The contract for the records of a catalog. A store is an ordered map from keys to plain values with serializable
  * transactions. It knows nothing of tables or namespaces.
  *
- * To write a store, implement the members of {@link Store}; `state`, `now`, `inTurn`, `isTurnTaken`, `metrics`,
+ * To write a store, implement the members of {@link Store}; `state`, `now`, `inTurn`, `isTurnTaken`, `home`, `metrics`,
  * `inspect` and `copyTo` are optional. See
  * `store/memory/store.ts` for an example. Keys hold at least one part and encode to at most {@link maxKeyBytes}
  * bytes. Strings in keys are well-formed and hold no character below U+0005, and numbers are finite. A catalog uses
@@ -63,6 +65,13 @@ export interface Store {
    * cost, and asks no server. Optional, and so is each number.
    */
   metrics?(): StoreMetrics
+
+  /**
+   * Where the records lie, if the store can tell that place from every one that a copy of them may lie in. A catalog
+   * remembers it, and changes nothing elsewhere: there it would remove the rows of the original. The same for all
+   * processes with this store, by whatever way they reach it. Optional.
+   */
+  home?(): StoreHome | undefined
 
   /** Finishes the transactions under way and releases all resources. A second call does nothing. */
   close(): Promise<void>

@@ -44,6 +44,25 @@ describe.skipIf(missingPostgres)('a catalog in a database', () => {
     expect((await run(['backup', url, join(folder, 'copy')])).err).toContain('Unsupported')
   })
 
+  test('is told whose its rows are by one option at a time, and by none where it lives', async () => {
+    const url = (await sharedServer()).url('postgres', '?schema=by_options')
+    const content = pathToFileURL(await freshFolder()).href
+    expect((await run(['migrate', url, '--keep-content'])).err).toContain('There is no catalog')
+    expect((await run(['migrate', url, '--adopt-content', content])).err).toContain('There is no catalog')
+    await run(['migrate', url, '--content', content])
+    expect(lines(await run(['migrate', url, '--keep-content']))).toEqual([{ from: 1, to: 1, kept: false }])
+    const refused = await run(['migrate', url, '--adopt-content', `${content}2`])
+    expect(refused).toMatchObject({ code: 1, out: '' })
+    expect(refused.err).toContain('say so with --is-copy')
+    for (const options of [
+      ['--content', content, '--keep-content'],
+      ['--adopt-content', content, '--keep-content'],
+      ['--is-copy'],
+    ]) {
+      expect(await run(['migrate', url, ...options])).toMatchObject({ code: 2, out: '' })
+    }
+  })
+
   test('is served by several servers at once', async () => {
     const url = (await sharedServer()).url('postgres', '?schema=by_servers')
     const content = pathToFileURL(await freshFolder()).href

@@ -23,6 +23,7 @@ export async function overHttp(local: LocalCatalog): Promise<LocalCatalog> {
     exportTo: local.exportTo,
     importFrom: local.importFrom,
     transaction: client.transaction,
+    isCopy: local.isCopy,
     close: async () => {
       await client.close()
       await handler.close()

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { chown, cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { appendFile, chown, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
@@ -72,6 +73,18 @@ const found = await runnable()
 export const missingPostgres = typeof found === 'string' ? undefined : found.missing
 if (missingPostgres !== undefined) console.warn(`Tests of PostgreSQL are skipped: ${missingPostgres}.`)
 
+/** A folder with a server and the programs that dump and restore its databases; undefined where there is none. */
+export async function dumpingPrograms(): Promise<string | undefined> {
+  const system = '/usr/lib/postgresql'
+  const versions = await readdir(system).catch(() => [])
+  const folders = [found as string, ...versions.map((version) => join(system, version, 'bin'))]
+  return folders.find(
+    (folder) =>
+      typeof folder === 'string' &&
+      ['initdb', 'postgres', 'pg_dump', 'pg_restore', 'psql'].every((name) => existsSync(join(folder, name))),
+  )
+}
+
 /** A server that tests may fill. */
 export class Database {
   readonly port: number
@@ -111,21 +124,29 @@ export class Database {
 /** A server of its own, which ends with this process. */
 export class PostgresServer extends Database {
   readonly folder: string
+  readonly #programs: string
   #process: ChildProcess | undefined
 
-  private constructor(folder: string, port: number) {
+  private constructor(folder: string, port: number, programs: string) {
     super(port)
     this.folder = folder
+    this.#programs = programs
   }
 
-  /** Starts a server with an empty database. `settings` are those of its configuration file. */
-  static async start(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+  /**
+   * Starts a server with an empty database. `settings` are those of its configuration file, and `programs` is the folder
+   * of its programs.
+   */
+  static async start(
+    settings: Readonly<Record<string, string>> = {},
+    programs = found as string,
+  ): Promise<PostgresServer> {
     const folder = await temporaryDirectory()
     const data = join(folder, 'data')
     await mkdir(data)
     if (user.uid !== undefined) for (const path of [folder, data]) await chown(path, user.uid, user.gid)
     const arguments_ = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
-    const made = spawnSync(join(found as string, 'initdb'), arguments_, { ...user, encoding: 'utf8' })
+    const made = spawnSync(join(programs, 'initdb'), arguments_, { ...user, encoding: 'utf8' })
     if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
     const port = await freePort()
     const all = {
@@ -140,7 +161,19 @@ export class PostgresServer extends Database {
     }
     const lines = Object.entries(all).map(([name, value]) => `${name} = ${value}\n`)
     await writeFile(join(data, 'postgresql.conf'), lines.join(''))
-    const server = new PostgresServer(folder, port)
+    const server = new PostgresServer(folder, port, programs)
+    await server.resume()
+    return server
+  }
+
+  /** Runs a server over the files of another one, which were copied into a folder while that one was paused. */
+  static async over(folder: string, programs = found as string): Promise<PostgresServer> {
+    const port = await freePort()
+    const settings = join(folder, 'data', 'postgresql.conf')
+    // The last line of a setting counts.
+    await appendFile(settings, `port = ${port}\nunix_socket_directories = '${folder}'\n`)
+    if (user.uid !== undefined) spawnSync('chown', ['-R', `${user.uid}:${user.gid}`, folder])
+    const server = new PostgresServer(folder, port, programs)
     await server.resume()
     return server
   }
@@ -150,7 +183,7 @@ export class PostgresServer extends Database {
     // The shell ends the server when this process is gone, in whatever way: its input ends then.
     // A server that has only begun to start ignores the signal, so it is sent again.
     const script = '"$@" & server=$!; cat >/dev/null; while kill -INT $server; do sleep 0.1; done 2>/dev/null'
-    const program = [join(found as string, 'postgres'), '-D', join(this.folder, 'data')]
+    const program = [join(this.#programs, 'postgres'), '-D', join(this.folder, 'data')]
     const started = spawn('sh', ['-c', script, 'sh', ...program], {
       ...user,
       stdio: ['pipe', 'ignore', 'pipe'],

@@ -18,14 +18,17 @@ export function pagesOf(context: HttpContext): ReadonlyMap<string, Page> {
   ])
 }
 
-function healthPages({ readiness }: HttpContext): [string, Page][] {
+function healthPages({ readiness, options }: HttpContext): [string, Page][] {
+  const { isCopy } = options.catalog as { readonly isCopy?: boolean }
+  // It is ready all the same: it answers reads.
+  const ready = isCopy ? '{"status":"ready","changes":"refused","reason":"copy"}' : '{"status":"ready"}'
   return [
     ['/healthz', async () => page(jsonUtf8, '{"status":"ok"}')],
     [
       '/readyz',
       async () => {
         await readiness.check()
-        return page(jsonUtf8, '{"status":"ready"}')
+        return page(jsonUtf8, ready)
       },
     ],
   ]

@@ -3,13 +3,10 @@ import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Core } from '../../catalog/core.ts'
 import { CatalogError, invalid } from '../../errors.ts'
-import { type ContentRoot, folderUrl, segmentsOf } from '../../locations/locations.ts'
-import { isShared } from '../../locations/shared-content.ts'
-import { changeTable, tableById } from '../../lookup/table-record.ts'
+import { folderUrl } from '../../locations/locations.ts'
 import type { Identifier } from '../../model/identifier.ts'
-import { keys, type RemovalRecord } from '../../store/records.ts'
-import type { Entry, Key, Store, Writer } from '../../store/store.ts'
 import { createFolderAtomically, requireFolderPath } from '../folders.ts'
+import { relocate } from '../relocate.ts'
 import { withBackupLease } from '../with-backup-lease.ts'
 import { copiedPaths } from './copied-paths.ts'
 import { copyFiles } from './copy-files.ts'
@@ -103,50 +100,11 @@ async function copy(
       onProgress?.({ ...report })
     }
     await copyFiles(source, folder, paths, { links, signal, onFile })
-    await relocate(store, core.contentRoots, folderUrl(final))
+    await store.write((writer) => relocate(writer, core.contentRoots, folderUrl(final)))
   } finally {
     await store.close()
   }
   // The lock files belong to this process; opening the copy makes new ones.
   for (const name of storeFiles.slice(1)) await rm(join(folder, name), { force: true })
   return report
-}
-
-/**
- * Adapts the store of a copy to its new folder. Locations below the old root move below the new one. Leases and
- * removals, which belong to processes at work on the original, are removed.
- */
-async function relocate(store: Store, roots: readonly ContentRoot[], to: string): Promise<void> {
-  const from = roots[0]!.url
-  await store.write((writer) => {
-    for (const { key } of all(writer, keys.backupLeases)) writer.remove(key)
-    for (const { key } of all(writer, keys.tasks)) writer.remove(key)
-    const old = segmentsOf(from)
-    const moved = (location: string) => to + location.slice(from.length)
-    const replaced = (key: Key): Key => [key[0]!, ...segmentsOf(to), ...key.slice(1 + old.length)]
-    // Content to be removed was not copied, or lies elsewhere, where the original catalog removes it. What clones share
-    // of it was copied, and its place stays marked.
-    for (const { key, value } of all<string | RemovalRecord>(writer, keys.locations)) {
-      if (typeof value === 'object' && !isShared(roots, writer, value.removing)) writer.remove(key)
-    }
-    for (const family of [keys.locations, keys.registrations]) {
-      for (const { key, value } of all<string | RemovalRecord>(writer, [...family, ...old])) {
-        writer.remove(key)
-        writer.put(
-          replaced(key),
-          typeof value === 'string' ? value : { ...value, until: 0, removing: moved(value.removing) },
-        )
-      }
-    }
-    for (const { key } of all(writer, keys.tablePointers)) {
-      const { id, record } = tableById(writer, String(key[1]))!
-      if (record.location?.startsWith(from))
-        changeTable(writer, id, { ...record, location: moved(record.location) })
-    }
-  })
-}
-
-/** Reads all entries at once, since a walk must not meet its own changes. */
-function all<V extends object | string = object>(writer: Writer, prefix: Key): Entry<V>[] {
-  return Array.from(writer.range<V>({ prefix }))
 }

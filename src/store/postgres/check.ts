@@ -1,7 +1,9 @@
 import { CatalogError } from '../../errors.ts'
+import type { StoreHome } from '../home.ts'
 import type { Address } from './address.ts'
 import type { Connection } from './connection.ts'
 import { refusalOfEngine } from './failure.ts'
+import { askHome, homeOf } from './home.ts'
 import { allFunctions, ownFunctions, ownFunctionsOf, storeFormat } from './schema.ts'
 import { begin, end, named } from './statements.ts'
 
@@ -15,18 +17,21 @@ export interface Engine {
   readonly isPooled: boolean
   /** Whether it writes so that a power cut loses nothing: `fsync` and `full_page_writes` are on. */
   readonly isDurable: boolean
+  /** Where the connection leads to; undefined for engines that are not PostgreSQL. */
+  readonly home?: StoreHome
 }
 
 /** Judges a new connection: it must lead to a primary server, and to a catalog of this release's format. */
 export async function check(connection: Connection, address: Address): Promise<Engine> {
   const { schema, label } = address
   // Within a transaction, as a pooler that takes transactions apart says so then, and not in the middle of a change.
-  const [begun, asked] = await Promise.allSettled([
+  const [begun, asked, place, server] = await Promise.allSettled([
     connection.send(begin),
     connection.send({
       text: `SELECT pg_is_in_recovery(), max(version), pg_backend_pid(), version(), (${ownFunctions}), current_setting('fsync') = 'off' OR current_setting('full_page_writes') = 'off', current_setting('server_encoding') FROM ${named(schema, 'format')}`,
       values: ownFunctionsOf(schema),
     }),
+    ...askHome(connection, schema),
     connection.sendEnd(end),
   ])
   if (begun.status === 'rejected') throw begun.reason
@@ -48,7 +53,7 @@ export async function check(connection: Connection, address: Address): Promise<E
   const engine = engineOf(version, process !== connection.process, !isLossy)
   // Other engines may keep the texts of functions in another way.
   if (engine.hasTurns && functions < allFunctions) throw foreignFunctions(label)
-  return engine
+  return engine.hasTurns ? { ...engine, home: homeOf(place, server) } : engine
 }
 
 /**

@@ -1,5 +1,9 @@
+import type { StoreHome } from '../home.ts'
 import type { Store } from '../store.ts'
 import { isPostgresUrl, readAddress } from './address.ts'
+import { Connection } from './connection.ts'
+import { explain } from './failure.ts'
+import { isHomeThere } from './home.ts'
 import { type MigrationReport, migrate } from './migrate.ts'
 import { PostgresStore } from './store.ts'
 
@@ -22,4 +26,24 @@ export async function openPostgresStore(url: string): Promise<Store> {
  */
 export async function migratePostgres(url: string): Promise<MigrationReport> {
   return migrate(await readAddress(url))
+}
+
+/**
+ * Whether the place of a store is still there, where `here` is that of a copy of it. Undefined where it was on another
+ * server, which cannot be asked.
+ */
+export async function isPlaceThere(
+  url: string,
+  home: StoreHome,
+  here: StoreHome,
+): Promise<boolean | undefined> {
+  const address = await readAddress(url)
+  const connection = await Connection.open(address, () => {}).catch((error) => {
+    throw explain(error, address.label)
+  })
+  try {
+    return await isHomeThere(connection, address, home, here)
+  } finally {
+    await connection.close()
+  }
 }

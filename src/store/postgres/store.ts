@@ -1,4 +1,5 @@
 import { closedError, nestedError } from '../body.ts'
+import { isElsewhere, type StoreHome } from '../home.ts'
 import type { Reader, Store, StoreFeatures, StoreMetrics, Writer } from '../store.ts'
 import type { Address } from './address.ts'
 import { check, engineOf } from './check.ts'
@@ -6,6 +7,7 @@ import { Clock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import { explain } from './failure.ts'
 import { type Ground, type Job, readInto } from './ground.ts'
+import { requireHome } from './home.ts'
 import { Known } from './known.ts'
 import { Pool } from './pool.ts'
 import { ProcessTurns } from './process-turns.ts'
@@ -39,6 +41,8 @@ export class PostgresStore implements Store {
   static async open(address: Address, hasTurns?: boolean): Promise<PostgresStore> {
     const judge = async (connection: Connection) => {
       const engine = await check(connection, address)
+      if (isElsewhere(ground.engine.home, engine.home))
+        await requireHome(connection, address, engine.home ?? {})
       ground.engine = hasTurns === undefined ? engine : { ...engine, hasTurns }
     }
     const ground: Ground = {
@@ -74,6 +78,10 @@ export class PostgresStore implements Store {
   /** The database's time. Machines may disagree about the time, and leases compare times of several machines. */
   now(): number {
     return this.#ground.clock.now()
+  }
+
+  home(): StoreHome | undefined {
+    return this.#ground.engine.home
   }
 
   inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
