@@ -14,7 +14,7 @@ import {
   writeDraft,
 } from './attempt.ts'
 import type { RowsChanged } from './change.ts'
-import { askForTurns, isContended, rememberContended, rememberSlow, turnAt } from './contention.ts'
+import { askForTurns, isContended, rememberContended, rememberWait, turnAt } from './contention.ts'
 
 /*
  * Changes of one branch that wait together are committed together. Each gets a version of its own, written on top of
@@ -53,9 +53,6 @@ const mostTogether = 64
 
 /** The most groups that a process commits to a branch in one turn, while others wait. */
 const mostInTurn = 4
-
-/** A turn that nobody has is there sooner, in milliseconds. */
-const shortMillis = 100
 
 /** A change that is written waits for others behind it for so many milliseconds, about. */
 const patienceMillis = 10
@@ -114,7 +111,7 @@ async function commitTogether(core: Core, key: string, branch: BranchAtWork): Pr
   const askedAt = performance.now()
   return inProcessTurn(core, turnAt(key), async () => {
     // Whoever was in the way takes turns, and may not have committed.
-    if (performance.now() - askedAt > shortMillis) rememberSlow(core, key)
+    rememberWait(core, key, performance.now() - askedAt)
     await commitAfresh(core, key, branch)
     // What came meanwhile follows on what was just committed: to wait for another turn takes longer than to commit.
     for (let group = 1; group < mostInTurn && branch.waiting.length > 0; group++)

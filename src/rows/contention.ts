@@ -19,6 +19,15 @@ const contendedMillis = 1_000
 /** How long it does so after it heard of a turn that takes long, in milliseconds: its next change may come much later. */
 const slowMillis = 5_000
 
+/** A turn that nobody has is there sooner than this, in milliseconds. */
+const shortMillis = 100
+
+/** Who waited for longer than this had no turn in the end: the process that has it may be stopped. In milliseconds. */
+const longMillis = 9_000
+
+/** How long a process asks for no turns after it waited for one in vain, in milliseconds. */
+const restMillis = 10_000
+
 /** How often a process asks whether others take turns at a branch, in milliseconds. */
 export const askMillis = 250
 
@@ -43,9 +52,15 @@ export function rememberContended({ contended }: Core, key: string, millis = con
   remember(contended, key, { until, askedAt: now })
 }
 
-/** Remembers that somebody has turns at a branch who may be slow. */
-export function rememberSlow(core: Core, key: string): void {
-  rememberContended(core, key, slowMillis)
+/** Remembers what a wait for a turn tells of those who had it. */
+export function rememberWait(core: Core, key: string, millis: number): void {
+  if (millis <= shortMillis) return
+  if (millis <= longMillis) {
+    rememberContended(core, key, slowMillis)
+    return
+  }
+  const askedAt = performance.now() + restMillis
+  remember(core.contended, key, { until: Number.NEGATIVE_INFINITY, askedAt })
 }
 
 /** Finds out now and then whether a slower process takes turns, and is overtaken in them. Nobody waits for it. */
@@ -59,7 +74,7 @@ export function askForTurns(core: Core, key: string): void {
   if (known === undefined) return
   store.isTurnTaken?.(turnAt(key)).then(
     (isTaken) => {
-      if (isTaken) rememberSlow(core, key)
+      if (isTaken) rememberContended(core, key, slowMillis)
     },
     // The commit under way tells what is wrong with the store.
     () => {},

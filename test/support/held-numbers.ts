@@ -326,7 +326,8 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   'docs/decisions/transactions.md': [
     ['After two lost runs', 'src/catalog/transaction-turns.ts', 'leastLosses = 2'],
     ['So after two lost runs', 'src/catalog/transaction-turns.ts', 'leastLosses = 2'],
-    ['longer than 100 ms', 'src/rows/commit-waiting.ts', 'shortMillis = 100'],
+    ['longer than 100 ms', 'src/rows/contention.ts', 'shortMillis = 100'],
+    ['takes none for ten seconds', 'src/rows/contention.ts', 'restMillis = 10_000'],
     ['takes turns for five seconds', 'src/rows/contention.ts', 'slowMillis = 5_000'],
     ['A turn ends after five seconds', 'src/scheduling/run-turn.ts', 'turnMillis = 5_000'],
     ['a wait after ten seconds', 'src/catalog/transaction-turns.ts', 'waitMillis = 10_000'],
