@@ -5,7 +5,7 @@ const long = [
   'test/cli/{restored,shells,watch}.test.ts',
   'test/content/{azure,gcs,s3}/*.test.ts',
   'test/store/postgres/{bad-network,catalog,cuts,failures,pooler,turns}.test.ts',
-  'test/processes/{clock-postgres,crash,linear-postgres,races,rolling,servers,shares,upkeep-postgres}.test.ts',
+  'test/processes/{clock-postgres,crash,linear-postgres,races,rolling,servers,shares,slow-function-postgres,upkeep-postgres}.test.ts',
   'test/examples/*.test.ts',
   'test/http/auth/own-namespace-servers.test.ts',
   'test/http/{openapi/tools,steady}.test.ts',

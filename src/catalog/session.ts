@@ -4,6 +4,7 @@ import { canceled, type LongTransaction } from '../transactions/long-transaction
 import type { Core, SessionOwner } from './core.ts'
 import { lostRace } from './session-errors.ts'
 import { type RunOptions, TransactionRun } from './transaction-run.ts'
+import { TransactionTurns } from './transaction-turns.ts'
 import { UnderWay } from './under-way.ts'
 
 /** What a session begins with. */
@@ -33,6 +34,7 @@ export class Session {
   unrecorded: unknown
   readonly #now: () => number
   readonly #run: TransactionRun
+  readonly #turns: TransactionTurns
   readonly #underWay: UnderWay
   readonly #stop: AbortController
   #settle!: { readonly resolve: () => void; readonly reject: (error: unknown) => void }
@@ -46,7 +48,8 @@ export class Session {
     this.#now = core.now
     this.idle = idle
     this.#lastUsed = core.now()
-    this.#run = new TransactionRun(core, transaction, signal, { isolation, requireRoom })
+    this.#turns = new TransactionTurns(core, signal)
+    this.#run = new TransactionRun(core, transaction, signal, { isolation, requireRoom, turns: this.#turns })
     this.#underWay = new UnderWay(signal)
     this.#stop = stop
     this.ended = new Promise((resolve, reject) => {
@@ -139,6 +142,7 @@ export class Session {
   #end(error: unknown): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
+    this.#turns.end()
     noteTransaction(error, this.id)
     this.#settle.reject(error)
   }

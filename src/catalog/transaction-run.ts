@@ -1,7 +1,6 @@
-import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
 import { segmentsOf } from '../locations/locations.ts'
-import { withoutHead } from '../lookup/versions.ts'
+import { branchOf, withoutHead } from '../lookup/versions.ts'
 import { type Isolation, isAbout } from '../operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
 import { runOperation, settle } from '../operations/framework/run.ts'
@@ -10,13 +9,14 @@ import { keyedQueue } from '../scheduling/keyed-queue.ts'
 import { keys, type RemovalRecord } from '../store/records.ts'
 import { ReadsChanged } from '../store/staged/seen.ts'
 import { StagedStore } from '../store/staged/staged-store.ts'
-import type { WritingEngine } from '../table/index.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
 import type { LongTransaction, LongWork } from '../transactions/long-transaction.ts'
 import { LocationBusy } from '../transactions/retry.ts'
 import type { Core, Participant } from './core.ts'
+import { enginesOf, type WritingEngines } from './transaction-engines.ts'
 import { pause } from './transaction-function.ts'
 import { RunProgress } from './transaction-progress.ts'
+import type { TransactionTurns } from './transaction-turns.ts'
 
 /** What stands between a transaction and its catalog, where something has to. */
 export interface TransactionHooks {
@@ -46,6 +46,8 @@ export interface RunOptions {
   readonly hooks?: TransactionHooks | undefined
   /** Refuses to hold back more, where several transactions share a bound. Told of all bytes that this one holds. */
   readonly requireRoom?: ((bytes: number) => void) | undefined
+  /** The turns of the transaction. They may last for several runs, so its caller ends them. */
+  readonly turns: TransactionTurns
 }
 
 /** The operations of a transaction up to its commit. When it lost a race, another run has to begin from the start. */
@@ -53,6 +55,7 @@ export class TransactionRun {
   readonly #core: Core
   readonly #transaction: LongTransaction
   readonly #hooks: TransactionHooks
+  readonly #turns: TransactionTurns
   readonly #engines: WritingEngines
   readonly #staged: StagedStore
   readonly #inner: Core
@@ -69,12 +72,13 @@ export class TransactionRun {
     core: Core,
     transaction: LongTransaction,
     signal: AbortSignal,
-    { onProgress, isolation, hooks = {}, requireRoom }: RunOptions = {},
+    { onProgress, isolation, hooks = {}, requireRoom, turns }: RunOptions,
   ) {
     this.#core = core
     this.#transaction = transaction
     this.#engines = enginesOf(core, transaction.id)
     this.#hooks = hooks
+    this.#turns = turns
     this.#signal = signal
     this.#progress = onProgress && new RunProgress(transaction.id, onProgress)
     this.#staged = new StagedStore(core.store, {
@@ -137,7 +141,7 @@ export class TransactionRun {
   async lostBy(error: unknown): Promise<unknown> {
     if (this.#staged.failure instanceof ReadsChanged) {
       this.#core.counts.lostTransactions++
-      return this.#staged.failure
+      return this.#lostTo(this.#staged.failure)
     }
     if (!(error instanceof LocationBusy)) return undefined
     await this.#settle(error)
@@ -173,11 +177,22 @@ export class TransactionRun {
   async #commitNow(): Promise<unknown> {
     const refused = await this.#prepare()
     if (refused !== undefined) return refused
-    const branches = this.#steps.map(({ found, change }) => `${found.table.id}/${change.branch}`)
-    const lost = await inTurns(this.#core, [...new Set(branches)].sort(), () => this.#commitInTurn())
-    if (lost === undefined) await this.#committed()
-    else this.#core.counts.lostTransactions++
-    return lost
+    const lost = await this.#turns.atCommit(branchesOf(this.#steps), () => this.#commitInTurn())
+    if (lost !== undefined) {
+      this.#core.counts.lostTransactions++
+      return lost
+    }
+    this.#turns.end()
+    await this.#committed()
+    return undefined
+  }
+
+  /** Notes where this run lost a race. What it changes is as likely to be lost by the next one. */
+  #lostTo(error: ReadsChanged): ReadsChanged {
+    const { key, value } = error.changed ?? { key: [] }
+    const branch = branchOf(key, value)
+    if (branch !== undefined) this.#turns.lose([branch, ...branchesOf(this.#steps)])
+    return error
   }
 
   /** Prepares what takes part in the commit. Answers with the error by which that lost a race, if it did. */
@@ -216,12 +231,14 @@ export class TransactionRun {
         })
         if (isCommitted) return undefined
       } catch (error) {
-        if (error instanceof ReadsChanged) return error
+        if (error instanceof ReadsChanged) return this.#lostTo(error)
         throw error
       }
-      if (rebases === mostRebases) return new ReadsChanged()
-      const lost = await this.#rebase(moved)
-      if (lost !== undefined) return lost
+      const lost = rebases === mostRebases ? new ReadsChanged() : await this.#rebase(moved)
+      if (lost !== undefined) {
+        this.#turns.lose(branchesOf(this.#steps))
+        return lost
+      }
       if (rebases > 0) await pause(Math.random() * Math.min(rebases, 20), this.#signal)
     }
   }
@@ -265,37 +282,7 @@ export class TransactionRun {
   }
 }
 
-/**
- * Engines whose objects bear the mark of the transaction. Its operations have records of their own, but a vacuum cannot
- * see these before the commit.
- */
-function enginesOf(core: Core, transactionId: string): WritingEngines {
-  const engines = new Map<Content, Promise<WritingEngine>>()
-  const make = async (content: Content) => (await core.engine(content)).writtenBy(transactionId)
-  const find = (content: Content) => {
-    const engine = engines.get(content) ?? make(content)
-    engines.set(content, engine)
-    return engine
-  }
-  return {
-    engine: async (content) => {
-      const marked = await find(content)
-      // The commit of the transaction syncs for all of its operations. Each finds what those before it have written.
-      return { ...marked, writtenBy: () => ({ ...marked, sync: marked.written }) }
-    },
-    sync: async () => {
-      await Promise.all(Array.from(engines.values(), async (engine) => (await engine).sync()))
-    },
-  }
-}
-
-interface WritingEngines {
-  readonly engine: Core['engine']
-  /** Makes durable what the engines have written. */
-  sync(): Promise<void>
-}
-
-/** Runs work while it has the turns of all these keys, taken in order so that nobody waits for each other. */
-function inTurns<T>(core: Core, [key, ...others]: readonly string[], work: () => Promise<T>): Promise<T> {
-  return key === undefined ? work() : core.inTurn(key, () => inTurns(core, others, work))
+/** The branches that steps change, in order, as turns are taken at them. */
+function branchesOf(steps: readonly RowsStep[]): string[] {
+  return [...new Set(steps.map(({ found, change }) => `${found.table.id}/${change.branch}`))].sort()
 }

@@ -3,6 +3,7 @@ import type { Core } from './core.ts'
 import type { Transact, TransactionOptions } from './handle.ts'
 import { checkFunction, runFunction } from './transaction-function.ts'
 import { aboutTransaction, type TransactionHooks, TransactionRun } from './transaction-run.ts'
+import { TransactionTurns } from './transaction-turns.ts'
 
 /** Runs a function whose operations are committed together, again when others change what it read. */
 export async function transact<T>(
@@ -12,10 +13,16 @@ export async function transact<T>(
   hooks: TransactionHooks = {},
 ): Promise<T> {
   const { attempts, isolation } = checkFunction(work, options)
-  return runLong(core, options, aboutTransaction, (transaction, { signal }) =>
-    runFunction<T>(work, attempts, signal!, () => {
-      const { onProgress } = options
-      return new TransactionRun(core, transaction, signal!, { onProgress, isolation, hooks })
-    }),
-  )
+  return runLong(core, options, aboutTransaction, async (transaction, { signal }) => {
+    const turns = new TransactionTurns(core, signal!)
+    const { onProgress } = options
+    try {
+      return await runFunction<T>(work, attempts, signal!, async () => {
+        await turns.beforeRun()
+        return new TransactionRun(core, transaction, signal!, { onProgress, isolation, hooks, turns })
+      })
+    } finally {
+      turns.end()
+    }
+  })
 }

@@ -121,6 +121,13 @@ export function withoutHead(
   return withoutMainHead(key, value)
 }
 
+/** The branch whose head a record tells of, by the id of the table and the name of the branch (`''` is the main branch). */
+export function branchOf(key: Key, value: Value | undefined): string | undefined {
+  if ((key[0] === 'b' || key[0] === 'v') && key.length >= 3) return `${key[1]}/${key[2]}`
+  const main = value === undefined ? undefined : withoutMainHead(key, value)
+  return main && `${main.group}/`
+}
+
 /** Adds a version as the latest of its branch. */
 export function putVersion(
   writer: Writer,

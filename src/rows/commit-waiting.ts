@@ -14,6 +14,7 @@ import {
   writeDraft,
 } from './attempt.ts'
 import type { RowsChanged } from './change.ts'
+import { askForTurns, isContended, rememberContended, rememberWait, turnAt } from './contention.ts'
 
 /*
  * Changes of one branch that wait together are committed together. Each gets a version of its own, written on top of
@@ -28,14 +29,6 @@ export interface BranchAtWork {
   head: KnownHead
   /** What is ready to be committed, in the order in which it became so. */
   readonly waiting: Waiting[]
-}
-
-/** What a process knows of others that change a branch, in milliseconds of `performance.now`. */
-export interface Contention {
-  /** When others last committed to it, or waited for a turn to. */
-  readonly othersAt: number
-  /** When the process last asked. */
-  readonly askedAt: number
 }
 
 /** A change that waits for its commit. */
@@ -57,15 +50,6 @@ const mostAttempts = 200
 
 /** The most changes that are committed together. */
 const mostTogether = 64
-
-/** How long a process takes turns at a branch after others committed to it, in milliseconds. */
-const contendedMillis = 1_000
-
-/** How often a process asks whether others take turns at a branch, in milliseconds. */
-const askMillis = 250
-
-/** Branches whose contention is remembered. */
-const mostContended = 1_000
 
 /** The most groups that a process commits to a branch in one turn, while others wait. */
 const mostInTurn = 4
@@ -124,7 +108,10 @@ async function commitTogether(core: Core, key: string, branch: BranchAtWork): Pr
     askForTurns(core, key)
     return commitNext(core, key, branch)
   }
-  return inProcessTurn(core, `rows/${key}`, async () => {
+  const askedAt = performance.now()
+  return inProcessTurn(core, turnAt(key), async () => {
+    // Whoever was in the way takes turns, and may not have committed.
+    rememberWait(core, key, performance.now() - askedAt)
     await commitAfresh(core, key, branch)
     // What came meanwhile follows on what was just committed: to wait for another turn takes longer than to commit.
     for (let group = 1; group < mostInTurn && branch.waiting.length > 0; group++)
@@ -139,41 +126,6 @@ async function commitAfresh(core: Core, key: string, branch: BranchAtWork): Prom
   if (!isSame(head, branch.head)) rememberContended(core, key)
   branch.head = head
   return commitNext(core, key, branch)
-}
-
-/** Whether others committed to a branch a short while ago, or waited for a turn to. */
-function isContended({ contended }: Core, key: string): boolean {
-  const known = contended.get(key)
-  return known !== undefined && performance.now() - known.othersAt < contendedMillis
-}
-
-function rememberContended({ contended }: Core, key: string): void {
-  const now = performance.now()
-  remember(contended, key, { othersAt: now, askedAt: now })
-}
-
-/** Finds out now and then whether a slower process takes turns, and is overtaken in them. Nobody waits for it. */
-function askForTurns(core: Core, key: string): void {
-  const { contended, store } = core
-  const now = performance.now()
-  const known = contended.get(key)
-  if (known !== undefined && now - known.askedAt < askMillis) return
-  remember(contended, key, { othersAt: Number.NEGATIVE_INFINITY, askedAt: now })
-  // A single change need not know: it has no rival that it overtakes again and again.
-  if (known === undefined) return
-  store.isTurnTaken?.(`rows/${key}`).then(
-    (isTaken) => {
-      if (isTaken) rememberContended(core, key)
-    },
-    // The commit under way tells what is wrong with the store.
-    () => {},
-  )
-}
-
-function remember(contended: Core['contended'], key: string, contention: Contention): void {
-  contended.delete(key)
-  contended.set(key, contention)
-  if (contended.size > mostContended) contended.delete(contended.keys().next().value!)
 }
 
 async function commitNext(core: Core, key: string, branch: BranchAtWork): Promise<void> {

@@ -1,14 +1,14 @@
 import { sleep } from '../time.ts'
 
 /** A turn ends after so many milliseconds. Its work goes on without it then. */
-const mostMillis = 5_000
+export const turnMillis = 5_000
 
 /** Runs work in a turn that processes take, and calls `end` when the turn is over. */
 export async function runTurn<T>(work: () => Promise<T>, end: () => void): Promise<T> {
   const done = work()
   const ended = new AbortController()
   // It keeps the process, whose work may wait for what only `end` gives back.
-  const late = sleep(mostMillis, { signal: ended.signal })
+  const late = sleep(turnMillis, { signal: ended.signal })
   try {
     await Promise.race([done, late])
   } catch {

@@ -49,10 +49,11 @@ export interface Store {
 
   /**
    * Runs `work` while no other process with this store runs work of that name, as far as the store can tell. Those who
-   * wait get their turns in order. Work may run without a turn all the same, for example where the store takes too long
+   * wait get their turns in order. Work of several names has the turns of all of them: the store takes these in an order
+   * of its own, so that nobody waits for each other. Work may run without a turn all the same, for example where the store takes too long
    * to give one: so turns save work that would be lost, and nothing else may depend on them. Optional.
    */
-  inTurn?<T>(name: string, work: () => Promise<T>): Promise<T>
+  inTurn?<T>(name: string | readonly string[], work: () => Promise<T>): Promise<T>
 
   /**
    * Whether somebody runs work of that name in a turn now, or waits to. A turn binds only those who take it: who works

@@ -295,6 +295,11 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   ],
   'docs/transactions.md': [
     ['After 50 runs', 'src/catalog/transaction-function.ts', 'attempts = 50'],
+    ['After two lost runs', 'src/catalog/transaction-turns.ts', 'leastLosses = 2'],
+    ['five seconds at most', 'src/scheduling/run-turn.ts', 'turnMillis = 5_000'],
+    ['After two turns', 'src/catalog/transaction-turns.ts', 'mostOutlasted = 2'],
+    ['ten seconds at most', 'src/catalog/transaction-turns.ts', 'waitMillis = 10_000'],
+    ['some 250 ms', 'src/rows/contention.ts', 'askMillis = 250'],
     ['a lease of 60 seconds', ...lease],
     ['after 60 seconds without', ...idle],
     ['More than 200,000', 'src/store/staged/staged-store.ts', 'changes: 200_000'],
@@ -320,4 +325,13 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   ],
   'bench/README.md': [['up to 100,000 entries', 'bench/lance.ts', '100_000])']],
   'docs/decisions/lmdb-lock.md': [['Every 2 ms it looks', 'src/store/lmdb/write-lock.ts', 'sliceMillis = 2']],
+  'docs/decisions/transactions.md': [
+    ['After two lost runs', 'src/catalog/transaction-turns.ts', 'leastLosses = 2'],
+    ['So after two lost runs', 'src/catalog/transaction-turns.ts', 'leastLosses = 2'],
+    ['longer than 100 ms', 'src/rows/contention.ts', 'shortMillis = 100'],
+    ['takes none for ten seconds', 'src/rows/contention.ts', 'restMillis = 10_000'],
+    ['takes turns for five seconds', 'src/rows/contention.ts', 'slowMillis = 5_000'],
+    ['A turn ends after five seconds', 'src/scheduling/run-turn.ts', 'turnMillis = 5_000'],
+    ['a wait after ten seconds', 'src/catalog/transaction-turns.ts', 'waitMillis = 10_000'],
+  ],
 }

@@ -32,6 +32,7 @@ const scripts = [
   'test/processes/clock-child.ts',
   'test/processes/crash-child.ts',
   'test/processes/full-disk-child.ts',
+  'test/processes/inserts-child.ts',
   'test/processes/linear-child.ts',
   'test/processes/opening-child.ts',
   'test/processes/race-child.ts',

@@ -133,9 +133,9 @@ class LmdbDirectoryStore implements LmdbStore {
     this.#environment.presence.check()
   }
 
-  async inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+  async inTurn<T>(name: string | readonly string[], work: () => Promise<T>): Promise<T> {
     this.#refuse()
-    return this.#finished(this.#environment.lock!.turns.run(name, work))
+    return this.#finished(this.#environment.lock!.turns.run([name].flat(), work))
   }
 
   async isTurnTaken(name: string): Promise<boolean> {

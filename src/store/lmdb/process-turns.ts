@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { keyedQueue } from '../../scheduling/keyed-queue.ts'
 import { runTurn } from '../../scheduling/run-turn.ts'
+import { performance } from '../../time.ts'
 import { FairLock, type FairLockPlace } from './fair-lock.ts'
 import type { Area, FileLock } from './file-lock.ts'
 
@@ -13,7 +14,7 @@ const queueBytes = 2 ** 38
 /** The names of the areas, where each is a file of its own. */
 export const turnFiles: readonly string[] = [locks.name, queues.name]
 
-/** How long a process waits for a turn, in milliseconds. It goes on without one then. */
+/** How long a process waits for its turns, in milliseconds. It goes on without those that it has not then. */
 const waitMillis = 10_000
 
 /**
@@ -31,9 +32,15 @@ export class ProcessTurns {
     this.#file = file
   }
 
-  async run<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const end = await this.#take(this.#placeOf(name))
-    return runTurn(work, end)
+  async run<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
+    const until = performance.now() + waitMillis
+    // Names may share a place. All take places in the same order, so that nobody waits for each other.
+    const places = [...new Set(names.map((name) => this.#placeOf(name)))].sort((a, b) => a - b)
+    const ends: (() => void)[] = []
+    for (const place of places) ends.push(await this.#take(place, until))
+    return runTurn(work, () => {
+      for (const end of ends) end()
+    })
   }
 
   isTaken(name: string): boolean {
@@ -42,13 +49,13 @@ export class ProcessTurns {
     return this.#own.has(place) || lock.isHeld() || lock.isWanted()
   }
 
-  /** Waits for a turn. Resolves to what ends it. */
-  #take(place: number): Promise<() => void> {
+  /** Waits for a turn until a time. Resolves to what ends it. */
+  #take(place: number, until: number): Promise<() => void> {
     return new Promise((resolve) => {
       void this.#inOrder(String(place), async () => {
         const lock = this.#lockAt(place)
         this.#own.add(place)
-        const isTaken = await lock.acquire(waitMillis).catch(() => false)
+        const isTaken = await lock.acquire(until - performance.now()).catch(() => false)
         await new Promise<void>((end) => resolve(end))
         this.#own.delete(place)
         if (isTaken) lock.release()

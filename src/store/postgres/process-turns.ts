@@ -38,13 +38,13 @@ export class ProcessTurns {
     this.#ground = ground
   }
 
-  async run<T>(name: string, work: () => Promise<T>): Promise<T> {
+  async run<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
     const { engine, pool } = this.#ground
     const isResting = performance.now() < this.#restsUntil
     if (!engine.hasTurns || isResting || this.#turns >= Math.min(mostTurns, pool.had - spared)) return work()
     const over = new AbortController()
     const starved = this.#starved(over.signal).then(() => over.abort())
-    await Promise.race([this.#take(name, over.signal), starved])
+    await Promise.race([this.#take(names, over.signal), starved])
     return runTurn(work, () => over.abort())
   }
 
@@ -58,7 +58,7 @@ export class ProcessTurns {
   }
 
   /** Waits for a turn, which lasts until it is over. Resolves when it has begun, or when there is none to be had. */
-  #take(name: string, over: AbortSignal): Promise<void> {
+  #take(names: readonly string[], over: AbortSignal): Promise<void> {
     const { address, pool } = this.#ground
     this.#turns++
     return new Promise((resolve) => {
@@ -66,7 +66,7 @@ export class ProcessTurns {
         // Its work may have begun without it.
         if (over.aborted) return
         try {
-          await connection.send(awaitTurn(lockOf(address.schema, name)))
+          await connection.send(awaitTurn(names.map((name) => lockOf(address.schema, name))))
           resolve()
           const ended = once(over, 'abort')
           while (!over.aborted) {

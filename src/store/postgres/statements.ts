@@ -94,11 +94,13 @@ export function beginNumbering(schema: string, hasTurns: boolean): Statement {
 }
 
 /**
- * Waits until no other session holds a lock, and holds it until the end of the transaction. The isolation does not
- * matter, as nothing is read in it.
+ * Waits until no other session holds any of these locks, and holds them until the end of the transaction. All take them
+ * in the same order, so that nobody waits for each other. The isolation does not matter, as nothing is read in it.
  */
-export function awaitTurn(lock: bigint): Statement {
-  return { text: `BEGIN; ${turnBounds}; SELECT pg_advisory_xact_lock(${lock})` }
+export function awaitTurn(locks: readonly bigint[]): Statement {
+  const ordered = locks.toSorted((a, b) => (a < b ? -1 : 1))
+  const taken = ordered.map((lock) => `SELECT pg_advisory_xact_lock(${lock})`)
+  return { text: `BEGIN; ${turnBounds}; ${taken.join('; ')}` }
 }
 
 /** Whether no session holds a lock. The shared lock that finds it out ends with the statement. */

@@ -84,8 +84,8 @@ export class PostgresStore implements Store {
     return this.#ground.engine.home
   }
 
-  inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return this.#turns.run(name, work)
+  inTurn<T>(name: string | readonly string[], work: () => Promise<T>): Promise<T> {
+    return this.#turns.run([name].flat(), work)
   }
 
   isTurnTaken(name: string): Promise<boolean> {

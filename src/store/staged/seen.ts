@@ -4,11 +4,19 @@ import { isSameValue } from './same-value.ts'
 
 /** Thrown when what a transaction read does not read the same any more: it has to run again. */
 export class ReadsChanged extends CatalogError {
-  constructor() {
+  readonly #changed: { readonly key: Key; readonly value?: Value | undefined } | undefined
+
+  constructor(changed?: ReadsChanged['changed']) {
     super(
       'ConcurrentModification',
       'Others changed what this transaction read, so nothing of it was committed. Run it again.',
     )
+    this.#changed = changed
+  }
+
+  /** The record that changed, as it was read; for a range, the beginning of its keys. Undefined when it is not known. */
+  get changed(): { readonly key: Key; readonly value?: Value | undefined } | undefined {
+    return this.#changed
   }
 }
 
@@ -94,7 +102,7 @@ export class Seen {
     if (this.#points.has(code)) return undefined
     const found = value === undefined ? undefined : this.#soften(key, value)
     const before = this.#soft.get(code)
-    if (before?.kept !== undefined && !isSameValue(before.kept, found?.kept)) throw new ReadsChanged()
+    if (before?.kept !== undefined && !isSameValue(before.kept, found?.kept)) throw new ReadsChanged(before)
     if (found === undefined || this.#hardened.has(found.group)) {
       this.point(code, key, value)
       return undefined
@@ -130,7 +138,7 @@ export class Seen {
   harden(group: string, asRead?: ReadonlyMap<string, Value | undefined>, below?: Reader): void {
     for (const [code, value] of asRead ?? []) {
       const now = this.#points.get(code) ?? this.#soft.get(code)
-      if (now?.value !== undefined && !isSameValue(now.value, value)) throw new ReadsChanged()
+      if (now?.value !== undefined && !isSameValue(now.value, value)) throw new ReadsChanged(now)
     }
     if (this.#hardened.has(group)) return
     this.#hardened.add(group)
@@ -139,7 +147,7 @@ export class Seen {
       if (of !== group || value === undefined) continue
       this.#setSoft(code, undefined)
       this.#setPoint(code, { key, value })
-      if (below && !isSameValue(below.get(key), value)) throw new ReadsChanged()
+      if (below && !isSameValue(below.get(key), value)) throw new ReadsChanged({ key, value })
     }
   }
 
@@ -158,16 +166,18 @@ export class Seen {
    */
   check(reader: Reader): ReadonlySet<string> {
     for (const { key, value } of this.#points.values()) {
-      if (!isSameValue(reader.get(key), value)) throw new ReadsChanged()
+      if (!isSameValue(reader.get(key), value)) throw new ReadsChanged({ key, value })
     }
-    for (const seen of this.#ranges) if (!isSameRange(reader, seen)) throw new ReadsChanged()
+    for (const seen of this.#ranges) {
+      if (!isSameRange(reader, seen)) throw new ReadsChanged({ key: seen.range.prefix ?? [] })
+    }
     const moved = new Set<string>()
     for (const { key, value, group, kept } of this.#soft.values()) {
       const now = reader.get(key)
       if (value !== undefined && isSameValue(now, value)) continue
       if (kept !== undefined) {
         const keptNow = now === undefined ? undefined : this.#soften(key, now)?.kept
-        if (!isSameValue(keptNow, kept)) throw new ReadsChanged()
+        if (!isSameValue(keptNow, kept)) throw new ReadsChanged({ key, value })
       }
       if (value !== undefined) moved.add(group)
     }

@@ -338,6 +338,42 @@ export const brokenStores: readonly (readonly [name: string, rule: string, make:
     },
   ],
   [
+    'runs work once for each name of its turn',
+    'store.turn-work',
+    () =>
+      broken({
+        turns: {
+          inTurn: async (name, work) => {
+            for (const _ of [name].flat().slice(1)) await work()
+            return work()
+          },
+          isTurnTaken: async () => false,
+        },
+      }),
+  ],
+  [
+    'takes none of the turns but the first',
+    'store.turn-taken',
+    () => {
+      const taken = new Set<string>()
+      const inOrder = keyedQueue()
+      return broken({
+        turns: {
+          inTurn: (name, work) => {
+            const names = [name].flat()
+            return inOrder(names[0]!, async () => {
+              for (const one of names) taken.add(one)
+              return work().finally(() => {
+                for (const one of names) taken.delete(one)
+              })
+            })
+          },
+          isTurnTaken: async (name) => taken.has(name),
+        },
+      })
+    },
+  ],
+  [
     'gives a turn that is taken',
     'store.turn-taken',
     () => {

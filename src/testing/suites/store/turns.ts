@@ -5,8 +5,12 @@ import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import type { StoreTrial } from './trial.ts'
 
-/** Runs work in a turn of a name that lasts until `look` is done, and gives what the turn gave. */
-async function holding<T>(store: Store, name: string, look: () => Promise<T>): Promise<T> {
+/** Runs work in a turn of a name, or of several, that lasts until `look` is done, and gives what the turn gave. */
+async function holding<T>(
+  store: Store,
+  name: string | readonly string[],
+  look: () => Promise<T>,
+): Promise<T> {
   let result: T | undefined
   const runs: number[] = []
   const given = await store.inTurn!(name, async () => {
@@ -26,12 +30,14 @@ export const turns: Topic<StoreTrial> = {
     rule(
       'store.turn-work',
       'Store.inTurn',
-      'Work in a turn runs once. Its caller gets its result or its error, and a turn of another name does not wait for it.',
+      'Work in a turn runs once, also in a turn of several names. Its caller gets its result or its error, and a turn of another name does not wait for it.',
       [],
       async ({ store }: StoreTrial) => {
         if (store.inTurn === undefined) return
         const inner = await holding(store, 'one', () => holding(store, 'another', async () => 'inner'))
         assert.equal(inner, 'inner')
+        const together = () => holding(store, ['one', 'two', 'one'], async () => 'together')
+        assert.equal(await holding(store, 'another', together), 'together')
         const failed = store.inTurn('one', async () => {
           throw Object.assign(new Error('no rows'), { code: 'InvalidInput' })
         })
@@ -48,15 +54,15 @@ export const turns: Topic<StoreTrial> = {
       async ({ store, place }: StoreTrial) => {
         if (store.inTurn === undefined || store.isTurnTaken === undefined) return
         const other = store.features.multiProcess ? await place.open() : store
-        try {
-          assert.equal(await other.isTurnTaken!('one'), false)
+        const judge = async (held: string | readonly string[], wanted: string) => {
+          assert.equal(await other.isTurnTaken!(wanted), false)
           const order: string[] = []
-          const second = await holding(store, 'one', async () => {
-            const isTaken = await other.isTurnTaken!('one')
+          const second = await holding(store, held, async () => {
+            const isTaken = await other.isTurnTaken!(wanted)
             if (!isTaken) return undefined
-            const waiting = holding(other, 'one', async () => order.push('second'))
+            const waiting = holding(other, wanted, async () => order.push('second'))
             for (let i = 0; i < 20; i++) await nextTurn()
-            assert.equal(await store.isTurnTaken!('one'), true)
+            assert.equal(await store.isTurnTaken!(wanted), true)
             order.push('first')
             return { waiting }
           })
@@ -64,8 +70,12 @@ export const turns: Topic<StoreTrial> = {
           await second.waiting
           assert.deepEqual(order, ['first', 'second'])
           // The one who had it may hear of its end before others do, by as long as a busy machine takes.
-          for (let i = 0; i < 500 && (await store.isTurnTaken('one')); i++) await sleep(10)
-          assert.equal(await store.isTurnTaken('one'), false)
+          for (let i = 0; i < 500 && (await store.isTurnTaken!(wanted)); i++) await sleep(10)
+          assert.equal(await store.isTurnTaken!(wanted), false)
+        }
+        try {
+          await judge('one', 'one')
+          await judge(['one', 'two'], 'two')
         } finally {
           if (other !== store) await other.close()
         }

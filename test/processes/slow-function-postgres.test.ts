@@ -1,0 +1,20 @@
+import { describe, onTestFinished, test } from 'vitest'
+import { missingPostgres } from '../support/postgres.ts'
+import { databasePlace } from './database-place.ts'
+import { runSlowly } from './slow-function-run.ts'
+
+describe.skipIf(missingPostgres)('in PostgreSQL', () => {
+  test.each([
+    ['an inserter in a process of its own', { processes: 1, inserters: 0 }],
+    ['four inserters in processes of their own', { processes: 4, inserters: 0 }],
+    ['four inserters in its process', { processes: 0, inserters: 4 }],
+    [
+      'two inserters in processes of their own and two inserters in its process',
+      { processes: 2, inserters: 2 },
+    ],
+  ])('a slow function commits beside %s', async (_, others) => {
+    const { location, dispose } = await databasePlace()
+    onTestFinished(dispose)
+    await runSlowly(location, others)
+  })
+})

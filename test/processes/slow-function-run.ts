@@ -1,0 +1,63 @@
+import { setTimeout } from 'node:timers/promises'
+import { expect, onTestFinished } from 'vitest'
+import { openCatalog } from '../../src/index.ts'
+import { Child } from './child-process.ts'
+
+const tables = ['hot', 'warm']
+
+/** A function has this many runs before it fails. It needs some five. */
+const attempts = 12
+
+/** How long a run waits for others to change what it read, in milliseconds. A turn lasts longer. */
+const patience = 1_000
+const pause = 20
+
+/**
+ * Runs a function that reads two tables, waits for others to insert into them, and then changes one of them. So each of
+ * its runs is lost, unless others wait for it.
+ */
+export async function runSlowly(
+  location: string,
+  { processes, inserters }: { readonly processes: number; readonly inserters: number },
+): Promise<void> {
+  await using catalog = await openCatalog(location as 'memory:')
+  for (const name of tables) await catalog.createTable({ id: [name], data: [{ x: 0 }] })
+  const countsOf = (of: Pick<typeof catalog, 'countTableRows'>) =>
+    Promise.all(tables.map(async (name) => (await of.countTableRows({ id: [name] })).count))
+  const children = Array.from(
+    { length: processes },
+    () => new Child('test/processes/inserts-child.ts', [location, ...tables]),
+  )
+  onTestFinished(() => {
+    for (const child of children) child.stop()
+  })
+  await Promise.all(children.map((child) => child.wrote(4)))
+  let isOver = false
+  const insert = async () => {
+    for (let n = 0; !isOver; n++) {
+      await catalog.insertIntoTable({ id: [tables[n % tables.length]!], data: [{ x: n }] })
+      await setTimeout(10)
+    }
+  }
+  const inserting = Array.from({ length: inserters }, insert)
+  try {
+    for (let n = 0; n < 2; n++) {
+      await catalog.transaction(
+        async (tx) => {
+          const before = await countsOf(tx)
+          for (let waited = 0; waited < patience; waited += pause) {
+            await setTimeout(pause)
+            if (String(await countsOf(catalog)) !== String(before)) break
+          }
+          await tx.insertIntoTable({ id: ['hot'], data: [{ x: -before[0]! - before[1]! }] })
+        },
+        { attempts },
+      )
+    }
+  } finally {
+    isOver = true
+    await Promise.all(inserting)
+  }
+  await Promise.all(children.map((child) => child.kill()))
+  expect((await catalog.countTableRows({ id: ['hot'], predicate: 'x < 0' })).count).toBe(2)
+}

@@ -1,0 +1,20 @@
+import { test } from 'vitest'
+import { freshFolder } from '../support/catalogs.ts'
+import { runSlowly } from './slow-function-run.ts'
+
+test.each([
+  ['an inserter in a process of its own', { processes: 1, inserters: 0 }],
+  ['four inserters in processes of their own', { processes: 4, inserters: 0 }],
+  ['an inserter in its process', { processes: 0, inserters: 1 }],
+  ['four inserters in its process', { processes: 0, inserters: 4 }],
+  [
+    'two inserters in processes of their own and two inserters in its process',
+    { processes: 2, inserters: 2 },
+  ],
+])('in a directory, a slow function commits beside %s', async (_, others) => {
+  await runSlowly(await freshFolder(), others)
+})
+
+test('in memory, a slow function commits beside quick inserts', async () => {
+  await runSlowly('memory:', { processes: 0, inserters: 4 })
+})
