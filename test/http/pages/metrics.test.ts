@@ -204,7 +204,7 @@ describe.each(sharedStores.map((place) => ({ ...place, skip: place.missing })))(
       const names: string[] = []
       const inTurn = store.inTurn!
       store.inTurn = (name, work) => {
-        names.push(name)
+        names.push(...[name].flat())
         return inTurn(name, work)
       }
       const overtaken = async () => {
