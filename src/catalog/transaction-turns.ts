@@ -1,5 +1,6 @@
 import { askForTurns, askMillis, isContended, rememberContended, turnAt } from '../rows/contention.ts'
 import { turnMillis } from '../scheduling/run-turn.ts'
+import { inProcessTurn } from '../transactions/process-turn.ts'
 import { clearTimeout, performance, setTimeout, sleep, type Timer } from '../time.ts'
 import type { Core } from './core.ts'
 import { pause } from './transaction-function.ts'
@@ -180,7 +181,7 @@ async function takeTurn(
     const among = () => {
       const names = branches.filter(isAmongProcesses).slice(0, mostNames).map(turnAt)
       if (turn.isOver || store.inTurn === undefined || names.length === 0) return last()
-      return store.inTurn(names, last)
+      return inProcessTurn(core, names, last)
     }
     // Without a turn, the transaction finds out by itself what is wrong with the store.
     inTurns(core, branches, among, turn).then(resolve, resolve)

@@ -4,7 +4,7 @@ import { performance } from '../time.ts'
 /** Runs work in a turn among processes, where the store gives turns, and counts how long it waited for that. */
 export function inProcessTurn<T>(
   { store, counts }: Pick<Core, 'store' | 'counts'>,
-  name: string,
+  name: string | readonly string[],
   work: () => Promise<T>,
 ): Promise<T> {
   if (store.inTurn === undefined) return work()
