@@ -47,6 +47,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 // Within the package, so that its own package.json and the packages it depends on are found.
 const folder = join(root, 'test/.scripts')
 
+/** Where the simulation lies, with the package in it. */
+export const simulationPath = join(folder, 'simulation.cjs')
+
 /** Where a script lies that Node can run, once {@link bundleScripts} has made it. */
 export function scriptPath(script: Script): string {
   return join(folder, script.replace(/\.ts$/, '.mjs'))
@@ -67,5 +70,18 @@ export default async function bundleScripts(): Promise<void> {
     ...forNode,
     // The package says that importing it does nothing by itself, which is not true of scripts.
     ignoreAnnotations: true,
+  })
+  await build({
+    absWorkingDir: root,
+    entryPoints: ['test/simulation/index.ts'],
+    outfile: simulationPath,
+    ...forNode,
+    // In one module, nothing is loaded later: that would take a time which no seed decides.
+    splitting: false,
+    // The runner of tests leaves what is required alone.
+    format: 'cjs',
+    ignoreAnnotations: true,
+    sourcemap: true,
+    logOverride: { 'empty-import-meta': 'silent' },
   })
 }
