@@ -116,6 +116,14 @@ export class Client {
     }
   }
 
+  /** In a run with machines that stand still, one may do so with the commit that comes next. */
+  mayStall(draw: Draw): boolean {
+    const { network, hasStalls } = this.fleet
+    const stalls = hasStalls && draw.chance(0.4)
+    if (stalls) network.stalls.set(this.server.machine, draw.next() * 200_000)
+    return stalls
+  }
+
   /** Reads a table, and holds its rows against the ledger. `label` is its name there. */
   async read(catalog: LocalCatalog, name: string, label: string): Promise<void> {
     const start = this.now

@@ -120,7 +120,7 @@ export const openUnderLock: OpenStore = async (directory, actor) => {
 /** What LMDB does when it opens: it reads the last commit, and makes that the one to go on from. */
 export async function beginEnvironment(directory: Directory, actor: Actor): Promise<void> {
   const last = directory.store.snapshot()
-  await directory.work(actor, 1, 'open store')
+  await directory.work(actor, 4, 'open store')
   directory.store.restore(last)
 }
 

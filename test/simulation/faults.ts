@@ -1,10 +1,16 @@
 import { type Fleet, numbered } from './fleet.ts'
-import { fair, foul } from './network.ts'
+import { fair, foul, storm, type Weather } from './network.ts'
 import type { Fault, FaultKind } from './script.ts'
+
+/** Longer than a lease. */
+const leap = 70_000
 
 const effects: Readonly<Record<FaultKind, (fleet: Fleet, fault: Fault) => void>> = {
   pause({ servers, scheduler }, { whom, millis }) {
     numbered(servers, whom).actor.pausedUntil = scheduler.now + millis
+  },
+  stall({ servers, network }, { whom, millis }) {
+    network.stalls.set(numbered(servers, whom).machine, millis)
   },
   kill(fleet, { whom, millis }) {
     fleet.kill(numbered(fleet.servers, whom), millis)
@@ -15,12 +21,16 @@ const effects: Readonly<Record<FaultKind, (fleet: Fleet, fault: Fault) => void>>
   'step clock'({ machines }, { whom, millis }) {
     numbered(machines, whom).offset += millis
   },
-  'foul weather'({ network, scheduler }, { millis }) {
-    network.weather = foul
-    scheduler.after(scheduler.nature, millis, 'fair weather', () => {
-      network.weather = fair
+  /** It is set wrong, and soon right again. */
+  'leap of clock'({ machines, scheduler }, { whom, millis }) {
+    const machine = numbered(machines, whom)
+    machine.offset += leap
+    scheduler.after(scheduler.nature, millis, 'clock back', () => {
+      machine.offset -= leap
     })
   },
+  'foul weather': (fleet, { millis }) => becomes(fleet, foul, millis),
+  storm: (fleet, { millis }) => becomes(fleet, storm, millis),
   'pause service'({ services, scheduler }, { whom, millis }) {
     if (services.length > 0) numbered(services, whom).pausedUntil = scheduler.now + millis
   },
@@ -37,4 +47,11 @@ export function plan(fleet: Fleet, faults: readonly Fault[]): number {
     )
   }
   return end
+}
+
+function becomes({ network, scheduler }: Fleet, weather: Weather, millis: number): void {
+  network.weather = weather
+  scheduler.after(scheduler.nature, millis, 'fair weather', () => {
+    network.weather = fair
+  })
 }

@@ -53,10 +53,17 @@ export class Fleet {
   /** What began a process that is to do something next. */
   onStart: (server: Server) => void = () => {}
   failure: unknown
+  /** Whether machines stand still with what they have just sent. */
+  readonly hasStalls: boolean
 
-  constructor(scheduler: Scheduler, { place, servers, transactionCount }: Script, mutation: Mutation) {
+  constructor(
+    scheduler: Scheduler,
+    { place, servers, transactionCount, faults }: Script,
+    mutation: Mutation,
+  ) {
     this.scheduler = scheduler
     this.#mutation = mutation
+    this.hasStalls = faults.some(({ kind }) => kind === 'stall')
     this.network = new Network(scheduler)
     this.#options = { threads: 0, transactionCount, cacheBytes: 1024 * 1024 }
     const home = new Machine()

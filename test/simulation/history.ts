@@ -5,6 +5,8 @@ import { Broken, type Change } from './ledger.ts'
 
 type Status = string
 
+const finalStatuses: readonly Status[] = ['Succeeded', 'Failed', 'Canceled']
+
 /** What was told of transactions, and of changes in the order of the feed. */
 export class History {
   /** The place in the feed before the first change. */
@@ -17,7 +19,8 @@ export class History {
   readonly gone: string[] = []
   /** The ids that anybody may ask about. */
   readonly ids: string[] = []
-  readonly #told = new Map<string, Status>()
+  readonly #told = new Map<string, { readonly status: Status; readonly at: number }>()
+  readonly #now: () => number
   readonly #sessions = new Map<string, readonly Change[]>()
   readonly #committed = new Map<string, { readonly start: number; readonly end: number }>()
   /** What was seen of the feed by those who read on as it went. */
@@ -26,6 +29,10 @@ export class History {
   readonly tags: { readonly table: string; readonly tag: string; readonly version: number }[] = []
   /** Tables that were declared together. */
   readonly batches: { readonly names: readonly string[]; readonly change: Change }[] = []
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
 
   committed(id: string, start: number, end: number): void {
     this.ids.push(id)
@@ -37,20 +44,24 @@ export class History {
     this.#sessions.set(id, changes)
   }
 
-  /** Somebody was told how a transaction stands. What has ended stays as it was told. */
-  told(id: string, status: Status): void {
+  /**
+   * Somebody who asked at `start` was told how a transaction stands. What has ended stays as it was told, to all who ask
+   * from then on.
+   */
+  told(id: string, status: Status, start: number): void {
     const before = this.#told.get(id)
-    if (before !== undefined && before !== status)
-      throw new Broken(`Transaction ${id} was told as ${before}, and later as ${status}.`)
-    if (['Succeeded', 'Failed', 'Canceled'].includes(status)) this.#told.set(id, status)
-    if (['Failed', 'Canceled'].includes(status) && this.#committed.has(id))
+    const isFinal = finalStatuses.includes(status)
+    if (before !== undefined && before.status !== status && (isFinal || start > before.at))
+      throw new Broken(`Transaction ${id} was told as ${before.status}, and later as ${status}.`)
+    if (isFinal && before === undefined) this.#told.set(id, { status, at: this.#now() })
+    if (isFinal && status !== 'Succeeded' && this.#committed.has(id))
       throw new Broken(`Transaction ${id} was acknowledged, and told as ${status}.`)
   }
 
   /** What was told of open transactions decides what their changes came to. */
   decide(): void {
     for (const [id, changes] of this.#sessions) {
-      const status = this.#told.get(id)
+      const status = this.#told.get(id)?.status
       if (status === undefined) continue
       for (const change of changes) {
         const outcome = status === 'Succeeded' ? 'done' : 'refused'

@@ -22,8 +22,9 @@ export async function judge({ fleet, ledger, history, clients, once, feedSince }
   const last = fleet.servers.length - 1
   await once(last, async (catalog) => {
     for (const id of history.ids) {
+      const start = scheduler.now
       const told = await clients[0]!.ask(() => catalog.describeTransaction({ id: [id] }))
-      if (told) history.told(id, told.status)
+      if (told) history.told(id, told.status, start)
     }
     history.decide()
   })

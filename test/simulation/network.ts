@@ -1,5 +1,5 @@
 import { CatalogError } from '../../src/errors.ts'
-import type { Actor, Scheduler } from './scheduler.ts'
+import type { Actor, Machine, Scheduler } from './scheduler.ts'
 
 /** How often something goes wrong with a request or its answer, as shares. */
 export interface Weather {
@@ -15,7 +15,8 @@ export interface Weather {
 }
 
 export const fair: Weather = { lost: 0.001, unanswered: 0.001, late: 0.004, lateMillis: 3_000, twice: 0.002 }
-export const foul: Weather = { lost: 0.06, unanswered: 0.06, late: 0.06, lateMillis: 100_000, twice: 0.05 }
+export const foul: Weather = { lost: 0.06, unanswered: 0.06, late: 0.1, lateMillis: 100_000, twice: 0.05 }
+export const storm: Weather = { lost: 0.9, unanswered: 0.05, late: 0.2, lateMillis: 100_000, twice: 0.05 }
 export const calm: Weather = { lost: 0, unanswered: 0, late: 0, lateMillis: 0, twice: 0 }
 
 /** A connection that ended before its answer came. Whether the request was done is not known. */
@@ -24,6 +25,8 @@ export class ConnectionLost extends Error {}
 /** Carries requests to services and answers back, each on its own: an order is not kept. */
 export class Network {
   weather: Weather = fair
+  /** Machines that stand still with what they have just sent, once they send a commit, and for how long. */
+  readonly stalls = new Map<Machine, number>()
   readonly #scheduler: Scheduler
 
   constructor(scheduler: Scheduler) {
@@ -37,6 +40,7 @@ export class Network {
     if (!from.isAlive) return new Promise(() => {})
     return new Promise((resolve, reject) => {
       const { lost, unanswered, twice } = this.weather
+      const stalled = this.#stall(from, label)
       const isLost = draw.chance(lost)
       const isUnanswered = draw.chance(unanswered)
       if (isLost || isUnanswered) {
@@ -45,7 +49,7 @@ export class Network {
       }
       if (isLost) return
       const deliver = () => {
-        this.#scheduler.after(to, this.#latency(), label, async () => {
+        this.#scheduler.after(to, stalled + this.#latency(), label, async () => {
           const done = await settled(work)
           if (isUnanswered) return
           this.#scheduler.after(from, this.#latency(), `${label} answered`, () => {
@@ -77,6 +81,15 @@ export class Network {
       }
       await this.#scheduler.sleep(from, this.#scheduler.draw.next() * Math.min(2 ** attempt, 500))
     }
+  }
+
+  /** How much longer a request takes because its machine stands still. */
+  #stall(from: Actor, label: string): number {
+    const millis = label === 'database commit' ? this.stalls.get(from.machine) : undefined
+    if (millis === undefined) return 0
+    this.stalls.delete(from.machine)
+    from.pausedUntil = this.#scheduler.now + millis
+    return millis * this.#scheduler.draw.next()
   }
 
   #latency(): number {

@@ -1,6 +1,7 @@
 import { Client } from './client.ts'
 import { plan } from './faults.ts'
 import { Fleet, type Mutation } from './fleet.ts'
+import { checkAfterLoad, checkLeftovers } from './growth.ts'
 import { feedSince, History } from './history.ts'
 import { judge } from './judge.ts'
 import { Ledger } from './ledger.ts'
@@ -23,6 +24,7 @@ export interface Run {
 }
 
 const minute = 60_000
+const day = 24 * 60 * minute
 
 /** Longer than any wait that the catalog allows itself, after all that the script waits for. */
 const patience = 30 * minute
@@ -51,7 +53,7 @@ export async function simulate(
 async function runFleet(scheduler: Scheduler, script: Script, mutation: Mutation): Promise<void> {
   const fleet = new Fleet(scheduler, script, mutation)
   const ledger = new Ledger()
-  const history = new History()
+  const history = new History(() => scheduler.now)
   const common = { ledger, history }
   const clients = script.clients.map((client, number) => new Client(number, client, fleet, common, perform))
   const until = async (isOver: () => boolean, millis: number) => {
@@ -91,7 +93,15 @@ async function runFleet(scheduler: Scheduler, script: Script, mutation: Mutation
 
   fleet.onStart = () => {}
   await heal(fleet, until)
+  await checkAfterLoad(fleet, script)
   await judge({ fleet, ledger, history, clients, once, feedSince })
+  await pass(fleet, until, 8 * day)
+  await once(0, async (catalog) => {
+    // As many as make the upkeep begin.
+    for (let n = 0; n < 12; n++) await catalog.createNamespace({ id: [`later ${n}`] })
+  })
+  await pass(fleet, until, 2 * minute)
+  await once(0, (catalog) => checkLeftovers(fleet, catalog))
 }
 
 /** All is well again: the weather, the clocks and the servers, of which some begin anew. Then leases have time to end. */
@@ -99,6 +109,7 @@ async function heal(fleet: Fleet, until: (isOver: () => boolean, millis: number)
   const { scheduler, network, machines, servers, services } = fleet
   await pass(fleet, until, 4 * minute)
   network.weather = calm
+  network.stalls.clear()
   for (const machine of machines) machine.offset = 0
   for (const actor of [...services, ...servers.map((server) => server.actor)]) actor.pausedUntil = 0
   for (const server of servers) if (scheduler.draw.chance(0.7)) fleet.kill(server, 10)

@@ -37,7 +37,16 @@ export interface ClientScript {
   readonly steps: readonly Step[]
 }
 
-export type FaultKind = 'pause' | 'kill' | 'crash' | 'step clock' | 'foul weather' | 'pause service'
+export type FaultKind =
+  | 'pause'
+  | 'stall'
+  | 'kill'
+  | 'crash'
+  | 'step clock'
+  | 'leap of clock'
+  | 'foul weather'
+  | 'storm'
+  | 'pause service'
 
 export interface Fault {
   readonly kind: FaultKind
@@ -64,11 +73,11 @@ const weights: Readonly<Record<StepKind, number>> = {
   update: 4,
   remove: 3,
   pair: 5,
-  session: 5,
+  session: 8,
   read: 4,
   'read both': 4,
   optimize: 1,
-  vacuum: 3,
+  vacuum: 5,
   tag: 1,
   create: 5,
   drop: 2,
@@ -76,28 +85,39 @@ const weights: Readonly<Record<StepKind, number>> = {
   deregister: 4,
   register: 3,
   take: 3,
-  look: 5,
+  look: 8,
   cancel: 1,
   batch: 2,
   watch: 2,
 }
 
-const kinds = Object.entries(weights).flatMap(([kind, weight]) =>
-  Array.from({ length: weight }, () => kind as StepKind),
-)
+/** All steps that clients know. */
+export const stepKinds = Object.keys(weights) as readonly StepKind[]
 
-const faultKinds: readonly FaultKind[] = [
+/** All that may go wrong. */
+export const faultKinds = [
   'pause',
-  'pause',
-  'kill',
+  'stall',
   'kill',
   'crash',
   'step clock',
-  'step clock',
+  'leap of clock',
   'foul weather',
-  'foul weather',
+  'storm',
   'pause service',
-]
+] as const satisfies readonly FaultKind[]
+
+/**
+ * The steps of a run, as often as they come. A run has some kinds of steps and of faults much more often than others, and
+ * some not at all: so those few meet in many ways. Source: Groce et al., Swarm testing, 2012.
+ */
+function kindsOf(draw: Draw): StepKind[] {
+  const kinds = Object.entries(weights).flatMap(([kind, weight]) => {
+    const times = weight * draw.oneOf([0, 1, 1, 5])
+    return Array.from({ length: times }, () => kind as StepKind)
+  })
+  return kinds.length > 0 ? kinds : ['insert']
+}
 
 const hour = 3_600_000
 
@@ -105,17 +125,19 @@ const hour = 3_600_000
 export function scriptOf(seed: number): Script {
   const draw = new Draw(seed)
   // Where nobody waits, many things meet. Where clients wait for minutes, leases end.
-  const longest = draw.oneOf([5, 200, 20_000])
-  const servers = 1 + draw.below(3)
+  const longest = draw.oneOf([5, 200, 20_000, 60_000])
+  const servers = draw.oneOf([1, 2, 2, 3])
+  const kinds = kindsOf(draw)
+  const someFaults = faultKinds.filter(() => draw.chance(0.4))
   const step = (): Step => ({ kind: draw.oneOf(kinds), rest: draw.next() * longest, pick: draw.next() })
   const clients = Array.from({ length: 2 + draw.below(4) }, () => ({
     server: draw.below(servers),
     steps: Array.from({ length: 3 + draw.below(8) }, step),
   }))
-  const faultCount = draw.oneOf([0, 1, 2, 3, 5])
+  const faultCount = someFaults.length === 0 ? 0 : draw.oneOf([0, 1, 3, 6, 10])
   const span = Math.max(400, longest * 8)
   const faults = Array.from({ length: faultCount }, (): Fault => {
-    const kind = draw.oneOf(faultKinds)
+    const kind = draw.oneOf(someFaults)
     return { kind, at: draw.next() * span, millis: millisOf(kind, draw), whom: draw.below(6) }
   })
   return {
@@ -130,6 +152,7 @@ export function scriptOf(seed: number): Script {
 
 function millisOf(kind: FaultKind, draw: Draw): number {
   if (kind === 'step clock') return (draw.next() - 0.5) * 2 * draw.oneOf([1_000, 90_000, 3 * hour])
+  if (kind === 'leap of clock') return draw.next() * 3_000
   if (kind === 'kill' || kind === 'crash') return draw.next() * 5_000
-  return draw.next() * draw.oneOf([100, 5_000, 120_000])
+  return draw.next() * draw.oneOf(kind === 'stall' ? [5_000, 200_000] : [100, 5_000, 120_000])
 }

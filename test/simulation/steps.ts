@@ -1,4 +1,5 @@
-import { CatalogError } from '../../src/index.ts'
+import { CatalogError, type LocalCatalog } from '../../src/index.ts'
+import type { Draw } from '../support/draw.ts'
 import { type At, type Client, codeOf, ledgerTables, rowsOf } from './client.ts'
 import { Broken, type Change } from './ledger.ts'
 import { ownSteps } from './own-steps.ts'
@@ -89,14 +90,31 @@ const session: Perform = async ({ catalog, client, draw }) => {
       await client.fleet.scheduler.sleep(client.server.actor, rest)
     }
     if (commits) {
+      if (client.mayStall(draw)) askElsewhere(client, transaction, draw)
+      const start = client.now
       const { status } = await catalog.commitTransaction({ id: [transaction] })
-      history.told(transaction, status)
+      history.told(transaction, status, start)
       return { transaction_id: transaction }
     }
+    const start = client.now
     const { status } = await catalog.rollbackTransaction({ id: [transaction] })
-    history.told(transaction, status)
+    history.told(transaction, status, start)
     throw new CatalogError('Throttling', 'It was given up, as it should be.')
   })
+}
+
+/** Who waits for a commit for too long asks another server what became of it. Others vacuum there meanwhile. */
+function askElsewhere({ fleet, server, history }: Client, id: string, draw: Draw): void {
+  const others = fleet.servers.filter((other) => other !== server)
+  if (others.length === 0) return
+  for (let i = 0; i < 3; i++) {
+    fleet.scheduler.after(fleet.scheduler.nature, draw.next() * 150_000, 'asked elsewhere', () =>
+      fleet.inside(draw.oneOf(others), async (catalog) => {
+        if (draw.chance(0.6)) await lookAt(catalog, { fleet, history }, id)
+        else await catalog.vacuum({ graceMillis: 0 }).catch(codeOf)
+      }),
+    )
+  }
 }
 
 const readBoth: Perform = async ({ catalog, client }) => {
@@ -116,13 +134,23 @@ const look: Perform = async ({ catalog, client, draw }) => {
   if (ids.length === 0) return
   const id = draw.chance(0.7) ? ids.at(-1 - draw.below(Math.min(4, ids.length)))! : draw.oneOf(ids)
   if (draw.chance(0.3)) {
+    const start = client.now
     const listed = await client.ask(() => catalog.listTransactions({}))
     for (const { transaction_id, status } of listed?.transactions ?? [])
-      if (ids.includes(transaction_id)) client.history.told(transaction_id, status)
+      if (ids.includes(transaction_id)) client.history.told(transaction_id, status, start)
     return
   }
-  const told = await client.ask(() => catalog.describeTransaction({ id: [id] }))
-  if (told) client.history.told(id, told.status)
+  await lookAt(catalog, client, id)
+}
+
+async function lookAt(
+  catalog: LocalCatalog,
+  { fleet, history }: Pick<Client, 'fleet' | 'history'>,
+  id: string,
+): Promise<void> {
+  const start = fleet.scheduler.now
+  const told = await catalog.describeTransaction({ id: [id] }).catch(codeOf)
+  if (typeof told === 'object') history.told(id, told.status, start)
 }
 
 const cancel: Perform = async ({ catalog, client, draw }) => {
@@ -130,8 +158,9 @@ const cancel: Perform = async ({ catalog, client, draw }) => {
   if (ids.length === 0) return
   const id = ids.at(-1 - draw.below(Math.min(3, ids.length)))!
   const actions = [{ setStatusAction: { status: 'Canceled' as const } }]
+  const start = client.now
   const told = await client.ask(() => catalog.alterTransaction({ id: [id], actions }))
-  if (told) client.history.told(id, told.status)
+  if (told) client.history.told(id, told.status, start)
 }
 
 const tag: Perform = async ({ catalog, client, draw }) => {

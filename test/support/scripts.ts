@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { forNode } from './bundle.ts'
+import { bundleSimulation } from './bundle-simulation.ts'
 
 /*
  * Scripts that tests start as processes of their own. They are bundled once for a run: hundreds of sources take
@@ -71,17 +72,5 @@ export default async function bundleScripts(): Promise<void> {
     // The package says that importing it does nothing by itself, which is not true of scripts.
     ignoreAnnotations: true,
   })
-  await build({
-    absWorkingDir: root,
-    entryPoints: ['test/simulation/index.ts'],
-    outfile: simulationPath,
-    ...forNode,
-    // In one module, nothing is loaded later: that would take a time which no seed decides.
-    splitting: false,
-    // The runner of tests leaves what is required alone.
-    format: 'cjs',
-    ignoreAnnotations: true,
-    sourcemap: true,
-    logOverride: { 'empty-import-meta': 'silent' },
-  })
+  await bundleSimulation(root, simulationPath)
 }
