@@ -21,6 +21,7 @@ const long = [
   'test/table/scan/prefetch-depth.test.ts',
   'test/package/*.test.ts',
   'test/page/{browser,named,waiting}.test.ts',
+  'test/simulation/{long,mutants}.test.ts',
   'test/site.test.ts',
   'test/python/*.test.ts',
   'test/testing/hostile/timeouts.test.ts',

@@ -99,10 +99,11 @@ export async function runLong<T>(
       entered = true
       record.begin((change) => update(core, id, change))
     }
-    if (options.onProgress) {
-      await record.written
-      options.onProgress({ transaction_id: id, rows: 0, total: 0 })
-    }
+    // Before anything is written: a vacuum takes what belongs to nothing that is recorded. A transaction is recorded before
+    // what runs inside of it, and one that callers work in before they hear of it.
+    const isFirst = vacuums === undefined && core.staging === undefined && more?.session === undefined
+    if (isFirst || options.onProgress) await record.written
+    options.onProgress?.({ transaction_id: id, rows: 0, total: 0 })
     const transaction: LongTransaction = {
       id,
       get recorded() {

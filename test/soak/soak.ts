@@ -12,6 +12,7 @@ import { beginning, opening } from './opening.ts'
 import { postgres } from './postgres.ts'
 import { predicates } from './predicates.ts'
 import type { Begin, Scenario } from './scenario.ts'
+import { simulation } from './simulation.ts'
 import { tenants } from './tenants.ts'
 import { valid } from './valid.ts'
 
@@ -67,6 +68,11 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
     about:
       'valid requests of every operation, at the bounds of every field: memory, disk and the main thread are watched',
     begin: valid,
+  },
+  simulation: {
+    about:
+      'whole fleets in virtual time, with late messages, dying processes and stepping clocks, under one seed',
+    begin: simulation,
   },
   histories: { about: 'random histories on each store and over HTTP, against a model', begin: histories },
 }

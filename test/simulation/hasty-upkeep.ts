@@ -1,0 +1,63 @@
+import type { Core } from '../../src/catalog/core.ts'
+import type { Key } from '../../src/store/store.ts'
+import { nextTurn, performance, sleep } from '../../src/time.ts'
+import { runLeased } from '../../src/transactions/leased.ts'
+import type { UpkeepTask, UpkeepTurn } from '../../src/transactions/upkeep.ts'
+
+/** Steps of a turn, as few as the records that a simulation keeps. */
+const stepsInTurn = 2
+
+class TurnIsOver extends Error {}
+
+/** The upkeep as it once was: a turn rests after every step, and ends when it has done enough, whatever is left. */
+export class HastyUpkeep {
+  changes = 0
+  readonly #tasks: readonly UpkeepTask[]
+  #marks: { readonly key: Key; readonly changes: number }[] = []
+  #running: Promise<void> | undefined
+
+  constructor(tasks: readonly UpkeepTask[]) {
+    this.#tasks = tasks
+  }
+
+  begin(core: Core, key: Key, changes: number): void {
+    this.#marks.push({ key, changes })
+    this.#running ??= nextTurn().then(() => this.#run(core))
+  }
+
+  letIn(): undefined {}
+
+  async close(): Promise<void> {
+    await this.#running
+  }
+
+  async #run(core: Core): Promise<void> {
+    try {
+      while (this.#marks.length > 0) {
+        const marks = this.#marks.splice(0)
+        await core.store.write((writer) => {
+          for (const { key, changes } of marks) writer.put(key, changes)
+        })
+        await runLeased(core, ['upkeep'], (signal) => this.#turn(core, signal))
+      }
+    } catch {
+      // It is tried again the next time.
+    } finally {
+      this.#running = undefined
+    }
+  }
+
+  async #turn(core: Core, signal: AbortSignal): Promise<void> {
+    for (const task of this.#tasks) {
+      let steps = 0
+      const gently: UpkeepTurn['gently'] = async (step) => {
+        if (steps++ === stepsInTurn) throw new TurnIsOver()
+        const began = performance.now()
+        const result = await step()
+        await sleep(3 * (performance.now() - began))
+        return result
+      }
+      await task(core, { signal, gently }).catch(() => {})
+    }
+  }
+}

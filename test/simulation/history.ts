@@ -1,0 +1,146 @@
+import type { CommittedChange, LocalCatalog } from '../../src/index.ts'
+import { CatalogError } from '../../src/index.ts'
+import type { OwnTable } from './client.ts'
+import { Broken, type Change } from './ledger.ts'
+
+type Status = string
+
+const finalStatuses: readonly Status[] = ['Succeeded', 'Failed', 'Canceled']
+
+/** What was told of transactions, and of changes in the order of the feed. */
+export class History {
+  /** The place in the feed before the first change. */
+  beginning = ''
+  /** How many values were given to rows. No two rows have the same. */
+  values = 0
+  /** Tables that somebody deregistered. */
+  readonly waiting: OwnTable[] = []
+  /** Names that tables had, and that nobody takes again. */
+  readonly gone: string[] = []
+  /** The ids that anybody may ask about. */
+  readonly ids: string[] = []
+  readonly #told = new Map<string, { readonly status: Status; readonly at: number }>()
+  readonly #now: () => number
+  readonly #sessions = new Map<string, readonly Change[]>()
+  readonly #committed = new Map<string, { readonly start: number; readonly end: number }>()
+  /** What was seen of the feed by those who read on as it went. */
+  readonly seen: { readonly ids: readonly string[] }[] = []
+  /** What is told of tags that were set. */
+  readonly tags: { readonly table: string; readonly tag: string; readonly version: number }[] = []
+  /** Tables that were declared together. */
+  readonly batches: { readonly names: readonly string[]; readonly change: Change }[] = []
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  committed(id: string, start: number, end: number): void {
+    this.ids.push(id)
+    this.#committed.set(id, { start, end })
+  }
+
+  began(id: string, changes: readonly Change[]): void {
+    this.ids.push(id)
+    this.#sessions.set(id, changes)
+  }
+
+  /**
+   * Somebody who asked at `start` was told how a transaction stands. What has ended stays as it was told, to all who ask
+   * from then on.
+   */
+  told(id: string, status: Status, start: number): void {
+    const before = this.#told.get(id)
+    const isFinal = finalStatuses.includes(status)
+    if (before !== undefined && before.status !== status && (isFinal || start > before.at))
+      throw new Broken(`Transaction ${id} was told as ${before.status}, and later as ${status}.`)
+    if (isFinal && before === undefined) this.#told.set(id, { status, at: this.#now() })
+    if (isFinal && status !== 'Succeeded' && this.#committed.has(id))
+      throw new Broken(`Transaction ${id} was acknowledged, and told as ${status}.`)
+  }
+
+  /** What was told of open transactions decides what their changes came to. */
+  decide(): void {
+    for (const [id, changes] of this.#sessions) {
+      const status = this.#told.get(id)?.status
+      if (status === undefined) continue
+      for (const change of changes) {
+        const outcome = status === 'Succeeded' ? 'done' : 'refused'
+        if (change.outcome === 'done' && outcome === 'refused')
+          throw new Broken(`Transaction ${id} was acknowledged, and told as ${status}.`)
+        change.outcome = outcome
+        change.end = Math.min(change.end, Number.MAX_VALUE)
+      }
+    }
+  }
+
+  /** Holds the feed against what was acknowledged: all of it is there, once, and in an order that time allows. */
+  checkFeed(feed: readonly CommittedChange[]): void {
+    const places = new Map<string, number>()
+    for (const [place, { transaction_id: id }] of feed.entries()) {
+      if (places.has(id)) throw new Broken(`The feed tells of transaction ${id} twice.`)
+      places.set(id, place)
+    }
+    const inOrder = [...this.#committed]
+      .map(([id, span]) => ({ id, ...span, place: places.get(id) }))
+      .filter(({ id, place }) => {
+        if (place === undefined)
+          throw new Broken(`The feed does not tell of transaction ${id}, which was acknowledged.`)
+        return true
+      })
+      .sort((one, other) => one.place! - other.place!)
+    let latest = { id: '', start: Number.NEGATIVE_INFINITY }
+    for (const change of inOrder) {
+      if (latest.start > change.end)
+        throw new Broken(`The feed has ${latest.id} before ${change.id}, which had ended when that began.`)
+      if (change.start > latest.start) latest = change
+    }
+    const all = feed.map(({ transaction_id }) => transaction_id)
+    for (const { ids } of this.seen) {
+      if (ids.length === 0) continue
+      const from = places.get(ids[0]!) ?? -1
+      if (from < 0 || ids.some((id, i) => all[from + i] !== id))
+        throw new Broken(`A reader of the feed saw ${ids}, and not what lies there: ${all.slice(from)}.`)
+    }
+    checkVersions(feed)
+  }
+}
+
+/** Versions of a table appear in their order, and none is left out or comes twice. */
+function checkVersions(feed: readonly CommittedChange[]): void {
+  const latest = new Map<string, number>()
+  for (const { transaction_id, changes } of feed) {
+    for (const { id, versions = [] } of changes) {
+      const name = id.join('/')
+      if (!name.startsWith('l')) continue
+      for (const { branch, first, last } of versions) {
+        if (branch !== undefined) continue
+        const before = latest.get(name) ?? 0
+        if (first !== before + 1 && before !== 0)
+          throw new Broken(
+            `The feed tells of version ${first} of ${name} behind ${before}, in ${transaction_id}.`,
+          )
+        latest.set(name, last)
+      }
+    }
+  }
+}
+
+/** All changes since a place in the feed; undefined where they were cleared. */
+export async function feedSince(
+  catalog: LocalCatalog,
+  since: string,
+): Promise<readonly CommittedChange[] | undefined> {
+  const end = await catalog.watch().token()
+  const found: CommittedChange[] = []
+  if (end === since) return found
+  try {
+    for await (const change of catalog.watch({ since })) {
+      found.push(change)
+      if (change.token === end) return found
+    }
+  } catch (error) {
+    if (error instanceof CatalogError && error.code === 'TransactionNotFound') return undefined
+    throw error
+  }
+  return found
+}

@@ -1,0 +1,76 @@
+/** Something that a run showed and must not be. */
+export class Broken extends Error {}
+
+/** A change of what one key holds in one table. One client makes all changes of a key, one after the other. */
+export interface Change {
+  readonly table: string
+  readonly key: string
+  /** What the key holds afterwards; undefined where it is gone. */
+  readonly value: number | undefined
+  readonly start: number
+  end: number
+  /** Whoever hears nothing, or that it may have been made or not, does not know. */
+  outcome: 'under way' | 'done' | 'refused' | 'unknown'
+}
+
+/** Rows as they were read. */
+export interface ReadRow {
+  readonly k: string
+  readonly v: number
+}
+
+/** What tables hold by what their clients were told: a plain model, a register for each key. */
+export class Ledger {
+  readonly #changes = new Map<string, Map<string, Change[]>>()
+
+  begin(table: string, key: string, value: number | undefined, now: number): Change {
+    const change: Change = {
+      table,
+      key,
+      value,
+      start: now,
+      end: Number.POSITIVE_INFINITY,
+      outcome: 'under way',
+    }
+    const keys = this.#changes.get(table) ?? new Map<string, Change[]>()
+    this.#changes.set(table, keys)
+    const known = keys.get(key)
+    if (known === undefined) keys.set(key, [change])
+    else known.push(change)
+    return change
+  }
+
+  /**
+   * Holds what was read of a table between two moments against what each key may have held then. What was acknowledged
+   * before is there, what was refused is not, and what is under way may be.
+   */
+  check(table: string, rows: readonly ReadRow[], start: number, end: number): void {
+    const found = new Map<string, number>()
+    for (const { k, v } of rows) {
+      if (found.has(k)) throw new Broken(`${table} holds the row ${k} twice.`)
+      found.set(k, v)
+    }
+    const keys = this.#changes.get(table) ?? new Map<string, Change[]>()
+    for (const k of found.keys()) {
+      if (!keys.has(k)) throw new Broken(`${table} holds the row ${k}, which nobody inserted.`)
+    }
+    for (const [key, changes] of keys) {
+      const allowed = valuesOf(changes, start, end)
+      if (allowed.has(found.get(key))) continue
+      throw new Broken(
+        `${table} holds ${found.get(key) ?? 'nothing'} under ${key}, read from ${start} to ${end}; ` +
+          `it may hold ${[...allowed].map((value) => value ?? 'nothing').join(' or ')} after ${JSON.stringify(changes)}.`,
+      )
+    }
+  }
+}
+
+function valuesOf(changes: readonly Change[], start: number, end: number): Set<number | undefined> {
+  let values = new Set<number | undefined>([undefined])
+  for (const change of changes) {
+    if (change.outcome === 'refused' || change.start > end) continue
+    if (change.outcome === 'done' && change.end <= start) values = new Set([change.value])
+    else values.add(change.value)
+  }
+  return values
+}

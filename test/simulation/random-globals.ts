@@ -1,0 +1,1 @@
+export { simulatedBytes, simulatedRandom } from './random.ts'

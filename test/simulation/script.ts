@@ -1,0 +1,158 @@
+import { Draw } from '../support/draw.ts'
+
+/** What a client does, one step after the other. */
+export type StepKind =
+  | 'insert'
+  | 'update'
+  | 'remove'
+  | 'pair'
+  | 'session'
+  | 'read'
+  | 'read both'
+  | 'optimize'
+  | 'vacuum'
+  | 'tag'
+  | 'create'
+  | 'drop'
+  | 'rename'
+  | 'deregister'
+  | 'register'
+  | 'take'
+  | 'look'
+  | 'cancel'
+  | 'batch'
+  | 'watch'
+
+export interface Step {
+  readonly kind: StepKind
+  /** How long the client waits before it. */
+  readonly rest: number
+  /** A number from 0 up to 1 that makes its choices. */
+  readonly pick: number
+}
+
+/** A client at a server, which goes on there after the server has begun anew. */
+export interface ClientScript {
+  readonly server: number
+  readonly steps: readonly Step[]
+}
+
+export type FaultKind =
+  | 'pause'
+  | 'stall'
+  | 'kill'
+  | 'crash'
+  | 'step clock'
+  | 'leap of clock'
+  | 'foul weather'
+  | 'storm'
+  | 'pause service'
+
+export interface Fault {
+  readonly kind: FaultKind
+  readonly at: number
+  readonly millis: number
+  /** Of servers and machines, the one whose number is this, modulo how many there are. */
+  readonly whom: number
+}
+
+/** All that is decided of a run before it begins. */
+export interface Script {
+  readonly seed: number
+  /** Where records and rows lie. */
+  readonly place: 'database' | 'directory'
+  readonly servers: number
+  /** Records of transactions that are kept. */
+  readonly transactionCount: number
+  readonly clients: readonly ClientScript[]
+  readonly faults: readonly Fault[]
+}
+
+const weights: Readonly<Record<StepKind, number>> = {
+  insert: 10,
+  update: 4,
+  remove: 3,
+  pair: 5,
+  session: 8,
+  read: 4,
+  'read both': 4,
+  optimize: 1,
+  vacuum: 5,
+  tag: 1,
+  create: 5,
+  drop: 2,
+  rename: 2,
+  deregister: 4,
+  register: 3,
+  take: 3,
+  look: 8,
+  cancel: 1,
+  batch: 2,
+  watch: 2,
+}
+
+/** All steps that clients know. */
+export const stepKinds = Object.keys(weights) as readonly StepKind[]
+
+/** All that may go wrong. */
+export const faultKinds = [
+  'pause',
+  'stall',
+  'kill',
+  'crash',
+  'step clock',
+  'leap of clock',
+  'foul weather',
+  'storm',
+  'pause service',
+] as const satisfies readonly FaultKind[]
+
+/**
+ * The steps of a run, as often as they come. A run has some kinds of steps and of faults much more often than others, and
+ * some not at all: so those few meet in many ways. Source: Groce et al., Swarm testing, 2012.
+ */
+function kindsOf(draw: Draw): StepKind[] {
+  const kinds = Object.entries(weights).flatMap(([kind, weight]) => {
+    const times = weight * draw.oneOf([0, 1, 1, 5])
+    return Array.from({ length: times }, () => kind as StepKind)
+  })
+  return kinds.length > 0 ? kinds : ['insert']
+}
+
+const hour = 3_600_000
+
+/** The script of a seed. */
+export function scriptOf(seed: number): Script {
+  const draw = new Draw(seed)
+  // Where nobody waits, many things meet. Where clients wait for minutes, leases end.
+  const longest = draw.oneOf([5, 200, 20_000, 60_000])
+  const servers = draw.oneOf([1, 2, 2, 3])
+  const kinds = kindsOf(draw)
+  const someFaults = faultKinds.filter(() => draw.chance(0.4))
+  const step = (): Step => ({ kind: draw.oneOf(kinds), rest: draw.next() * longest, pick: draw.next() })
+  const clients = Array.from({ length: 2 + draw.below(4) }, () => ({
+    server: draw.below(servers),
+    steps: Array.from({ length: 3 + draw.below(8) }, step),
+  }))
+  const faultCount = someFaults.length === 0 ? 0 : draw.oneOf([0, 1, 3, 6, 10])
+  const span = Math.max(400, longest * 8)
+  const faults = Array.from({ length: faultCount }, (): Fault => {
+    const kind = draw.oneOf(someFaults)
+    return { kind, at: draw.next() * span, millis: millisOf(kind, draw), whom: draw.below(6) }
+  })
+  return {
+    seed,
+    place: draw.oneOf(['database', 'directory']),
+    servers,
+    transactionCount: draw.oneOf([10, 1_000]),
+    clients,
+    faults,
+  }
+}
+
+function millisOf(kind: FaultKind, draw: Draw): number {
+  if (kind === 'step clock') return (draw.next() - 0.5) * 2 * draw.oneOf([1_000, 90_000, 3 * hour])
+  if (kind === 'leap of clock') return draw.next() * 3_000
+  if (kind === 'kill' || kind === 'crash') return draw.next() * 5_000
+  return draw.next() * draw.oneOf(kind === 'stall' ? [5_000, 200_000] : [100, 5_000, 120_000])
+}

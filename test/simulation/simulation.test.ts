@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest'
+import { loadSimulation } from './load.ts'
+
+/** `SIMULATION_SEED` and `SIMULATION_RUNS` try others, and more of them. */
+const first = Number(process.env.SIMULATION_SEED ?? 1)
+const count = Number(process.env.SIMULATION_RUNS ?? 200)
+
+it(`keeps all laws in ${count} simulated fleets from seed ${first} on`, {
+  timeout: 240_000 + 2_000 * count,
+}, async () => {
+  const { firstBroken, shrink, report } = await loadSimulation()
+  const found = await firstBroken(first, count)
+  expect(found && report(found, await shrink(found))).toBeUndefined()
+})
