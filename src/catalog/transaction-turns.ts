@@ -1,7 +1,7 @@
 import { askForTurns, askMillis, isContended, rememberContended, turnAt } from '../rows/contention.ts'
 import { turnMillis } from '../scheduling/run-turn.ts'
-import { inProcessTurn } from '../transactions/process-turn.ts'
 import { clearTimeout, performance, setTimeout, sleep, type Timer } from '../time.ts'
+import { inProcessTurn } from '../transactions/process-turn.ts'
 import type { Core } from './core.ts'
 import { pause } from './transaction-function.ts'
 
