@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { storeFormat } from '../../src/store/postgres/schema.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { missingPostgres, sharedServer } from '../support/postgres.ts'
 import { lines, run, start } from './run.ts'
@@ -13,12 +14,12 @@ describe.skipIf(missingPostgres)('a catalog in a database', () => {
     expect(early).toMatchObject({ code: 1, out: '' })
     expect(early.err).toContain('tabularium migrate')
     const prepared = await run(['migrate', url])
-    expect(lines(prepared)).toEqual([{ from: null, to: 1 }])
+    expect(lines(prepared)).toEqual([{ from: null, to: storeFormat }])
     expect(prepared.err).toContain('Make one with --content of migrate or serve')
     expect((await run(['migrate', url])).err).toBe('')
     const without = await run(['create-namespace', url, 'prod'])
     expect(without.err).toContain('Give the option content')
-    expect(lines(await run(['migrate', url, '--content', content]))).toEqual([{ from: 1, to: 1 }])
+    expect(lines(await run(['migrate', url, '--content', content]))).toEqual([{ from: storeFormat, to: storeFormat }])
     expect((await run(['create-namespace', url, 'prod'])).code).toBe(0)
     const created = await run(['create', url, 'prod.t', '--data', '-'], {
       stdin: '{"x":1}\n{"x":2}\n',
@@ -50,7 +51,9 @@ describe.skipIf(missingPostgres)('a catalog in a database', () => {
     expect((await run(['migrate', url, '--keep-content'])).err).toContain('There is no catalog')
     expect((await run(['migrate', url, '--adopt-content', content])).err).toContain('There is no catalog')
     await run(['migrate', url, '--content', content])
-    expect(lines(await run(['migrate', url, '--keep-content']))).toEqual([{ from: 1, to: 1, kept: false }])
+    expect(lines(await run(['migrate', url, '--keep-content']))).toEqual([
+      { from: storeFormat, to: storeFormat, kept: false },
+    ])
     const refused = await run(['migrate', url, '--adopt-content', `${content}2`])
     expect(refused).toMatchObject({ code: 1, out: '' })
     expect(refused.err).toContain('say so with --is-copy')

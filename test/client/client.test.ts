@@ -174,7 +174,16 @@ describe('the handle', () => {
     expect((await local.listNamespaces({ id: [] })).namespaces).toEqual(['n'])
     const { vacuum } = (await openCatalog('http://localhost' as string)) as typeof local
     await fails(vacuum(), 'Unsupported', 'where the catalog lies')
-    const upkeep = ['vacuum', 'verify', 'backup', 'withBackupLease', 'exportTo', 'importFrom']
+    const upkeep = [
+      'vacuum',
+      'verify',
+      'backup',
+      'withBackupLease',
+      'exportTo',
+      'importFrom',
+      'metrics',
+      'isCopy',
+    ]
     expect(membersOf(catalog)).toEqual(membersOf(local).filter((name) => !upkeep.includes(name)))
   })
 

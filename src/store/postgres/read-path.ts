@@ -12,6 +12,9 @@ const mostRowsAtOnce = 1_000
 /** After so many statements that left something open, what was read is held fast. */
 const mostStatements = 4
 
+/** How often a long walk numbers records before it begins, where others append all the time. */
+const mostNumberings = 20
+
 /** Connections that are left for others while reads hold theirs. */
 const spared = 2
 
@@ -125,10 +128,18 @@ export class ReadPath {
 
   /** Reads in a transaction that keeps seeing one moment, so that each record is read once. */
   async #heldFast(job: Job, first: Reads): Promise<void> {
-    const begin = this.#ground.engine.hasTurns ? beginReading : beginReadingSerially
-    if (await this.#walk(job, first, begin, false)) return
-    const isDone = await this.#numbering((numbering) => this.#walk(job, first, numbering, true))
-    if (!isDone) await this.#walk(job, first, begin, true)
+    const { address, engine } = this.#ground
+    const begin = engine.hasTurns ? beginReading : beginReadingSerially
+    for (let n = 0; n < mostNumberings; n++) {
+      if (await this.#walk(job, first, begin, false)) return
+      // A long walk that holds locks would keep others waiting. So it begins again at a moment at which all have numbers.
+      const isNumbered = await this.#numbering((numbering) => this.#readWithin(numbering, new View()))
+      if (!isNumbered) {
+        await this.#walk(job, first, begin, true)
+        return
+      }
+    }
+    await this.#walk(job, first, beginNumbering(address.schema, engine.hasTurns, true), true)
   }
 
   /** Resolves to whether it read all. Unless `isFinal`, it stops at records that have no number yet. */

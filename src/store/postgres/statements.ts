@@ -30,8 +30,10 @@ const statementMillis = 60_000
 const silenceMillis = 15_000
 const turnSilenceMillis = 2_000
 
-const bounds = `SET LOCAL statement_timeout = ${statementMillis}; SET LOCAL idle_in_transaction_session_timeout = ${silenceMillis}`
-const turnBounds = `SET LOCAL statement_timeout = ${statementMillis}; SET LOCAL idle_in_transaction_session_timeout = ${turnSilenceMillis}; SET LOCAL lock_timeout = ${turnMillis}`
+const boundsOf = (silence: number) =>
+  `SET LOCAL statement_timeout = ${statementMillis}; SET LOCAL idle_in_transaction_session_timeout = ${silence}`
+const bounds = boundsOf(silenceMillis)
+const turnBounds = `${boundsOf(turnSilenceMillis)}; SET LOCAL lock_timeout = ${turnMillis}`
 
 /** A name as it is written in statements. */
 export function quoted(name: string): string {
@@ -82,15 +84,14 @@ export function beginTurn(schema: string, locks: Locks | undefined): Statement {
   return { text: `${begun}; LOCK TABLE ${turns} IN ROW SHARE MODE; SELECT ${taken.join(', ')}` }
 }
 
-/** Begins to number records at one moment, and to read at that same moment. */
-export function beginNumbering(schema: string, hasTurns: boolean): Statement {
+/** Begins to number records at one moment, and to read at that same moment. What reads for long may fall silent for longer. */
+export function beginNumbering(schema: string, hasTurns: boolean, isLong = false): Statement {
   const numbered = `SELECT ${named(schema, 'number_records')}()`
   if (!hasTurns)
     return { text: `BEGIN ISOLATION LEVEL SERIALIZABLE; ${bounds}; ${synchronously}; ${numbered}` }
+  const limits = isLong ? `${bounds}; SET LOCAL lock_timeout = ${turnMillis}` : turnBounds
   const turn = `LOCK TABLE ${named(schema, 'turns')} IN ROW SHARE MODE; LOCK TABLE ${named(schema, 'numbering')} IN EXCLUSIVE MODE`
-  return {
-    text: `BEGIN ISOLATION LEVEL REPEATABLE READ; ${turnBounds}; ${turn}; ${synchronously}; ${numbered}`,
-  }
+  return { text: `BEGIN ISOLATION LEVEL REPEATABLE READ; ${limits}; ${turn}; ${synchronously}; ${numbered}` }
 }
 
 /**

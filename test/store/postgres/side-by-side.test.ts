@@ -153,6 +153,31 @@ describe.skipIf(missingPostgres)('commits over PostgreSQL', () => {
     expect(functionsOf(schema, 'CREATE')).toContain('number_records')
   })
 
+  test('are seen whole by a long walk, with the entries that they append', async () => {
+    const server = await sharedServer()
+    const url = await server.freshUrl()
+    const [writer, walker] = await Promise.all([opened(url), opened(url)])
+    await writer.write((tx) => {
+      for (let i = 0; i < 3_000; i++) tx.put(['many', i], i)
+    })
+    let isDone = false
+    const writing = (async () => {
+      for (let n = 1; !isDone; n++)
+        await writer.write((tx) => {
+          tx.put(['last'], n)
+          tx.append!(['f'], n)
+        })
+    })()
+    for (let walk = 0; walk < 12; walk++) {
+      const seen = await walker.read((tx) => [...tx.range({ prefix: [] })])
+      const last = seen.find(({ key }) => key[0] === 'last')?.value ?? 0
+      const told = seen.filter(({ key }) => key[0] === 'f').map(({ value }) => value)
+      expect(told).toEqual(Array.from({ length: last as number }, (_, i) => i + 1))
+    }
+    isDone = true
+    await writing
+  })
+
   test('show their numbered records to a user that may only read, soon', async () => {
     const server = await sharedServer()
     const url = await server.freshUrl()
