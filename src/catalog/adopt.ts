@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Content } from '../content/content.ts'
 import { CatalogError, invalid } from '../errors.ts'
-import type { AdoptCounts, AdoptReport } from '../maintenance/adopt/adopt.ts'
+import type { AdoptCounts, AdoptReport } from '../maintenance/adopt/report.ts'
 import { isElsewhere, type StoreHome } from '../store/home.ts'
 import { type CatalogRecord, keys } from '../store/records.ts'
 import type { Store, Writer } from '../store/store.ts'

@@ -92,7 +92,9 @@ export async function runLong<T>(
     entered = false
   }
   const commit: LongTransaction['commit'] = (body) =>
-    record.written ? record.written.then(() => finish(core, id, body)) : finishAtOnce(core, record, body)
+    record.written
+      ? record.written.then(() => finish(core, id, body))
+      : record.whileCommitting(() => finishAtOnce(core, record, body))
   try {
     if (enter) {
       await enter

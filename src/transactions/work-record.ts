@@ -32,6 +32,8 @@ export class WorkRecord {
   #status: 'Queued' | 'Running'
   #written: Promise<void> | undefined
   #timer: Timer | undefined
+  #isCommitting = false
+  #isLate = false
 
   /** `onWritten` and `onFailed` are told once the record that says Queued or Running is written, or cannot be. */
   constructor(
@@ -58,7 +60,7 @@ export class WorkRecord {
     this.#onWritten = onWritten
     this.#onFailed = onFailed
     if (vacuums === undefined) void this.write()
-    else this.#timer = alone(setTimeout(() => void this.write(), lateMillis))
+    else this.#timer = alone(setTimeout(() => this.#late(), lateMillis))
   }
 
   /** Resolves when what was written so far is durable. Undefined where nothing was written. */
@@ -81,6 +83,24 @@ export class WorkRecord {
       this.#written.then(this.#onWritten, this.#onFailed)
     }
     return this.#written
+  }
+
+  /**
+   * Makes a commit that writes the record itself. Until its outcome is known, nothing else writes the record: others may
+   * have cleared it again, and work that is done would look as if it went on.
+   */
+  async whileCommitting<T>(commit: () => Promise<T | undefined>): Promise<T | undefined> {
+    this.#isCommitting = true
+    const result = await commit().finally(() => {
+      this.#isCommitting = false
+    })
+    if (result === undefined && this.#isLate) void this.write()
+    return result
+  }
+
+  #late(): void {
+    this.#isLate = true
+    if (!this.#isCommitting) void this.write()
   }
 
   /** The work has its turn. `update` changes the record, where one is written. */

@@ -7,23 +7,8 @@ import type { Writer } from '../../store/store.ts'
 import { copiedPaths } from '../backup/copied-paths.ts'
 import { relocate } from '../relocate.ts'
 import { verify } from '../verify/verify.ts'
+import type { AdoptCounts } from './report.ts'
 import { fill, type TwoContents, throughBoth } from './two-contents.ts'
-
-export interface AdoptReport {
-  /** The URL of the content that the catalog has now. */
-  readonly content: string
-  readonly tables: number
-  /** The objects that the catalog needs there. */
-  readonly objects: number
-  /** How many of them were copied, and their bytes; the others were there. */
-  readonly copied: number
-  readonly bytes: number
-  /** Tables whose rows lie outside of the content. They keep their locations, which the original has, too. */
-  readonly elsewhere: number
-}
-
-/** The parts of a report that change. */
-export type AdoptCounts = { -readonly [Name in keyof AdoptReport]: AdoptReport[Name] }
 
 /**
  * Brings all objects that a catalog needs into a content, as far as they are not there, and sees that they are whole.

@@ -1,0 +1,16 @@
+/** What an adoption did. */
+export interface AdoptReport {
+  /** The URL of the content that the catalog has now. */
+  readonly content: string
+  readonly tables: number
+  /** The objects that the catalog needs there. */
+  readonly objects: number
+  /** How many of them were copied, and their bytes; the others were there. */
+  readonly copied: number
+  readonly bytes: number
+  /** Tables whose rows lie outside of the content. They keep their locations, which the original has, too. */
+  readonly elsewhere: number
+}
+
+/** The parts of a report that change. */
+export type AdoptCounts = { -readonly [Name in keyof AdoptReport]: AdoptReport[Name] }
