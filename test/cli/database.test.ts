@@ -19,7 +19,9 @@ describe.skipIf(missingPostgres)('a catalog in a database', () => {
     expect((await run(['migrate', url])).err).toBe('')
     const without = await run(['create-namespace', url, 'prod'])
     expect(without.err).toContain('Give the option content')
-    expect(lines(await run(['migrate', url, '--content', content]))).toEqual([{ from: storeFormat, to: storeFormat }])
+    expect(lines(await run(['migrate', url, '--content', content]))).toEqual([
+      { from: storeFormat, to: storeFormat },
+    ])
     expect((await run(['create-namespace', url, 'prod'])).code).toBe(0)
     const created = await run(['create', url, 'prod.t', '--data', '-'], {
       stdin: '{"x":1}\n{"x":2}\n',

@@ -34,7 +34,9 @@ it('a change whose answer comes late never looks as if it went on, once others h
   let id: string | undefined
   while (id === undefined) {
     const { transactions } = await other.listTransactions({})
-    id = transactions.find(({ operation }: { operation: string }) => operation === 'InsertIntoTable')?.transaction_id
+    id = transactions.find(
+      ({ operation }: { operation: string }) => operation === 'InsertIntoTable',
+    )?.transaction_id
     await sleep(1)
   }
   await store.write((writer) => writer.remove(keys.transaction(id)))
