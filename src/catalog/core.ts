@@ -39,7 +39,11 @@ export interface Core {
   readonly engine: (content: Content) => Promise<TableEngine>
   /** Ends what engines keep running: their worker threads. */
   readonly closeEngines: () => Promise<void>
-  /** What the engines that were loaded keep in memory. */
+  /**
+   * What the engines that were loaded keep in memory.
+   *
+   * @internal Published types would need those of Arrow.
+   */
   readonly cacheUse: () => CacheUse
   /** Milliseconds since the epoch. */
   readonly now: () => number
