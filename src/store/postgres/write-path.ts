@@ -19,7 +19,7 @@ const mostChanges = 4_096
 /** Nor once they read and change so many that hardly more of them could be locked one by one. */
 const mostTouched = 640
 
-/** After so many lost races, the bodies run while everybody else waits. */
+/** After so many lost races, the bodies run under the locks of the records that they are likely to need. */
 const mostLosses = 2
 
 /** A job whose caller waits. */
