@@ -1,5 +1,5 @@
-import { copyFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { build } from 'esbuild'
 
 /*
@@ -9,7 +9,8 @@ import { build } from 'esbuild'
 
 const outdir = join(process.argv[2] ?? 'dist', 'page')
 
-await build({
+const { outputFiles } = await build({
+  write: false,
   entryPoints: [
     { in: 'src/page/main.tsx', out: 'app' },
     { in: 'src/page/style.css', out: 'app' },
@@ -24,4 +25,13 @@ await build({
   jsxImportSource: 'preact',
   legalComments: 'none',
 })
-copyFileSync('src/page/index.html', join(outdir, 'index.html'))
+mkdirSync(outdir, { recursive: true })
+for (const { path, contents } of outputFiles) put(basename(path), contents)
+put('index.html', readFileSync('src/page/index.html'))
+
+/** Puts a file whole into its place: a server may start, or another build run, meanwhile. */
+function put(name, contents) {
+  const whole = join(outdir, `.${name}-${process.pid}`)
+  writeFileSync(whole, contents)
+  renameSync(whole, join(outdir, name))
+}

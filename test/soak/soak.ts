@@ -118,10 +118,11 @@ function readArguments(): Asked | undefined {
 async function soak({ minutes, names, seed }: Asked): Promise<boolean> {
   await bundleScripts()
   let isOver = false
-  process.once('SIGINT', () => {
-    isOver = true
-    console.log('Ending; press Ctrl-C again to stop at once.')
-  })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      isOver = true
+      console.log('Ending; press Ctrl-C again to stop at once.')
+    })
   const begun = new Map<string, Scenario>()
   const broken: string[] = []
   const started = Date.now()

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -47,17 +48,25 @@ export type Script = (typeof scripts)[number]
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 // Within the package, so that its own package.json and the packages it depends on are found.
-const folder = join(root, 'test/.scripts')
+const bundles = join(root, 'test/.scripts')
+// Each run has a folder of its own: others of the same clone may bundle other sources meanwhile.
+const inherited = process.env.SCRIPTS_OF_RUN
+const folder = inherited ?? join(bundles, String(process.pid))
+process.env.SCRIPTS_OF_RUN = folder
 
 /** Where the simulation lies, with the package in it. */
 export const simulationPath = join(folder, 'simulation.cjs')
 
-/** Where a script lies that Node can run, once {@link bundleScripts} has made it. */
+/** Where a script lies that Node can run, once {@link bundleScripts} has made it in this process or one above. */
 export function scriptPath(script: Script): string {
   return join(folder, script.replace(/\.ts$/, '.mjs'))
 }
 
+/** Bundles the scripts for this process and those that it starts. They are gone when it ends. */
 export default async function bundleScripts(): Promise<void> {
+  if (inherited !== undefined) return
+  removeLeft()
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   // The page is served as it was built.
   execFileSync(process.execPath, ['build-page.js'], { cwd: root })
   await build({
@@ -74,4 +83,20 @@ export default async function bundleScripts(): Promise<void> {
     ignoreAnnotations: true,
   })
   await bundleSimulation(root, simulationPath)
+}
+
+/** Removes what runs left that were killed. */
+function removeLeft(): void {
+  mkdirSync(bundles, { recursive: true })
+  for (const name of readdirSync(bundles))
+    if (!isRunning(Number(name))) rmSync(join(bundles, name), { recursive: true, force: true })
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // It runs for another user.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
 }
