@@ -125,6 +125,11 @@ interface Surplus {
   readonly isLarge: boolean
 }
 
+/** Whether changes that came after the last clearing left records to clear. */
+export function hasSurplus(reader: Reader, transactionCount: number): boolean {
+  return surplus(reader, transactionCount).unneeded.length > 0
+}
+
 function surplus(reader: Reader, transactionCount: number): Surplus {
   let counted = 0
   let surplusEnd: string | undefined

@@ -2,6 +2,7 @@ import type { Core } from '../catalog/core.ts'
 import type { Key } from '../store/store.ts'
 import { nextTurn, performance, sleep } from '../time.ts'
 import { runLeased } from './leased.ts'
+import { hasSurplus } from './retention.ts'
 
 /**
  * A part of the upkeep: clearing old records, finishing what others left. It does a bounded amount of work, and returns
@@ -75,7 +76,7 @@ export class Upkeep {
       while (this.#marks.length > 0 || (hasMore && !this.#closing.signal.aborted)) {
         await this.#writeMarks(core)
         const done = await runLeased(core, ['upkeep'], (signal) => this.#doTasks(core, signal))
-        hasMore = done?.result ?? false
+        hasMore = done !== undefined && (await this.#hasMore(core, done.result))
         if (hasMore) await nextTurn()
       }
     } catch {
@@ -95,15 +96,23 @@ export class Upkeep {
     this.#marks.splice(0, marks.length)
   }
 
-  /** Returns whether a task left more to do. */
-  async #doTasks(core: Core, signal: AbortSignal): Promise<boolean> {
+  /** Returns which tasks left more to do; undefined for one that failed. */
+  async #doTasks(core: Core, signal: AbortSignal): Promise<readonly (boolean | undefined)[]> {
     const turn: UpkeepTurn = { signal, gently: (step, isBehind) => this.#gently(step, isBehind) }
-    let hasMore = false
-    for (const task of this.#tasks) {
-      // One that fails is tried again the next time.
-      if (await task(core, turn).catch(() => false)) hasMore = true
-    }
-    return hasMore
+    const left: (boolean | undefined)[] = []
+    for (const task of this.#tasks) left.push(await task(core, turn).catch(() => undefined))
+    return left
+  }
+
+  /**
+   * Whether this process goes on. While it held the lease, others left their changes to it, and it may have cleared
+   * before they came. So it looks after it has given the lease back: whoever was refused had written a mark before.
+   */
+  async #hasMore(core: Core, left: readonly (boolean | undefined)[]): Promise<boolean> {
+    if (left.includes(true)) return true
+    // A task that fails is tried again the next time.
+    if (left.includes(undefined) || this.#closing.signal.aborted) return false
+    return core.store.read((reader) => hasSurplus(reader, core.settings.transactionCount))
   }
 
   async #gently<T>(step: () => Promise<T>, isBehind = false): Promise<T> {

@@ -88,9 +88,9 @@ for (const { place, missing, begin } of sharedStores) {
       const openStore = await begin()
       const store = await openStore()
       const now = stoppedClock()
-      const open = async (transactionCount = 100) =>
+      const open = async (transactionCount = 100, through = (own: Store) => own) =>
         openCatalog({
-          store: await openStore(),
+          store: through(await openStore()),
           content: memoryContent(),
           root: 'memory://here',
           now,
@@ -146,6 +146,46 @@ for (const { place, missing, begin } of sharedStores) {
       await expect.poll(async () => (await records()).length).toBeLessThan(130)
       expect(await records()).toContain(transaction_id)
       expect(await one.commitTransaction({ id: [transaction_id] })).toMatchObject({ status: 'Succeeded' })
+      await one.close()
+    })
+
+    it('goes on for what others left to it, though no further change comes', async () => {
+      const { store, open, change, records } = await started()
+      const begun = gate()
+      const stuck = gate()
+      const one = await open(100, (own) => ({
+        features: own.features,
+        // What comes after the clearing of transactions takes long.
+        read: async (body) => {
+          let isFeed = false
+          const result = await own.read((reader) =>
+            body({
+              get: (key) => reader.get(key),
+              range: (range) => {
+                isFeed ||= range.prefix?.[0] === keys.feed[0]
+                return reader.range(range)
+              },
+            }),
+          )
+          if (isFeed) {
+            begun.open()
+            await stuck.opened
+          }
+          return result
+        },
+        write: (body) => own.write(body),
+        close: () => own.close(),
+      }))
+      await change(one, 1)
+      await begun.opened
+      const other = await open()
+      await change(other, 300)
+      // It leaves the clearing to the first one, which has it.
+      await other.close()
+      expect(await records()).toHaveLength(301)
+      stuck.open()
+      await expect.poll(async () => (await records()).length).toBe(100)
+      await expect.poll(() => store.read((reader) => reader.get(keys.task(['upkeep'])))).toBeUndefined()
       await one.close()
     })
 
