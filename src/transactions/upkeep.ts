@@ -110,8 +110,8 @@ export class Upkeep {
    */
   async #hasMore(core: Core, left: readonly (boolean | undefined)[]): Promise<boolean> {
     if (left.includes(true)) return true
-    // A task that fails is tried again the next time.
-    if (left.includes(undefined) || this.#closing.signal.aborted) return false
+    // A task that fails is tried again the next time. Marks that wait make it go on without this look.
+    if (left.includes(undefined) || this.#marks.length > 0 || this.#closing.signal.aborted) return false
     return core.store.read((reader) => hasSurplus(reader, core.settings.transactionCount))
   }
 
