@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { nextTurn } from '../../time.ts'
-import type { InspectOptions, StoreInspection } from '../store.ts'
+import type { InspectOptions, Key, StoreInspection } from '../store.ts'
 import { loadDriver } from './driver.ts'
 import {
   freeRuns,
@@ -15,6 +15,7 @@ import {
   type TreeMeta,
 } from './page.ts'
 import { sealFault } from './seal.ts'
+import { stateKey } from './state.ts'
 
 /*
  * Looks for damage in a data file by reading it page by page. It uses no memory map, through which a damaged page could
@@ -27,7 +28,11 @@ const maxDamage = 100
 /** After this many pages, the inspection gives way to the event loop. */
 const pagesPerTurn = 64
 
-type DecodeKey = (bytes: Buffer) => unknown
+/** What the driver has for keys, beside what its types say. */
+interface KeyCodec {
+  bufferToKeyValue(bytes: Buffer): unknown
+  keyValueToBuffer(key: unknown): Buffer
+}
 
 class Damaged extends Error {}
 
@@ -39,14 +44,13 @@ export async function inspectFile(
   path: string,
   { signal, onProgress }: InspectOptions = {},
 ): Promise<StoreInspection & { moved: boolean }> {
-  const { bufferToKeyValue } = loadDriver() as unknown as { bufferToKeyValue: DecodeKey }
   const file = await open(path, 'r')
   try {
     const metas = await stableMetas(file)
     const faults = metaFaults(metas)
     if (faults.length > 0) return { damage: faults, records: 0, unsealed: 0, moved: false }
     const meta = newestOf(metas as readonly Meta[])
-    const walk = new Walk(file, meta, bufferToKeyValue, signal, onProgress)
+    const walk = new Walk(file, meta, loadDriver() as unknown as KeyCodec, signal, onProgress)
     await walk.whole()
     const after = await stableMetas(file)
     const moved =
@@ -109,7 +113,7 @@ class Walk {
   unsealed = 0
   readonly #file: FileHandle
   readonly #meta: Meta
-  readonly #decodeKey: DecodeKey
+  readonly #keys: KeyCodec
   readonly #signal: AbortSignal | undefined
   readonly #onProgress: InspectOptions['onProgress']
   /** A bit for each page in use, and for each free page. */
@@ -120,13 +124,13 @@ class Walk {
   constructor(
     file: FileHandle,
     meta: Meta,
-    decodeKey: DecodeKey,
+    keys: KeyCodec,
     signal: AbortSignal | undefined,
     onProgress: InspectOptions['onProgress'],
   ) {
     this.#file = file
     this.#meta = meta
-    this.#decodeKey = decodeKey
+    this.#keys = keys
     this.#signal = signal
     this.#onProgress = onProgress
     // LMDB cannot have written pages beyond the map.
@@ -262,17 +266,30 @@ class Walk {
 
   #record({ key }: Node, value: Buffer): void {
     this.records++
-    let decoded: unknown
-    try {
-      decoded = this.#decodeKey(Buffer.from(key))
-    } catch {
-      decoded = undefined
+    const parts = this.#partsOf(key)
+    if (parts === undefined) {
+      this.#report(`a record has the key ${key.toString('hex')}, which no catalog writes`)
+      return
     }
-    const parts = Array.isArray(decoded) ? decoded : [decoded]
     const fault = sealFault(parts, value)
     if (fault === 'unsealed') this.unsealed++
     if (fault === 'damaged') {
       this.#report(`the record ${JSON.stringify(parts)} differs from its checksum`)
+    }
+  }
+
+  /**
+   * The parts of a key, or undefined if no catalog writes it. The driver reads damaged bytes as buffers, big integers
+   * and more. It also ignores bits, so that a read by the key would miss a record that a range has.
+   */
+  #partsOf(key: Buffer): Key | undefined {
+    try {
+      const decoded = this.#keys.bufferToKeyValue(Buffer.from(key))
+      const parts = Array.isArray(decoded) ? decoded : [decoded]
+      const isKey = decoded === stateKey || parts.every(isPart)
+      return isKey && this.#keys.keyValueToBuffer(decoded).equals(key) ? parts : undefined
+    } catch {
+      return undefined
     }
   }
 
@@ -288,6 +305,10 @@ class Walk {
       }
     }
   }
+}
+
+function isPart(part: unknown): boolean {
+  return typeof part === 'string' || Number.isFinite(part)
 }
 
 /** Sets a bit, and returns whether it was already set. */

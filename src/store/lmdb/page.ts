@@ -4,7 +4,7 @@
  */
 
 export const headerBytes = 24
-const nodeBytes = 8
+export const nodeBytes = 8
 
 /** A reference to overflow pages: the first page, the transaction that wrote it, and the number of pages. */
 const largeBytes = 24

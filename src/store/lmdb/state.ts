@@ -3,7 +3,7 @@ import { encodeValue } from './encode-value.ts'
 import type { Environment } from './environment.ts'
 
 /** The key of the state. A symbol is no key of a catalog, and ranges skip it. */
-const stateKey = Symbol.for('state') as LmdbKey
+export const stateKey = Symbol.for('state') as LmdbKey
 
 /**
  * The id of the last transaction that changed a record, by any process; undefined in a file without such a
