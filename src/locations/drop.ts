@@ -1,5 +1,5 @@
 import type { Core } from '../catalog/core.ts'
-import { readTable, removeTable } from '../lookup/table-record.ts'
+import { type FoundTable, isNameOnly, readTable, removeTable } from '../lookup/table-record.ts'
 import { keys, type TableRecord } from '../store/records.ts'
 import type { Key, Writer } from '../store/store.ts'
 import type { ChangeContext } from '../transactions/commit.ts'
@@ -18,7 +18,7 @@ export function dropTable(
   internalId: string,
   record: TableRecord,
 ): string {
-  removeTableRecords(core, writer, internalId, record)
+  removeTableRecords(core, writer, { id: internalId, record })
   const location = locationOf(core.contentRoots, internalId, record)
   removeSharesOf(core, writer, location)
   return markRemoval(writer, location, now)
@@ -26,18 +26,18 @@ export function dropTable(
 
 /**
  * Removes all records of a table: its name, versions, tags, branches and its claim on a location. What it named of other
- * tables' files stays noted.
+ * tables' files stays noted. Who has read the versions, tags and branches hands over their keys.
  */
 export function removeTableRecords(
   core: Core,
   writer: Writer,
-  internalId: string,
-  record: TableRecord,
+  { id, record }: FoundTable,
+  parts: Iterable<Key> = keysOfParts(writer, id, record),
 ): void {
-  removeTable(writer, internalId, record)
+  removeTable(writer, id, record)
   releaseLocation(writer, record)
-  for (const family of ['v', 'g', 'b']) removeAll(writer, [family, internalId])
-  removeWaiting(core, writer, locationOf(core.contentRoots, internalId, record))
+  for (const key of parts) writer.remove(key)
+  removeWaiting(core, writer, locationOf(core.contentRoots, id, record))
 }
 
 /** Drops all tables and namespaces in a namespace, but not the namespace itself. Returns the tables' locations. */
@@ -59,8 +59,9 @@ export function dropEverythingIn(core: Core, change: ChangeContext, namespace: s
   return locations
 }
 
-function removeAll(writer: Writer, prefix: Key): void {
-  // All keys are read first: the walk must not meet its own changes.
-  for (const key of Array.from(writer.range({ prefix, keysOnly: true }), (entry) => entry.key))
-    writer.remove(key)
+/** The keys of a table's versions, tags and branches. All are read at once: no walk must meet its own changes. */
+function keysOfParts(writer: Writer, id: string, record: TableRecord): Key[] {
+  if (isNameOnly(record)) return []
+  const prefixes = [keys.allVersions(id), keys.tags(id), keys.branches(id)]
+  return prefixes.flatMap((prefix) => Array.from(writer.range({ prefix, keysOnly: true }), ({ key }) => key))
 }

@@ -59,6 +59,14 @@ export function removeTable(writer: Writer, internalId: string, { parent, name }
 }
 
 /**
+ * Whether a table only ever had a name, at a location that the catalog chose. It has no versions, tags or branches, so
+ * nobody need look for them: in a batch of such tables, the walks took most of the time.
+ */
+export function isNameOnly({ location, main }: TableRecord): boolean {
+  return location === null && main.last === null
+}
+
+/**
  * The record is frozen, so that a store that keeps objects need not copy it. It is built member by member: with
  * spread members, reading the record from memory took half of the time of a describe.
  */
