@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Tests that take longer, many of them with servers of their own. `npm run test:long` runs them. */
 const long = [
@@ -32,6 +33,15 @@ const long = [
   'test/web/browser.test.ts',
 ]
 
+/** What takes minutes begins first, so that no worker is left alone with it. Vitest begins with the largest files. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLongest = ({ moduleId }: TestSpecification) => moduleId.endsWith('test/simulation/long.test.ts')
+    const sorted = await super.sort(files)
+    return [...sorted.filter(isLongest), ...sorted.filter((file) => !isLongest(file))]
+  }
+}
+
 export default defineConfig(({ mode }) => ({
   test: {
     ...(mode === 'long'
@@ -45,6 +55,7 @@ export default defineConfig(({ mode }) => ({
     maxWorkers: 3,
     // A process runs many files: loading and warming up the same code anew for each takes as long as the tests.
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     // These limits end what hangs, and say nothing of speed: a machine may be ten times as busy as it has processors.
     // So most tests need no limit of their own. Those that run for as long as a variable says multiply theirs.
     testTimeout: 240_000,

@@ -20,8 +20,8 @@ import {
 } from '../store/records.ts'
 import type { Reader } from '../store/store.ts'
 import type { ManifestRef } from '../table/index.ts'
-import { failLapsed, knownTransactions, lapsedOf } from '../transactions/lapsed.ts'
-import { isFinished, leaseMillis } from '../transactions/transaction-record.ts'
+import { failLapsed, unfinishedTransactions } from '../transactions/lapsed.ts'
+import { hasLapsed, leaseMillis } from '../transactions/transaction-record.ts'
 
 export interface VacuumOptions {
   /** Keeps objects written within this many milliseconds; 0 keeps none for its age. Default: one hour. */
@@ -61,13 +61,14 @@ export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<V
   }
   const { content } = core.contentRoots[0]!
   const report = { examined: 0, removed: 0, bytes: 0 }
-  // Objects are listed before the store is read. So the reads see every commit that refers to a listed object, and
-  // the record of all work that wrote one.
+  // The order decides. Objects are listed first, and then the work under way is read: all that may still refer to one of
+  // them. Tables are read last, with every other commit that refers to one. Later, work may have committed behind the
+  // tables, and its record may be cleared.
   const now = core.now()
   const candidates = await list(content, graceMillis, now, report, signal)
-  const ended = await endLapsed(core, dryRun)
-  const isNeeded = await reached(core, content, ended, signal)
-  const isOfWork = await objectsOfWork(core, ended)
+  const work = await workUnderWay(core, dryRun)
+  const isNeeded = await reached(core, content, work, signal)
+  const isOfWork = await objectsOf(work)
   if (!dryRun) await requireNoBackupLease(core)
   for (const found of candidates) {
     const { path, size, becomes = path } = found
@@ -120,33 +121,35 @@ function stagedNameOf(path: string): string | undefined {
 }
 
 /**
- * Ends the leases that lapsed: work that counts as failed can no longer commit, and a backup that counts as dead fails.
- * Otherwise a clock that goes back would let them use what is removed here. Returns the transactions that have ended.
+ * Returns the work that may still commit objects which were listed before. Other work has committed by now, or is refused:
+ * it counts as failed, or it has no record yet and compares how many vacuums began.
  */
-async function endLapsed(core: Core, dryRun: boolean): Promise<ReadonlySet<string>> {
-  const { unfinished, finished } = await core.store.read(knownTransactions)
-  const lapsed = dryRun
-    ? await core.store.read((reader) => lapsedOf(reader, unfinished, core.now()))
-    : await core.store.write((writer) => {
-        const now = core.now()
-        writer.put(keys.vacuums, vacuumsBegun(writer) + 1)
-        endLapsedBackups(writer, now)
-        return failLapsed(writer, unfinished, now)
-      })
-  return new Set([...finished, ...lapsed])
+async function workUnderWay(core: Core, dryRun: boolean): Promise<ReadonlyMap<string, TransactionRecord>> {
+  if (!dryRun) await beginVacuum(core)
+  const work = await core.store.read(unfinishedTransactions)
+  // Only a record ends a lease for sure.
+  if (dryRun) for (const [id, record] of work) if (hasLapsed(record, core.now())) work.delete(id)
+  return work
 }
 
-/** Returns a test for the paths of objects that work outside of `ended` wrote, be it under way or done since. */
-async function objectsOfWork(core: Core, ended: ReadonlySet<string>): Promise<(path: string) => boolean> {
-  const { unfinished, finished } = await core.store.read(knownTransactions)
+/**
+ * Counts the vacuum, and ends the leases that lapsed before. Otherwise a clock that goes back would let work and backups
+ * use what is removed here.
+ */
+async function beginVacuum({ store, now }: Core): Promise<void> {
+  const ids = [...(await store.read(unfinishedTransactions)).keys()]
+  await store.write((writer) => {
+    writer.put(keys.vacuums, vacuumsBegun(writer) + 1)
+    endLapsedBackups(writer, now())
+    failLapsed(writer, ids, now())
+  })
+}
+
+/** Returns a test for the paths of objects that work under way wrote. */
+async function objectsOf(work: ReadonlyMap<string, TransactionRecord>): Promise<(path: string) => boolean> {
   const { markIn, markOf } = await import('../table/storage/object-names.ts')
-  const marks = new Set<string | undefined>()
-  const transactions = new Set<string | undefined>()
-  for (const id of [...unfinished, ...finished]) {
-    if (ended.has(id)) continue
-    marks.add(markOf(id))
-    transactions.add(encodeURIComponent(id))
-  }
+  const marks = new Set<string | undefined>(Array.from(work.keys(), markOf))
+  const transactions = new Set<string | undefined>(Array.from(work.keys(), encodeURIComponent))
   return (path) => marks.has(markIn(path)) || transactions.has(waitingAt(path)?.transaction)
 }
 
@@ -154,12 +157,12 @@ async function objectsOfWork(core: Core, ended: ReadonlySet<string>): Promise<(p
 async function reached(
   core: Core,
   content: Content,
-  ended: ReadonlySet<string>,
+  work: ReadonlyMap<string, TransactionRecord>,
   signal: AbortSignal | undefined,
 ): Promise<(found: ListedObject) => boolean> {
   const live = new Set<string>()
   const paths = new Set<string>()
-  // Content of a deregistered table stays: its location may be registered again.
+  // Content of a deregistered table stays: its location may be registered again, also while the tables are read.
   const whole: string[] = [...(await deregisteredFolders(core))]
   const staged = new Set<string>()
   /** The folders of tables all of whose files are known. */
@@ -182,6 +185,8 @@ async function reached(
       whole.push(prefix)
     }
   }
+  // Others were deregistered meanwhile.
+  whole.push(...(await deregisteredFolders(core)))
   for await (const { path } of content.list(`${tablesFolder}/`)) {
     const at = path.indexOf(`/${registrationFolder}`)
     // Another catalog may have deregistered it.
@@ -191,7 +196,7 @@ async function reached(
   whole.push(...(await foldersOfUnknownClones(core, { content }, walked)))
   const { isEngineObject, markIn } = await import('../table/storage/object-names.ts')
   const isOurs = (name: string) => isEngineObject(name) || name.startsWith(registrationFolder)
-  const begun = await core.store.read((reader) => oldestBegun(reader, ended))
+  const begun = oldestBegun(work)
   return ({ path, modified }) => {
     const name = nameIn(live, path)
     const stagedName = stagedNameOf(path)
@@ -204,14 +209,10 @@ async function reached(
   }
 }
 
-/** When the oldest transaction over many operations began that is under way, but for those that have `ended`. */
-function oldestBegun(reader: Reader, ended: ReadonlySet<string>): number {
-  let oldest = Number.POSITIVE_INFINITY
-  for (const { key, value } of reader.range<TransactionRecord>({ prefix: keys.transactions })) {
-    const isUnderWay = !isFinished(value.status) && !ended.has(String(key[1]))
-    if (isUnderWay && value.operation === 'Transaction') oldest = Math.min(oldest, value.created_at)
-  }
-  return oldest
+/** When the oldest transaction over many operations began. */
+function oldestBegun(work: ReadonlyMap<string, TransactionRecord>): number {
+  const sessions = [...work.values()].filter(({ operation }) => operation === 'Transaction')
+  return sessions.reduce((oldest, { created_at }) => Math.min(oldest, created_at), Number.POSITIVE_INFINITY)
 }
 
 /** The rest of a path behind the first of `folders` that contains it; undefined when no folder does. */

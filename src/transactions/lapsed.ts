@@ -9,21 +9,13 @@ import { hasLapsed, isFinished, lapsedMessage } from './transaction-record.ts'
  * of its transaction. The store therefore decides between the two, and refuses a commit that comes later.
  */
 
-/** The transactions in the store at one moment, by their ids. */
-export interface KnownTransactions {
-  readonly unfinished: readonly string[]
-  readonly finished: ReadonlySet<string>
-}
-
-export function knownTransactions(reader: Reader): KnownTransactions {
-  const unfinished: string[] = []
-  const finished = new Set<string>()
+/** The transactions that have not ended, by their ids. */
+export function unfinishedTransactions(reader: Reader): Map<string, TransactionRecord> {
+  const unfinished = new Map<string, TransactionRecord>()
   for (const { key, value } of reader.range<TransactionRecord>({ prefix: keys.transactions })) {
-    const id = String(key[1])
-    if (isFinished(value.status)) finished.add(id)
-    else unfinished.push(id)
+    if (!isFinished(value.status)) unfinished.set(String(key[1]), value)
   }
-  return { unfinished, finished }
+  return unfinished
 }
 
 /** Of these transactions, those whose lease has ended. */

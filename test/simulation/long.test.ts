@@ -3,7 +3,7 @@ import { loadSimulation } from './load.ts'
 
 /** Behind the seeds that every run of the tests tries. */
 const first = 1_000
-const count = 1_800 * Number(process.env.HISTORY_RUNS ?? 1)
+const count = 10_000 * Number(process.env.HISTORY_RUNS ?? 1)
 
 it(`keeps all laws in ${count} simulated fleets`, { timeout: 240_000 + 2_000 * count }, async () => {
   const { firstBroken, shrink, report } = await loadSimulation()

@@ -91,8 +91,15 @@ async function runFleet(scheduler: Scheduler, script: Script, mutation: Mutation
   const rests = script.clients.map(({ steps }) => steps.reduce((sum, { rest }) => sum + rest, 0))
   await until(() => clients.every(({ isDone }) => isDone), end + Math.max(0, ...rests) + patience)
 
+  // A fault that came after all is well would be taken for a broken law.
+  await pass(fleet, until, Math.max(0, end - scheduler.now))
   fleet.onStart = () => {}
   await heal(fleet, until)
+  // Whoever did the upkeep may have died, or may not have given its lease back. The next change makes it go on.
+  await once(0, async (catalog) => {
+    await catalog.createNamespace({ id: ['after the load'] })
+  })
+  await pass(fleet, until, minute)
   await checkAfterLoad(fleet, script)
   await judge({ fleet, ledger, history, clients, once, feedSince })
   await pass(fleet, until, 8 * day)
