@@ -3,6 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Tests that take longer, many of them with servers of their own. `npm run test:long` runs them. */
 const long = [
+  'test/catalog/held-memory.test.ts',
   'test/cli/{restored,shells,watch}.test.ts',
   'test/content/{azure,gcs,s3}/*.test.ts',
   'test/store/postgres/{adopt,bad-network,catalog,cuts,failures,pooler,turns}.test.ts',

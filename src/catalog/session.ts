@@ -55,9 +55,12 @@ export class Session {
     this.ended = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject }
     })
-    // Who waits for the end hears of it; nobody else has to.
-    this.ended.catch(() => {})
-    signal.addEventListener('abort', () => this.#end(signal.reason), { once: true })
+    const onAbort = () => this.#end(signal.reason)
+    signal.addEventListener('abort', onAbort)
+    // Node keeps a signal that is made of others for as long as it has listeners. Who waits for the end hears of it
+    // besides, and nobody else has to.
+    const stopListening = () => signal.removeEventListener('abort', onAbort)
+    this.ended.then(stopListening, stopListening)
   }
 
   get hasEnded(): boolean {

@@ -44,8 +44,7 @@ export function watchOver(
   }
   const items = itemsOf<CommittedChange>(async function* (stopped) {
     const stop = () => void opened?.then((connection) => connection.close()).catch(() => {})
-    stopped.addEventListener('abort', stop, { once: true })
-    ended.addEventListener('abort', stop, { once: true })
+    for (const signal of [stopped, ended]) signal.addEventListener('abort', stop)
     try {
       await begin()
       for (;;) {
@@ -72,6 +71,8 @@ export function watchOver(
       if (closing.aborted) return undefined
       throw error
     } finally {
+      // A signal that is made of others is kept for as long as it has listeners.
+      for (const signal of [stopped, ended]) signal.removeEventListener('abort', stop)
       await opened?.then((connection) => connection.close()).catch(() => {})
     }
   }, signal)

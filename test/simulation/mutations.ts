@@ -24,19 +24,27 @@ const openingWithoutLock: Mutation = {
 
 /** A vacuum takes the end of a lease from its clock, and records nothing: the work may commit all the same. */
 const vacuumByClock: Mutation = {
-  store: (store) =>
-    wrapped(store, {
-      writer(writer) {
-        let isVacuum = false
-        return {
-          ...writer,
-          put(key, value) {
-            if (key[0] === 'w') isVacuum = true
-            if (!(isVacuum && key[0] === 'x')) writer.put(key, value)
-          },
-        }
-      },
-    }),
+  store: (store) => {
+    let isVacuum = false
+    return wrapped(store, {
+      reader: (reader) => ({
+        get: (key) => reader.get(key),
+        range(range) {
+          // The work under way is read right behind what says that a vacuum has begun.
+          const isWork = isVacuum && range.prefix?.[0] === 'x'
+          isVacuum = false
+          return isWork ? lapsing(reader.range(range), nowOf(store)) : reader.range(range)
+        },
+      }),
+      writer: (writer) => ({
+        ...writer,
+        put(key, value) {
+          if (key[0] === 'w') isVacuum = true
+          if (!(isVacuum && key[0] === 'x')) writer.put(key, value)
+        },
+      }),
+    })
+  },
 }
 
 /** Nobody looks whether the content of a deregistered table waits at a location that is claimed. */
@@ -67,16 +75,14 @@ const lapseByClock: Mutation = {
   store: (store) =>
     wrapped(store, {
       reader(reader) {
-        const now = store.now?.() ?? wallClock()
-        const told = <V extends Value>(key: Key, value: V | undefined) =>
-          value !== undefined && key[0] === 'x' && hasLapsed(value as unknown as TransactionRecord, now)
-            ? (failed(value as unknown as TransactionRecord) as unknown as V)
-            : value
+        const now = nowOf(store)
         return {
-          get: <V extends Value>(key: Key) => told(key, reader.get<V>(key)),
-          *range<V extends Value>(range: Parameters<Reader['range']>[0]): Generator<Entry<V>> {
-            for (const { key, value } of reader.range<V>(range)) yield { key, value: told(key, value)! }
+          get: <V extends Value>(key: Key) => {
+            const value = reader.get<V>(key)
+            return value === undefined ? undefined : lapsed(key, value, now)
           },
+          range: <V extends Value>(range: Parameters<Reader['range']>[0]) =>
+            lapsing(reader.range<V>(range), now),
         }
       },
     }),
@@ -97,6 +103,20 @@ export const mutations = {
   'lapses that are told and not recorded': lapseByClock,
   'upkeep that ends before it is done': upkeepThatEnds,
 } as const satisfies Readonly<Record<string, Mutation>>
+
+function nowOf(store: Store): number {
+  return store.now?.() ?? wallClock()
+}
+
+/** Entries as a clock has them. */
+function* lapsing<V extends Value>(entries: Iterable<Entry<V>>, now: number): Generator<Entry<V>> {
+  for (const { key, value } of entries) yield { key, value: lapsed(key, value, now) }
+}
+
+function lapsed<V extends Value>(key: Key, value: V, now: number): V {
+  const record = value as unknown as TransactionRecord
+  return key[0] === 'x' && hasLapsed(record, now) ? (failed(record) as unknown as V) : value
+}
 
 function failed({ lease_until: _, ...record }: TransactionRecord): TransactionRecord {
   return {
