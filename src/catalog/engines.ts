@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import type { ContentCache } from '../content/cache/index.ts'
+import type { CachedContent, ContentCache } from '../content/cache/index.ts'
 import type { Content } from '../content/content.ts'
 import { invalid } from '../errors.ts'
 import { isFar } from '../scheduling/merge-ranges.ts'
@@ -12,16 +12,17 @@ export function engines(
   { cacheBytes, newId, threads, growthBytes = 512 * 1024 * 1024 }: CatalogOptions,
   now: () => number,
   cache: ContentCache | undefined,
-): Pick<Core, 'engine' | 'closeEngines' | 'cacheUse'> {
+): Pick<Core, 'engine' | 'closeEngines' | 'cacheUse' | 'diskCacheUse'> {
   if (threads !== undefined && !(Number.isInteger(threads) && threads >= 0 && threads <= mostThreads)) {
     throw invalid(`The option threads is ${threads}. Give a whole number from 0 to ${mostThreads}.`)
   }
   const made = new Map<Content, Promise<TableEngine>>()
   const caches: CacheUse[] = []
+  const onDisk: CachedContent['found'][] = []
   const make = async (given: Content) => {
     const [{ tableEngine, namesFrom }, content] = await Promise.all([
       import('../table/index.ts'),
-      throughCache(given, cache),
+      throughCache(given, cache, onDisk),
     ])
     const engine = tableEngine({
       content,
@@ -54,6 +55,11 @@ export function engines(
       }
       return sum
     },
+    diskCacheUse: () =>
+      cache && {
+        hits: onDisk.reduce((sum, { hits }) => sum + hits, 0),
+        misses: onDisk.reduce((sum, { misses }) => sum + misses, 0),
+      },
     async closeEngines() {
       await Promise.all(Array.from(made.values(), async (engine) => (await engine).close()))
     },
@@ -61,13 +67,20 @@ export function engines(
 }
 
 /** A content as engines read it: engines give each object a name that is never used again. */
-async function throughCache(content: Content, cache: ContentCache | undefined): Promise<Content> {
+async function throughCache(
+  content: Content,
+  cache: ContentCache | undefined,
+  found: CachedContent['found'][],
+): Promise<Content> {
   if (cache === undefined || !isFar(content)) return content
   const { cachedContent } = await import('../content/cache/index.ts')
   // A catalog may have several contents.
   const owner = `${cache.owner} ${content.url?.replace(/[?#].*$/s, '')}`
   // Should the folder have been taken away since, rows are read as if there were no cache.
-  return cachedContent(content, { ...cache, owner }).catch(() => content)
+  const cached = await cachedContent(content, { ...cache, owner }).catch(() => undefined)
+  if (cached === undefined) return content
+  found.push(cached.found)
+  return cached
 }
 
 const mostThreads = 64

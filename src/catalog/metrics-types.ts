@@ -27,6 +27,8 @@ export interface CatalogMetrics {
     readonly hits: number
     readonly misses: number
   }
+  /** How often content was on local disk when it was read, and how often the service was asked. Undefined without a cache there. */
+  readonly diskCache: { readonly hits: number; readonly misses: number } | undefined
   /** Connections to the database. Undefined for a catalog without one. */
   readonly connections: StoreConnections | undefined
   /** Free bytes on the disk of the directory. Undefined for a catalog without one. */

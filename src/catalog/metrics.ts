@@ -26,6 +26,7 @@ export async function metricsOf(core: Core): Promise<CatalogMetrics> {
     openTransactions: counts.openTransactions,
     oldestLeaseSeconds: heartbeat.oldestMillis / 1_000,
     cache: { bytes, mostBytes, hits, misses },
+    diskCache: core.diskCacheUse(),
     connections,
     freeBytes,
     backlog,

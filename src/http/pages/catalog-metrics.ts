@@ -91,6 +91,18 @@ const catalogMetrics: readonly CatalogMetric[] = [
     of: ({ cache }) => known(cache.misses),
   },
   {
+    name: 'tabularium_disk_cache_hits_total',
+    help: 'How often content of object storage was on local disk when it was read.',
+    type: 'counter',
+    of: ({ diskCache }) => known(diskCache?.hits),
+  },
+  {
+    name: 'tabularium_disk_cache_misses_total',
+    help: 'How often content was not on local disk, and object storage was asked.',
+    type: 'counter',
+    of: ({ diskCache }) => known(diskCache?.misses),
+  },
+  {
     name: 'tabularium_database_connections',
     help: 'Open connections to the database: used ones have statements under way.',
     type: 'gauge',

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { coreOf } from '../../../src/catalog/local-handle.ts'
 import { connect } from '../../../src/client.ts'
+import { bucketContent } from '../../../src/content/bucket/index.ts'
 import { memoryContent } from '../../../src/content/memory/index.ts'
 import { fetchHandler } from '../../../src/http/index.ts'
 import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../../src/index.ts'
@@ -9,6 +10,7 @@ import { readAddress } from '../../../src/store/postgres/address.ts'
 import { Pool } from '../../../src/store/postgres/pool.ts'
 import { keys, recordFormat } from '../../../src/store/records.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { MemoryBucket } from '../../content/bucket/memory-bucket.ts'
 import { freshFolder, stoppedClock } from '../../support/catalogs.ts'
 import { gate } from '../../support/gate.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
@@ -263,6 +265,32 @@ describe('the metrics of', () => {
     expect(again.slice(0, 2)).toEqual([bytes, limit])
     expect(again[2]).toBeGreaterThan(hits!)
     expect(again[3]).toBe(misses)
+  })
+
+  it('the cache on disk count reads that it answered, and those that it did not', async () => {
+    const content = bucketContent(new MemoryBucket(), { prefix: '' })
+    const store = held(memoryStore())
+    const options = { store, content, root: 'x://y', cacheBytes: 0, threads: 0 }
+    const contentCache = { folder: await freshFolder() }
+    const catalog = await openCatalog({ ...options, contentCache })
+    const { scrape } = await scraped(catalog)
+    const cache = async () => {
+      const { value } = await scrape()
+      return ['hits', 'misses'].map((name) => value(`tabularium_disk_cache_${name}_total`))
+    }
+    expect(await cache()).toEqual([0, 0])
+    await catalog.createTable({ id: ['t'], data: rows })
+    const reads = async () => {
+      const before = await cache()
+      await catalog.queryTable({ id: ['t'] })
+      return (await cache()).map((count, i) => count! - before[i]!)
+    }
+    const [hits, misses] = await reads()
+    expect([hits, misses]).toEqual([0, expect.any(Number)])
+    expect(misses).toBeGreaterThan(0)
+    await expect.poll(reads).toEqual([misses, 0])
+    const without = await openCatalog(options)
+    expect((await without.metrics()).diskCache).toBeUndefined()
   })
 
   it('a disk tell what is free, and those of memory nothing', async () => {
