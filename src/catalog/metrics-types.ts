@@ -45,6 +45,20 @@ export interface CatalogMetrics {
         readonly changes: number
       }
     | undefined
+  /** Leases that other processes hold. Read, and undefined, as `backlog`. */
+  readonly leasesOfOthers:
+    | {
+        /** Backups, and other work under a backup lease. They keep the content of dropped tables. */
+        readonly backups: number
+        /** Tasks that one process does at a time: the upkeep, and optimizing tables in the background. */
+        readonly tasks: number
+      }
+    | undefined
+  /**
+   * Dropped tables whose content is still to be removed: at most 1,000, and only those whose location the catalog chose in
+   * its own root. Read, and undefined, as `backlog`.
+   */
+  readonly pendingRemovals: number | undefined
 }
 
 /** Connections of one process to its database. */

@@ -5,6 +5,7 @@ import { bucketContent } from '../../../src/content/bucket/index.ts'
 import { memoryContent } from '../../../src/content/memory/index.ts'
 import { fetchHandler } from '../../../src/http/index.ts'
 import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../../src/index.ts'
+import { segmentsOf } from '../../../src/locations/locations.ts'
 import { memoryStore } from '../../../src/store/memory/index.ts'
 import { readAddress } from '../../../src/store/postgres/address.ts'
 import { Pool } from '../../../src/store/postgres/pool.ts'
@@ -189,6 +190,54 @@ describe.each(places.map((place) => ({ ...place, skip: place.missing })))('on $p
       await catalog.declareTable({ id: ['last'] })
       await expect.poll(backlog).toEqual([0, 0])
     })
+
+    it('leases of others counts those that last, and none of its own', async () => {
+      const now = stoppedClock()
+      const { catalog, other, scrape } = await twoCatalogs(begin, { now })
+      const leases = async () => {
+        const { value } = await scrape()
+        return ['backups', 'tasks'].map((kind) => value(`tabularium_leases_of_others{kind="${kind}"}`))
+      }
+      expect(await leases()).toEqual([0, 0])
+      const end = gate()
+      const begun = [gate(), gate()]
+      const work = [catalog, other, other].map((one, i) =>
+        one.withBackupLease(async () => {
+          begun[i]?.open()
+          await end.opened
+        }),
+      )
+      const { store } = coreOf(catalog)
+      const putTask = (until: number) =>
+        store.write((tx) => tx.put(keys.task(['upkeep']), { v: recordFormat, holder: 'another', until }))
+      try {
+        await Promise.all(begun.map(({ opened }) => opened))
+        await putTask(now() + 1)
+        await expect.poll(leases).toEqual([2, 1])
+        await expect
+          .poll(async () => (await other.metrics()).leasesOfOthers)
+          .toEqual({ backups: 1, tasks: 1 })
+        await putTask(now() - 1)
+        await expect.poll(leases).toEqual([2, 0])
+      } finally {
+        end.open()
+        await Promise.all(work)
+      }
+      await expect.poll(leases).toEqual([0, 0])
+    })
+
+    it('removals counts dropped tables whose content is still there', async () => {
+      const { catalog, other, scrape } = await twoCatalogs(begin)
+      const pending = async () => (await scrape()).value('tabularium_content_removals_pending')
+      for (const name of ['a', 'b', 'c']) await catalog.createTable({ id: [name], data: rows })
+      expect(await pending()).toBe(0)
+      await other.withBackupLease(async () => {
+        await catalog.dropTable({ id: ['a'] })
+        await catalog.dropTable({ id: ['b'] })
+        await expect.poll(pending).toBe(2)
+      })
+      await expect.poll(pending).toBe(0)
+    })
   })
 })
 
@@ -291,6 +340,41 @@ describe('the metrics of', () => {
     await expect.poll(reads).toEqual([misses, 0])
     const without = await openCatalog(options)
     expect((await without.metrics()).diskCache).toBeUndefined()
+  })
+
+  it('removals are bounded, and tables of given locations are no part of their cost', async () => {
+    const store = held(memoryStore())
+    const root = 'memory://here'
+    const catalog = await openCatalog({ store, content: memoryContent(), root })
+    const put = (count: number, locationOf: (n: number) => string, value: string | object) =>
+      store.write((tx) => {
+        for (let n = 0; n < count; n++) tx.put(keys.location(segmentsOf(locationOf(n))), value as never)
+      })
+    await put(3_000, (n) => `${root}/given/${n}`, 'a table')
+    await put(1, () => `${root}/tables/named`, 'a table')
+    let read = 0
+    const { read: readStore } = store
+    store.read = (body) =>
+      readStore((reader) =>
+        body({
+          ...reader,
+          get: (key) => reader.get(key),
+          range: function* (range) {
+            for (const entry of reader.range(range)) {
+              read++
+              yield entry as never
+            }
+          },
+        }),
+      )
+    const pending = async () => (await catalog.metrics()).pendingRemovals
+    expect(await pending()).toBe(0)
+    expect(read).toBeLessThan(100)
+    const removing = { v: recordFormat, removing: 'somewhere', until: 0 }
+    await put(3, (n) => `${root}/tables/${n}`, removing)
+    await expect.poll(pending).toBe(3)
+    await put(3_000, (n) => `${root}/tables/${n}`, removing)
+    await expect.poll(pending).toBe(1_000)
   })
 
   it('a disk tell what is free, and those of memory nothing', async () => {
