@@ -45,6 +45,8 @@ export interface Core {
    * @internal Published types would need those of Arrow.
    */
   readonly cacheUse: () => CacheUse
+  /** How often what engines read of content was in the cache on disk, and how often not. Undefined without such a cache. */
+  readonly diskCacheUse: () => { readonly hits: number; readonly misses: number } | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** A new internal id, later ones sorting after earlier ones. */

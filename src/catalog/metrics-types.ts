@@ -27,6 +27,8 @@ export interface CatalogMetrics {
     readonly hits: number
     readonly misses: number
   }
+  /** How often content was on local disk when it was read, and how often the service was asked. Undefined without a cache there. */
+  readonly diskCache: { readonly hits: number; readonly misses: number } | undefined
   /** Connections to the database. Undefined for a catalog without one. */
   readonly connections: StoreConnections | undefined
   /** Free bytes on the disk of the directory. Undefined for a catalog without one. */
@@ -43,6 +45,20 @@ export interface CatalogMetrics {
         readonly changes: number
       }
     | undefined
+  /** Leases that other processes hold. Read, and undefined, as `backlog`. */
+  readonly leasesOfOthers:
+    | {
+        /** Backups, and other work under a backup lease. They keep the content of dropped tables. */
+        readonly backups: number
+        /** Tasks that one process does at a time: the upkeep, and optimizing tables in the background. */
+        readonly tasks: number
+      }
+    | undefined
+  /**
+   * Dropped tables whose content is still to be removed: at most 1,000, and only those whose location the catalog chose in
+   * its own root. Read, and undefined, as `backlog`.
+   */
+  readonly pendingRemovals: number | undefined
 }
 
 /** Connections of one process to its database. */

@@ -1,6 +1,4 @@
-import { availableParallelism } from 'node:os'
 import type { ContentCache, ContentCacheOptions } from '../content/cache/index.ts'
-import type { Content } from '../content/content.ts'
 import { invalid } from '../errors.ts'
 import type { ContentRoot } from '../locations/locations.ts'
 import { finishRemovals } from '../locations/removal.ts'
@@ -13,7 +11,6 @@ import { isFar } from '../scheduling/merge-ranges.ts'
 import { semaphore } from '../scheduling/semaphore.ts'
 import type { CatalogRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import type { CacheUse, TableEngine } from '../table/index.ts'
 import { wallClock } from '../time.ts'
 import { newCounts } from '../transactions/counts.ts'
 import { Feed } from '../transactions/feed.ts'
@@ -22,6 +19,7 @@ import { clearFeed, clearTransactions, markInterval } from '../transactions/rete
 import { Upkeep } from '../transactions/upkeep.ts'
 import { checkRecord, createRecord, readRecord, removeRecord } from './catalog-record.ts'
 import type { Core, SessionSource, Settings, StorageOptionsHook } from './core.ts'
+import { engines } from './engines.ts'
 import { copyOf, guardedStore, settle, warnOfCopy } from './home.ts'
 import type { ReadOnlyOption } from './read-only.ts'
 import { type OpenTransactionOptions, type SessionLimits, sessionLimitsOf } from './session-limits.ts'
@@ -290,74 +288,4 @@ function settingsOf(options: CatalogOptions & ReadOnlyOption, copy: string | und
     transactionAge: options.transactionAge ?? 7 * day,
     transactionCount: options.transactionCount ?? 100_000,
   }
-}
-
-/** Makes the engine of a content when it is first asked for: catalogs that read no rows load none. */
-function engines(
-  { cacheBytes, newId, threads, growthBytes = 512 * 1024 * 1024 }: CatalogOptions,
-  now: () => number,
-  cache: ContentCache | undefined,
-): Pick<Core, 'engine' | 'closeEngines' | 'cacheUse'> {
-  if (threads !== undefined && !(Number.isInteger(threads) && threads >= 0 && threads <= mostThreads)) {
-    throw invalid(`The option threads is ${threads}. Give a whole number from 0 to ${mostThreads}.`)
-  }
-  const made = new Map<Content, Promise<TableEngine>>()
-  const caches: CacheUse[] = []
-  const make = async (given: Content) => {
-    const [{ tableEngine, namesFrom }, content] = await Promise.all([
-      import('../table/index.ts'),
-      throughCache(given, cache),
-    ])
-    const engine = tableEngine({
-      content,
-      cacheBytes,
-      growthBytes,
-      threads: threads ?? defaultThreads(),
-      now,
-      // Given ids are there to make answers repeatable, and versions tell the names of objects.
-      newName: newId && namesFrom(now, newId),
-    })
-    caches.push(engine.cacheUse)
-    return engine
-  }
-  return {
-    engine(content) {
-      let engine = made.get(content)
-      if (engine === undefined) {
-        engine = make(content)
-        made.set(content, engine)
-      }
-      return engine
-    },
-    cacheUse: () => {
-      const sum = { bytes: 0, limit: 0, hits: 0, misses: 0 }
-      for (const { bytes, limit, hits, misses } of caches) {
-        sum.bytes += bytes
-        sum.limit += limit
-        sum.hits += hits
-        sum.misses += misses
-      }
-      return sum
-    },
-    async closeEngines() {
-      await Promise.all(Array.from(made.values(), async (engine) => (await engine).close()))
-    },
-  }
-}
-
-/** A content as engines read it: engines give each object a name that is never used again. */
-async function throughCache(content: Content, cache: ContentCache | undefined): Promise<Content> {
-  if (cache === undefined || !isFar(content)) return content
-  const { cachedContent } = await import('../content/cache/index.ts')
-  // A catalog may have several contents.
-  const owner = `${cache.owner} ${content.url?.replace(/[?#].*$/s, '')}`
-  // Should the folder have been taken away since, rows are read as if there were no cache.
-  return cachedContent(content, { ...cache, owner }).catch(() => content)
-}
-
-const mostThreads = 64
-
-function defaultThreads(): number {
-  const processors = availableParallelism()
-  return processors > 1 ? Math.min(processors, 4) : 0
 }

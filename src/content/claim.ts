@@ -157,7 +157,7 @@ function putOwner(content: Content, catalog: string): Promise<boolean> {
 }
 
 /** Puts an object. Returns whether there was none. */
-async function putNew(content: Content, path: string, bytes: Uint8Array): Promise<boolean> {
+export async function putNew(content: Content, path: string, bytes: Uint8Array): Promise<boolean> {
   try {
     await content.put(path, bytes)
     return true

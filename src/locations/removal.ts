@@ -8,7 +8,13 @@ import type { Holding } from '../transactions/heartbeat.ts'
 import { leaseMillis } from '../transactions/transaction-record.ts'
 import type { UpkeepTask } from '../transactions/upkeep.ts'
 import { endLapsedBackups, hasBackupLease, onceBackupsEnded } from './backup-lease.ts'
-import { type ContentFolder, contentFolderOf, offsiteFolderOf, segmentsOf } from './locations.ts'
+import {
+  type ContentFolder,
+  contentFolderOf,
+  offsiteFolderOf,
+  segmentsOf,
+  tablesFolder,
+} from './locations.ts'
 import { isShared } from './shared-content.ts'
 
 /**
@@ -141,4 +147,18 @@ export function abandonedRemovals(reader: Reader, now: number): string[] {
     .filter((value) => typeof value === 'object')
     .filter(({ until }) => until < now)
     .map(({ removing }) => removing)
+}
+
+/** Marks that are read at most. */
+const mostMarks = 1_000
+
+/**
+ * How many dropped tables have content that is still to be removed, up to {@link mostMarks}. Only those whose location the
+ * catalog chose in its own root: there, nothing but marks has records. Other locations have one for each table.
+ */
+export function pendingRemovals({ contentRoots }: Pick<Core, 'contentRoots'>, reader: Reader): number {
+  const prefix = keys.location([...segmentsOf(contentRoots[0]!.url), tablesFolder])
+  const entries = [...reader.range<string | RemovalRecord>({ prefix, limit: mostMarks })]
+  // Callers may have named a few locations there, too.
+  return entries.filter(({ value }) => typeof value === 'object').length
 }

@@ -1,4 +1,5 @@
 import { alone } from '../scheduling/alone.ts'
+import { compareKeys } from '../store/key.ts'
 import type { Key, Store, Value } from '../store/store.ts'
 import { clearInterval, setInterval, type Timer } from '../time.ts'
 import { leaseMillis } from './transaction-record.ts'
@@ -53,6 +54,12 @@ export class Heartbeat {
     // Both are in the order in which they were begun.
     const since = this.#held.values().next().value ?? this.#young.values().next().value
     return since === undefined ? 0 : Math.max(0, this.#now() - since)
+  }
+
+  /** Whether this process holds the lease in a record. */
+  holds(key: Key): boolean {
+    const isOf = (holding: Holding) => compareKeys(holding.key, key) === 0
+    return [...this.#young.keys(), ...this.#held.keys()].some(isOf)
   }
 
   async #beat(): Promise<void> {

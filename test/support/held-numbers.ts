@@ -26,6 +26,7 @@ const readiness = 'src/http/core/readiness.ts'
 const limits = 'src/http/options.ts'
 const sessions = 'src/catalog/session-limits.ts'
 const core = 'src/catalog/open-core.ts'
+const engines = 'src/catalog/engines.ts'
 const names = 'src/model/identifier.ts'
 const fields = 'src/model/fields.ts'
 const work = 'src/predicate/work.ts'
@@ -125,11 +126,11 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['once they are decoded | 1 GiB', core, '1024 * 1024 * 1024'],
     ['in one answer | 2 GiB', core, 'options.resultBytes ?? 2048 * 1024 * 1024'],
     ['decoded in memory | 256 MiB', 'src/table/engine.ts', 'defaultCacheBytes = 256 * 1024 * 1024'],
-    ['at most 4;', core, 'Math.min(processors, 4)'],
+    ['at most 4;', engines, 'Math.min(processors, 4)'],
     ['does not count | 16 |', core, 'options.concurrency ?? 16'],
     ['of one query | 10,000 |', core, 'options.queryColumns ?? 10_000'],
     ['decide nothing | 64 |', core, 'options.orderKeys ?? 64'],
-    ['as the table holds | 512 MiB |', core, 'growthBytes = 512 * 1024 * 1024'],
+    ['as the table holds | 512 MiB |', engines, 'growthBytes = 512 * 1024 * 1024'],
   ],
   'docs/lance.md': [['256 MiB', arrow[1], arrow[2]]],
   'docs/object-storage.md': [

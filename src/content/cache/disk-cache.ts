@@ -33,6 +33,8 @@ export class DiskCache {
   #pausedUntil = Number.NEGATIVE_INFINITY
   #work: Promise<void>
   #sweeping = false
+  /** How often {@link get} found what it was asked for, and how often not. */
+  readonly found = { hits: 0, misses: 0 }
 
   /** The folder must belong to this user alone. */
   constructor(folder: string, limit: number) {
@@ -45,9 +47,14 @@ export class DiskCache {
   async get(key: string): Promise<Uint8Array | undefined> {
     const file = this.#fileOf(key)
     const found = await readEntry(file, key)
+    if (found instanceof Uint8Array) {
+      this.found.hits++
+      this.#touch(key, file)
+      return found
+    }
+    this.found.misses++
     if (found === 'damaged') await remove(file)
-    else if (found !== undefined) this.#touch(key, file)
-    return found === 'damaged' ? undefined : found
+    return undefined
   }
 
   /** Keeps bytes, unless too many wait already. They are written after this returns, and must not change. */

@@ -135,6 +135,11 @@ export class CachedContent implements Content {
     return found
   }
 
+  /** How often a part of an object was on disk when it was read, and how often not. */
+  get found(): { readonly hits: number; readonly misses: number } {
+    return this.#disk.found
+  }
+
   /** Resolves when all is on disk that will be kept of what was read. */
   idle(): Promise<void> {
     return this.#disk.idle()

@@ -67,6 +67,18 @@ const catalogMetrics: readonly CatalogMetric[] = [
     of: ({ backlog }) => ofEach('kind', backlog),
   },
   {
+    name: 'tabularium_leases_of_others',
+    help: 'Leases that other processes hold: of backups, and of tasks that one process does at a time.',
+    type: 'gauge',
+    of: ({ leasesOfOthers }) => ofEach('kind', leasesOfOthers),
+  },
+  {
+    name: 'tabularium_content_removals_pending',
+    help: 'Dropped tables whose content is still to be removed, as far as they are counted.',
+    type: 'gauge',
+    of: ({ pendingRemovals }) => known(pendingRemovals),
+  },
+  {
     name: 'tabularium_content_cache_bytes',
     help: 'Content of tables that is kept decoded in memory.',
     type: 'gauge',
@@ -89,6 +101,18 @@ const catalogMetrics: readonly CatalogMetric[] = [
     help: 'How often content had to be read.',
     type: 'counter',
     of: ({ cache }) => known(cache.misses),
+  },
+  {
+    name: 'tabularium_disk_cache_hits_total',
+    help: 'How often content of object storage was on local disk when it was read.',
+    type: 'counter',
+    of: ({ diskCache }) => known(diskCache?.hits),
+  },
+  {
+    name: 'tabularium_disk_cache_misses_total',
+    help: 'How often content was not on local disk, and object storage was asked.',
+    type: 'counter',
+    of: ({ diskCache }) => known(diskCache?.misses),
   },
   {
     name: 'tabularium_database_connections',

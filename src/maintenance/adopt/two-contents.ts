@@ -88,7 +88,9 @@ class Filling {
     try {
       const bytes = await this.#contents.source!.get(path)
       if (bytes === undefined) throw this.#missing(path)
-      if (!(await isPut(this.#contents.target, path, bytes))) return undefined
+      const { putNew } = await import('../../content/claim.ts')
+      // Somebody else did meanwhile.
+      if (!(await putNew(this.#contents.target, path, bytes))) return undefined
       this.#target.add(path, bytes.length)
       return bytes.length
     } finally {
@@ -105,17 +107,6 @@ class Filling {
       'InvalidTableState',
       `Rows are missing: the object ${JSON.stringify(path)}, which a version needs, is not ${where} Nothing of the catalog was changed.`,
     )
-  }
-}
-
-/** Puts an object; returns false where somebody else did meanwhile. */
-async function isPut(content: Content, path: string, bytes: Uint8Array): Promise<boolean> {
-  try {
-    await content.put(path, bytes)
-    return true
-  } catch (error) {
-    if (error instanceof CatalogError && error.code === 'ConcurrentModification') return false
-    throw error
   }
 }
 

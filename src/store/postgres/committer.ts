@@ -65,11 +65,11 @@ export class Committer {
    */
   commit(attempt: Attempt, changes: Changes, locks: Locks | undefined): Promise<Refusal | undefined> {
     const { address, engine, pool } = this.#ground
-    const turn = engine.hasTurns ? (locks ? 'beside' : 'alone') : 'engine'
+    const locking = engine.hasTurns ? (locks ? 'beside' : 'alone') : 'engine'
     return pool.alone((connection) =>
       this.#made(attempt, changes, async (id) => {
         const entries = changes.entries()
-        const statement = commitStatement(address.schema, turn, locks, id, attempt, entries)
+        const statement = commitStatement(address.schema, locking, locks, id, attempt, entries)
         const [answer] = await Promise.allSettled([connection.send(statement)])
         return [answer, answer]
       }),
@@ -90,8 +90,8 @@ export class Committer {
   ): Promise<Refusal | undefined> {
     const { schema } = this.#ground.address
     return this.#made(attempt, changes, async (id) => {
-      const turn = locks ? 'beside' : 'alone'
-      const statement = changeStatement(schema, turn, undefined, id, attempt, changes.entries())
+      const locking = locks ? 'beside' : 'alone'
+      const statement = changeStatement(schema, locking, undefined, id, attempt, changes.entries())
       return Promise.allSettled([connection.send(statement), connection.sendEnd(end)])
     })
   }

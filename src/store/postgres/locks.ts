@@ -4,7 +4,7 @@ import { stringEnd } from './key-bytes.ts'
 import type { Reads } from './view.ts'
 
 /** Which commits a commit goes beside: those that lock other records, none, or all that the engine itself lets pass. */
-export type Turn = 'beside' | 'alone' | 'engine'
+export type Locking = 'beside' | 'alone' | 'engine'
 
 /**
  * The most records that a commit locks one by one. The database has room for some thousand locks, for all of its users.

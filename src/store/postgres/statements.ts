@@ -3,7 +3,7 @@ import { numberDigits } from '../append.ts'
 import type { Change } from './access.ts'
 import { prefixesOfBytes, stringEnd } from './key-bytes.ts'
 import type { Known } from './known.ts'
-import { isNumbered, type Locks, type Turn } from './locks.ts'
+import { isNumbered, type Locking, type Locks } from './locks.ts'
 import { digestOf, noRows, type PieceRead, type PieceRows, type Reads, View } from './view.ts'
 
 /*
@@ -147,14 +147,14 @@ export function isUnnumbered(rows: readonly Row[]): boolean {
  */
 export function commitStatement(
   schema: string,
-  turn: Turn,
+  locking: Locking,
   locks: Locks | undefined,
   id: string,
   reads: Reads,
   changes: Iterable<readonly [bytes: string, change: Change]>,
 ): Statement {
-  const isolation = turn === 'engine' ? 'SERIALIZABLE' : 'READ COMMITTED'
-  const { text } = changeStatement(schema, turn, locks, id, reads, changes)
+  const isolation = locking === 'engine' ? 'SERIALIZABLE' : 'READ COMMITTED'
+  const { text } = changeStatement(schema, locking, locks, id, reads, changes)
   return {
     text: `SET TRANSACTION ISOLATION LEVEL ${isolation}; ${turnBounds}; ${synchronously}; ${text}`,
   }
@@ -163,7 +163,7 @@ export function commitStatement(
 /** The same, within a transaction that holds its turn. */
 export function changeStatement(
   schema: string,
-  turn: Turn,
+  locking: Locking,
   locks: Locks | undefined,
   id: string,
   reads: Reads,
@@ -190,7 +190,7 @@ export function changeStatement(
     }
   }
   const values = [
-    turn,
+    locking,
     plainArray(locks?.names.map(([first]) => first) ?? []),
     plainArray(locks?.names.map(([, second]) => second) ?? []),
     plainArray(locks?.areExclusive ?? []),

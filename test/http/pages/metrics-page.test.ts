@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { openCatalog } from '../../../src/index.ts'
+import { bucketContent } from '../../../src/content/bucket/index.ts'
+import { type Catalog, openCatalog } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/store/memory/index.ts'
+import { MemoryBucket } from '../../content/bucket/memory-bucket.ts'
 import { freshFolder } from '../../support/catalogs.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { type Scrape, scraped } from './support/scrape.ts'
@@ -26,14 +29,14 @@ function listed(): Map<string, { type: string; labels: string[] }> {
   )
 }
 
-async function scrapeOf(location: string, options = {}): Promise<Scrape> {
-  const { ask, scrape } = await scraped(await openCatalog(location, options))
+async function scrapeOf(catalog: Catalog): Promise<Scrape> {
+  const { ask, scrape } = await scraped(catalog)
   await ask('GET', '/v1/table')
   return scrape()
 }
 
 it('the page lists every metric of a server, and no other', async () => {
-  const { types } = await scrapeOf('memory:')
+  const { types } = await scrapeOf(await openCatalog('memory:'))
   const exported = [...types].filter(([name]) => !ofProcess.test(name)).sort()
   const named = [...listed()].map(([name, { type }]) => [name, type]).sort()
   expect(named.length).toBeGreaterThan(10)
@@ -42,10 +45,16 @@ it('the page lists every metric of a server, and no other', async () => {
 
 it.skipIf(missingPostgres)('the page lists the labels that they have', async () => {
   const url = await (await sharedServer()).freshUrl()
-  const scrapes = [
-    await scrapeOf(await freshFolder()),
-    await scrapeOf(url, { content: `file://${await freshFolder()}` }),
+  const catalogs = [
+    await openCatalog(await freshFolder()),
+    await openCatalog(url, { content: `file://${await freshFolder()}` }),
+    await openCatalog({
+      store: memoryStore(),
+      content: bucketContent(new MemoryBucket(), { prefix: '' }),
+      contentCache: { folder: await freshFolder() },
+    }),
   ]
+  const scrapes = await Promise.all(catalogs.map(scrapeOf))
   const found = [...listed().keys()].map((name) => {
     const labels = scrapes.flatMap((scrape) => [...(scrape.labels.get(name) ?? [])])
     // Each of them has a value somewhere.
@@ -56,7 +65,7 @@ it.skipIf(missingPostgres)('the page lists the labels that they have', async () 
 })
 
 it('metrics of the process that the page names are there', async () => {
-  const { types } = await scrapeOf('memory:')
+  const { types } = await scrapeOf(await openCatalog('memory:'))
   const named = [...page.matchAll(/`((?:process|nodejs)_[a-z_0-9]+)`/g)].map((match) => match[1]!)
   expect(named.length).toBeGreaterThan(1)
   for (const name of named) expect([...types.keys()]).toContain(name)

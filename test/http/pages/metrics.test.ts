@@ -1,14 +1,17 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { coreOf } from '../../../src/catalog/local-handle.ts'
 import { connect } from '../../../src/client.ts'
+import { bucketContent } from '../../../src/content/bucket/index.ts'
 import { memoryContent } from '../../../src/content/memory/index.ts'
 import { fetchHandler } from '../../../src/http/index.ts'
 import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../../src/index.ts'
+import { segmentsOf } from '../../../src/locations/locations.ts'
 import { memoryStore } from '../../../src/store/memory/index.ts'
 import { readAddress } from '../../../src/store/postgres/address.ts'
 import { Pool } from '../../../src/store/postgres/pool.ts'
 import { keys, recordFormat } from '../../../src/store/records.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { MemoryBucket } from '../../content/bucket/memory-bucket.ts'
 import { freshFolder, stoppedClock } from '../../support/catalogs.ts'
 import { gate } from '../../support/gate.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
@@ -187,6 +190,54 @@ describe.each(places.map((place) => ({ ...place, skip: place.missing })))('on $p
       await catalog.declareTable({ id: ['last'] })
       await expect.poll(backlog).toEqual([0, 0])
     })
+
+    it('leases of others counts those that last, and none of its own', async () => {
+      const now = stoppedClock()
+      const { catalog, other, scrape } = await twoCatalogs(begin, { now })
+      const leases = async () => {
+        const { value } = await scrape()
+        return ['backups', 'tasks'].map((kind) => value(`tabularium_leases_of_others{kind="${kind}"}`))
+      }
+      expect(await leases()).toEqual([0, 0])
+      const end = gate()
+      const begun = [gate(), gate()]
+      const work = [catalog, other, other].map((one, i) =>
+        one.withBackupLease(async () => {
+          begun[i]?.open()
+          await end.opened
+        }),
+      )
+      const { store } = coreOf(catalog)
+      const putTask = (until: number) =>
+        store.write((tx) => tx.put(keys.task(['upkeep']), { v: recordFormat, holder: 'another', until }))
+      try {
+        await Promise.all(begun.map(({ opened }) => opened))
+        await putTask(now() + 1)
+        await expect.poll(leases).toEqual([2, 1])
+        await expect
+          .poll(async () => (await other.metrics()).leasesOfOthers)
+          .toEqual({ backups: 1, tasks: 1 })
+        await putTask(now() - 1)
+        await expect.poll(leases).toEqual([2, 0])
+      } finally {
+        end.open()
+        await Promise.all(work)
+      }
+      await expect.poll(leases).toEqual([0, 0])
+    })
+
+    it('removals counts dropped tables whose content is still there', async () => {
+      const { catalog, other, scrape } = await twoCatalogs(begin)
+      const pending = async () => (await scrape()).value('tabularium_content_removals_pending')
+      for (const name of ['a', 'b', 'c']) await catalog.createTable({ id: [name], data: rows })
+      expect(await pending()).toBe(0)
+      await other.withBackupLease(async () => {
+        await catalog.dropTable({ id: ['a'] })
+        await catalog.dropTable({ id: ['b'] })
+        await expect.poll(pending).toBe(2)
+      })
+      await expect.poll(pending).toBe(0)
+    })
   })
 })
 
@@ -263,6 +314,67 @@ describe('the metrics of', () => {
     expect(again.slice(0, 2)).toEqual([bytes, limit])
     expect(again[2]).toBeGreaterThan(hits!)
     expect(again[3]).toBe(misses)
+  })
+
+  it('the cache on disk count reads that it answered, and those that it did not', async () => {
+    const content = bucketContent(new MemoryBucket(), { prefix: '' })
+    const store = held(memoryStore())
+    const options = { store, content, root: 'x://y', cacheBytes: 0, threads: 0 }
+    const contentCache = { folder: await freshFolder() }
+    const catalog = await openCatalog({ ...options, contentCache })
+    const { scrape } = await scraped(catalog)
+    const cache = async () => {
+      const { value } = await scrape()
+      return ['hits', 'misses'].map((name) => value(`tabularium_disk_cache_${name}_total`))
+    }
+    expect(await cache()).toEqual([0, 0])
+    await catalog.createTable({ id: ['t'], data: rows })
+    const reads = async () => {
+      const before = await cache()
+      await catalog.queryTable({ id: ['t'] })
+      return (await cache()).map((count, i) => count! - before[i]!)
+    }
+    const [hits, misses] = await reads()
+    expect([hits, misses]).toEqual([0, expect.any(Number)])
+    expect(misses).toBeGreaterThan(0)
+    await expect.poll(reads).toEqual([misses, 0])
+    const without = await openCatalog(options)
+    expect((await without.metrics()).diskCache).toBeUndefined()
+  })
+
+  it('removals are bounded, and tables of given locations are no part of their cost', async () => {
+    const store = held(memoryStore())
+    const root = 'memory://here'
+    const catalog = await openCatalog({ store, content: memoryContent(), root })
+    const put = (count: number, locationOf: (n: number) => string, value: string | object) =>
+      store.write((tx) => {
+        for (let n = 0; n < count; n++) tx.put(keys.location(segmentsOf(locationOf(n))), value as never)
+      })
+    await put(3_000, (n) => `${root}/given/${n}`, 'a table')
+    await put(1, () => `${root}/tables/named`, 'a table')
+    let read = 0
+    const { read: readStore } = store
+    store.read = (body) =>
+      readStore((reader) =>
+        body({
+          ...reader,
+          get: (key) => reader.get(key),
+          range: function* (range) {
+            for (const entry of reader.range(range)) {
+              read++
+              yield entry as never
+            }
+          },
+        }),
+      )
+    const pending = async () => (await catalog.metrics()).pendingRemovals
+    expect(await pending()).toBe(0)
+    expect(read).toBeLessThan(100)
+    const removing = { v: recordFormat, removing: 'somewhere', until: 0 }
+    await put(3, (n) => `${root}/tables/${n}`, removing)
+    await expect.poll(pending).toBe(3)
+    await put(3_000, (n) => `${root}/tables/${n}`, removing)
+    await expect.poll(pending).toBe(1_000)
   })
 
   it('a disk tell what is free, and those of memory nothing', async () => {
