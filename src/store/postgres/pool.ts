@@ -22,6 +22,7 @@ export class Pool {
   readonly #check: (connection: Connection) => Promise<void>
   readonly #open = new Set<Connection>()
   readonly #held = new Set<Connection>()
+  readonly #judging = new Set<Connection>()
   #opening = 0
   readonly #waiting: Waiting[] = []
   #isClosed = false
@@ -81,6 +82,15 @@ export class Pool {
     }
   }
 
+  /** Ends all others at once. Those who wait for their answers learn that they are lost. */
+  keepOnly(connection: Connection): void {
+    for (const other of [...this.#open, ...this.#judging]) {
+      if (other === connection) continue
+      this.#open.delete(other)
+      other.drop()
+    }
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all(Array.from(this.#open, (connection) => connection.close()))
@@ -129,6 +139,7 @@ export class Pool {
         if (changed.isLost) this.#open.delete(changed)
         this.#changed()
       })
+      this.#judging.add(connection)
       try {
         await this.#judged(connection)
         if (this.#isClosed) await connection.close()
@@ -136,6 +147,8 @@ export class Pool {
         if (error instanceof Unanswered) connection.drop()
         else await connection.close()
         throw error
+      } finally {
+        this.#judging.delete(connection)
       }
       if (!connection.isLost) this.#open.add(connection)
       this.#had = Math.max(this.#had, this.#open.size)

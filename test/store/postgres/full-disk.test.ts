@@ -1,14 +1,12 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { memoryContent } from '../../../src/content/memory/index.ts'
-import { openCatalog } from '../../../src/index.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { fillDisk, smallDisk } from '../../content/small-disk.ts'
-import { closedAfterwards } from '../../support/catalogs.ts'
 import { missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
 import { errorAnswer } from '../../support/postgres-answers.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { catalogsAt } from './catalogs-at.ts'
 import { count, counted } from './counting.ts'
 import { Ledger } from './ledger.ts'
 
@@ -31,16 +29,6 @@ const goesOn = (server: PostgresServer) =>
     () => false,
   )
 
-/** Two catalogs, as two servers open them. */
-async function twoCatalogs(url: string) {
-  const content = memoryContent()
-  const open = async () =>
-    closedAfterwards(
-      await openCatalog({ store: await openPostgresStore(url), content, root: 'memory://here' }),
-    )
-  return [await open(), await open()] as const
-}
-
 describe.skipIf(missing)(`a database on a full disk${missing ? ` (skipped: ${missing})` : ''}`, () => {
   test('refuses changes with a clear error, answers reads, and goes on once there is room', async () => {
     const disk = freshDisk(12 << 20)
@@ -52,7 +40,7 @@ describe.skipIf(missing)(`a database on a full disk${missing ? ` (skipped: ${mis
     await server.query(`CREATE TABLESPACE small LOCATION '${folder}'`)
     await server.query(`CREATE DATABASE tables TABLESPACE small`)
     const url = await server.freshUrl(server.port, 'tables')
-    const catalogs = await twoCatalogs(url)
+    const catalogs = await catalogsAt(url)
     const ledger = await Ledger.begin(catalogs)
     const filler = join(disk, 'filler')
     try {
@@ -89,7 +77,7 @@ describe.skipIf(missing)(`a database on a full disk${missing ? ` (skipped: ${mis
       '--wal-segsize=1',
     ])
     onTestFinished(() => server.stop())
-    const catalogs = await twoCatalogs(await server.freshUrl())
+    const catalogs = await catalogsAt(await server.freshUrl())
     const ledger = await Ledger.begin(catalogs)
     const filler = join(disk, 'filler')
     try {
