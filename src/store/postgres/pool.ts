@@ -10,6 +10,9 @@ const mostConnections = 4
 /** After a refusal, another connection is asked for so many milliseconds later. */
 const pauseMillis = 10_000
 
+/** While there is no connection, who comes within so many milliseconds after a failure shares it: many who try again make few logins. */
+const sharedFailureMillis = 100
+
 /** Someone who waits for a connection. */
 interface Waiting {
   readonly resolve: () => void
@@ -28,6 +31,7 @@ export class Pool {
   #isClosed = false
   #had = mostConnections
   #refusedAt = Number.NEGATIVE_INFINITY
+  #failure: { readonly error: unknown; readonly at: number } | undefined
 
   /** `check` judges each new connection, since the server behind a name may have changed. */
   constructor(address: Address, check: (connection: Connection) => Promise<void>) {
@@ -119,6 +123,8 @@ export class Pool {
 
   /** Waits until something changed about the connections there are. Opens one more meanwhile, unless there are enough. */
   #another(): Promise<void> {
+    const { error, at } = this.#failure ?? { at: Number.NEGATIVE_INFINITY }
+    if (this.#open.size === 0 && performance.now() < at + sharedFailureMillis) return Promise.reject(error)
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject })
       if (this.#isFull) return
@@ -181,6 +187,7 @@ export class Pool {
    * the server is away.
    */
   #failed(error: unknown): void {
+    this.#failure = { error, at: performance.now() }
     for (const { reject } of this.#waiting.splice(0)) reject(error)
   }
 }

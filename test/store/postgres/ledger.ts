@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { CatalogError, CommittedChange, LocalCatalog } from '../../../src/index.ts'
 import { changesSince, listed, Replayed } from '../../catalog/watch-model.ts'
 import { rowsOf } from '../../support/rows.ts'
@@ -31,6 +31,7 @@ export class Ledger {
   static async begin(catalogs: readonly LocalCatalog[], writers = 6): Promise<Ledger> {
     const [first] = catalogs as [LocalCatalog]
     const ledger = new Ledger(catalogs, await first.watch().token())
+    onTestFinished(() => ledger.#ending.abort())
     for (const id of [['a'], ['b']]) await first.createNamespace({ id })
     await first.createTable({ id: ['rows'], data: [{ name: 'the first' }] })
     const work = Array.from({ length: writers }, (_, writer) => ledger.#write(writer))
