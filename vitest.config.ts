@@ -6,7 +6,7 @@ const long = [
   'test/catalog/held-memory.test.ts',
   'test/cli/{restored,shells,watch}.test.ts',
   'test/content/{azure,gcs,s3}/*.test.ts',
-  'test/store/postgres/{adopt,bad-network,catalog,cuts,failures,pooler,turns}.test.ts',
+  'test/store/postgres/{adopt,bad-network,catalog,connections,cuts,failover,failures,full-disk,pooler,turns}.test.ts',
   'test/processes/{clock-postgres,crash,linear-postgres,races,rolling,servers,shares,slow-function,slow-function-postgres,upkeep-postgres}.test.ts',
   'test/examples/*.test.ts',
   'test/http/auth/own-namespace-servers.test.ts',

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmdirSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -26,4 +27,19 @@ export function smallDisk(bytes: number): SmallDisk | { readonly reason: string 
   }
   process.once('exit', unmount)
   return { path, unmount }
+}
+
+/** Writes a file until the disk is full, and then cuts it so that so many bytes are free. */
+export async function fillDisk(path: string, free = 0): Promise<void> {
+  const file = await open(path, 'w')
+  try {
+    for (const size of [2 ** 20, 4096]) {
+      const block = Buffer.alloc(size)
+      // A full disk takes a part of a block, or none of it.
+      while ((await file.write(block).catch(() => ({ bytesWritten: 0 }))).bytesWritten === size);
+    }
+    await file.truncate(Math.max(0, (await file.stat()).size - free))
+  } finally {
+    await file.close()
+  }
 }

@@ -1,9 +1,9 @@
-import { open, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { connect } from '../../src/client.ts'
 import { type Catalog, CatalogError } from '../../src/index.ts'
-import { type SmallDisk, smallDisk } from '../content/small-disk.ts'
+import { fillDisk, type SmallDisk, smallDisk } from '../content/small-disk.ts'
 import { rowsOf } from '../support/rows.ts'
 import { Child } from './child-process.ts'
 
@@ -49,7 +49,7 @@ export class FullDiskRun {
   async round(free: number): Promise<void> {
     if (this.counts.rounds++ % roundsEach === 0) await this.#beginTable()
     const filler = join(this.#disk.path, 'filler')
-    await fill(filler, free)
+    await fillDisk(filler, free)
     this.#child.write(`${JSON.stringify([this.#table, this.#next, inProcess])}\n`)
     const numbers = this.#take(inProcess + overHttp)
     const remote = await Promise.all(numbers.slice(inProcess).map((n) => this.#insert(n)))
@@ -123,20 +123,5 @@ export class FullDiskRun {
     const there = new Set(present)
     expect(this.#acknowledged.filter((number) => !there.has(number))).toEqual([])
     expect(present.filter((number) => !this.#tried.has(number))).toEqual([])
-  }
-}
-
-/** Writes a file until the disk is full, and then cuts it so that so many bytes are free. */
-async function fill(path: string, free: number): Promise<void> {
-  const file = await open(path, 'w')
-  try {
-    for (const size of [2 ** 20, 4096]) {
-      const block = Buffer.alloc(size)
-      // A full disk takes a part of a block, or none of it.
-      while ((await file.write(block).catch(() => ({ bytesWritten: 0 }))).bytesWritten === size);
-    }
-    await file.truncate(Math.max(0, (await file.stat()).size - free))
-  } finally {
-    await file.close()
   }
 }

@@ -45,7 +45,7 @@ export async function refusingServer(
     socket.once('data', (bytes) => {
       if (bytes.readInt32BE(4) !== tlsRequest) {
         logins++
-        return void socket.end(refusal(state))
+        return void socket.end(errorAnswer(state))
       }
       socket.write(tls === 'none' ? 'N' : 'S')
       if (tls === 'none') return listen(socket)
@@ -64,8 +64,9 @@ export async function refusingServer(
 
 const tlsRequest = 80_877_103
 
-function refusal(state: string): Buffer {
-  const fields = Buffer.from(`SFATAL\0VFATAL\0C${state}\0Mrefused\0\0`)
+/** An error as a server sends it. */
+export function errorAnswer(state: string, severity = 'FATAL'): Buffer {
+  const fields = Buffer.from(`S${severity}\0V${severity}\0C${state}\0Mrefused\0\0`)
   const head = Buffer.from('E\0\0\0\0')
   head.writeInt32BE(fields.length + 4, 1)
   return Buffer.concat([head, fields])

@@ -114,10 +114,10 @@ export class Database {
   }
 
   /** The URL of a schema for a new catalog. */
-  async freshUrl(port = this.port): Promise<string> {
+  async freshUrl(port = this.port, database = this.#database): Promise<string> {
     const parameters = `?schema=c${randomUUID().replaceAll('-', '')}`
-    await migratePostgres(this.url(this.#database, parameters))
-    return this.url(this.#database, parameters, port)
+    await migratePostgres(this.url(database, parameters))
+    return this.url(database, parameters, port)
   }
 }
 
@@ -134,19 +134,20 @@ export class PostgresServer extends Database {
   }
 
   /**
-   * Starts a server with an empty database. `settings` are those of its configuration file, and `programs` is the folder
-   * of its programs.
+   * Starts a server with an empty database. `settings` are those of its configuration file, `programs` is the folder of
+   * its programs, and `more` are arguments of initdb.
    */
   static async start(
     settings: Readonly<Record<string, string>> = {},
     programs = found as string,
+    more: readonly string[] = [],
   ): Promise<PostgresServer> {
     const folder = await temporaryDirectory()
     const data = join(folder, 'data')
     await mkdir(data)
     if (user.uid !== undefined) for (const path of [folder, data]) await chown(path, user.uid, user.gid)
     const arguments_ = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
-    const made = spawnSync(join(programs, 'initdb'), arguments_, { ...user, encoding: 'utf8' })
+    const made = spawnSync(join(programs, 'initdb'), [...arguments_, ...more], { ...user, encoding: 'utf8' })
     if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
     const port = await freePort()
     const all = {

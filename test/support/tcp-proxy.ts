@@ -21,11 +21,12 @@ export class TcpProxy {
   /** Holds answers back until the client is quiet, so that what is sent at once counts once. */
   readonly #counts: boolean
   readonly #server: Server
-  readonly #target: number
+  /** The port to which further connections lead. */
+  target: number
   readonly #sockets = new Set<Socket>()
 
   private constructor(target: number, counts: boolean) {
-    this.#target = target
+    this.target = target
     this.#counts = counts
     this.#server = createServer((client) => this.#join(client))
   }
@@ -52,7 +53,7 @@ export class TcpProxy {
   }
 
   #join(client: Socket): void {
-    const server = connect(this.#target, '127.0.0.1')
+    const server = connect(this.target, '127.0.0.1')
     const end = () => {
       client.destroy()
       server.destroy()

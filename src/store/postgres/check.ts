@@ -2,8 +2,8 @@ import { CatalogError } from '../../errors.ts'
 import type { StoreHome } from '../home.ts'
 import type { Address } from './address.ts'
 import type { Connection } from './connection.ts'
-import { refusalOfEngine } from './failure.ts'
-import { askHome, homeOf } from './home.ts'
+import { refusalOfEngine, UnfitServer } from './failure.ts'
+import { askHome, homeOf, timelineOf } from './home.ts'
 import { allFunctions, ownFunctions, ownFunctionsOf, storeFormat } from './schema.ts'
 import { begin, end, named } from './statements.ts'
 
@@ -19,6 +19,8 @@ export interface Engine {
   readonly isDurable: boolean
   /** Where the connection leads to; undefined for engines that are not PostgreSQL. */
   readonly home?: StoreHome
+  /** Each standby that takes over counts one more. Undefined where it is not known. */
+  readonly timeline?: number
 }
 
 /** Judges a new connection: it must lead to a primary server, and to a catalog of this release's format. */
@@ -53,7 +55,9 @@ export async function check(connection: Connection, address: Address): Promise<E
   const engine = engineOf(version, process !== connection.process, !isLossy)
   // Other engines may keep the texts of functions in another way.
   if (engine.hasTurns && functions < allFunctions) throw foreignFunctions(label)
-  return engine.hasTurns ? { ...engine, home: homeOf(place, server) } : engine
+  if (!engine.hasTurns) return engine
+  const timeline = timelineOf(server)
+  return { ...engine, home: homeOf(place, server), ...(timeline !== undefined && { timeline }) }
 }
 
 /**
@@ -75,9 +79,9 @@ export function engineOf(version: string, isPooled = false, isDurable = true): E
 
 export function refuseStandby(isStandby: boolean, label: string): void {
   if (!isStandby) return
-  throw new CatalogError(
-    'ServiceUnavailable',
-    `Cannot use ${label}: the server is a standby, which lags behind what was acknowledged. Name the primary server.`,
+  throw new UnfitServer(
+    label,
+    'the server is a standby, which lags behind what was acknowledged. Name the primary server.',
   )
 }
 

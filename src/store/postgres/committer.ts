@@ -4,7 +4,7 @@ import { clearTimeout, setTimeout, type Timer } from '../../time.ts'
 import { type Changes, isAppended } from './access.ts'
 import type { Attempt } from './attempt.ts'
 import type { Connection } from './connection.ts'
-import { stateOf } from './failure.ts'
+import { explain, mayPass, stateOf } from './failure.ts'
 import { type Ground, learnTime } from './ground.ts'
 import type { Locks } from './locks.ts'
 import { Patience } from './patience.ts'
@@ -16,6 +16,7 @@ import {
   commitStatement,
   end,
   forgetCommits,
+  probe,
   type Row,
   tombstone,
 } from './statements.ts'
@@ -43,6 +44,9 @@ const numberingMillis = 1_000
 /** How long the outcome of a commit is asked for, once its answer was lost. */
 const outcomeMillis = 60_000
 
+/** Errors at which the server may end itself: its disk is full or broken, or its memory. */
+const mayEndServer = /^(?:53|58|XX)/
+
 /** Commits changes, and finds out what became of a commit whose answer was lost. */
 export class Committer {
   readonly #ground: Ground
@@ -67,7 +71,7 @@ export class Committer {
     const { address, engine, pool } = this.#ground
     const locking = engine.hasTurns ? (locks ? 'beside' : 'alone') : 'engine'
     return pool.alone((connection) =>
-      this.#made(attempt, changes, async (id) => {
+      this.#made(connection, attempt, changes, async (id) => {
         const entries = changes.entries()
         const statement = commitStatement(address.schema, locking, locks, id, attempt, entries)
         const [answer] = await Promise.allSettled([connection.send(statement)])
@@ -89,7 +93,7 @@ export class Committer {
     locks: Locks | undefined,
   ): Promise<Refusal | undefined> {
     const { schema } = this.#ground.address
-    return this.#made(attempt, changes, async (id) => {
+    return this.#made(connection, attempt, changes, async (id) => {
       const locking = locks ? 'beside' : 'alone'
       const statement = changeStatement(schema, locking, undefined, id, attempt, changes.entries())
       return Promise.allSettled([connection.send(statement), connection.sendEnd(end)])
@@ -98,6 +102,7 @@ export class Committer {
 
   /** Sends changes, and finds out what became of them: by the answer to the statement, and by that to its end. */
   async #made(
+    connection: Connection,
     attempt: Attempt,
     changes: Changes,
     send: (
@@ -111,7 +116,9 @@ export class Committer {
     const state = answer.status === 'rejected' ? stateOf(answer.reason) : undefined
     // What the server reported undid the transaction, unless it ended the connection: then it may have committed before.
     // A pooler reports that it lost the server, too late or not.
-    if (answer.status === 'rejected' && state !== undefined && !/^(?:08|57P)/.test(state)) throw answer.reason
+    if (answer.status === 'rejected' && state !== undefined && !/^(?:08|57P)/.test(state)) {
+      if (!mayEndServer.test(state) || (await isAlive(connection))) throw answer.reason
+    }
     if (answer.status === 'fulfilled') {
       learnTime(clock, answer.value, sent)
       if (answer.value.length > 1) return this.#refusal(attempt, answer.value)
@@ -153,7 +160,7 @@ export class Committer {
   async #happened(id: string, ending: PromiseSettledResult<unknown>): Promise<boolean> {
     const { pool, address } = this.#ground
     if (ending.status === 'rejected' && /^40/.test(stateOf(ending.reason) ?? '')) throw ending.reason
-    const patience = new Patience(outcomeMillis)
+    const patience = new Patience(outcomeMillis, (error) => mayPass(explain(error, address.label)))
     for (;;) {
       try {
         const [row] = await pool.shared((connection) => connection.send(tombstone(address.schema, id)))
@@ -204,4 +211,12 @@ export class Committer {
       // The next one to clean does it.
     }
   }
+}
+
+/** Whether a connection outlived the error that came by it. */
+function isAlive(connection: Connection): Promise<boolean> {
+  return connection.send(probe).then(
+    () => true,
+    () => false,
+  )
 }

@@ -192,9 +192,16 @@ export function isConflict(error: unknown): boolean {
   return state === '40001' || state === '40P01' || state === '55P03' || state === '23505'
 }
 
+/** Refuses a server for now. Another one may answer at its address in a moment, as when a standby takes over. */
+export class UnfitServer extends CatalogError {
+  constructor(label: string, text: string) {
+    super('ServiceUnavailable', `Cannot use ${label}: ${text}`)
+  }
+}
+
 /** Whether the connection ended, or could not be made: another one may do well. */
 export function isLost(error: unknown): boolean {
-  if (error instanceof CatalogError) return false
+  if (error instanceof CatalogError) return error instanceof UnfitServer
   const state = stateOf(error)
   if (state !== undefined) return /^(?:08(?!P01)|57P0|53300|25P03)/.test(state)
   const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
@@ -204,10 +211,10 @@ export function isLost(error: unknown): boolean {
   )
 }
 
-/** Whether the user, or the database, may not write. */
-export function mayNotWrite(error: unknown): boolean {
+/** Whether the user, or the database, may not write, or the server's disk is full. */
+export function cannotWrite(error: unknown): boolean {
   const state = stateOf(error)
-  return state === '42501' || state === '25006'
+  return state === '42501' || state === '25006' || state === '53100'
 }
 
 /** Whether the server had no room for more locks. */

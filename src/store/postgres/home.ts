@@ -2,8 +2,9 @@ import { CatalogError } from '../../errors.ts'
 import { isElsewhere, type StoreHome } from '../home.ts'
 import { type CatalogRecord, keys } from '../records.ts'
 import type { Address } from './address.ts'
+import type { Engine } from './check.ts'
 import type { Connection } from './connection.ts'
-import { explain, stateOf } from './failure.ts'
+import { explain, stateOf, UnfitServer } from './failure.ts'
 import { bytesOf } from './key-bytes.ts'
 import { named, type Row } from './statements.ts'
 
@@ -26,7 +27,10 @@ export function askHome(connection: Connection, schema: string): HomeAnswers {
       text: `SELECT (SELECT d.oid::text FROM pg_catalog.pg_database d WHERE d.datname = current_database()), (SELECT n.oid::text FROM pg_catalog.pg_namespace n WHERE n.nspname = $1)`,
       values: [schema],
     }),
-    connection.send({ text: 'SELECT system_identifier::text FROM pg_catalog.pg_control_system()' }),
+    // Until the first checkpoint after a standby took over, the end of its recovery tells its timeline.
+    connection.send({
+      text: 'SELECT s.system_identifier::text, greatest(c.timeline_id, r.min_recovery_end_timeline) FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c, pg_catalog.pg_control_recovery() r',
+    }),
   ]
 }
 
@@ -45,6 +49,25 @@ function serverOf(answer: PromiseSettledResult<readonly Row[]>): StoreHome {
   // Who runs the server may have taken the right to ask away, or the function.
   if (['42501', '42883', '0A000'].includes(stateOf(answer.reason) ?? '')) return {}
   throw answer.reason
+}
+
+/** The timeline that the second answer tells. */
+export function timelineOf(server: PromiseSettledResult<readonly Row[]>): number | undefined {
+  return server.status === 'fulfilled' ? (server.value[0] as unknown as [string, number])[1] : undefined
+}
+
+/**
+ * Judges the timeline of a new connection: of servers with one number, the one that took over last is the one to use.
+ * Returns whether it is later than that of the connections before.
+ */
+export function isLaterServer(was: Engine, is: Engine, label: string): boolean {
+  if (was.timeline === undefined || is.timeline === undefined || was.home?.server !== is.home?.server)
+    return false
+  if (is.timeline >= was.timeline) return is.timeline > was.timeline
+  throw new UnfitServer(
+    label,
+    `another server took over from the one that answers there now (timeline ${is.timeline}, and ${was.timeline} was seen). Let the address lead to the one that took over. If this one takes its place for good, restart this process.`,
+  )
 }
 
 /**

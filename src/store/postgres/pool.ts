@@ -10,6 +10,9 @@ const mostConnections = 4
 /** After a refusal, another connection is asked for so many milliseconds later. */
 const pauseMillis = 10_000
 
+/** While there is no connection, who comes within so many milliseconds after a failure shares it: many who try again make few logins. */
+const sharedFailureMillis = 100
+
 /** Someone who waits for a connection. */
 interface Waiting {
   readonly resolve: () => void
@@ -22,11 +25,13 @@ export class Pool {
   readonly #check: (connection: Connection) => Promise<void>
   readonly #open = new Set<Connection>()
   readonly #held = new Set<Connection>()
+  readonly #judging = new Set<Connection>()
   #opening = 0
   readonly #waiting: Waiting[] = []
   #isClosed = false
   #had = mostConnections
   #refusedAt = Number.NEGATIVE_INFINITY
+  #failure: { readonly error: unknown; readonly at: number } | undefined
 
   /** `check` judges each new connection, since the server behind a name may have changed. */
   constructor(address: Address, check: (connection: Connection) => Promise<void>) {
@@ -81,6 +86,15 @@ export class Pool {
     }
   }
 
+  /** Ends all others at once. Those who wait for their answers learn that they are lost. */
+  keepOnly(connection: Connection): void {
+    for (const other of [...this.#open, ...this.#judging]) {
+      if (other === connection) continue
+      this.#open.delete(other)
+      other.drop()
+    }
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all(Array.from(this.#open, (connection) => connection.close()))
@@ -109,6 +123,8 @@ export class Pool {
 
   /** Waits until something changed about the connections there are. Opens one more meanwhile, unless there are enough. */
   #another(): Promise<void> {
+    const { error, at } = this.#failure ?? { at: Number.NEGATIVE_INFINITY }
+    if (this.#open.size === 0 && performance.now() < at + sharedFailureMillis) return Promise.reject(error)
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject })
       if (this.#isFull) return
@@ -129,6 +145,7 @@ export class Pool {
         if (changed.isLost) this.#open.delete(changed)
         this.#changed()
       })
+      this.#judging.add(connection)
       try {
         await this.#judged(connection)
         if (this.#isClosed) await connection.close()
@@ -136,6 +153,8 @@ export class Pool {
         if (error instanceof Unanswered) connection.drop()
         else await connection.close()
         throw error
+      } finally {
+        this.#judging.delete(connection)
       }
       if (!connection.isLost) this.#open.add(connection)
       this.#had = Math.max(this.#had, this.#open.size)
@@ -168,6 +187,7 @@ export class Pool {
    * the server is away.
    */
   #failed(error: unknown): void {
+    this.#failure = { error, at: performance.now() }
     for (const { reject } of this.#waiting.splice(0)) reject(error)
   }
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from '../../time.ts'
 import { Attempt } from './attempt.ts'
-import { mayNotWrite } from './failure.ts'
+import { cannotWrite } from './failure.ts'
 import { type Ground, type Job, readInto, runReader } from './ground.ts'
 import { Patience } from './patience.ts'
 import { beginNumbering, beginReading, beginReadingSerially, end, type Statement } from './statements.ts'
@@ -99,15 +99,15 @@ export class ReadPath {
   }
 
   /**
-   * Reads in a transaction that numbers records first. Resolves to nothing for a user that may not write: it sees those
-   * records that others have numbered.
+   * Reads in a transaction that numbers records first. Resolves to nothing where nobody can write now: the user sees those
+   * records that were numbered before.
    */
   async #numbering<T>(read: (begin: Statement) => Promise<T>): Promise<T | undefined> {
     const { address, engine } = this.#ground
     try {
       return await read(beginNumbering(address.schema, engine.hasTurns))
     } catch (error) {
-      if (mayNotWrite(error)) return undefined
+      if (cannotWrite(error)) return undefined
       throw error
     }
   }

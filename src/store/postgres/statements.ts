@@ -213,12 +213,12 @@ export function changeStatement(
 
 /**
  * Takes the place of a commit whose answer was lost, unless it happened: the first column tells whether it did. If not,
- * it never will. The statement waits for a commit that is under way.
+ * it never will. The statement waits for a commit that is under way, and is answered once that is as safe as its answer
+ * would have said.
  */
 export function tombstone(schema: string, id: string): Statement {
   return {
-    text: `INSERT INTO ${named(schema, 'commits')} AS c VALUES ($1, false) ON CONFLICT (id) DO UPDATE SET happened = c.happened RETURNING c.happened::integer`,
-    values: [id],
+    text: `${synchronously}; INSERT INTO ${named(schema, 'commits')} AS c VALUES (${id}, false) ON CONFLICT (id) DO UPDATE SET happened = c.happened RETURNING c.happened::integer`,
   }
 }
 

@@ -7,7 +7,7 @@ import { Clock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import { explain } from './failure.ts'
 import { type Ground, type Job, readInto } from './ground.ts'
-import { requireHome } from './home.ts'
+import { isLaterServer, requireHome } from './home.ts'
 import { Known } from './known.ts'
 import { Pool } from './pool.ts'
 import { ProcessTurns } from './process-turns.ts'
@@ -43,6 +43,8 @@ export class PostgresStore implements Store {
       const engine = await check(connection, address)
       if (isElsewhere(ground.engine.home, engine.home))
         await requireHome(connection, address, engine.home ?? {})
+      // Those before lead to a server that may not know yet that it was replaced.
+      if (isLaterServer(ground.engine, engine, address.label)) ground.pool.keepOnly(connection)
       ground.engine = hasTurns === undefined ? engine : { ...engine, hasTurns }
     }
     const ground: Ground = {
