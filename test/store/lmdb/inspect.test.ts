@@ -32,15 +32,14 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 async function fill(store: LmdbStore): Promise<void> {
   for (let round = 0; round < 12; round++) await store.write((writer) => change(writer, round))
   await store.write((writer) => {
-    for (const [i, key] of lastKeys.entries()) writer.put(key, 'x'.repeat(9 + (i >> 1)))
+    for (const key of lastKeys) writer.put(key, 'x'.repeat(9))
   })
 }
 
+/** Nodes are filled up to an even number of bytes. So either key may be one byte longer or shorter, and nothing moves. */
 const lastKeys: Key[] = [
   ['u', 'name', 1],
   ['u', 'names', 1],
-  ['u', 'other', 2],
-  ['u', 'others', 2],
 ]
 
 function change(writer: Writer, round: number): void {
@@ -102,7 +101,6 @@ function anywhere(): number {
 
 test('each flipped bit of a key, and of what says how long it is, is found, whatever it reads as then', async () => {
   const { keyValueToBuffer } = loadDriver() as unknown as { keyValueToBuffer(key: Key): Buffer }
-  // Nodes are filled up to an even number of bytes, so keys and values of both lengths.
   for (const key of lastKeys) {
     const bytes = keyValueToBuffer(key)
     const at = original.lastIndexOf(Buffer.concat([bytes, Buffer.from('"')]))
