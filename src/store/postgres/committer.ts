@@ -68,8 +68,9 @@ export class Committer {
     const locking = engine.hasTurns ? (locks ? 'beside' : 'alone') : 'engine'
     return pool.alone((connection) =>
       this.#made(attempt, changes, async (id) => {
-        const entries = changes.entries()
-        const statement = commitStatement(address.schema, locking, locks, id, attempt, entries)
+        const { schema } = address
+        const parts = { schema, id, reads: attempt, changes: changes.entries() }
+        const statement = commitStatement({ ...parts, locking, locks })
         const [answer] = await Promise.allSettled([connection.send(statement)])
         return [answer, answer]
       }),
@@ -90,8 +91,8 @@ export class Committer {
   ): Promise<Refusal | undefined> {
     const { schema } = this.#ground.address
     return this.#made(attempt, changes, async (id) => {
-      const locking = locks ? 'beside' : 'alone'
-      const statement = changeStatement(schema, locking, undefined, id, attempt, changes.entries())
+      const parts = { schema, id, reads: attempt, changes: changes.entries() }
+      const statement = changeStatement({ ...parts, locking: locks ? 'beside' : 'alone', locks: undefined })
       return Promise.allSettled([connection.send(statement), connection.sendEnd(end)])
     })
   }
