@@ -124,7 +124,7 @@ export class Committer {
     }
     for (const [bytes, change] of changes.entries()) {
       if (isAppended(bytes)) {
-        this.numberSoon()
+        this.#numberSoon()
         continue
       }
       if (change === null) known.forget(bytes)
@@ -171,10 +171,8 @@ export class Committer {
     }
   }
 
-  /**
-   * Numbers what was appended. A reader that needs it at once does so itself; users that may only read depend on this.
-   */
-  numberSoon(): void {
+  /** Numbers what was appended. A reader that needs it at once does so itself; users that may only read depend on this. */
+  #numberSoon(): void {
     const { address, engine, pool } = this.#ground
     this.#numbering ??= setTimeout(() => {
       this.#numbering = undefined
