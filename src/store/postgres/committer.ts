@@ -72,8 +72,9 @@ export class Committer {
     const locking = engine.hasTurns ? (locks ? 'beside' : 'alone') : 'engine'
     return pool.alone((connection) =>
       this.#made(connection, attempt, changes, async (id) => {
-        const entries = changes.entries()
-        const statement = commitStatement(address.schema, locking, locks, id, attempt, entries)
+        const { schema } = address
+        const parts = { schema, id, reads: attempt, changes: changes.entries() }
+        const statement = commitStatement({ ...parts, locking, locks })
         const [answer] = await Promise.allSettled([connection.send(statement)])
         return [answer, answer]
       }),
@@ -94,8 +95,8 @@ export class Committer {
   ): Promise<Refusal | undefined> {
     const { schema } = this.#ground.address
     return this.#made(connection, attempt, changes, async (id) => {
-      const locking = locks ? 'beside' : 'alone'
-      const statement = changeStatement(schema, locking, undefined, id, attempt, changes.entries())
+      const parts = { schema, id, reads: attempt, changes: changes.entries() }
+      const statement = changeStatement({ ...parts, locking: locks ? 'beside' : 'alone', locks: undefined })
       return Promise.allSettled([connection.send(statement), connection.sendEnd(end)])
     })
   }
@@ -130,7 +131,7 @@ export class Committer {
     }
     for (const [bytes, change] of changes.entries()) {
       if (isAppended(bytes)) {
-        this.numberSoon()
+        this.#numberSoon()
         continue
       }
       if (change === null) known.forget(bytes)
@@ -177,10 +178,8 @@ export class Committer {
     }
   }
 
-  /**
-   * Numbers what was appended. A reader that needs it at once does so itself; users that may only read depend on this.
-   */
-  numberSoon(): void {
+  /** Numbers what was appended. A reader that needs it at once does so itself; users that may only read depend on this. */
+  #numberSoon(): void {
     const { address, engine, pool } = this.#ground
     this.#numbering ??= setTimeout(() => {
       this.#numbering = undefined

@@ -141,34 +141,33 @@ export function isUnnumbered(rows: readonly Row[]): boolean {
   return rows[0]?.[0] === -1 && rows[0][2] === 'unnumbered'
 }
 
+/** What a commit consists of. */
+export interface CommitParts {
+  readonly schema: string
+  readonly locking: Locking
+  /** The locks that the statement takes; undefined where it needs none of records, or holds them. */
+  readonly locks: Locks | undefined
+  /** The number under which the outcome is noted. */
+  readonly id: string
+  readonly reads: Reads
+  readonly changes: Iterable<readonly [bytes: string, change: Change]>
+}
+
 /**
  * Compares what was read, and changes records if all of it still holds. The whole of it is one message, with all values
  * in its text: the database has it whole before it takes a lock, and needs nothing more from here to end it.
  */
-export function commitStatement(
-  schema: string,
-  locking: Locking,
-  locks: Locks | undefined,
-  id: string,
-  reads: Reads,
-  changes: Iterable<readonly [bytes: string, change: Change]>,
-): Statement {
-  const isolation = locking === 'engine' ? 'SERIALIZABLE' : 'READ COMMITTED'
-  const { text } = changeStatement(schema, locking, locks, id, reads, changes)
+export function commitStatement(parts: CommitParts): Statement {
+  const isolation = parts.locking === 'engine' ? 'SERIALIZABLE' : 'READ COMMITTED'
+  const { text } = changeStatement(parts)
   return {
     text: `SET TRANSACTION ISOLATION LEVEL ${isolation}; ${turnBounds}; ${synchronously}; ${text}`,
   }
 }
 
 /** The same, within a transaction that holds its turn. */
-export function changeStatement(
-  schema: string,
-  locking: Locking,
-  locks: Locks | undefined,
-  id: string,
-  reads: Reads,
-  changes: Iterable<readonly [bytes: string, change: Change]>,
-): Statement {
+export function changeStatement(parts: CommitParts): Statement {
+  const { schema, locking, locks, id, reads, changes } = parts
   const versions: string[] = []
   for (const found of reads.points.values()) versions.push(found?.version ?? '0')
   const pieces = [...reads.pieces.values()]

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { memoryContent } from '../../../src/content/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/index.ts'
-import { Committer } from '../../../src/store/postgres/committer.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { PostgresStore } from '../../../src/store/postgres/store.ts'
+import { runtime } from '../../../src/time.ts'
 import { withoutUpkeep } from '../../support/catalogs.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
@@ -25,10 +25,22 @@ interface Counted {
   cold(call: (catalog: LocalCatalog) => Promise<unknown>): Promise<number>
 }
 
+/** What is due in a second or more never happens. Records of the feed are numbered then, and no change waits for that. */
+function withoutLater(): void {
+  const timers = runtime.timers!
+  const never = { unref: () => {} }
+  runtime.timers = {
+    ...timers,
+    setTimeout: (work, millis = 0) => (millis < 1_000 ? timers.setTimeout(work, millis) : never),
+    clearTimeout: (timer) => (timer === never ? undefined : timers.clearTimeout(timer)),
+  }
+  onTestFinished(() => {
+    runtime.timers = timers
+  })
+}
+
 async function counted(): Promise<Counted> {
-  // Records of the feed are numbered a second later, and no change waits for that.
-  const numbered = vi.spyOn(Committer.prototype, 'numberSoon').mockReturnValue()
-  onTestFinished(() => numbered.mockRestore())
+  withoutLater()
   const server = await sharedServer()
   const proxy = await TcpProxy.start(server.port, { counts: true })
   const url = await server.freshUrl(proxy.port)
