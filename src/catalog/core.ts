@@ -166,6 +166,10 @@ export interface Sessions {
       readonly idleSeconds?: number | undefined
       readonly isolation?: Isolation | undefined
       readonly properties: Readonly<Record<string, string>>
+      /** The transaction that this one does again. It must be the caller's, and must have ended without a commit. */
+      readonly retryOf?: string | undefined
+      /** Ends it while it waits for turns. */
+      readonly signal?: AbortSignal | undefined
       /** The server that the request came to, if others can reach it. */
       readonly server?: SessionServer | undefined
     },

@@ -54,11 +54,42 @@ const elsewhere =
 const unadvertised =
   'It was begun by a process that other servers cannot reach. Send its requests to that process, or start each server with --advertise (the option advertise) and begin another one.'
 
+/** The error for doing again what may still be committed. */
+export function stillOpen(id: string): CatalogError {
+  return invalid(
+    `The transaction ${id} is still open, so another one cannot do it again. Roll it back first, or commit it.`,
+  )
+}
+
+/** The error for doing again what is committed. */
+export function doneAlready(id: string): CatalogError {
+  return new CatalogError(
+    'ConcurrentModification',
+    `The transaction ${id} is committed, so nothing has to be done again. For other work, leave retry_of out.`,
+  )
+}
+
 /** The error for undoing what is committed. */
 export function staysCommitted(id: string): CatalogError {
   return new CatalogError(
     'ConcurrentModification',
     `The transaction ${id} is committed and stays so. Undo its changes one by one instead.`,
     { transaction_id: id },
+  )
+}
+
+/** The error for one transaction more than a bound on their number allows. */
+export function tooMany(which: string): CatalogError {
+  return new CatalogError(
+    'Throttling',
+    `${which}, which is the most. Commit or give up some, or wait until those that nobody uses expire.`,
+  )
+}
+
+/** The error for what a bound on their bytes has no room for. */
+export function noRoom(problem: string): CatalogError {
+  return new CatalogError(
+    'Throttling',
+    `${problem}, which is the most. Commit or give up some, or try again later.`,
   )
 }

@@ -1,10 +1,12 @@
 import { invalid, noteTransaction } from '../errors.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
+import type { LostRaces } from '../store/records.ts'
 import { canceled, type LongTransaction } from '../transactions/long-transaction.ts'
 import type { Core, SessionOwner } from './core.ts'
 import { lostRace } from './session-errors.ts'
 import { type RunOptions, TransactionRun } from './transaction-run.ts'
 import { TransactionTurns } from './transaction-turns.ts'
+import type { TurnShare } from './turn-shares.ts'
 import { UnderWay } from './under-way.ts'
 
 /** What a session begins with. */
@@ -14,6 +16,10 @@ export interface SessionStart extends Pick<RunOptions, 'isolation' | 'requireRoo
   readonly owner: SessionOwner
   /** How long it may go without a request, in milliseconds. */
   readonly idle: number
+  /** What those lost that it does again. */
+  readonly before: LostRaces | undefined
+  /** How long its caller may keep turns. */
+  readonly share: TurnShare | undefined
   /** Stops it as a whole: when it is canceled, or its lease is lost. */
   readonly signal: AbortSignal
   /** Cancels it. */
@@ -39,16 +45,28 @@ export class Session {
   readonly #stop: AbortController
   #settle!: { readonly resolve: () => void; readonly reject: (error: unknown) => void }
   #hasEnded = false
+  #isLost = false
   #committing: Promise<void> | undefined
   #lastUsed: number
 
-  constructor({ core, transaction, owner, idle, isolation, signal, stop, requireRoom }: SessionStart) {
+  constructor({
+    core,
+    transaction,
+    owner,
+    idle,
+    isolation,
+    before,
+    share,
+    signal,
+    stop,
+    requireRoom,
+  }: SessionStart) {
     this.id = transaction.id
     this.owner = owner
     this.#now = core.now
     this.idle = idle
     this.#lastUsed = core.now()
-    this.#turns = new TransactionTurns(core, signal)
+    this.#turns = new TransactionTurns(core, signal, { before, share })
     this.#run = new TransactionRun(core, transaction, signal, { isolation, requireRoom, turns: this.#turns })
     this.#underWay = new UnderWay(signal)
     this.#stop = stop
@@ -67,6 +85,11 @@ export class Session {
     return this.#hasEnded
   }
 
+  /** What it lost, if it ended by a lost race. */
+  get lost(): LostRaces | undefined {
+    return this.#isLost ? this.#turns.lost : undefined
+  }
+
   /** About how many bytes it holds. */
   get bytes(): number {
     return this.#run.bytes
@@ -76,6 +99,22 @@ export class Session {
   get left(): number {
     const isBusy = this.#committing !== undefined || !this.#underWay.isEmpty
     return isBusy ? this.idle : this.#lastUsed + this.idle - this.#now()
+  }
+
+  /**
+   * Takes the turns that those before it earned, or goes on without them. Rejects when it ends meanwhile, as it does when
+   * its caller goes away.
+   */
+  async takeTurns(caller: AbortSignal | undefined): Promise<void> {
+    const cancel = () => void this.cancel()
+    if (caller?.aborted) cancel()
+    caller?.addEventListener('abort', cancel, { once: true })
+    try {
+      await Promise.race([this.#turns.beforeRun(), this.ended])
+    } finally {
+      caller?.removeEventListener('abort', cancel)
+    }
+    this.#lastUsed = this.#now()
   }
 
   /** Runs an operation inside. */
@@ -89,8 +128,10 @@ export class Session {
     } catch (error) {
       const lost = this.#hasEnded ? undefined : await this.#run.lostBy(error)
       if (lost === undefined) throw error
-      const told = lostRace(this.id, lost)
+      const told = this.#lose(lost)
       await this.giveUp(told)
+      // Another one may do it again, as soon as the caller hears of it.
+      await this.recorded
       throw told
     } finally {
       this.#lastUsed = this.#now()
@@ -133,13 +174,18 @@ export class Session {
   async #commit(): Promise<void> {
     try {
       const lost = (await this.#run.lostBy(undefined)) ?? (await this.#run.commit())
-      if (lost !== undefined) throw lostRace(this.id, lost)
+      if (lost !== undefined) throw this.#lose(lost)
     } catch (error) {
       this.#end(error)
       throw error
     }
     this.#hasEnded = true
     this.#settle.resolve()
+  }
+
+  #lose(cause: unknown): Error {
+    this.#isLost = true
+    return lostRace(this.id, cause)
   }
 
   #end(error: unknown): void {

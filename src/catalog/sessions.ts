@@ -2,22 +2,36 @@ import { CatalogError, invalid } from '../errors.ts'
 import { beginsOrEnds, nested } from '../operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
 import { alone } from '../scheduling/alone.ts'
-import { keys, type SessionServer, type TransactionRecord } from '../store/records.ts'
+import { keys, type LostRaces, type SessionServer, type TransactionRecord } from '../store/records.ts'
 import { clearTimeout, setTimeout } from '../time.ts'
 import { recordLapses } from '../transactions/lapsed.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { hasLapsed, isFinished, transactionNotFound } from '../transactions/transaction-record.ts'
 import type { Core, SessionOwner, Sessions } from './core.ts'
 import { Session } from './session.ts'
-import { committed, expired, notOpen, serverGone, staysCommitted } from './session-errors.ts'
+import {
+  committed,
+  doneAlready,
+  expired,
+  noRoom,
+  notOpen,
+  serverGone,
+  staysCommitted,
+  stillOpen,
+  tooMany,
+} from './session-errors.ts'
 import type { SessionLimits } from './session-limits.ts'
 import { aboutTransaction } from './transaction-run.ts'
+import { TurnShares } from './turn-shares.ts'
+
+type Given = Parameters<Sessions['begin']>[1]
 
 /** The transactions that are open in this process. What became of those that are not is told by their records. */
 export class OpenSessions implements Sessions {
   readonly #core: Core
   readonly #limits: SessionLimits
   readonly #open = new Map<string, Session>()
+  readonly #shares = new TurnShares()
   #isClosed = false
 
   constructor(core: Core, limits: SessionLimits) {
@@ -25,14 +39,17 @@ export class OpenSessions implements Sessions {
     this.#limits = limits
   }
 
-  begin(
+  async begin(owner: SessionOwner, given: Given): ReturnType<Sessions['begin']> {
+    const { retryOf } = given
+    if (retryOf === undefined) return this.#begin(owner, given)
+    this.#requireFree(owner)
+    return this.#begin(owner, given, await this.#takeLost(retryOf, owner))
+  }
+
+  #begin(
     owner: SessionOwner,
-    {
-      idleSeconds = this.#limits.idleSeconds,
-      isolation,
-      properties,
-      server,
-    }: Parameters<Sessions['begin']>[1],
+    { idleSeconds = this.#limits.idleSeconds, isolation, properties, server, signal: caller }: Given,
+    before?: LostRaces,
   ): ReturnType<Sessions['begin']> {
     if (this.#isClosed) throw new CatalogError('ServiceUnavailable', closedBefore)
     this.#requireFree(owner)
@@ -44,7 +61,11 @@ export class OpenSessions implements Sessions {
     const onUnrecorded = (error: unknown) => {
       if (made.session) made.session.unrecorded = error
     }
-    const about = { ...aboutTransaction, more, onUnrecorded }
+    const atFailure = () => {
+      const lost = made.session?.lost
+      return lost ? { lost } : {}
+    }
+    const about = { ...aboutTransaction, more, atFailure, onUnrecorded }
     return new Promise((resolve, reject) => {
       const done = runLong(core, { signal: stop.signal }, about, async (transaction, { signal }) => {
         const { id } = transaction
@@ -55,15 +76,19 @@ export class OpenSessions implements Sessions {
           owner,
           idle,
           isolation,
+          before,
+          share: this.#shares.of(owner),
           signal: signal!,
           stop,
           requireRoom,
         })
         made.session = session
         this.#open.set(id, session)
-        const unwatch = watch(session)
+        let unwatch = () => {}
         try {
           await transaction.recorded
+          await session.takeTurns(caller)
+          unwatch = watch(session)
           resolve({ id, idleSeconds })
           await session.ended
         } catch (error) {
@@ -194,6 +219,24 @@ export class OpenSessions implements Sessions {
     return find()
   }
 
+  /**
+   * What a transaction lost that its caller does again. That is told once, so that no race counts twice. Fails while it
+   * may still be committed.
+   */
+  async #takeLost(id: string, owner: SessionOwner): Promise<LostRaces | undefined> {
+    if (await this.#find(id, owner)) throw stillOpen(id)
+    const { status, lost } = await this.#recordOf(id, owner)
+    if (status === 'Succeeded') throw doneAlready(id)
+    if (status === 'Running') throw stillOpen(id)
+    if (lost === undefined) return undefined
+    const key = keys.transaction(id)
+    return this.#core.store.write((writer) => {
+      const { lost: taken, ...rest } = writer.get<TransactionRecord>(key) ?? {}
+      if (taken !== undefined) writer.put(key, rest)
+      return taken
+    })
+  }
+
   #read(id: string): Promise<TransactionRecord | undefined> {
     return this.#core.store.read((reader) => reader.get<TransactionRecord>(keys.transaction(id)))
   }
@@ -222,20 +265,12 @@ export class OpenSessions implements Sessions {
     }
     const most = this.#limits
     if (owner !== undefined && own > most.bytesPerPrincipal)
-      throw noRoom(`Your open transactions hold more than ${text(most.bytesPerPrincipal)} bytes together`)
-    if (all > most.bytes) throw noRoom(`The open transactions hold ${text(most.bytes)} bytes together`)
+      throw noRoom(
+        `Your open transactions hold more than ${most.bytesPerPrincipal.toLocaleString('en')} bytes together`,
+      )
+    if (all > most.bytes)
+      throw noRoom(`The open transactions hold ${most.bytes.toLocaleString('en')} bytes together`)
   }
-}
-
-function noRoom(problem: string): CatalogError {
-  return new CatalogError(
-    'Throttling',
-    `${problem}, which is the most. Commit or give up some, or try again later.`,
-  )
-}
-
-function text(count: number): string {
-  return count.toLocaleString('en')
 }
 
 const closedBefore = 'The catalog that held it was closed before its commit.'
@@ -254,11 +289,4 @@ function watch(session: Session): () => void {
 async function end(session: Session, error: Error): Promise<void> {
   await session.giveUp(error)
   await session.recorded
-}
-
-function tooMany(which: string): CatalogError {
-  return new CatalogError(
-    'Throttling',
-    `${which}, which is the most. Commit or give up some, or wait until those that nobody uses expire.`,
-  )
 }

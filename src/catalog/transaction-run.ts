@@ -182,7 +182,7 @@ export class TransactionRun {
       this.#core.counts.lostTransactions++
       return lost
     }
-    this.#turns.end()
+    this.#turns.end(branchesOf(this.#steps))
     await this.#committed()
     return undefined
   }

@@ -1,9 +1,11 @@
 import { askForTurns, askMillis, isContended, rememberContended, turnAt } from '../rows/contention.ts'
 import { turnMillis } from '../scheduling/run-turn.ts'
+import type { LostRaces } from '../store/records.ts'
 import { clearTimeout, performance, setTimeout, sleep, type Timer } from '../time.ts'
 import { inProcessTurn } from '../transactions/process-turn.ts'
 import type { Core } from './core.ts'
 import { pause } from './transaction-function.ts'
+import type { TurnShare } from './turn-shares.ts'
 
 /*
  * A run of a function is lost when others commit to what it read. Short changes would win each time against a function
@@ -23,14 +25,19 @@ const waitMillis = 10_000
 /** When so many turns of a function ended before its run did, it takes no more: they keep others waiting for nothing. */
 const mostOutlasted = 2
 
-/** The turns of one transaction, which it keeps from a run that is lost to the next one. */
+/**
+ * The turns of one transaction, which it keeps from a run that is lost to the next one. Each run of a client is a
+ * transaction of its own. So a transaction may begin with what those before it lost.
+ */
 export class TransactionTurns {
   readonly #core: Core
   readonly #signal: AbortSignal
+  readonly #share: TurnShare | undefined
   /** The branches at which it lost, by the id of the table and the name of the branch. */
-  readonly #lostAt = new Set<string>()
-  #losses = 0
-  #outlasted = 0
+  readonly #lostAt: Set<string>
+  #losses: number
+  #outlasted: number
+  #isRunLost = false
   #held: Turn | undefined
   #runBegan = 0
   /** The turn in which the run began. */
@@ -38,14 +45,33 @@ export class TransactionTurns {
   /** Whether the run was lost to somebody who took no turn. */
   #isOvertaken = false
 
-  constructor(core: Core, signal: AbortSignal) {
+  constructor(
+    core: Core,
+    signal: AbortSignal,
+    {
+      before,
+      share,
+    }: { readonly before?: LostRaces | undefined; readonly share?: TurnShare | undefined } = {},
+  ) {
     this.#core = core
     this.#signal = signal
+    this.#share = share
+    this.#lostAt = new Set(before?.at)
+    this.#losses = before?.races ?? 0
+    this.#outlasted = before?.outlasted ?? 0
+  }
+
+  /** What was lost so far, those before it included. Undefined where nothing was lost at rows. */
+  get lost(): LostRaces | undefined {
+    if (this.#losses === 0) return undefined
+    return { races: this.#losses, at: [...this.#lostAt], outlasted: this.#outlasted }
   }
 
   /** Notes that a race was lost at the first of these branches, and that the next one may be lost at the others. */
   lose(branches: readonly string[]): void {
-    this.#losses++
+    // Several operations of one run may find out that it is lost.
+    if (!this.#isRunLost) this.#losses++
+    this.#isRunLost = true
     this.#isOvertaken =
       this.#lasting !== undefined &&
       this.#turnOfRun === this.#lasting &&
@@ -72,6 +98,7 @@ export class TransactionTurns {
       await this.#take(wanted)
     this.#turnOfRun = this.#lasting
     this.#runBegan = performance.now()
+    this.#isRunLost = false
   }
 
   /** Commits to branches, in turn where others take turns there. A turn that was taken for it lasts until the end. */
@@ -87,9 +114,9 @@ export class TransactionTurns {
     return this.#lasting ? commit() : inTurns(this.#core, branches, commit)
   }
 
-  /** Ends the turns that it has. */
-  end(): void {
-    this.#held?.end()
+  /** Ends the turns that it has, after a commit of changes at some branches, if there was one. */
+  end(changed?: readonly string[]): void {
+    this.#held?.end(changed)
     this.#held = undefined
   }
 
@@ -106,8 +133,9 @@ export class TransactionTurns {
 
   async #take(branches: ReadonlySet<string>): Promise<void> {
     this.end()
-    if (branches.size === 0) return
-    const turn = new Turn(branches, () => this.#outlasted++)
+    const wanted = new Set([...branches].filter((branch) => this.#share?.has(branch) !== false))
+    if (wanted.size === 0) return
+    const turn = new Turn(wanted, this.#share, () => this.#outlasted++)
     this.#held = turn
     const isAmongProcesses = (branch: string) => this.#lostAt.has(branch) || isContended(this.#core, branch)
     await takeTurn(this.#core, turn, isAmongProcesses, this.#signal)
@@ -118,14 +146,17 @@ export class TransactionTurns {
 class Turn {
   readonly branches: ReadonlySet<string>
   readonly ended: Promise<void>
+  readonly #share: TurnShare | undefined
   readonly #onOutlasted: () => void
+  #changed: readonly string[] = []
   #end!: () => void
   #until: number | undefined
   #timer: Timer | undefined
   isOver = false
 
-  constructor(branches: ReadonlySet<string>, onOutlasted: () => void) {
+  constructor(branches: ReadonlySet<string>, share: TurnShare | undefined, onOutlasted: () => void) {
     this.branches = branches
+    this.#share = share
     this.#onOutlasted = onOutlasted
     this.ended = new Promise((resolve) => {
       this.#end = resolve
@@ -154,8 +185,21 @@ class Turn {
     }, turnMillis)
   }
 
-  end(): void {
+  /** Runs work while nobody else of this process has a branch. Ends at once where the caller had its share meanwhile. */
+  async keep<T>(branch: string, work: () => Promise<T>): Promise<T> {
+    if (this.#share?.has(branch) === false) this.end()
+    const began = performance.now()
+    try {
+      return await work()
+    } finally {
+      if (!this.#changed.includes(branch)) this.#share?.spend(branch, performance.now() - began)
+    }
+  }
+
+  end(changed: readonly string[] = []): void {
+    if (this.isOver) return
     this.isOver = true
+    this.#changed = changed
     clearTimeout(this.#timer)
     this.#end()
   }
@@ -195,14 +239,15 @@ async function takeTurn(
 
 /**
  * Runs work while no other work of this process has the turns of these branches. They are taken in order, so that nobody
- * waits for each other, until `unless` is over.
+ * waits for each other, until `turn` is over.
  */
 function inTurns<T>(
   core: Core,
   [branch, ...others]: readonly string[],
   work: () => Promise<T>,
-  unless?: { readonly isOver: boolean },
+  turn?: Turn,
 ): Promise<T> {
-  if (branch === undefined || unless?.isOver) return work()
-  return core.inTurn(branch, () => inTurns(core, others, work, unless))
+  if (branch === undefined || turn?.isOver) return work()
+  const next = () => inTurns(core, others, work, turn)
+  return core.inTurn(branch, () => (turn ? turn.keep(branch, next) : next()))
 }

@@ -2,6 +2,7 @@ import type { Catalog, Transact, TransactionOptions } from '../catalog/handle.ts
 import { checkFunction, type FunctionRun, runFunction } from '../catalog/transaction-function.ts'
 import { CatalogError, noteTransaction } from '../errors.ts'
 import { type AnyOperation, invoke, type OperationOptions } from '../operations/framework/operation.ts'
+import type { BeginTransactionRequest, BeginTransactionResponse } from '../operations/types/methods.ts'
 import { performance, sleep } from '../time.ts'
 import { waitBefore } from './exchange.ts'
 import type { Settings } from './options.ts'
@@ -19,11 +20,34 @@ export async function transactOver(
   const { attempts, isolation } = checkFunction(work, options)
   const { signal = new AbortController().signal, onProgress } = options
   signal.throwIfAborted()
+  let former: string | undefined
   return runFunction(work, attempts, signal, async () => {
-    const { transaction_id } = await catalog.beginTransaction({ isolation }, { signal })
+    const { transaction_id } = await begin(catalog, { isolation, retry_of: former }, signal)
+    former = transaction_id
     onProgress?.({ transaction_id, rows: 0, total: 0 })
     return new RemoteRun(settings, catalog, transaction_id, signal)
   })
+}
+
+/**
+ * Begins a transaction. What it does again earns it turns. That takes time, and a server may have forgotten of it or not
+ * know the field. So without an answer, it begins without them.
+ */
+async function begin(
+  catalog: Catalog,
+  { retry_of, ...request }: BeginTransactionRequest,
+  signal: AbortSignal,
+): Promise<BeginTransactionResponse> {
+  if (retry_of !== undefined) {
+    try {
+      return await catalog.beginTransaction({ ...request, retry_of }, { signal })
+    } catch (error) {
+      signal.throwIfAborted()
+      // It is committed, so nothing may be done again.
+      if (error instanceof CatalogError && error.code === 'ConcurrentModification') throw error
+    }
+  }
+  return catalog.beginTransaction(request, { signal })
 }
 
 /** One run of the function: a transaction that was begun at the server. */

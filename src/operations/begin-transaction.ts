@@ -1,12 +1,24 @@
 import * as v from 'valibot'
 import { choice, requestFields, responseFields, stringMap, text } from '../model/fields.ts'
 import { mostIdleSeconds, refuseReserved } from '../transactions/transaction-record.ts'
-import { isolations, nested, sessionServer } from './framework/inside.ts'
+import {
+  isolations,
+  isTransactionId,
+  nested,
+  sessionServer,
+  transactionIdPattern,
+} from './framework/inside.ts'
 import { operation } from './framework/operation.ts'
 import { principalOf } from './framework/principal.ts'
 import { post } from './framework/route.ts'
 
 const idleMessage = `must be a number of seconds, more than 0 and at most ${mostIdleSeconds.toLocaleString('en')}`
+
+const transactionId = v.pipe(
+  text,
+  v.check(isTransactionId, 'must be the transaction_id of one transaction'),
+  v.metadata({ pattern: transactionIdPattern.source }),
+)
 
 /**
  * Begins a transaction that operations then take part in, one by one: each names the `transaction_id` as its option
@@ -14,6 +26,11 @@ const idleMessage = `must be a number of seconds, more than 0 and at most ${most
  * else does. `commitTransaction` commits all of it at once, and `rollbackTransaction` gives it up.
  *
  * With the `isolation` `ReadCommitted` the commit does not compare what was read, but only what the changes looked at.
+ *
+ * With `retry_of`, it does again what another transaction of the caller did, which ended without a commit. When that lost
+ * a race, and those that it did again lost, too, the answer comes once others wait for this one where they were lost: ten
+ * seconds later at most. `ConcurrentModification` when that one is committed, `InvalidInput` when it is still open, and
+ * `TransactionNotFound` when it is unknown, or not the caller's.
  *
  * The transaction lives in the process that began it, and belongs to its caller. Other servers over the catalog pass
  * its requests on. When no request comes for
@@ -34,6 +51,7 @@ export const beginTransaction = operation({
     ...requestFields,
     properties: v.nullish(stringMap),
     isolation: v.nullish(choice(...isolations)),
+    retry_of: v.nullish(transactionId),
     idle_timeout_seconds: v.nullish(
       v.pipe(
         v.number(idleMessage),
@@ -48,7 +66,7 @@ export const beginTransaction = operation({
     status: v.picklist(['Running']),
     idle_timeout_seconds: v.number(),
   }),
-  errors: ['Throttling', 'Unsupported'],
+  errors: ['Throttling', 'Unsupported', 'TransactionNotFound', 'ConcurrentModification'],
   changes: true,
   route: post('/v1/transaction/begin'),
   command: {
@@ -65,7 +83,9 @@ export const beginTransaction = operation({
       idleSeconds: request.idle_timeout_seconds ?? undefined,
       isolation: request.isolation ?? undefined,
       properties,
+      retryOf: request.retry_of ?? undefined,
       server: options[sessionServer],
+      signal: options.signal,
     })
     return { transaction_id: id, status: 'Running' as const, idle_timeout_seconds: idleSeconds }
   },

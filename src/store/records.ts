@@ -176,8 +176,20 @@ export interface TransactionRecord extends Versioned {
   readonly failure?: { readonly code: ErrorCode; readonly message: string }
   /** Of a transaction that was begun for others to work in: who began it, if callers have names, and where it is held. */
   readonly session?: { readonly owner?: string; readonly server?: SessionServer }
+  /** Of a transaction that lost a race: what that earns the one that does it again. */
+  readonly lost?: LostRaces
   /** Of a batch, which has no single subject: who asked for it, if a server told. */
   readonly principal?: string
+}
+
+/** What a transaction lost, together with those that it did again. */
+export interface LostRaces {
+  /** How many of them lost a race at rows of a table. */
+  readonly races: number
+  /** The branches where they lost, by the id of the table and the name of the branch. */
+  readonly at: readonly string[]
+  /** How many of their turns ended before they did. */
+  readonly outlasted: number
 }
 
 /** A server that holds an open transaction, as other servers reach it. */

@@ -45,6 +45,8 @@ export interface LongWork {
   readonly vacuums?: number | undefined
   /** What its record says besides. */
   readonly more?: Pick<Partial<TransactionRecord>, 'properties' | 'session'>
+  /** What its record says besides, where it fails. */
+  readonly atFailure?: () => Pick<TransactionRecord, 'lost'>
   /** Hears why the record could not say how the work ended. It then counts as failed once its lease ends. */
   readonly onUnrecorded?: (error: unknown) => void
 }
@@ -56,10 +58,11 @@ export interface LongWork {
 export async function runLong<T>(
   core: Core,
   options: OperationOptions,
-  { operation, subject, subjectId, takesSlot = true, vacuums, more, onUnrecorded }: LongWork,
+  about: LongWork,
   work: (transaction: LongTransaction, options: WorkOptions) => Promise<T>,
 ): Promise<T> {
   options.signal?.throwIfAborted()
+  const { operation, subject, subjectId, takesSlot = true, vacuums, more } = about
   const id = core.newId()
   const stop = new AbortController()
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal
@@ -128,7 +131,7 @@ export async function runLong<T>(
   } catch (error) {
     record.end()
     // The reason of an abort is the caller's own.
-    const isRecorded = await fail(core, record, error, options.signal, onUnrecorded)
+    const isRecorded = await fail(core, record, error, options.signal, about)
     if (isRecorded && error !== options.signal?.reason) noteTransaction(error, id)
     throw error
   } finally {
@@ -218,14 +221,14 @@ async function fail(
   record: WorkRecord,
   error: unknown,
   signal: AbortSignal | undefined,
-  onUnrecorded: LongWork['onUnrecorded'],
+  { atFailure, onUnrecorded }: LongWork,
 ): Promise<boolean> {
   const aborted = signal?.aborted === true && error === signal.reason
   const failed = ({ lease_until: _, ...current }: TransactionRecord): TransactionRecord => ({
     ...current,
     status: aborted ? 'Canceled' : 'Failed',
     finished_at: core.now(),
-    ...(aborted ? {} : { failure: describe(error) }),
+    ...(aborted ? {} : { failure: describe(error), ...atFailure?.() }),
   })
   const succeeds = (work: Promise<unknown>) =>
     work.then(

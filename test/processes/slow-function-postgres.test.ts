@@ -17,4 +17,10 @@ describe.skipIf(missingPostgres)('in PostgreSQL', () => {
     onTestFinished(dispose)
     await runSlowly(location, others)
   })
+
+  test('over HTTP, a slow function commits beside inserters in processes of their own and in that of the server', async () => {
+    const { location, dispose } = await databasePlace()
+    onTestFinished(dispose)
+    await runSlowly(location, { processes: 2, inserters: 2, overHttp: true })
+  })
 })

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
+import { serve } from '../../src/http/index.ts'
 import { openCatalog } from '../../src/index.ts'
 import { Child } from './child-process.ts'
 
@@ -11,16 +12,25 @@ const attempts = 12
 /** How long a run waits for others to change what it read, in milliseconds. A turn lasts longer. */
 const patience = 1_000
 const pause = 20
+const token = 'a-token-of-the-test'
 
 /**
  * Runs a function that reads two tables, waits for others to insert into them, and then changes one of them. So each of
- * its runs is lost, unless others wait for it.
+ * its runs is lost, unless others wait for it. Where `overHttp`, it runs in a client of a server over the catalog.
  */
 export async function runSlowly(
   location: string,
-  { processes, inserters }: { readonly processes: number; readonly inserters: number },
+  {
+    processes,
+    inserters,
+    overHttp = false,
+  }: { readonly processes: number; readonly inserters: number; readonly overHttp?: boolean },
 ): Promise<void> {
   await using catalog = await openCatalog(location as 'memory:')
+  await using server = overHttp
+    ? await serve(catalog, { port: 0, auth: { tokens: [token] }, limits: { eventLoopDelay: 0 } })
+    : undefined
+  await using remote = server && (await openCatalog(server.url as 'http://host', { token }))
   for (const name of tables) await catalog.createTable({ id: [name], data: [{ x: 0 }] })
   const countsOf = (of: Pick<typeof catalog, 'countTableRows'>) =>
     Promise.all(tables.map(async (name) => (await of.countTableRows({ id: [name] })).count))
@@ -42,7 +52,7 @@ export async function runSlowly(
   const inserting = Array.from({ length: inserters }, insert)
   try {
     for (let n = 0; n < 2; n++) {
-      await catalog.transaction(
+      await (remote ?? catalog).transaction(
         async (tx) => {
           const before = await countsOf(tx)
           for (let waited = 0; waited < patience; waited += pause) {

@@ -15,6 +15,17 @@ test.each([
   await runSlowly(await freshFolder(), others)
 })
 
+test.each([
+  ['four inserters in processes of their own', { processes: 4, inserters: 0 }],
+  ['four inserters in the process of the server', { processes: 0, inserters: 4 }],
+])('over HTTP, in a directory, a slow function commits beside %s', async (_, others) => {
+  await runSlowly(await freshFolder(), { ...others, overHttp: true })
+})
+
 test('in memory, a slow function commits beside quick inserts', async () => {
   await runSlowly('memory:', { processes: 0, inserters: 4 })
+})
+
+test('over HTTP, in memory, a slow function commits beside quick inserts', async () => {
+  await runSlowly('memory:', { processes: 0, inserters: 4, overHttp: true })
 })

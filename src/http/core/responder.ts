@@ -72,10 +72,12 @@ export function responder(context: HttpContext): Responder {
     const reading = bodyOf(exchange, match, arrowField ? 'arrow' : route.body, admission)
     const body = reading instanceof Promise ? await reading : reading
     const hold = body.hold ?? (route.rows ? admission.memory.hold() : undefined)
-    const work =
-      route.rows && hold
-        ? { signal: goneSignal(exchange), [requestMemory]: { hold, inParts: route.answer === 'arrow' } }
-        : {}
+    const rows = route.rows && hold
+    const work = {
+      // Nobody else learns the id of a transaction that is begun.
+      ...((rows || operation === 'beginTransaction') && { signal: goneSignal(exchange) }),
+      ...(rows && { [requestMemory]: { hold, inParts: route.answer === 'arrow' } }),
+    }
     let isStream = false
     try {
       if (endsTransaction(operation)) {

@@ -161,6 +161,7 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
     finished_at: v.optional(time),
     lease_until: v.optional(time),
     failure: v.optional(v.object({ code: v.string(), message: v.string() })),
+    lost: v.optional(v.object({ races: whole, at: v.array(v.string()), outlasted: whole })),
     principal: v.optional(v.string()),
   }),
   m: whole,

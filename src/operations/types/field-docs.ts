@@ -115,6 +115,8 @@ const requests: Docs = {
   from_version: 'The version to start from. Default: the latest.',
   isolation:
     'What the commit compares: `Serializable`, all that was read (the default), or `ReadCommitted`, what changes looked at.',
+  retry_of:
+    'The id of a transaction that ended without a commit, and that this one does again. After lost races, it takes turns.',
   idle_timeout_seconds: 'The transaction expires after so many seconds without a request. Default: 60.',
   failure: 'Why the transaction is given up, for its record.',
   failure_code: 'The error code of the failure, such as `InvalidInput`.',

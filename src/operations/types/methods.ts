@@ -1440,6 +1440,8 @@ export interface BeginTransactionRequest extends RequestFields {
   readonly properties?: Readonly<Record<string, string>> | null | undefined
   /** What the commit compares: `Serializable`, all that was read (the default), or `ReadCommitted`, what changes looked at. */
   readonly isolation?: 'Serializable' | 'ReadCommitted' | (string & {}) | null | undefined
+  /** The id of a transaction that ended without a commit, and that this one does again. After lost races, it takes turns. */
+  readonly retry_of?: string | null | undefined
   /** The transaction expires after so many seconds without a request. Default: 60. */
   readonly idle_timeout_seconds?: number | null | undefined
 }
@@ -2248,6 +2250,11 @@ export interface OperationMethods {
    * else does. `commitTransaction` commits all of it at once, and `rollbackTransaction` gives it up.
    *
    * With the `isolation` `ReadCommitted` the commit does not compare what was read, but only what the changes looked at.
+   *
+   * With `retry_of`, it does again what another transaction of the caller did, which ended without a commit. When that lost
+   * a race, and those that it did again lost, too, the answer comes once others wait for this one where they were lost: ten
+   * seconds later at most. `ConcurrentModification` when that one is committed, `InvalidInput` when it is still open, and
+   * `TransactionNotFound` when it is unknown, or not the caller's.
    *
    * The transaction lives in the process that began it, and belongs to its caller. Other servers over the catalog pass
    * its requests on. When no request comes for
