@@ -29,7 +29,10 @@ mkdirSync(outdir, { recursive: true })
 for (const { path, contents } of outputFiles) put(basename(path), contents)
 put('index.html', readFileSync('src/page/index.html'))
 
-/** Puts a file whole into its place: a server may start, or another build run, meanwhile. */
+/**
+ * Puts a file whole into its place: a server may start, or another build run, meanwhile. What a killed build leaves begins
+ * with a dot, and the package leaves that out.
+ */
 function put(name, contents) {
   const whole = join(outdir, `.${name}-${process.pid}`)
   writeFileSync(whole, contents)

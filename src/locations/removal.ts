@@ -125,7 +125,7 @@ const inOneTurn = 250
 /** Removes the content that dead processes left, of some locations at a time. */
 export function finishRemovals(): UpkeepTask {
   let start: Key | undefined
-  return async (core, { gently }) => {
+  const run: UpkeepTask['run'] = async (core, { gently }) => {
     const range = { prefix: keys.locations, limit: inOneTurn, ...(start && { start }) }
     const entries = await core.store.read((reader) => [...reader.range<string | RemovalRecord>(range)])
     start = entries.length < inOneTurn ? undefined : entries.at(-1)!.key
@@ -138,6 +138,7 @@ export function finishRemovals(): UpkeepTask {
     // Locations that stay would be looked at for ever: the rest is for the next time.
     return false
   }
+  return { run }
 }
 
 /** The marked locations whose removal is overdue, since its process died or left it to others. */

@@ -4,7 +4,7 @@ import type { Entry, Key, Reader, Value } from '../store/store.ts'
 import { performance } from '../time.ts'
 import { lapsedOf } from './lapsed.ts'
 import { hasLapsed, isFinished } from './transaction-record.ts'
-import type { UpkeepTurn } from './upkeep.ts'
+import type { UpkeepTask, UpkeepTurn } from './upkeep.ts'
 
 /*
  * Old transaction records are removed after every so many changes. Counting all records would take longer the more
@@ -81,7 +81,7 @@ function isBehind(surplus: number, wanted: number): boolean {
  * Removes old records in small steps. What is removed was read before, and not in the same transaction: a finished
  * transaction stays finished. So no other change conflicts with this one.
  */
-export async function clearTransactions(core: Core, { signal, gently }: UpkeepTurn): Promise<boolean> {
+async function removeOldTransactions(core: Core, { signal, gently }: UpkeepTurn): Promise<boolean> {
   const { surplusEnd, unneeded, isLarge } = await core.store.read((reader) =>
     surplus(reader, core.settings.transactionCount),
   )
@@ -125,11 +125,6 @@ interface Surplus {
   readonly isLarge: boolean
 }
 
-/** Whether changes that came after the last clearing left records to clear. */
-export function hasSurplus(reader: Reader, transactionCount: number): boolean {
-  return surplus(reader, transactionCount).unneeded.length > 0
-}
-
 function surplus(reader: Reader, transactionCount: number): Surplus {
   let counted = 0
   let surplusEnd: string | undefined
@@ -143,11 +138,17 @@ function surplus(reader: Reader, transactionCount: number): Surplus {
   return { ...(surplusEnd !== undefined && { surplusEnd }), unneeded, isLarge }
 }
 
+/** Clears old transaction records. */
+export const clearTransactions: UpkeepTask = {
+  run: removeOldTransactions,
+  hasMore: (reader, { settings }) => surplus(reader, settings.transactionCount).unneeded.length > 0,
+}
+
 /**
  * Removes old entries of the feed in small steps, as old as transaction records may become, or too many. The last one
  * stays: the next one is numbered after it.
  */
-export async function clearFeed(core: Core, { signal, gently }: UpkeepTurn): Promise<boolean> {
+async function removeOldEntries(core: Core, { signal, gently }: UpkeepTurn): Promise<boolean> {
   const { transactionAge, transactionCount } = core.settings
   for (const limit of stepSizes()) {
     signal.throwIfAborted()
@@ -180,3 +181,6 @@ export async function clearFeed(core: Core, { signal, gently }: UpkeepTurn): Pro
   }
   return true
 }
+
+/** Clears old entries of the feed. Where there are too many, there are too many transaction records, too. */
+export const clearFeed: UpkeepTask = { run: removeOldEntries }

@@ -1,14 +1,15 @@
 import type { Core } from '../catalog/core.ts'
-import type { Key } from '../store/store.ts'
+import type { Key, Reader } from '../store/store.ts'
 import { nextTurn, performance, sleep } from '../time.ts'
 import { runLeased } from './leased.ts'
-import { hasSurplus } from './retention.ts'
 
-/**
- * A part of the upkeep: clearing old records, finishing what others left. It does a bounded amount of work, and returns
- * whether it left more to do.
- */
-export type UpkeepTask = (core: Core, turn: UpkeepTurn) => Promise<boolean>
+/** A part of the upkeep: clearing old records, finishing what others left. */
+export interface UpkeepTask {
+  /** Does a bounded amount of work, and returns whether it left more to do. */
+  run(core: Core, turn: UpkeepTurn): Promise<boolean>
+  /** Whether others left changes to it while it ran. Optional, for what can wait for the next change. */
+  hasMore?(reader: Reader, core: Core): boolean
+}
 
 export interface UpkeepTurn {
   /** Aborted when another process has taken the upkeep over. */
@@ -100,7 +101,7 @@ export class Upkeep {
   async #doTasks(core: Core, signal: AbortSignal): Promise<readonly (boolean | undefined)[]> {
     const turn: UpkeepTurn = { signal, gently: (step, isBehind) => this.#gently(step, isBehind) }
     const left: (boolean | undefined)[] = []
-    for (const task of this.#tasks) left.push(await task(core, turn).catch(() => undefined))
+    for (const task of this.#tasks) left.push(await task.run(core, turn).catch(() => undefined))
     return left
   }
 
@@ -112,7 +113,7 @@ export class Upkeep {
     if (left.includes(true)) return true
     // A task that fails is tried again the next time. Marks that wait make it go on without this look.
     if (left.includes(undefined) || this.#marks.length > 0 || this.#closing.signal.aborted) return false
-    return core.store.read((reader) => hasSurplus(reader, core.settings.transactionCount))
+    return core.store.read((reader) => this.#tasks.some((task) => task.hasMore?.(reader, core)))
   }
 
   async #gently<T>(step: () => Promise<T>, isBehind = false): Promise<T> {

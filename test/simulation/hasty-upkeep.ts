@@ -57,7 +57,7 @@ export class HastyUpkeep {
         await sleep(3 * (performance.now() - began))
         return result
       }
-      await task(core, { signal, gently }).catch(() => {})
+      await task.run(core, { signal, gently }).catch(() => {})
     }
   }
 }

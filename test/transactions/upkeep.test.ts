@@ -176,14 +176,17 @@ for (const { place, missing, begin } of sharedStores) {
         write: (body) => own.write(body),
         close: () => own.close(),
       }))
-      await change(one, 1)
-      await begun.opened
-      const other = await open()
-      await change(other, 300)
-      // It leaves the clearing to the first one, which has it.
-      await other.close()
-      expect(await records()).toHaveLength(301)
-      stuck.open()
+      try {
+        await change(one, 1)
+        await begun.opened
+        const other = await open()
+        await change(other, 300)
+        // It leaves the clearing to the first one, which has it.
+        await other.close()
+        expect(await records()).toHaveLength(301)
+      } finally {
+        stuck.open()
+      }
       await expect.poll(async () => (await records()).length).toBe(100)
       await expect.poll(() => store.read((reader) => reader.get(keys.task(['upkeep'])))).toBeUndefined()
       await one.close()
