@@ -1,4 +1,3 @@
-import { turnMillis } from '../scheduling/run-turn.ts'
 import { performance } from '../time.ts'
 import type { SessionOwner } from './core.ts'
 
@@ -11,7 +10,7 @@ import type { SessionOwner } from './core.ts'
 const restFactor = 9
 
 /** A caller who owes as much as this takes no turn, in milliseconds. */
-const mostOwed = restFactor * turnMillis
+const mostOwed = 60_000
 
 /** Tables that callers owe for. While there are so many, nobody takes a turn at a further one. */
 const mostKnown = 10_000

@@ -501,6 +501,18 @@ const refusals: {
       }),
       says: ['no transactions inside', 'run the other one afterwards'],
     },
+    TransactionNotFound: {
+      request: () => ({ retry_of: '0'.repeat(26) }),
+      says: ['0'.repeat(26)],
+    },
+    ConcurrentModification: {
+      request: async ({ catalog }) => {
+        const retry_of = await begin(catalog)
+        await catalog.commitTransaction({ id: [retry_of] })
+        return { retry_of }
+      },
+      says: ['is committed', 'leave retry_of out'],
+    },
     // Only when there are as many as there may be: the tests of open transactions try it.
     Throttling: inTheStore,
   },

@@ -72,12 +72,10 @@ export function responder(context: HttpContext): Responder {
     const reading = bodyOf(exchange, match, arrowField ? 'arrow' : route.body, admission)
     const body = reading instanceof Promise ? await reading : reading
     const hold = body.hold ?? (route.rows ? admission.memory.hold() : undefined)
-    const rows = route.rows && hold
-    const work = {
-      // Nobody else learns the id of a transaction that is begun.
-      ...((rows || operation === 'beginTransaction') && { signal: goneSignal(exchange) }),
-      ...(rows && { [requestMemory]: { hold, inParts: route.answer === 'arrow' } }),
-    }
+    const work =
+      route.rows && hold
+        ? { signal: goneSignal(exchange), [requestMemory]: { hold, inParts: route.answer === 'arrow' } }
+        : {}
     let isStream = false
     try {
       if (endsTransaction(operation)) {
@@ -119,7 +117,12 @@ export function responder(context: HttpContext): Responder {
       const answer =
         inside === undefined
           ? await cache.answer(exchange, body.bytes, final, () =>
-              answerFrom(operation === 'beginTransaction' ? { [sessionServer]: server.session } : work),
+              answerFrom(
+                operation === 'beginTransaction'
+                  ? // Nobody else learns the id of a transaction that is begun.
+                    { signal: goneSignal(exchange), [sessionServer]: server.session }
+                  : work,
+              ),
             )
           : await answerFrom({ ...work, transaction: inside })
       isStream = answer.body instanceof Readable

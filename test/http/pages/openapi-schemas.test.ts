@@ -96,6 +96,7 @@ describe('schemas of requests', () => {
     })
     expect(schemas.BeginTransactionRequest!.properties).toMatchObject({
       idle_timeout_seconds: { anyOf: [{ exclusiveMinimum: 0, maximum: 3600 }, { type: 'null' }] },
+      retry_of: { anyOf: [{ type: 'string', pattern: expect.any(String) }, { type: 'null' }] },
     })
   })
 
@@ -117,6 +118,8 @@ describe('schemas of requests', () => {
     ['BeginTransactionRequest', { idle_timeout_seconds: 5 }, true],
     ['BeginTransactionRequest', { idle_timeout_seconds: 0 }, false],
     ['BeginTransactionRequest', { idle_timeout_seconds: 3601 }, false],
+    ['BeginTransactionRequest', { retry_of: '01ARZ3NDEKTSV4RRFFQ69G5FAV' }, true],
+    ['BeginTransactionRequest', { retry_of: 'two, ids' }, false],
     ['RenameTableRequest', { new_table_name: 'b' }, true],
     ['RenameTableRequest', { new_table_name: '' }, false],
     ['RenameTableRequest', { new_table_name: 'a$b' }, false],

@@ -181,6 +181,18 @@ export const brokenSessions: readonly Mutant[] = [
     ),
   ],
   [
+    'does again what may be committed, or is',
+    'session.retry',
+    broken(
+      changed(
+        /^beginTransaction$/,
+        (real) =>
+          ({ retry_of: _, ...request }, options) =>
+            real(request, options),
+      ),
+    ),
+  ],
+  [
     'gives a transaction up when one of its operations is refused',
     'session.refused',
     broken(

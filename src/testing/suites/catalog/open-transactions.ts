@@ -158,6 +158,27 @@ export const openTransactions: Topic<CatalogTrial> = {
       },
     ),
     rule(
+      'session.retry',
+      'beginTransaction.retry_of',
+      'What is given up can be done again. What is open (InvalidInput), committed (ConcurrentModification) or unknown cannot.',
+      needs,
+      async (trial: CatalogTrial) => {
+        const { catalog, id } = trial
+        const retry = (retry_of: string) => catalog.beginTransaction({ retry_of })
+        const former = await begin(trial)
+        await refused(retry(former), 'InvalidInput')
+        await catalog.declareTable({ id: id('a') }, { transaction: former })
+        await catalog.rollbackTransaction({ id: [former] })
+        const { transaction_id: transaction } = await retry(former)
+        assert.notEqual(transaction, former)
+        await catalog.declareTable({ id: id('b') }, { transaction })
+        await catalog.commitTransaction({ id: [transaction] })
+        assert.deepEqual(await names(trial), ['b'])
+        await refused(retry(transaction), 'ConcurrentModification')
+        await refused(retry('01ARZ3NDEKTSV4RRFFQ69G5FAV'), 'TransactionNotFound')
+      },
+    ),
+    rule(
       'session.refused',
       'OperationOptions.transaction',
       'An operation that is refused inside changes nothing, and the rest is committed.',
