@@ -108,6 +108,8 @@ export async function openEnvironment(
   const asReader = isOnReadOnlyMedium || (readOnly && !isWritable(path))
   const lock = openLock(join(folder, storeLockFile), isOnReadOnlyMedium)
   try {
+    // A new process loads the driver ten times as long as it opens a file. Others must not wait for that.
+    loadDriver()
     const db = await (isOnReadOnlyMedium
       ? openWithoutWriters(path, lock, options)
       : openLocked(path, lock!, asReader, options, firstMade))
