@@ -10,11 +10,13 @@ const mostConnections = 4
 /** After a refusal, another connection is asked for so many milliseconds later. */
 const pauseMillis = 10_000
 
-/** While there is no connection, who comes within so many milliseconds after a failure shares it: many who try again make few logins. */
-const sharedFailureMillis = 100
+/** After a failure, the next connection is asked for so many milliseconds later: many who try again make few logins. */
+const failurePauseMillis = 100
 
 /** Someone who waits for a connection. */
 interface Waiting {
+  /** How many connections had been asked for when this one came. */
+  readonly asked: number
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
@@ -31,7 +33,9 @@ export class Pool {
   #isClosed = false
   #had = mostConnections
   #refusedAt = Number.NEGATIVE_INFINITY
-  #failure: { readonly error: unknown; readonly at: number } | undefined
+  #asked = 0
+  #failedAt = Number.NEGATIVE_INFINITY
+  #askingAgain: Timer | undefined
 
   /** `check` judges each new connection, since the server behind a name may have changed. */
   constructor(address: Address, check: (connection: Connection) => Promise<void>) {
@@ -97,6 +101,7 @@ export class Pool {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    clearTimeout(this.#askingAgain)
     await Promise.all(Array.from(this.#open, (connection) => connection.close()))
     this.#open.clear()
   }
@@ -123,17 +128,28 @@ export class Pool {
 
   /** Waits until something changed about the connections there are. Opens one more meanwhile, unless there are enough. */
   #another(): Promise<void> {
-    const { error, at } = this.#failure ?? { at: Number.NEGATIVE_INFINITY }
-    if (this.#open.size === 0 && performance.now() < at + sharedFailureMillis) return Promise.reject(error)
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject })
-      if (this.#isFull) return
-      // Behind a pooler, one that is free again may come first.
-      this.#add().then(
-        () => this.#changed(),
-        (error) => this.#failed(error),
-      )
+      this.#waiting.push({ asked: this.#asked, resolve, reject })
+      this.#ask()
     })
+  }
+
+  #ask(): void {
+    if (this.#isFull || this.#askingAgain !== undefined) return
+    const pause = this.#failedAt + failurePauseMillis - performance.now()
+    if (pause > 0) {
+      this.#askingAgain = setTimeout(() => {
+        this.#askingAgain = undefined
+        if (this.#waiting.length > 0) this.#ask()
+      }, pause)
+      return
+    }
+    const asked = ++this.#asked
+    // Behind a pooler, one that is free again may come first.
+    this.#add().then(
+      () => this.#changed(),
+      (error) => this.#failed(error, asked),
+    )
   }
 
   /** Opens one more connection. Where the server gives no more, those there are have to do. */
@@ -156,6 +172,7 @@ export class Pool {
       } finally {
         this.#judging.delete(connection)
       }
+      this.#failedAt = Number.NEGATIVE_INFINITY
       if (!connection.isLost) this.#open.add(connection)
       this.#had = Math.max(this.#had, this.#open.size)
     } catch (error) {
@@ -182,13 +199,14 @@ export class Pool {
     for (const { resolve } of this.#waiting.splice(0)) resolve()
   }
 
-  /**
-   * Tells all who wait. Were only one of them told, the others would wake each other to try again at once, for as long as
-   * the server is away.
-   */
-  #failed(error: unknown): void {
-    this.#failure = { error, at: performance.now() }
-    for (const { reject } of this.#waiting.splice(0)) reject(error)
+  /** Tells those who waited before the connection was asked for. To who came later, the server may have another answer. */
+  #failed(error: unknown, asked: number): void {
+    this.#failedAt = performance.now()
+    for (const one of this.#waiting.splice(0)) {
+      if (one.asked < asked) one.reject(error)
+      else this.#waiting.push(one)
+    }
+    if (this.#waiting.length > 0) this.#ask()
   }
 }
 

@@ -3,7 +3,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { serve } from '../../../src/http/index.ts'
 import { readAddress } from '../../../src/store/postgres/address.ts'
 import { Pool } from '../../../src/store/postgres/pool.ts'
-import { missingPostgres, PostgresServer } from '../../support/postgres.ts'
+import { gate } from '../../support/gate.ts'
+import { missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
 import { refusingServer } from '../../support/postgres-answers.ts'
 import { catalogsAt } from './catalogs-at.ts'
 import { Ledger } from './ledger.ts'
@@ -113,8 +114,31 @@ test('a server without a connection to spare is asked seldom, however many wait 
   const server = await refusingServer('53300')
   const address = await readAddress(`postgres://me@127.0.0.1:${server.port}/db`)
   const pool = new Pool(address, async () => {})
-  for (let n = 0; n < 300; n++)
-    await expect(pool.shared(async () => {})).rejects.toMatchObject({ code: '53300' })
-  expect(server.logins()).toBeLessThan(100)
+  const askThrice = async () => {
+    for (let n = 0; n < 3; n++)
+      await expect(pool.shared(async () => {})).rejects.toMatchObject({ code: '53300' })
+  }
+  await Promise.all(Array.from({ length: 300 }, askThrice))
+  expect(server.logins()).toBeLessThan(20)
   await pool.close()
+})
+
+test.skipIf(missingPostgres)('an answer of the server is told to nobody who asked after it', async () => {
+  const asked = gate()
+  const refused = gate<Error>()
+  let checks = 0
+  const address = await readAddress(await (await sharedServer()).freshUrl())
+  const pool = new Pool(address, async () => {
+    if (++checks > 1) return
+    asked.open()
+    throw await refused.opened
+  })
+  onTestFinished(() => pool.close())
+  const early = pool.shared(async () => 'early')
+  await asked.opened
+  const late = pool.shared(async () => 'late')
+  refused.open(new Error('the server has no place yet'))
+  await expect(early).rejects.toThrow('no place yet')
+  expect(await late).toBe('late')
+  expect(await pool.shared(async () => 'later')).toBe('later')
 })
