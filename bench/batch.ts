@@ -1,6 +1,6 @@
 /** What does one operation cost when many are committed as one? */
 import { join } from 'node:path'
-import { openCatalog } from '../dist/index.js'
+import { openCatalog } from '../dist/tabularium/index.js'
 import { about, chart, figure } from './support/figures.ts'
 import { microseconds, race, type Spread, spread } from './support/measure.ts'
 import { openRawLmdb } from './support/peers/raw-lmdb.ts'

@@ -1,8 +1,8 @@
 /** How fast are rows updated and merged, columns added, and rows ordered and taken, beside LanceDB and DuckDB? */
 import { join } from 'node:path'
 import { type Field, field, int32, Table } from '@uwdata/flechette'
-import { type LocalCatalog, openCatalog } from '../dist/index.js'
-import { makeBatch, makeColumn } from '../src/arrow/batch.ts'
+import { type LocalCatalog, openCatalog } from '../dist/tabularium/index.js'
+import { makeBatch, makeColumn } from '../src/engine/arrow/batch.ts'
 import { arrowBytes } from './support/arrow-bytes.ts'
 import { about, figure } from './support/figures.ts'
 import { race } from './support/measure.ts'

@@ -1,7 +1,7 @@
 /** How fast are ten million rows counted by predicate, beside DuckDB and LanceDB? */
 import { join } from 'node:path'
-import { fileContent } from '../src/content/files/index.ts'
-import { type Snapshot, type TableEngine, tableEngine } from '../src/table/index.ts'
+import { fileContent } from '../src/contents/files/index.ts'
+import { type Snapshot, type TableEngine, tableEngine } from '../src/engine/table/index.ts'
 import { arrowBytes } from './support/arrow-bytes.ts'
 import { about, figure } from './support/figures.ts'
 import { milliseconds, race } from './support/measure.ts'

@@ -1,5 +1,5 @@
 /** What does a fake catalog cost a test: to open, to fork, and a call that is recorded? */
-import { openCatalog } from '../dist/index.js'
+import { openCatalog } from '../dist/tabularium/index.js'
 import { type FakeCatalog, fakeCatalog } from '../dist/testing/index.js'
 import { about, figure } from './support/figures.ts'
 import { inTurn, microseconds, race } from './support/measure.ts'

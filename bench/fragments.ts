@@ -1,6 +1,6 @@
 /** What do ten thousand small inserts leave behind: what does the next one cost, and reading? */
 import { join } from 'node:path'
-import { type Catalog, openCatalog } from '../dist/index.js'
+import { type Catalog, openCatalog } from '../dist/tabularium/index.js'
 import { about, chart, figure } from './support/figures.ts'
 import { inFlight, milliseconds, race, type Spread, spread } from './support/measure.ts'
 import { lancedb } from './support/peers/lance-rows.ts'

@@ -2,7 +2,7 @@
 import { renameSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { openCatalog } from '../dist/index.js'
+import { openCatalog } from '../dist/tabularium/index.js'
 import { about, chart, figure } from './support/figures.ts'
 import { inFlight, microseconds, race, type Spread, spread } from './support/measure.ts'
 import { count, pick } from './support/scale.ts'

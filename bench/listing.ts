@@ -1,6 +1,6 @@
 /** What does it cost to list a million tables, flat, twenty levels deep, and over very many namespaces? */
 import { join } from 'node:path'
-import { type Catalog, openCatalog } from '../dist/index.js'
+import { type Catalog, openCatalog } from '../dist/tabularium/index.js'
 import { about, figure } from './support/figures.ts'
 import { inFlight, microseconds, race } from './support/measure.ts'
 import { openRawLmdb } from './support/peers/raw-lmdb.ts'

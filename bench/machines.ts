@@ -1,7 +1,7 @@
 /** What do many machines reach on one catalog in PostgreSQL, and what does the distance to it cost? */
-import { type LocalCatalog as Catalog, openCatalog } from '../dist/index.js'
-import { openPostgresStore } from '../src/store/postgres/index.ts'
-import { keys, recordFormat, rootId, type StoredTable } from '../src/store/records.ts'
+import { type LocalCatalog as Catalog, openCatalog } from '../dist/tabularium/index.js'
+import { keys, recordFormat, rootId, type StoredTable } from '../src/base/store/records.ts'
+import { openPostgresStore } from '../src/stores/postgres/index.ts'
 import { missingPostgres, PostgresServer } from '../test/support/postgres.ts'
 import { TcpProxy } from '../test/support/tcp-proxy.ts'
 import { type Arena, openArena } from './support/arena.ts'

@@ -1,6 +1,6 @@
 /** Does a page deep in a listing cost more than the first one? */
 import { join } from 'node:path'
-import { openCatalog } from '../dist/index.js'
+import { openCatalog } from '../dist/tabularium/index.js'
 import { about, chart, figure } from './support/figures.ts'
 import { inTurn, microseconds, race, type Spread, spread } from './support/measure.ts'
 import { openRawLmdb } from './support/peers/raw-lmdb.ts'

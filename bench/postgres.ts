@@ -1,7 +1,7 @@
 /** How does a catalog in PostgreSQL compare with bare statements of the same shape? */
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { openCatalog } from '../dist/index.js'
+import { openCatalog } from '../dist/tabularium/index.js'
 import { missingPostgres, PostgresServer } from '../test/support/postgres.ts'
 import { about, figure } from './support/figures.ts'
 import { race } from './support/measure.ts'

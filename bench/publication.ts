@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { openCatalog } from '../dist/index.js'
+import { openCatalog } from '../dist/tabularium/index.js'
 import { about, figure } from './support/figures.ts'
 import { pick } from './support/scale.ts'
 import { newFolder } from './support/scratch.ts'

@@ -2,7 +2,7 @@
 import { closeSync, fsyncSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type LocalCatalog, openCatalog } from '../dist/index.js'
+import { type LocalCatalog, openCatalog } from '../dist/tabularium/index.js'
 import { arrowBytes } from './support/arrow-bytes.ts'
 import { about, figure } from './support/figures.ts'
 import { milliseconds, race } from './support/measure.ts'

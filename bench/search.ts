@@ -1,9 +1,9 @@
 /** How fast are the nearest of many vectors found, when each is compared? */
 import { join } from 'node:path'
 import { type Field, field, fixedSizeList, float32, int32, Table } from '@uwdata/flechette'
-import { makeBatch, makeColumn } from '../src/arrow/batch.ts'
-import { fileContent } from '../src/content/files/index.ts'
-import { type Measure, type Snapshot, type TableEngine, tableEngine } from '../src/table/index.ts'
+import { fileContent } from '../src/contents/files/index.ts'
+import { makeBatch, makeColumn } from '../src/engine/arrow/batch.ts'
+import { type Measure, type Snapshot, type TableEngine, tableEngine } from '../src/engine/table/index.ts'
 import { arrowBytes } from './support/arrow-bytes.ts'
 import { about, figure } from './support/figures.ts'
 import { milliseconds, race } from './support/measure.ts'

@@ -28,7 +28,7 @@ await openSqlite(join(folder, 'catalog.sqlite'), 'full')
   .catch(() => {})
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
-const ours = JSON.stringify(new URL('../dist/index.js', import.meta.url).href)
+const ours = JSON.stringify(new URL('../dist/tabularium/index.js', import.meta.url).href)
 const name = tableName(Math.floor(most / 2))
 const scripts: Record<string, string> = {
   'memory:': `const { openCatalog } = await import(${ours}); await openCatalog('memory:')`,

@@ -1,9 +1,9 @@
 /** What do the stores cost by themselves, and what does the LMDB store add to LMDB? */
 import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
-import { openLmdbStore } from '../src/store/lmdb/index.ts'
-import { memoryStore } from '../src/store/memory/index.ts'
-import type { Store, Writer } from '../src/store/store.ts'
+import type { Store, Writer } from '../src/base/store/store.ts'
+import { openLmdbStore } from '../src/stores/lmdb/index.ts'
+import { memoryStore } from '../src/stores/memory/index.ts'
 import { about, figure } from './support/figures.ts'
 import { inFlight, inTurn, microseconds, race } from './support/measure.ts'
 import { count, most, pick, rounds, sizes } from './support/scale.ts'

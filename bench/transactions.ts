@@ -1,6 +1,6 @@
 /** What does a transaction over many operations cost? */
-import { serve } from '../dist/http/index.js'
-import { type LocalCatalog, openCatalog } from '../dist/index.js'
+import { serve } from '../dist/server/index.js'
+import { type LocalCatalog, openCatalog } from '../dist/tabularium/index.js'
 import { about, figure } from './support/figures.ts'
 import { milliseconds, race } from './support/measure.ts'
 import { count, pick, rounds } from './support/scale.ts'

@@ -55,7 +55,7 @@ function tracedWriter(writer: Writer, trace: Trace): Writer {
   }
 }
 
-/** The kind of record that a key is of, as `src/store/records.ts` has them: `n` names, `t` tables, `x` transactions. */
+/** The kind of record that a key is of, as `src/base/store/records.ts` has them: `n` names, `t` tables, `x` transactions. */
 function name(key: Key): string {
   return String(key[0] ?? 'everything')
 }

@@ -1,23 +1,21 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import * as surface from '../src/index.ts'
-import { operations } from '../src/operations/index.ts'
-import * as missing from '../src/operations/unsupported.ts'
+import { operations } from '../src/catalog/operations/index.ts'
+import * as missing from '../src/catalog/operations/unsupported.ts'
+import * as surface from '../src/tabularium/index.ts'
 
 /*
  * Data flows one way: request → operation → store transaction → response. The rooms of the source, and what each
- * may know, are a table in docs/architecture.md. The tests below read it there, so the page cannot go wrong.
+ * may import, are a table in docs/architecture.md. The tests below read it there, so the page cannot go wrong.
  */
 
+/** A folder below src/. */
 interface Room {
-  /** Paths below src/: of files, and of folders, which end in a slash. The longest path that fits a file wins. */
-  readonly paths: readonly string[]
+  readonly about: string
   /** Rooms it may import from, besides itself. */
-  readonly uses: readonly string[]
-  /** Rooms it may import types of, or load when first needed. */
-  readonly knows: readonly string[]
+  readonly imports: readonly string[]
   readonly packages: readonly string[]
   /** Packages it may import types of. */
   readonly packageTypes: readonly string[]
@@ -33,27 +31,29 @@ function readRooms(text: string): ReadonlyMap<string, Room> {
 }
 
 function readRow(row: string): [name: string, room: Room] {
-  const cells = row.split('|').slice(1, -1)
-  const [name, paths, uses, knows, packages] = cells.map((cell) =>
-    cell
-      .replaceAll('`', '')
-      .split(',')
-      .map((item) => item.trim())
-      .filter((item) => item !== ''),
-  ) as [[string], string[], string[], string[], string[]]
+  const [name, about, imports, packages] = row
+    .split('|')
+    .slice(1, -1)
+    .map((cell) => cell.trim()) as [string, string, string, string]
+  const names = namesIn(packages)
   const typesOnly = / \(types\)$/
   return [
-    name[0],
+    name,
     {
-      paths,
-      uses,
-      knows,
-      packages: packages.filter((item) => !typesOnly.test(item)),
-      packageTypes: packages
-        .filter((item) => typesOnly.test(item))
-        .map((item) => item.replace(typesOnly, '')),
+      about,
+      imports: namesIn(imports),
+      packages: names.filter((item) => !typesOnly.test(item)),
+      packageTypes: names.filter((item) => typesOnly.test(item)).map((item) => item.replace(typesOnly, '')),
     },
   ]
+}
+
+function namesIn(list: string): string[] {
+  return list
+    .replaceAll('`', '')
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
 }
 
 interface Import {
@@ -82,17 +82,8 @@ function importsOf(file: string, source: string): Import[] {
 }
 
 function roomOf(file: string): string | undefined {
-  let found: string | undefined
-  let longest = 0
-  for (const [name, { paths }] of rooms) {
-    for (const path of paths) {
-      const fits = path.endsWith('/') ? file.startsWith(path) : file === path
-      if (!fits || path.length <= longest) continue
-      found = name
-      longest = path.length
-    }
-  }
-  return found
+  const [folder] = file.split('/')
+  return rooms.has(folder!) ? folder : undefined
 }
 
 /** The file below src/ that a relative import means. */
@@ -105,21 +96,15 @@ function violation(found: Import): string | undefined {
   const name = roomOf(file)
   const where = `src/${file}:${line} imports '${from}'`
   if (name === undefined) return `src/${file} belongs to no room of docs/architecture.md`
-  const { uses, knows, packages, packageTypes } = rooms.get(name)!
+  const { imports, packages, packageTypes } = rooms.get(name)!
   if (from.startsWith('node:')) return undefined
   if (!from.startsWith('.')) {
     const allowed = packages.includes(from) || (kind === 'type' && packageTypes.includes(from))
-    return allowed ? undefined : `${where}, a package that ${name} does not know`
+    return allowed ? undefined : `${where}, a package that ${name} may not import`
   }
   const other = roomOf(target(found))
   if (other === undefined) return `${where}, which belongs to no room`
-  if (other === name || uses.includes(other)) return undefined
-  if (knows.includes(other)) {
-    return kind === 'now'
-      ? `${where}: ${name} may import types of ${other} only, or load it when needed`
-      : undefined
-  }
-  return `${where}: ${name} may not know ${other}`
+  return other === name || imports.includes(other) ? undefined : `${where}: ${name} may not import ${other}`
 }
 
 const root = fileURLToPath(new URL('../src', import.meta.url))
@@ -132,19 +117,28 @@ const sources: ReadonlyMap<string, string> = new Map(
 
 const allImports = Array.from(sources, ([file, source]) => importsOf(file, source)).flat()
 
+/** The packages and the files below src/ that are loaded with one, each with the way to it. */
+function loadedWith(entry: string): {
+  readonly files: ReadonlyMap<string, string>
+  readonly packages: ReadonlyMap<string, string>
+} {
+  const files = new Map([[entry, entry]])
+  const packages = new Map<string, string>()
+  for (const [file, path] of files) {
+    for (const found of importsOf(file, sources.get(file)!)) {
+      if (found.kind !== 'now' || found.from.startsWith('node:')) continue
+      const next = `${path} → ${found.from}`
+      if (!found.from.startsWith('.')) packages.set(found.from, next)
+      else if (!files.has(target(found))) files.set(target(found), next)
+    }
+  }
+  return { files, packages }
+}
+
 describe('rooms', () => {
-  it('every file imports only what its room may know', () => {
+  it('every file imports only what its room may import', () => {
     expect(allImports.length).toBeGreaterThan(200)
     expect(allImports.map(violation).filter((found) => found !== undefined)).toEqual([])
-  })
-
-  it('every room holds a file at each of its paths, and names rooms that are in the table', () => {
-    for (const [name, { paths, uses, knows }] of rooms) {
-      for (const path of paths) {
-        expect([...sources.keys()].some((file) => file.startsWith(path) && roomOf(file) === name)).toBe(true)
-      }
-      for (const other of [...uses, ...knows]) expect([...rooms.keys()]).toContain(other)
-    }
   })
 
   it('every permission in the table is one that a file needs', () => {
@@ -154,19 +148,49 @@ describe('rooms', () => {
         return `${roomOf(found.file)} → ${to}`
       }),
     )
-    const given = [...rooms].flatMap(([name, { uses, knows, packages, packageTypes }]) =>
-      [...uses, ...knows, ...packages, ...packageTypes].map((other) => `${name} → ${other}`),
+    const given = [...rooms].flatMap(([name, { imports, packages, packageTypes }]) =>
+      [...imports, ...packages, ...packageTypes].map((other) => `${name} → ${other}`),
     )
     expect(given.filter((permission) => !needed.has(permission))).toEqual([])
   })
 
-  it('rooms that import each other at once form an order without a circle', () => {
-    const ordered = new Set<string>()
-    for (let before = -1; before < ordered.size; ) {
-      before = ordered.size
-      for (const [name, { uses }] of rooms) if (uses.every((other) => ordered.has(other))) ordered.add(name)
+  it('a room imports rooms above it in the table', () => {
+    const above = new Set<string>()
+    for (const [name, { imports }] of rooms) {
+      expect([name, imports.filter((other) => !above.has(other))]).toEqual([name, []])
+      above.add(name)
     }
-    expect([...rooms.keys()].filter((name) => !ordered.has(name))).toEqual([])
+  })
+
+  it('they are few', () => {
+    expect(rooms.size).toBeLessThanOrEqual(14)
+  })
+
+  it.each([...rooms])('%s says in its README what it is, and what it may import', (name, { imports }) => {
+    const text = readFileSync(join(root, name, 'README.md'), 'utf8')
+    expect(text).toMatch(new RegExp(`^# ${name}\n`))
+    expect(text).toContain(`\nIt may import: ${imports.join(', ') || 'none'}.\n`)
+    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(25)
+    const folder = join(root, name)
+    const paths = Array.from(text.matchAll(/`([\w./-]*(?:\/|\.tsx?))`/g), ([, path]) => path!)
+    const isThere = (path: string) =>
+      [root, folder, ...paths.map((other) => join(folder, other))].some((at) => existsSync(join(at, path)))
+    expect(paths.filter((path) => !isThere(path))).toEqual([])
+  })
+
+  it('what a folder of the catalog loads lies in those before it', () => {
+    const text = readFileSync(join(root, 'catalog/README.md'), 'utf8')
+    const order = Array.from(text.matchAll(/^\d+\. `([^`]+)`/gm), ([, folder]) => `catalog/${folder}`)
+    const placeOf = (file: string) => {
+      const fitting = order.filter((folder) => file.startsWith(folder))
+      return order.indexOf(fitting.sort((a, b) => b.length - a.length)[0]!)
+    }
+    const inside = allImports.filter(({ file, from }) => file.startsWith('catalog/') && from.startsWith('.'))
+    expect(inside.filter(({ file }) => placeOf(file) === -1)).toEqual([])
+    const against = inside.filter(
+      (found) => found.kind === 'now' && placeOf(found.file) < placeOf(target(found)),
+    )
+    expect(against).toEqual([])
   })
 
   it('every file belongs to a room, and every import leads to a file that is there', () => {
@@ -179,100 +203,75 @@ describe('rooms', () => {
   })
 
   it.each([
-    ['errors.ts', "import { x } from './model/ids.ts'", 'errors may not know model'],
-    ['model/a.ts', "import { x } from '../store/key.ts'", 'model may not know store'],
-    ['table/a.ts', "\nimport type { Store } from '../store/store.ts'", 'src/table/a.ts:2'],
-    ['table/a.ts', "import { fileContent } from '../content/files/index.ts'", 'types of content only'],
+    ['base/errors.ts', "import { x } from '../stores/lmdb/index.ts'", 'base may not import stores'],
     [
-      'table/a.ts',
-      "import { memoryContent } from '../content/memory/index.ts'",
-      'table may not know memory content',
+      'base/model/a.ts',
+      "\nimport type { Table } from '../../engine/table/index.ts'",
+      'src/base/model/a.ts:2',
+    ],
+    ['contents/a.ts', "import type { x } from '../stores/memory/index.ts'", 'contents may not import stores'],
+    [
+      'engine/table/read/a.ts',
+      "export * from '../../../catalog/operations/index.ts'",
+      'engine may not import catalog',
     ],
     [
-      'predicate/plan/a.ts',
-      "import type { Snapshot } from '../../table/index.ts'",
-      'predicate may not know table',
-    ],
-    ['table/read/a.ts', "export * from '../../operations/index.ts'", 'table may not know operations'],
-    ['lookup/a.ts', "import { commit } from '../transactions/commit.ts'", 'lookup may not know transactions'],
-    ['rows/a.ts', "import { changeRows } from '../catalog/core.ts'", 'types of core only'],
-    [
-      'operations/framework/a.ts',
-      "import { operations } from '../index.ts'",
-      'framework may not know operations',
-    ],
-    ['operations/a.ts', "import {\n  tableFromIPC,\n} from '@uwdata/flechette'", 'a package that operations'],
-    ['operations/a.ts', "import { type Table } from '@uwdata/flechette'", 'a package that operations'],
-    ['operations/a.ts', "import { tableEngine } from '../table/index.ts'", 'types of table only'],
-    [
-      'operations/a.ts',
-      "import { openLmdbStore } from '../store/lmdb/index.ts'",
-      'operations may not know lmdb',
-    ],
-    ['store/memory/index.ts', "import { open } from 'lmdb'", 'a package that memory'],
-    ['store/lmdb/index.ts', "const immer = await import('immer')", 'a package that lmdb'],
-    ['store/lmdb/a.ts', "import { memoryStore } from '../memory/index.ts'", 'lmdb may not know memory'],
-    ['store/a.ts', "import 'lmdb'", 'a package that store'],
-    ['content/a.ts', "import type { Key } from '../store/store.ts'", 'content may not know store'],
-    ['client/a.ts', "import { serve } from '../http/serve.ts'", 'client may not know http'],
-    [
-      'http/protocol/wire.ts',
-      "import { post } from '../../operations/framework/route.ts'",
-      'types of framework only',
+      'catalog/operations/a.ts',
+      "import type { Problem } from '../../server/core/problem.ts'",
+      'catalog may not import server',
     ],
     [
-      'operations/a.ts',
-      "import type { Problem } from '../http/core/problem.ts'",
-      'operations may not know http',
+      'catalog/operations/a.ts',
+      "const { connect } = await import('../../client/index.ts')",
+      'catalog may not import client',
     ],
     [
-      'cli/a.ts',
-      "import { runOperation } from '../operations/framework/run.ts'",
-      'cli may not know framework',
+      'catalog/operations/a.ts',
+      "import {\n  tableFromIPC,\n} from '@uwdata/flechette'",
+      'a package that catalog',
     ],
-    ['testing/suites/a.ts', "import { test } from 'vitest'", 'a package that suites does not know'],
-    ['testing/suites/a.ts', "import fc from 'fast-check'", 'a package that suites does not know'],
-    ['testing/suites/a.ts', "import { connect } from '../../client.ts'", 'types of client only'],
-    ['elsewhere/a.ts', "import { x } from '../errors.ts'", 'belongs to no room'],
+    ['catalog/operations/a.ts', "import { type Table } from '@uwdata/flechette'", 'a package that catalog'],
+    ['client/a.ts', "import { serve } from '../server/serve.ts'", 'client may not import server'],
+    ['base/memory/a.ts', "import { open } from 'lmdb'", 'a package that base'],
+    ['stores/lmdb/index.ts', "const immer = await import('immer')", 'a package that stores'],
+    ['testing/suites/a.ts', "import { test } from 'vitest'", 'a package that testing may not import'],
+    ['testing/suites/a.ts', "import fc from 'fast-check'", 'a package that testing may not import'],
+    ['elsewhere/a.ts', "import { x } from '../base/errors.ts'", 'belongs to no room'],
   ])('a file that does is named with its line: %s with %j', (file, source, message) => {
     expect(importsOf(file, source).map(violation)).toEqual([expect.stringContaining(message)])
   })
 
   it.each([
-    ['rows/a.ts', "import type { Table } from '@uwdata/flechette'"],
-    ['operations/a.ts', "type T = typeof import('../table/index.ts')"],
-    ['operations/a.ts', "const { toArrowTable } = await import('../table/index.ts')"],
-    ['table/a.ts', "import type { Content } from '../content/content.ts'"],
+    ['catalog/rows/a.ts', "import type { Table } from '@uwdata/flechette'"],
+    ['catalog/operations/a.ts', "type T = typeof import('../../engine/table/index.ts')"],
+    ['engine/table/a.ts', "import type { Content } from '../../base/content/content.ts'"],
     [
-      'model/a.ts',
-      "/**\n * import { x } from '../store/key.ts'\n */\nimport { invalid } from '../errors.ts'",
+      'base/model/a.ts',
+      "/**\n * import { x } from '../../stores/lmdb/index.ts'\n */\nimport { invalid } from '../errors.ts'",
     ],
   ])('a file that does not is left in peace: %s with %j', (file, source) => {
     expect(importsOf(file, source).map(violation)).toEqual([undefined])
   })
 
-  it('importing the package runs neither LMDB nor a data engine nor a store that is not asked for', () => {
-    const reached = new Map<string, string>([['index.ts', 'index.ts']])
-    const packages = new Map<string, string>()
-    for (const [file, path] of reached) {
-      for (const found of importsOf(file, sources.get(file)!)) {
-        if (found.kind !== 'now' || found.from.startsWith('node:')) continue
-        const next = `${path} → ${found.from}`
-        if (!found.from.startsWith('.')) packages.set(found.from, next)
-        else if (!reached.has(target(found))) reached.set(target(found), next)
-      }
-    }
-    expect(reached.size).toBeGreaterThan(40)
-    const paths = [...reached]
-      .filter(([file]) => /^(arrow|predicate|table|content|store\/(memory|lmdb))\//.test(file))
-      .map(([, path]) => path)
-    expect(paths).toEqual([])
-    expect([...packages.keys()].sort()).toEqual(['ulid', 'valibot'])
+  it.each([
+    ['tabularium/index.ts', /^(stores|contents|engine|client|server|testing|cli)\//],
+    ['client/index.ts', /^(stores|contents|engine|server|testing|tabularium|cli)\//],
+    ['server/index.ts', /^(stores|contents|engine|client|testing|tabularium|cli)\//],
+    ['testing/index.ts', /^(stores\/(lmdb|postgres)|contents\/(?!memory)|engine|client|server|cli)\//],
+    ['cli/index.ts', /^(stores|contents|engine|client|server|testing)\//],
+  ])('importing %s loads nothing that not everybody needs', (entry, left) => {
+    const { files } = loadedWith(entry)
+    expect(files.size).toBeGreaterThan(40)
+    expect([...files].filter(([file]) => left.test(file)).map(([, path]) => path)).toEqual([])
+  })
+
+  it('importing the package loads no package that is not in its build', () => {
+    expect([...loadedWith('tabularium/index.ts').packages.keys()].sort()).toEqual(['ulid', 'valibot'])
   })
 })
 
 describe('operations', () => {
-  const files = readdirSync(join(root, 'operations')).filter((name) => name.endsWith('.ts'))
+  const files = readdirSync(join(root, 'catalog/operations')).filter((name) => name.endsWith('.ts'))
   const named = files
     .filter((name) => name !== 'index.ts' && name !== 'unsupported.ts')
     .map((name) => name.slice(0, -3).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()))
@@ -283,7 +282,7 @@ describe('operations', () => {
 
   it.each(named)('%s is what its file exports, under its own name', async (name) => {
     const file = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-    const module = (await import(`../src/operations/${file}.ts`)) as Record<string, unknown>
+    const module = (await import(`../src/catalog/operations/${file}.ts`)) as Record<string, unknown>
     const operation = operations[name as keyof typeof operations]
     expect(module[name]).toBe(operation)
     expect(operation.definition.name).toBe(name)
@@ -308,6 +307,6 @@ describe('generated code', () => {
         const code = readFileSync(join(root, name), 'utf8').replace(/^\s*(?:\*|\/[/*]).*$/gm, '')
         return (code.match(/\bnew Function\b|\beval\(/g) ?? []).map(() => name)
       })
-    expect(makers).toEqual(['predicate/fast/generate.ts'])
+    expect(makers).toEqual(['engine/predicate/fast/generate.ts'])
   })
 })

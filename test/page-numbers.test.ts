@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { errorNumbers } from '../src/errors.ts'
+import { errorNumbers } from '../src/base/errors.ts'
 import { held } from './support/held-numbers.ts'
 import others from './support/other-numbers.json' with { type: 'json' }
 import {

@@ -168,7 +168,7 @@ test('the page about stores has the members that stores have', () => {
   const page = interfacesOf(
     blocks(readFileSync(join(root, 'docs/write-a-store.md'), 'utf8'), 'ts ignore')[0]!,
   )
-  const source = interfacesOf(readFileSync(join(root, 'src/store/store.ts'), 'utf8'))
+  const source = interfacesOf(readFileSync(join(root, 'src/base/store/store.ts'), 'utf8'))
   expect([...page.keys()]).toContain('Reader')
   for (const [name, members] of page) {
     const required = source.get(name)!.filter((member) => !/^\w+\?/.test(member))

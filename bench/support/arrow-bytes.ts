@@ -1,5 +1,5 @@
 import type { Table } from '@uwdata/flechette'
-import { encodeArrow, joinParts } from '../../src/arrow/ipc/encode.ts'
+import { encodeArrow, joinParts } from '../../src/engine/arrow/ipc/encode.ts'
 
 /** A table as Arrow IPC bytes, as they come over a wire. */
 export function arrowBytes({ schema, children }: Table): Uint8Array {

@@ -1,4 +1,4 @@
-import type { Catalog, OperationName } from '../../dist/index.js'
+import type { Catalog, OperationName } from '../../dist/tabularium/index.js'
 import { scattered, tableName } from './seed.ts'
 
 /** One operation as it is measured: what must be there before, and the call itself. */

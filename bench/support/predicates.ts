@@ -20,7 +20,7 @@ import {
   timestamp,
   utf8,
 } from '@uwdata/flechette'
-import { type AnyBatch, makeBatch, makeColumn } from '../../src/arrow/batch.ts'
+import { type AnyBatch, makeBatch, makeColumn } from '../../src/engine/arrow/batch.ts'
 
 export interface MeasuredPredicate {
   /** What it stands for. */

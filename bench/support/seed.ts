@@ -1,4 +1,4 @@
-import { type Catalog, openCatalog } from '../../dist/index.js'
+import { type Catalog, openCatalog } from '../../dist/tabularium/index.js'
 import { sharedFolder } from './scratch.ts'
 
 const batch = 10_000

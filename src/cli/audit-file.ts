@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { CatalogError } from '../index.ts'
+import { CatalogError } from '../tabularium/index.ts'
 
 /** How much of the end of a file is searched for the last token. A line of the largest transaction fits. */
 const mostTail = 256 * 1024 * 1024

@@ -1,6 +1,6 @@
-import type { RefusedRequest } from '../http/index.ts'
-import { type Catalog, CatalogError, type CommittedChange } from '../index.ts'
-import { nextTurn, sleep, wallClock } from '../time.ts'
+import { nextTurn, sleep, wallClock } from '../base/time.ts'
+import type { RefusedRequest } from '../server/index.ts'
+import { type Catalog, CatalogError, type CommittedChange } from '../tabularium/index.ts'
 import { AuditFile } from './audit-file.ts'
 
 /** How long to wait before the next try to write, or to read. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { Command } from 'commander'
-import { CatalogError } from '../index.ts'
+import { CatalogError } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { restoreCatalog } from '../index.ts'
+import { restoreCatalog } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'

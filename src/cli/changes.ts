@@ -1,5 +1,10 @@
 import { Command, Option } from 'commander'
-import { CatalogError, type CommittedChange, type SubjectChange, type VersionSpan } from '../index.ts'
+import {
+  CatalogError,
+  type CommittedChange,
+  type SubjectChange,
+  type VersionSpan,
+} from '../tabularium/index.ts'
 import type { Io } from './io.ts'
 import { openLocation } from './open.ts'
 import { readIdentifier } from './request.ts'

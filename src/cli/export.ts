@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { CatalogError, copyCatalog, type Identifier, importTables } from '../index.ts'
+import { CatalogError, copyCatalog, type Identifier, importTables } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'

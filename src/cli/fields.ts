@@ -1,4 +1,4 @@
-import { requestDoc } from '../operations/types/field-docs.ts'
+import { requestDoc } from '../catalog/operations/types/field-docs.ts'
 import { fieldNotes } from './field-notes.ts'
 import type { AnyOperation } from './record.ts'
 

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { CatalogError } from '../index.ts'
+import { CatalogError } from '../tabularium/index.ts'
 import { backupCommand, restoreCommand } from './backup.ts'
 import { backupLeaseCommand } from './backup-lease.ts'
 import { changesCommand } from './changes.ts'

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { CatalogError, type Finding, verifyCatalog } from '../index.ts'
-import { shownLocation } from '../model/location.ts'
+import { shownLocation } from '../base/model/location.ts'
+import { CatalogError, type Finding, verifyCatalog } from '../tabularium/index.ts'
 import { addPrintOptions } from './access.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'

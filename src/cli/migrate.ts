@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { adoptContent, keepContent, openCatalog } from '../index.ts'
-import { isDatabaseUrl, shownLocation } from '../model/location.ts'
+import { isDatabaseUrl, shownLocation } from '../base/model/location.ts'
+import { adoptContent, keepContent, openCatalog } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
@@ -48,7 +48,7 @@ export function migrateCommand(io: Io, signal: AbortSignal): Command {
     .action(async (location: string, typed: Typed) => {
       requireOne(location, typed)
       const { json, content } = typed
-      const { migratePostgres } = await import('../store/postgres/index.ts')
+      const { migratePostgres } = await import('../stores/postgres/index.ts')
       const printer = printerOf(io, json)
       const report = await migratePostgres(location)
       if (content !== undefined) await (await openCatalog(location, { content })).close()

@@ -1,4 +1,4 @@
-import { editDistance } from '../model/nearest.ts'
+import { editDistance } from '../base/model/nearest.ts'
 
 /** Words that users of other tools type, and the commands that do it here. */
 export const synonyms: Readonly<Record<string, readonly string[]>> = {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
-import { clearInterval, setInterval } from '../time.ts'
+import { clearInterval, setInterval } from '../base/time.ts'
 
 /** How often it is looked whether npx is still there, in milliseconds. */
 const lookMillis = 500

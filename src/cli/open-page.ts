@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
-import { CatalogError } from '../index.ts'
+import { CatalogError } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'
 import { isUrl, openLocal } from './open.ts'
@@ -43,7 +43,7 @@ export function openCommand(io: Io, signal: AbortSignal): Command {
     .action(async (location: string, { port, editable = false, browser, json }: Typed) => {
       if (isUrl(location))
         throw new UsageError(`a server shows its page itself; open ${location} in a browser`)
-      const { serveWith } = await import('../http/serve.ts')
+      const { serveWith } = await import('../server/serve.ts')
       await using catalog = await openLocal(location, false)
       const [token, code] = [secret(), secret()]
       let isUsed = false

@@ -1,8 +1,8 @@
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Catalog, CatalogError, openCatalog } from '../index.ts'
-import { isDatabaseUrl, shownLocation } from '../model/location.ts'
+import { isDatabaseUrl, shownLocation } from '../base/model/location.ts'
+import { type Catalog, CatalogError, openCatalog } from '../tabularium/index.ts'
 import { UsageError } from './usage.ts'
 
 /** What it takes to get into a server. */
@@ -21,7 +21,7 @@ export function isUrl(location: string): boolean {
  */
 export async function openLocation(location: string, mayCreate: boolean, access: Access): Promise<Catalog> {
   if (isUrl(location)) {
-    const { connect } = await import('../client.ts')
+    const { connect } = await import('../client/index.ts')
     const { token, apiKey } = access
     return connect(location, { token, apiKey })
   }
@@ -49,7 +49,7 @@ export function requireDirectory(location: string): void {
 
 async function requireCatalog(location: string): Promise<void> {
   const directory = /^file:/i.test(location) ? fileURLToPath(location) : location
-  const { storeFiles } = await import('../store/lmdb/index.ts')
+  const { storeFiles } = await import('../stores/lmdb/index.ts')
   try {
     await access(join(directory, storeFiles[0]!))
   } catch (cause) {

@@ -6,7 +6,7 @@ import {
   type OperationOptions,
   operations,
   type QueryTableRequest,
-} from '../index.ts'
+} from '../tabularium/index.ts'
 import type { CatalogOptions } from './access.ts'
 import type { Io } from './io.ts'
 import { isUrl, openLocation } from './open.ts'

@@ -1,5 +1,5 @@
-import type { OperationOptions } from '../index.ts'
-import { wallClock } from '../time.ts'
+import { wallClock } from '../base/time.ts'
+import type { OperationOptions } from '../tabularium/index.ts'
 import type { Io, Output } from './io.ts'
 
 /** Shorter work shows no progress, in milliseconds. */

@@ -1,4 +1,4 @@
-import { type OperationName, operations } from '../index.ts'
+import { type OperationName, operations } from '../tabularium/index.ts'
 
 export type AnyOperation = (typeof operations)[OperationName]['definition']
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { parseIdentifier } from '../index.ts'
+import { parseIdentifier } from '../tabularium/index.ts'
 import { otherNameOf } from './field-notes.ts'
 import type { Field } from './fields.ts'
 import { type Io, readAll } from './io.ts'

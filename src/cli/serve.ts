@@ -1,13 +1,13 @@
 import { Command, Option } from 'commander'
+import { isDatabaseUrl } from '../base/model/location.ts'
+import { sleep } from '../base/time.ts'
 import {
   type Catalog,
   CatalogError,
   type DirectoryCatalogOptions,
   openCatalog,
   operations,
-} from '../index.ts'
-import { isDatabaseUrl } from '../model/location.ts'
-import { sleep } from '../time.ts'
+} from '../tabularium/index.ts'
 import type { AuditLog } from './audit-log.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'
@@ -18,7 +18,7 @@ import { UsageError } from './usage.ts'
 /** A load balancer may have sent a request just before the server was told to end. */
 const lingerMillis = 500
 
-type Http = typeof import('../http/index.ts')
+type Http = typeof import('../server/index.ts')
 type ServeOptions = Parameters<Http['serve']>[1]
 
 interface Typed {
@@ -264,7 +264,7 @@ async function serveUntil(
   io: Io,
 ): Promise<void> {
   const audit = auditOptions(typed)
-  const { serve } = await import('../http/index.ts')
+  const { serve } = await import('../server/index.ts')
   const opened = await openPatiently(
     () => openCatalog(location, options),
     isDatabaseUrl(location),
@@ -306,7 +306,7 @@ export async function openPatiently<T>(
       return await open()
     } catch (error) {
       if (!isInDatabase) throw error
-      const { mayPass } = await import('../store/postgres/failure.ts')
+      const { mayPass } = await import('../stores/postgres/failure.ts')
       if (!mayPass(error)) throw error
       const pause = pauses[Math.min(attempt, pauses.length - 1)]!
       io.stderr.write(

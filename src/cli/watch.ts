@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { type Catalog, CatalogError, type ListTransactionsResponse } from '../index.ts'
-import { sleep } from '../time.ts'
+import { sleep } from '../base/time.ts'
+import { type Catalog, CatalogError, type ListTransactionsResponse } from '../tabularium/index.ts'
 import { addCatalogOptions, type CatalogOptions } from './access.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'

@@ -1,9 +1,9 @@
-import { CatalogError } from '../errors.ts'
-import { headerPrefix, transactionHeader } from '../http/protocol/wire.ts'
-import { joinIdentifier } from '../listing/paging.ts'
-import { caseKey } from '../model/fields.ts'
-import { defaultDelimiter } from '../model/identifier.ts'
-import type { AnyOperation } from '../operations/framework/operation.ts'
+import { CatalogError } from '../base/errors.ts'
+import { caseKey } from '../base/model/fields.ts'
+import { defaultDelimiter } from '../base/model/identifier.ts'
+import { joinIdentifier } from '../catalog/listing/paging.ts'
+import type { AnyOperation } from '../catalog/operations/framework/operation.ts'
+import { headerPrefix, transactionHeader } from '../protocol/wire.ts'
 import type { Received } from './send.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { AnyOperation } from '../operations/framework/operation.ts'
+import type { AnyOperation } from '../catalog/operations/framework/operation.ts'
 
 type Schema = AnyOperation['request']
 

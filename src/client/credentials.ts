@@ -1,4 +1,4 @@
-import { CatalogError } from '../errors.ts'
+import { CatalogError } from '../base/errors.ts'
 import type { Settings } from './options.ts'
 
 /** Provides the token to send, and a new one when the server refused it. */

@@ -1,5 +1,5 @@
-import { invalid } from '../errors.ts'
-import { type OptionNames, requireKnown } from '../model/options.ts'
+import { invalid } from '../base/errors.ts'
+import { type OptionNames, requireKnown } from '../base/model/options.ts'
 import { isHeaderValue } from './credentials.ts'
 
 /** A token, or a function that returns one: called before the first request, and when the server refuses a token. */

@@ -1,5 +1,9 @@
-import type { Catalog } from '../catalog/handle.ts'
-import { invalid } from '../errors.ts'
+import { invalid } from '../base/errors.ts'
+import { type Identifier, quote } from '../base/model/identifier.ts'
+import type { Catalog } from '../catalog/handle/handle.ts'
+import { insideHeader } from '../catalog/operations/framework/inside.ts'
+import type { OperationOptions } from '../catalog/operations/framework/operation.ts'
+import { type OperationName, operations } from '../catalog/operations/index.ts'
 import {
   encodePathId,
   encodeQuery,
@@ -8,11 +12,7 @@ import {
   jsonType,
   type Route,
   wire,
-} from '../http/protocol/wire.ts'
-import { type Identifier, quote } from '../model/identifier.ts'
-import { insideHeader } from '../operations/framework/inside.ts'
-import type { OperationOptions } from '../operations/framework/operation.ts'
-import { type OperationName, operations } from '../operations/index.ts'
+} from '../protocol/wire.ts'
 import { asSent } from './as-sent.ts'
 import { arrowBody } from './rows.ts'
 
@@ -82,7 +82,7 @@ async function bodyOf(
 
 /** The request with its Arrow schema in the protocol's form. */
 async function withJsonSchema(request: Fields): Promise<Fields> {
-  const { toJsonSchema, toSchema } = await import('../arrow/index.ts')
+  const { toJsonSchema, toSchema } = await import('../engine/arrow/index.ts')
   return { ...request, schema: toJsonSchema(toSchema(request.schema as Parameters<typeof toSchema>[0])) }
 }
 

@@ -1,12 +1,12 @@
-import type { ArrowInput } from '../arrow/index.ts'
-import type { Catalog } from '../catalog/handle.ts'
-import { CatalogError } from '../errors.ts'
-import { arrowFileType, arrowStreamType } from '../http/protocol/wire.ts'
-import type { OperationOptions } from '../operations/framework/operation.ts'
-import type { OperationName } from '../operations/index.ts'
+import { CatalogError } from '../base/errors.ts'
+import type { Catalog } from '../catalog/handle/handle.ts'
+import type { OperationOptions } from '../catalog/operations/framework/operation.ts'
+import type { OperationName } from '../catalog/operations/index.ts'
+import type { ArrowInput } from '../engine/arrow/index.ts'
+import { arrowFileType, arrowStreamType } from '../protocol/wire.ts'
 
 type ArrowSchema = NonNullable<
-  NonNullable<Parameters<typeof import('../arrow/index.ts').toArrowTable>[1]>['schema']
+  NonNullable<Parameters<typeof import('../engine/arrow/index.ts').toArrowTable>[1]>['schema']
 >
 
 export interface ArrowBody {
@@ -30,7 +30,7 @@ export async function arrowBody(
   if (data instanceof ArrayBuffer)
     return arrowBody(catalog, operation, { data: new Uint8Array(data) }, options)
   const schema = Array.isArray(data) ? await schemaFor(catalog, operation, request, options) : undefined
-  const { encodeArrow, joinParts, toArrowTable } = await import('../arrow/index.ts')
+  const { encodeArrow, joinParts, toArrowTable } = await import('../engine/arrow/index.ts')
   const table = await toArrowTable(data, { schema, partial: operation === 'mergeInsertIntoTable' })
   const columns = table.children.map((column) => column.data as never)
   return { bytes: joinParts(encodeArrow(table.schema, columns, 'stream')), type: arrowStreamType }

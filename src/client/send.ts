@@ -1,5 +1,5 @@
-import { CatalogError } from '../errors.ts'
-import { clearTimeout, setTimeout } from '../time.ts'
+import { CatalogError } from '../base/errors.ts'
+import { clearTimeout, setTimeout } from '../base/time.ts'
 import type { Settings } from './options.ts'
 import type { Outgoing } from './request.ts'
 

@@ -1,9 +1,16 @@
-import type { Catalog, Transact, TransactionOptions } from '../catalog/handle.ts'
-import { checkFunction, type FunctionRun, runFunction } from '../catalog/transaction-function.ts'
-import { CatalogError, noteTransaction } from '../errors.ts'
-import { type AnyOperation, invoke, type OperationOptions } from '../operations/framework/operation.ts'
-import type { BeginTransactionRequest, BeginTransactionResponse } from '../operations/types/methods.ts'
-import { performance, sleep } from '../time.ts'
+import { CatalogError, noteTransaction } from '../base/errors.ts'
+import { performance, sleep } from '../base/time.ts'
+import type { Catalog, Transact, TransactionOptions } from '../catalog/handle/handle.ts'
+import { checkFunction, type FunctionRun, runFunction } from '../catalog/handle/transaction-function.ts'
+import {
+  type AnyOperation,
+  invoke,
+  type OperationOptions,
+} from '../catalog/operations/framework/operation.ts'
+import type {
+  BeginTransactionRequest,
+  BeginTransactionResponse,
+} from '../catalog/operations/types/methods.ts'
 import { waitBefore } from './exchange.ts'
 import type { Settings } from './options.ts'
 

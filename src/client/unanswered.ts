@@ -1,6 +1,6 @@
-import { CatalogError } from '../errors.ts'
-import { insideHeader } from '../operations/framework/inside.ts'
-import type { AnyOperation } from '../operations/framework/operation.ts'
+import { CatalogError } from '../base/errors.ts'
+import { insideHeader } from '../catalog/operations/framework/inside.ts'
+import type { AnyOperation } from '../catalog/operations/framework/operation.ts'
 import type { Outgoing } from './request.ts'
 import type { Failure, Received } from './send.ts'
 

@@ -1,16 +1,16 @@
-import type { Changes, CommittedChange, WatchRequest } from '../catalog/handle.ts'
-import { itemsOf } from '../catalog/iteration/items.ts'
-import { CatalogError, invalid } from '../errors.ts'
+import { CatalogError, invalid } from '../base/errors.ts'
+import { formatIdentifier } from '../base/model/identifier.ts'
+import { clearTimeout, performance, setTimeout, sleep } from '../base/time.ts'
+import type { Changes, CommittedChange, WatchRequest } from '../catalog/handle/handle.ts'
+import { itemsOf } from '../catalog/handle/iteration/items.ts'
 import {
   changesPath,
   eventStreamType,
   eventsOf,
   lastEventHeader,
   type ReceivedEvent,
-} from '../http/protocol/events.ts'
-import { errorOfResponse } from '../http/protocol/status.ts'
-import { formatIdentifier } from '../model/identifier.ts'
-import { clearTimeout, performance, setTimeout, sleep } from '../time.ts'
+} from '../protocol/events.ts'
+import { errorOfResponse } from '../protocol/status.ts'
 import type { Credentials } from './credentials.ts'
 import { errorOf, waitBefore } from './exchange.ts'
 import type { Settings } from './options.ts'

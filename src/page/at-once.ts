@@ -1,4 +1,4 @@
-import type { Identifier } from '../model/identifier.ts'
+import type { Identifier } from '../base/model/identifier.ts'
 import { plainText } from './model/text.ts'
 import { ask, askToBegin, hearAll, read, ServerError, type Within } from './server.ts'
 

@@ -1,4 +1,4 @@
-import { eventStreamType, eventsOf } from '../http/protocol/events.ts'
+import { eventStreamType, eventsOf } from '../protocol/events.ts'
 import type { CommittedChange } from './model/concerns.ts'
 import { openChanges } from './server.ts'
 

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Identifier } from '../model/identifier.ts'
+import type { Identifier } from '../base/model/identifier.ts'
 import { followChanges } from './feed.ts'
 import { type CommittedChange, concernedBy } from './model/concerns.ts'
 import type { Place } from './model/place.ts'

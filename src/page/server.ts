@@ -1,7 +1,7 @@
-import { changesPath, eventStreamType, lastEventHeader } from '../http/protocol/events.ts'
-import { encodePathId } from '../http/protocol/path-id.ts'
-import type { Identifier } from '../model/identifier.ts'
-import { insideHeader } from '../operations/framework/inside.ts'
+import type { Identifier } from '../base/model/identifier.ts'
+import { insideHeader } from '../catalog/operations/framework/inside.ts'
+import { changesPath, eventStreamType, lastEventHeader } from '../protocol/events.ts'
+import { encodePathId } from '../protocol/path-id.ts'
 
 interface Settings {
   readonly editable: boolean

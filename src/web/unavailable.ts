@@ -1,4 +1,4 @@
-import { CatalogError } from '../errors.ts'
+import { CatalogError } from '../base/errors.ts'
 
 /** A function that says what works in place of `what`, which needs files, threads, sockets or a database. */
 export function unavailable(what: string): (...given: never) => never {

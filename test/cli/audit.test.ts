@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { AuditFile } from '../../src/cli/audit-file.ts'
 import { AuditLog } from '../../src/cli/audit-log.ts'
-import { openCatalog } from '../../src/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
 import { fails } from '../support/refusals.ts'
 

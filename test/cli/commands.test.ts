@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { hiddenFields } from '../../src/cli/field-notes.ts'
 import { fieldsOf } from '../../src/cli/fields.ts'
 import { optionsOf } from '../../src/cli/options.ts'
-import { operations } from '../../src/index.ts'
+import { operations } from '../../src/tabularium/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { lines, run } from './run.ts'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { storeFormat } from '../../src/store/postgres/schema.ts'
+import { storeFormat } from '../../src/stores/postgres/schema.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { missingPostgres, sharedServer } from '../support/postgres.ts'
 import { lines, run, start } from './run.ts'

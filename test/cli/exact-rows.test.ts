@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { tableFromIPC } from '@uwdata/flechette'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { openCatalog } from '../../src/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { run } from './run.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openCatalog } from '../../src/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { filesIn } from '../support/contents.ts'
 import { lines, run } from './run.ts'

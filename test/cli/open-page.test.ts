@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { main } from '../../src/cli/main.ts'
 import { browserCall } from '../../src/cli/open-page.ts'
-import { connect } from '../../src/client.ts'
+import { connect } from '../../src/client/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { run } from './run.ts'
 

@@ -4,7 +4,7 @@ import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { connect } from '../../src/client.ts'
+import { connect } from '../../src/client/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { freePort } from '../support/free-port.ts'
 import { scriptPath } from '../support/scripts.ts'
@@ -49,7 +49,7 @@ describe('the command as a process', () => {
     async (signal) => {
       const words = [
         process.execPath,
-        scriptPath('src/cli.ts'),
+        scriptPath('src/cli/index.ts'),
         'serve',
         'memory:',
         '--no-auth',

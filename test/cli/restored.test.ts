@@ -4,8 +4,8 @@ import { chmod, cp, readdir, readFile, rename, writeFile } from 'node:fs/promise
 import { delimiter, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openCatalog } from '../../src/index.ts'
-import { migratePostgres } from '../../src/store/postgres/index.ts'
+import { migratePostgres } from '../../src/stores/postgres/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
 import { dumpingPrograms, missingPostgres, PostgresServer } from '../support/postgres.ts'
 import { scriptPath } from '../support/scripts.ts'
@@ -35,7 +35,7 @@ async function desk(): Promise<(script: string, env?: Record<string, string>) =>
     await writeFile(join(folder, name), `#!/bin/sh\n${script}\n`)
     await chmod(join(folder, name), 0o755)
   }
-  await stand('npx', `shift; exec '${process.execPath}' '${scriptPath('src/cli.ts')}' "$@"`)
+  await stand('npx', `shift; exec '${process.execPath}' '${scriptPath('src/cli/index.ts')}' "$@"`)
   // aws s3 sync FROM TO, for URLs of folders.
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell reads it.
   await stand('aws', 'from="${3#file://}"; to="${4#file://}"; mkdir -p "$to" && cp -a "$from/." "$to"')

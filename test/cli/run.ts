@@ -57,7 +57,7 @@ export type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
 /** Starts the real command as a process of its own. */
 export function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Child {
-  return spawn(process.execPath, [scriptPath('src/cli.ts'), ...args], {
+  return spawn(process.execPath, [scriptPath('src/cli/index.ts'), ...args], {
     env: { ...process.env, TABULARIUM_TOKEN: '', ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })

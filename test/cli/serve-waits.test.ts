@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { main } from '../../src/cli/main.ts'
 import { openPatiently } from '../../src/cli/serve.ts'
-import { CatalogError } from '../../src/index.ts'
+import { CatalogError } from '../../src/tabularium/index.ts'
 import { refusingServer } from '../support/postgres-answers.ts'
 
 const away = new CatalogError('ServiceUnavailable', 'Cannot use it: the server cannot be reached.')

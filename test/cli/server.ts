@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { serve } from '../../src/http/index.ts'
-import { openCatalog } from '../../src/index.ts'
+import { serve } from '../../src/server/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 
 /** The URL of a server over a fresh catalog, until the test ends. With a token, it takes no other. */
 export async function overHttpServer(token?: string): Promise<string> {

@@ -20,7 +20,10 @@ describe('in a real shell', () => {
     const own = await home(folder)
     const program = join(folder, 'bin', 'tabularium')
     await mkdir(join(folder, 'bin'))
-    await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' '${scriptPath('src/cli.ts')}' "$@"\n`)
+    await writeFile(
+      program,
+      `#!/bin/sh\nexec '${process.execPath}' '${scriptPath('src/cli/index.ts')}' "$@"\n`,
+    )
     await chmod(program, 0o755)
     for (const shell of ['bash', 'zsh', 'fish'])
       await writeFile(join(folder, `completion.${shell}`), (await run(['completion', shell])).out)

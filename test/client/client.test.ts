@@ -1,8 +1,8 @@
 import { tableFromArrays, tableFromIPC, tableToIPC } from '@uwdata/flechette'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type ClientOptions, connect } from '../../src/client.ts'
-import { fetchHandler } from '../../src/http/index.ts'
-import { type CatalogOptions, openCatalog, operations } from '../../src/index.ts'
+import { type ClientOptions, connect } from '../../src/client/index.ts'
+import { fetchHandler } from '../../src/server/index.ts'
+import { type CatalogOptions, openCatalog, operations } from '../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
 import { fails } from '../support/refusals.ts'
 

@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest'
-import { openCatalog } from '../../src/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { catalogSuite } from '../../src/testing/suites/catalog-suite.ts'
 import { overHttp } from './over-http.ts'
 

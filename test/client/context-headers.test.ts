@@ -10,8 +10,8 @@ import {
   string,
 } from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connect } from '../../src/client.ts'
-import type { CatalogError } from '../../src/index.ts'
+import { connect } from '../../src/client/index.ts'
+import type { CatalogError } from '../../src/tabularium/index.ts'
 import { fails } from '../support/refusals.ts'
 
 const requests: IncomingMessage[] = []

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { connect } from '../../src/client.ts'
-import { type Catalog, CatalogError } from '../../src/index.ts'
+import { connect } from '../../src/client/index.ts'
+import { type Catalog, CatalogError } from '../../src/tabularium/index.ts'
 import { fails } from '../support/refusals.ts'
 import { DocumentServer } from './document-server.ts'
 

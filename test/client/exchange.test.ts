@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { waitBefore } from '../../src/client/exchange.ts'
-import { type ClientOptions, connect } from '../../src/client.ts'
-import { errorBody } from '../../src/http/protocol/status.ts'
-import { type ErrorCode, errorNumbers } from '../../src/index.ts'
+import { type ClientOptions, connect } from '../../src/client/index.ts'
+import { errorBody } from '../../src/protocol/status.ts'
+import { type ErrorCode, errorNumbers } from '../../src/tabularium/index.ts'
 import { fails } from '../support/refusals.ts'
 
 type Answer = Response | Error | (() => Promise<Response>)

@@ -1,7 +1,7 @@
-import { connect } from '../../src/client.ts'
-import { fetchHandler } from '../../src/http/index.ts'
-import type { Catalog, LocalCatalog } from '../../src/index.ts'
-import { operations } from '../../src/index.ts'
+import { connect } from '../../src/client/index.ts'
+import { fetchHandler } from '../../src/server/index.ts'
+import type { Catalog, LocalCatalog } from '../../src/tabularium/index.ts'
+import { operations } from '../../src/tabularium/index.ts'
 
 /**
  * The catalog as a client sees it through a server, with no socket between. Upkeep is done on the catalog itself.

@@ -67,7 +67,7 @@ it('every folder is run here, and the package has it', async () => {
   const names = entries
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)
-    // It has no program: test/http/pages/monitoring.test.ts holds what its files ask for.
+    // It has no program: test/server/pages/monitoring.test.ts holds what its files ask for.
     .filter((name) => name !== 'monitoring')
   expect(await readdir(place('monitoring'))).toContain('alerts.yml')
   expect(names.length).toBeGreaterThan(4)
@@ -127,7 +127,14 @@ describe('examples', () => {
     await writeFile(join(bad, 'lines.jsonl'), '{"order":4,"item":"rug","price":90}\n')
     const again = ['2026-06-01: is there already', '2026-06-02: is there already']
     expect(await printed('ingest')).toEqual([...again, '2026-06-03: lines 1, orders 1'])
-    const cli = [join(project, 'package/dist/cli.js'), 'query', './catalog', 'lines', '--where', 'price > 50']
+    const cli = [
+      join(project, 'package/dist/cli/index.js'),
+      'query',
+      './catalog',
+      'lines',
+      '--where',
+      'price > 50',
+    ]
     const found = (await run('ingest', process.execPath, cli)).trim().split('\n')
     expect(found.map((row) => JSON.parse(row).item)).toEqual(['lamp', 'desk', 'rug'])
   })

@@ -1,5 +1,5 @@
 import { tableFromIPC } from '@uwdata/flechette'
-import { type Catalog, CatalogError } from '../../src/index.ts'
+import { type Catalog, CatalogError } from '../../src/tabularium/index.ts'
 import { mapStrings } from './binding.ts'
 import { finalReads } from './final-reads.ts'
 import { emptyWorld, linearize, type World } from './linearize.ts'

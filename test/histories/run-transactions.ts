@@ -1,4 +1,4 @@
-import type { LocalCatalog, Transaction } from '../../src/index.ts'
+import type { LocalCatalog, Transaction } from '../../src/tabularium/index.ts'
 import { withoutHeaderEntries } from '../client/over-http.ts'
 import { finalReads } from './final-reads.ts'
 import { emptyWorld, linearize, type Outcomes, type TransactionCommand, type World } from './linearize.ts'

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
-import type { CatalogOptions, LocalCatalog } from '../../src/index.ts'
-import { openCatalog } from '../../src/index.ts'
+import type { CatalogOptions, LocalCatalog } from '../../src/tabularium/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { overHttp } from '../client/over-http.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 

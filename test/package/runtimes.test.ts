@@ -39,7 +39,7 @@ describe.each(runtimes)('$name', (runtime) => {
 
   it.runIf(hasDisk)('walks through a catalog on disk', async ({ skip }) => {
     const printed = await runBy(runtime, project, [
-      'source/dist/tour.js',
+      'source/dist/tabularium/tour.js',
       join(project, `walk ${runtime.name}`),
     ])
     if (printed === undefined) return skip()

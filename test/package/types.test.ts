@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import ts from 'typescript-5'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { operations } from '../../src/operations/index.ts'
+import { operations } from '../../src/catalog/operations/index.ts'
 import { install, packedProject } from '../support/packed.ts'
 
 /*

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
-import { serve } from '../../src/http/index.ts'
+import { serve } from '../../src/server/index.ts'
 import { freePort } from '../support/free-port.ts'
 import { describeInChromium, filled, flights, opened } from './opened.ts'
 

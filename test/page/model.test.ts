@@ -1,7 +1,6 @@
 import { tableFromArrays, tableFromIPC, tableToIPC } from '@uwdata/flechette'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { openCatalog } from '../../src/index.ts'
 import { cellText } from '../../src/page/model/cell.ts'
 import { emptyTable } from '../../src/page/model/columns-text.ts'
 import { decodeRows } from '../../src/page/model/decode-rows.ts'
@@ -12,6 +11,7 @@ import { columnPath, typeText } from '../../src/page/model/schema.ts'
 import { piecesOf, plainText, shownBytes, signed } from '../../src/page/model/text.ts'
 import { keyOf, treeRows } from '../../src/page/model/tree.ts'
 import { rowByKey, scrollTo, visibleRows } from '../../src/page/model/visible-rows.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 
 describe('a place in the URL', () => {
   const name = fc.string({ unit: 'binary', minLength: 1 }).filter((text) => text.isWellFormed())

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import type { MemoryCatalog } from '../../src/index.ts'
+import type { MemoryCatalog } from '../../src/tabularium/index.ts'
 import { describeInChromium, filled, flights, opened } from './opened.ts'
 
 /*

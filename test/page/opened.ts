@@ -1,7 +1,7 @@
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished } from 'vitest'
-import { type ServeOptions, serve } from '../../src/http/index.ts'
-import { type CatalogOptions, type MemoryCatalog, openCatalog } from '../../src/index.ts'
+import { type ServeOptions, serve } from '../../src/server/index.ts'
+import { type CatalogOptions, type MemoryCatalog, openCatalog } from '../../src/tabularium/index.ts'
 import { chromiumPath } from '../support/chromium.ts'
 
 /*

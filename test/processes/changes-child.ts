@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { openCatalog } from '../../src/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 
 /* Changes a catalog until it is killed. A line tells the transaction of each change that was acknowledged. */
 

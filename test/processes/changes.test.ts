@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { openCatalog } from '../../src/index.ts'
-import { changesSince, listed, Replayed, take } from '../catalog/watch-model.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
+import { changesSince, listed, Replayed, take } from '../catalog/handle/watch-model.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { Child } from './child-process.ts'
 

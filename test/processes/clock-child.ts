@@ -1,7 +1,7 @@
 import { mkdirSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileContent } from '../../src/content/files/index.ts'
-import { CatalogError, type Content, openCatalog } from '../../src/index.ts'
+import { fileContent } from '../../src/contents/files/index.ts'
+import { CatalogError, type Content, openCatalog } from '../../src/tabularium/index.ts'
 import { randomFrom } from '../support/bad-network.ts'
 
 /*

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { expect } from 'vitest'
-import { serve } from '../../src/http/index.ts'
-import { openCatalog } from '../../src/index.ts'
+import { serve } from '../../src/server/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { scriptPath } from '../support/scripts.ts'
 
 /**
@@ -49,7 +49,7 @@ export async function runCommands(
 
 function command(...args: string[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [scriptPath('src/cli.ts'), ...args], {
+    const child = spawn(process.execPath, [scriptPath('src/cli/index.ts'), ...args], {
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     let errors = ''

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { tableFromIPC } from '@uwdata/flechette'
-import { type LocalCatalog, openCatalog } from '../../src/index.ts'
-import { openLmdbStore } from '../../src/store/lmdb/index.ts'
-import { keys } from '../../src/store/records.ts'
+import { keys } from '../../src/base/store/records.ts'
+import { openLmdbStore } from '../../src/stores/lmdb/index.ts'
+import { type LocalCatalog, openCatalog } from '../../src/tabularium/index.ts'
 import { checkSteps, stepTasks } from './crash-steps.ts'
 import {
   batchTables,

@@ -1,9 +1,9 @@
 import './faulty-disk.ts'
 import { writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connect } from '../../src/client.ts'
-import { serve } from '../../src/http/index.ts'
-import { CatalogError, openCatalog } from '../../src/index.ts'
+import { connect } from '../../src/client/index.ts'
+import { serve } from '../../src/server/index.ts'
+import { CatalogError, openCatalog } from '../../src/tabularium/index.ts'
 import { stepsTaken, stepTasks, takeStep } from './crash-steps.ts'
 import {
   batchTables,

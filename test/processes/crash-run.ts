@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openCatalog } from '../../src/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import { Child } from './child-process.ts'
 import { Acknowledged, checkAfterCrash } from './crash-check.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { tableFromIPC } from '@uwdata/flechette'
-import type { Catalog, LocalCatalog } from '../../src/index.ts'
+import type { Catalog, LocalCatalog } from '../../src/tabularium/index.ts'
 
 /*
  * Tables whose rows and columns are changed step by step. What a table holds follows from the number of its steps, and

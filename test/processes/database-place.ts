@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
-import { openCatalog } from '../../src/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import { sharedServer } from '../support/postgres.ts'
 import type { LinearPlace } from './linear-run.ts'

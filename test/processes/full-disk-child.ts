@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { serve } from '../../src/http/index.ts'
-import { CatalogError, openCatalog } from '../../src/index.ts'
+import { serve } from '../../src/server/index.ts'
+import { CatalogError, openCatalog } from '../../src/tabularium/index.ts'
 
 /* Serves a catalog, and inserts rows as told on each line: into which table, from which number, how many at once. */
 

@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { connect } from '../../src/client.ts'
-import { type Catalog, CatalogError } from '../../src/index.ts'
-import { fillDisk, type SmallDisk, smallDisk } from '../content/small-disk.ts'
+import { connect } from '../../src/client/index.ts'
+import { type Catalog, CatalogError } from '../../src/tabularium/index.ts'
+import { fillDisk, type SmallDisk, smallDisk } from '../contents/small-disk.ts'
 import { rowsOf } from '../support/rows.ts'
 import { Child } from './child-process.ts'
 

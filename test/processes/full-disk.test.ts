@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CatalogError, type LocalCatalog, openCatalog } from '../../src/index.ts'
-import { smallDisk } from '../content/small-disk.ts'
+import { CatalogError, type LocalCatalog, openCatalog } from '../../src/tabularium/index.ts'
+import { smallDisk } from '../contents/small-disk.ts'
 import { columns } from './crash-work.ts'
 import { FullDiskRun } from './full-disk-run.ts'
 

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
-import { openCatalog } from '../../src/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 
 /* Inserts into tables, one after the other, until it is killed. A line tells of each insert that was acknowledged. */
 

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
-import { openCatalog } from '../../src/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { beginnings, beginningWithRows, command, transactionOf } from '../histories/commands.ts'
 import { finalReads } from '../histories/final-reads.ts'
 import {

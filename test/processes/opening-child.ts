@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { openLmdbStore } from '../../src/store/lmdb/index.ts'
-import type { Writer } from '../../src/store/store.ts'
+import type { Writer } from '../../src/base/store/store.ts'
+import { openLmdbStore } from '../../src/stores/lmdb/index.ts'
 
 /*
  * Opens a store over and over, or writes to one that stays open, until its input ends. Each addition to the counter

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { openLmdbStore } from '../../src/store/lmdb/index.ts'
+import { openLmdbStore } from '../../src/stores/lmdb/index.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import { Child } from './child-process.ts'
 

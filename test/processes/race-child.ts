@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
-import { CatalogError, openCatalog } from '../../src/index.ts'
+import { CatalogError, openCatalog } from '../../src/tabularium/index.ts'
 import { columns } from './crash-work.ts'
 import { balls, type Report, seats, sizes } from './race-work.ts'
 

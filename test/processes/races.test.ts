@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { tableFromIPC } from '@uwdata/flechette'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { type LocalCatalog, openCatalog } from '../../src/tabularium/index.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import { Child } from './child-process.ts'
 import { columns } from './crash-work.ts'

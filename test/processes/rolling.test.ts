@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { connect } from '../../src/client.ts'
+import { connect } from '../../src/client/index.ts'
 import { freePort } from '../support/free-port.ts'
 import { Haproxy, missingHaproxy } from '../support/haproxy.ts'
 import { missingPostgres } from '../support/postgres.ts'
@@ -32,7 +32,7 @@ function configuration(front: number, servers: Readonly<Record<string, number>>)
 
 async function serving(location: string, port: number): Promise<Child> {
   const options = ['--port', String(port), '--token', token, '--log', 'error', '--drain', '10s']
-  const child = new Child('src/cli.ts', ['serve', location, ...options])
+  const child = new Child('src/cli/index.ts', ['serve', location, ...options])
   await child.answer()
   return child
 }

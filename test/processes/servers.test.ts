@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { connect } from '../../src/client.ts'
-import { openCatalog } from '../../src/index.ts'
+import { connect } from '../../src/client/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { catalogSuite } from '../../src/testing/suites/catalog-suite.ts'
 import { httpSuite } from '../../src/testing/suites/http-suite.ts'
 import { transactionSuite } from '../../src/testing/suites/transaction-suite.ts'
@@ -22,7 +22,7 @@ const otherToken = 'a-token-of-another-caller'
 /** A process that serves a catalog. */
 async function serving(location: string): Promise<{ child: Child; url: string }> {
   const options = ['--port', '0', '--token', token, '--token', otherToken, '--log', 'error']
-  const child = new Child('src/cli.ts', ['serve', location, ...options])
+  const child = new Child('src/cli/index.ts', ['serve', location, ...options])
   const line = await child.answer()
   return { child, url: line.replace('tabularium listening on ', '') }
 }

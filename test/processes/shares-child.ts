@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
-import { openCatalog } from '../../src/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 
 /* Changes the one table that all processes change, from many callers at once, for so many milliseconds. */
 

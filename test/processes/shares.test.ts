@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { openCatalog } from '../../src/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import { Child } from './child-process.ts'
 

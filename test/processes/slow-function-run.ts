@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
-import { serve } from '../../src/http/index.ts'
-import { openCatalog } from '../../src/index.ts'
+import { serve } from '../../src/server/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { Child } from './child-process.ts'
 
 const tables = ['hot', 'warm']

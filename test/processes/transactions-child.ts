@@ -1,4 +1,4 @@
-import { openCatalog } from '../../src/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 
 /*
  * Commits transactions that count what is there and add the next number, and others that add to two tables, beside

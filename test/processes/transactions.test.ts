@@ -1,6 +1,6 @@
 import { tableFromIPC } from '@uwdata/flechette'
 import { expect, test } from 'vitest'
-import { openCatalog } from '../../src/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { Child } from './child-process.ts'
 

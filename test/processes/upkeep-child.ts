@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
-import { CatalogError, openCatalog } from '../../src/index.ts'
+import { CatalogError, openCatalog } from '../../src/tabularium/index.ts'
 
 /* Changes a catalog in every way that takes content away, until it is told to stop. */
 

@@ -1,4 +1,4 @@
-import { openCatalog } from '../../src/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 
 /* Changes a catalog until it is killed. It keeps few records of changes, so it begins to clear the others. */
 

@@ -7,7 +7,7 @@ import {
   openCatalog,
   restoreCatalog,
   verifyCatalog,
-} from '../../src/index.ts'
+} from '../../src/tabularium/index.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import { inspect } from '../support/inspect.ts'
 import { Child } from './child-process.ts'

@@ -35,7 +35,7 @@ describe.skipIf(isLeftOut !== '')(`tabularium-testing${isLeftOut}`, () => {
       ...process.env,
       PYTHONPATH: join(folder, 'site'),
       PYTHONDONTWRITEBYTECODE: '1',
-      TABULARIUM_COMMAND: `"${process.execPath}" "${scriptPath('src/cli.ts')}"`,
+      TABULARIUM_COMMAND: `"${process.execPath}" "${scriptPath('src/cli/index.ts')}"`,
     }
     const given = { cwd: folder, env, timeout: 590_000, maxBuffer: 2 ** 26 }
     return promisify(execFile)(join(programs.bin, program), args, given).then(

@@ -1,5 +1,5 @@
 import { tableFromIPC } from '@uwdata/flechette'
-import { CatalogError, type LocalCatalog, type Transaction } from '../../src/index.ts'
+import { CatalogError, type LocalCatalog, type Transaction } from '../../src/tabularium/index.ts'
 import { Draw } from '../support/draw.ts'
 import type { Fleet, Server } from './fleet.ts'
 import type { History } from './history.ts'

@@ -1,9 +1,9 @@
-import type { Content, PutGroup } from '../../src/content/content.ts'
-import { ContentInMemory } from '../../src/content/memory/content.ts'
-import { CatalogError } from '../../src/errors.ts'
-import { StateHolder } from '../../src/memory/state.ts'
-import { type MemorySnapshot, memoryStore } from '../../src/store/memory/index.ts'
-import type { Reader, Store, Writer } from '../../src/store/store.ts'
+import type { Content, PutGroup } from '../../src/base/content/content.ts'
+import { CatalogError } from '../../src/base/errors.ts'
+import { StateHolder } from '../../src/base/memory/state.ts'
+import type { Reader, Store, Writer } from '../../src/base/store/store.ts'
+import { ContentInMemory } from '../../src/contents/memory/content.ts'
+import { type MemorySnapshot, memoryStore } from '../../src/stores/memory/index.ts'
 import { type Actor, beginning, type Machine, type Scheduler } from './scheduler.ts'
 
 /** How long a process waits for the lock of the store. */

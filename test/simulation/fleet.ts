@@ -1,11 +1,11 @@
-import type { Content } from '../../src/content/content.ts'
+import type { Content } from '../../src/base/content/content.ts'
 import {
   CatalogError,
   type CatalogOptions,
   type LocalCatalog,
   openCatalog,
   type Store,
-} from '../../src/index.ts'
+} from '../../src/tabularium/index.ts'
 import { at } from '../support/draw.ts'
 import { Database, DatabaseClient } from './database.ts'
 import { Directory, directoryContent, type OpenStore, openUnderLock } from './directory.ts'

@@ -1,5 +1,5 @@
-import type { LocalCatalog } from '../../src/index.ts'
-import type { TransactionRecord } from '../../src/store/records.ts'
+import type { TransactionRecord } from '../../src/base/store/records.ts'
+import type { LocalCatalog } from '../../src/tabularium/index.ts'
 import { type Fleet, root } from './fleet.ts'
 import { Broken } from './ledger.ts'
 import type { Script } from './script.ts'

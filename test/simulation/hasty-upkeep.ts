@@ -1,8 +1,8 @@
-import type { Core } from '../../src/catalog/core.ts'
-import type { Key } from '../../src/store/store.ts'
-import { nextTurn, performance, sleep } from '../../src/time.ts'
-import { runLeased } from '../../src/transactions/leased.ts'
-import type { UpkeepTask, UpkeepTurn } from '../../src/transactions/upkeep.ts'
+import type { Key } from '../../src/base/store/store.ts'
+import { nextTurn, performance, sleep } from '../../src/base/time.ts'
+import type { Core } from '../../src/catalog/handle/core.ts'
+import { runLeased } from '../../src/catalog/transactions/leased.ts'
+import type { UpkeepTask, UpkeepTurn } from '../../src/catalog/transactions/upkeep.ts'
 
 /** Steps of a turn, as few as the records that a simulation keeps. */
 const stepsInTurn = 2

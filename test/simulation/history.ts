@@ -1,5 +1,5 @@
-import type { CommittedChange, LocalCatalog } from '../../src/index.ts'
-import { CatalogError } from '../../src/index.ts'
+import type { CommittedChange, LocalCatalog } from '../../src/tabularium/index.ts'
+import { CatalogError } from '../../src/tabularium/index.ts'
 import type { OwnTable } from './client.ts'
 import { Broken, type Change } from './ledger.ts'
 

@@ -1,4 +1,4 @@
-import type { LocalCatalog } from '../../src/index.ts'
+import type { LocalCatalog } from '../../src/tabularium/index.ts'
 import { type Client, ledgerTables, rowsOf } from './client.ts'
 import type { Fleet } from './fleet.ts'
 import type { feedSince, History } from './history.ts'

@@ -1,4 +1,4 @@
-import { CatalogError } from '../../src/errors.ts'
+import { CatalogError } from '../../src/base/errors.ts'
 import type { Actor, Machine, Scheduler } from './scheduler.ts'
 
 /** How often something goes wrong with a request or its answer, as shares. */

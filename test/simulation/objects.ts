@@ -1,7 +1,7 @@
-import type { Content, ListedObject } from '../../src/content/content.ts'
-import { ContentInMemory } from '../../src/content/memory/content.ts'
-import { CatalogError } from '../../src/errors.ts'
-import { StateHolder } from '../../src/memory/state.ts'
+import type { Content, ListedObject } from '../../src/base/content/content.ts'
+import { CatalogError } from '../../src/base/errors.ts'
+import { StateHolder } from '../../src/base/memory/state.ts'
+import { ContentInMemory } from '../../src/contents/memory/content.ts'
 import type { Network } from './network.ts'
 import { type Actor, beginning, type Scheduler } from './scheduler.ts'
 

@@ -1,4 +1,4 @@
-import { CatalogError, type LocalCatalog } from '../../src/index.ts'
+import { CatalogError, type LocalCatalog } from '../../src/tabularium/index.ts'
 import type { Draw } from '../support/draw.ts'
 import { type At, type Client, codeOf, ledgerTables, rowsOf } from './client.ts'
 import { Broken, type Change } from './ledger.ts'

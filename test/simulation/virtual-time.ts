@@ -1,6 +1,6 @@
 import { setImmediate as nodeSetImmediate } from 'node:timers'
-import { secretIdSource } from '../../src/model/ids.ts'
-import { performance, runtime } from '../../src/time.ts'
+import { secretIdSource } from '../../src/base/model/ids.ts'
+import { performance, runtime } from '../../src/base/time.ts'
 import { countFillings, seedRandom } from './random.ts'
 import { beginning, type Scheduler } from './scheduler.ts'
 

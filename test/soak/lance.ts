@@ -1,5 +1,5 @@
-import { releases, setUp } from '../lance/clients/python.ts'
-import { LanceClients } from '../lance/clients/run.ts'
+import { releases, setUp } from '../catalog/lance/clients/python.ts'
+import { LanceClients } from '../catalog/lance/clients/run.ts'
 import type { Scenario } from './scenario.ts'
 
 /** Writers of several releases of Lance on one table, and in transactions on two, through a server that ends now and then. */

@@ -1,5 +1,5 @@
-import { differencesAmongUs, differencesToReference } from '../predicate/reference/judges.ts'
-import { valueDifferences } from '../predicate/reference/value-judge.ts'
+import { differencesAmongUs, differencesToReference } from '../engine/predicate/reference/judges.ts'
+import { valueDifferences } from '../engine/predicate/reference/value-judge.ts'
 import { Refusals } from './refusals.ts'
 import type { Scenario } from './scenario.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Difference } from '../predicate/reference/difference.ts'
+import type { Difference } from '../engine/predicate/reference/difference.ts'
 import { Refusals } from './refusals.ts'
 
 const refusals = (count: number): Difference[] =>

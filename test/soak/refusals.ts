@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Difference } from '../predicate/reference/difference.ts'
+import type { Difference } from '../engine/predicate/reference/difference.ts'
 
 /** Of how many draws one may be refused by one side alone: more are a class, and no rare case. */
 const drawsToRefusal = 5_000

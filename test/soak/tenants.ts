@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
-import { type CatalogOptions, openCatalog } from '../../src/index.ts'
-import { attackThrough, inProcess, overHttp } from '../http/auth/attack.ts'
+import { type CatalogOptions, openCatalog } from '../../src/tabularium/index.ts'
+import { attackThrough, inProcess, overHttp } from '../server/auth/attack.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import type { Scenario } from './scenario.ts'
 

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { describe, onTestFinished } from 'vitest'
-import { coreOf } from '../../src/catalog/local-handle.ts'
-import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../src/index.ts'
+import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../src/tabularium/index.ts'
+import { coreOf } from '../../src/tabularium/local-handle.ts'
 import { overHttp } from '../client/over-http.ts'
 import { temporaryDirectory } from './folders.ts'
 

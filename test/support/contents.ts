@@ -1,11 +1,11 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe } from 'vitest'
-import type { Content } from '../../src/content/content.ts'
-import { fileContent } from '../../src/content/files/index.ts'
-import { memoryContent } from '../../src/content/memory/index.ts'
-import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../src/index.ts'
-import { memoryStore } from '../../src/store/memory/index.ts'
+import type { Content } from '../../src/base/content/content.ts'
+import { fileContent } from '../../src/contents/files/index.ts'
+import { memoryContent } from '../../src/contents/memory/index.ts'
+import { memoryStore } from '../../src/stores/memory/index.ts'
+import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from './catalogs.ts'
 
 /** A fresh catalog together with what its own root holds. */

@@ -24,8 +24,8 @@ function membersOf(file: string, name: string): { readonly must: number; readonl
   return { must: all.length - may, may }
 }
 
-export const store = membersOf('src/store/store.ts', 'Store')
-export const content = membersOf('src/content/content.ts', 'Content')
+export const store = membersOf('src/base/store/store.ts', 'Store')
+export const content = membersOf('src/base/content/content.ts', 'Content')
 
 const broken = [
   ...[brokenStores, brokenPlaces, brokenContents, brokenCatalogs, brokenServers, brokenTransactions],
@@ -42,10 +42,10 @@ export const typescripts = [majorMinor('typescript-5'), Number.parseInt(versionO
 
 /** The browsers that the page is built for. */
 export const browsers = Array.from(
-  sourceOf('build-page.js').matchAll(/'(?:chrome|firefox|safari)(\d+)'/g),
+  sourceOf('build/page.js').matchAll(/'(?:chrome|firefox|safari)(\d+)'/g),
   ([, version]) => Number(version),
 )
 
 /** The version that `migrate` asks for, as `120_000`. */
 export const oldestPostgres =
-  Number(/version < (\d+)_000/.exec(sourceOf('src/store/postgres/migrate.ts'))![1]) / 10
+  Number(/version < (\d+)_000/.exec(sourceOf('src/stores/postgres/migrate.ts'))![1]) / 10

@@ -5,7 +5,7 @@ import { toMarkdown } from '../../bench/support/run/markdown.ts'
 import { shortForm } from '../../bench/support/run/readme.ts'
 import { readReport } from '../../bench/support/run/report.ts'
 import { conformanceRules } from '../../src/testing/index.ts'
-import cases from '../predicate/cases.json' with { type: 'json' }
+import cases from '../engine/predicate/cases.json' with { type: 'json' }
 import { mutations } from '../simulation/mutations.ts'
 import { faultKinds, stepKinds } from '../simulation/script.ts'
 import { brokenCatalogs } from '../testing/mutants/catalogs.ts'
@@ -29,7 +29,11 @@ interface Derived {
 }
 
 export const derived: readonly Derived[] = [
-  { page: 'src/operations/types/methods.ts', name: 'operations', make: () => `\n${operationTypes()}\n` },
+  {
+    page: 'src/catalog/operations/types/methods.ts',
+    name: 'operations',
+    make: () => `\n${operationTypes()}\n`,
+  },
   { page: 'docs/operations.md', name: 'operations', make: operationTable },
   { page: 'README.md', name: 'weights', make: weightsTable },
   { page: 'README.md', name: 'bench', make: () => shortForm(benchReport()) },

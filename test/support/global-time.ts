@@ -1,5 +1,5 @@
 import { onTestFinished, vi } from 'vitest'
-import { performance as ownPerformance, runtime } from '../../src/time.ts'
+import { performance as ownPerformance, runtime } from '../../src/base/time.ts'
 
 /** Lets the package follow the global timers and clocks until the running test ends, so that fake ones move it, too. */
 export function followGlobalTime(): void {

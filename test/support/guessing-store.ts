@@ -1,5 +1,5 @@
-import { memoryStore } from '../../src/store/memory/index.ts'
-import type { Reader, Store, Writer } from '../../src/store/store.ts'
+import type { Reader, Store, Writer } from '../../src/base/store/store.ts'
+import { memoryStore } from '../../src/stores/memory/index.ts'
 
 /**
  * A store that runs each body first on what it guesses: that there are no records, that those which a walk meets are all

@@ -1,6 +1,6 @@
-import { maxNameBytes } from '../../src/model/identifier.ts'
-import { catalogFormat } from '../../src/store/records.ts'
-import { leaseMillis } from '../../src/transactions/transaction-record.ts'
+import { maxNameBytes } from '../../src/base/model/identifier.ts'
+import { catalogFormat } from '../../src/base/store/records.ts'
+import { leaseMillis } from '../../src/catalog/transactions/transaction-record.ts'
 import {
   browsers,
   content,
@@ -22,25 +22,25 @@ export type Held =
   | readonly [phrase: string, file: string, source: string]
   | readonly [phrase: string, numbers: readonly (number | string)[]]
 
-const readiness = 'src/http/core/readiness.ts'
-const limits = 'src/http/options.ts'
-const sessions = 'src/catalog/session-limits.ts'
-const core = 'src/catalog/open-core.ts'
-const engines = 'src/catalog/engines.ts'
-const names = 'src/model/identifier.ts'
-const fields = 'src/model/fields.ts'
-const work = 'src/predicate/work.ts'
+const readiness = 'src/server/core/readiness.ts'
+const limits = 'src/server/options.ts'
+const sessions = 'src/catalog/handle/session-limits.ts'
+const core = 'src/catalog/handle/open-core.ts'
+const engines = 'src/catalog/handle/engines.ts'
+const names = 'src/base/model/identifier.ts'
+const fields = 'src/base/model/fields.ts'
+const work = 'src/engine/predicate/work.ts'
 const arrow = ['256 MiB', core, 'options.arrowBytes ?? 256 * 1024 * 1024'] as const
 const kept = [core, 'transactionCount: options.transactionCount ?? 100_000'] as const
-const lease = ['src/transactions/transaction-record.ts', 'leaseMillis = 60_000'] as const
+const lease = ['src/catalog/transactions/transaction-record.ts', 'leaseMillis = 60_000'] as const
 const idle = [sessions, 'idleSeconds = 60'] as const
-const predicate = ['src/predicate/syntax/lexer.ts', 'maxPredicateBytes = 65_536'] as const
-const depth = ['src/predicate/syntax/nodes.ts', 'maxPredicateDepth = 200'] as const
-const sorted = ['512 MiB', 'src/table/read/ordered.ts', 'mostSortedBytes = 512 << 20'] as const
-const ranked = ['1,000,000', 'src/table/search/search.ts', 'mostRanked = 1_000_000'] as const
-const tokens = ['has at least 16 characters', 'src/http/auth/tokens.ts', 'shortest = 16'] as const
-const busy = ['30 seconds', 'src/store/lmdb/environment.ts', 'defaultTimeout = 30_000'] as const
-const postgres = 'src/store/postgres'
+const predicate = ['src/engine/predicate/syntax/lexer.ts', 'maxPredicateBytes = 65_536'] as const
+const depth = ['src/engine/predicate/syntax/nodes.ts', 'maxPredicateDepth = 200'] as const
+const sorted = ['512 MiB', 'src/engine/table/read/ordered.ts', 'mostSortedBytes = 512 << 20'] as const
+const ranked = ['1,000,000', 'src/engine/table/search/search.ts', 'mostRanked = 1_000_000'] as const
+const tokens = ['has at least 16 characters', 'src/server/auth/tokens.ts', 'shortest = 16'] as const
+const busy = ['30 seconds', 'src/stores/lmdb/environment.ts', 'defaultTimeout = 30_000'] as const
+const postgres = 'src/stores/postgres'
 const page = 'src/page'
 
 export const held: Readonly<Record<string, readonly Held[]>> = {
@@ -55,13 +55,13 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   ],
   'SECURITY.md': [
     [`A token ${tokens[0]}`, tokens[1], tokens[2]],
-    ['The 5,000 addresses', 'src/http/limits/rate-limit.ts', 'mostCallers = 5_000'],
+    ['The 5,000 addresses', 'src/server/limits/rate-limit.ts', 'mostCallers = 5_000'],
   ],
   'CONTRIBUTING.md': [
-    [', 1200 |', 'test/predicate/reference/reference.test.ts', 'process.env.PREDICATE_RUNS ?? 1_200'],
+    [', 1200 |', 'test/engine/predicate/reference/reference.test.ts', 'process.env.PREDICATE_RUNS ?? 1_200'],
     [
       '60, 20261120 |',
-      'test/http/openapi/tools.test.ts',
+      'test/server/openapi/tools.test.ts',
       "SCHEMATHESIS_SECONDS ?? 60)\nconst seed = process.env.SCHEMATHESIS_SEED ?? '20261120'",
     ],
     ['and valid requests | 1 |', 'test/histories/histories.test.ts', 'process.env.HISTORY_RUNS ?? 1'],
@@ -70,26 +70,34 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
       'test/processes/opening.test.ts',
       'process.env.OPENING_SECONDS ?? 10',
     ],
-    ['with fresh ones | 12 |', 'test/http/core/response-cache.test.ts', 'process.env.KEPT_RUNS ?? 12'],
+    ['with fresh ones | 12 |', 'test/server/core/response-cache.test.ts', 'process.env.KEPT_RUNS ?? 12'],
     [
       'before they are verified | 12',
-      'test/maintenance/verify.test.ts',
+      'test/catalog/maintenance/verify.test.ts',
       'process.env.TABULARIUM_FLIPS ?? 12',
     ],
-    ['and 90 |', 'test/store/lmdb/inspect.test.ts', 'process.env.TABULARIUM_FLIPS ?? 90'],
+    ['and 90 |', 'test/stores/lmdb/inspect.test.ts', 'process.env.TABULARIUM_FLIPS ?? 90'],
     ['against writers | 2 |', 'test/processes/upkeep.test.ts', 'process.env.TABULARIUM_UPKEEP_ROUNDS ?? 2'],
     ['sets it | 0 |', 'test/processes/faulty-disk.ts', 'process.env.FAULTS ?? 0'],
     ['Node 20.19 or later', [node]],
     ['A store is four members.', [store.must]],
-    ['a result has at most 1 MiB', 'src/predicate/functions/signature.ts', 'maxTextLength = 1_048_576'],
+    [
+      'a result has at most 1 MiB',
+      'src/engine/predicate/functions/signature.ts',
+      'maxTextLength = 1_048_576',
+    ],
     ['| 20261120 |', 'test/support/seed.ts', '20_261_120'],
-    ['| 20240229,', 'test/predicate/reference/reference.test.ts', 'process.env.PREDICATE_SEED ?? 20_240_229'],
+    [
+      '| 20240229,',
+      'test/engine/predicate/reference/reference.test.ts',
+      'process.env.PREDICATE_SEED ?? 20_240_229',
+    ],
   ],
   'docs/architecture.md': [['with a lease of 60 seconds', ...lease]],
   'docs/changes.md': [
     ['7 days', core, 'options.transactionAge ?? 7 * day'],
     ['100,000', ...kept],
-    ['every 15 seconds', 'src/http/changes/changes.ts', 'quietMillis = 15_000'],
+    ['every 15 seconds', 'src/server/changes/changes.ts', 'quietMillis = 15_000'],
     ['256 streams', limits, 'given.streams ?? 256'],
     ['32 of one caller', limits, 'given.streamsPerCaller ?? 32'],
     ['1,000 refusals', 'src/cli/audit-log.ts', 'mostWaiting = 1_000'],
@@ -100,7 +108,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['100,000 changes', ...kept],
     ['100,000 versions', 'src/cli/tables/describe.ts', 'mostVersions = 100_000'],
     ['1,000 tags', 'src/cli/tables/describe.ts', 'mostNames = 1_000'],
-    ['2,000 records', 'src/operations/list-transactions.ts', 'mostLookedAt = 2_000'],
+    ['2,000 records', 'src/catalog/operations/list-transactions.ts', 'mostLookedAt = 2_000'],
     ['without a port, 2333', 'src/cli/locations/server-address.ts', 'usualPort = 2333'],
     ['200 at most', 'src/cli/completion/catalog-names.ts', 'most = 200'],
     ['after two seconds', 'src/cli/completion/completion-command.ts', 'longest = 2_000'],
@@ -125,7 +133,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['most bytes of rows in one request | 256 MiB', arrow[1], arrow[2]],
     ['once they are decoded | 1 GiB', core, '1024 * 1024 * 1024'],
     ['in one answer | 2 GiB', core, 'options.resultBytes ?? 2048 * 1024 * 1024'],
-    ['decoded in memory | 256 MiB', 'src/table/engine.ts', 'defaultCacheBytes = 256 * 1024 * 1024'],
+    ['decoded in memory | 256 MiB', 'src/engine/table/engine.ts', 'defaultCacheBytes = 256 * 1024 * 1024'],
     ['at most 4;', engines, 'Math.min(processors, 4)'],
     ['does not count | 16 |', core, 'options.concurrency ?? 16'],
     ['of one query | 10,000 |', core, 'options.queryColumns ?? 10_000'],
@@ -134,25 +142,25 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   ],
   'docs/lance.md': [['256 MiB', arrow[1], arrow[2]]],
   'docs/object-storage.md': [
-    ['lets eight writers race', 'src/content/claim.ts', 'racers = 8'],
-    ['four at a time', 'src/content/s3/upload.ts', 'partsAtOnce = 4'],
+    ['lets eight writers race', 'src/base/content/claim.ts', 'racers = 8'],
+    ['four at a time', 'src/contents/s3/upload.ts', 'partsAtOnce = 4'],
     [
       'takes 32 MiB of memory',
       [
-        numberIn('src/content/s3/upload.ts', 'partBytes') *
-          numberIn('src/content/s3/upload.ts', 'partsAtOnce'),
+        numberIn('src/contents/s3/upload.ts', 'partBytes') *
+          numberIn('src/contents/s3/upload.ts', 'partsAtOnce'),
       ],
     ],
-    ['eight at most', 'src/table/storage/block-reader.ts', 'readsAtOnce = 8'],
-    ['10 GiB', 'src/content/cache/index.ts', 'bytes = 10 * 1024 ** 3'],
-    ['a 64th part', 'src/content/cache/disk-cache.ts', 'share = 1 / 64'],
-    ['a 16th of the bound', 'src/content/cache/disk-cache.ts', 'mostOfLimit = 1 / 16'],
-    ['objects up to 8 MiB', 'src/content/s3/upload.ts', 'partBytes = 8 << 20'],
-    ['in parts of 8 MiB', 'src/content/s3/upload.ts', 'partBytes = 8 << 20'],
-    ['counts as 1 MiB', 'src/scheduling/merge-ranges.ts', 'requestCost = 1 << 20'],
-    ['of up to 64 KiB is one request', 'src/table/read/fragment-read.ts', 'smallBytes = 64 * 1024'],
-    ['within 1 MiB', 'src/scheduling/merge-ranges.ts', 'requestCost = 1 << 20'],
-    ['of up to 8 MiB', 'src/scheduling/merge-ranges.ts', 'mostMerged = 8 << 20'],
+    ['eight at most', 'src/engine/table/storage/block-reader.ts', 'readsAtOnce = 8'],
+    ['10 GiB', 'src/contents/cache/index.ts', 'bytes = 10 * 1024 ** 3'],
+    ['a 64th part', 'src/contents/cache/disk-cache.ts', 'share = 1 / 64'],
+    ['a 16th of the bound', 'src/contents/cache/disk-cache.ts', 'mostOfLimit = 1 / 16'],
+    ['objects up to 8 MiB', 'src/contents/s3/upload.ts', 'partBytes = 8 << 20'],
+    ['in parts of 8 MiB', 'src/contents/s3/upload.ts', 'partBytes = 8 << 20'],
+    ['counts as 1 MiB', 'src/base/scheduling/merge-ranges.ts', 'requestCost = 1 << 20'],
+    ['of up to 64 KiB is one request', 'src/engine/table/read/fragment-read.ts', 'smallBytes = 64 * 1024'],
+    ['within 1 MiB', 'src/base/scheduling/merge-ranges.ts', 'requestCost = 1 << 20'],
+    ['of up to 8 MiB', 'src/base/scheduling/merge-ranges.ts', 'mostMerged = 8 << 20'],
   ],
   'docs/operations.md': [
     ['1 to 255 bytes', [1, maxNameBytes]],
@@ -172,7 +180,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   ],
   'docs/postgres.md': [
     ['every 20 seconds', [leaseMillis / 3]],
-    ['128 MiB', 'src/maintenance/plain-files/table-files.ts', 'fileBytes = 128 << 20'],
+    ['128 MiB', 'src/catalog/maintenance/plain-files/table-files.ts', 'fileBytes = 128 << 20'],
     ['After two lost races', `${postgres}/write-path.ts`, 'mostLosses = 2'],
     ['for 20 seconds, and', `${postgres}/patience.ts`, 'patienceMillis = 20_000'],
     ['60 seconds. Then', `${postgres}/committer.ts`, 'outcomeMillis = 60_000'],
@@ -190,26 +198,26 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['within two thousand seeds', 'test/simulation/mutants.test.ts', 'most = 2_000'],
   ],
   'docs/reliability.md': [
-    ['256 MiB; more are', 'src/table/read/made-columns.ts', 'mostBytesOfRow = 256 << 20'],
-    ['256 MiB; more wait', 'src/table/write/value-memory.ts', 'new ByteBudget(256 << 20'],
-    ['64 MiB, and', 'src/table/write/new-values.ts', 'mostBytesOfRow = 64 << 20'],
-    ['128 MiB; more', 'src/table/write/write-rows.ts', 'fragmentBytes = 128 * 1024 * 1024'],
+    ['256 MiB; more are', 'src/engine/table/read/made-columns.ts', 'mostBytesOfRow = 256 << 20'],
+    ['256 MiB; more wait', 'src/engine/table/write/value-memory.ts', 'new ByteBudget(256 << 20'],
+    ['64 MiB, and', 'src/engine/table/write/new-values.ts', 'mostBytesOfRow = 64 << 20'],
+    ['128 MiB; more', 'src/engine/table/write/write-rows.ts', 'fragmentBytes = 128 * 1024 * 1024'],
     ['version 3.5.6', [versionOf('lmdb')]],
-    ['looks every 2 ms', 'src/store/lmdb/write-lock.ts', 'sliceMillis = 2'],
+    ['looks every 2 ms', 'src/stores/lmdb/write-lock.ts', 'sliceMillis = 2'],
     ['Others wait for 30 seconds.', busy[1], busy[2]],
     ['changes the 30 seconds', busy[1], busy[2]],
-    ['up to 64 pages', 'src/store/lmdb/top-pages.ts', 'mostPages = 64'],
+    ['up to 64 pages', 'src/stores/lmdb/top-pages.ts', 'mostPages = 64'],
     ['take some 5 ms', work, 'stretchMillis = 5'],
     ['10 million steps', work, 'mostStepsAtOnce = 10_000_000'],
     ['100 million steps', work, 'mostStepsOfConstants = 100_000_000'],
     ['100 billion steps', work, 'mostStepsInAll = 100_000_000_000'],
-    ['1,048,576 characters', 'src/predicate/functions/signature.ts', 'maxTextLength = 1_048_576'],
-    ['5,000 instructions', 'src/predicate/functions/regexp.ts', 'maxInstructions = 5_000'],
-    ['| 1,024, and', 'src/predicate/evaluate/text-search.ts', 'mostUnits = 1_024'],
+    ['1,048,576 characters', 'src/engine/predicate/functions/signature.ts', 'maxTextLength = 1_048_576'],
+    ['5,000 instructions', 'src/engine/predicate/functions/regexp.ts', 'maxInstructions = 5_000'],
+    ['| 1,024, and', 'src/engine/predicate/evaluate/text-search.ts', 'mostUnits = 1_024'],
     ['| 64 KiB,', ...predicate],
     ['200 levels deep', ...depth],
-    ['| 4,096 |', 'src/predicate/syntax/prefix.ts', 'maxArguments = 4_096'],
-    ['for some 5 ms', 'src/scheduling/time-slice.ts', 'longest = 5'],
+    ['| 4,096 |', 'src/engine/predicate/syntax/prefix.ts', 'maxArguments = 4_096'],
+    ['for some 5 ms', 'src/base/scheduling/time-slice.ts', 'longest = 5'],
     ['One command reads at most 256 MiB', 'src/cli/io.ts', 'mostInputBytes = 256 * 1024 * 1024'],
     ['one text | 16 MiB;', limits, 'given.jsonBytes ?? 16 * mebibyte'],
     [' 256, 1,000,000,', limits, 'given.jsonDepth ?? 256,\n    jsonValues: given.jsonValues ?? 1_000_000'],
@@ -220,29 +228,29 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ],
     ['| 10,000 and 64;', core, 'options.queryColumns ?? 10_000,\n    orderKeys: options.orderKeys ?? 64'],
     ['| 1 GiB; more', limits, 'given.bodyBytes ?? 1024 * mebibyte'],
-    ['up to 30 s', 'src/scheduling/byte-budget.ts', 'defaultWait = 30_000'],
+    ['up to 30 s', 'src/base/scheduling/byte-budget.ts', 'defaultWait = 30_000'],
     ['as sent and once decoded | 256 MiB', arrow[1], arrow[2]],
     ['1 GiB | `arrowBytes`', core, '1024 * 1024 * 1024'],
-    ['about 8 MiB', 'src/table/read/answer.ts', 'streamedBytes = 8 << 20'],
+    ['about 8 MiB', 'src/engine/table/read/answer.ts', 'streamedBytes = 8 << 20'],
     ['| 2 GiB', core, 'options.resultBytes ?? 2048 * 1024 * 1024'],
     ranked,
     sorted,
-    ['about 4 MiB', 'src/listing/paging.ts', 'pageCharacters = 4 << 20'],
+    ['about 4 MiB', 'src/catalog/listing/paging.ts', 'pageCharacters = 4 << 20'],
     ['1,000 and 100', sessions, 'count = 1_000, perPrincipal = 100'],
     ['| 256 MiB, where', sessions, 'bytes = 256 * 1024 * 1024'],
-    ['as 500 bytes', 'src/store/staged/staged-store.ts', 'bytesOfRead = 500'],
+    ['as 500 bytes', 'src/stores/staged/staged-store.ts', 'bytesOfRead = 500'],
     ['| 60 s, then', ...idle],
-    ['200,000 changed', 'src/store/staged/staged-store.ts', 'changes: 200_000'],
-    ['or 64 MiB of them', 'src/store/staged/staged-store.ts', 'bytes: 64 * 1024 * 1024'],
-    ['1,000,000 records read', 'src/store/staged/staged-store.ts', 'reads: 1_000_000'],
-    ['| 5 s, then', 'src/http/servers/hop.ts', 'connectMillis = 5_000'],
+    ['200,000 changed', 'src/stores/staged/staged-store.ts', 'changes: 200_000'],
+    ['or 64 MiB of them', 'src/stores/staged/staged-store.ts', 'bytes: 64 * 1024 * 1024'],
+    ['1,000,000 records read', 'src/stores/staged/staged-store.ts', 'reads: 1_000_000'],
+    ['| 5 s, then', 'src/server/servers/hop.ts', 'connectMillis = 5_000'],
     [
       '| 10 s; 60 s |',
-      'src/http/core/context.ts',
+      'src/server/core/context.ts',
       'silences.upload ?? 10_000, download: silences.download ?? 60_000',
     ],
-    ['more than 128 KiB', 'src/arrow/ipc/decompress.ts', 'smallBytes = 128 * 1024'],
-    ['up to 64 KiB are not counted', 'src/http/core/body.ts', 'uncounted = 64 * 1024'],
+    ['more than 128 KiB', 'src/engine/arrow/ipc/decompress.ts', 'smallBytes = 128 * 1024'],
+    ['up to 64 KiB are not counted', 'src/server/core/body.ts', 'uncounted = 64 * 1024'],
     [
       '3,000 rows of a table',
       [
@@ -253,23 +261,23 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['1,000 versions', `${page}/views/versions.tsx`, 'mostKnown = 1_000'],
   ],
   'docs/row-objects.md': [
-    ['about 4 MiB', 'src/catalog/iteration/rows.ts', 'pageBytes = 4 * 1024 * 1024'],
-    ['up to 1,000', 'src/catalog/iteration/rows.ts', 'firstPage = 1_000'],
+    ['about 4 MiB', 'src/catalog/handle/iteration/rows.ts', 'pageBytes = 4 * 1024 * 1024'],
+    ['up to 1,000', 'src/catalog/handle/iteration/rows.ts', 'firstPage = 1_000'],
   ],
   'docs/rows.md': [
     ['may take 1 GiB in an insert', core, '1024 * 1024 * 1024'],
     ['(64 KiB,', ...predicate],
     ['200 levels', ...depth],
     sorted,
-    ['blocks of 4 KiB', 'src/table/format/blocks.ts', 'blockBytes = 4_096'],
-    ['below 256 KiB', 'src/table/format/blocks.ts', 'fewestBytes = 256 * 1024'],
-    ['65,536 rows', 'src/predicate/evaluate/frame.ts', 'sliceRows = 65_536'],
-    ['10 by default', 'src/table/search/search.ts', 'defaultLimit = 10'],
+    ['blocks of 4 KiB', 'src/engine/table/format/blocks.ts', 'blockBytes = 4_096'],
+    ['below 256 KiB', 'src/engine/table/format/blocks.ts', 'fewestBytes = 256 * 1024'],
+    ['65,536 rows', 'src/engine/predicate/evaluate/frame.ts', 'sliceRows = 65_536'],
+    ['10 by default', 'src/engine/table/search/search.ts', 'defaultLimit = 10'],
     ranked,
-    ['less than 32 components', 'src/table/search/simd.ts', 'fewestComponents = 32'],
-    ['fewer than 100,000 rows', 'src/operations/get-table-stats.ts', 'smallRows = 100_000'],
+    ['less than 32 components', 'src/engine/table/search/simd.ts', 'fewestComponents = 32'],
+    ['fewer than 100,000 rows', 'src/catalog/operations/get-table-stats.ts', 'smallRows = 100_000'],
     ['up to 64 others', core, 'options.orderKeys ?? 64'],
-    ['at most 1,000 indexes', 'src/table/indices/indices.ts', 'mostIndices = 1_000'],
+    ['at most 1,000 indexes', 'src/engine/table/indices/indices.ts', 'mostIndices = 1_000'],
   ],
   'docs/runtimes.md': [
     ['Bun 1.4', 'test/support/runtimes.ts', "name: 'Bun 1.4'"],
@@ -282,33 +290,33 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   'docs/scale.md': [
     ['A server opens up to 4', `${postgres}/pool.ts`, 'mostConnections = 4'],
     ['100,000 are kept', ...kept],
-    ['250 in a commit', 'src/transactions/retention.ts', 'inOneStep = 250'],
+    ['250 in a commit', 'src/catalog/transactions/retention.ts', 'inOneStep = 250'],
   ],
   'docs/serve.md': [
     ['Tokens have at least 16 characters', tokens[1], tokens[2]],
     ['(1 GiB)', limits, 'given.bodyBytes ?? 1024 * mebibyte'],
-    ['(256 MiB)', 'src/table/engine.ts', 'defaultCacheBytes = 256 * 1024 * 1024'],
+    ['(256 MiB)', 'src/engine/table/engine.ts', 'defaultCacheBytes = 256 * 1024 * 1024'],
     ['(32 MiB;', limits, 'given.answerBytes ?? 32 * mebibyte'],
     ['The store has 2 seconds', readiness, 'answer: 2_000'],
-    ['has at most 4 such reads', 'src/scheduling/shared-answer.ts', 'mostUnanswered = 4'],
-    ['not answer within 2 seconds', 'src/catalog/metrics.ts', 'answer: 2_000'],
+    ['has at most 4 such reads', 'src/base/scheduling/shared-answer.ts', 'mostUnanswered = 4'],
+    ['not answer within 2 seconds', 'src/catalog/handle/metrics.ts', 'answer: 2_000'],
   ],
   'docs/testing.md': [
     ['The latest 1,000', 'src/testing/fake/catalog.ts', 'keepCalls = 1_000'],
     ['at most 64 MiB', 'src/testing/fake/control.ts', 'bodyLimit = 64 * 1024 * 1024'],
   ],
   'docs/transactions.md': [
-    ['After 50 runs', 'src/catalog/transaction-function.ts', 'attempts = 50'],
-    ['After two lost runs', 'src/catalog/transaction-turns.ts', 'leastLosses = 2'],
-    ['five seconds at most', 'src/scheduling/run-turn.ts', 'turnMillis = 5_000'],
-    ['After two turns', 'src/catalog/transaction-turns.ts', 'mostOutlasted = 2'],
-    ['ten seconds at most', 'src/catalog/transaction-turns.ts', 'waitMillis = 10_000'],
-    ['some 250 ms', 'src/rows/contention.ts', 'askMillis = 250'],
+    ['After 50 runs', 'src/catalog/handle/transaction-function.ts', 'attempts = 50'],
+    ['After two lost runs', 'src/catalog/handle/transaction-turns.ts', 'leastLosses = 2'],
+    ['five seconds at most', 'src/base/scheduling/run-turn.ts', 'turnMillis = 5_000'],
+    ['After two turns', 'src/catalog/handle/transaction-turns.ts', 'mostOutlasted = 2'],
+    ['ten seconds at most', 'src/catalog/handle/transaction-turns.ts', 'waitMillis = 10_000'],
+    ['some 250 ms', 'src/catalog/rows/contention.ts', 'askMillis = 250'],
     ['a lease of 60 seconds', ...lease],
     ['after 60 seconds without', ...idle],
-    ['More than 200,000', 'src/store/staged/staged-store.ts', 'changes: 200_000'],
-    ['or 64 MiB of them', 'src/store/staged/staged-store.ts', 'bytes: 64 * 1024 * 1024'],
-    ['1,000,000 records read', 'src/store/staged/staged-store.ts', 'reads: 1_000_000'],
+    ['More than 200,000', 'src/stores/staged/staged-store.ts', 'changes: 200_000'],
+    ['or 64 MiB of them', 'src/stores/staged/staged-store.ts', 'bytes: 64 * 1024 * 1024'],
+    ['1,000,000 records read', 'src/stores/staged/staged-store.ts', 'reads: 1_000_000'],
   ],
   'docs/write-a-store.md': [
     ['for five seconds', 'test/testing/stores/sqlite.ts', 'patience = 5_000'],
@@ -328,14 +336,16 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['at most 64 MiB', 'src/testing/fake/control.ts', 'bodyLimit = 64 * 1024 * 1024'],
   ],
   'bench/README.md': [['up to 100,000 entries', 'bench/lance.ts', '100_000])']],
-  'docs/decisions/lmdb-lock.md': [['Every 2 ms it looks', 'src/store/lmdb/write-lock.ts', 'sliceMillis = 2']],
+  'docs/decisions/lmdb-lock.md': [
+    ['Every 2 ms it looks', 'src/stores/lmdb/write-lock.ts', 'sliceMillis = 2'],
+  ],
   'docs/decisions/transactions.md': [
-    ['After two lost runs', 'src/catalog/transaction-turns.ts', 'leastLosses = 2'],
-    ['So after two lost runs', 'src/catalog/transaction-turns.ts', 'leastLosses = 2'],
-    ['longer than 100 ms', 'src/rows/contention.ts', 'shortMillis = 100'],
-    ['takes none for ten seconds', 'src/rows/contention.ts', 'restMillis = 10_000'],
-    ['takes turns for five seconds', 'src/rows/contention.ts', 'slowMillis = 5_000'],
-    ['A turn ends after five seconds', 'src/scheduling/run-turn.ts', 'turnMillis = 5_000'],
-    ['a wait after ten seconds', 'src/catalog/transaction-turns.ts', 'waitMillis = 10_000'],
+    ['After two lost runs', 'src/catalog/handle/transaction-turns.ts', 'leastLosses = 2'],
+    ['So after two lost runs', 'src/catalog/handle/transaction-turns.ts', 'leastLosses = 2'],
+    ['longer than 100 ms', 'src/catalog/rows/contention.ts', 'shortMillis = 100'],
+    ['takes none for ten seconds', 'src/catalog/rows/contention.ts', 'restMillis = 10_000'],
+    ['takes turns for five seconds', 'src/catalog/rows/contention.ts', 'slowMillis = 5_000'],
+    ['A turn ends after five seconds', 'src/base/scheduling/run-turn.ts', 'turnMillis = 5_000'],
+    ['a wait after ten seconds', 'src/catalog/handle/transaction-turns.ts', 'waitMillis = 10_000'],
   ],
 }

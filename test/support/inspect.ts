@@ -1,4 +1,4 @@
-import type { Catalog } from '../../src/index.ts'
+import type { Catalog } from '../../src/tabularium/index.ts'
 
 /** All that a catalog tells of its namespaces and tables, to be compared before and after. */
 export async function inspect(catalog: Catalog) {

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { connect, type Table } from '@lancedb/lancedb'
 import { tableFromIPC, tableToIPC } from '@uwdata/flechette'
 import * as apache from 'apache-arrow'
-import { toArrowTable } from '../../src/table/index.ts'
+import { toArrowTable } from '../../src/engine/table/index.ts'
 import { temporaryDirectory } from './folders.ts'
 
 /** A merge as the reference is asked for it. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type OperationName, operations } from '../../src/index.ts'
+import { type OperationName, operations } from '../../src/tabularium/index.ts'
 
 /*
  * Which tests call which operation, found by its name in their sources: no list has to be kept.
@@ -15,8 +15,8 @@ interface Source {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Rooms whose tests are about operations. Other tests call operations to judge something else. */
-const rooms = ['operations', 'listing', 'locations', 'lookup', 'rows', 'transactions']
+/** Folders whose tests are about operations. Other tests call operations to judge something else. */
+const about = /^catalog\/(operations|listing|locations|lookup|rows|transactions)\//
 
 /** The table of `test/README.md`: each operation, with its rules and its tests. */
 export function coverageTable(): string {
@@ -50,14 +50,14 @@ function calls(name: string): (source: Source) => boolean {
 }
 
 function isNear(path: string): boolean {
-  return path.endsWith('.test.ts') && rooms.includes(path.split('/')[0]!)
+  return path.endsWith('.test.ts') && about.test(path)
 }
 
 function link(path: string): string {
-  return `[${path.replace(/\.test\.ts$/, '')}](${path})`
+  return `[${path.replace(/^catalog\/|\.test\.ts$/g, '')}](${path})`
 }
 
-/** Sources in the rooms of a folder; not helpers that all tests share, and nothing that a run leaves behind. */
+/** Sources in a folder; not helpers that all tests share, and nothing that a run leaves behind. */
 function read(folder: string): Source[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((path) => path.replaceAll('\\', '/'))

@@ -1,4 +1,4 @@
-import { operations } from '../../src/index.ts'
+import { operations } from '../../src/tabularium/index.ts'
 
 /** The README's table of operations, as the record of operations has it. */
 export function operationTable(): string {

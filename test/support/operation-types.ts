@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { requestFields, responseFields, stringMap, tableVersion } from '../../src/model/fields.ts'
-import type { AnyOperation } from '../../src/operations/framework/operation.ts'
-import { operations } from '../../src/operations/index.ts'
-import { requestDoc, responseDoc } from '../../src/operations/types/field-docs.ts'
-import { dataType } from '../../src/rows/columns.ts'
-import { rowsInput, schemaInput } from '../../src/rows/input.ts'
+import { requestFields, responseFields, stringMap, tableVersion } from '../../src/base/model/fields.ts'
+import type { AnyOperation } from '../../src/catalog/operations/framework/operation.ts'
+import { operations } from '../../src/catalog/operations/index.ts'
+import { requestDoc, responseDoc } from '../../src/catalog/operations/types/field-docs.ts'
+import { dataType } from '../../src/catalog/rows/columns.ts'
+import { rowsInput, schemaInput } from '../../src/catalog/rows/input.ts'
 
 /*
  * The types of all requests, responses and methods, as interfaces: types that are inferred of schemas have no
@@ -176,7 +176,7 @@ function nameOf(schema: Schema, { name }: AnyOperation, side: Side): string | un
 
 /** What is written above each operation in its file. */
 function docsOfOperations(): ReadonlyMap<string, string> {
-  const folder = join(root, 'src/operations')
+  const folder = join(root, 'src/catalog/operations')
   const found = readdirSync(folder)
     .filter((file) => file.endsWith('.ts'))
     .flatMap((file) => {
@@ -198,7 +198,7 @@ function format(text: string): string {
   const biome = join(dirname(fileURLToPath(import.meta.resolve('@biomejs/biome/package.json'))), 'bin/biome')
   return execFileSync(
     process.execPath,
-    [biome, 'format', '--stdin-file-path=src/operations/types/methods.ts'],
+    [biome, 'format', '--stdin-file-path=src/catalog/operations/types/methods.ts'],
     {
       cwd: root,
       input: text,

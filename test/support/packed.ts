@@ -12,7 +12,7 @@ export function packedProject(): string {
   const source = join(project, 'source')
   const { dependencies, files } = manifest()
   mkdirSync(source)
-  execFileSync(process.execPath, ['build.js', join(source, 'dist')], { cwd: root, stdio: 'pipe' })
+  execFileSync(process.execPath, ['build/build.js', join(source, 'dist')], { cwd: root, stdio: 'pipe' })
   const others = files.filter((file) => !/^!|^dist$/.test(file))
   for (const file of ['package.json', ...others]) {
     cpSync(join(root, file), join(source, file), {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { problems } from '../../src/http/protocol/status.ts'
+import { problems } from '../../src/protocol/status.ts'
 
 /*
  * Finds the numbers of pages, in digits and in words. What derives from the code, examples, code in a line, links and

@@ -6,7 +6,7 @@ import { appendFile, chown, cp, mkdir, readdir, readFile, rm, symlink, writeFile
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
-import { migratePostgres } from '../../src/store/postgres/index.ts'
+import { migratePostgres } from '../../src/stores/postgres/index.ts'
 import { temporaryDirectory } from './folders.ts'
 import { freePort } from './free-port.ts'
 

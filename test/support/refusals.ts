@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Catalog, CatalogError, type ErrorCode } from '../../src/index.ts'
+import { type Catalog, CatalogError, type ErrorCode } from '../../src/tabularium/index.ts'
 import { itself } from '../client/over-http.ts'
 import { inspect } from './inspect.ts'
 

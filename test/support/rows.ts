@@ -1,5 +1,5 @@
 import { tableFromIPC } from '@uwdata/flechette'
-import type { Catalog } from '../../src/index.ts'
+import type { Catalog } from '../../src/tabularium/index.ts'
 
 /** The rows of a table as plain objects. */
 export async function rowsOf(

@@ -19,7 +19,7 @@ const run = (then: string) => [
   ...['--import', 'tsx', '--input-type=module', '--eval'],
   `import bundleScripts, { scriptPath } from './test/support/scripts.ts'
    await bundleScripts()
-   console.log(scriptPath('src/cli.ts'))
+   console.log(scriptPath('src/cli/index.ts'))
    ${then}`,
 ]
 
@@ -27,17 +27,17 @@ test('runs in one clone bundle apart, remove their bundles, and those of runs th
   const killed = spawn(process.execPath, run('setInterval(() => {}, 1_000)'), { env })
   const [line] = (await once(killed.stdout, 'data')) as [Buffer]
   const left = line.toString().trim()
-  expect(left).not.toBe(scriptPath('src/cli.ts'))
+  expect(left).not.toBe(scriptPath('src/cli/index.ts'))
   expect(await isThere(left)).toBe(true)
   killed.kill('SIGKILL')
   await once(killed, 'close')
   expect(await isThere(left)).toBe(true)
 
-  const code = `console.log((await import('node:fs')).existsSync(scriptPath('src/cli.ts')))`
+  const code = `console.log((await import('node:fs')).existsSync(scriptPath('src/cli/index.ts')))`
   const { stdout } = await promisify(execFile)(process.execPath, run(code), { env })
   const [own, wasThere] = stdout.trim().split('\n')
-  expect([own, wasThere]).toEqual([expect.stringContaining('src/cli.mjs'), 'true'])
+  expect([own, wasThere]).toEqual([expect.stringContaining('src/cli/index.mjs'), 'true'])
   expect(await isThere(folderOf(own!))).toBe(false)
   expect(await isThere(folderOf(left))).toBe(false)
-  expect(await isThere(scriptPath('src/cli.ts'))).toBe(true)
+  expect(await isThere(scriptPath('src/cli/index.ts'))).toBe(true)
 })

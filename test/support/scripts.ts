@@ -12,24 +12,24 @@ import { bundleSimulation } from './bundle-simulation.ts'
  */
 
 const scripts = [
-  'src/cli.ts',
-  'test/store/children/change-in-turn.ts',
-  'test/store/children/commit-batches.ts',
-  'test/store/children/end-early.ts',
-  'test/store/children/hold-store.ts',
-  'test/store/children/hold-unlocked.ts',
-  'test/store/children/increment.ts',
-  'test/store/children/open-damaged.ts',
-  'test/store/children/put-on-demand.ts',
-  'test/content/cache/children/fill-cache.ts',
-  'test/content/children/put-objects.ts',
-  'test/http/children/changes.ts',
-  'test/lance/clients/server.ts',
-  'test/lance/clients/writer.ts',
+  'src/cli/index.ts',
+  'test/stores/children/change-in-turn.ts',
+  'test/stores/children/commit-batches.ts',
+  'test/stores/children/end-early.ts',
+  'test/stores/children/hold-store.ts',
+  'test/stores/children/hold-unlocked.ts',
+  'test/stores/children/increment.ts',
+  'test/stores/children/open-damaged.ts',
+  'test/stores/children/put-on-demand.ts',
+  'test/contents/cache/children/fill-cache.ts',
+  'test/contents/children/put-objects.ts',
+  'test/server/children/changes.ts',
+  'test/catalog/lance/clients/server.ts',
+  'test/catalog/lance/clients/writer.ts',
   'test/soak/children/ask.ts',
   'test/soak/children/stall.ts',
   'test/processes/changes-child.ts',
-  'test/table/children/memory.ts',
+  'test/engine/table/children/memory.ts',
   'test/testing/hostile/timeouts/by-node.ts',
   'test/processes/clock-child.ts',
   'test/processes/crash-child.ts',
@@ -68,13 +68,13 @@ export default async function bundleScripts(): Promise<void> {
   removeLeft()
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   // The page is served as it was built.
-  execFileSync(process.execPath, ['build-page.js'], { cwd: root })
+  execFileSync(process.execPath, ['build/page.js'], { cwd: root })
   await build({
     absWorkingDir: root,
     entryPoints: [
       ...scripts.map((script) => ({ in: script, out: script.replace(/\.ts$/, '') })),
       // A thread, which lies where the package looks for it.
-      { in: 'src/arrow/ipc/decompress-worker.ts', out: 'arrow/ipc/decompress-worker' },
+      { in: 'src/engine/arrow/ipc/decompress-worker.ts', out: 'engine/arrow/ipc/decompress-worker' },
     ],
     outdir: folder,
     outExtension: { '.js': '.mjs' },

@@ -1,6 +1,6 @@
-import { openLmdbStore } from '../../src/store/lmdb/index.ts'
-import { openPostgresStore } from '../../src/store/postgres/index.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/base/store/store.ts'
+import { openLmdbStore } from '../../src/stores/lmdb/index.ts'
+import { openPostgresStore } from '../../src/stores/postgres/index.ts'
 import { freshFolder } from './catalogs.ts'
 import { missingPostgres, sharedServer } from './postgres.ts'
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { expect, test } from 'vitest'
-import { type OperationName, operations } from '../../src/operations/index.ts'
+import { type OperationName, operations } from '../../src/catalog/operations/index.ts'
 import { Draw } from './draw.ts'
 import { validRequest, type World } from './valid-requests.ts'
 

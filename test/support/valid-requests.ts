@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { type OperationName, operations } from '../../src/operations/index.ts'
+import { type OperationName, operations } from '../../src/catalog/operations/index.ts'
 import { at, type Draw } from './draw.ts'
 import { aliasesAt, expressionAt, orderAt, predicateAt } from './large-expressions.ts'
 

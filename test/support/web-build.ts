@@ -18,10 +18,10 @@ const place = `${root}test/.scripts`
 
 let made: Promise<ReadonlyMap<string, Uint8Array>> | undefined
 
-/** The files of the build by their names in the package, such as `dist/web/client.js`. */
+/** The files of the build by their names in the package, such as `dist/web/client/index.js`. */
 export function webFiles(): Promise<ReadonlyMap<string, Uint8Array>> {
   made ??= (async () => {
-    const from = `${root}build-web.js`
+    const from = `${root}build/web.js`
     const { webFiles } = (await import(from)) as { webFiles(outdir: string): Promise<File[]> }
     const files = await webFiles(`${place}/dist/web`)
     return new Map(files.map(({ path, contents }) => [path.slice(place.length + 1), contents]))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openCatalog, operations } from '../../src/index.ts'
+import { openCatalog, operations } from '../../src/tabularium/index.ts'
 import { catalogSuite, catalogTopics } from '../../src/testing/suites/catalog-suite.ts'
 
 const called = new Set<string>()

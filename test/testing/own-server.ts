@@ -1,5 +1,5 @@
-import { type FetchHandler, fetchHandler } from '../../src/http/index.ts'
-import { openCatalog } from '../../src/index.ts'
+import { type FetchHandler, fetchHandler } from '../../src/server/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 
 export const url = 'http://catalog.test'
 export const token = 'a-token-of-the-suite'

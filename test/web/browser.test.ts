@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { serve } from '../../src/http/index.ts'
-import { openCatalog } from '../../src/index.ts'
+import { serve } from '../../src/server/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { chromiumPath } from '../support/chromium.ts'
 import { bundledForBrowsers, type Exports, root } from '../support/web-build.ts'
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createContext, runInContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
-import { serve } from '../../src/http/index.ts'
-import { openCatalog } from '../../src/index.ts'
+import { serve } from '../../src/server/index.ts'
+import { openCatalog } from '../../src/tabularium/index.ts'
 import { bundledForBrowsers, type Exports, root, webFileOf, webFiles, weigh } from '../support/web-build.ts'
 
 /* What browsers and edge runtimes get: that it needs nothing of Node, what it weighs, and that it works. */

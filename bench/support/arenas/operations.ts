@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { openCatalog } from '../../../dist/index.js'
+import { openCatalog } from '../../../dist/tabularium/index.js'
 import { type Runner, serveArena } from '../arena.ts'
 import { inFlight, inTurn, microseconds } from '../measure.ts'
 import { type OperationCase, operationCases, prepareCases } from '../operation-cases.ts'

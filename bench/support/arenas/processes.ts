@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { openCatalog } from '../../../dist/index.js'
+import { openCatalog } from '../../../dist/tabularium/index.js'
 import { type Runner, serveArena } from '../arena.ts'
 import { inFlight, microseconds } from '../measure.ts'
 import { openRawLmdb } from '../peers/raw-lmdb.ts'

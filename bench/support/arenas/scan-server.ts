@@ -1,5 +1,5 @@
-import { serve } from '../../../dist/http/index.js'
-import { openCatalog } from '../../../dist/index.js'
+import { serve } from '../../../dist/server/index.js'
+import { openCatalog } from '../../../dist/tabularium/index.js'
 
 /* A server of a catalog, with no credentials, on loopback; tells its URL. */
 

@@ -1,4 +1,4 @@
-import { openCatalog } from '../../../dist/index.js'
+import { openCatalog } from '../../../dist/tabularium/index.js'
 import { serveArena } from '../arena.ts'
 import { milliseconds } from '../measure.ts'
 

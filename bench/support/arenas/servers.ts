@@ -1,4 +1,4 @@
-import { openCatalog } from '../../../dist/index.js'
+import { openCatalog } from '../../../dist/tabularium/index.js'
 import { type Runner, serveArena } from '../arena.ts'
 import { inFlight, milliseconds } from '../measure.ts'
 

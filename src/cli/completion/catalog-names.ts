@@ -1,4 +1,4 @@
-import type { Catalog } from '../../index.ts'
+import type { Catalog } from '../../tabularium/index.ts'
 import type { Io } from '../io.ts'
 import { placeOf } from '../locations/location-argument.ts'
 import { openLocation } from '../open.ts'

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { Command } from 'commander'
 import * as v from 'valibot'
-import { isDatabaseUrl, shownLocation } from '../../model/location.ts'
+import { isDatabaseUrl, shownLocation } from '../../base/model/location.ts'
 import { addPrintOptions, type PrintOptions } from '../access.ts'
 import { type Io, readAll } from '../io.ts'
 import { placeOf } from '../locations/location-argument.ts'

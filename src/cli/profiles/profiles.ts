@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import { nearest } from '../../model/nearest.ts'
+import { nearest } from '../../base/model/nearest.ts'
 import type { Io } from '../io.ts'
 import { UsageError } from '../usage.ts'
 import { type Profile, profilePath, readProfiles } from './profile-file.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Catalog, CatalogError } from '../../index.ts'
+import { type Catalog, CatalogError } from '../../tabularium/index.ts'
 import type { Io } from '../io.ts'
 import {
   addWantedOptions,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { CatalogError } from '../../index.ts'
+import { CatalogError } from '../../tabularium/index.ts'
 import type { Io } from '../io.ts'
 import { typeText } from '../print.ts'
 import type { JsonField } from '../rows/types.ts'

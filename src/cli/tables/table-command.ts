@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import type { Catalog, OperationOptions } from '../../index.ts'
+import type { Catalog, OperationOptions } from '../../tabularium/index.ts'
 import { addCatalogOptions, type CatalogOptions } from '../access.ts'
 import type { Io } from '../io.ts'
 import { locationArgument } from '../locations/location-argument.ts'

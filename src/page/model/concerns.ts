@@ -1,5 +1,5 @@
-import type { Identifier } from '../../model/identifier.ts'
-import { concernsSubject } from '../../operations/framework/visible-changes.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
+import { concernsSubject } from '../../catalog/operations/framework/visible-changes.ts'
 import type { Place } from './place.ts'
 
 /** What a commit did to one namespace or table, as the stream of changes tells it. */

@@ -1,4 +1,4 @@
-import type { Identifier } from '../../model/identifier.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 import { type CommittedChange, shownChange } from './concerns.ts'
 import type { Place } from './place.ts'
 

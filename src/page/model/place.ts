@@ -1,4 +1,4 @@
-import type { Identifier } from '../../model/identifier.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 
 export const tabs = ['columns', 'rows', 'versions', 'refs'] as const
 export type Tab = (typeof tabs)[number]

@@ -1,4 +1,4 @@
-import type { Identifier } from '../../model/identifier.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 import type { Pages } from '../listing.ts'
 
 /** What is known of the namespaces in a namespace. */

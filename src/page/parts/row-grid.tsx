@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { Identifier } from '../../model/identifier.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 import { cellText, mostCharacters } from '../model/cell.ts'
 import { decodeRows } from '../model/decode-rows.ts'
 import { shownCount } from '../model/text.ts'

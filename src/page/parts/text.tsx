@@ -1,4 +1,4 @@
-import type { Identifier } from '../../model/identifier.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 import { piecesOf, plainText } from '../model/text.ts'
 
 /** A text of the catalog. Its direction does not reach beyond it, and characters that one would not see are shown. */

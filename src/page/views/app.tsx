@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Identifier } from '../../model/identifier.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 import { type Fresh, useFresh } from '../fresh.ts'
 import { announce } from '../hooks.ts'
 import { type Place, readPlace, start, tokenIn, writePlace } from '../model/place.ts'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Identifier } from '../../model/identifier.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 import { changeTable, dropEmptyNamespace, type NamedTable, type NamedTag, requireTag } from '../at-once.ts'
 import { emptyTable, typeNames } from '../model/columns-text.ts'
 import { plainText } from '../model/text.ts'

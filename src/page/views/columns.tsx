@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Identifier } from '../../model/identifier.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 import { announce } from '../hooks.ts'
 import { columnPath, typeText } from '../model/schema.ts'
 import { shownCount } from '../model/text.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Identifier } from '../../model/identifier.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 import { useActiveRow, useChanged } from '../hooks.ts'
 import { Listing } from '../listing.ts'
 import { plainText } from '../model/text.ts'

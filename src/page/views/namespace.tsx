@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Identifier } from '../../model/identifier.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 import { useLoaded } from '../hooks.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Path, Properties } from '../parts/text.tsx'

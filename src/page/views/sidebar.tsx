@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Identifier } from '../../model/identifier.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 import type { Fresh } from '../fresh.ts'
 import { useActiveRow, usePaged } from '../hooks.ts'
 import type { Page } from '../listing.ts'

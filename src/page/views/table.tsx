@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import type { Identifier } from '../../model/identifier.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 import { latestOf, type NamedTable } from '../at-once.ts'
 import { useLoaded } from '../hooks.ts'
 import { type Tab, type TablePlace, tabs, type Wanted, writePlace } from '../model/place.ts'

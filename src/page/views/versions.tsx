@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Identifier } from '../../model/identifier.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 import { useActiveRow, useLoaded, usePaged } from '../hooks.ts'
 import { changeText, type Difference, differenceOf, type VersionFacts } from '../model/difference.ts'
 import { type TablePlace, writePlace } from '../model/place.ts'

@@ -1,5 +1,5 @@
-import type { TransactionOptions } from '../../catalog/handle.ts'
-import type { OperationName, operations } from '../../operations/index.ts'
+import type { TransactionOptions } from '../../catalog/handle/handle.ts'
+import type { OperationName, operations } from '../../catalog/operations/index.ts'
 
 /** What may be called: an operation, or `transaction`, which runs a function of operations. */
 export type CallName = OperationName | 'transaction'

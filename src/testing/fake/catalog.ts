@@ -1,12 +1,12 @@
-import type { Core } from '../../catalog/core.ts'
-import type { Catalog, Transact, TransactionOptions } from '../../catalog/handle.ts'
-import { localHandle } from '../../catalog/local-handle.ts'
-import type { MemoryCatalog, MemorySnapshot } from '../../catalog/open.ts'
-import { type CatalogOptions, catalogOptionNames } from '../../catalog/open-core.ts'
-import { transact } from '../../catalog/transaction.ts'
-import { CatalogError, invalid } from '../../errors.ts'
-import { type OptionNames, requireKnown } from '../../model/options.ts'
-import type { AnyOperation, OperationOptions } from '../../operations/framework/operation.ts'
+import { CatalogError, invalid } from '../../base/errors.ts'
+import { type OptionNames, requireKnown } from '../../base/model/options.ts'
+import type { Core } from '../../catalog/handle/core.ts'
+import type { Catalog, Transact, TransactionOptions } from '../../catalog/handle/handle.ts'
+import { type CatalogOptions, catalogOptionNames } from '../../catalog/handle/open-core.ts'
+import { transact } from '../../catalog/handle/transaction.ts'
+import type { AnyOperation, OperationOptions } from '../../catalog/operations/framework/operation.ts'
+import { localHandle } from '../../tabularium/local-handle.ts'
+import type { MemoryCatalog, MemorySnapshot } from '../../tabularium/open.ts'
 import { CallLog, type CallName, type Calls } from './calls.ts'
 import { type FakeClock, ManualClock } from './clock.ts'
 import type { Fault, Matched } from './fault.ts'
@@ -113,7 +113,7 @@ export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalo
     throw invalid('keepCalls must be a whole number from 1.')
   if (!Number.isSafeInteger(randomSeed)) throw invalid('randomSeed must be a whole number.')
   // Loaded now, since work that waits for it would be done in another order than where it is there.
-  await import('../../table/index.ts')
+  await import('../../engine/table/index.ts')
   const clock = new ManualClock(now)
   const ids = new CountedIds()
   const lance = lanceFolder === undefined ? undefined : await LanceFolder.open(lanceFolder)

@@ -1,4 +1,4 @@
-import { invalid } from '../../errors.ts'
+import { invalid } from '../../base/errors.ts'
 
 /** The time of a fake catalog. It stands still until it is told to move. */
 export interface FakeClock {

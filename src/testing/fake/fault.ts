@@ -1,11 +1,11 @@
 import * as v from 'valibot'
-import { type ErrorCode, errorNumbers, invalid } from '../../errors.ts'
-import { identifier } from '../../model/fields.ts'
-import { type Identifier, sameNames } from '../../model/identifier.ts'
-import { beginsOrEnds } from '../../operations/framework/inside.ts'
-import type { AnyOperation } from '../../operations/framework/operation.ts'
-import { identifiersIn } from '../../operations/framework/subjects.ts'
-import { operations } from '../../operations/index.ts'
+import { type ErrorCode, errorNumbers, invalid } from '../../base/errors.ts'
+import { identifier } from '../../base/model/fields.ts'
+import { type Identifier, sameNames } from '../../base/model/identifier.ts'
+import { beginsOrEnds } from '../../catalog/operations/framework/inside.ts'
+import type { AnyOperation } from '../../catalog/operations/framework/operation.ts'
+import { identifiersIn } from '../../catalog/operations/framework/subjects.ts'
+import { operations } from '../../catalog/operations/index.ts'
 import type { CallName } from './calls.ts'
 
 /*

@@ -1,5 +1,5 @@
-import { CatalogError, invalid } from '../../errors.ts'
-import type { AnyOperation } from '../../operations/framework/operation.ts'
+import { CatalogError, invalid } from '../../base/errors.ts'
+import type { AnyOperation } from '../../catalog/operations/framework/operation.ts'
 import { seededRandom } from '../suites/random.ts'
 import { checkFault, type Fault, isFor, type Matched, type Place } from './fault.ts'
 import { Waits } from './wait.ts'

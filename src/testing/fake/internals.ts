@@ -1,8 +1,8 @@
-import type { Core, Settings } from '../../catalog/core.ts'
-import { type MemoryParts, memoryParts, memoryRoot } from '../../catalog/memory.ts'
-import { type CatalogOptions, makeCore } from '../../catalog/open-core.ts'
-import type { MemoryStore } from '../../store/memory/index.ts'
-import { type CatalogRecord, catalogFormat, keys } from '../../store/records.ts'
+import { type CatalogRecord, catalogFormat, keys } from '../../base/store/records.ts'
+import type { Core, Settings } from '../../catalog/handle/core.ts'
+import { type CatalogOptions, makeCore } from '../../catalog/handle/open-core.ts'
+import type { MemoryStore } from '../../stores/memory/index.ts'
+import { type MemoryParts, memoryParts, memoryRoot } from '../../tabularium/memory.ts'
 import type { DeclaredPlace } from './lance-folder.ts'
 
 /** A memory catalog, opened up. */

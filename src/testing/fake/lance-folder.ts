@@ -1,7 +1,7 @@
 import { opendir } from 'node:fs/promises'
-import { folderRoot } from '../../catalog/content-root.ts'
-import type { Core } from '../../catalog/core.ts'
-import { invalid } from '../../errors.ts'
+import { invalid } from '../../base/errors.ts'
+import type { Core } from '../../catalog/handle/core.ts'
+import { folderRoot } from '../../tabularium/content-root.ts'
 
 /** The folder of a fake, and its forks, in which declared tables lie: Lance's clients write them by themselves. */
 export class LanceFolder {

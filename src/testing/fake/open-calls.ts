@@ -1,5 +1,5 @@
-import { beginsOrEnds, transactionNamed } from '../../operations/framework/inside.ts'
-import type { AnyOperation, OperationOptions } from '../../operations/framework/operation.ts'
+import { beginsOrEnds, transactionNamed } from '../../catalog/operations/framework/inside.ts'
+import type { AnyOperation, OperationOptions } from '../../catalog/operations/framework/operation.ts'
 
 /** More than that are not open at once. */
 const most = 10_000

@@ -1,7 +1,7 @@
-import { CatalogError } from '../../errors.ts'
-import type { AnyOperation, OperationOptions } from '../../operations/framework/operation.ts'
-import type { runOperation } from '../../operations/framework/run.ts'
-import { keys, type TransactionRecord } from '../../store/records.ts'
+import { CatalogError } from '../../base/errors.ts'
+import { keys, type TransactionRecord } from '../../base/store/records.ts'
+import type { AnyOperation, OperationOptions } from '../../catalog/operations/framework/operation.ts'
+import type { runOperation } from '../../catalog/operations/framework/run.ts'
 import { forkInternals, type InternalOptions, type Internals } from './internals.ts'
 
 /** A change whose transaction stays Running. */

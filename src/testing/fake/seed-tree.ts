@@ -1,8 +1,8 @@
 import * as v from 'valibot'
-import { invalid } from '../../errors.ts'
-import { withAnyKey } from '../../model/fields.ts'
-import { maxDepth } from '../../model/identifier.ts'
-import type { operations } from '../../operations/index.ts'
+import { invalid } from '../../base/errors.ts'
+import { withAnyKey } from '../../base/model/fields.ts'
+import { maxDepth } from '../../base/model/identifier.ts'
+import type { operations } from '../../catalog/operations/index.ts'
 
 /** Rows as operations take them: an array of objects, Arrow IPC bytes, or an Arrow table. */
 export type SeedRows = Parameters<(typeof operations)['createTable']>[1]['data']

@@ -1,5 +1,5 @@
-import type { Catalog } from '../../catalog/handle.ts'
-import { CatalogError, invalid } from '../../errors.ts'
+import { CatalogError, invalid } from '../../base/errors.ts'
+import type { Catalog } from '../../catalog/handle/handle.ts'
 import { type Node, pathOf, readSeed, type SeedNode } from './seed-tree.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { invalid } from '../../errors.ts'
-import type { ServeOptions } from '../../http/index.ts'
+import { invalid } from '../../base/errors.ts'
+import type { ServeOptions } from '../../server/index.ts'
 import type { Calls } from './calls.ts'
 import { type FakeCatalog, type FakeOptions, fakeCatalog } from './catalog.ts'
 import type { FakeClock } from './clock.ts'
@@ -63,7 +63,7 @@ export async function fakeServer(options: FakeServerOptions = {}): Promise<FakeS
   }
   const catalog = given ?? (await fakeCatalog(fake))
   const [{ serveWith }, { controlRoutes }] = await Promise.all([
-    import('../../http/serve.ts'),
+    import('../../server/serve.ts'),
     import('./control.ts'),
   ])
   const server = await serveWith(

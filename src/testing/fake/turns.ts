@@ -1,5 +1,5 @@
-import { isAboutTransactions } from '../../operations/framework/inside.ts'
-import { runOperation } from '../../operations/framework/run.ts'
+import { isAboutTransactions } from '../../catalog/operations/framework/inside.ts'
+import { runOperation } from '../../catalog/operations/framework/run.ts'
 
 /**
  * Runs operations one after the other, in the order of their calls. Long work lets others go ahead after some

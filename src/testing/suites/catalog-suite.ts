@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type OperationName, operations } from '../../operations/index.ts'
+import { type OperationName, operations } from '../../catalog/operations/index.ts'
 import { answers } from './catalog/answers.ts'
 import { batches } from './catalog/batches.ts'
 import { branches } from './catalog/branches.ts'

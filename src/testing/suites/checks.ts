@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { ErrorCode } from '../../errors.ts'
-import { nextTurn } from '../../time.ts'
+import type { ErrorCode } from '../../base/errors.ts'
+import { nextTurn } from '../../base/time.ts'
 
 /**
  * Asserts that an attempt fails with a given code, and a message that matches. Errors are recognized by their `code`

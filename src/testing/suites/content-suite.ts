@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Content } from '../../content/content.ts'
+import type { Content } from '../../base/content/content.ts'
 import { during, refused } from './checks.ts'
 import { pathRules } from './content/paths.ts'
 import { bytesOf, type ContentTrial, paths, text } from './content/trial.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { wire } from '../../http/protocol/wire.ts'
-import type { OperationName } from '../../operations/index.ts'
+import type { OperationName } from '../../catalog/operations/index.ts'
+import { wire } from '../../protocol/wire.ts'
 import {
   type CatalogSuiteOptions,
   catalogSuite,
@@ -196,7 +196,7 @@ export function httpSuite(runner: Runner, options: HttpSuiteOptions): void {
     }
   })
   const open = async () => {
-    const { connect } = await import('../../client.ts')
+    const { connect } = await import('../../client/index.ts')
     return connect(await base(), { fetch: send, retries: 0, ...(token === undefined ? {} : { token }) })
   }
   catalogSuite(runner, open, { ...options, name: `${name}, through the client` })

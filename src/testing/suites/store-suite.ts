@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Store } from '../../store/store.ts'
+import type { Store } from '../../base/store/store.ts'
 import { refused } from './checks.ts'
 import { features } from './store/features.ts'
 import { histories } from './store/histories.ts'

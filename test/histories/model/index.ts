@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../src/errors.ts'
+import type { ErrorCode } from '../../../src/base/errors.ts'
 import { namespaces } from './namespaces.ts'
 import { rows } from './rows.ts'
 import { Refused, type State, type Told } from './state.ts'

@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../../../src/errors.ts'
-import type { Identifier } from '../../../src/model/identifier.ts'
+import type { ErrorCode } from '../../../src/base/errors.ts'
+import type { Identifier } from '../../../src/base/model/identifier.ts'
 
 /*
  * A catalog as an obvious, slow program would keep it: nested maps, copied before every change. What only the

@@ -1,4 +1,4 @@
-import type { Identifier } from '../../../src/model/identifier.ts'
+import type { Identifier } from '../../../src/base/model/identifier.ts'
 import { findVersionOfRows, insertRows } from './rows.ts'
 import {
   branchName,

@@ -1,4 +1,4 @@
-import { type Identifier, sameNames } from '../../../src/model/identifier.ts'
+import { type Identifier, sameNames } from '../../../src/base/model/identifier.ts'
 import { doEach, lookUp, type ModelTransaction, Refused, recorded, type State, type Told } from './state.ts'
 import { declare, deregister } from './tables.ts'
 import type { Request } from './types.ts'

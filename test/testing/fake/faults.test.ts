@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { connect } from '../../../src/client.ts'
-import { type ErrorCode, errorNumbers } from '../../../src/errors.ts'
+import { type ErrorCode, errorNumbers } from '../../../src/base/errors.ts'
+import { connect } from '../../../src/client/index.ts'
 import { type Fault, fakeCatalog, fakeServer } from '../../../src/testing/index.ts'
 import { eachWay, outcome, until } from './ways.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { type FakeCatalog, type FakeOptions, fakeCatalog } from '../../../src/testing/index.ts'
-import { nameOf } from '../../lance/support.ts'
+import { nameOf } from '../../catalog/lance/support.ts'
 import { freshFolder } from '../../support/catalogs.ts'
 
 async function fakeWith(options: FakeOptions): Promise<FakeCatalog> {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { main } from '../../../src/cli/main.ts'
-import { connect } from '../../../src/client.ts'
+import { connect } from '../../../src/client/index.ts'
 import {
   catalogFixture,
   type FakeServerOptions,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { connect } from '../../../src/client.ts'
-import { fetchHandler } from '../../../src/http/index.ts'
+import { connect } from '../../../src/client/index.ts'
+import { fetchHandler } from '../../../src/server/index.ts'
 import { type FakeCatalog, fakeCatalog, transactionSuite } from '../../../src/testing/index.ts'
 import { outcome } from './ways.ts'
 

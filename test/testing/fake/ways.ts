@@ -1,6 +1,6 @@
 import { describe, onTestFinished } from 'vitest'
-import { connect } from '../../../src/client.ts'
-import type { Catalog } from '../../../src/index.ts'
+import { connect } from '../../../src/client/index.ts'
+import type { Catalog } from '../../../src/tabularium/index.ts'
 import { type FakeCatalog, type FakeOptions, fakeCatalog, fakeServer } from '../../../src/testing/index.ts'
 
 /** A fake, and the handle that a test calls it by. */

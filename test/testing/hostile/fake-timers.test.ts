@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { LocalCatalog } from '../../../src/index.ts'
+import type { LocalCatalog } from '../../../src/tabularium/index.ts'
 import { freshFolder } from '../../support/catalogs.ts'
 import { replacements } from './clocks.ts'
 
-type Package = Pick<typeof import('../../../src/index.ts'), 'openCatalog'> &
+type Package = Pick<typeof import('../../../src/tabularium/index.ts'), 'openCatalog'> &
   Pick<typeof import('../../../src/testing/index.ts'), 'fakeCatalog'>
 
 const load = async (): Promise<Package> => ({
-  openCatalog: (await import('../../../src/index.ts')).openCatalog,
+  openCatalog: (await import('../../../src/tabularium/index.ts')).openCatalog,
   fakeCatalog: (await import('../../../src/testing/index.ts')).fakeCatalog,
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openCatalog } from '../../../src/index.ts'
+import { openCatalog } from '../../../src/tabularium/index.ts'
 import type { CatalogUnderTest } from '../../../src/testing/suites/catalog/trial.ts'
 import { catalogSuite } from '../../../src/testing/suites/catalog-suite.ts'
 import { brokenCatalogs } from './catalogs.ts'

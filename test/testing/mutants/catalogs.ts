@@ -1,4 +1,4 @@
-import { CatalogError, openCatalog, type RowsRequest } from '../../../src/index.ts'
+import { CatalogError, openCatalog, type RowsRequest } from '../../../src/tabularium/index.ts'
 import type { CatalogUnderTest } from '../../../src/testing/suites/catalog/trial.ts'
 import { brokenColumns } from './columns.ts'
 import { brokenSessions } from './sessions.ts'

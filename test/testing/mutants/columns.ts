@@ -1,4 +1,4 @@
-import { openCatalog } from '../../../src/index.ts'
+import { openCatalog } from '../../../src/tabularium/index.ts'
 import type { CatalogUnderTest } from '../../../src/testing/suites/catalog/trial.ts'
 
 type Request = { readonly [field: string]: unknown }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { memoryContent } from '../../../src/content/memory/index.ts'
+import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { type ContentPlace, contentSuite } from '../../../src/testing/suites/content-suite.ts'
 import { brokenContents } from './contents.ts'
 import { collect, failureOf } from './run-cases.ts'

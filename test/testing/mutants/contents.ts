@@ -1,5 +1,5 @@
-import { memoryContent } from '../../../src/content/memory/index.ts'
-import type { Content } from '../../../src/index.ts'
+import { memoryContent } from '../../../src/contents/memory/index.ts'
+import type { Content } from '../../../src/tabularium/index.ts'
 import type { ContentPlace } from '../../../src/testing/suites/content-suite.ts'
 
 function broken(replace: (real: Content) => Partial<Content>, real: Content = memoryContent()): Content {

@@ -1,4 +1,4 @@
-import { CatalogError, openCatalog } from '../../../src/index.ts'
+import { CatalogError, openCatalog } from '../../../src/tabularium/index.ts'
 import type { CatalogUnderTest } from '../../../src/testing/suites/catalog/trial.ts'
 
 interface Options {

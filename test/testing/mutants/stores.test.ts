@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { memoryStore } from '../../../src/store/memory/index.ts'
+import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { type StorePlace, storeSuite } from '../../../src/testing/suites/store-suite.ts'
 import { collect, failureOf } from './run-cases.ts'
 import { brokenPlaces, brokenStores } from './stores.ts'

@@ -1,5 +1,4 @@
-import { keyedQueue } from '../../../src/scheduling/keyed-queue.ts'
-import { memoryStore } from '../../../src/store/memory/index.ts'
+import { keyedQueue } from '../../../src/base/scheduling/keyed-queue.ts'
 import type {
   Entry,
   Key,
@@ -9,7 +8,8 @@ import type {
   StoreFeatures,
   Value,
   Writer,
-} from '../../../src/store/store.ts'
+} from '../../../src/base/store/store.ts'
+import { memoryStore } from '../../../src/stores/memory/index.ts'
 import type { StorePlace } from '../../../src/testing/suites/store-suite.ts'
 
 /** A store that works, and what to break of it. */

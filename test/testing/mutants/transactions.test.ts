@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openCatalog } from '../../../src/index.ts'
+import { openCatalog } from '../../../src/tabularium/index.ts'
 import { type TransactionsUnderTest, transactionSuite } from '../../../src/testing/index.ts'
 import { collect, failureOf } from './run-cases.ts'
 import { brokenTransactions } from './transactions.ts'

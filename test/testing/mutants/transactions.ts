@@ -1,4 +1,4 @@
-import { type LocalCatalog, openCatalog, type Transaction } from '../../../src/index.ts'
+import { type LocalCatalog, openCatalog, type Transaction } from '../../../src/tabularium/index.ts'
 import type { TransactionsUnderTest } from '../../../src/testing/index.ts'
 
 type Transact = LocalCatalog['transaction']

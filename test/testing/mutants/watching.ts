@@ -1,4 +1,9 @@
-import { type Changes, type CommittedChange, openCatalog, type WatchRequest } from '../../../src/index.ts'
+import {
+  type Changes,
+  type CommittedChange,
+  openCatalog,
+  type WatchRequest,
+} from '../../../src/tabularium/index.ts'
 import type { CatalogUnderTest } from '../../../src/testing/suites/catalog/trial.ts'
 
 type Watch = (request?: WatchRequest) => Changes

@@ -1,4 +1,4 @@
-import type { Key } from '../../../src/index.ts'
+import type { Key } from '../../../src/tabularium/index.ts'
 
 /*
  * Keys as bytes that compare as keys do. Each part begins with its kind, numbers first; a string ends in a

@@ -1,5 +1,10 @@
 import type { Duplex } from 'node:stream'
-import { type Catalog, CatalogError, type OperationOptions, operations } from '../../../src/index.ts'
+import {
+  type Catalog,
+  CatalogError,
+  type OperationOptions,
+  operations,
+} from '../../../src/tabularium/index.ts'
 import { type Answered, type Asked, receive, send } from './lines.ts'
 
 type Call = (request: unknown, options: OperationOptions) => Promise<unknown>

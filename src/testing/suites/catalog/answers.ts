@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { OperationName } from '../../../operations/index.ts'
+import type { OperationName } from '../../../catalog/operations/index.ts'
 import { rule, type Topic } from '../suite.ts'
 import { type CatalogTrial, changeAll, versionOf, withoutContexts } from './trial.ts'
 

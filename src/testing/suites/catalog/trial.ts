@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { Catalog, OperationMethods } from '../../../catalog/handle.ts'
-import type { ErrorCode } from '../../../errors.ts'
-import type { OperationName } from '../../../operations/index.ts'
+import type { ErrorCode } from '../../../base/errors.ts'
+import type { Catalog, OperationMethods } from '../../../catalog/handle/handle.ts'
+import type { OperationName } from '../../../catalog/operations/index.ts'
 import { refused } from '../checks.ts'
 
 /** The object under test of the catalog suite: a handle, or any object with its methods. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { wallClock } from '../../../time.ts'
+import { wallClock } from '../../../base/time.ts'
 import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import { bytesOf, type ContentTrial, paths, text } from './trial.ts'

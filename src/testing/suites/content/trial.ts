@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Content } from '../../../content/content.ts'
+import type { Content } from '../../../base/content/content.ts'
 import type { ContentPlace } from '../content-suite.ts'
 
 /** The context of a case of the content suite: an empty content in its own place. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { ErrorCode } from '../../../errors.ts'
-import { changesPath, eventStreamType, lastEventHeader } from '../../../http/protocol/events.ts'
-import type { ErrorStatus } from '../../../http/protocol/status.ts'
+import type { ErrorCode } from '../../../base/errors.ts'
+import { changesPath, eventStreamType, lastEventHeader } from '../../../protocol/events.ts'
+import type { ErrorStatus } from '../../../protocol/status.ts'
 import { rule, type Topic } from '../suite.ts'
 import { type Asking, type HttpTrial, problem, tablePath } from './trial.ts'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Store } from '../../../store/store.ts'
+import type { Store } from '../../../base/store/store.ts'
 import type { StorePlace } from '../store-suite.ts'
 import { rule, type Topic } from '../suite.ts'
 import { all, type StoreTrial } from './trial.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Key, maxKeyBytes } from '../../../store/store.ts'
+import { type Key, maxKeyBytes } from '../../../base/store/store.ts'
 import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import { all, read, type StoreTrial } from './trial.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { CatalogError } from '../../../errors.ts'
+import { CatalogError } from '../../../base/errors.ts'
 import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import { all, read, type StoreTrial } from './trial.ts'

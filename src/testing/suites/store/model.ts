@@ -1,5 +1,5 @@
-import { compareKeys } from '../../../store/key.ts'
-import type { Entry, Key, Range, Value, Writer } from '../../../store/store.ts'
+import { compareKeys } from '../../../base/store/key.ts'
+import type { Entry, Key, Range, Value, Writer } from '../../../base/store/store.ts'
 
 /** A model of a store, which computes the expected results: a list of entries in key order. */
 export class Model implements Writer {

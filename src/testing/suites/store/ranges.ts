@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Entry, Key, Range } from '../../../store/store.ts'
+import type { Entry, Key, Range } from '../../../base/store/store.ts'
 import { rule, type Topic } from '../suite.ts'
 import { all, read, type StoreTrial, valuesOf } from './trial.ts'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { nextTurn } from '../../../time.ts'
+import { nextTurn } from '../../../base/time.ts'
 import { during } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import type { StoreTrial } from './trial.ts'

@@ -1,4 +1,4 @@
-import type { Entry, Range, Store, Value } from '../../../store/store.ts'
+import type { Entry, Range, Store, Value } from '../../../base/store/store.ts'
 import type { StorePlace } from '../store-suite.ts'
 
 /** The context of a case of the store suite: an empty store in its own place. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { Store } from '../../../store/store.ts'
-import { nextTurn, sleep } from '../../../time.ts'
+import type { Store } from '../../../base/store/store.ts'
+import { nextTurn, sleep } from '../../../base/time.ts'
 import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import type { StoreTrial } from './trial.ts'

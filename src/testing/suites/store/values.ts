@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Value } from '../../../store/store.ts'
+import type { Value } from '../../../base/store/store.ts'
 import { rule, type Topic } from '../suite.ts'
 import { all, read, type StoreTrial } from './trial.ts'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type LocalCatalog, openCatalog } from '../../../../src/index.ts'
+import { type LocalCatalog, openCatalog } from '../../../../src/tabularium/index.ts'
 import { catalogFixture } from '../../../../src/testing/index.ts'
 
 type Use = (catalog: LocalCatalog) => Promise<void>

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import type { LocalCatalog } from '../../../../src/index.ts'
+import type { LocalCatalog } from '../../../../src/tabularium/index.ts'
 import { beSound, callForEver, fixtures } from './amid-calls.ts'
 
 /* A suite as callers write them. test/testing/hostile/timeouts.test.ts runs it. */

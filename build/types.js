@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+
+/*
+ * Writes the type declarations of the entry points, and of what they mention. Each has a second form for CommonJS: some
+ * settings of TypeScript refuse to `require` what is declared as an ES module, though Node does it.
+ */
+
+/**
+ * Makes the declarations in a folder. `values` are the names that each entry point exports when it runs, by the path of
+ * its declarations.
+ */
+export function writeTypes(outdir, values) {
+  const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
+  execFileSync(process.execPath, [compiler, '-p', 'build/tsconfig.json', '--outDir', outdir], {
+    stdio: 'inherit',
+  })
+  const needed = mentioned(Object.keys(values).map((path) => resolve(path)))
+  for (const file of readdirSync(outdir, { recursive: true })) {
+    const path = resolve(outdir, file)
+    if (file.endsWith('.d.ts') && !needed.has(path)) rmSync(path)
+  }
+  removeEmpty(outdir)
+  needed.forEach(referToNode)
+  const classes = new Set(Array.from(needed, classesOf).flat())
+  for (const [path, names] of Object.entries(values)) {
+    writeFileSync(path.replace(/\.ts$/, '.cts'), forCommonJs(path, names, classes))
+  }
+}
+
+/** The declarations that some lead to. */
+function mentioned(entries) {
+  const found = new Set(entries)
+  for (const file of found) {
+    for (const [, from] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()['"](\.[^'"]+)['"]/g)) {
+      const path = resolve(dirname(file), from.replace(/\.[jt]s$/, '.d.ts'))
+      if (existsSync(path)) found.add(path)
+    }
+  }
+  return found
+}
+
+/** Names the types of Node where a declaration has some: TypeScript 7 finds no types that nothing names. */
+function referToNode(file) {
+  const text = readFileSync(file, 'utf8')
+  if (/['"]node:|\bBuffer\b|\bNodeJS\./.test(text))
+    writeFileSync(file, `/// <reference types="node" />\n${text}`)
+}
+
+function classesOf(file) {
+  const declared = /^export (?:declare )?(?:abstract )?class (\w+)/gm
+  return Array.from(readFileSync(file, 'utf8').matchAll(declared), ([, name]) => name)
+}
+
+function forCommonJs(path, names, classes) {
+  const from = `'./${path
+    .split('/')
+    .at(-1)
+    .replace(/\.d\.ts$/, '.js')}'`
+  const module = `import(${from}, { with: { 'resolution-mode': 'import' } })`
+  return [
+    `export type * from ${from} with { 'resolution-mode': 'import' }`,
+    ...names.map((name) => `export declare const ${name}: typeof ${module}.${name}`),
+    // A class is a type as well.
+    ...names.filter((name) => classes.has(name)).map((name) => `export type ${name} = ${module}.${name}`),
+    '',
+  ].join('\n')
+}
+
+function removeEmpty(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) removeEmpty(join(folder, entry.name))
+  }
+  if (readdirSync(folder).length === 0) rmdirSync(folder)
+}

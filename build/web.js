@@ -1,0 +1,179 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import ts from 'typescript-5'
+
+/*
+ * Builds the entry points for browsers and edge runtimes, `dist/web`, or `web` in the folder that is named. They
+ * import nothing of Node: its modules are replaced by those of `src/web/node`, and what needs files, threads, sockets
+ * or a database by functions that say so.
+ */
+
+const root = join(import.meta.dirname, '..')
+const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+/** The entry points that are there, by their sources. The client is a build of its own, as it runs no operations. */
+const clientEntry = 'src/client/index.ts'
+const entryPoints = [
+  'src/tabularium/index.ts',
+  'src/testing/index.ts',
+  'src/stores/memory/index.ts',
+  'src/contents/memory/index.ts',
+]
+
+/** What lies in files of its own, so that bundlers leave it out where only the rest is used. */
+const apart = ['src/testing/suites/rules.ts', 'src/testing/suites/random.ts']
+
+/**
+ * Packages whose code is in the build: those that are not installed with the package, `valibot`, of which little is
+ * used, and `immer`, which asks `process.env` what to check, and browsers have none.
+ */
+export const bundled = ['immer', 'ulid', 'valibot', 'buffer', 'base64-js', 'ieee754', '@noble/hashes']
+
+/** Modules that need what is not there, and what they are for, as the subject of a sentence. */
+const elsewhere = {
+  'src/stores/lmdb/index.ts': 'A catalog in a directory',
+  'src/stores/postgres/index.ts': 'A catalog in a database',
+  'src/contents/files/index.ts': 'Content in a folder',
+  'src/contents/open.ts': 'Content at a URL',
+  'src/base/content/claim.ts': 'Content at a URL',
+  'src/contents/cache/index.ts': 'A cache on disk',
+  'src/base/scheduling/start-worker.ts': 'A thread',
+  'src/catalog/maintenance/folders.ts': 'A catalog in a directory',
+  'src/catalog/maintenance/backup/backup.ts': 'A backup',
+  'src/catalog/maintenance/backup/restore.ts': 'A backup',
+  'src/catalog/maintenance/plain-files/copy.ts': 'A copy of a catalog',
+  'src/catalog/maintenance/plain-files/export.ts': 'An export',
+  'src/catalog/maintenance/plain-files/import.ts': 'An import',
+  'src/catalog/maintenance/plain-files/import-tables.ts': 'An import',
+  'src/testing/fake/server.ts': 'A server',
+}
+
+/** What a client needs of an operation's definition, and of its command. It runs none. */
+const clientNeeds = new Set([
+  'name',
+  'request',
+  'response',
+  'ignores',
+  'changes',
+  'repeatable',
+  'route',
+  'command',
+])
+const clientNeedsOfCommand = new Set(['lists'])
+
+/** Builds all entry points for a folder. Returns its files, which are not written yet. */
+export async function webFiles(outdir) {
+  const options = {
+    absWorkingDir: root,
+    outdir,
+    outbase: 'src',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    inject: ['src/web/globals.ts'],
+    define: { 'Symbol.asyncDispose': 'asyncDispose' },
+    external: Object.keys(dependencies).filter((name) => !bundled.includes(name)),
+    write: false,
+    metafile: true,
+    // Node's own ZSTD is asked for, and is not there.
+    logOverride: { 'import-is-undefined': 'silent' },
+  }
+  const [most, client] = await Promise.all([
+    build({ ...options, entryPoints: [...entryPoints, ...apart], plugins: [ofTheWeb] }),
+    build({ ...options, entryPoints: [clientEntry], plugins: [ofTheWeb, withoutRuns] }),
+  ])
+  return [...reachable(most, entryPoints), ...reachable(client, [clientEntry])]
+}
+
+/** The files that entry points lead to. The bundler also makes those that only code without a caller would load. */
+function reachable({ outputFiles, metafile: { outputs } }, entries) {
+  const found = new Set(Object.keys(outputs).filter((file) => entries.includes(outputs[file].entryPoint)))
+  for (const file of found) {
+    for (const { path, external } of outputs[file].imports) if (!external) found.add(path)
+  }
+  const paths = new Set(Array.from(found, (file) => join(root, file)))
+  return outputFiles.filter(({ path }) => paths.has(path))
+}
+
+/** Leads imports of Node's modules to those of the web, and replaces what works elsewhere. */
+const ofTheWeb = {
+  name: 'of the web',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:/ }, ({ path, importer }) => {
+      const own = join(root, 'src/web/node', `${path.slice('node:'.length)}.ts`)
+      if (existsSync(own)) return { path: own }
+      const text = `${relative(root, importer)} imports ${path}, which src/web/node does not have. Write what it needs there, or add the module that needs it to those of build/web.js that work elsewhere.`
+      return { errors: [{ text }] }
+    })
+    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      const what = elsewhere[relative(root, path)]
+      if (what === undefined) return undefined
+      const lines = (await exportsOf(path)).map(
+        (name) => `export const ${name} = unavailable(${JSON.stringify(what)})`,
+      )
+      const from = JSON.stringify(join(root, 'src/web/unavailable.ts'))
+      return { contents: `import { unavailable } from ${from}\n${lines.join('\n')}`, resolveDir: root }
+    })
+  },
+}
+
+async function exportsOf(file) {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [file],
+    bundle: false,
+    format: 'esm',
+    write: false,
+    metafile: true,
+    outdir: 'out',
+  })
+  return Object.values(metafile.outputs)[0].exports
+}
+
+/** Leaves out of the definitions of operations what they do: a client only sends requests. */
+const withoutRuns = {
+  name: 'without runs',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /src[\\/]catalog[\\/]operations[\\/][^\\/]+\.ts$/ }, ({ path }) => ({
+      contents: describedOnly(readFileSync(path, 'utf8')),
+      loader: 'ts',
+    })),
+}
+
+function describedOnly(source) {
+  const cuts = []
+  const keepOnly = (object, needed) => {
+    for (const property of object.properties) {
+      const name = property.name.text
+      if (!needed.has(name)) cuts.push([property.pos, property.end])
+      else if (name === 'command') keepOnly(property.initializer, clientNeedsOfCommand)
+    }
+  }
+  const visit = (node) => {
+    if (ts.isCallExpression(node) && node.expression.text === 'operation') {
+      keepOnly(node.arguments[0], clientNeeds)
+    } else {
+      ts.forEachChild(node, visit)
+    }
+  }
+  visit(ts.createSourceFile('operation.ts', source, ts.ScriptTarget.Latest))
+  // From the end, so that the places before stay right. A comma after each goes as well.
+  return cuts.reduceRight(
+    (text, [from, to]) => text.slice(0, from) + text.slice(to).replace(/^\s*,/, ''),
+    source,
+  )
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await writeWeb(process.argv[2])
+
+/** Builds all entry points into the folder `web` of another one. */
+export async function writeWeb(outdir = 'dist') {
+  for (const { path, contents } of await webFiles(resolve(root, outdir, 'web'))) {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, contents)
+  }
+}

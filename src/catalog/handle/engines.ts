@@ -1,0 +1,91 @@
+import { availableParallelism } from 'node:os'
+import type { Content } from '../../base/content/content.ts'
+import { invalid } from '../../base/errors.ts'
+import { isFar } from '../../base/scheduling/merge-ranges.ts'
+import type { CachedContent, ContentCache } from '../../contents/cache/index.ts'
+import type { CacheUse, TableEngine } from '../../engine/table/index.ts'
+import type { Core } from './core.ts'
+import type { CatalogOptions } from './open-core.ts'
+
+/** Makes the engine of a content when it is first asked for: catalogs that read no rows load none. */
+export function engines(
+  { cacheBytes, newId, threads, growthBytes = 512 * 1024 * 1024 }: CatalogOptions,
+  now: () => number,
+  cache: ContentCache | undefined,
+): Pick<Core, 'engine' | 'closeEngines' | 'cacheUse' | 'diskCacheUse'> {
+  if (threads !== undefined && !(Number.isInteger(threads) && threads >= 0 && threads <= mostThreads)) {
+    throw invalid(`The option threads is ${threads}. Give a whole number from 0 to ${mostThreads}.`)
+  }
+  const made = new Map<Content, Promise<TableEngine>>()
+  const caches: CacheUse[] = []
+  const onDisk: CachedContent['found'][] = []
+  const make = async (given: Content) => {
+    const [{ tableEngine, namesFrom }, content] = await Promise.all([
+      import('../../engine/table/index.ts'),
+      throughCache(given, cache, onDisk),
+    ])
+    const engine = tableEngine({
+      content,
+      cacheBytes,
+      growthBytes,
+      threads: threads ?? defaultThreads(),
+      now,
+      // Given ids are there to make answers repeatable, and versions tell the names of objects.
+      newName: newId && namesFrom(now, newId),
+    })
+    caches.push(engine.cacheUse)
+    return engine
+  }
+  return {
+    engine(content) {
+      let engine = made.get(content)
+      if (engine === undefined) {
+        engine = make(content)
+        made.set(content, engine)
+      }
+      return engine
+    },
+    cacheUse: () => {
+      const sum = { bytes: 0, limit: 0, hits: 0, misses: 0 }
+      for (const { bytes, limit, hits, misses } of caches) {
+        sum.bytes += bytes
+        sum.limit += limit
+        sum.hits += hits
+        sum.misses += misses
+      }
+      return sum
+    },
+    diskCacheUse: () =>
+      cache && {
+        hits: onDisk.reduce((sum, { hits }) => sum + hits, 0),
+        misses: onDisk.reduce((sum, { misses }) => sum + misses, 0),
+      },
+    async closeEngines() {
+      await Promise.all(Array.from(made.values(), async (engine) => (await engine).close()))
+    },
+  }
+}
+
+/** A content as engines read it: engines give each object a name that is never used again. */
+async function throughCache(
+  content: Content,
+  cache: ContentCache | undefined,
+  found: CachedContent['found'][],
+): Promise<Content> {
+  if (cache === undefined || !isFar(content)) return content
+  const { cachedContent } = await import('../../contents/cache/index.ts')
+  // A catalog may have several contents.
+  const owner = `${cache.owner} ${content.url?.replace(/[?#].*$/s, '')}`
+  // Should the folder have been taken away since, rows are read as if there were no cache.
+  const cached = await cachedContent(content, { ...cache, owner }).catch(() => undefined)
+  if (cached === undefined) return content
+  found.push(cached.found)
+  return cached
+}
+
+const mostThreads = 64
+
+function defaultThreads(): number {
+  const processors = availableParallelism()
+  return processors > 1 ? Math.min(processors, 4) : 0
+}

@@ -1,0 +1,64 @@
+import { BoundedQuestion, SharedAnswer } from '../../base/scheduling/shared-answer.ts'
+import { pendingRemovals } from '../locations/removal.ts'
+import { type Backlog, backlogOf } from '../transactions/backlog.ts'
+import { type LeasesOfOthers, leasesOfOthers } from '../transactions/leases-of-others.ts'
+import type { Core } from './core.ts'
+import type { CatalogMetrics } from './metrics-types.ts'
+
+/** How long the store has for its answer, and how long that is told to others, in milliseconds. */
+const times = { answer: 2_000, kept: 1_000 }
+
+/** What is read from the store. */
+interface Records {
+  readonly backlog: Backlog
+  readonly leasesOfOthers: LeasesOfOthers
+  readonly pendingRemovals: number
+}
+
+const answers = new WeakMap<Core, SharedAnswer<Records | undefined>>()
+
+/** What an open catalog tells those who look after it. It never fails. */
+export async function metricsOf(core: Core): Promise<CatalogMetrics> {
+  const records = await sharedRecords(core).get()
+  const { counts, heartbeat, store } = core
+  const { lostCommits = 0, connections, freeBytes } = store.metrics?.() ?? {}
+  const { limit: mostBytes, bytes, hits, misses } = core.cacheUse()
+  return {
+    commits: counts.commits,
+    lostRaces: {
+      commits: lostCommits,
+      rows: counts.lostRows,
+      operations: counts.lostOperations,
+      transactions: counts.lostTransactions,
+    },
+    turns: { taken: counts.turnWaits, waitedSeconds: counts.turnWaitMillis / 1_000 },
+    openTransactions: counts.openTransactions,
+    oldestLeaseSeconds: heartbeat.oldestMillis / 1_000,
+    cache: { bytes, mostBytes, hits, misses },
+    diskCache: core.diskCacheUse(),
+    connections,
+    freeBytes,
+    backlog: records?.backlog,
+    leasesOfOthers: records?.leasesOfOthers,
+    pendingRemovals: records?.pendingRemovals,
+  }
+}
+
+/** Who asks often makes no load: what was read is told to others for a while. */
+function sharedRecords(core: Core): SharedAnswer<Records | undefined> {
+  let shared = answers.get(core)
+  if (shared === undefined) {
+    const { store, settings } = core
+    const read = () =>
+      store.read((reader) => ({
+        backlog: backlogOf(reader, settings.transactionCount),
+        leasesOfOthers: leasesOfOthers(reader, core),
+        pendingRemovals: pendingRemovals(core, reader),
+      }))
+    const question = new BoundedQuestion(read, times.answer)
+    // Why there is no answer is for /readyz to tell, and for those who need the store.
+    shared = new SharedAnswer(() => question.answer().catch(() => undefined), times.kept)
+    answers.set(core, shared)
+  }
+  return shared
+}

@@ -1,0 +1,47 @@
+import { invalid } from '../../base/errors.ts'
+import { type OptionNames, requireKnown } from '../../base/model/options.ts'
+import { mostIdleSeconds } from '../transactions/transaction-record.ts'
+
+/** Bounds of the transactions that `beginTransaction` began, in this process. Everything has a default. */
+export interface OpenTransactionOptions {
+  /** Most of them at once. Default: 1,000. */
+  readonly count?: number | undefined
+  /** Most of one caller at once, where a server knows its callers. Default: 100. */
+  readonly perPrincipal?: number | undefined
+  /** About the most bytes of changed records, and of records read, that they hold together. Default: 256 MiB. */
+  readonly bytes?: number | undefined
+  /**
+   * About the most such bytes of one caller, where a server knows its callers, so that nobody fills what all have.
+   * Default: a quarter of `bytes`.
+   */
+  readonly bytesPerPrincipal?: number | undefined
+  /** How long one may go without a request, in seconds, unless its beginning says otherwise. Default: 60. */
+  readonly idleSeconds?: number | undefined
+}
+
+export type SessionLimits = { readonly [Name in keyof OpenTransactionOptions]-?: number }
+
+const names: OptionNames<OpenTransactionOptions> = {
+  count: true,
+  perPrincipal: true,
+  bytes: true,
+  bytesPerPrincipal: true,
+  idleSeconds: true,
+}
+
+/** The bounds with their defaults. */
+export function sessionLimitsOf(given: OpenTransactionOptions = {}): SessionLimits {
+  requireKnown('openTransactions', given, names)
+  const { count = 1_000, perPrincipal = 100, bytes = 256 * 1024 * 1024, idleSeconds = 60 } = given
+  const { bytesPerPrincipal = Math.ceil(bytes / 4) } = given
+  for (const [name, value] of Object.entries({ count, perPrincipal, bytes, bytesPerPrincipal })) {
+    if (!(Number.isSafeInteger(value) && value >= 0))
+      throw invalid(`openTransactions: ${name} must be a whole number from 0; it is ${String(value)}.`)
+  }
+  if (!(idleSeconds > 0 && idleSeconds <= mostIdleSeconds)) {
+    throw invalid(
+      `openTransactions: idleSeconds must be more than 0, and at most ${mostIdleSeconds.toLocaleString('en')}; it is ${String(idleSeconds)}.`,
+    )
+  }
+  return { count, perPrincipal, bytes, bytesPerPrincipal, idleSeconds }
+}

@@ -1,0 +1,288 @@
+import { CatalogError, invalid } from '../../base/errors.ts'
+import { keyedQueue } from '../../base/scheduling/keyed-queue.ts'
+import { keys, type RemovalRecord } from '../../base/store/records.ts'
+import { ReadsChanged } from '../../stores/staged/seen.ts'
+import { StagedStore } from '../../stores/staged/staged-store.ts'
+import { segmentsOf } from '../locations/locations.ts'
+import { branchOf, withoutHead } from '../lookup/versions.ts'
+import { type Isolation, isAbout } from '../operations/framework/inside.ts'
+import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
+import { runOperation, settle } from '../operations/framework/run.ts'
+import { type RowsStep, rebase } from '../rows/rebase.ts'
+import { Heartbeat } from '../transactions/heartbeat.ts'
+import type { LongTransaction, LongWork } from '../transactions/long-transaction.ts'
+import { LocationBusy } from '../transactions/retry.ts'
+import type { Core, Participant } from './core.ts'
+import { enginesOf, type WritingEngines } from './transaction-engines.ts'
+import { pause } from './transaction-function.ts'
+import { RunProgress } from './transaction-progress.ts'
+import type { TransactionTurns } from './transaction-turns.ts'
+
+/** What stands between a transaction and its catalog, where something has to. */
+export interface TransactionHooks {
+  /** Runs an operation of the transaction. */
+  readonly run?: typeof runOperation
+  /**
+   * Calls `commit`. A `ConcurrentModification` before that counts as a lost race. An error after it reaches the caller
+   * of a transaction that is committed.
+   */
+  readonly aroundCommit?: (commit: () => Promise<void>, signal: AbortSignal) => Promise<void>
+}
+
+/**
+ * What the record of a transaction over many operations says. It takes no slot: it may last for as long as its caller
+ * likes. Its operations take them.
+ */
+export const aboutTransaction: LongWork = { operation: 'Transaction', subject: [], takesSlot: false }
+
+/** How often changes of rows are put on top of those of others, before that counts as a lost race. */
+const mostRebases = 100
+
+/** What a run may have besides what every one has. */
+export interface RunOptions {
+  readonly onProgress?: OperationOptions['onProgress']
+  /** Default: `Serializable`. */
+  readonly isolation?: Isolation | undefined
+  readonly hooks?: TransactionHooks | undefined
+  /** Refuses to hold back more, where several transactions share a bound. Told of all bytes that this one holds. */
+  readonly requireRoom?: ((bytes: number) => void) | undefined
+  /** The turns of the transaction. They may last for several runs, so its caller ends them. */
+  readonly turns: TransactionTurns
+}
+
+/** The operations of a transaction up to its commit. When it lost a race, another run has to begin from the start. */
+export class TransactionRun {
+  readonly #core: Core
+  readonly #transaction: LongTransaction
+  readonly #hooks: TransactionHooks
+  readonly #turns: TransactionTurns
+  readonly #engines: WritingEngines
+  readonly #staged: StagedStore
+  readonly #inner: Core
+  /** The same for operations that change nothing. */
+  readonly #reading: Core
+  /** Stops the transaction as a whole. */
+  readonly #signal: AbortSignal
+  readonly #progress: RunProgress | undefined
+  readonly #participants: Participant[] = []
+  readonly #afterwards: ((core: Core) => unknown)[] = []
+  readonly #steps: RowsStep[] = []
+
+  constructor(
+    core: Core,
+    transaction: LongTransaction,
+    signal: AbortSignal,
+    { onProgress, isolation, hooks = {}, requireRoom, turns }: RunOptions,
+  ) {
+    this.#core = core
+    this.#transaction = transaction
+    this.#engines = enginesOf(core, transaction.id)
+    this.#hooks = hooks
+    this.#turns = turns
+    this.#signal = signal
+    this.#progress = onProgress && new RunProgress(transaction.id, onProgress)
+    this.#staged = new StagedStore(core.store, {
+      soften: withoutHead,
+      // Its lease is renewed meanwhile, and others may alter it.
+      unremembered: keys.transaction(transaction.id),
+      requireRoom,
+    })
+    let place = 0
+    // Optimizing in the background begins after the commit.
+    const { background: _, ...rest } = core
+    this.#inner = {
+      ...rest,
+      store: this.#staged,
+      heartbeat: new Heartbeat(this.#staged, core.now),
+      engine: this.#engines.engine,
+      inTurn: keyedQueue(),
+      branches: new Map(),
+      contended: new Map(),
+      staging: {
+        transactionId: transaction.id,
+        nextPlace: () => ++place,
+        outside: core,
+        join: (participant) => {
+          this.#participants.push(participant)
+        },
+        afterCommit: (work) => {
+          this.#afterwards.push(work)
+        },
+        softly: () => this.#staged.softly(),
+        changed: (step) => {
+          this.#steps.push(step)
+        },
+        busy: (removal, error) => this.#busy(removal, error),
+      },
+    }
+    this.#reading =
+      isolation === 'ReadCommitted' ? { ...this.#inner, store: this.#staged.loosely() } : this.#inner
+  }
+
+  get transactionId(): string {
+    return this.#transaction.id
+  }
+
+  /** About how many bytes of changes and reads wait for the commit. */
+  get bytes(): number {
+    return this.#staged.bytes
+  }
+
+  /** Runs an operation inside. */
+  run(operation: AnyOperation, request: unknown, given: OperationOptions): Promise<unknown> {
+    const { run = runOperation } = this.#hooks
+    const options = this.#progress ? { ...given, onProgress: this.#progress.of(given.onProgress) } : given
+    const inside = operation.changes ? this.#inner : this.#reading
+    const core = isAbout(operation, request, this.#transaction.id) ? this.#core : inside
+    return run(core, operation, request, options)
+  }
+
+  /** The error by which this run lost a race, if it did. `error` is that of an operation or of a function, if one failed. */
+  async lostBy(error: unknown): Promise<unknown> {
+    if (this.#staged.failure instanceof ReadsChanged) {
+      this.#core.counts.lostTransactions++
+      return this.#lostTo(this.#staged.failure)
+    }
+    if (!(error instanceof LocationBusy)) return undefined
+    await this.#settle(error)
+    return error
+  }
+
+  /** Removes what waits outside of the store for a commit that failed, or that will not come. It never fails. */
+  async giveUp(): Promise<void> {
+    await Promise.allSettled(this.#participants.map((one) => one.givenUp()))
+  }
+
+  /** Commits, and answers with the error by which that lost a race, if it did. */
+  async commit(): Promise<unknown> {
+    const { aroundCommit } = this.#hooks
+    if (aroundCommit === undefined) return this.#commitNow()
+    let hasBegun = false
+    let lost: unknown
+    const commit = async () => {
+      hasBegun = true
+      lost = await this.#commitNow()
+      if (lost !== undefined) throw lost
+    }
+    try {
+      await aroundCommit(commit, this.#signal)
+    } catch (error) {
+      if (lost !== undefined) return lost
+      if (!hasBegun && error instanceof CatalogError && error.code === 'ConcurrentModification') return error
+      throw error
+    }
+    return undefined
+  }
+
+  async #commitNow(): Promise<unknown> {
+    const refused = await this.#prepare()
+    if (refused !== undefined) return refused
+    const lost = await this.#turns.atCommit(branchesOf(this.#steps), () => this.#commitInTurn())
+    if (lost !== undefined) {
+      this.#core.counts.lostTransactions++
+      return lost
+    }
+    this.#turns.end(branchesOf(this.#steps))
+    await this.#committed()
+    return undefined
+  }
+
+  /** Notes where this run lost a race. What it changes is as likely to be lost by the next one. */
+  #lostTo(error: ReadsChanged): ReadsChanged {
+    const { key, value } = error.changed ?? { key: [] }
+    const branch = branchOf(key, value)
+    if (branch !== undefined) this.#turns.lose([branch, ...branchesOf(this.#steps)])
+    return error
+  }
+
+  /** Prepares what takes part in the commit. Answers with the error by which that lost a race, if it did. */
+  async #prepare(): Promise<unknown> {
+    try {
+      await Promise.all(this.#participants.map((one) => one.prepare()))
+      return undefined
+    } catch (error) {
+      if (error instanceof CatalogError && error.code === 'ConcurrentModification') return error
+      throw error
+    }
+  }
+
+  async #committed(): Promise<void> {
+    try {
+      await Promise.all(this.#participants.map((one) => one.committed()))
+    } finally {
+      await this.#afterCommit()
+    }
+  }
+
+  async #commitInTurn(): Promise<unknown> {
+    const staged = this.#staged
+    for (let rebases = 0; ; rebases++) {
+      await this.#engines.sync()
+      this.#signal.throwIfAborted()
+      let moved: ReadonlySet<string> = new Set()
+      try {
+        const isCommitted = await this.#transaction.commit(({ writer }) => {
+          // What was only read was compared at each read, and all of it at the last one.
+          if (staged.isUnchanged) return true
+          moved = staged.check(writer)
+          if (moved.size > 0) return undefined
+          staged.apply(writer)
+          return true
+        })
+        if (isCommitted) return undefined
+      } catch (error) {
+        if (error instanceof ReadsChanged) return this.#lostTo(error)
+        throw error
+      }
+      const lost = rebases === mostRebases ? new ReadsChanged() : await this.#rebase(moved)
+      if (lost !== undefined) {
+        this.#turns.lose(branchesOf(this.#steps))
+        return lost
+      }
+      if (rebases > 0) await pause(Math.random() * Math.min(rebases, 20), this.#signal)
+    }
+  }
+
+  /** Puts changes of rows on top of what others committed. Answers with the error by which that failed, if it did. */
+  async #rebase(moved: ReadonlySet<string>): Promise<unknown> {
+    this.#staged.forget(moved)
+    const core: Core = { ...this.#inner, store: this.#staged.softly().store }
+    const steps = this.#steps.filter(({ found }) => moved.has(found.table.id))
+    this.#core.counts.lostRows += steps.length
+    try {
+      await rebase(core, steps, { signal: this.#signal })
+      return undefined
+    } catch (error) {
+      this.#signal.throwIfAborted()
+      // The function finds out by itself what is the matter, when it runs again.
+      if (error instanceof CatalogError) return error
+      throw error
+    }
+  }
+
+  /** Does what waited for the commit. The transaction has succeeded by then, so a failure here is no error. */
+  async #afterCommit(): Promise<void> {
+    const core = this.#core
+    await Promise.allSettled(this.#afterwards.map(async (work) => work(core)))
+    for (const { change, version } of this.#steps) core.background?.changed(change, version)
+  }
+
+  #busy(removal: RemovalRecord, error: Error): Error {
+    if (!this.#staged.hasChanged(keys.location(segmentsOf(removal.removing)))) return error
+    return invalid(
+      `The content at ${removal.removing} belongs to a table that this transaction drops, and is removed after the commit. Use the location in a later transaction.`,
+    )
+  }
+
+  /** Waits until the content of a dropped table is removed from a location. */
+  async #settle({ removal: { removing }, location }: LocationBusy): Promise<void> {
+    const key = keys.location(segmentsOf(removing))
+    const removal = await this.#core.store.read((reader) => reader.get<string | RemovalRecord>(key))
+    if (typeof removal === 'object') await settle(this.#core, { removal, location })
+  }
+}
+
+/** The branches that steps change, in order, as turns are taken at them. */
+function branchesOf(steps: readonly RowsStep[]): string[] {
+  return [...new Set(steps.map(({ found, change }) => `${found.table.id}/${change.branch}`))].sort()
+}

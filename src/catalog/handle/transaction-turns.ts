@@ -1,0 +1,253 @@
+import { turnMillis } from '../../base/scheduling/run-turn.ts'
+import type { LostRaces } from '../../base/store/records.ts'
+import { clearTimeout, performance, setTimeout, sleep, type Timer } from '../../base/time.ts'
+import { askForTurns, askMillis, isContended, rememberContended, turnAt } from '../rows/contention.ts'
+import { inProcessTurn } from '../transactions/process-turn.ts'
+import type { Core } from './core.ts'
+import { pause } from './transaction-function.ts'
+import type { TurnShare } from './turn-shares.ts'
+
+/*
+ * A run of a function is lost when others commit to what it read. Short changes would win each time against a function
+ * that takes long. So a function that lost twice takes turns at the branches where it lost, as changes of rows do. Only
+ * time depends on a turn: the commit decides, with or without one.
+ */
+
+/** The races that a function loses before it takes turns. */
+const leastLosses = 2
+
+/** The most branches at which a transaction takes turns among processes at once. */
+const mostNames = 16
+
+/** How long a transaction waits for all of its turns, in milliseconds. It goes on without them then. */
+const waitMillis = 10_000
+
+/** When so many turns of a function ended before its run did, it takes no more: they keep others waiting for nothing. */
+const mostOutlasted = 2
+
+/**
+ * The turns of one transaction, which it keeps from a run that is lost to the next one. Each run of a client is a
+ * transaction of its own. So a transaction may begin with what those before it lost.
+ */
+export class TransactionTurns {
+  readonly #core: Core
+  readonly #signal: AbortSignal
+  readonly #share: TurnShare | undefined
+  /** The branches at which it lost, by the id of the table and the name of the branch. */
+  readonly #lostAt: Set<string>
+  #losses: number
+  #outlasted: number
+  #isRunLost = false
+  #held: Turn | undefined
+  #runBegan = 0
+  /** The turn in which the run began. */
+  #turnOfRun: Turn | undefined
+  /** Whether the run was lost to somebody who took no turn. */
+  #isOvertaken = false
+
+  constructor(
+    core: Core,
+    signal: AbortSignal,
+    {
+      before,
+      share,
+    }: { readonly before?: LostRaces | undefined; readonly share?: TurnShare | undefined } = {},
+  ) {
+    this.#core = core
+    this.#signal = signal
+    this.#share = share
+    this.#lostAt = new Set(before?.at)
+    this.#losses = before?.races ?? 0
+    this.#outlasted = before?.outlasted ?? 0
+  }
+
+  /** What was lost so far, those before it included. Undefined where nothing was lost at rows. */
+  get lost(): LostRaces | undefined {
+    if (this.#losses === 0) return undefined
+    return { races: this.#losses, at: [...this.#lostAt], outlasted: this.#outlasted }
+  }
+
+  /** Notes that a race was lost at the first of these branches, and that the next one may be lost at the others. */
+  lose(branches: readonly string[]): void {
+    // Several operations of one run may find out that it is lost.
+    if (!this.#isRunLost) this.#losses++
+    this.#isRunLost = true
+    this.#isOvertaken =
+      this.#lasting !== undefined &&
+      this.#turnOfRun === this.#lasting &&
+      this.#lasting.has(branches.slice(0, 1))
+    for (const branch of branches) {
+      rememberContended(this.#core, branch)
+      if (this.#lostAt.size < mostNames) this.#lostAt.add(branch)
+    }
+  }
+
+  /** Takes turns for a run that begins now, where those before lost too often. */
+  async beforeRun(): Promise<void> {
+    const lastRun = performance.now() - this.#runBegan
+    // Others ask now and then whether there are turns. Until then, one run after the other would be lost to them.
+    if (this.#isOvertaken) await pause(askMillis, this.#signal)
+    this.#isOvertaken = false
+    const held = this.#lasting
+    const wanted = new Set([...(held?.branches ?? []), ...this.#lostAt])
+    const isTooSlow = this.#outlasted >= mostOutlasted
+    if (isTooSlow) this.end()
+    // The turn must last for the whole of a run, or the run is lost at its end.
+    const isEnough = held?.has(wanted) === true && held.left > lastRun
+    if (!isTooSlow && !isEnough && (held !== undefined || this.#losses >= leastLosses))
+      await this.#take(wanted)
+    this.#turnOfRun = this.#lasting
+    this.#runBegan = performance.now()
+    this.#isRunLost = false
+  }
+
+  /** Commits to branches, in turn where others take turns there. A turn that was taken for it lasts until the end. */
+  async atCommit<T>(branches: readonly string[], commit: () => Promise<T>): Promise<T> {
+    const contended = branches.filter((branch) => this.#respects(branch))
+    const held = this.#lasting
+    if (held ? !held.has(contended) : contended.length > 0) {
+      const began = performance.now()
+      await this.#take(new Set([...branches, ...(held?.branches ?? [])]))
+      // To wait is no part of the run.
+      this.#runBegan += performance.now() - began
+    }
+    return this.#lasting ? commit() : inTurns(this.#core, branches, commit)
+  }
+
+  /** Ends the turns that it has, after a commit of changes at some branches, if there was one. */
+  end(changed?: readonly string[]): void {
+    this.#held?.end(changed)
+    this.#held = undefined
+  }
+
+  get #lasting(): Turn | undefined {
+    return this.#held?.isLasting ? this.#held : undefined
+  }
+
+  /** Whether others take turns at a branch. Asks now and then. */
+  #respects(branch: string): boolean {
+    if (isContended(this.#core, branch)) return true
+    if (this.#core.store.inTurn) askForTurns(this.#core, branch)
+    return false
+  }
+
+  async #take(branches: ReadonlySet<string>): Promise<void> {
+    this.end()
+    const wanted = new Set([...branches].filter((branch) => this.#share?.has(branch) !== false))
+    if (wanted.size === 0) return
+    const turn = new Turn(wanted, this.#share, () => this.#outlasted++)
+    this.#held = turn
+    const isAmongProcesses = (branch: string) => this.#lostAt.has(branch) || isContended(this.#core, branch)
+    await takeTurn(this.#core, turn, isAmongProcesses, this.#signal)
+  }
+}
+
+/** A turn at several branches, from the moment at which all of them are free. */
+class Turn {
+  readonly branches: ReadonlySet<string>
+  readonly ended: Promise<void>
+  readonly #share: TurnShare | undefined
+  readonly #onOutlasted: () => void
+  #changed: readonly string[] = []
+  #end!: () => void
+  #until: number | undefined
+  #timer: Timer | undefined
+  isOver = false
+
+  constructor(branches: ReadonlySet<string>, share: TurnShare | undefined, onOutlasted: () => void) {
+    this.branches = branches
+    this.#share = share
+    this.#onOutlasted = onOutlasted
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve
+    })
+  }
+
+  get isLasting(): boolean {
+    return this.#until !== undefined && !this.isOver
+  }
+
+  /** How much longer it lasts, in milliseconds. */
+  get left(): number {
+    return this.isLasting ? this.#until! - performance.now() : 0
+  }
+
+  has(branches: Iterable<string>): boolean {
+    return Array.from(branches).every((branch) => this.branches.has(branch))
+  }
+
+  begin(): void {
+    this.#until = performance.now() + turnMillis
+    // It keeps the process, whose function may wait for what only the end of the turn gives back.
+    this.#timer = setTimeout(() => {
+      this.#onOutlasted()
+      this.end()
+    }, turnMillis)
+  }
+
+  /** Runs work while nobody else of this process has a branch. Ends at once where the caller had its share meanwhile. */
+  async keep<T>(branch: string, work: () => Promise<T>): Promise<T> {
+    if (this.#share?.has(branch) === false) this.end()
+    const began = performance.now()
+    try {
+      return await work()
+    } finally {
+      if (!this.#changed.includes(branch)) this.#share?.spend(branch, performance.now() - began)
+    }
+  }
+
+  end(changed: readonly string[] = []): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.#changed = changed
+    clearTimeout(this.#timer)
+    this.#end()
+  }
+}
+
+/** Waits until a turn has begun, or for so long that the work goes on without it. */
+async function takeTurn(
+  core: Core,
+  turn: Turn,
+  isAmongProcesses: (branch: string) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const branches = [...turn.branches].sort()
+  const { store } = core
+  const waited = new AbortController()
+  const begun = new Promise<void>((resolve) => {
+    const last = async () => {
+      if (turn.isOver) return
+      turn.begin()
+      resolve()
+      await turn.ended
+    }
+    const among = () => {
+      const names = branches.filter(isAmongProcesses).slice(0, mostNames).map(turnAt)
+      if (turn.isOver || store.inTurn === undefined || names.length === 0) return last()
+      return inProcessTurn(core, names, last)
+    }
+    // Without a turn, the transaction finds out by itself what is wrong with the store.
+    inTurns(core, branches, among, turn).then(resolve, resolve)
+  })
+  const late = sleep(waitMillis, { signal: AbortSignal.any([signal, waited.signal]) }).catch(() => {})
+  await Promise.race([begun, late])
+  waited.abort()
+  if (!turn.isLasting) turn.end()
+  signal.throwIfAborted()
+}
+
+/**
+ * Runs work while no other work of this process has the turns of these branches. They are taken in order, so that nobody
+ * waits for each other, until `turn` is over.
+ */
+function inTurns<T>(
+  core: Core,
+  [branch, ...others]: readonly string[],
+  work: () => Promise<T>,
+  turn?: Turn,
+): Promise<T> {
+  if (branch === undefined || turn?.isOver) return work()
+  const next = () => inTurns(core, others, work, turn)
+  return core.inTurn(branch, () => (turn ? turn.keep(branch, next) : next()))
+}

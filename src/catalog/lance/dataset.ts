@@ -1,0 +1,132 @@
+import type { Content, SharedFiles } from '../../base/content/content.ts'
+import { CatalogError, invalid } from '../../base/errors.ts'
+import { formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
+import { keys, type TableRecord, type VersionRecord } from '../../base/store/records.ts'
+import type { Reader } from '../../base/store/store.ts'
+import type { Core } from '../handle/core.ts'
+import { hasManifests } from '../locations/declared-only.ts'
+import { finalNameOf, isStaged, nameOf, versionOfName, versionsFolderOf } from '../locations/lance-files.ts'
+import { contentFolderOf, locationOf } from '../locations/locations.ts'
+import { isManaged } from '../locations/managed.ts'
+import { lookUpTable } from '../lookup/names.ts'
+import type { FoundTable } from '../lookup/table-record.ts'
+import { isWaiting } from './waiting-versions.ts'
+
+/** The folder of a table that Lance's clients can write and the catalog can reach. */
+export interface DatasetFolder {
+  readonly content: Content
+  readonly shared: SharedFiles
+  /** The folder within the content, ending in a slash. */
+  readonly prefix: string
+  /** The folder as Lance names it: from the root of the disk or bucket on, ending in a slash. */
+  readonly objectPath: string
+}
+
+/** A table as far as it decides where its dataset lies. */
+export type TableAt = Pick<FoundTable, 'id'> & { readonly record: Pick<TableRecord, 'location'> }
+
+/** The folder of a table, if the catalog can publish versions there. */
+export function datasetFolderOf(core: Core, { id, record }: TableAt): DatasetFolder | undefined {
+  const location = locationOf(core.contentRoots, id, record)
+  const folder = contentFolderOf(core.contentRoots, location)
+  if (folder?.content.shared === undefined) return undefined
+  const { content, prefix } = folder
+  return { content, shared: content.shared!, prefix, objectPath: objectPathOf(location) }
+}
+
+/** Whether our own engine wrote a table's latest rows. */
+export function isOurs(reader: Reader, { id, record: { main } }: FoundTable): boolean {
+  if (main.latest === null) return false
+  return reader.get<VersionRecord>(keys.version(id, '', main.latest))?.rows !== undefined
+}
+
+function objectPathOf(location: string): string {
+  const path = location.replace(/^[^/]*\/\/[^/]*\//, '').replace(/\/+$/, '')
+  return `${decodeURIComponent(path)}/`
+}
+
+/** Where a manifest is to be published. */
+export interface Publication {
+  readonly folder: DatasetFolder
+  /** As Lance names it. */
+  readonly finalPath: string
+}
+
+/**
+ * Where the manifest of a version is to be published. Undefined for one that is to be recorded only: it is not staged, or
+ * out of reach, or a client that nobody told to keep versions here names it in a way of its own. Refuses a staged
+ * manifest that Lance would not look for.
+ */
+export function publicationOf(
+  core: Core,
+  table: TableAt,
+  { branch, version, manifest_path }: StagedVersion,
+): Publication | undefined {
+  if (!isStaged(manifest_path)) return undefined
+  const folder = datasetFolderOf(core, table)
+  if (folder === undefined) return undefined
+  const stagedName = nameOf(manifest_path)
+  const finalName = finalNameOf(stagedName)!
+  const at = folder.objectPath + versionsFolderOf(branch)
+  const isThere = manifest_path.replace(/^\/+/, '') === at + stagedName
+  if (!isThere && !isManaged(core, table.record)) return undefined
+  if (isThere && versionOfName(finalName) === version) return { folder, finalPath: at + finalName }
+  const isElsewhere = !manifest_path.replace(/^\/+/, '').startsWith(folder.objectPath)
+  throw invalid(
+    `manifest_path ${quote(manifest_path)} is not a manifest of version ${version} below ${at}. ${isElsewhere ? 'The table lies there now, and another one may have had its name before: open it again.' : 'Write it there, and name it as Lance does.'}`,
+  )
+}
+
+/** What a request says of a version whose manifest is to be published. */
+export interface StagedVersion {
+  readonly branch: string
+  readonly version: number
+  readonly manifest_path: string
+}
+
+/** A table whose folder holds a dataset of Lance. */
+export interface Dataset {
+  readonly table: FoundTable
+  readonly folder: DatasetFolder
+}
+
+/** The dataset of a table. Undefined where rows are our own engine's, or out of reach, or nobody wrote any. */
+export async function findDataset(core: Core, id: Identifier): Promise<Dataset | undefined> {
+  const found = await core.store.read((reader) => {
+    const table = lookUpTable(reader, id)
+    const folder = table && !isOurs(reader, table) ? datasetFolderOf(core, table) : undefined
+    return table && folder && { table, folder, isWaiting: hasWaiting(core, reader, table) }
+  })
+  if (found === undefined) return undefined
+  const { isWaiting, ...dataset } = found
+  return isWaiting || (await hasManifests(dataset.folder.shared, dataset.folder.prefix)) ? dataset : undefined
+}
+
+/** Whether a transaction over many operations has written a table that may have no manifest outside. */
+function hasWaiting(core: Core, reader: Reader, { id, record: { main } }: FoundTable): boolean {
+  if (core.staging === undefined || main.latest === null) return false
+  const latest = reader.get<VersionRecord>(keys.version(id, '', main.latest))
+  return latest !== undefined && isWaiting(core, latest)
+}
+
+/**
+ * Refuses to change what a dataset of Lance keeps in files of its own while a transaction over many operations is under
+ * way: everybody would see that before the commit, and it would stay without one.
+ */
+export function requireOutside({ staging }: Core, id: Identifier, what: string): void {
+  if (staging === undefined) return
+  throw new CatalogError(
+    'InvalidTableState',
+    `The ${what} of the table ${formatIdentifier(id)} are files of Lance, which cannot wait for the commit of a transaction. Change them after the transaction, or before it.`,
+  )
+}
+
+/** Refuses a name of a tag or branch that Lance does not open. */
+export function checkRefName(field: string, name: string): void {
+  const isOpened =
+    !name.includes('..') && !name.endsWith('.lock') && !name.startsWith('.') && !name.endsWith('.')
+  if (isOpened) return
+  throw invalid(
+    `${field} ${quote(name)} is not a name that Lance opens: it begins or ends with ".", holds "..", or ends with ".lock". Choose another name.`,
+  )
+}

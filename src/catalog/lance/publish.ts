@@ -1,0 +1,259 @@
+import { CatalogError } from '../../base/errors.ts'
+import { formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
+import { type BranchRecord, keys, type VersionRecord } from '../../base/store/records.ts'
+import type { Reader } from '../../base/store/store.ts'
+import type { Core, Staging } from '../handle/core.ts'
+import { hasManifests } from '../locations/declared-only.ts'
+import { finalNameOf, isStaged, nameBefore, nameOf, versionsFolderOf } from '../locations/lance-files.ts'
+import { lookUpTable } from '../lookup/names.ts'
+import { tableById } from '../lookup/table-record.ts'
+import { onBranch } from '../lookup/versions.ts'
+import { isRetryable } from '../transactions/retry.ts'
+import {
+  type DatasetFolder,
+  type Publication,
+  publicationOf,
+  type StagedVersion,
+  type TableAt,
+} from './dataset.ts'
+import { linkAll, type ManifestLink } from './link-all.ts'
+import { settle } from './settle.ts'
+import { waitingManifests } from './waiting.ts'
+import type { WaitingVersion } from './waiting-versions.ts'
+
+/*
+ * A version is recorded first, and then its manifest gets its final name, before the request is answered. The record
+ * decides between writers. When the process dies in between, the next request for the branch publishes the manifest.
+ */
+
+/** A version to create, as a request gives it. */
+export interface VersionToPublish extends StagedVersion {
+  readonly id: Identifier
+}
+
+/** A manifest to publish, which is on disk. */
+export interface StagedManifest extends Publication {
+  readonly table: TableAt
+  /** Undefined when there is no such file. */
+  readonly size: number | undefined
+  /** Whether the table is still to be made, where versions are that it would have to take over. */
+  readonly isBehind: boolean
+}
+
+/** Finds the tables that versions are created of. */
+export type FindTables = (reader: Reader, version: VersionToPublish) => TableAt | undefined
+
+const byName: FindTables = (reader, { id }) => lookUpTable(reader, id)
+
+/** The manifests to publish, by the versions in the request. */
+export type StagedManifests = ReadonlyMap<VersionToPublish, StagedManifest>
+
+const none: StagedManifests = new Map()
+
+/**
+ * Runs work that records versions, and publishes their manifests after it. When a version is refused, its staged
+ * manifest is removed. Versions without a staged manifest are recorded only. `find` is for work that makes tables itself.
+ */
+export function publishing<T>(
+  core: Core,
+  versions: readonly VersionToPublish[],
+  work: (staged: StagedManifests) => Promise<T>,
+  find = byName,
+): Promise<T> {
+  const toPublish = versions.filter(mayBePublished)
+  if (toPublish.length === 0) return work(none)
+  const { staging } = core
+  return staging ? letWait(core, staging, toPublish, find, work) : publishAfter(core, toPublish, find, work)
+}
+
+/** Whether a version has a manifest that a writer of Lance staged. */
+export function mayBePublished({ manifest_path }: Pick<VersionToPublish, 'manifest_path'>): boolean {
+  return isStaged(manifest_path)
+}
+
+/** Inside of a transaction over many operations, manifests are published by its commit. */
+async function letWait<T>(
+  core: Core,
+  staging: Staging,
+  versions: readonly VersionToPublish[],
+  find: FindTables,
+  work: (staged: StagedManifests) => Promise<T>,
+): Promise<T> {
+  for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await settle(core, id, branch)
+  const staged = await findManifests(core, versions, find)
+  const waiting = waitingManifests(staging)
+  const added: WaitingVersion[] = []
+  try {
+    for (const [{ id, branch, version, manifest_path: staging_path }, { table, folder, size }] of staged) {
+      const one = { id, branch, version, staging_path, table: table.id, folder }
+      if (size !== undefined && (await waiting.add(one))) added.push(one)
+    }
+    const result = await work(staged)
+    await Promise.all(added.map((version) => waiting.removeOriginal(version)))
+    return result
+  } catch (error) {
+    await Promise.all(added.map((version) => waiting.withdraw(version)))
+    if (isRefusal(error)) await Promise.all(added.map((version) => waiting.removeOriginal(version)))
+    throw error
+  }
+}
+
+/**
+ * Refuses a version that would make its branch inside of a transaction: Lance writes the branch's own file right after
+ * it, and not at the commit.
+ */
+export function requireBranch(reader: Reader, { table }: StagedManifest, version: VersionToPublish): void {
+  const { id, branch } = version
+  if (branch === '' || reader.get(keys.branch(table.id, branch)) !== undefined) return
+  throw new CatalogError(
+    'TableBranchNotFound',
+    `The table ${formatIdentifier(id)} has no branch ${quote(branch)}, and a branch of Lance cannot wait for the commit of a transaction. Create the branch before the transaction.`,
+  )
+}
+
+/** Whether an error means that the versions will never be published. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof CatalogError && error.code === 'ConcurrentModification' && !isRetryable(error)
+}
+
+async function publishAfter<T>(
+  core: Core,
+  versions: readonly VersionToPublish[],
+  find: FindTables,
+  work: (staged: StagedManifests) => Promise<T>,
+): Promise<T> {
+  // What others left unpublished comes first, and what they published past the catalog counts.
+  for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await settle(core, id, branch)
+  const staged = await findManifests(core, versions, find)
+  let result: T
+  try {
+    result = await work(staged)
+  } catch (error) {
+    if (isRefusal(error)) await removeRefused(core, staged)
+    throw error
+  }
+  if (await publishNow(staged)) return result
+  // The tables may have been renamed meanwhile.
+  const published = branchesOf([...staged.keys()], (version) => staged.get(version)!.table.id)
+  for (const version of published) {
+    const { table } = staged.get(version)!
+    await settle(core, version.id, version.branch, (reader) => tableById(reader, table.id))
+  }
+  await requirePublished(core, staged)
+  return result
+}
+
+/**
+ * Publishes versions that follow on published ones. Returns whether that is all there was to do: otherwise others are at
+ * work on the same branch.
+ */
+async function publishNow(staged: StagedManifests): Promise<boolean> {
+  const inOrder = [...staged].sort(([a], [b]) => a.version - b.version)
+  const links = inOrder.map(([version, { folder }]) => {
+    const from = pathOf(folder, version)
+    const at = from.lastIndexOf('/') + 1
+    return { content: folder.content, from, to: from.slice(0, at) + finalNameOf(from.slice(at))! }
+  })
+  const made = new Set(links.map(({ to }) => to))
+  const isNext = async ({ content, to }: ManifestLink) => {
+    const at = to.lastIndexOf('/') + 1
+    const before = to.slice(0, at) + nameBefore(to.slice(at))
+    return made.has(before) || (await content.get(before, { start: 0, end: 0 })) !== undefined
+  }
+  if (!(await Promise.all(links.map(isNext))).every(Boolean) || !(await linkAll(links))) return false
+  await Promise.all(links.map(({ content, from }) => content.remove(from)))
+  return true
+}
+
+/** One version of each branch. */
+function branchesOf(
+  versions: readonly VersionToPublish[],
+  tableOf: (version: VersionToPublish) => unknown,
+): readonly VersionToPublish[] {
+  const byBranch = new Map<string, VersionToPublish>()
+  for (const version of versions) byBranch.set(JSON.stringify([tableOf(version), version.branch]), version)
+  return [...byBranch.values()]
+}
+
+async function findManifests(
+  core: Core,
+  versions: readonly VersionToPublish[],
+  find: FindTables,
+): Promise<StagedManifests> {
+  const staged = new Map<VersionToPublish, StagedManifest>()
+  for (const version of versions) {
+    const { table, isThere } = await core.store.read((reader) => {
+      const found = find(reader, version)
+      return { table: found, isThere: found && tableById(reader, found.id) !== undefined }
+    })
+    const publication = table && publicationIfAny(core, table, version)
+    if (table === undefined || publication === undefined) continue
+    const { folder } = publication
+    const size = await folder.shared.sync(pathOf(folder, version))
+    const isBehind = !isThere && (await hasManifests(folder.shared, folder.prefix))
+    staged.set(version, { ...publication, table, size, isBehind })
+  }
+  return staged
+}
+
+/** Where a manifest is to be published. What is refused is refused when the version is created: others may fail first. */
+function publicationIfAny(core: Core, table: TableAt, version: VersionToPublish) {
+  try {
+    return publicationOf(core, table, version)
+  } catch (error) {
+    if (error instanceof CatalogError) return undefined
+    throw error
+  }
+}
+
+/** The path of a staged manifest within the content. */
+function pathOf({ prefix }: DatasetFolder, { branch, manifest_path }: StagedVersion): string {
+  return prefix + versionsFolderOf(branch) + nameOf(manifest_path)
+}
+
+/** Whether a record is that of the version in the request. */
+function isRecordOf(record: VersionRecord | undefined, { manifest_path }: VersionToPublish): boolean {
+  return record?.staging_path === manifest_path
+}
+
+function readRecord(
+  core: Core,
+  { table }: StagedManifest,
+  { branch, version }: VersionToPublish,
+): Promise<VersionRecord | undefined> {
+  return core.store.read((reader) => reader.get<VersionRecord>(keys.version(table.id, branch, version)))
+}
+
+/** Removes manifests that will never be published. An earlier try of the same request may have recorded one. */
+async function removeRefused(core: Core, staged: StagedManifests): Promise<void> {
+  for (const [version, manifest] of staged) {
+    if (isRecordOf(await readRecord(core, manifest, version), version)) continue
+    await manifest.folder.content.remove(pathOf(manifest.folder, version)).catch(() => {})
+  }
+}
+
+async function requirePublished(core: Core, staged: StagedManifests): Promise<void> {
+  for (const [version, manifest] of staged) {
+    const { record, head } = await core.store.read((reader) => readAgain(reader, manifest, version))
+    // A cleanup may have removed the version already, when later ones are there, or the whole branch is dropped.
+    const wasPublished = head === undefined || (head.last ?? 0) > version.version
+    if (record === undefined ? wasPublished : isRecordOf(record, version)) continue
+    const of = `version ${version.version} of the table ${formatIdentifier(version.id)}${onBranch(version.branch)}`
+    throw new CatalogError(
+      'ConcurrentModification',
+      record === undefined
+        ? `The manifest of ${of} was removed before it could be published. Write it again.`
+        : `Another program published ${of} at the same moment, without asking the catalog. Rebase on the latest version and create the one after it.`,
+    )
+  }
+}
+
+/** The record of a version and the head of its branch, as far as they are there. */
+function readAgain(reader: Reader, { table }: StagedManifest, { branch, version }: VersionToPublish) {
+  const record = reader.get<VersionRecord>(keys.version(table.id, branch, version))
+  const head =
+    branch === ''
+      ? tableById(reader, table.id)?.record.main
+      : reader.get<BranchRecord>(keys.branch(table.id, branch))?.head
+  return { record, head }
+}

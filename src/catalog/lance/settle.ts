@@ -1,0 +1,250 @@
+import type { Identifier } from '../../base/model/identifier.ts'
+import { keys, type VersionRecord } from '../../base/store/records.ts'
+import type { Reader } from '../../base/store/store.ts'
+import type { Core, Staging } from '../handle/core.ts'
+import { hasManifests } from '../locations/declared-only.ts'
+import {
+  finalNameOf,
+  nameOf,
+  versionOfName,
+  versionsFolderOf,
+  waitingAt,
+  waitingFolder,
+} from '../locations/lance-files.ts'
+import { lookUpTable } from '../lookup/names.ts'
+import { type FoundTable, tableById } from '../lookup/table-record.ts'
+import { commit, concernsFound, unchanged } from '../transactions/commit.ts'
+import { applyDifferences, type Differences, readManifests } from './adopt.ts'
+import { type DatasetFolder, datasetFolderOf, isOurs } from './dataset.ts'
+import { isWaiting } from './waiting-versions.ts'
+
+/*
+ * The records and the manifests of a branch are brought in line before its versions are told or changed:
+ * - A version that was recorded, but not published because the process died, is published.
+ * - A version that another program published without asking the catalog gets a record: it is adopted.
+ * - A version whose manifest is gone, after Lance's cleanup, loses its record.
+ * Where a table has no manifests, the records are all there is to know.
+ *
+ * Inside of a transaction over many operations, this is done to the records outside: manifests are what everybody sees.
+ */
+
+type Find = (reader: Reader) => FoundTable | undefined
+
+/** Brings the records of a branch in line with its manifests, if the table is Lance's and within reach. */
+export async function settle(
+  core: Core,
+  id: Identifier,
+  branch: string,
+  find: Find = (reader) => lookUpTable(reader, id),
+): Promise<void> {
+  if (core.staging) return settleInside(core, core.staging, { id, branch, find })
+  return settleHere(core, { id, branch, find })
+}
+
+interface Wanted {
+  readonly id: Identifier
+  readonly branch: string
+  readonly find: Find
+}
+
+async function settleInside(core: Core, { outside }: Staging, wanted: Wanted): Promise<void> {
+  const table = await core.store.read((reader) => {
+    const found = wanted.find(reader)
+    return found && !isOurs(reader, found) ? found : undefined
+  })
+  if (table === undefined) return
+  const find: Find = (reader) => tableById(reader, table.id)
+  // A table that the transaction makes has records inside only.
+  const isOutside = (await outside.store.read(find)) !== undefined
+  return settleHere(isOutside ? outside : core, { ...wanted, find })
+}
+
+async function settleHere(core: Core, { id, branch, find }: Wanted): Promise<void> {
+  // The records are told as they are, until somebody settles who may write.
+  if (core.settings.readOnly) return
+  // Records are read before files. So a file that is missing was removed: it cannot have been published later.
+  const found = await core.store.read((reader) => readBranch(core, reader, find, branch))
+  if (found === undefined) return
+  const manifests = await listManifests(found.folder, branch)
+  const plan = await core.store.read((reader) => makePlan(core, reader, found, manifests))
+  const differences = await carryOut(found, plan)
+  if (differences === undefined) return
+  await commit(core, 'AdoptTableVersions', id, (change) => {
+    const table = tableById(change.writer, found.table.id)
+    if (table === undefined) return unchanged({})
+    concernsFound(change, table, found.table)
+    return applyDifferences(change, table, branch, differences) ? {} : unchanged({})
+  })
+  // Not before: who still finds a record of such a manifest, and its final name, would take it for published.
+  await Promise.all(differences.lost.map((path) => removeStaged(found.folder, path)))
+}
+
+/** A branch as its records tell. */
+interface Branch {
+  readonly table: FoundTable
+  readonly folder: DatasetFolder
+  readonly branch: string
+  readonly recorded: ReadonlySet<number>
+}
+
+/** The recorded versions of a branch. Undefined where rows are our own engine's, or out of reach. */
+function readBranch(core: Core, reader: Reader, find: Find, branch: string): Branch | undefined {
+  const table = find(reader)
+  if (table === undefined || isOurs(reader, table)) return undefined
+  const folder = datasetFolderOf(core, table)
+  if (folder === undefined) return undefined
+  const versions = reader.range({ prefix: keys.versions(table.id, branch), keysOnly: true })
+  return { table, folder, branch, recorded: new Set(Array.from(versions, ({ key }) => Number(key[3]))) }
+}
+
+/** The files of a branch's folder of manifests. */
+interface Manifests {
+  readonly published: ReadonlySet<number>
+  /** Manifests that were given to the catalog to be published. */
+  readonly staged: readonly StagedFile[]
+  /** Whether a missing manifest was removed. Otherwise it was perhaps never there, or the disk is not. */
+  readonly canMiss: boolean
+}
+
+interface StagedFile {
+  /** As the writer named it, beside its final name. */
+  readonly name: string
+  /** Where it lies, within the folder of the dataset. */
+  readonly path: string
+}
+
+async function listManifests(folder: DatasetFolder, branch: string): Promise<Manifests> {
+  const inFolder = versionsFolderOf(branch)
+  const [names, staged] = await Promise.all([
+    folder.shared.names(folder.prefix + inFolder),
+    listWaiting(folder),
+  ])
+  const published = new Set<number>()
+  for (const name of names) {
+    const version = versionOfName(name)
+    if (version !== undefined) published.add(version)
+    else if (finalNameOf(name) !== undefined) staged.push({ name, path: inFolder + name })
+  }
+  const canMiss = published.size > 0 || (branch !== '' && (await hasManifests(folder.shared, folder.prefix)))
+  return { published, staged, canMiss }
+}
+
+/** Manifests of transactions over many operations, be they under way, given up, or committed. */
+async function listWaiting({ content, prefix }: DatasetFolder): Promise<StagedFile[]> {
+  const found: StagedFile[] = []
+  for await (const { path } of content.list(prefix + waitingFolder)) {
+    const waiting = waitingAt(path)
+    if (waiting) found.push({ name: waiting.stagedName, path: path.slice(prefix.length) })
+  }
+  return found
+}
+
+interface Pending extends StagedFile {
+  readonly version: number
+  readonly record: VersionRecord
+}
+
+interface Plan {
+  /** Versions to publish, in the order of their numbers: a writer must never miss one below another. */
+  readonly pending: readonly Pending[]
+  /** Versions without a manifest. */
+  readonly missing: ReadonlyMap<number, VersionRecord>
+  /** Versions without a record. */
+  readonly unknown: ReadonlySet<number>
+}
+
+function makePlan(
+  core: Core,
+  reader: Reader,
+  { table, folder, branch, recorded }: Branch,
+  { published, staged, canMiss }: Manifests,
+): Plan {
+  const recordOf = (version: number) => reader.get<VersionRecord>(keys.version(table.id, branch, version))
+  const pending = staged.flatMap(({ name, path }) => {
+    const version = versionOfName(finalNameOf(name)!)
+    const record = version === undefined ? undefined : recordOf(version)
+    const isRecorded = record?.staging_path !== undefined && nameOf(record.staging_path) === name
+    return isRecorded && !isWaiting(core, record) ? [{ version: version!, name, path, record }] : []
+  })
+  pending.sort((a, b) => a.version - b.version)
+  const missing = new Map<number, VersionRecord>()
+  if (canMiss) {
+    const isPending = new Set(pending.map(({ version }) => version))
+    const inFolder = folder.objectPath + versionsFolderOf(branch)
+    for (const version of recorded) {
+      if (published.has(version) || isPending.has(version)) continue
+      const record = recordOf(version)
+      if (record?.manifest_path.startsWith(inFolder) && !isWaiting(core, record)) missing.set(version, record)
+    }
+  }
+  const unknown = new Set<number>()
+  for (const version of published) {
+    // One that was recorded since the first look is no other program's.
+    if (!recorded.has(version) && recordOf(version) === undefined) unknown.add(version)
+  }
+  return { pending, missing, unknown }
+}
+
+interface Outcome extends Differences {
+  /** Staged manifests that will never be published. */
+  readonly lost: readonly string[]
+}
+
+/** Publishes what waits for it. Returns how records differ from manifests after that, if they do. */
+async function carryOut(
+  { folder, branch }: Branch,
+  { pending, missing, unknown }: Plan,
+): Promise<Outcome | undefined> {
+  const lost: string[] = []
+  const gone = new Map<number, string>()
+  const toAdopt = new Set(unknown)
+  let isBroken = false
+  for (const { version, name, path, record } of pending) {
+    // What was written on top of a version that was lost is lost with it.
+    const result = isBroken ? 'refused' : await publish(folder, branch, { name, path })
+    if (result === 'published') continue
+    isBroken = true
+    if (result !== 'missing') lost.push(path)
+    gone.set(version, record.transaction_id)
+    if (result === 'taken') toAdopt.add(version)
+  }
+  for (const [version, record] of missing) {
+    const path = folder.prefix + versionsFolderOf(branch) + nameOf(record.manifest_path)
+    // A manifest that was published during the listing may be in neither list.
+    if ((await folder.content.get(path, { start: 0, end: 0 })) === undefined)
+      gone.set(version, record.transaction_id)
+  }
+  if (gone.size === 0 && toAdopt.size === 0) return undefined
+  return { gone, adopted: await readManifests(folder, branch, toAdopt), lost }
+}
+
+/** Gives a manifest its final name, unless it is gone, or another program's manifest has that name. */
+async function publish(
+  folder: DatasetFolder,
+  branch: string,
+  { name, path }: StagedFile,
+): Promise<'published' | 'taken' | 'missing'> {
+  const { content, shared, prefix } = folder
+  const staging = prefix + path
+  const final = prefix + versionsFolderOf(branch) + finalNameOf(name)!
+  const result = await shared.link(staging, final)
+  if (result === 'missing') {
+    // Somebody else published it and removed the staged name.
+    return (await content.get(final, { start: 0, end: 0 })) === undefined ? 'missing' : 'published'
+  }
+  let isOurs = true
+  if (result === 'taken') {
+    const [ours, theirs] = await Promise.all([content.get(staging), content.get(final)])
+    // Somebody else published it, and perhaps died before the staged name was removed.
+    isOurs = ours === undefined || (theirs !== undefined && Buffer.compare(ours, theirs) === 0)
+  }
+  if (!isOurs) return 'taken'
+  await removeStaged(folder, path)
+  return 'published'
+}
+
+/** Removes a manifest from where it was staged, with the folder that was made for it alone. */
+async function removeStaged({ content, prefix }: DatasetFolder, path: string): Promise<void> {
+  const isAlone = path.startsWith(waitingFolder)
+  await content.remove(prefix + (isAlone ? path.slice(0, path.lastIndexOf('/') + 1) : path))
+}

@@ -1,0 +1,119 @@
+import { CatalogError } from '../../base/errors.ts'
+import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
+import type { Core } from '../handle/core.ts'
+import { nameOf, versionsFolderOf } from '../locations/lance-files.ts'
+import { findTable } from '../lookup/names.ts'
+import { findVersion, onBranch, tagExists, tagNotFound, type WantedVersion } from '../lookup/versions.ts'
+import { checkRefName, type Dataset, findDataset, requireOutside } from './dataset.ts'
+import { readRef, refBytes, refPath, type TagFile } from './ref-files.ts'
+import { settle } from './settle.ts'
+
+/* Tags of datasets: Lance's own files are changed, so that its clients see the tags and its cleanup keeps the versions. */
+
+/** The version that a tag is to name. */
+interface Target {
+  readonly id: Identifier
+  readonly tag: string
+  readonly branch: string
+  readonly version: number
+}
+
+/** A tag of a dataset. Throws `TableTagNotFound`. */
+export async function requireTag({ folder }: Dataset, id: Identifier, tag: string): Promise<TagFile> {
+  const found = await readRef(folder, 'tags', tag)
+  if (found === undefined) throw tagNotFound(id, tag)
+  return found
+}
+
+export async function createTag(core: Core, dataset: Dataset, target: Target): Promise<void> {
+  const { folder } = dataset
+  const { id, tag } = target
+  requireOutside(core, id, 'tags')
+  checkRefName('tag', tag)
+  const existing = await readRef(folder, 'tags', tag)
+  if (existing) throw tagExists(id, tag, existing.version)
+  const size = await findManifest(core, target)
+  const now = new Date(core.now()).toISOString()
+  const file = { ...fieldsOf(target, size), createdAt: now, updatedAt: now, metadata: {} }
+  try {
+    await folder.content.put(refPath(folder, 'tags', tag), refBytes(file))
+  } catch (error) {
+    const other = await readRef(folder, 'tags', tag)
+    throw other ? tagExists(id, tag, other.version) : error
+  }
+  try {
+    await requireManifest(core, dataset, target)
+  } catch (error) {
+    await folder.content.remove(refPath(folder, 'tags', tag))
+    throw error
+  }
+}
+
+export async function moveTag(core: Core, dataset: Dataset, target: Target): Promise<void> {
+  requireOutside(core, target.id, 'tags')
+  const { folder, table } = dataset
+  await core.inTurn(`${table.id}/tag/${target.tag}`, async () => {
+    const existing = await requireTag(dataset, target.id, target.tag)
+    const size = await findManifest(core, target)
+    const updatedAt = new Date(core.now()).toISOString()
+    const file = { ...existing, ...fieldsOf(target, size), updatedAt }
+    await folder.shared.replace(refPath(folder, 'tags', target.tag), refBytes(file))
+  })
+}
+
+export async function deleteTag(core: Core, dataset: Dataset, id: Identifier, tag: string): Promise<void> {
+  requireOutside(core, id, 'tags')
+  await requireTag(dataset, id, tag)
+  await dataset.folder.content.remove(refPath(dataset.folder, 'tags', tag))
+}
+
+function fieldsOf({ branch, version }: Target, manifestSize: number) {
+  return { branch: branch === '' ? null : branch, version, manifestSize }
+}
+
+/** The size of the manifest of a version. Throws what looking for the version throws. */
+async function findManifest(core: Core, { id, branch, version }: Target): Promise<number> {
+  await settle(core, id, branch)
+  const { record } = await core.store.read((reader) =>
+    findVersion(reader, id, findTable(reader, id), branch, version),
+  )
+  return record.manifest_size ?? 0
+}
+
+/** A cleanup may have removed a version while it was tagged. */
+async function requireManifest(
+  core: Core,
+  { folder }: Dataset,
+  { id, branch, version }: Target,
+): Promise<void> {
+  const { record } = await core.store.read((reader) =>
+    findVersion(reader, id, findTable(reader, id), branch, version),
+  )
+  const path = folder.prefix + versionsFolderOf(branch) + nameOf(record.manifest_path)
+  if ((await folder.content.get(path, { start: 0, end: 0 })) !== undefined) return
+  throw new CatalogError(
+    'TableVersionNotFound',
+    `Version ${version} of the table ${formatIdentifier(id)}${onBranch(branch)} was removed by a cleanup while it was tagged. List its versions to see which exist.`,
+  )
+}
+
+/**
+ * Settles the branch of the version that a request means, and looks up its tag where Lance keeps it. Returns the request
+ * without the tag then.
+ */
+export async function settleWanted<Wanted extends WantedVersion>(
+  core: Core,
+  id: Identifier,
+  wanted: Wanted,
+): Promise<Wanted> {
+  const { tag, version, branch } = wanted
+  const dataset = tag == null || version != null || branch !== '' ? undefined : await findDataset(core, id)
+  const settled = dataset ? await byVersion(dataset, id, wanted) : wanted
+  await settle(core, id, settled.branch)
+  return settled
+}
+
+async function byVersion<Wanted extends WantedVersion>(dataset: Dataset, id: Identifier, wanted: Wanted) {
+  const { version, branch } = await requireTag(dataset, id, wanted.tag!)
+  return { ...wanted, tag: undefined, version, branch: branch ?? '' }
+}

@@ -1,0 +1,23 @@
+import type { Identity } from '../../base/model/fields.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
+import type { Core } from '../handle/core.ts'
+
+/** The `storage_options` of a response; empty unless the request asks for credentials and the catalog has some. */
+export async function vendedCredentials(
+  core: Core,
+  location: string,
+  request: {
+    readonly id: Identifier
+    readonly vend_credentials?: boolean | null | undefined
+    readonly identity?: Identity | null | undefined
+    readonly context?: Readonly<Record<string, string>> | null | undefined
+  },
+): Promise<{ storage_options?: Readonly<Record<string, string>> }> {
+  if (!request.vend_credentials || core.settings.storageOptions === undefined) return {}
+  const options = await core.settings.storageOptions(location, {
+    id: request.id,
+    identity: request.identity ?? undefined,
+    context: request.context ?? undefined,
+  })
+  return options === undefined ? {} : { storage_options: options }
+}

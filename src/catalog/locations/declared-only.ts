@@ -1,0 +1,59 @@
+import type { SharedFiles } from '../../base/content/content.ts'
+import type { TableRecord } from '../../base/store/records.ts'
+import type { Core } from '../handle/core.ts'
+import type { FoundTable } from '../lookup/names.ts'
+import { versionOfName, versionsFolderOf } from './lance-files.ts'
+import { type ContentFolder, contentFolderOf, locationOf } from './locations.ts'
+import { isManaged } from './managed.ts'
+import { registrationFolder } from './registration.ts'
+
+/*
+ * A client may write rows at the location of a declared table without telling the catalog, as Lance's clients do.
+ * Such a table has no version in the catalog, and still counts as created.
+ */
+
+/** Whether a table's record alone shows that the table is more than declared. */
+export function isCreated({ registered, main }: TableRecord): boolean {
+  return registered || main.latest !== null
+}
+
+/**
+ * Looks whether a table is more than declared, though its record does not show it. Undefined when the record decides,
+ * since the catalog cannot reach the location.
+ */
+export function inspectionOf(core: Core, table: FoundTable): (() => Promise<boolean>) | undefined {
+  const place = unversionedPlace(core, table)
+  if (place === undefined) return undefined
+  if (!isManaged(core, table.record)) return () => hasForeignObjects(place)
+  // Clients that keep versions through the catalog write rows first: the first version makes the table.
+  return () => hasManifests(place.content.shared!, place.prefix)
+}
+
+/** Whether a folder holds a dataset of Lance, which keeps at least the latest manifest of the main branch. */
+export async function hasManifests(shared: SharedFiles, prefix: string): Promise<boolean> {
+  const names = await shared.names(prefix + versionsFolderOf(''))
+  return names.some((name) => versionOfName(name) !== undefined)
+}
+
+/** Whether another engine wrote rows at a table's location without telling the catalog. */
+export async function hasForeignRows(core: Core, table: FoundTable): Promise<boolean> {
+  const place = unversionedPlace(core, table)
+  return place !== undefined && hasForeignObjects(place)
+}
+
+/** The folder of a table that never had a version, if the catalog can reach its location. */
+function unversionedPlace(core: Core, { id, record }: FoundTable): ContentFolder | undefined {
+  if (record.registered || record.main.last !== null) return undefined
+  return contentFolderOf(core.contentRoots, locationOf(core.contentRoots, id, record))
+}
+
+/** Whether a folder holds an object that our own engine did not write. Stops at the first one. */
+async function hasForeignObjects({ content, prefix }: ContentFolder): Promise<boolean> {
+  const { isEngineObject } = await import('../../engine/table/storage/object-names.ts')
+  for await (const { path } of content.list(prefix)) {
+    const name = path.slice(prefix.length)
+    // Our own engine leaves objects behind when a crash interrupts it before the first version.
+    if (!isEngineObject(name) && !name.startsWith(registrationFolder)) return true
+  }
+  return false
+}

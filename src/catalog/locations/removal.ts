@@ -1,0 +1,165 @@
+import type { Content } from '../../base/content/content.ts'
+import { CatalogError } from '../../base/errors.ts'
+import { keys, type RemovalRecord, recordFormat } from '../../base/store/records.ts'
+import type { Key, Reader, Writer } from '../../base/store/store.ts'
+import type { Core } from '../handle/core.ts'
+import { tableById } from '../lookup/table-record.ts'
+import type { Holding } from '../transactions/heartbeat.ts'
+import { leaseMillis } from '../transactions/transaction-record.ts'
+import type { UpkeepTask } from '../transactions/upkeep.ts'
+import { endLapsedBackups, hasBackupLease, onceBackupsEnded } from './backup-lease.ts'
+import {
+  type ContentFolder,
+  contentFolderOf,
+  offsiteFolderOf,
+  segmentsOf,
+  tablesFolder,
+} from './locations.ts'
+import { isShared } from './shared-content.ts'
+
+/**
+ * Marks the location of a table, within the change that drops the table, and returns the location. No table gets
+ * the location before {@link removeContent} has emptied it: otherwise the removal could remove new content.
+ */
+export function markRemoval(writer: Writer, location: string, now: number): string {
+  endLapsedBackups(writer, now)
+  const record: RemovalRecord = { v: recordFormat, removing: location, until: now + leaseMillis }
+  writer.put(keys.location(segmentsOf(location)), record)
+  return location
+}
+
+/**
+ * Removes the content of dropped tables, and frees their locations. The drop itself has succeeded by then, so
+ * a failure here is no error: the location stays marked. The next vacuum, or the next table that wants the location,
+ * removes the content. Inside of a transaction over many operations, this waits for its commit.
+ */
+export async function removeContent(core: Core, locations: readonly string[]): Promise<void> {
+  if (locations.length === 0) return
+  if (core.staging) return core.staging.afterCommit((outside) => removeContent(outside, locations))
+  // Where the store cannot tell whether anything needs the content, it stays for now.
+  const kept = await keptContent(core, locations).catch(() => locations)
+  const free = locations.filter((location) => !kept.includes(location))
+  const emptied: string[] = []
+  const holdings = free.map(holdingOf)
+  for (const holding of holdings) core.heartbeat.hold(holding)
+  const away = new Set<Content>()
+  for (const location of free) {
+    // For a location out of reach, this removes what the catalog keeps of it in its own root.
+    const place = contentFolderOf(core.contentRoots, location) ?? offsiteFolderOf(core.contentRoots, location)
+    // A service that is away is away for all of them, and the caller would wait for each.
+    if (away.has(place.content)) continue
+    const outcome = await removeFolder(place)
+    if (outcome === 'removed') emptied.push(location)
+    else if (outcome === 'away') away.add(place.content)
+  }
+  for (const holding of holdings) core.heartbeat.release(holding)
+  if (emptied.length === 0) return
+  await core.store
+    .write((writer) => {
+      for (const location of emptied) {
+        const key = keys.location(segmentsOf(location))
+        if (typeof writer.get(key) === 'object') writer.remove(key)
+      }
+    })
+    .catch(() => {})
+}
+
+/** The mark of a removal under way. While it has a lease, nobody else removes there: a table may get the location then. */
+function holdingOf(location: string): Holding<string | RemovalRecord> {
+  return {
+    key: keys.location(segmentsOf(location)),
+    leaseOf: (mark) => (typeof mark === 'object' ? mark.until : undefined),
+    renewed: (mark, until) => (typeof mark === 'object' ? { ...mark, until } : mark),
+    lost: () => {},
+  }
+}
+
+/**
+ * The locations whose dropped content stays: all of them while a backup runs, and those with files that clones name. They
+ * are marked as abandoned, so that a later removal may empty them at once.
+ */
+async function keptContent(core: Core, locations: readonly string[]): Promise<readonly string[]> {
+  const kept = await onceBackupsEnded(core, (reader) =>
+    hasBackupLease(reader, core.now())
+      ? locations
+      : locations.filter((location) => isShared(core.contentRoots, reader, location)),
+  )
+  if (kept.length === 0) return kept
+  await core.store
+    .write((writer) => {
+      for (const location of kept) {
+        const key = keys.location(segmentsOf(location))
+        const mark = writer.get<string | RemovalRecord>(key)
+        if (typeof mark === 'object' && mark.until > 0) writer.put(key, { ...mark, until: 0 })
+      }
+    })
+    .catch(() => {})
+  return kept
+}
+
+/** Removes a folder of content, if its service is not away and does not refuse. */
+async function removeFolder({ content, prefix }: ContentFolder): Promise<'removed' | 'refused' | 'away'> {
+  return content.remove(prefix).then(
+    () => 'removed',
+    (error) => (error instanceof CatalogError && error.code === 'ServiceUnavailable' ? 'away' : 'refused'),
+  )
+}
+
+/**
+ * Removes the content that was written for a table whose creation failed. A commit may fail and still be there, as
+ * when a disk breaks in the middle of it. So content stays where the store has the table, or cannot tell. Returns
+ * whether the store and the content did what was asked of them.
+ */
+export async function removeUnused(core: Core, internalId: string, place: ContentFolder): Promise<boolean> {
+  try {
+    const isUsed = await core.store.read((reader) => tableById(reader, internalId) !== undefined)
+    return isUsed || (await removeFolder(place)) === 'removed'
+  } catch {
+    return false
+  }
+}
+
+/** Locations that are looked at in one turn of the upkeep. */
+const inOneTurn = 250
+
+/** Removes the content that dead processes left, of some locations at a time. */
+export function finishRemovals(): UpkeepTask {
+  let start: Key | undefined
+  const run: UpkeepTask['run'] = async (core, { gently }) => {
+    const range = { prefix: keys.locations, limit: inOneTurn, ...(start && { start }) }
+    const entries = await core.store.read((reader) => [...reader.range<string | RemovalRecord>(range)])
+    start = entries.length < inOneTurn ? undefined : entries.at(-1)!.key
+    const now = core.now()
+    const left = entries
+      .flatMap(({ value }) => (typeof value === 'object' && value.until < now ? [value.removing] : []))
+      // Another process may reach the others.
+      .filter((location) => contentFolderOf(core.contentRoots, location) !== undefined)
+    await gently(() => removeContent(core, left))
+    // Locations that stay would be looked at for ever: the rest is for the next time.
+    return false
+  }
+  return { run }
+}
+
+/** The marked locations whose removal is overdue, since its process died or left it to others. */
+export function abandonedRemovals(reader: Reader, now: number): string[] {
+  const entries = reader.range<string | RemovalRecord>({ prefix: keys.locations })
+  return Array.from(entries, ({ value }) => value)
+    .filter((value) => typeof value === 'object')
+    .filter(({ until }) => until < now)
+    .map(({ removing }) => removing)
+}
+
+/** Marks that are read at most. */
+const mostMarks = 1_000
+
+/**
+ * How many dropped tables have content that is still to be removed, up to {@link mostMarks}. Only those whose location the
+ * catalog chose in its own root: there, nothing but marks has records. Other locations have one for each table.
+ */
+export function pendingRemovals({ contentRoots }: Pick<Core, 'contentRoots'>, reader: Reader): number {
+  const prefix = keys.location([...segmentsOf(contentRoots[0]!.url), tablesFolder])
+  const entries = [...reader.range<string | RemovalRecord>({ prefix, limit: mostMarks })]
+  // Callers may have named a few locations there, too.
+  return entries.filter(({ value }) => typeof value === 'object').length
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import type { Identifier } from '../../base/model/identifier.ts'
+import { type FormerRecord, keys, recordFormat } from '../../base/store/records.ts'
+import type { Key, Reader, Writer } from '../../base/store/store.ts'
+import type { Core } from '../handle/core.ts'
+import { type ContentRoot, folderName, rootBySegments, segmentsOf } from './locations.ts'
+
+/*
+ * Content that waits to be registered belonged to a table. Which one is remembered, so that hooks can be asked whether a
+ * caller may take it.
+ */
+
+/** Notes that content waits: the path of its registration, and the identifier that its table had. */
+export function putWaiting(
+  { contentRoots }: Pick<Core, 'contentRoots'>,
+  writer: Writer,
+  location: string,
+  path: string,
+  id: Identifier,
+): void {
+  const segments = segmentsOf(location)
+  writer.put(keys.registration(segments), path)
+  writer.put(formerKey(contentRoots, segments, path), { v: recordFormat, path, id: [...id] })
+}
+
+/** Forgets that content waits at a location. */
+export function removeWaiting(
+  { contentRoots }: Pick<Core, 'contentRoots'>,
+  writer: Writer,
+  location: string,
+): void {
+  const segments = segmentsOf(location)
+  const path = writer.get<string>(keys.registration(segments))
+  if (path === undefined) return
+  writer.remove(keys.registration(segments))
+  writer.remove(formerKey(contentRoots, segments, path))
+}
+
+/** The identifier of the table whose content waits at a place; undefined where an earlier release took it out. */
+export function formerIdentifier(
+  roots: readonly ContentRoot[],
+  reader: Reader,
+  segments: readonly string[],
+): Identifier | undefined {
+  const path = reader.get<string>(keys.registration(segments))
+  if (path === undefined) return undefined
+  const former = reader.get<FormerRecord>(formerKey(roots, segments, path))
+  // An earlier release may have registered the content, and taken it out again, without a look at this record.
+  return former?.path === path ? former.id : undefined
+}
+
+/** The key by the folder of the registration, whose name is the same in a copy of the catalog. */
+function formerKey(roots: readonly ContentRoot[], segments: readonly string[], path: string): Key {
+  const { content } = rootBySegments(roots, segments)
+  const folder = folderName(roots, { content, prefix: path.slice(0, path.lastIndexOf('/') + 1) })
+  return keys.formerIdentifier(createHash('sha256').update(folder).digest('hex'))
+}

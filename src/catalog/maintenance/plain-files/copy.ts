@@ -1,0 +1,64 @@
+import { CatalogError, invalid } from '../../../base/errors.ts'
+import type { Identifier } from '../../../base/model/identifier.ts'
+import { keys, rootId } from '../../../base/store/records.ts'
+import type { Reader } from '../../../base/store/store.ts'
+import type { Core } from '../../handle/core.ts'
+import { withBackupLease } from '../with-backup-lease.ts'
+import { type ImportOptions, type ImportReport, importItems } from './import.ts'
+import { type NamespaceTree, readNamespaceTree } from './namespace-tree.ts'
+import type { ExportItem } from './read-export.ts'
+import { filesOf } from './table-files.ts'
+
+/**
+ * Copies a catalog, as it is at one moment, into an empty one: all of it in one change, or nothing. Rows go from content
+ * to content, one file of an export at a time.
+ */
+export async function copyInto(
+  source: Core,
+  target: Core,
+  { signal, onProgress }: ImportOptions = {},
+): Promise<ImportReport> {
+  await target.store.read(requireEmpty)
+  return withBackupLease(
+    source,
+    async (leased) => {
+      const tree = await readNamespaceTree(source)
+      const items = itemsOf(source, tree, [], leased)
+      // Others may have begun to use the target meanwhile.
+      return importItems(target, items, { signal: leased, onProgress }, requireEmpty)
+    },
+    signal,
+  )
+}
+
+async function* itemsOf(
+  core: Core,
+  { namespaces, tables }: NamespaceTree,
+  parent: Identifier,
+  signal: AbortSignal,
+): AsyncGenerator<ExportItem> {
+  for (const child of namespaces) {
+    const { name, properties, created_at } = child.record!
+    const id = [...parent, name]
+    yield { kind: 'namespace', id, json: { name, properties, created_at } }
+    yield* itemsOf(core, child, id, signal)
+  }
+  for (const table of tables) {
+    const id = [...parent, table.record.name]
+    const { json, read } = await filesOf(core, table, true).catch((error) => {
+      throw about(id, error)
+    })
+    yield { kind: 'table', id, json, rows: (name) => read(name, signal), where: id.join('.') }
+  }
+}
+
+function about(id: Identifier, error: unknown): unknown {
+  if (!(error instanceof CatalogError)) return error
+  return new CatalogError(error.code, `${id.join('.')} cannot be copied: ${error.message}`, { cause: error })
+}
+
+function requireEmpty(reader: Reader): void {
+  for (const _ of reader.range({ prefix: keys.names(rootId), limit: 1, keysOnly: true })) {
+    throw invalid('The target of the copy is not empty. Give a catalog that holds nothing, or a new folder.')
+  }
+}

@@ -1,0 +1,114 @@
+import { mkdir, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Identifier } from '../../../base/model/identifier.ts'
+import type { Core } from '../../handle/core.ts'
+import { createFolderAtomically, requireFolderPath } from '../folders.ts'
+import { withBackupLease } from '../with-backup-lease.ts'
+import { makeFolder } from './folder-names.ts'
+import { catalogFile, type NamespaceJson, namespaceFile, tableFile } from './format.ts'
+import { type NamespaceTree, readNamespaceTree, type TableWithRefs } from './namespace-tree.ts'
+import { filesOf } from './table-files.ts'
+
+export interface ExportOptions {
+  /** Writes the rows of all versions of all branches. Otherwise only the latest version of the main branch. */
+  readonly history?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((report: ExportReport) => void) | undefined
+}
+
+export interface ExportReport {
+  readonly namespaces: number
+  readonly tables: number
+  /** The number of row files, and their rows and bytes. */
+  readonly files: number
+  readonly rows: number
+  readonly bytes: number
+  /** The first 1,000 tables without exported rows, since their content lies elsewhere or is another engine's. */
+  readonly withoutRows: readonly Identifier[]
+}
+
+const maxListed = 1_000
+
+/** Writes a catalog as plain files; see `LocalCatalog.exportTo`. */
+export async function exportTo(
+  core: Core,
+  target: string,
+  options: ExportOptions = {},
+): Promise<ExportReport> {
+  return createFolderAtomically(requireFolderPath(target), (folder) =>
+    withBackupLease(core, (signal) => new Export(core, { ...options, signal }).write(folder), options.signal),
+  )
+}
+
+class Export {
+  readonly #core: Core
+  readonly #options: ExportOptions & { signal: AbortSignal }
+  readonly #withoutRows: Identifier[] = []
+  readonly #report = {
+    namespaces: 0,
+    tables: 0,
+    files: 0,
+    rows: 0,
+    bytes: 0,
+    withoutRows: this.#withoutRows as readonly Identifier[],
+  }
+
+  constructor(core: Core, options: ExportOptions & { signal: AbortSignal }) {
+    this.#core = core
+    this.#options = options
+  }
+
+  async write(folder: string): Promise<ExportReport> {
+    await writeJson(join(folder, catalogFile), { tabularium: 'export', format: 1 })
+    await this.#namespace(folder, await readNamespaceTree(this.#core))
+    return this.#report
+  }
+
+  async #namespace(folder: string, { record, namespaces, tables }: NamespaceTree): Promise<void> {
+    if (record) {
+      const { name, properties, created_at } = record
+      await writeJson(join(folder, namespaceFile), { name, properties, created_at } satisfies NamespaceJson)
+      this.#report.namespaces++
+    }
+    for (const child of namespaces) {
+      await this.#namespace(await makeFolder(folder, child.record!.name), child)
+    }
+    for (const table of tables) {
+      this.#options.signal.throwIfAborted()
+      await this.#table(await makeFolder(folder, table.record.name), table)
+      this.#report.tables++
+      this.#options.onProgress?.({ ...this.#report })
+    }
+  }
+
+  async #table(folder: string, table: TableWithRefs): Promise<void> {
+    const { history = false, signal } = this.#options
+    const { json, isElsewhere, rows, names, read } = await filesOf(this.#core, table, history)
+    if (isElsewhere && this.#withoutRows.length < maxListed) this.#withoutRows.push(table.id ?? [])
+    if (names.some((name) => name.startsWith('versions/'))) await mkdir(join(folder, 'versions'))
+    for (const name of names) {
+      signal.throwIfAborted()
+      const data = await read(name, signal)
+      await writeFile(join(folder, name), data)
+      this.#report.files++
+      this.#report.bytes += data.length
+    }
+    this.#report.rows += rows
+    await writeJson(join(folder, tableFile), json)
+  }
+}
+
+function writeJson(path: string, value: unknown): Promise<void> {
+  return writeFile(path, `${JSON.stringify(value, undefined, 2)}\n`)
+}
+
+/** Writes a new file and syncs it, so that it survives a crash of the machine. */
+async function writeFile(path: string, data: string | Uint8Array): Promise<void> {
+  const file = await open(path, 'wx')
+  try {
+    await file.writeFile(data)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}

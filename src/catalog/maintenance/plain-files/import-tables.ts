@@ -1,0 +1,85 @@
+import { CatalogError } from '../../../base/errors.ts'
+import { formatIdentifier, type Identifier } from '../../../base/model/identifier.ts'
+import { createNamespace } from '../../operations/create-namespace.ts'
+import { createTable } from '../../operations/create-table.ts'
+import { createTableIndex } from '../../operations/create-table-index.ts'
+import { declareTable } from '../../operations/declare-table.ts'
+import type { Invocable } from '../../operations/framework/operation.ts'
+import { insertIntoTable } from '../../operations/insert-into-table.ts'
+import type { ImportOptions, ImportReport } from './import.ts'
+import { type ExportItem, exportItems } from './read-export.ts'
+
+/**
+ * Imports the latest rows of an export into any catalog, including one behind a server, through its operations.
+ * Creates the namespaces that are missing, and each table as a new one with its properties and indexes. Does not import versions,
+ * tags and branches; `importFrom` of a local catalog does. An error says how many tables were imported before, and
+ * whether one was imported in part.
+ */
+export async function importTables(
+  catalog: Invocable,
+  source: string,
+  options: ImportOptions = {},
+): Promise<ImportReport> {
+  const withoutRows: Identifier[] = []
+  const report = { namespaces: 0, tables: 0, versions: 0, rows: 0, withoutRows }
+  try {
+    for await (const item of exportItems(source)) {
+      options.signal?.throwIfAborted()
+      if (item.kind === 'namespace') {
+        const { id, json } = item
+        const request = { id: [...id], properties: json.properties, mode: 'ExistOk' as const }
+        await createNamespace(catalog, request, options.signal && { signal: options.signal })
+        report.namespaces++
+      } else {
+        const rows = await importTable(catalog, item, options.signal)
+        report.tables++
+        if (rows === undefined) withoutRows.push(item.id)
+        else report.versions++
+        report.rows += rows ?? 0
+        options.onProgress?.({ ...report })
+      }
+    }
+    return report
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error
+    throw new CatalogError(
+      error.code,
+      `${error.message} Before this error, ${report.tables} tables of the export were imported.`,
+      {
+        cause: error,
+      },
+    )
+  }
+}
+
+/** Imports a table. Returns its number of rows, or undefined when the export has no rows of it. */
+async function importTable(
+  catalog: Invocable,
+  { id, json, rows }: Extract<ExportItem, { readonly kind: 'table' }>,
+  signal: AbortSignal | undefined,
+): Promise<number | undefined> {
+  const { versions, main, properties, location } = json
+  const own = { id: [...id], properties, ...(location === undefined ? {} : { location }) }
+  const latest = versions.find(({ branch, version }) => branch === '' && version === main.latest)
+  const [first, ...further] = latest?.files ?? []
+  const options = signal && { signal }
+  if (first === undefined) {
+    await declareTable(catalog, own, options)
+    return undefined
+  }
+  await createTable(catalog, { id: own.id, properties, data: await rows(first) }, options)
+  try {
+    for (const name of further) {
+      await insertIntoTable(catalog, { id: own.id, data: await rows(name) }, options)
+    }
+    for (const { name, column, type, parameters } of latest?.indices ?? []) {
+      await createTableIndex(catalog, { id: own.id, column, index_type: type, name, ...parameters }, options)
+    }
+  } catch (cause) {
+    if (!(cause instanceof CatalogError)) throw cause
+    throw new CatalogError(cause.code, `${formatIdentifier(id)} is imported in part: ${cause.message}`, {
+      cause,
+    })
+  }
+  return latest?.rows ?? 0
+}

@@ -1,0 +1,283 @@
+import { CatalogError } from '../../../base/errors.ts'
+import type { Identifier } from '../../../base/model/identifier.ts'
+import {
+  type BranchRecord,
+  type Head,
+  keys,
+  recordFormat,
+  type TableRecord,
+  type TagRecord,
+} from '../../../base/store/records.ts'
+import type { Reader, Writer } from '../../../base/store/store.ts'
+import type { Snapshot, TableEngine } from '../../../engine/table/index.ts'
+import type { Core } from '../../handle/core.ts'
+import { claimLocation } from '../../locations/claim.ts'
+import { type ContentFolder, checkLocation, contentFolderOf, locationOf } from '../../locations/locations.ts'
+import { removeUnused } from '../../locations/removal.ts'
+import { findNamespace, lookUpNamespace, lookUpTable, requireFreeName } from '../../lookup/names.ts'
+import { putTable } from '../../lookup/table-record.ts'
+import { versionOf } from '../../rows/rows.ts'
+import type { ChangeContext } from '../../transactions/commit.ts'
+import { type LongTransaction, runLong } from '../../transactions/long-transaction.ts'
+import type { NamespaceJson, TableJson } from './format.ts'
+import { type ExportItem, exportItems } from './read-export.ts'
+
+export interface ImportOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((report: ImportReport) => void) | undefined
+}
+
+export interface ImportReport {
+  /** Namespaces that the import created. */
+  readonly namespaces: number
+  readonly tables: number
+  readonly versions: number
+  readonly rows: number
+  /** The first 1,000 tables whose rows the export left out. The import declares them. */
+  readonly withoutRows: readonly Identifier[]
+}
+
+/** A table whose rows are written, but whose records are not committed yet. */
+interface Prepared {
+  readonly id: Identifier
+  readonly internalId: string
+  readonly json: TableJson
+  readonly place: ContentFolder
+  /** The snapshot of each version with exported rows, by branch and number. */
+  readonly snapshots: ReadonlyMap<string, Snapshot>
+}
+
+const maxListed = 1_000
+
+/** Imports an export into a catalog, whole or not at all; see `LocalCatalog.importFrom`. */
+export function importFrom(core: Core, source: string, options?: ImportOptions): Promise<ImportReport> {
+  return importItems(core, exportItems(source), options)
+}
+
+/** Brings namespaces and tables into a catalog, whole or not at all. `check` may refuse to commit. */
+export function importItems(
+  core: Core,
+  items: AsyncIterable<ExportItem>,
+  { signal, onProgress }: ImportOptions = {},
+  check?: (reader: Reader) => void,
+): Promise<ImportReport> {
+  // While the transaction is running, a vacuum keeps the objects that the import writes.
+  const about = { operation: 'ImportCatalog', subject: [] }
+  return runLong(core, signal ? { signal } : {}, about, (transaction, work) =>
+    importAll(core, items, transaction, { signal: work.signal, onProgress }, check),
+  )
+}
+
+async function importAll(
+  core: Core,
+  items: AsyncIterable<ExportItem>,
+  transaction: LongTransaction,
+  { signal, onProgress }: ImportOptions,
+  check?: (reader: Reader) => void,
+): Promise<ImportReport> {
+  const namespaces: { id: Identifier; json: NamespaceJson }[] = []
+  const tables: Prepared[] = []
+  const withoutRows: Identifier[] = []
+  const report = { namespaces: 0, tables: 0, versions: 0, rows: 0, withoutRows }
+  let isCommitted = false
+  try {
+    for await (const item of items) {
+      signal?.throwIfAborted()
+      if (item.kind === 'namespace') {
+        namespaces.push(item)
+        continue
+      }
+      await core.store.read((reader) => {
+        if (lookUpTable(reader, item.id))
+          requireFreeName(reader, findNamespace(reader, item.id.slice(0, -1)), item.id, 'TableAlreadyExists')
+      })
+      const prepared = await prepare(core, transaction.id, item, signal, (table) => tables.push(table))
+      report.tables++
+      report.versions += prepared.snapshots.size
+      for (const { rows } of new Set(prepared.snapshots.values())) report.rows += rows
+      const { versions, location } = item.json
+      const hadRows = versions.length > 0 || location !== undefined
+      if (prepared.snapshots.size === 0 && hadRows && withoutRows.length < maxListed)
+        withoutRows.push(item.id)
+      onProgress?.({ ...report })
+    }
+    signal?.throwIfAborted()
+    await transaction.commit((change) => {
+      check?.(change.writer)
+      report.namespaces = 0
+      for (const { id, json } of namespaces) report.namespaces += putNamespace(core, change, id, json)
+      for (const table of tables) putImported(core, change, table)
+      return {}
+    })
+    isCommitted = true
+    return report
+  } finally {
+    if (!isCommitted) await removeUntilFailure(core, tables)
+  }
+}
+
+/**
+ * Removes what was written for tables that are not there. Where a service is away, each attempt takes seconds, and the
+ * caller waits for all of them to learn what went wrong. So the first failure leaves the rest to a vacuum.
+ */
+async function removeUntilFailure(core: Core, tables: readonly Prepared[]): Promise<void> {
+  for (const { internalId, place } of tables) if (!(await removeUnused(core, internalId, place))) return
+}
+
+/** Writes the rows of a table to its future location. */
+async function prepare(
+  core: Core,
+  transactionId: string,
+  { id, json, rows, where }: Extract<ExportItem, { readonly kind: 'table' }>,
+  signal: AbortSignal | undefined,
+  began: (table: Prepared) => void,
+): Promise<Prepared> {
+  const internalId = core.newTableId()
+  const place = contentFolderOf(
+    core.contentRoots,
+    locationOf(core.contentRoots, internalId, { location: null } as TableRecord),
+  )!
+  const snapshots = new Map<string, Snapshot>()
+  const table: Prepared = { id, internalId, json, place, snapshots }
+  began(table)
+  const engine = (await core.engine(place.content)).writtenBy(transactionId)
+  const byFiles = new Map<string, Snapshot>()
+  for (const entry of json.versions) {
+    const { branch, version, files, indices } = entry
+    if (files === undefined) continue
+    if (branch !== '' && !json.branches.some(({ name }) => name === branch)) {
+      throw new CatalogError(
+        'InvalidInput',
+        `${where} has a version of the branch ${branch}, which it does not list. Export again.`,
+      )
+    }
+    const key = JSON.stringify([files, indices])
+    const known = byFiles.get(key) ?? (await writeVersion(engine, place, { ...entry, files }, rows, signal))
+    byFiles.set(key, known)
+    snapshots.set(versionKey(branch, version), known)
+  }
+  await engine.sync()
+  return table
+}
+
+async function writeVersion(
+  engine: TableEngine,
+  { prefix }: ContentFolder,
+  {
+    version,
+    files,
+    indices = [],
+  }: Pick<TableJson['versions'][number], 'version' | 'indices'> & { readonly files: readonly string[] },
+  rows: (name: string) => Promise<Uint8Array>,
+  signal: AbortSignal | undefined,
+): Promise<Snapshot> {
+  const { toArrowTable } = await import('../../../engine/table/index.ts')
+  let snapshot: Snapshot | undefined
+  for (const name of files) {
+    const table = await toArrowTable(await rows(name))
+    if (snapshot === undefined) {
+      snapshot = await engine.create(prefix, table, { version, signal })
+    } else {
+      const change = await engine.insertRows(snapshot, table, { signal })
+      snapshot = (await change.apply(snapshot, { version, signal })).snapshot
+    }
+  }
+  if (indices.length === 0) return snapshot!
+  const recorded = engine.createIndices(
+    indices.map(({ created_at, ...index }) => ({ ...index, createdAt: created_at })),
+  )
+  return (await recorded.apply(snapshot!, { version, signal })).snapshot
+}
+
+function versionKey(branch: string, version: number): string {
+  return `${version} ${branch}`
+}
+
+/** Creates a namespace, unless it exists. Returns the number of created namespaces. */
+function putNamespace(
+  core: Core,
+  { writer, concerns }: ChangeContext,
+  id: Identifier,
+  json: NamespaceJson,
+): number {
+  if (lookUpNamespace(writer, id) !== undefined) return 0
+  const parent = findNamespace(writer, id.slice(0, -1))
+  requireFreeName(writer, parent, id, 'NamespaceAlreadyExists')
+  const internalId = core.newId()
+  const { name, properties, created_at } = json
+  concerns(internalId, id)
+  writer.put(keys.namespaceName(parent, name), internalId)
+  writer.put(keys.namespace(internalId), { v: recordFormat, parent, name, properties, created_at })
+  return 1
+}
+
+function putImported(
+  core: Core,
+  { writer, transactionId, concerns }: ChangeContext,
+  { id, internalId, json, snapshots }: Prepared,
+): void {
+  const parent = findNamespace(writer, id.slice(0, -1))
+  requireFreeName(writer, parent, id, 'TableAlreadyExists')
+  const location = json.location === undefined ? null : checkLocation(core.contentRoots, json.location)
+  if (location !== null) claimLocation(core, writer, location, internalId)
+  concerns(internalId, id)
+  putTable(writer, internalId, {
+    parent,
+    name: json.name,
+    location,
+    properties: json.properties,
+    created_at: json.created_at,
+    main: headOf(json, snapshots, '', json.main),
+    registered: false,
+  })
+  for (const { branch, version, timestamp_millis, metadata } of json.versions) {
+    const snapshot = snapshots.get(versionKey(branch, version))
+    if (snapshot === undefined) continue
+    writer.put(keys.version(internalId, branch, version), {
+      ...versionOf(snapshot, transactionId, timestamp_millis),
+      ...(metadata === undefined ? {} : { metadata }),
+    })
+  }
+  putNames(writer, internalId, json, snapshots)
+}
+
+/** Stores the branches and tags whose versions have rows. */
+function putNames(
+  writer: Writer,
+  internalId: string,
+  json: TableJson,
+  snapshots: Prepared['snapshots'],
+): void {
+  for (const { name, head, ...rest } of json.branches) {
+    const kept = headOf(json, snapshots, name, head)
+    if (kept.latest === null) continue
+    const record: BranchRecord = { v: recordFormat, head: kept, ...rest }
+    writer.put(keys.branch(internalId, name), record)
+  }
+  for (const { name, branch, version } of json.tags) {
+    if (!snapshots.has(versionKey(branch, version))) continue
+    const record: TagRecord = { v: recordFormat, branch, version }
+    writer.put(keys.tag(internalId, name), record)
+  }
+}
+
+/** The head of a branch, counting only versions with rows. */
+function headOf(
+  { versions }: TableJson,
+  snapshots: Prepared['snapshots'],
+  branch: string,
+  { last }: Head,
+): Head {
+  const numbers = versions
+    .filter((entry) => entry.branch === branch && snapshots.has(versionKey(branch, entry.version)))
+    .map(({ version }) => version)
+  if (numbers.length === 0) return { latest: null, last: null }
+  const latest = Math.max(...numbers)
+  if (last === null || last < latest) {
+    throw new CatalogError(
+      'InvalidInput',
+      `The export has a version ${latest}, but says that the last version is ${last}. Export again.`,
+    )
+  }
+  return { latest, last }
+}

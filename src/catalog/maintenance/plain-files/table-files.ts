@@ -1,0 +1,111 @@
+import type { VersionRecord } from '../../../base/store/records.ts'
+import type { TableEngine } from '../../../engine/table/index.ts'
+import type { Core } from '../../handle/core.ts'
+import { manifestOf } from '../../rows/rows.ts'
+import type { KnownVersion } from '../tables.ts'
+import { folderName } from './folder-names.ts'
+import type { TableJson } from './format.ts'
+import type { TableWithRefs } from './namespace-tree.ts'
+
+/** The target size of a row file. More rows go into further files. */
+const fileBytes = 128 << 20
+
+/** A table as plain files, which are made one by one when they are read. */
+export interface TableFiles {
+  readonly json: TableJson
+  /** Whether its rows lie out of reach, or are another engine's. */
+  readonly isElsewhere: boolean
+  readonly rows: number
+  /** The names of the row files. */
+  readonly names: readonly string[]
+  /** The bytes of a row file. */
+  read(name: string, signal: AbortSignal): Promise<Uint8Array>
+}
+
+type Entry = TableJson['versions'][number]
+
+/** Some rows of a version. */
+interface Part {
+  readonly version: VersionRecord
+  readonly offset: number
+  readonly limit: number
+}
+
+/** Describes the files of a table: of the latest version of its main branch or, with `history`, of all versions. */
+export async function filesOf(core: Core, table: TableWithRefs, history: boolean): Promise<TableFiles> {
+  const { record, place, versions, fromOwnEngine } = table
+  const engine = place && fromOwnEngine ? await core.engine(place.content) : undefined
+  const isElsewhere = engine === undefined && (versions.length > 0 || (await isForeign(table)))
+  const parts = new Map<string, Part>()
+  const known = new Map<string, Pick<Entry, 'files' | 'indices'>>()
+  let rows = 0
+  const entries: Entry[] = []
+  for (const version of versions) {
+    const [, , branch, number] = version.key as [string, string, string, number]
+    const isLatest = branch === '' && number === record.main.latest
+    let content: Pick<Entry, 'files' | 'indices'> | undefined
+    if (engine && (isLatest || history)) {
+      // Versions with the same rows share one set of files.
+      content = known.get(version.record.manifest_path)
+      if (content === undefined) {
+        const base = isLatest
+          ? 'rows'
+          : `versions/${folderName(branch === '' ? 'main' : branch)}-${number}-${known.size}`
+        const found = await partsOf(engine, place!.prefix, version.record)
+        const files = found.parts.map((_, i) => (i === 0 ? `${base}.arrow` : `${base}-part${i + 1}.arrow`))
+        for (const [i, name] of files.entries()) parts.set(name, found.parts[i]!)
+        rows += found.rows
+        content = { files, ...(found.indices.length > 0 && { indices: found.indices }) }
+        known.set(version.record.manifest_path, content)
+      }
+    }
+    entries.push({ ...entryOf(version), ...content })
+  }
+  const json: TableJson = {
+    name: record.name,
+    properties: record.properties,
+    created_at: record.created_at,
+    ...(isElsewhere ? { location: table.location } : {}),
+    main: record.main,
+    branches: table.branches.map(([name, { v: _, ...branch }]) => ({ name, ...branch })),
+    tags: table.tags.map(([name, { branch, version }]) => ({ name, branch, version })),
+    versions: entries,
+  }
+  const read = async (name: string, signal: AbortSignal) => {
+    const { version, offset, limit } = parts.get(name)!
+    const snapshot = await engine!.open(place!.prefix, manifestOf(version))
+    return engine!.queryRows(snapshot, { offset, limit, signal })
+  }
+  return { json, isElsewhere, rows, names: [...parts.keys()], read }
+}
+
+/** Whether the rows of a table without versions may be another engine's: out of reach, or something lies there. */
+async function isForeign({ place }: TableWithRefs): Promise<boolean> {
+  if (place === undefined) return true
+  for await (const _ of place.content.list(place.prefix)) return true
+  return false
+}
+
+async function partsOf(
+  engine: TableEngine,
+  prefix: string,
+  version: VersionRecord,
+): Promise<{ parts: Part[]; rows: number; indices: NonNullable<Entry['indices']> }> {
+  const snapshot = await engine.open(prefix, manifestOf(version))
+  const { rows, bytes } = snapshot
+  const indices = engine.indicesOf(snapshot).map(({ field: _, ...index }) => index)
+  const limit = Math.max(1, Math.floor(fileBytes / Math.max(1, bytes / Math.max(1, rows))))
+  const parts: Part[] = []
+  for (let offset = 0; offset === 0 || offset < rows; offset += limit) parts.push({ version, offset, limit })
+  return { parts, rows, indices }
+}
+
+function entryOf({ key, record }: KnownVersion): Entry {
+  return {
+    branch: String(key[2]),
+    version: Number(key[3]),
+    timestamp_millis: record.timestamp_millis,
+    ...(record.metadata === undefined ? {} : { metadata: { ...record.metadata } }),
+    ...(record.rows === undefined ? {} : { rows: record.rows }),
+  }
+}

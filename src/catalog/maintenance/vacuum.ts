@@ -1,0 +1,292 @@
+import type { Content, ListedObject } from '../../base/content/content.ts'
+import { CatalogError, invalid } from '../../base/errors.ts'
+import {
+  keys,
+  type TablePointer,
+  type TableRecord,
+  type TransactionRecord,
+  type VersionRecord,
+} from '../../base/store/records.ts'
+import type { Reader } from '../../base/store/store.ts'
+import type { ManifestRef } from '../../engine/table/index.ts'
+import type { Core } from '../handle/core.ts'
+import { endLapsedBackups, hasBackupLease, onceBackupsEnded } from '../locations/backup-lease.ts'
+import { isStaged, nameOf, waitingAt } from '../locations/lance-files.ts'
+import { contentFolderOf, folderName, locationOf, tablesFolder } from '../locations/locations.ts'
+import { mayBeSince, olderThan } from '../locations/object-age.ts'
+import { deregisteredFolders, registrationFolder } from '../locations/registration.ts'
+import { abandonedRemovals, removeContent } from '../locations/removal.ts'
+import { foldersOfUnknownClones } from '../locations/shared-content.ts'
+import { readTable, tableById } from '../lookup/table-record.ts'
+import { vacuumsBegun } from '../lookup/vacuums.ts'
+import { manifestOf } from '../rows/rows.ts'
+import { failLapsed, unfinishedTransactions } from '../transactions/lapsed.ts'
+import { hasLapsed, leaseMillis } from '../transactions/transaction-record.ts'
+
+export interface VacuumOptions {
+  /** Keeps objects written within this many milliseconds; 0 keeps none for its age. Default: one hour. */
+  readonly graceMillis?: number
+  /** Only reports what would be removed. */
+  readonly dryRun?: boolean
+  readonly signal?: AbortSignal
+  readonly onProgress?: (report: VacuumReport) => void
+}
+
+export interface VacuumReport {
+  /** Objects examined. */
+  readonly examined: number
+  /** Objects removed; with `dryRun`, objects that would be removed. */
+  readonly removed: number
+  /** The size of the removed objects, in bytes. */
+  readonly bytes: number
+}
+
+/**
+ * Removes unreachable content below the catalog's own root: objects that no version of their table refers to, and
+ * the content of tables that were dropped. These objects stay:
+ * - Objects younger than the grace period, as their content dates them.
+ * - Objects that work under way wrote, which their names tell: a commit may follow.
+ * - Objects that a clone names, be their own table still there or not.
+ * - Objects that another engine may have written, but not manifests that a writer of Lance staged and left.
+ * - Objects that were written since a transaction over many operations began that is under way, where no table lies: the
+ *   transaction may have declared a table there.
+ * - Objects outside of the catalog's own root.
+ */
+export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<VacuumReport> {
+  const { graceMillis = 3_600_000, dryRun = false, signal, onProgress } = options
+  if (!(graceMillis >= 0)) throw invalid('graceMillis must be a number of milliseconds from 0.')
+  if (!dryRun) {
+    const now = core.now()
+    await removeContent(core, await core.store.read((reader) => abandonedRemovals(reader, now)))
+  }
+  const { content } = core.contentRoots[0]!
+  const report = { examined: 0, removed: 0, bytes: 0 }
+  // The order decides. Objects are listed first, and then the work under way is read: all that may still refer to one of
+  // them. Tables are read last, with every other commit that refers to one. Later, work may have committed behind the
+  // tables, and its record may be cleared.
+  const now = core.now()
+  const candidates = await list(content, graceMillis, now, report, signal)
+  const work = await workUnderWay(core, dryRun)
+  const isNeeded = await reached(core, content, work, signal)
+  const isOfWork = await objectsOf(work)
+  if (!dryRun) await requireNoBackupLease(core)
+  for (const found of candidates) {
+    const { path, size, becomes = path } = found
+    signal?.throwIfAborted()
+    if (isNeeded(found) || isOfWork(becomes)) continue
+    if (!dryRun) await content.remove(path)
+    report.removed++
+    report.bytes += size
+    onProgress?.({ ...report })
+  }
+  return report
+}
+
+/** Fails while a backup runs. Must be called after the unreachable objects are known. */
+async function requireNoBackupLease(core: Core): Promise<void> {
+  if (!(await onceBackupsEnded(core, (reader) => hasBackupLease(reader, core.now())))) return
+  throw new CatalogError(
+    'ServiceUnavailable',
+    'A backup is copying the catalog, and may need content that nothing else refers to. Vacuum when the backup is done.',
+  )
+}
+
+/**
+ * Lists the objects that are older than the grace period. A manifest that a writer of Lance stages is there a while
+ * before it is committed.
+ */
+async function list(
+  content: Content,
+  graceMillis: number,
+  now: number,
+  report: { examined: number },
+  signal: AbortSignal | undefined,
+): Promise<ListedObject[]> {
+  const candidates: ListedObject[] = []
+  const isOld = olderThan(graceMillis, now)
+  const isOldStaged = olderThan(Math.max(graceMillis, leaseMillis), now)
+  for await (const found of content.list(`${tablesFolder}/`)) {
+    signal?.throwIfAborted()
+    report.examined++
+    const isOfLance = stagedNameOf(found.path) !== undefined
+    if (isOfLance ? isOldStaged(found.modified) : isOld(found.modified)) candidates.push(found)
+  }
+  return candidates
+}
+
+/** The name of a manifest that a writer of Lance gave to be published. The record of its version, if there is one, has it. */
+function stagedNameOf(path: string): string | undefined {
+  if (path.includes('/_versions/') && isStaged(path)) return nameOf(path)
+  return waitingAt(path)?.stagedName
+}
+
+/**
+ * Returns the work that may still commit objects which were listed before. Other work has committed by now, or is refused:
+ * it counts as failed, or it has no record yet and compares how many vacuums began.
+ */
+async function workUnderWay(core: Core, dryRun: boolean): Promise<ReadonlyMap<string, TransactionRecord>> {
+  if (!dryRun) await beginVacuum(core)
+  const work = await core.store.read(unfinishedTransactions)
+  // Only a record ends a lease for sure.
+  if (dryRun) for (const [id, record] of work) if (hasLapsed(record, core.now())) work.delete(id)
+  return work
+}
+
+/**
+ * Counts the vacuum, and ends the leases that lapsed before. Otherwise a clock that goes back would let work and backups
+ * use what is removed here.
+ */
+async function beginVacuum({ store, now }: Core): Promise<void> {
+  const ids = [...(await store.read(unfinishedTransactions)).keys()]
+  await store.write((writer) => {
+    writer.put(keys.vacuums, vacuumsBegun(writer) + 1)
+    endLapsedBackups(writer, now())
+    failLapsed(writer, ids, now())
+  })
+}
+
+/** Returns a test for the paths of objects that work under way wrote. */
+async function objectsOf(work: ReadonlyMap<string, TransactionRecord>): Promise<(path: string) => boolean> {
+  const { markIn, markOf } = await import('../../engine/table/storage/object-names.ts')
+  const marks = new Set<string | undefined>(Array.from(work.keys(), markOf))
+  const transactions = new Set<string | undefined>(Array.from(work.keys(), encodeURIComponent))
+  return (path) => marks.has(markIn(path)) || transactions.has(waitingAt(path)?.transaction)
+}
+
+/** Returns a test for the objects that a table needs, or may need once transactions under way are committed. */
+async function reached(
+  core: Core,
+  content: Content,
+  work: ReadonlyMap<string, TransactionRecord>,
+  signal: AbortSignal | undefined,
+): Promise<(found: ListedObject) => boolean> {
+  const live = new Set<string>()
+  const paths = new Set<string>()
+  // Content of a deregistered table stays: its location may be registered again, also while the tables are read.
+  const whole: string[] = [...(await deregisteredFolders(core))]
+  const staged = new Set<string>()
+  /** The folders of tables all of whose files are known. */
+  const walked = new Set<string>()
+  for await (const { internalId, prefix, versions, stagedNames } of tablesIn(core, content)) {
+    signal?.throwIfAborted()
+    live.add(prefix)
+    for (const name of stagedNames) staged.add(name)
+    if (versions === undefined) {
+      whole.push(prefix)
+      continue
+    }
+    const engine = await core.engine(content)
+    try {
+      for await (const path of engine.reachable(prefix, versions)) paths.add(path)
+      walked.add(folderName(core.contentRoots, { content, prefix }))
+    } catch (error) {
+      // Another process may have removed versions meanwhile. The next vacuum removes the rest of them.
+      if (await isAsItWas(core, internalId, versions)) throw error
+      whole.push(prefix)
+    }
+  }
+  // Others were deregistered meanwhile.
+  whole.push(...(await deregisteredFolders(core)))
+  for await (const { path } of content.list(`${tablesFolder}/`)) {
+    const at = path.indexOf(`/${registrationFolder}`)
+    // Another catalog may have deregistered it.
+    if (at >= 0 && !live.has(path.slice(0, at + 1))) whole.push(path.slice(0, at + 1))
+  }
+  // A clone that was made, or deregistered, since the tables were read may name any file of the folders it shares.
+  whole.push(...(await foldersOfUnknownClones(core, { content }, walked)))
+  const { isEngineObject, markIn } = await import('../../engine/table/storage/object-names.ts')
+  const isOurs = (name: string) => isEngineObject(name) || name.startsWith(registrationFolder)
+  const begun = oldestBegun(work)
+  return ({ path, modified }) => {
+    const name = nameIn(live, path)
+    const stagedName = stagedNameOf(path)
+    // A writer that was killed, or gave up, left it behind.
+    if (stagedName !== undefined && name !== undefined) return staged.has(stagedName)
+    if (paths.has(path) || whole.some((prefix) => path.startsWith(prefix))) return true
+    // Clients of other engines may write anywhere at a table's location.
+    if (name !== undefined) return !isOurs(name)
+    return mayBeSince(modified, begun) && markIn(path) === undefined
+  }
+}
+
+/** When the oldest transaction over many operations began. */
+function oldestBegun(work: ReadonlyMap<string, TransactionRecord>): number {
+  const sessions = [...work.values()].filter(({ operation }) => operation === 'Transaction')
+  return sessions.reduce((oldest, { created_at }) => Math.min(oldest, created_at), Number.POSITIVE_INFINITY)
+}
+
+/** The rest of a path behind the first of `folders` that contains it; undefined when no folder does. */
+function nameIn(folders: ReadonlySet<string>, path: string): string | undefined {
+  for (let end = path.indexOf('/'); end >= 0; end = path.indexOf('/', end + 1)) {
+    if (folders.has(path.slice(0, end + 1))) return path.slice(end + 1)
+  }
+  return undefined
+}
+
+/** Whether a table still has all the versions it had. */
+function isAsItWas(core: Core, internalId: string, versions: readonly ManifestRef[]): Promise<boolean> {
+  return core.store.read((reader) => {
+    const now = new Set(Array.from(versionsOf(reader, internalId), ({ manifest_path }) => manifest_path))
+    return tableById(reader, internalId) !== undefined && versions.every(({ path }) => now.has(path))
+  })
+}
+
+function versionsOf(reader: Reader, internalId: string): VersionRecord[] {
+  return Array.from(
+    reader.range<VersionRecord>({ prefix: keys.allVersions(internalId) }),
+    ({ value }) => value,
+  )
+}
+
+interface TableContent {
+  readonly internalId: string
+  readonly prefix: string
+  /** The manifests of all versions; undefined when another engine wrote the versions, or may do so. */
+  readonly versions: readonly ManifestRef[] | undefined
+  /** The names of manifests that writers of Lance staged, and that were recorded. */
+  readonly stagedNames: readonly string[]
+}
+
+const tablesAtATime = 1_000
+
+/** All tables in this content, in batches, so that a large catalog stays responsive. */
+async function* tablesIn(core: Core, content: Content): AsyncGenerator<TableContent> {
+  let after: string | undefined
+  do {
+    const chunk = await core.store.read((reader) => {
+      const range = {
+        prefix: keys.tablePointers,
+        limit: tablesAtATime,
+        ...(after === undefined ? {} : { start: [...keys.tablePointer(after), 0] }),
+      }
+      return Array.from(reader.range<TablePointer>(range), ({ key, value: [parent, name] }) => {
+        const internalId = String(key[1])
+        const { record } = readTable(reader, parent, name)!
+        return { internalId, table: contentOf(core, content, reader, internalId, record) }
+      })
+    })
+    for (const { table } of chunk) if (table) yield table
+    after = chunk.length === tablesAtATime ? chunk.at(-1)!.internalId : undefined
+  } while (after !== undefined)
+}
+
+function contentOf(
+  core: Core,
+  content: Content,
+  reader: Reader,
+  internalId: string,
+  record: TableRecord,
+): TableContent | undefined {
+  const place = contentFolderOf(core.contentRoots, locationOf(core.contentRoots, internalId, record))
+  if (place === undefined || place.content !== content) return undefined
+  const versions = versionsOf(reader, internalId)
+  const fromOwnEngine = versions.length > 0 && versions.every((version) => version.rows !== undefined)
+  return {
+    internalId,
+    prefix: place.prefix,
+    versions: fromOwnEngine ? versions.map(manifestOf) : undefined,
+    stagedNames: versions.flatMap(({ staging_path }) =>
+      staging_path === undefined ? [] : nameOf(staging_path),
+    ),
+  }
+}

@@ -1,0 +1,47 @@
+import type { Identifier } from '../../../base/model/identifier.ts'
+import type { Core } from '../../handle/core.ts'
+import { type ContentFolder, folderName } from '../../locations/locations.ts'
+import { foldersOfUnknownClones } from '../../locations/shared-content.ts'
+import { findLeftovers } from './leftovers.ts'
+import type { Findings } from './report.ts'
+
+/** The files that clones name in the folders of other tables, and the tables whose leftovers wait for all clones. */
+export class BorrowedFiles {
+  readonly #core: Core
+  readonly #known = new Set<string>()
+  readonly #files = new Set<string>()
+  readonly #waiting: {
+    readonly id: Identifier | undefined
+    readonly place: ContentFolder
+    readonly reached: ReadonlySet<string>
+  }[] = []
+
+  constructor(core: Core) {
+    this.#core = core
+  }
+
+  /** Notes the files that the versions of a table name. */
+  note(place: ContentFolder, reached: ReadonlySet<string>): void {
+    this.#known.add(folderName(this.#core.contentRoots, place))
+    for (const path of reached) if (!path.startsWith(place.prefix)) this.#files.add(this.#nameOf(place, path))
+  }
+
+  /** Puts off looking for the leftovers of a table that clones share files of. */
+  defer(id: Identifier | undefined, place: ContentFolder, reached: ReadonlySet<string>): void {
+    this.#waiting.push({ id, place, reached })
+  }
+
+  /** Reports the leftovers of those tables. What a deregistered clone may name is none. */
+  async findLeftovers(findings: Findings): Promise<void> {
+    for (const { id, place, reached } of this.#waiting) {
+      const unknown = await foldersOfUnknownClones(this.#core, place, this.#known)
+      if (unknown.includes(place.prefix)) continue
+      const isNeeded = (path: string) => reached.has(path) || this.#files.has(this.#nameOf(place, path))
+      await findLeftovers(this.#core, place, isNeeded, findings, id)
+    }
+  }
+
+  #nameOf({ content }: ContentFolder, path: string): string {
+    return folderName(this.#core.contentRoots, { content, prefix: path })
+  }
+}

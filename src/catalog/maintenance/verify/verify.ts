@@ -1,0 +1,139 @@
+import { keys, type VersionRecord } from '../../../base/store/records.ts'
+import type { StoreInspection } from '../../../base/store/store.ts'
+import type { ManifestRef } from '../../../engine/table/index.ts'
+import type { Core } from '../../handle/core.ts'
+import type { ContentFolder } from '../../locations/locations.ts'
+import { registrationFault } from '../../locations/registration.ts'
+import { isShared } from '../../locations/shared-content.ts'
+import { manifestOf } from '../../rows/rows.ts'
+import { allTables, type KnownTable, type KnownVersion } from '../tables.ts'
+import { BorrowedFiles } from './borrowed-files.ts'
+import { findLeftovers, findLostFolders } from './leftovers.ts'
+import { verifyRecords } from './records.ts'
+import { Findings, type VerifyOptions, type VerifyReport } from './report.ts'
+
+/** Verifies everything a catalog holds; see `LocalCatalog.verify`. */
+export async function verify(core: Core, options: VerifyOptions = {}): Promise<VerifyReport> {
+  const findings = new Findings(options)
+  findings.progress('store')
+  if (core.store.inspect && options.store !== false) {
+    const inspection = await core.store.inspect({ signal: options.signal })
+    // LMDB may crash the process when it reads a damaged file.
+    if (inspection.damage.length > 0) return damagedStore(core.contentRoots[0]!.url, inspection, options)
+  }
+  await verifyRecords(core, findings)
+  await verifyContent(core, findings, options)
+  await verifyRegistrations(core, findings)
+  await findLostFolders(core, findings)
+  return findings.report()
+}
+
+/** The report on a catalog with a damaged store. Nothing else of the catalog was verified. */
+export function damagedStore(
+  where: string,
+  { damage, records }: StoreInspection,
+  options: VerifyOptions = {},
+): VerifyReport {
+  const findings = new Findings(options)
+  findings.complete = false
+  findings.counts.records = records
+  for (const says of damage) {
+    findings.add({
+      severity: 'problem',
+      kind: 'store',
+      where,
+      message: `The store file is damaged: ${says}. Close the catalog and restore it from a backup.`,
+    })
+  }
+  return findings.report()
+}
+
+/** Verifies the content of every table. */
+async function verifyContent(core: Core, findings: Findings, options: VerifyOptions): Promise<void> {
+  const borrowed = new BorrowedFiles(core)
+  for await (const table of allTables(core)) {
+    findings.progress('content')
+    findings.counts.tables++
+    findings.counts.versions += table.versions.length
+    const { place } = table
+    if (table.fromOwnEngine && place) {
+      const reached = await verifyTable(core, table, place, findings, options)
+      borrowed.note(place, reached)
+      // Clones may name what no version of the table itself does. All of them are known at the end.
+      if (await core.store.read((reader) => isShared(core.contentRoots, reader, table.location)))
+        borrowed.defer(table.id, place, reached)
+      else await findLeftovers(core, place, (path) => reached.has(path), findings, table.id)
+    } else if (table.versions.length > 0 || table.place === undefined) findings.counts.elsewhere++
+  }
+  await borrowed.findLeftovers(findings)
+}
+
+async function verifyTable(
+  core: Core,
+  table: KnownTable,
+  place: ContentFolder,
+  findings: Findings,
+  { quick, signal }: VerifyOptions,
+): Promise<ReadonlySet<string>> {
+  const engine = await core.engine(place.content)
+  const byPath = new Map<string, KnownVersion>()
+  for (const version of table.versions) {
+    // The first version of a branch shares its manifest with the version it was made from.
+    if (!byPath.has(version.record.manifest_path)) byPath.set(version.record.manifest_path, version)
+  }
+  const refs: ManifestRef[] = Array.from(byPath.values(), ({ record }) => manifestOf(record))
+  const reached = new Set<string>()
+  for await (const { path, bytes, manifest, rows, problem } of engine.check(place.prefix, refs, {
+    quick,
+    signal,
+  })) {
+    reached.add(path)
+    findings.counts.objects++
+    findings.counts.bytes += bytes
+    findings.progress('content')
+    const version = byPath.get(manifest.path)!
+    const message = problem?.message ?? rowsFault(version, rows)
+    // Another process may have removed the version meanwhile, and then its objects.
+    if (message !== undefined && (await isStill(core, version))) {
+      findings.add({
+        severity: 'problem',
+        kind: 'content',
+        where: path,
+        ...(table.id && { id: table.id }),
+        message,
+      })
+    }
+  }
+  return reached
+}
+
+function rowsFault({ key, record }: KnownVersion, rows: number | undefined): string | undefined {
+  if (rows === undefined || rows === record.rows) return undefined
+  return `The version ${JSON.stringify(key)} should have ${record.rows} rows and its manifest has ${rows}. Restore the catalog from a backup.`
+}
+
+async function isStill(core: Core, { key, record }: KnownVersion): Promise<boolean> {
+  const now = await core.store.read((reader) => reader.get<VersionRecord>(key))
+  return now?.manifest_path === record.manifest_path
+}
+
+/** Verifies the registrations of deregistered tables. */
+async function verifyRegistrations(core: Core, findings: Findings): Promise<void> {
+  const registrations = await core.store.read((reader) => [
+    ...reader.range<string>({ prefix: keys.registrations }),
+  ])
+  for (const { key, value: path } of registrations) {
+    findings.progress('content')
+    findings.counts.objects++
+    const fault = await registrationFault(core, key.slice(1).map(String), path)
+    if (fault === undefined) continue
+    // Another process may have registered the location, or replaced the registration, meanwhile.
+    if ((await core.store.read((reader) => reader.get<string>(key))) !== path) continue
+    findings.add({
+      severity: 'problem',
+      kind: 'content',
+      where: path,
+      message: `The registration ${JSON.stringify(path)} ${fault}. Restore it from a backup, or register its location without its history.`,
+    })
+  }
+}

@@ -1,0 +1,57 @@
+import * as v from 'valibot'
+import { responseFields, text } from '../../base/model/fields.ts'
+import { performance } from '../../base/time.ts'
+import type { QueryStep } from '../../engine/table/index.ts'
+import { queryErrors, queryFields, queryIgnores, queryNotes, queryOptionsOf } from '../rows/query.ts'
+import { openVersion, whileThere } from '../rows/rows.ts'
+import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
+
+/** Runs a query and answers how: its plan, and the rows and the time of each step. The rows themselves are left out. */
+export const analyzeTableQueryPlan = operation({
+  name: 'analyzeTableQueryPlan',
+  summary: 'Run a query, and tell rows and time of its steps.',
+  request: v.object(queryFields),
+  response: v.object({ ...responseFields, analysis: text }),
+  ignores: [...queryIgnores, 'distributed_metrics'],
+  errors: queryErrors,
+  changes: false,
+  route: post('/v1/table/{id}/analyze_plan', { answer: 'analysis', rows: true }),
+  command: {
+    group: 'Rows',
+    aliases: ['analyze'],
+    options: queryNotes,
+    examples: [`./catalog prod.flights --where 'delay > 60' --limit 10`],
+  },
+  run: async (core, request, { signal, onProgress }) => {
+    const { id } = request
+    const asked = queryOptionsOf(request, core.settings)
+    const { table, engine, snapshot } = await openVersion(core, id, request)
+    return whileThere(core, id, table, async () => {
+      const lines = await engine.explainQuery(snapshot, { ...asked, signal })
+      const steps: QueryStep[] = []
+      const started = performance.now()
+      const bytes = await engine.queryRows(snapshot, {
+        ...asked,
+        maxBytes: core.settings.resultBytes,
+        signal,
+        onStep: (step) => steps.push(step),
+        onProgress:
+          onProgress && (({ rowsDone, rowsTotal }) => onProgress({ rows: rowsDone, total: rowsTotal })),
+      })
+      const elapsed = performance.now() - started
+      const all = `AnalyzeExec verbose=true, metrics=[output_bytes=${bytes.byteLength}, elapsed=${millis(elapsed)}]`
+      return { analysis: `${[all, ...lines.map((line, i) => `  ${line}${metrics(steps, i)}`)].join('\n')}\n` }
+    })
+  },
+})
+
+/** What was measured of a line of the plan. The first line makes the columns, and the second one ends what finds the rows. */
+function metrics(steps: readonly QueryStep[], line: number): string {
+  const step = line < 2 && steps.find(({ name }) => name === (line === 0 ? 'columns' : 'rows'))
+  return step ? `, metrics=[output_rows=${step.rows}, elapsed_compute=${millis(step.milliseconds)}]` : ''
+}
+
+function millis(time: number): string {
+  return `${time.toFixed(3)}ms`
+}

@@ -1,0 +1,205 @@
+import * as v from 'valibot'
+import { CatalogError, invalid } from '../../base/errors.ts'
+import {
+  branch,
+  changeFields,
+  flag,
+  requestFields,
+  stringMap,
+  tableIdentifier,
+  text,
+  version,
+} from '../../base/model/fields.ts'
+import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
+import { keys, type TableRecord, type VersionRecord } from '../../base/store/records.ts'
+import type { Core } from '../handle/core.ts'
+import { claimLocation } from '../locations/claim.ts'
+import {
+  type ContentFolder,
+  checkLocation,
+  contentFolderOf,
+  locationOf,
+  newLocation,
+  normalLocation,
+  tableAt,
+} from '../locations/locations.ts'
+import { removeUnused } from '../locations/removal.ts'
+import { folderIn, putShares } from '../locations/shared-content.ts'
+import { findNamespace, identifierOf, requireFreeName } from '../lookup/names.ts'
+import { putTable, tableById } from '../lookup/table-record.ts'
+import { putVersion } from '../lookup/versions.ts'
+import { requireReadable } from '../rows/client-columns.ts'
+import { openVersion, requirePlace, versionOf, whileThere } from '../rows/rows.ts'
+import { runLong } from '../transactions/long-transaction.ts'
+import { TargetReplaced } from '../transactions/retry.ts'
+import { type OperationOptions, operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
+import { subject } from './framework/subjects.ts'
+
+const request = v.object({
+  ...requestFields,
+  id: tableIdentifier,
+  source: v.nullish(tableIdentifier),
+  source_location: v.nullish(text),
+  source_version: v.nullish(version),
+  source_tag: v.nullish(text),
+  source_branch: branch,
+  is_shallow: v.nullish(flag),
+  properties: v.nullish(stringMap),
+})
+
+const response = v.object({ ...changeFields, location: text, version, properties: stringMap })
+
+type Request = v.InferOutput<typeof request>
+
+/**
+ * Creates a table with the rows and columns of another one, as version 1. `source` names that table, or `source_location`
+ * says where it lies. Cloned is the version that is the latest one when the call begins, or the one that
+ * `source_version` or `source_tag` names. The clone shares the files of that version, so it takes no time and no room.
+ * From then on, each of the two changes without the other, and may be dropped. With `is_shallow: false`, the clone gets
+ * copies of the files.
+ *
+ * ```ts
+ * await catalog.cloneTable({ id: ['dev', 'flights'], source: ['prod', 'flights'] })
+ * ```
+ */
+export const cloneTable = operation({
+  name: 'cloneTable',
+  summary: 'Create a table with the rows of another one.',
+  request,
+  response,
+  errors: [
+    'NamespaceNotFound',
+    'TableNotFound',
+    'TableAlreadyExists',
+    'TableVersionNotFound',
+    'TableTagNotFound',
+    'TableBranchNotFound',
+    'InvalidTableState',
+    'ConcurrentModification',
+  ],
+  changes: true,
+  subjects: ({ source }) => subject('queryTable', source).map((read) => ({ ...read, changes: false })),
+  location: ({ source_location }) => normalLocation(source_location),
+  route: post('/v1/table/{id}/clone', { rows: true }),
+  command: {
+    group: 'Tables',
+    aliases: ['clone'],
+    examples: [
+      './catalog dev.flights --source prod.flights',
+      './catalog old --source flights --source-tag v1',
+    ],
+  },
+  run: clone,
+})
+
+async function clone(
+  core: Core,
+  asked: Request,
+  options: OperationOptions,
+): Promise<v.InferOutput<typeof response>> {
+  const { id } = asked
+  const sourceId = await sourceOf(core, asked)
+  const wanted = { branch: asked.source_branch, version: asked.source_version, tag: asked.source_tag }
+  const source = await openVersion(core, sourceId, wanted)
+  await requireReadable(options, source.snapshot.schema)
+  const target = newTable(core, id, asked.properties ?? source.table.record.properties)
+  const isShallow = asked.is_shallow ?? true
+  const from = requirePlace(core, sourceId, source.table)
+  if (isShallow && from.content !== target.place.content) {
+    throw invalid(
+      `The clone of ${formatIdentifier(sourceId)} would lie at ${target.location}, in another storage than the files that it would share. Ask with is_shallow false, which copies them.`,
+    )
+  }
+  const engine = await core.engine(target.place.content)
+  let isUnused = true
+  const work = () =>
+    runLong(core, options, { operation: 'CloneTable', subject: id }, async (transaction, work) => {
+      const writing = engine.writtenBy(transaction.id)
+      const given = { ...work, version: 1 }
+      const snapshot = isShallow
+        ? await writing.shareRows(target.place.prefix, source.snapshot, given)
+        : await writing.copyRows(target.place.prefix, source.snapshot, from.content, given)
+      transaction.releaseSlot()
+      await writing.sync()
+      work.signal?.throwIfAborted()
+      await transaction.commit(({ writer, now, transactionId, concerns }) => {
+        const { branch, version, record } = source.found
+        // What the clone names stays where it is only while a version names it.
+        const there = writer.get<VersionRecord>(keys.version(source.table.id, branch, version))
+        const isThere = tableById(writer, source.table.id) && there?.manifest_path === record.manifest_path
+        if (!isThere) throw new TargetReplaced(sourceId)
+        const parent = findNamespace(writer, id.slice(0, -1))
+        requireFreeName(writer, parent, id, 'TableAlreadyExists')
+        const { internalId } = target
+        if (target.record.location !== null) claimLocation(core, writer, target.record.location, internalId)
+        const table = { id: internalId, record: { ...target.record, parent, created_at: now } }
+        concerns(internalId)
+        putTable(writer, internalId, table.record)
+        putVersion(writer, table, '', 1, versionOf(snapshot, transactionId, now))
+        const bases = snapshot.manifest.bases ?? []
+        const folders = bases.map((base) => folderIn(target.place, base))
+        putShares(core, writer, target.place, folders)
+        return {}
+      })
+      isUnused = false
+      const { location, record } = target
+      return { location, version: 1, properties: record.properties, transaction_id: transaction.id }
+    })
+  try {
+    return await whileThere(core, sourceId, source.table, work)
+  } finally {
+    if (isUnused) await removeUnused(core, target.internalId, target.place)
+  }
+}
+
+/** The identifier of the table to clone. Refuses at once what can be known to fail. */
+async function sourceOf(core: Core, asked: Request): Promise<Identifier> {
+  const { id, source, source_location, source_version, source_tag, source_branch } = asked
+  if ((source == null) === (source_location == null)) {
+    throw invalid(
+      'cloneTable takes the table to clone either as source, its identifier, or as source_location. Give one of them.',
+    )
+  }
+  if (source_tag != null && (source_version != null || source_branch !== '')) {
+    throw invalid(
+      'source_tag cannot be used together with source_version or source_branch, since it says both. Give one of them.',
+    )
+  }
+  return core.store.read((reader) => {
+    requireFreeName(reader, findNamespace(reader, id.slice(0, -1)), id, 'TableAlreadyExists')
+    if (source != null) return source
+    const location = checkLocation(core.contentRoots, source_location!)
+    const table = tableAt(core.contentRoots, reader, location)
+    if (table === undefined) {
+      throw new CatalogError(
+        'TableNotFound',
+        `No table of this catalog lies at ${location}. Ask describeTable where the table to clone lies, name it by its identifier, as source, or register it first.`,
+      )
+    }
+    const found = identifierOf(reader, table.record)
+    core.access?.require([{ operation: 'queryTable', id: found, changes: false }])
+    return found
+  })
+}
+
+/** The record and the place of the table to be. */
+function newTable(core: Core, id: Identifier, properties: Readonly<Record<string, string>>) {
+  const internalId = core.newTableId()
+  const record: Omit<TableRecord, 'parent' | 'created_at'> = {
+    name: id.at(-1)!,
+    location: newLocation(core.contentRoots, core.settings.tableRoot, internalId),
+    properties,
+    main: { latest: null, last: null },
+    registered: false,
+  }
+  const location = locationOf(core.contentRoots, internalId, record)
+  const place: ContentFolder | undefined = contentFolderOf(core.contentRoots, location)
+  if (place === undefined) {
+    throw new CatalogError(
+      'InvalidTableState',
+      `The table ${formatIdentifier(id)} would lie at ${location}, outside what this catalog reads and writes. Clone it with an engine that can write there, or choose another tableRoot.`,
+    )
+  }
+  return { internalId, record, location, place }
+}

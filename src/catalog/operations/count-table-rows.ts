@@ -1,0 +1,62 @@
+import * as v from 'valibot'
+import {
+  requestFields,
+  responseFields,
+  tableIdentifier,
+  text,
+  version,
+  wantedFields,
+} from '../../base/model/fields.ts'
+import { openVersion, readRows, versionErrors, whileThere } from '../rows/rows.ts'
+import { operation } from './framework/operation.ts'
+import { listedStatuses, post, versionQuery } from './framework/route.ts'
+
+/**
+ * Counts the rows of a table: of its latest version or the one that `version` or `tag` names, all rows or those a predicate holds
+ * for. Without a predicate no row is read.
+ *
+ * ```ts
+ * const { count } = await catalog.countTableRows({ id: ['prod', 'flights'], predicate: 'delay > 60' })
+ * ```
+ */
+export const countTableRows = operation({
+  name: 'countTableRows',
+  summary: 'Count the rows of a table.',
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    ...wantedFields,
+    predicate: v.nullish(text),
+  }),
+  response: v.object({ ...responseFields, count: version }),
+  errors: versionErrors,
+  changes: false,
+  route: post('/v1/table/{id}/count_rows', {
+    methods: ['POST', 'GET'],
+    queryToo: { ...versionQuery, predicate: 'text' },
+    answer: 'count',
+    rows: true,
+    statuses: listedStatuses,
+  }),
+  command: {
+    group: 'Rows',
+    aliases: ['count'],
+    examples: ['./catalog prod.flights', `./catalog prod.flights --where 'delay > 60'`],
+  },
+  run: async (core, { id, predicate, ...wanted }, { signal, onProgress }) => {
+    if (predicate === undefined || predicate === null) {
+      const { found } = await readRows(core, id, wanted)
+      return { count: found.record.rows! }
+    }
+    const { table, engine, snapshot } = await openVersion(core, id, wanted)
+    const count = await whileThere(core, id, table, () =>
+      engine.countRows(snapshot, {
+        predicate,
+        signal,
+        onProgress:
+          onProgress && (({ rowsDone, rowsTotal }) => onProgress({ rows: rowsDone, total: rowsTotal })),
+      }),
+    )
+    return { count }
+  },
+})

@@ -1,0 +1,260 @@
+import * as v from 'valibot'
+import { CatalogError, invalid } from '../../base/errors.ts'
+import {
+  changeFields,
+  choice,
+  requestFields,
+  stringMap,
+  tableIdentifier,
+  text,
+  version,
+} from '../../base/model/fields.ts'
+import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
+import type { TableRecord } from '../../base/store/records.ts'
+import type { Core } from '../handle/core.ts'
+import { claimLocation } from '../locations/claim.ts'
+import { hasForeignRows } from '../locations/declared-only.ts'
+import { dropTable as dropRecords } from '../locations/drop.ts'
+import { contentFolderOf, locationOf, newLocation } from '../locations/locations.ts'
+import { removeContent, removeUnused } from '../locations/removal.ts'
+import { type FoundTable, findNamespace, lookUpTable, requireFreeName } from '../lookup/names.ts'
+import { putTable } from '../lookup/table-record.ts'
+import { vacuumsBegun } from '../lookup/vacuums.ts'
+import { putVersion } from '../lookup/versions.ts'
+import { changeRows, createRows } from '../rows/change.ts'
+import { requireReadable, requireSameColumns } from '../rows/client-columns.ts'
+import { checkRows, rowsInput, schemaInput } from '../rows/input.ts'
+import { openVersion, versionOf, whileThere } from '../rows/rows.ts'
+import { runLong } from '../transactions/long-transaction.ts'
+import { TargetReplaced } from '../transactions/retry.ts'
+import { type OperationOptions, operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
+
+const request = v.object({
+  ...requestFields,
+  id: tableIdentifier,
+  mode: v.nullish(choice('Create', 'ExistOk', 'Overwrite')),
+  properties: v.nullish(stringMap),
+  storage_options: v.nullish(stringMap),
+  data: rowsInput,
+  schema: schemaInput,
+})
+
+const response = v.object({
+  ...changeFields,
+  location: text,
+  version,
+  properties: stringMap,
+  storage_options: v.optional(stringMap),
+})
+
+/**
+ * Creates a table with rows, as version 1. `data` is an Arrow IPC stream or file, an Arrow table, or an array
+ * of row objects. A `schema` says the columns of row objects; without one they are inferred. `mode` says what happens
+ * when a table has that name already. `Create` (the default) fails, `ExistOk` leaves that table as it is, and
+ * `Overwrite` drops it and creates it again. A declared table is created where it was declared.
+ *
+ * ```ts
+ * await catalog.createTable({ id: ['prod', 'flights'], data: [{ origin: 'SFO', delay: 12 }] })
+ * ```
+ */
+export const createTable = operation({
+  name: 'createTable',
+  summary: 'Create a table with rows.',
+  request,
+  response,
+  errors: [
+    'NamespaceNotFound',
+    'TableAlreadyExists',
+    'InvalidTableState',
+    'TableSchemaValidationError',
+    'ConcurrentModification',
+  ],
+  changes: true,
+  route: post('/v1/table/{id}/create', {
+    body: 'arrow',
+    query: { mode: 'text', properties: 'map', storage_options: 'map' },
+    rows: true,
+  }),
+  command: {
+    group: 'Tables',
+    aliases: ['create'],
+    begins: true,
+    examples: [
+      './catalog prod.flights --data flights.arrow',
+      './catalog prod.flights --data flights.csv --mode Overwrite',
+      `./catalog scores --data '[{"name":"Ada","score":9.5}]'`,
+    ],
+  },
+  run: createAsAsked,
+})
+
+async function createAsAsked(
+  core: Core,
+  asked: v.InferOutput<typeof request>,
+  options: OperationOptions,
+): Promise<v.InferOutput<typeof response>> {
+  const { id, properties } = asked
+  const mode = asked.mode ?? 'Create'
+  const { existing, vacuums } = await core.store.read((reader) => {
+    const existing = lookUpTable(reader, id)
+    if (existing === undefined)
+      requireFreeName(reader, findNamespace(reader, id.slice(0, -1)), id, 'TableAlreadyExists')
+    return { existing, vacuums: core.staging ? undefined : vacuumsBegun(reader) }
+  })
+  const isForeign = existing !== undefined && (await hasForeignRows(core, existing))
+  if (existing && isDeclared(existing) && !isForeign) {
+    if (properties) {
+      throw invalid(
+        `The table ${formatIdentifier(id)} is declared with properties of its own; leave properties out to create it.`,
+      )
+    }
+    return createDeclared(core, asked, existing, options)
+  }
+  if (existing && mode === 'ExistOk') {
+    await requireColumnsOf(core, asked, options)
+    return describeExisting(core, existing)
+  }
+  if (existing && mode === 'Create') throw alreadyExists(id)
+  const foreign = isForeign ? existing : undefined
+  return create(core, asked, mode, properties ?? {}, foreign, vacuums, options)
+}
+
+/** Gives a declared table its first version, where it was declared. */
+async function createDeclared(
+  core: Core,
+  { id, data, schema }: v.InferOutput<typeof request>,
+  declared: FoundTable,
+  options: OperationOptions,
+) {
+  const create = () =>
+    changeRows(core, options, {
+      operation: 'CreateTable',
+      id,
+      branch: '',
+      check: () => checkRows(core, data, schema, options),
+      prepare: (_, work, pending) => pending.build(work),
+      apply: (found, { rows, work: { onProgress } }, current, work) => {
+        // Declared when the work began, created by somebody else since.
+        if (current !== undefined) throw new TargetReplaced(id)
+        return createRows(found, rows, { ...work, onProgress })
+      },
+    })
+  const { version, transaction_id } = await whileThere(core, id, declared, create, isDeclared)
+  const { record } = declared
+  const location = locationOf(core.contentRoots, declared.id, record)
+  return { location, properties: record.properties, version, transaction_id }
+}
+
+async function create(
+  core: Core,
+  { id, data, schema }: v.InferOutput<typeof request>,
+  mode: 'Create' | 'ExistOk' | 'Overwrite',
+  properties: Readonly<Record<string, string>>,
+  /** A table that its record calls declared, with content of another engine: it is replaced like others. */
+  foreign: FoundTable | undefined,
+  /** How many vacuums had begun, where no record of a transaction keeps them off. */
+  vacuums: number | undefined,
+  options: OperationOptions,
+) {
+  const pending = await checkRows(core, data, schema, options)
+  const internalId = core.newTableId()
+  const record: Omit<TableRecord, 'parent' | 'created_at'> = {
+    name: id.at(-1)!,
+    location: newLocation(core.contentRoots, core.settings.tableRoot, internalId),
+    properties,
+    main: { latest: null, last: null },
+    registered: false,
+  }
+  const location = locationOf(core.contentRoots, internalId, record as TableRecord)
+  const place = contentFolderOf(core.contentRoots, location)
+  if (place === undefined) throw outOfReach(id, location)
+  const engine = await core.engine(place.content)
+  let isUnused = true
+  let replaced: string[] = []
+  try {
+    return await runLong(
+      core,
+      options,
+      { operation: 'CreateTable', subject: id, vacuums },
+      async (transaction, given) => {
+        const { rows, work } = await pending.build(given)
+        await requireReadable(options, rows.schema)
+        const writing = engine.writtenBy(transaction.id)
+        const snapshot = await writing.create(place.prefix, rows, { ...work, version: 1 })
+        transaction.releaseSlot()
+        await writing.sync()
+        work.signal?.throwIfAborted()
+        let kept: FoundTable | undefined
+        await transaction.commit((change) => {
+          const { writer, now, transactionId, concerns } = change
+          replaced = []
+          kept = undefined
+          const existing = lookUpTable(writer, id)
+          if (existing && existing.id !== foreign?.id && isDeclared(existing)) throw new TargetReplaced(id)
+          if (existing && mode === 'ExistOk') {
+            kept = existing
+            // As where the table was there from the beginning, nothing is recorded: but a record that is there has to end.
+            return transaction.hasRecord ? {} : undefined
+          }
+          const parent = findNamespace(writer, id.slice(0, -1))
+          if (existing && mode === 'Overwrite')
+            replaced = [dropRecords(core, change, existing.id, existing.record)]
+          else requireFreeName(writer, parent, id, 'TableAlreadyExists')
+          if (record.location !== null) claimLocation(core, writer, record.location, internalId)
+          const table = { id: internalId, record: { ...record, parent, created_at: now } }
+          concerns(internalId)
+          putTable(writer, internalId, table.record)
+          putVersion(writer, table, '', 1, versionOf(snapshot, transactionId, now))
+          return {}
+        })
+        if (kept !== undefined) {
+          await requireColumnsOf(core, { id, data, schema }, options)
+          return describeExisting(core, kept)
+        }
+        isUnused = false
+        return { location, version: 1, properties, transaction_id: transaction.id }
+      },
+    )
+  } finally {
+    if (isUnused) await removeUnused(core, internalId, place)
+    else await removeContent(core, replaced)
+  }
+}
+
+/** Refuses columns that differ from those of the table that is there, where the client who asks expects that. */
+function requireColumnsOf(
+  core: Core,
+  { id, data, schema }: Pick<v.InferOutput<typeof request>, 'id' | 'data' | 'schema'>,
+  options: OperationOptions,
+): Promise<void> {
+  const there = async () => (await openVersion(core, id, { branch: '' })).snapshot.schema
+  const given = async () => (await (await checkRows(core, data, schema, options)).build({})).rows
+  return requireSameColumns(options, id, there, given)
+}
+
+function isDeclared({ record }: FoundTable): boolean {
+  return record.main.latest === null && !record.registered
+}
+
+function describeExisting(core: Core, { id, record }: FoundTable) {
+  return {
+    location: locationOf(core.contentRoots, id, record),
+    properties: record.properties,
+    version: record.main.latest ?? 0,
+  }
+}
+
+function outOfReach(id: Identifier, location: string): CatalogError {
+  return new CatalogError(
+    'InvalidTableState',
+    `The table ${formatIdentifier(id)} would lie at ${location}, outside what this catalog reads and writes. Declare it and write its rows there with an engine that can, or choose another tableRoot.`,
+  )
+}
+
+function alreadyExists(id: Identifier): CatalogError {
+  return new CatalogError(
+    'TableAlreadyExists',
+    `A table ${formatIdentifier(id)} already exists. Choose another name, insert into it, or create it with mode ExistOk, which keeps it, or Overwrite, which replaces it.`,
+  )
+}

@@ -1,0 +1,175 @@
+import * as v from 'valibot'
+import {
+  flag,
+  requestFields,
+  responseFields,
+  stringMap,
+  tableIdentifier,
+  text,
+  version,
+  wantedFields,
+} from '../../base/model/fields.ts'
+import type { Reader } from '../../base/store/store.ts'
+import type { JsonArrowSchema } from '../../engine/arrow/types.ts'
+import type { Snapshot } from '../../engine/table/index.ts'
+import type { Core } from '../handle/core.ts'
+import { settleWanted } from '../lance/tags.ts'
+import { vendedCredentials } from '../locations/credentials.ts'
+import { inspectionOf, isCreated } from '../locations/declared-only.ts'
+import { contentFolderOf, locationOf } from '../locations/locations.ts'
+import { isManaged } from '../locations/managed.ts'
+import { type FoundTable, findTable } from '../lookup/names.ts'
+import { type FoundVersion, findVersion, headOf, wantedVersion } from '../lookup/versions.ts'
+import { describedColumns } from '../rows/client-columns.ts'
+import { openManifest, versionErrors, whileThere } from '../rows/rows.ts'
+import { clientRules } from './framework/client-rules.ts'
+import { type OperationOptions, operation, type RawRequest } from './framework/operation.ts'
+import { post } from './framework/route.ts'
+
+const request = v.object({
+  ...requestFields,
+  id: tableIdentifier,
+  ...wantedFields,
+  with_table_uri: v.nullish(flag),
+  load_detailed_metadata: v.nullish(flag),
+  check_declared: v.nullish(flag),
+  vend_credentials: v.nullish(flag),
+})
+
+const jsonSchema = v.pipe(
+  v.custom<JsonArrowSchema>(() => true),
+  v.metadata({ type: 'object' }),
+)
+
+const response = v.object({
+  ...responseFields,
+  table: v.optional(text),
+  namespace: v.optional(v.array(text)),
+  version: v.optional(version),
+  location: text,
+  table_uri: v.optional(text),
+  schema: v.optional(jsonSchema),
+  storage_options: v.optional(stringMap),
+  stats: v.optional(v.object({ num_deleted_rows: version, num_fragments: version })),
+  metadata: v.optional(stringMap),
+  properties: stringMap,
+  managed_versioning: v.optional(flag),
+  is_only_declared: v.nullish(flag),
+})
+
+/**
+ * Describes a table: its location and its properties. With `load_detailed_metadata` also its version, schema
+ * (in JSON form), statistics and schema metadata. Those are of the latest version, or of the one that `version`, `tag`
+ * or `branch` picks. A table that is declared only has no version and no schema. Of a table that another engine
+ * wrote, the catalog knows the version: the latest record, or where there are no records, the latest of Lance's files.
+ *
+ * ```ts
+ * const { schema, version } = await catalog.describeTable({ id: ['prod', 'flights'], load_detailed_metadata: true })
+ * ```
+ */
+export const describeTable = operation({
+  name: 'describeTable',
+  summary: 'Describe a table.',
+  request,
+  response,
+  errors: versionErrors,
+  changes: false,
+  isFromStore: (asked) => !asked.check_declared && !asked.vend_credentials && !tellsVersion(asked),
+  route: post('/v1/table/{id}/describe', {
+    query: { with_table_uri: 'boolean', load_detailed_metadata: 'boolean', check_declared: 'boolean' },
+  }),
+  command: {
+    group: 'Tables',
+    examples: ['./catalog prod.flights', './catalog prod.flights --load-detailed-metadata'],
+  },
+  run: (core, asked, options) =>
+    // The operation that is asked most: what the records tell is answered within the read, with no further wait.
+    asked.check_declared || asked.vend_credentials || tellsVersion(asked)
+      ? describeFurther(core, asked, options)
+      : core.store.read((reader) => describe(core, asked, select(reader, asked).table)),
+})
+
+/** Whether an answer follows from the table's versions, which other programs may write where the table lies. */
+function tellsVersion({ version, tag, branch, load_detailed_metadata }: RawRequest): boolean {
+  return Boolean(load_detailed_metadata || branch) || version != null || tag != null
+}
+
+type Description = v.InferInput<typeof response>
+
+/** What a table's record tells. Built member by member, since spreading costs as much as the rest. */
+function describe(core: Core, asked: v.InferOutput<typeof request>, { id, record }: FoundTable): Description {
+  const location = locationOf(core.contentRoots, id, record)
+  const described: Description = { location, properties: record.properties }
+  if (isManaged(core, record)) described.managed_versioning = true
+  if (asked.with_table_uri) described.table_uri = location
+  return described
+}
+
+/** Describes a table where the answer also takes its content, or credentials for its location. */
+async function describeFurther(
+  core: Core,
+  given: v.InferOutput<typeof request>,
+  options: OperationOptions,
+): Promise<Description> {
+  const asked = tellsVersion(given) ? await settleWanted(core, given.id, given) : given
+  const { table, found } = await core.store.read((reader) => select(reader, asked))
+  const described = describe(core, asked, table)
+  const { location } = described
+  if (asked.check_declared || asked.load_detailed_metadata) {
+    described.is_only_declared = await isOnlyDeclared(core, table)
+  }
+  if (asked.load_detailed_metadata) {
+    Object.assign(
+      described,
+      await whileThere(core, asked.id, table, () => details(core, asked.id, location, found, options)),
+    )
+  }
+  if (asked.vend_credentials) Object.assign(described, await vendedCredentials(core, location, asked))
+  return described
+}
+
+async function isOnlyDeclared(core: Core, table: FoundTable): Promise<boolean> {
+  if (isCreated(table.record)) return false
+  const inspect = inspectionOf(core, table)
+  return inspect === undefined || !(await inspect())
+}
+
+function select(
+  reader: Reader,
+  asked: v.InferOutput<typeof request>,
+): { table: FoundTable; found: FoundVersion | undefined } {
+  const { id, load_detailed_metadata } = asked
+  const table = findTable(reader, id)
+  const { branch, version } = asked.tag == null ? asked : wantedVersion(reader, id, table, asked)
+  if (version != null) return { table, found: findVersion(reader, id, table, branch, version) }
+  const { latest } = headOf(reader, id, table, branch)
+  const wanted = load_detailed_metadata && latest !== null
+  return { table, found: wanted ? findVersion(reader, id, table, branch) : undefined }
+}
+
+async function details(
+  core: Core,
+  id: readonly string[],
+  location: string,
+  found: FoundVersion | undefined,
+  options: OperationOptions,
+) {
+  const names = { table: id.at(-1)!, namespace: id.slice(0, -1) }
+  const place = contentFolderOf(core.contentRoots, location)
+  if (found === undefined) return names
+  // Only the engine that wrote a version knows its columns.
+  if (found.record.rows === undefined || place === undefined) return { ...names, version: found.version }
+  const snapshot = await openManifest(await core.engine(place.content), place, found.record)
+  return { ...names, version: found.version, ...(await describeSnapshot(id, snapshot, options)) }
+}
+
+async function describeSnapshot(id: readonly string[], snapshot: Snapshot, options: OperationOptions) {
+  const { toJsonSchema } = await import('../../engine/table/index.ts')
+  const json = toJsonSchema(snapshot.schema)
+  const rules = options[clientRules]
+  return {
+    schema: rules ? describedColumns(rules, id, json) : json,
+    metadata: Object.fromEntries(snapshot.metadata),
+    stats: { num_deleted_rows: snapshot.deletedRows, num_fragments: snapshot.fragments },
+  }
+}

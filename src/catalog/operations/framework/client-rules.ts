@@ -1,0 +1,24 @@
+import type { JsonArrowField } from '../../../engine/arrow/types.ts'
+
+/** The member of the options by which a transport says what its client expects of tables and their columns. */
+export const clientRules = Symbol('clientRules')
+
+/** What a client expects that the protocol does not ask for. */
+export interface ClientRules {
+  /** A column under a type that the client knows, with the same values; the same object where it knows the type. */
+  plain(field: JsonArrowField): JsonArrowField
+  /** The first column that the client cannot read under any type; undefined where it can read all of them. */
+  unreadable(fields: readonly JsonArrowField[]): UnreadableColumn | undefined
+  /** Whether `createTable` with the mode ExistOk refuses a table that has other columns than those which are given. */
+  readonly comparesColumns: boolean
+}
+
+/** A column that a client cannot read. */
+export interface UnreadableColumn {
+  /** The path of the column or of the field within it that is at fault. */
+  readonly path: string
+  /** What is wrong, as words to follow the path: `is a map, which LanceDB's clients cannot read`. */
+  readonly fault: string
+  /** What to use instead, as words to follow "Use". */
+  readonly instead: string
+}

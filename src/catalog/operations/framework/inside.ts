@@ -1,0 +1,108 @@
+import { CatalogError, invalid } from '../../../base/errors.ts'
+import { quote } from '../../../base/model/identifier.ts'
+import type { AnyOperation, OperationOptions } from './operation.ts'
+
+/** What the commit of a transaction may compare. */
+export const isolations = ['Serializable', 'ReadCommitted'] as const
+
+/** What the commit of a transaction compares. */
+export type Isolation = (typeof isolations)[number]
+
+/** The header that puts a request inside of a transaction; its value is the transaction's id. */
+export const insideHeader = 'x-tabularium-transaction'
+
+/** The member of the options by which a server tells `beginTransaction` how other servers reach it. */
+export const sessionServer = Symbol('sessionServer')
+
+export type { SessionServer } from '../../../base/store/records.ts'
+
+/** The same as an entry of a request's context. */
+const insideKey = `header.${insideHeader}`
+
+/**
+ * The transaction that an operation belongs to, by its options or by an entry of its context. Undefined when it belongs
+ * to none. Fails with `InvalidInput` for what cannot be an id, and when the two differ.
+ */
+export function transactionNamed(request: unknown, options: OperationOptions): string | undefined {
+  const context = (request as { context?: unknown } | null | undefined)?.context
+  let named: unknown = options.transaction ?? undefined
+  if (typeof context === 'object' && context !== null) {
+    // Headers are the same in any case. Most entries differ in length already.
+    for (const key in context) {
+      if (key.length !== insideKey.length || key.toLowerCase() !== insideKey) continue
+      const entry: unknown = (context as Readonly<Record<string, unknown>>)[key]
+      if (named === undefined) named = entry
+      else if (named !== entry)
+        throw invalid(`The operation names two transactions, ${shown(named)} and ${shown(entry)}. ${oneId}`)
+    }
+  }
+  if (named === undefined) return undefined
+  if (typeof named !== 'string' || !isTransactionId(named)) {
+    throw invalid(`The transaction of the operation is no transaction_id of beginTransaction. ${oneId}`)
+  }
+  return named
+}
+
+function shown(id: unknown): string {
+  return typeof id === 'string' ? quote(id.slice(0, 128)) : `a ${typeof id}`
+}
+
+const oneId = `Give one id, as the option transaction or as the header ${insideHeader}.`
+
+/** What an id of a transaction consists of: a header that came twice has a comma. */
+export const transactionIdPattern = /^[\x21-\x2b\x2d-\x7e]{1,128}$/
+
+/** Whether a text may be an id. */
+export function isTransactionId(text: string): boolean {
+  return transactionIdPattern.test(text)
+}
+
+/** Whether an operation is about a transaction, and cannot be part of one. */
+export function isAboutTransactions(operation: string): boolean {
+  return operation === 'beginTransaction' || aboutTransactions.has(operation)
+}
+
+/** Whether an operation begins a transaction, or ends it. */
+export function beginsOrEnds(operation: string): boolean {
+  return (
+    operation === 'beginTransaction' ||
+    operation === 'commitTransaction' ||
+    operation === 'rollbackTransaction'
+  )
+}
+
+/** Refuses an operation inside of the transaction `id` that names another one. */
+export function requireSame(
+  id: string,
+  operation: AnyOperation,
+  request: unknown,
+  options: OperationOptions,
+): void {
+  const named = transactionNamed(request, options)
+  if (named === undefined || named === id) return
+  throw invalid(
+    `${operation.name} names the transaction ${quote(named)}, and runs inside of another one. Leave the option out.`,
+  )
+}
+
+const aboutTransactions: ReadonlySet<string> = new Set([
+  'describeTransaction',
+  'alterTransaction',
+  'commitTransaction',
+  'rollbackTransaction',
+])
+
+/** Whether an operation is about a transaction itself, so that it is no part of what that changes. */
+export function isAbout({ name }: AnyOperation, request: unknown, transactionId: string): boolean {
+  if (!aboutTransactions.has(name)) return false
+  const { id } = (request ?? {}) as { id?: unknown }
+  return Array.isArray(id) && id.at(-1) === transactionId
+}
+
+/** The error for a transaction that is begun, or ended, inside of another. */
+export function nested(): CatalogError {
+  return new CatalogError(
+    'Unsupported',
+    'A transaction has no transactions inside of it. Call the operations on the open one itself, or run the other one afterwards.',
+  )
+}

@@ -1,0 +1,216 @@
+import type * as v from 'valibot'
+import { type CatalogError, type ErrorCode, invalid } from '../../../base/errors.ts'
+import type { RequestMemory, requestMemory } from '../../../base/scheduling/request-memory.ts'
+import type { Core } from '../../handle/core.ts'
+import type { CallerHook, callerHook } from './access.ts'
+import type { ClientRules, clientRules } from './client-rules.ts'
+import type { SessionServer, sessionServer } from './inside.ts'
+import type { requestId } from './origin.ts'
+import type { Route } from './route.ts'
+import type { Subject } from './subjects.ts'
+
+/** How an operation is typed on the command line, besides what its request tells. */
+interface OperationCommand {
+  /** Under which heading the help lists it. */
+  readonly group:
+    | 'Namespaces'
+    | 'Tables'
+    | 'Rows'
+    | 'Versions, tags and branches'
+    | 'Transactions and batches'
+  /** Short names, the best known one first. */
+  readonly aliases?: readonly string[]
+  /** Fields that may follow the identifier without their option's name. */
+  readonly positional?: readonly string[]
+  /**
+   * Fields that hold a name, each with the field for its namespace: namespaces that are typed before such a name go
+   * there.
+   */
+  readonly namespaceFields?: Readonly<Record<string, string>>
+  /** What the identifier names; a table when absent. */
+  readonly id?: 'namespace' | 'table' | 'transaction'
+  /** Whether the identifier may be left out, which is the root. */
+  readonly rootByDefault?: boolean
+  /** Whether it may begin a catalog where there is none. */
+  readonly begins?: boolean
+  /** Whether it works with servers only: what it is about ends with the process of a command. */
+  readonly needsServer?: boolean
+  /** For listings: the field of the response that holds what is listed, and what to call one of those. */
+  readonly lists?: { readonly field: string; readonly item: string }
+  /** What options are for, by their fields, where that is another thing than what `field-docs.ts` says. */
+  readonly options?: Readonly<Record<string, string>>
+  /** Arguments after the command's name, as one would type them. */
+  readonly examples?: readonly string[]
+}
+
+/** What every operation takes besides its request. */
+export interface OperationOptions {
+  /** Stops the operation; it then rejects with the signal's reason and nothing has changed. */
+  readonly signal?: AbortSignal | undefined
+  /**
+   * Called now and then while rows are read or written. For changes of rows the first call comes as soon as the
+   * transaction is recorded, before any row is done.
+   */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  /**
+   * The id of the transaction that the operation belongs to, as `beginTransaction` answered it. The operation sees what
+   * the others in there did, and is committed with them by `commitTransaction`. Over HTTP it travels as the header
+   * `x-tabularium-transaction`.
+   */
+  readonly transaction?: string | undefined
+  readonly [clientRules]?: ClientRules | undefined
+  readonly [requestMemory]?: RequestMemory | undefined
+  readonly [sessionServer]?: SessionServer | undefined
+  readonly [requestId]?: string | undefined
+  readonly [callerHook]?: CallerHook | undefined
+}
+
+export interface Progress {
+  /** The transaction at work, when the operation changes rows: describe or cancel it by this id. */
+  readonly transaction_id?: string
+  /** Rows done so far. */
+  readonly rows: number
+  /** Rows to be done in all; 0 while that is not known. */
+  readonly total: number
+}
+
+/** A request that is not checked yet. */
+export type RawRequest = Readonly<Record<string, unknown>>
+
+/** The `isFromStore` of operations whose answers always follow from the store alone. */
+export const always = () => true
+
+/**
+ * Says all that is particular to an operation: routes, clients, commands, fakes, documents and tests derive from it.
+ */
+export interface OperationDefinition<
+  Name extends string,
+  Request extends v.GenericSchema,
+  Response extends v.GenericSchema,
+> {
+  /** The protocol's name in camelCase. */
+  readonly name: Name
+  /** One sentence: what the caller gets. */
+  readonly summary: string
+  readonly request: Request
+  readonly response: Response
+  /**
+   * Fields of the public protocol, and of clients in use, that would not change the answer here: they are taken and
+   * ignored. Every other field that `request` does not have is refused.
+   */
+  readonly ignores?: readonly string[]
+  /** The codes it may fail with, besides those every operation shares. */
+  readonly errors: readonly ErrorCode[]
+  /** Whether it changes the catalog or a table's rows. */
+  readonly changes: boolean
+  /** Whether a change that is asked for again does nothing more, and answers the same. */
+  readonly repeatable?: boolean
+  /**
+   * Whether the answer follows from the request and the records in the store alone: not from the clock, content, a hook
+   * or the caller. It gets requests before they are checked.
+   */
+  readonly isFromStore?: (request: RawRequest) => boolean
+  /**
+   * What a request names besides its own `id`. Authorization is asked about each, and faults of fakes match each. It
+   * gets requests before they are checked and leaves out what is malformed.
+   */
+  readonly subjects?: (request: RawRequest) => readonly Subject[]
+  /** The location that a request names for its table. Authorization is told of it. It gets requests before they are checked. */
+  readonly location?: (request: RawRequest) => string | undefined
+  /** How it travels over HTTP. */
+  readonly route: Route
+  /** How it is typed on the command line; absent for what is not supported. */
+  readonly command?: OperationCommand
+  readonly run: (
+    core: Core,
+    request: v.InferOutput<Request>,
+    options: OperationOptions,
+  ) => Promise<v.InferOutput<Response>>
+}
+
+/** Any operation, its types forgotten. */
+export type AnyOperation = OperationDefinition<string, v.GenericSchema, v.GenericSchema>
+
+/**
+ * The member of a handle that runs an operation, in this process or on a server. The client and the catalog may be two
+ * builds, and each takes handles of the other.
+ */
+export const invoke: unique symbol = Symbol.for('tabularium.invoke')
+
+/** What an operation runs on: the handle of a catalog, local or remote. */
+export interface Invocable {
+  [invoke](operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown>
+}
+
+/** What has the method of an operation: a wrapper of a catalog, or a test double. */
+export type Having<Name extends string> = {
+  readonly [Method in Name]: (...given: never[]) => unknown
+}
+
+/** An operation: a plain async function that also carries its own description. */
+export interface Operation<
+  Name extends string = string,
+  Request extends v.GenericSchema = v.GenericSchema,
+  Response extends v.GenericSchema = v.GenericSchema,
+> {
+  <Given extends Having<Name>>(
+    catalog: Invocable | Given,
+    request: v.InferInput<Request>,
+    options?: OperationOptions,
+  ): Promise<v.InferOutput<Response>>
+  readonly definition: OperationDefinition<Name, Request, Response>
+}
+
+/** Makes an operation of its definition. */
+export function operation<
+  const Name extends string,
+  Request extends v.GenericSchema,
+  Response extends v.GenericSchema,
+>(definition: OperationDefinition<Name, Request, Response>): Operation<Name, Request, Response> {
+  const call = (
+    catalog: Invocable | Having<Name>,
+    request: v.InferInput<Request>,
+    options?: OperationOptions,
+  ) =>
+    callOn(catalog, definition as unknown as AnyOperation, request, options) as Promise<
+      v.InferOutput<Response>
+    >
+  return Object.assign(call, { definition })
+}
+
+/**
+ * Calls the method of that name, so that what replaced it is called. A handle of another build may lack it, and knows how
+ * to run what has this description.
+ */
+function callOn(
+  catalog: unknown,
+  definition: AnyOperation,
+  request: unknown,
+  options: OperationOptions | undefined,
+): Promise<unknown> {
+  try {
+    const members = (catalog ?? {}) as Record<string | typeof invoke, unknown>
+    const method = members[definition.name]
+    if (typeof method === 'function') {
+      const given = options === undefined ? [request] : [request, options]
+      const answer: unknown = Reflect.apply(method, catalog, given)
+      return answer instanceof Promise ? answer : Promise.resolve(answer)
+    }
+    if (typeof members[invoke] === 'function')
+      return (catalog as Invocable)[invoke](definition, request, options ?? {})
+    return Promise.reject(noCatalog(definition.name, catalog))
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+function noCatalog(name: string, given: unknown): CatalogError {
+  if (typeof (given as { then?: unknown } | undefined)?.then === 'function') {
+    return invalid(
+      `${name} got the promise of a catalog. Await it first: const catalog = await openCatalog(…).`,
+    )
+  }
+  return invalid(
+    `${name} takes a catalog first, and then its request; what came first has no method ${name}. Write ${name}(catalog, { … }) with what openCatalog or connect answered.`,
+  )
+}

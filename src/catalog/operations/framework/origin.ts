@@ -1,0 +1,19 @@
+import type { Origin } from '../../../base/store/records.ts'
+import type { AnyOperation, OperationOptions } from './operation.ts'
+import { principalOf } from './principal.ts'
+
+/** The member of the options by which a server tells the id of the request. */
+export const requestId = Symbol('requestId')
+
+/** Who asks for a change, as far as a server told. */
+export function originOf(
+  { changes }: AnyOperation,
+  request: unknown,
+  options: OperationOptions,
+): Origin | undefined {
+  if (!changes) return undefined
+  const principal = principalOf(request)
+  const request_id = options[requestId]
+  if (principal === undefined && request_id === undefined) return undefined
+  return { ...(principal !== undefined && { principal }), ...(request_id !== undefined && { request_id }) }
+}

@@ -1,0 +1,121 @@
+import { CatalogError, transactionOf } from '../../../base/errors.ts'
+import type { RemovalRecord } from '../../../base/store/records.ts'
+import { sleep } from '../../../base/time.ts'
+import type { Core } from '../../handle/core.ts'
+import { removeContent } from '../../locations/removal.ts'
+import { isShared, stillShared } from '../../locations/shared-content.ts'
+import { AccessUndecided, isRetryable, LocationBusy } from '../../transactions/retry.ts'
+import { accessOf } from './access.ts'
+import { authorize } from './authorize.ts'
+import { ofItem } from './batch.ts'
+import { isAbout, requireSame, transactionNamed } from './inside.ts'
+import { checkLong } from './long-lists.ts'
+import type { AnyOperation, OperationOptions } from './operation.ts'
+import { originOf } from './origin.ts'
+import { ownAnswer } from './own-answer.ts'
+import { principalOf } from './principal.ts'
+
+/**
+ * Runs an operation on a local catalog: checks the request, asks the `authorize` hook, does the work. `done` is called
+ * right before the caller learns of the end.
+ */
+export async function runOperation(
+  core: Core,
+  operation: AnyOperation,
+  request: unknown,
+  options: OperationOptions,
+  done?: () => void,
+): Promise<unknown> {
+  try {
+    options.signal?.throwIfAborted()
+    const checking = checkLong(operation, request)
+    const checked = checking instanceof Promise ? await checking : checking
+    if (core.staging) requireSame(core.staging.transactionId, operation, request, options)
+    const inside = core.staging ? undefined : transactionNamed(request, options)
+    if (inside !== undefined && !isAbout(operation, request, inside))
+      return await runInside(core, inside, operation, request, options)
+    if (core.settings.authorize) await authorize(core, operation, checked)
+    const origin = originOf(operation, request, options)
+    const access = accessOf(core, checked, options)
+    const asked = origin || access ? { ...core, ...(origin && { origin }), ...(access && { access }) } : core
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return ownAnswer(await operation.run(asked, checked, options))
+      } catch (error) {
+        if (error instanceof AccessUndecided && access) {
+          // Each time, fewer questions are open, however many there are.
+          attempt--
+          await access.decide(error.questions)
+          options.signal?.throwIfAborted()
+          continue
+        }
+        if (!isRetryable(error) || attempt === attempts) throw error
+        if (error instanceof LocationBusy) await untilFree(core, error)
+        else core.counts.lostOperations++
+      }
+    }
+  } catch (error) {
+    if (error instanceof CatalogError || (options.signal?.aborted && error === options.signal.reason))
+      throw error
+    throw new CatalogError('Internal', `${operation.name} failed unexpectedly; see the cause.`, {
+      cause: error,
+      transaction_id: transactionOf(error),
+    })
+  } finally {
+    done?.()
+  }
+}
+
+/** Waits for a location, or fails as the item of the batch that wants it. */
+async function untilFree(core: Core, busy: LocationBusy): Promise<void> {
+  const { removal, item } = busy
+  try {
+    if (core.staging === undefined) return await settle(core, busy)
+    await requireRemovable(core, busy)
+  } catch (error) {
+    throw ofItem(item, error)
+  }
+  const error = core.staging.busy(removal, busy)
+  throw error === busy ? busy : ofItem(item, error)
+}
+
+/** Runs an operation inside of a transaction that was begun before. */
+async function runInside(
+  core: Core,
+  id: string,
+  operation: AnyOperation,
+  request: unknown,
+  options: OperationOptions,
+): Promise<unknown> {
+  const sessions = await core.sessions.of(core)
+  return sessions.run(id, principalOf(request), operation, request, options)
+}
+
+/** How often an operation starts again after others changed what it works on. */
+const attempts = 100
+
+/** Waits for the process that empties a location, or empties it here when that process is gone. */
+export async function settle(
+  core: Core,
+  { removal, location }: Pick<LocationBusy, 'removal' | 'location'>,
+): Promise<void> {
+  await requireRemovable(core, { removal, location })
+  if (isAbandoned(core, removal)) await removeContent(core, [removal.removing])
+  // Removing may take a while: the content is large, or a backup copies it.
+  await sleep(10)
+}
+
+/** Refuses a location that nobody empties, since clones need what lies there. */
+async function requireRemovable(
+  core: Core,
+  { removal, location }: Pick<LocationBusy, 'removal' | 'location'>,
+): Promise<void> {
+  if (!isAbandoned(core, removal)) return
+  const { removing } = removal
+  if (await core.store.read((reader) => isShared(core.contentRoots, reader, removing)))
+    throw stillShared(location)
+}
+
+function isAbandoned(core: Core, { until }: RemovalRecord): boolean {
+  return until < core.now()
+}

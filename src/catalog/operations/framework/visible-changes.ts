@@ -1,0 +1,51 @@
+import type { Identifier } from '../../../base/model/identifier.ts'
+import type { SubjectChange } from '../../../base/store/records.ts'
+
+/** Whether a caller may learn of a subject, asked as the operation that describes it. */
+export type MayRead = (
+  operation: 'describeTable' | 'describeNamespace',
+  id: Identifier,
+) => boolean | Promise<boolean>
+
+/**
+ * What a caller may learn of changes. A table that was moved out of the caller's sight was removed, as far as the
+ * caller can tell, and one that came into sight was created.
+ */
+export async function visibleChanges(
+  changes: readonly SubjectChange[],
+  mayRead: MayRead,
+): Promise<SubjectChange[]> {
+  const visible: SubjectChange[] = []
+  for (const change of changes) {
+    const operation = change.kind === 'table' ? 'describeTable' : 'describeNamespace'
+    const mayReadId = await mayRead(operation, change.id)
+    if (change.to === undefined) {
+      if (mayReadId) visible.push(change)
+      continue
+    }
+    const mayReadTo = await mayRead(operation, change.to)
+    if (mayReadId && mayReadTo) visible.push(change)
+    else if (mayReadTo) visible.push(came(change, change.to))
+    else if (mayReadId) visible.push(went(change))
+  }
+  return visible
+}
+
+function came({ to: _, ...change }: SubjectChange, id: Identifier): SubjectChange {
+  return { ...change, id, effect: 'created' }
+}
+
+function went({ operation, kind, id, transaction_id }: SubjectChange): SubjectChange {
+  return { operation, kind, id, effect: 'removed', ...(transaction_id !== undefined && { transaction_id }) }
+}
+
+/** Whether a change concerns what is at an identifier or below it. */
+export function concernsSubject({ id, to, effect }: SubjectChange, watched: Identifier): boolean {
+  if (isWithin(id, watched) || (to !== undefined && isWithin(to, watched))) return true
+  // What goes, takes along all that is below it.
+  return effect !== 'changed' && isWithin(watched, id)
+}
+
+function isWithin(id: Identifier, outer: Identifier): boolean {
+  return id.length >= outer.length && outer.every((name, i) => id[i] === name)
+}

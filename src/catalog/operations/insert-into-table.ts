@@ -1,0 +1,106 @@
+import * as v from 'valibot'
+import { CatalogError } from '../../base/errors.ts'
+import {
+  branch,
+  changeFields,
+  choice,
+  requestFields,
+  tableIdentifier,
+  version,
+} from '../../base/model/fields.ts'
+import type { Change, Snapshot, WorkOptions } from '../../engine/table/index.ts'
+import { changeRows, createRows, type TableToChange } from '../rows/change.ts'
+import { checkRows, type Rows, rowsInput, schemaInput } from '../rows/input.ts'
+import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
+
+/**
+ * Inserts rows into a table and answers with the version that has them. `data` is an Arrow IPC stream or
+ * file, an Arrow table, or an array of row objects. Columns, and fields of structs, are matched by name; those that
+ * are left out and may be null become NULL. Values of another type than the column's are cast, and refused where they do
+ * not fit. `mode` is `Append` (the default) or `Overwrite`, which replaces all rows
+ * and the columns too, while earlier versions stay. Rows inserted into a declared table create it.
+ *
+ * ```ts
+ * const { version } = await catalog.insertIntoTable({ id: ['prod', 'flights'], data: [{ delay: 12 }] })
+ * ```
+ */
+export const insertIntoTable = operation({
+  name: 'insertIntoTable',
+  summary: 'Insert rows into a table.',
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    branch,
+    mode: v.nullish(choice('Append', 'Overwrite')),
+    data: rowsInput,
+    schema: schemaInput,
+  }),
+  response: v.object({ ...changeFields, num_inserted_rows: version, version }),
+  errors: [
+    'TableNotFound',
+    'TableBranchNotFound',
+    'InvalidTableState',
+    'TableSchemaValidationError',
+    'ConcurrentModification',
+  ],
+  changes: true,
+  route: post('/v1/table/{id}/insert', {
+    body: 'arrow',
+    query: { branch: 'text', mode: 'text' },
+    rows: true,
+  }),
+  command: {
+    group: 'Rows',
+    aliases: ['insert'],
+    examples: [
+      './catalog prod.flights --data more.arrow',
+      `./catalog scores --data '[{"name":"Grace","score":9.9}]'`,
+      './catalog prod.flights --data - < rows.jsonl',
+    ],
+  },
+  run: async (core, { id, branch, mode, data, schema }, options) => {
+    const { affected, version, transaction_id } = await changeRows(core, options, {
+      operation: 'InsertIntoTable',
+      id,
+      branch,
+      check: ({ base }) =>
+        checkRows(core, data, mode === 'Overwrite' ? schema : (base?.schema ?? schema), options),
+      prepare: async (found, given, pending) => {
+        const { rows, work } = await pending.build(given)
+        const change = found.base && (await write(found, found.base, rows, mode, work))
+        return { rows, change, onProgress: work.onProgress }
+      },
+      // What the table was when the work began, declared or created, it need not be any more.
+      apply: async (found, prepared, current, work) => {
+        if (current === undefined)
+          return createRows(found, prepared.rows, { ...work, onProgress: prepared.onProgress })
+        prepared.change ??= await write(found, current, prepared.rows, mode, work)
+        try {
+          return await prepared.change.apply(current, work)
+        } catch (error) {
+          if (!(error instanceof CatalogError && error.code === 'ConcurrentModification')) throw error
+          // The columns changed meanwhile. The rows are written for those that there are now.
+          const pending = await checkRows(core, data, current.schema, options)
+          const { rows } = await pending.build({ signal: work.signal })
+          prepared.change = await write(found, current, rows, mode, { signal: work.signal })
+          return prepared.change.apply(current, work)
+        }
+      },
+    })
+    core.background?.changed({ id, branch }, version)
+    return { version, num_inserted_rows: affected, transaction_id }
+  },
+})
+
+function write(
+  { engine, place }: TableToChange,
+  base: Snapshot,
+  rows: Rows,
+  mode: 'Append' | 'Overwrite' | null | undefined,
+  options: WorkOptions,
+): Promise<Change> {
+  return mode === 'Overwrite'
+    ? engine.overwriteRows(place.prefix, rows, options)
+    : engine.insertRows(base, rows, options)
+}

@@ -1,0 +1,85 @@
+import * as v from 'valibot'
+import {
+  limit,
+  pageToken,
+  requestFields,
+  responseFields,
+  tableIdentifier,
+  text,
+  version,
+  wantedFields,
+} from '../../base/model/fields.ts'
+import type { Snapshot, TableIndex } from '../../engine/table/index.ts'
+import { pageOfList } from '../listing/named-parts.ts'
+import { readPage } from '../listing/paging.ts'
+import { coveredRows } from '../rows/indices.ts'
+import { openVersion, versionErrors } from '../rows/rows.ts'
+import { operation } from './framework/operation.ts'
+import { pageQuery, post, versionQuery } from './framework/route.ts'
+
+const listed = v.object({
+  index_name: text,
+  index_uuid: text,
+  columns: v.array(text),
+  status: text,
+  index_type: text,
+  num_indexed_rows: version,
+  num_unindexed_rows: version,
+  size_bytes: version,
+  num_segments: version,
+  created_at: text,
+  index_details: text,
+})
+
+/**
+ * Lists the indexes of a table by name, a page at a time. Each covers all rows: answers are exact and complete,
+ * whatever was added since the index was created.
+ */
+export const listTableIndices = operation({
+  name: 'listTableIndices',
+  summary: 'List the indexes of a table.',
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    ...wantedFields,
+    page_token: pageToken,
+    limit: v.nullish(limit),
+  }),
+  response: v.object({ ...responseFields, indexes: v.array(listed), page_token: pageToken }),
+  errors: versionErrors,
+  changes: false,
+  route: post('/v1/table/{id}/index/list', {
+    methods: ['POST', 'GET'],
+    queryToo: { ...versionQuery, ...pageQuery },
+    rows: true,
+  }),
+  command: {
+    group: 'Rows',
+    aliases: ['indices'],
+    lists: { field: 'indexes', item: 'index' },
+    examples: ['./catalog prod.flights'],
+  },
+  run: async (core, { id, page_token, limit, ...wanted }) => {
+    const { engine, snapshot } = await openVersion(core, id, wanted)
+    const all = engine.indicesOf(snapshot).map((index) => [index.name, described(index, snapshot)] as const)
+    const listing = ['indices', id, wanted.branch, String(wanted.version ?? ''), wanted.tag ?? '']
+    const asked = { listing, page_token, limit }
+    const { items, ...more } = await readPage(core, asked, (_, after, size) => pageOfList(all, after, size))
+    return { indexes: items.map(([, index]) => index), ...more }
+  },
+})
+
+function described(index: TableIndex, snapshot: Snapshot): v.InferOutput<typeof listed> {
+  return {
+    index_name: index.name,
+    index_uuid: index.uuid,
+    columns: [index.column],
+    status: 'done',
+    index_type: index.type,
+    ...coveredRows(snapshot),
+    size_bytes: 0,
+    num_segments: 0,
+    created_at: new Date(index.created_at).toISOString(),
+    index_details: JSON.stringify(index.parameters),
+  }
+}

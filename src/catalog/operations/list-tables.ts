@@ -1,0 +1,111 @@
+import * as v from 'valibot'
+import { invalid } from '../../base/errors.ts'
+import {
+  flag,
+  identifier,
+  limit,
+  name,
+  nextPageToken,
+  pageToken,
+  requestFields,
+  responseFields,
+  text,
+} from '../../base/model/fields.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
+import { checkDelimiter } from '../../base/model/identifier.ts'
+import { keys } from '../../base/store/records.ts'
+import { createdTablesFilter } from '../listing/declared-filter.ts'
+import { joinIdentifier, pageOfNames, pageOfTables, readPage } from '../listing/paging.ts'
+import { findNamespace } from '../lookup/names.ts'
+import { operation } from './framework/operation.ts'
+import { get, listedStatuses, pageQuery } from './framework/route.ts'
+
+export const listTablesResponse = v.object({
+  ...responseFields,
+  tables: v.array(text),
+  page_token: nextPageToken,
+})
+
+/** How what a listing of tables takes travels in a query string. */
+export const listTablesQuery = { ...pageQuery, include_declared: 'boolean' } as const
+
+/** What a listing of tables takes besides the namespace. */
+export const listTablesFields = {
+  page_token: pageToken,
+  /** At most so many names: 1,000 when absent, never more than 10,000. */
+  limit: v.nullish(limit),
+  /** Whether tables that are only declared are listed; true when absent. */
+  include_declared: v.nullish(flag),
+  /** What joins the names of an identifier: 1 to 8 characters, `$` when absent. */
+  delimiter: v.nullish(text),
+}
+
+const request = v.object({
+  ...requestFields,
+  id: identifier,
+  ...listTablesFields,
+  /** Whether tables in the namespaces below are listed too; true when absent. Not part of the protocol. */
+  recursive: v.nullish(flag),
+  /** Without `recursive`: begins after this name when there is no `page_token`. Not part of the protocol. */
+  start_after: v.nullish(name),
+})
+
+/**
+ * Lists the tables in a namespace and in all namespaces below it, a page at a time. The answers hold full identifiers
+ * in string form, in order of their names' UTF-8 bytes. A table that exists during the whole walk comes exactly once,
+ * whatever changes around it. The walk ends with the page that has no `page_token`. With `recursive` false, only the
+ * tables directly in the namespace are listed.
+ *
+ * ```ts
+ * const { tables } = await catalog.listTables({ id: ['prod'] })   // ['prod$flights', 'prod$eu$trains']
+ * ```
+ */
+export const listTables = operation({
+  name: 'listTables',
+  summary: 'List the tables in a namespace and below it.',
+  request,
+  response: listTablesResponse,
+  errors: ['NamespaceNotFound'],
+  changes: false,
+  // Which of the tables are declared only is told by their content.
+  isFromStore: ({ include_declared }) => include_declared !== false,
+  route: { ...get('/v1/namespace/{id}/table/list', listTablesQuery), statuses: [...listedStatuses, 406] },
+  command: {
+    group: 'Tables',
+    aliases: ['list', 'ls'],
+    id: 'namespace',
+    rootByDefault: true,
+    lists: { field: 'tables', item: 'table' },
+    options: { recursive: 'leave out what lies in the namespaces below' },
+    examples: ['./catalog', './catalog prod --no-include-declared', 'http://127.0.0.1:2333 --json'],
+  },
+  run: async (core, asked) => {
+    const { id, page_token, limit, delimiter: given, start_after } = asked
+    const delimiter = checkDelimiter(given)
+    const includeDeclared = asked.include_declared ?? true
+    const recursive = asked.recursive ?? true
+    if (recursive && start_after != null) {
+      throw invalid('start_after goes with recursive: false only; use page_token to go on with a listing.')
+    }
+    const created = includeDeclared ? undefined : createdTablesFilter(core, recursive)
+    const { items, ...more } = await readPage<Identifier>(
+      core,
+      { listing: ['tables', id, includeDeclared, ...(recursive ? [] : ['children'])], page_token, limit },
+      (reader, after, size) => {
+        const namespace = findNamespace(reader, id)
+        const item = (path: Identifier, parent: string) =>
+          created === undefined || created.isCandidate(reader, path, parent) ? path : undefined
+        if (recursive) return pageOfTables(reader, { id: namespace, path: id }, after, size, item)
+        return pageOfNames(
+          reader,
+          keys.tables(namespace),
+          after ?? (start_after == null ? undefined : [start_after]),
+          size,
+          (table) => item([...id, table], namespace),
+        )
+      },
+      created,
+    )
+    return { tables: items.map((item) => joinIdentifier(item, delimiter)), ...more }
+  },
+})

@@ -1,0 +1,174 @@
+import * as v from 'valibot'
+import { CatalogError } from '../../base/errors.ts'
+import {
+  choice,
+  limit,
+  nextPageToken,
+  pageToken,
+  requestFields,
+  responseFields,
+  stringMap,
+  text,
+  version,
+} from '../../base/model/fields.ts'
+import type { Position } from '../../base/model/page-token.ts'
+import { keys, type TransactionRecord } from '../../base/store/records.ts'
+import type { Reader } from '../../base/store/store.ts'
+import { PageItems, readPage } from '../listing/paging.ts'
+import { LapsesToRecord, tellRecorded } from '../transactions/lapsed.ts'
+import { type Asking, areShown, transactionStatuses } from '../transactions/transaction-record.ts'
+import { operation } from './framework/operation.ts'
+import { principalOf } from './framework/principal.ts'
+import { post } from './framework/route.ts'
+
+const status = v.picklist(transactionStatuses)
+
+const transaction = v.object({
+  transaction_id: text,
+  status,
+  operation: text,
+  subject: v.array(text),
+  created_at: text,
+  finished_at: v.optional(text),
+  failure: v.optional(text),
+  failure_code: v.optional(text),
+  properties: stringMap,
+})
+
+type Listed = v.InferOutput<typeof transaction>
+
+/**
+ * Lists transactions, the newest first, a page at a time: those under way, and those that ended and are still recorded.
+ * `status` asks for some statuses only, and `since_millis` for those that began then or later. A page may be short, or
+ * empty, and still have a `page_token`: one request looks at a few thousand records at most.
+ *
+ * Not part of the protocol. Transactions that were begun for others to work in are listed for who began them, and for
+ * callers without a name. Where hooks decide who may see what, others are listed for who may describe their subjects.
+ *
+ * ```ts
+ * const { transactions } = await catalog.listTransactions({ status: ['Queued', 'Running'] })
+ * for (const { transaction_id, operation, subject } of transactions) …
+ * ```
+ */
+export const listTransactions = operation({
+  name: 'listTransactions',
+  summary: 'List transactions, the newest first.',
+  request: v.object({
+    ...requestFields,
+    status: v.nullish(
+      v.pipe(
+        v.array(choice(...transactionStatuses), 'must be a list of statuses, such as ["Running"]'),
+        v.nonEmpty('is empty; name a status, or leave it out for all'),
+        v.maxLength(16, 'must hold at most 16 statuses'),
+      ),
+    ),
+    since_millis: v.nullish(version),
+    page_token: pageToken,
+    limit: v.nullish(limit),
+  }),
+  response: v.object({ ...responseFields, transactions: v.array(transaction), page_token: nextPageToken }),
+  // One that lists Unsupported alone would count as not supported at all. It is so inside of transactions only.
+  errors: [],
+  changes: false,
+  route: post('/v1/transaction/list'),
+  command: {
+    group: 'Transactions and batches',
+    aliases: ['transactions'],
+    lists: { field: 'transactions', item: 'transaction' },
+    examples: ['./catalog --limit 20', './catalog --status queued,running'],
+  },
+  run: async (core, request) => {
+    if (core.staging) throw listedInside()
+    const { status, since_millis, page_token, limit } = request
+    const wanted = {
+      statuses: status ? new Set(status) : undefined,
+      since: since_millis ?? 0,
+      caller: principalOf(request),
+      access: core.access,
+    }
+    const listing = ['transactions', status ? [...new Set(status)].sort() : null, since_millis ?? null]
+    const { items, ...more } = await tellRecorded(core, (hasEnded) =>
+      readPage(core, { listing, page_token, limit }, (reader, after, size) =>
+        pageOfTransactions(reader, after, size, { ...wanted, hasEnded }),
+      ),
+    )
+    return { transactions: [...items], ...more }
+  },
+})
+
+/** Its commit would compare every record that was listed, and other changes write such records all the time. */
+function listedInside(): CatalogError {
+  return new CatalogError(
+    'Unsupported',
+    'Transactions cannot be listed inside of a transaction: its commit would fail whenever others change anything. List them outside of it.',
+  )
+}
+
+interface Wanted extends Asking {
+  readonly statuses: ReadonlySet<string> | undefined
+  /** In milliseconds since 1970. */
+  readonly since: number
+  /** Whether the lease of one has ended, which is to be recorded before it is listed. */
+  readonly hasEnded: (record: TransactionRecord) => boolean
+}
+
+/** Records that one page looks at when it leaves some out. */
+const mostLookedAt = 2_000
+
+/**
+ * Records lie in the order of their ids, and so of time, as far as the clocks of processes agree. A record that is
+ * older by this is followed by older ones only.
+ */
+const clockSlack = 60_000
+
+function pageOfTransactions(
+  reader: Reader,
+  after: Position | undefined,
+  size: number,
+  wanted: Wanted,
+): { items: readonly Listed[]; next?: Position } {
+  const { statuses, since, hasEnded } = wanted
+  const page = new PageItems<Listed>(size)
+  const takesAll = statuses === undefined && wanted.access === undefined
+  const most = takesAll ? Math.min(size + 1, mostLookedAt) : mostLookedAt
+  const end = after?.[0] === undefined ? {} : { end: keys.transaction(String(after[0])) }
+  const range = { prefix: keys.transactions, reverse: true, limit: most, ...end }
+  const looked: { readonly id: string; readonly record: TransactionRecord }[] = []
+  let isOver = false
+  for (const { key, value } of reader.range<TransactionRecord>(range)) {
+    isOver = value.created_at < since - clockSlack
+    if (isOver) break
+    looked.push({ id: String(key[1]), record: value })
+  }
+  const lapsed = looked.filter(({ record }) => hasEnded(record))
+  if (lapsed.length > 0) throw new LapsesToRecord(lapsed.map(({ id }) => id))
+  const asked = looked.filter(
+    ({ record }) => record.created_at >= since && (statuses === undefined || statuses.has(record.status)),
+  )
+  const shown = areShown(
+    reader,
+    asked.map(({ record }) => record),
+    wanted,
+  )
+  const isListed = new Set(asked.filter((_, index) => shown[index]).map(({ id }) => id))
+  let position: Position = after ?? []
+  for (const { id, record } of looked) {
+    if (isListed.has(id) && !page.add(listed(id, record))) return { items: page.items, next: position }
+    position = [id]
+  }
+  return isOver || looked.length < most ? { items: page.items } : { items: page.items, next: position }
+}
+
+function listed(id: string, record: TransactionRecord): Listed {
+  const { finished_at, failure } = record
+  return {
+    transaction_id: id,
+    status: record.status,
+    operation: record.operation,
+    subject: [...record.subject],
+    created_at: new Date(record.created_at).toISOString(),
+    ...(finished_at !== undefined && { finished_at: new Date(finished_at).toISOString() }),
+    ...(failure && { failure: failure.message, failure_code: failure.code }),
+    properties: record.properties,
+  }
+}

@@ -1,0 +1,43 @@
+import * as v from 'valibot'
+import { requestFields, responseFields, tableIdentifier, text, version } from '../../base/model/fields.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
+import type { Core } from '../handle/core.ts'
+import { settleWanted } from '../lance/tags.ts'
+import { findTable } from '../lookup/names.ts'
+import { findVersion, type WantedVersion, wantedVersion } from '../lookup/versions.ts'
+import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
+
+/** Resolves when the table (and the version, if `version` or `tag` names one) exists, and fails when it does not. */
+export const tableExists = operation({
+  name: 'tableExists',
+  summary: 'Check that a table exists.',
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    version: v.nullish(version),
+    tag: v.nullish(text),
+  }),
+  response: v.object(responseFields),
+  errors: ['TableNotFound', 'TableVersionNotFound', 'TableTagNotFound'],
+  changes: false,
+  // Other programs may write versions where the table lies.
+  isFromStore: ({ version, tag }) => version == null && tag == null,
+  route: post('/v1/table/{id}/exists'),
+  command: { group: 'Tables', aliases: ['exists'], examples: ['./catalog prod.flights'] },
+  run: (core, { id, version, tag }) => {
+    const asked = { branch: '', version, tag }
+    return version == null && tag == null
+      ? find(core, id, asked)
+      : settleWanted(core, id, asked).then((settled) => find(core, id, settled))
+  },
+})
+
+function find({ store }: Core, id: Identifier, asked: WantedVersion): Promise<object> {
+  return store.read((reader) => {
+    const table = findTable(reader, id)
+    const { branch, version } = wantedVersion(reader, id, table, asked)
+    if (version !== undefined) findVersion(reader, id, table, branch, version)
+    return {}
+  })
+}

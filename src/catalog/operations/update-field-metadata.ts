@@ -1,0 +1,87 @@
+import * as v from 'valibot'
+import {
+  branch,
+  changeFields,
+  flag,
+  limits,
+  requestFields,
+  stringMap,
+  tableIdentifier,
+  text,
+  version,
+} from '../../base/model/fields.ts'
+import type { Snapshot } from '../../engine/table/index.ts'
+import { changeColumns, mostColumns, tooMany } from '../rows/columns.ts'
+import { operation } from './framework/operation.ts'
+import { post } from './framework/route.ts'
+
+/** A map of texts, in which null takes a key away. */
+const changedPairs = v.pipe(
+  v.custom<Readonly<Record<string, string | null>>>((given) => {
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) return false
+    const kept = Object.entries(given).filter(([, value]) => value !== null)
+    return v.is(stringMap, Object.fromEntries(kept)) && Object.keys(given).length <= limits.entries
+  }, `must be an object whose values are strings or null, with at most ${limits.entries} entries`),
+  v.metadata({
+    type: 'object',
+    additionalProperties: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+    maxProperties: limits.entries,
+  }),
+)
+
+/**
+ * Changes the metadata of a table's fields, in a new version, and answers with all pairs of each field that was named.
+ * Pairs are added to those that are there, or with `replace` take their place. A null takes a key away.
+ *
+ * ```ts
+ * await catalog.updateFieldMetadata({ id: ['prod', 'flights'], updates: [{ path: 'delay', metadata: { unit: 'minutes' } }] })
+ * ```
+ */
+export const updateFieldMetadata = operation({
+  name: 'updateFieldMetadata',
+  summary: "Change the metadata of a table's fields.",
+  request: v.object({
+    ...requestFields,
+    id: tableIdentifier,
+    branch,
+    updates: v.pipe(
+      v.array(
+        v.object(
+          { path: text, metadata: changedPairs, replace: v.nullish(flag) },
+          'must be an object such as { path: "delay", metadata: { unit: "minutes" } }',
+        ),
+        'must be a list of updates',
+      ),
+      v.maxLength(mostColumns, tooMany),
+    ),
+  }),
+  response: v.object({ ...changeFields, version, fields: v.optional(v.record(text, stringMap)) }),
+  errors: [
+    'TableNotFound',
+    'TableBranchNotFound',
+    'TableColumnNotFound',
+    'InvalidTableState',
+    'ConcurrentModification',
+  ],
+  changes: true,
+  route: post('/v1/table/{id}/update_field_metadata', { rows: true }),
+  command: {
+    group: 'Tables',
+    aliases: ['set-field-metadata'],
+    options: { updates: 'what changes: [{"path":"delay","metadata":{"unit":"minutes"}}]' },
+    examples: [`./catalog prod.flights --updates '[{"path":"delay","metadata":{"unit":"minutes"}}]'`],
+  },
+  run: async (core, { id, branch, updates }, options) => {
+    const wanted = updates.map(({ replace, ...update }) => ({ ...update, replace: replace ?? false }))
+    const { metadataOf } = await import('../../engine/table/index.ts')
+    const paths = updates.map(({ path }) => path)
+    const told = ({ schema }: Snapshot) => metadataOf(schema, paths)
+    const { version, snapshot, transaction_id } = await changeColumns(
+      core,
+      options,
+      { operation: 'UpdateFieldMetadata', id, branch, told },
+      (engine) => engine.updateFieldMetadata(wanted),
+    )
+    return { version, fields: told(snapshot), transaction_id }
+  },
+})

@@ -1,0 +1,137 @@
+import type { Identifier } from '../../base/model/identifier.ts'
+import type { Reader } from '../../base/store/store.ts'
+import type { Changed, Snapshot, WorkOptions } from '../../engine/table/index.ts'
+import type { Core } from '../handle/core.ts'
+import { type FoundTable, tableNotFound } from '../lookup/names.ts'
+import { tableById } from '../lookup/table-record.ts'
+import { type FoundVersion, findVersion, headOf, nextVersion, putVersion } from '../lookup/versions.ts'
+import { concernsFound } from '../transactions/commit.ts'
+import type { LongTransaction } from '../transactions/long-transaction.ts'
+import type { RowsChange, RowsChanged, TableToWrite } from './change.ts'
+import { foreign, openManifest, requireOurs, versionOf } from './rows.ts'
+
+/** Where a branch is, as far as this process knows. A commit compares it with the truth. */
+export interface KnownHead {
+  /** Its latest version; undefined when the table is declared only. */
+  readonly current: FoundVersion | undefined
+  /** The rows of the latest version, where this process wrote them. Their manifest may not be there yet. */
+  readonly snapshot?: Snapshot | undefined
+  /** The number of the next version. */
+  readonly version: number
+}
+
+/** What is to be committed as the next version, and how. */
+export interface Attempt {
+  // biome-ignore lint/suspicious/noExplicitAny: what was checked and prepared is the change's own affair
+  readonly change: RowsChange<any, any>
+  readonly found: TableToWrite
+  readonly prepared: unknown
+  readonly transaction: Pick<LongTransaction, 'id' | 'recorded' | 'releaseSlot' | 'commit'>
+  readonly work: WorkOptions
+}
+
+/** A next version that is written, and that no record names yet. */
+export interface Draft {
+  /** Where the branch has to be for the commit. */
+  readonly from: KnownHead
+  /** Where the branch is after it. */
+  readonly to: KnownHead
+  readonly base: Snapshot | undefined
+  readonly changed: Changed
+}
+
+/** What a commit made, unless somebody else was first, and where the branch is now. */
+export interface Committed {
+  readonly made: RowsChanged | undefined
+  readonly head: KnownHead
+}
+
+/** Reads where the branch of an attempt is. */
+export function readHead(core: Core, { change, found }: Attempt): Promise<KnownHead> {
+  return core.store.read((reader) => headIn(reader, change, currentTable(reader, change.id, found.table)))
+}
+
+/** Writes the next version of a branch. The files are durable once the engine of the attempt has synced. */
+export async function writeDraft(
+  core: Core,
+  { change, found, prepared, transaction, work }: Attempt,
+  from: KnownHead,
+): Promise<Draft> {
+  const { current, version } = from
+  const base = current && (from.snapshot ?? (await openManifest(found.engine, found.place, current.record)))
+  const changed = await change.apply(found, prepared, base, { ...work, version })
+  transaction.releaseSlot()
+  if (current && changed.snapshot === base) return { from, to: from, base, changed }
+  const record = versionOf(changed.snapshot, transaction.id, core.now())
+  const { snapshot } = changed
+  const to = { current: { branch: change.branch, version, record }, snapshot, version: version + 1 }
+  return { from, to, base, changed }
+}
+
+/** Commits a version that is written and synced, where the branch is as it has to be. */
+export async function commitDraft(
+  { change, found, transaction }: Attempt,
+  { from, to, base, changed }: Draft,
+): Promise<Committed> {
+  const { id, branch } = change
+  let head = to
+  const committed = await transaction.commit((committing) => {
+    const { writer, now, transactionId } = committing
+    const table = currentTable(writer, id, found.table)
+    concernsFound(committing, table, found.table)
+    head = headIn(writer, change, table)
+    if (!isSame(head, from)) return undefined
+    // A change that came to nothing makes no version.
+    if (to === from) return { version: from.current!.version }
+    putVersion(writer, table, branch, from.version, versionOf(changed.snapshot, transactionId, now))
+    head = to
+    return { version: from.version }
+  })
+  return { made: committed && { ...changed, ...committed, base }, head }
+}
+
+/** Whether a branch is where it was. One that was deleted and created anew may have the same number, but not the same content. */
+export function isSame(a: KnownHead, b: KnownHead): boolean {
+  return (
+    a.version === b.version &&
+    a.current?.version === b.current?.version &&
+    a.current?.record.manifest_path === b.current?.record.manifest_path &&
+    a.current?.record.transaction_id === b.current?.record.transaction_id
+  )
+}
+
+/** A branch as it is now. */
+export function headIn(
+  reader: Reader,
+  { id, branch, require }: Pick<RowsChange<unknown, unknown>, 'id' | 'branch' | 'require'>,
+  table: FoundTable,
+): KnownHead {
+  require?.(reader, table)
+  return {
+    current: readBase(reader, id, table, branch),
+    version: nextVersion(headOf(reader, id, table, branch)),
+  }
+}
+
+/** The latest version of a branch, or undefined when the table is declared only. */
+function readBase(
+  reader: Reader,
+  id: Identifier,
+  table: FoundTable,
+  branch: string,
+): FoundVersion | undefined {
+  if (headOf(reader, id, table, branch).latest === null) {
+    if (table.record.registered) throw foreign(id)
+    return undefined
+  }
+  const found = findVersion(reader, id, table, branch)
+  requireOurs(id, found)
+  return found
+}
+
+/** The table as it is now: renamed perhaps, but the same one. */
+function currentTable(reader: Reader, id: Identifier, table: FoundTable): FoundTable {
+  const current = tableById(reader, table.id)
+  if (current === undefined) throw tableNotFound(reader, id)
+  return current
+}

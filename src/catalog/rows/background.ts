@@ -1,0 +1,105 @@
+import { CatalogError, type ErrorCode, invalid } from '../../base/errors.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
+import { type OptionNames, requireKnown } from '../../base/model/options.ts'
+import { semaphore } from '../../base/scheduling/semaphore.ts'
+import type { OptimizeGoals } from '../../engine/table/index.ts'
+import type { Core } from '../handle/core.ts'
+import { runLeased } from '../transactions/leased.ts'
+import { optimize, type RunOptimize } from './optimize.ts'
+
+/** When tables are optimized by themselves, and how far. */
+export interface BackgroundOptimize {
+  /** Looks at a table each time its version number is a multiple of this. Default: 64. */
+  readonly every?: number
+  /** Most rows of a merged fragment. Default: 1,048,576. */
+  readonly targetRows?: number
+  /** Most bytes of a merged fragment, about. Default: 128 MiB. */
+  readonly targetBytes?: number
+  /** Share of deleted rows, 0 to 1, from which a fragment is written anew for their sake. Default: 0.1. */
+  readonly minDeletedShare?: number
+}
+
+/** Optimizes tables while others work on them. */
+export interface Background {
+  /** Tells of a version that was made. Returns at once. */
+  changed(table: { readonly id: Identifier; readonly branch: string }, version: number): void
+  /** Stops what is under way, of which nothing is committed then. */
+  stop(): Promise<void>
+}
+
+/** Errors that background work may meet in a sound catalog: another change came first, or the table is gone. */
+const harmless = new Set<ErrorCode>(['ConcurrentModification', 'TableNotFound', 'TableBranchNotFound'])
+
+const names: OptionNames<BackgroundOptimize> = {
+  every: true,
+  targetRows: true,
+  targetBytes: true,
+  minDeletedShare: true,
+}
+
+/** Optimizes one table at a time; `onError` hears of what went wrong. */
+export function background(
+  core: Core,
+  options: BackgroundOptimize,
+  onError: (error: unknown) => void,
+): Background {
+  if (typeof options !== 'object' || options === null) {
+    throw invalid("The option optimize must be 'off', 'background', or an object such as { every: 64 }.")
+  }
+  requireKnown('optimize', options, names)
+  const { every = 64, ...goals } = options
+  if (!(Number.isSafeInteger(every) && every > 1)) {
+    throw invalid('optimize.every must be a whole number of versions from 2.')
+  }
+  // A semaphore of its own, so that callers never wait for background work.
+  const own: Core = { ...core, slots: semaphore(1) }
+  const gentle: OptimizeGoals = { ...goals, gentle: true }
+  const stopped = new AbortController()
+  const { signal } = stopped
+  const waiting = new Map<string, Parameters<Background['changed']>[0]>()
+  let working: Promise<void> | undefined
+
+  /** Nobody waits for this work, so what the listener throws would end the process. */
+  function tell(error: unknown): void {
+    try {
+      onError(error)
+    } catch (thrown) {
+      process.emitWarning(thrown instanceof Error ? thrown : String(thrown))
+    }
+  }
+
+  /** Of all processes that use the catalog, one at a time optimizes a branch. Others need not try. */
+  function alone(branch: string): RunOptimize {
+    return async (tableId, work) => {
+      const done = await runLeased(core, ['optimize', tableId, branch], (lost) =>
+        work({ signal: AbortSignal.any([signal, lost]) }),
+      )
+      return done?.result
+    }
+  }
+
+  async function work(): Promise<void> {
+    for (const [key, table] of waiting) {
+      waiting.delete(key)
+      try {
+        await optimize(own, table, gentle, { signal }, alone(table.branch))
+      } catch (error) {
+        if (signal.aborted) break
+        if (!(error instanceof CatalogError && harmless.has(error.code))) tell(error)
+      }
+    }
+    working = undefined
+  }
+
+  return {
+    changed(table, version) {
+      if (version % every !== 0 || signal.aborted) return
+      waiting.set(JSON.stringify([table.id, table.branch]), table)
+      working ??= work()
+    },
+    async stop() {
+      stopped.abort()
+      await working
+    },
+  }
+}

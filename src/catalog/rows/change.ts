@@ -1,0 +1,214 @@
+import type { Identifier } from '../../base/model/identifier.ts'
+import type { Reader } from '../../base/store/store.ts'
+import type {
+  ApplyOptions,
+  Change,
+  Changed,
+  Snapshot,
+  TableEngine,
+  WorkOptions,
+  WritingEngine,
+} from '../../engine/table/index.ts'
+import type { Core } from '../handle/core.ts'
+import { hasForeignRows } from '../locations/declared-only.ts'
+import type { ContentFolder } from '../locations/locations.ts'
+import { type FoundTable, findTable } from '../lookup/names.ts'
+import { vacuumsBegun } from '../lookup/vacuums.ts'
+import { clientRules } from '../operations/framework/client-rules.ts'
+import type { OperationOptions } from '../operations/framework/operation.ts'
+import { runLong } from '../transactions/long-transaction.ts'
+import { headIn, type KnownHead } from './attempt.ts'
+import { requireReadable } from './client-columns.ts'
+import { type BranchAtWork, commitWaiting } from './commit-waiting.ts'
+import type { Rows } from './input.ts'
+import { declaredOnly, foreign, openManifest, requirePlace, whileThere } from './rows.ts'
+
+/** A table whose rows are to be changed, as it was found at first. */
+export interface TableToChange {
+  readonly id: Identifier
+  readonly table: FoundTable
+  readonly place: ContentFolder
+  readonly engine: TableEngine
+  /** Its latest version; undefined when the table is declared only. */
+  readonly base: Snapshot | undefined
+}
+
+/** The same table, with the engine that writes for the change. */
+export interface TableToWrite extends TableToChange {
+  readonly engine: WritingEngine
+}
+
+/** A change of a table's rows: as what it is recorded, and its steps. */
+export interface RowsChange<Checked, Prepared> {
+  readonly operation: string
+  readonly id: Identifier
+  readonly branch: string
+  /** Refuses what must be so at first, and must still be so when the change is committed. */
+  readonly require?: (reader: Reader, table: FoundTable) => void
+  /** Refuses what can be refused before anything is recorded. What it answers is there for `prepare`. */
+  readonly check?: (found: TableToChange) => Checked | Promise<Checked>
+  /** Does the slow work, once. */
+  readonly prepare: (
+    found: TableToChange,
+    options: WorkOptions,
+    checked: Checked,
+  ) => Prepared | Promise<Prepared>
+  /**
+   * Makes the next version out of the one that is there now (undefined: none yet), or gives that one back to make none.
+   * It runs again when somebody else commits first, so that changes which do not truly conflict all succeed.
+   */
+  readonly apply: (
+    found: TableToChange,
+    prepared: Prepared,
+    current: Snapshot | undefined,
+    options: ApplyOptions,
+  ) => Promise<Changed>
+  /** What the caller is told of the new version besides its number and those of rows. */
+  readonly told?: (made: Snapshot) => unknown
+}
+
+/** What a change of rows came to. */
+export interface RowsChanged extends Changed {
+  readonly version: number
+  /** The version that the change was applied to. */
+  readonly base: Snapshot | undefined
+}
+
+/** A table as a change of rows begins with it. */
+export interface Start extends TableToChange {
+  readonly head: KnownHead
+  /** How many vacuums had begun. Undefined within a transaction, whose record keeps them off. */
+  readonly vacuums: number | undefined
+}
+
+/** Changes rows of a table in a transaction of its own, which begins with what `start` found, if that is given. */
+export async function changeRows<Checked, Prepared>(
+  core: Core,
+  options: OperationOptions,
+  change: RowsChange<Checked, Prepared>,
+  start?: Start,
+): Promise<RowsChanged & { transaction_id: string }> {
+  if (core.staging === undefined) return changeIn(core, options, change, start)
+  const soft = core.staging.softly()
+  try {
+    return await changeIn({ ...core, store: soft.store }, options, change, start)
+  } catch (error) {
+    // The failure may follow from rows that others replace before the commit.
+    soft.harden()
+    throw error
+  }
+}
+
+/** Finds a table whose rows are to be changed, with one read. Refuses one whose rows are another engine's. */
+export async function findToChange(
+  core: Core,
+  change: Pick<RowsChange<unknown, unknown>, 'id' | 'branch' | 'require'>,
+): Promise<Start> {
+  const { id } = change
+  const { table, place, head, vacuums } = await core.store.read((reader) => {
+    const table = findTable(reader, id)
+    // First: where the content is out of reach, nothing else matters.
+    const place = requirePlace(core, id, table)
+    const vacuums = core.staging ? undefined : vacuumsBegun(reader)
+    return { table, place, head: headIn(reader, change, table), vacuums }
+  })
+  return whileThere(core, id, table, async () => {
+    const engine = await core.engine(place.content)
+    // Rows of two engines at one location would be taken for leftovers of one another.
+    if (head.current === undefined && (await hasForeignRows(core, table))) throw foreign(id)
+    const base = head.current && (await openManifest(engine, place, head.current.record))
+    return { id, table, place, engine, base, head, vacuums }
+  })
+}
+
+async function changeIn<Checked, Prepared>(
+  core: Core,
+  options: OperationOptions,
+  change: RowsChange<Checked, Prepared>,
+  given: Start | undefined,
+): Promise<RowsChanged & { transaction_id: string }> {
+  const { id } = change
+  const start = given ?? (await findToChange(core, change))
+  const { table } = start
+  const key = `${table.id}/${change.branch}`
+  const branch: BranchAtWork = core.branches.get(key) ?? {
+    changes: 0,
+    head: start.head,
+    waiting: [],
+  }
+  core.branches.set(key, branch)
+  branch.changes++
+  // Others in this process may have committed since a read that began earlier.
+  if (start.head.version > branch.head.version) branch.head = start.head
+  try {
+    return await whileThere(core, id, table, async () => {
+      const checked = (await change.check?.(start)) as Checked
+      const about = {
+        operation: change.operation,
+        subject: id,
+        subjectId: table.id,
+        vacuums: start.vacuums,
+      }
+      return runLong(core, options, about, async (transaction, work) => {
+        const found: TableToWrite = { ...start, engine: start.engine.writtenBy(transaction.id) }
+        const prepared = await change.prepare(found, work, checked)
+        const attempt = { change: readably(change, options), found, prepared, transaction, work }
+        const made = await commitWaiting(core, key, branch, attempt)
+        return { ...made, transaction_id: transaction.id }
+      })
+    })
+  } finally {
+    if (--branch.changes === 0) core.branches.delete(key)
+  }
+}
+
+/** The change, which leaves no columns that the client who asks for it could not read. */
+function readably<Checked, Prepared>(
+  change: RowsChange<Checked, Prepared>,
+  options: OperationOptions,
+): RowsChange<Checked, Prepared> {
+  if (options[clientRules] === undefined) return change
+  return {
+    ...change,
+    apply: async (found, prepared, current, work) => {
+      const changed = await change.apply(found, prepared, current, work)
+      await requireReadable(options, changed.snapshot.schema, current?.schema)
+      return changed
+    },
+  }
+}
+
+/** Applies a change that needs rows to be there. */
+export async function applyToRows(
+  { id }: TableToChange,
+  change: Change,
+  current: Snapshot | undefined,
+  options: ApplyOptions,
+): Promise<Changed> {
+  if (current === undefined) throw declaredOnly(id)
+  return change.apply(current, options)
+}
+
+/** Gives a table that is declared only its first rows. */
+export async function createRows(
+  { engine, place }: TableToChange,
+  rows: Rows,
+  options: ApplyOptions,
+): Promise<Changed> {
+  const snapshot = await engine.create(place.prefix, rows, options)
+  return { snapshot, affected: snapshot.rows }
+}
+
+/** Gives a table that is declared only the columns of some rows, and changes it at once. */
+export async function createAnd(
+  { id, engine, place }: TableToChange,
+  rows: Rows,
+  inserts: boolean,
+  change: (base: Snapshot) => Promise<Change>,
+  options: ApplyOptions,
+): Promise<Changed> {
+  if (!inserts) throw declaredOnly(id)
+  const { toArrowTable } = await import('../../engine/table/index.ts')
+  const empty = await engine.create(place.prefix, await toArrowTable([], { schema: rows.schema }))
+  return (await change(empty)).apply(empty, options)
+}

@@ -1,0 +1,77 @@
+import * as v from 'valibot'
+import { invalid } from '../../base/errors.ts'
+import type { SchemaChange, Snapshot, TableEngine } from '../../engine/table/index.ts'
+import type { Core } from '../handle/core.ts'
+import type { OperationOptions } from '../operations/framework/operation.ts'
+import { applyToRows, changeRows, type RowsChange } from './change.ts'
+
+/** Most columns, alterations or paths in one request. */
+export const mostColumns = 10_000
+
+export const tooMany = `has more than ${mostColumns.toLocaleString('en')} members`
+
+type JsonType = Parameters<
+  typeof import('../../engine/table/index.ts').fromJsonSchema
+>[0]['fields'][number]['type']
+
+/** A type as the protocol's JSON has it, or its name alone where that says everything. */
+export const dataType = v.pipe(
+  v.custom<JsonType | string>(
+    (given) => typeof given === 'string' || typeof (given as { type?: unknown } | null)?.type === 'string',
+    'must be a type such as {"type":"int64"} or "int64"',
+  ),
+  v.metadata({
+    anyOf: [
+      { type: 'string' },
+      { type: 'object', required: ['type'], properties: { type: { type: 'string' } } },
+    ],
+  }),
+)
+
+/** The Arrow field of a name and a type from outside. Refuses a type that is unknown. */
+export async function fieldOf({
+  name,
+  type,
+  nullable = true,
+  metadata,
+}: {
+  readonly name: string
+  readonly type: JsonType | string
+  readonly nullable?: boolean | undefined
+  readonly metadata?: Readonly<Record<string, string>> | undefined
+}) {
+  const { fromJsonSchema } = await import('../../engine/table/index.ts')
+  const given = typeof type === 'string' ? { type } : type
+  return fromJsonSchema({ fields: [{ name, type: given, nullable, metadata }] }).fields[0]!
+}
+
+/** Changes the columns of a table's branch, in a transaction of its own. */
+export async function changeColumns(
+  core: Core,
+  options: OperationOptions,
+  about: Pick<RowsChange<unknown, unknown>, 'operation' | 'id' | 'branch' | 'told'>,
+  change: (engine: TableEngine) => SchemaChange,
+): Promise<{ version: number; snapshot: Snapshot; transaction_id: string }> {
+  const { version, snapshot, transaction_id } = await changeRows(core, options, {
+    ...about,
+    check: ({ engine, base }) => base && change(engine).check(base),
+    prepare: async ({ engine, base }, work) => {
+      const made = change(engine)
+      if (base) await made.prepare(base, work)
+      return made
+    },
+    apply: applyToRows,
+  })
+  core.background?.changed(about, version)
+  return { version, snapshot, transaction_id }
+}
+
+/** Refuses a request that has none of some fields, or several. */
+export function requireOne(where: string, fields: Readonly<Record<string, unknown>>): void {
+  const given = Object.keys(fields).filter((name) => fields[name] != null)
+  if (given.length === 1) return
+  const names = Object.keys(fields).map((name) => `"${name}"`)
+  throw invalid(
+    `${where} has ${given.length === 0 ? 'none' : 'more than one'} of ${names.join(', ')}. Give one of them.`,
+  )
+}

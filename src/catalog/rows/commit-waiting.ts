@@ -1,0 +1,256 @@
+import { CatalogError } from '../../base/errors.ts'
+import { formatIdentifier } from '../../base/model/identifier.ts'
+import { clearTimeout, performance, setTimeout } from '../../base/time.ts'
+import type { Core } from '../handle/core.ts'
+import { onBranch } from '../lookup/versions.ts'
+import { inProcessTurn } from '../transactions/process-turn.ts'
+import {
+  type Attempt,
+  commitDraft,
+  type Draft,
+  isSame,
+  type KnownHead,
+  readHead,
+  writeDraft,
+} from './attempt.ts'
+import type { RowsChanged } from './change.ts'
+import { askForTurns, isContended, rememberContended, rememberWait, turnAt } from './contention.ts'
+
+/*
+ * Changes of one branch that wait together are committed together. Each gets a version of its own, written on top of
+ * the one before it. Then all are synced at once, and their commits are handed to the store in one turn of the event
+ * loop, which makes one commit of them. When one of them fails, those behind it are written again.
+ */
+
+/** A branch whose rows are being changed in this process. */
+export interface BranchAtWork {
+  /** How many changes are under way. */
+  changes: number
+  head: KnownHead
+  /** What is ready to be committed, in the order in which it became so. */
+  readonly waiting: Waiting[]
+}
+
+/** A change that waits for its commit. */
+interface Waiting {
+  readonly attempt: Attempt
+  /** How often others were first. */
+  losses: number
+  readonly settle: (result: { readonly made: RowsChanged } | { readonly error: unknown }) => void
+  isSettled: boolean
+}
+
+/** A change and the version that was written for it. */
+interface Written {
+  readonly waiting: Waiting
+  readonly draft: Draft
+}
+
+const mostAttempts = 200
+
+/** The most changes that are committed together. */
+const mostTogether = 64
+
+/** The most groups that a process commits to a branch in one turn, while others wait. */
+const mostInTurn = 4
+
+/** A change that is written waits for others behind it for so many milliseconds, about. */
+const patienceMillis = 10
+
+/** Makes and commits the next version, with those of others that wait, and on what others committed first if need be. */
+export function commitWaiting(
+  core: Core,
+  key: string,
+  branch: BranchAtWork,
+  attempt: Attempt,
+): Promise<RowsChanged> {
+  return new Promise((resolve, reject) => {
+    const one: Waiting = {
+      attempt,
+      losses: 0,
+      isSettled: false,
+      settle: (result) => {
+        one.isSettled = true
+        if ('error' in result) return reject(result.error)
+        const { change, found, prepared, transaction } = attempt
+        const { version, affected, counts, snapshot } = result.made
+        const told = change.told?.(snapshot)
+        const step = {
+          change,
+          found,
+          prepared,
+          transactionId: transaction.id,
+          version,
+          affected,
+          counts,
+          told,
+        }
+        core.staging?.changed(step)
+        resolve(result.made)
+      },
+    }
+    branch.waiting.push(one)
+    // The change that has the turn commits for all that wait then.
+    const turn = core.inTurn(key, async () => {
+      while (!one.isSettled) await commitTogether(core, key, branch)
+    })
+    turn.catch(reject)
+  })
+}
+
+/** Commits changes that wait. Those that lose a race wait again, before all others. */
+async function commitTogether(core: Core, key: string, branch: BranchAtWork): Promise<void> {
+  const { store } = core
+  if (store.inTurn === undefined) return commitNext(core, key, branch)
+  // A turn binds only those who take it. So everybody does while others are there: what a slow process writes would
+  // be lost to a quick one otherwise, again and again.
+  if (!isContended(core, key)) {
+    askForTurns(core, key)
+    return commitNext(core, key, branch)
+  }
+  const askedAt = performance.now()
+  return inProcessTurn(core, turnAt(key), async () => {
+    // Whoever was in the way takes turns, and may not have committed.
+    rememberWait(core, key, performance.now() - askedAt)
+    await commitAfresh(core, key, branch)
+    // What came meanwhile follows on what was just committed: to wait for another turn takes longer than to commit.
+    for (let group = 1; group < mostInTurn && branch.waiting.length > 0; group++)
+      await commitNext(core, key, branch)
+  })
+}
+
+/** As others commit to the branch, what the last refusal told is old after a pause. */
+async function commitAfresh(core: Core, key: string, branch: BranchAtWork): Promise<void> {
+  const head = await headNow(core, branch)
+  if (head === undefined) return
+  if (!isSame(head, branch.head)) rememberContended(core, key)
+  branch.head = head
+  return commitNext(core, key, branch)
+}
+
+async function commitNext(core: Core, key: string, branch: BranchAtWork): Promise<void> {
+  const together = branch.waiting.splice(0, mostTogether).filter(mayGoOn)
+  try {
+    const lost = await commitChain(core, branch, together)
+    if (lost.length > 0) rememberContended(core, key)
+    branch.waiting.unshift(...lost)
+  } catch (error) {
+    for (const one of together) one.settle({ error })
+  }
+}
+
+/** Where the branch is now. A change that cannot find out fails. Undefined when none is left. */
+async function headNow(core: Core, branch: BranchAtWork): Promise<KnownHead | undefined> {
+  for (;;) {
+    const first = branch.waiting[0]
+    if (first === undefined) return undefined
+    try {
+      return await readHead(core, first.attempt)
+    } catch (error) {
+      first.settle({ error })
+      branch.waiting.shift()
+    }
+  }
+}
+
+/** Writes versions on top of each other, and commits them. Returns the changes that lost a race. */
+async function commitChain(
+  core: Core,
+  branch: BranchAtWork,
+  together: readonly Waiting[],
+): Promise<Waiting[]> {
+  const lost: Waiting[] = []
+  let written: Written[] = []
+  let head = branch.head
+  const commit = async () => {
+    const ready = written
+    written = []
+    lost.push(...(await commitWritten(core, branch, ready)))
+  }
+  for (const waiting of together) {
+    if (!mayGoOn(waiting)) continue
+    const writing = write(core, waiting, head)
+    // What is written need not wait for a change that takes long.
+    if (written.length > 0 && (await isSlow(writing))) await commit()
+    const draft = await writing
+    if (draft === undefined) continue
+    head = draft.to
+    written.push({ waiting, draft })
+  }
+  await commit()
+  return lost
+}
+
+/** Writes the version of a change. A change that fails is settled. */
+async function write(core: Core, waiting: Waiting, head: KnownHead): Promise<Draft | undefined> {
+  try {
+    return await writeDraft(core, waiting.attempt, head)
+  } catch (error) {
+    waiting.settle({ error })
+    return undefined
+  }
+}
+
+/** Whether work goes on after a while. Resolves as soon as that is known. */
+function isSlow(work: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(true), patienceMillis)
+    void work.then(() => {
+      clearTimeout(timer)
+      resolve(false)
+    })
+  })
+}
+
+/** Commits what is written, in its order. Returns the changes that lost a race. */
+async function commitWritten(
+  { counts }: Core,
+  branch: BranchAtWork,
+  written: readonly Written[],
+): Promise<Waiting[]> {
+  const synced = await Promise.allSettled(
+    written.map(({ waiting: { attempt } }) =>
+      Promise.all([attempt.found.engine.sync(), attempt.transaction.recorded]),
+    ),
+  )
+  const lost: Waiting[] = []
+  // No await before the last one is handed over: the store keeps their order, and may commit them together.
+  const commits = written.map(async ({ waiting, draft }, i) => {
+    const sync = synced[i]!
+    if (sync.status === 'rejected') {
+      waiting.settle({ error: sync.reason })
+      return
+    }
+    if (!mayGoOn(waiting)) return
+    try {
+      const { made, head } = await commitDraft(waiting.attempt, draft)
+      branch.head = head
+      if (made) waiting.settle({ made })
+      else {
+        counts.lostRows++
+        if (++waiting.losses < mostAttempts) lost.push(waiting)
+        else waiting.settle({ error: tooManyLosses(waiting.attempt) })
+      }
+    } catch (error) {
+      waiting.settle({ error })
+    }
+  })
+  await Promise.all(commits)
+  return lost
+}
+
+/** Whether a change is still wanted. One that was stopped is settled. */
+function mayGoOn(waiting: Waiting): boolean {
+  const { signal } = waiting.attempt.work
+  if (waiting.isSettled) return false
+  if (!signal?.aborted) return true
+  waiting.settle({ error: signal.reason })
+  return false
+}
+
+function tooManyLosses({ change: { id, branch } }: Attempt): CatalogError {
+  return new CatalogError(
+    'ConcurrentModification',
+    `Other writers committed first ${mostAttempts} times in a row to ${formatIdentifier(id)}${onBranch(branch)}. Try again when there is less going on.`,
+  )
+}

@@ -1,0 +1,88 @@
+import { performance } from '../../base/time.ts'
+import type { Core } from '../handle/core.ts'
+
+/*
+ * A turn binds only those who take it. So a process remembers at which branches it met others, and takes turns at these.
+ */
+
+/** What a process knows of others that change a branch, in milliseconds of `performance.now`. */
+export interface Contention {
+  /** How long the process takes turns there. */
+  readonly until: number
+  /** When the process last asked. */
+  readonly askedAt: number
+}
+
+/** How long a process takes turns at a branch after others committed to it, in milliseconds. */
+const contendedMillis = 1_000
+
+/** How long it does so after it heard of a turn that takes long, in milliseconds: its next change may come much later. */
+const slowMillis = 5_000
+
+/** A turn that nobody has is there sooner than this, in milliseconds. */
+const shortMillis = 100
+
+/** Who waited for longer than this had no turn in the end: the process that has it may be stopped. In milliseconds. */
+const longMillis = 9_000
+
+/** How long a process asks for no turns after it waited for one in vain, in milliseconds. */
+const restMillis = 10_000
+
+/** How often a process asks whether others take turns at a branch, in milliseconds. */
+export const askMillis = 250
+
+/** Branches whose contention is remembered. */
+const mostContended = 1_000
+
+/** The name of the turns that processes take at a branch, whose key has the id of the table and the name of the branch. */
+export function turnAt(key: string): string {
+  return `rows/${key}`
+}
+
+/** Whether others committed to a branch a short while ago, or took a turn for it. */
+export function isContended({ contended }: Core, key: string): boolean {
+  const known = contended.get(key)
+  return known !== undefined && performance.now() < known.until
+}
+
+/** Remembers that others commit to a branch. */
+export function rememberContended({ contended }: Core, key: string, millis = contendedMillis): void {
+  const now = performance.now()
+  const until = Math.max(now + millis, contended.get(key)?.until ?? 0)
+  remember(contended, key, { until, askedAt: now })
+}
+
+/** Remembers what a wait for a turn tells of those who had it. */
+export function rememberWait(core: Core, key: string, millis: number): void {
+  if (millis <= shortMillis) return
+  if (millis <= longMillis) {
+    rememberContended(core, key, slowMillis)
+    return
+  }
+  const askedAt = performance.now() + restMillis
+  remember(core.contended, key, { until: Number.NEGATIVE_INFINITY, askedAt })
+}
+
+/** Finds out now and then whether a slower process takes turns, and is overtaken in them. Nobody waits for it. */
+export function askForTurns(core: Core, key: string): void {
+  const { contended, store } = core
+  const now = performance.now()
+  const known = contended.get(key)
+  if (known !== undefined && now - known.askedAt < askMillis) return
+  remember(contended, key, { until: Number.NEGATIVE_INFINITY, askedAt: now })
+  // A single change need not know: it has no rival that it overtakes again and again.
+  if (known === undefined) return
+  store.isTurnTaken?.(turnAt(key)).then(
+    (isTaken) => {
+      if (isTaken) rememberContended(core, key, slowMillis)
+    },
+    // The commit under way tells what is wrong with the store.
+    () => {},
+  )
+}
+
+function remember(contended: Core['contended'], key: string, contention: Contention): void {
+  contended.delete(key)
+  contended.set(key, contention)
+  if (contended.size > mostContended) contended.delete(contended.keys().next().value!)
+}

@@ -1,0 +1,139 @@
+import * as v from 'valibot'
+import { CatalogError, invalid } from '../../base/errors.ts'
+import {
+  branch,
+  filledText,
+  flag,
+  name,
+  requestFields,
+  tableIdentifier,
+  text,
+} from '../../base/model/fields.ts'
+import type { IndexType } from '../../base/model/index-types.ts'
+import type { NewIndex, Snapshot } from '../../engine/table/index.ts'
+import type { Core } from '../handle/core.ts'
+import type { OperationOptions } from '../operations/framework/operation.ts'
+import { applyToRows, changeRows } from './change.ts'
+import { distanceType } from './search.ts'
+
+const count = v.nullish(
+  v.pipe(
+    v.number('must be a whole number from 1'),
+    v.safeInteger('must be a whole number from 1'),
+    v.minValue(1, 'must be a whole number from 1'),
+  ),
+)
+
+/** What is recorded of an index of vectors as it was asked for. */
+const parameters = {
+  distance_type: v.nullish(distanceType),
+  num_partitions: count,
+  num_sub_vectors: count,
+  num_bits: count,
+  sample_rate: count,
+  max_iterations: count,
+  target_partition_size: count,
+  m: count,
+  ef_construction: count,
+}
+
+type ParameterFields = { [Name in keyof typeof parameters]?: v.InferOutput<(typeof parameters)[Name]> }
+
+/** The same, as a file of an export has it. */
+export const indexParameters = v.pipe(v.object(parameters), v.transform(parametersOf))
+
+/** The request for an index. */
+export const indexRequest = v.object({
+  ...requestFields,
+  id: tableIdentifier,
+  branch,
+  column: filledText,
+  index_type: text,
+  name: v.nullish(name),
+  replace: v.nullish(flag),
+  ...parameters,
+})
+
+/** Fields of full-text indexes, which are refused as a whole. */
+export const textIndexFields = [
+  'ascii_folding',
+  'base_tokenizer',
+  'language',
+  'lower_case',
+  'max_token_length',
+  'remove_stop_words',
+  'stem',
+  'with_position',
+]
+
+export const indexErrors = [
+  'TableNotFound',
+  'TableBranchNotFound',
+  'TableColumnNotFound',
+  'TableIndexAlreadyExists',
+  'InvalidTableState',
+  'ConcurrentModification',
+  'Unsupported',
+] as const
+
+/** Types of Lance's full-text indexes. */
+const textTypes = ['FTS', 'INVERTED']
+
+/** Records an index of one of the types, in a new version of the table. */
+export async function recordIndex(
+  core: Core,
+  operation: string,
+  request: v.InferOutput<typeof indexRequest>,
+  types: readonly IndexType[],
+  options: OperationOptions,
+): Promise<{ transaction_id: string }> {
+  const { id, branch, column, name, replace } = request
+  const index: NewIndex = {
+    column,
+    type: typeAmong(request.index_type, types),
+    name: name ?? undefined,
+    replace: replace ?? undefined,
+    parameters: parametersOf(request),
+    uuid: core.newId(),
+    createdAt: core.now(),
+  }
+  const { transaction_id } = await changeRows(core, options, {
+    operation,
+    id,
+    branch,
+    check: ({ engine, base }) => base && engine.createIndices([index]).check(base),
+    prepare: ({ engine }) => engine.createIndices([index]),
+    apply: applyToRows,
+  })
+  return { transaction_id }
+}
+
+/**
+ * How many rows an index covers. Searches and queries answer exactly from all rows, so none of them waits to be added:
+ * clients that wait for an index end their wait.
+ */
+export function coveredRows({ rows }: Pick<Snapshot, 'rows'>) {
+  return { num_indexed_rows: rows, num_unindexed_rows: 0 }
+}
+
+function typeAmong(given: string, types: readonly IndexType[]): IndexType {
+  const upper = given.toUpperCase()
+  const found = types.find((type) => type === upper || type.replaceAll('_', '') === upper)
+  if (found) return found
+  if (textTypes.includes(upper)) {
+    throw new CatalogError(
+      'Unsupported',
+      `Full-text indexes are not supported by this catalog. Filter with LIKE or regexp_match instead.`,
+    )
+  }
+  throw invalid(`index_type is ${JSON.stringify(given.slice(0, 64))}. Give one of ${types.join(', ')}.`)
+}
+
+function parametersOf(request: ParameterFields): NewIndex['parameters'] {
+  const given = Object.keys(parameters).map(
+    (name) => [name, request[name as keyof typeof parameters]] as const,
+  )
+  return Object.fromEntries(
+    given.filter(([, value]) => value !== undefined && value !== null),
+  ) as NewIndex['parameters']
+}

@@ -1,0 +1,93 @@
+import type { Table as Rows } from '@uwdata/flechette'
+import * as v from 'valibot'
+import { invalid } from '../../base/errors.ts'
+import { requestMemory } from '../../base/scheduling/request-memory.ts'
+import type { RowsInput, SchemaInput } from '../../engine/arrow/types.ts'
+import type { ArrowInput, WorkOptions } from '../../engine/table/index.ts'
+import type { Core } from '../handle/core.ts'
+import type { OperationOptions } from '../operations/framework/operation.ts'
+
+/** Rows as callers give them: Arrow IPC bytes, an Arrow table, or an array of row objects. */
+export const rowsInput = v.custom<RowsInput>(
+  (given) => typeof given === 'object' && given !== null,
+  'must be Arrow IPC bytes, an Arrow table or an array of row objects',
+)
+
+export type { Rows }
+
+type ArrowOptions = NonNullable<Parameters<typeof import('../../engine/table/index.ts').toArrowTable>[1]>
+
+/** The columns that row objects have: an Arrow schema, the protocol's JSON form of one, or Arrow IPC bytes. */
+export const schemaInput = v.nullish(
+  v.custom<SchemaInput>(
+    (given) =>
+      given instanceof Uint8Array || (typeof given === 'object' && given !== null && 'fields' in given),
+    'must be an Arrow schema, its JSON form with "fields", or Arrow IPC bytes that have it',
+  ),
+)
+
+/** Row objects that are made columns before anything is recorded. More of them take a while. */
+const fewRows = 4_096
+
+/**
+ * Rows that were checked, as far as that is quick. `build` gives them as columns, and what is left of the work: the
+ * progress of both together.
+ */
+export interface PendingRows {
+  build(work: WorkOptions): Promise<{ readonly rows: Rows; readonly work: WorkOptions }>
+}
+
+/**
+ * Checks and decodes rows; with the columns they are to have, when those are known. Many row objects are checked when
+ * they are built, as a part of the transaction, so that it can be canceled and tells its progress. With `partial`,
+ * columns that no row object has are left out.
+ */
+export async function checkRows(
+  core: Core,
+  input: RowsInput,
+  schema: SchemaInput | null | undefined,
+  options: OperationOptions,
+  partial = false,
+): Promise<PendingRows> {
+  // Both are checked further when they are read.
+  const data = input as ArrowInput
+  const bytes = data instanceof Uint8Array || data instanceof ArrayBuffer ? data.byteLength : 0
+  const { arrowBytes, decodedBytes } = core.settings
+  if (bytes > arrowBytes) {
+    throw invalid(
+      `data is ${bytes.toLocaleString('en')} bytes long; ${arrowBytes.toLocaleString('en')} are the most in one request. Insert it in parts.`,
+    )
+  }
+  const { toArrowTable } = await import('../../engine/table/index.ts')
+  const given = schema == null ? {} : { schema: schema as ArrowOptions['schema'], partial }
+  if (Array.isArray(data) && data.length > fewRows) {
+    return {
+      build: async (work) => {
+        const [building, rest] = halves(work)
+        return { rows: await toArrowTable(data, { ...given, ...building }), work: rest }
+      },
+    }
+  }
+  const hold = options[requestMemory]?.hold
+  const rows = await toArrowTable(data, {
+    ...given,
+    signal: options.signal,
+    maxDecodedBytes: decodedBytes,
+    reserve: hold && ((more) => (more > uncounted ? hold.take(more, options.signal) : undefined)),
+  })
+  return { build: async (work) => ({ rows, work }) }
+}
+
+/** Less is not counted, because the number of requests bounds it. */
+const uncounted = 64 * 1024
+
+/** The work in two halves, each of which goes over all rows. */
+function halves({ signal, onProgress }: WorkOptions): [WorkOptions, WorkOptions] {
+  if (onProgress === undefined) return [{ signal }, { signal }]
+  const half = (done: number): WorkOptions => ({
+    signal,
+    onProgress: ({ rowsDone, rowsTotal }) =>
+      onProgress({ rowsDone: Math.floor((done * rowsTotal + rowsDone) / 2), rowsTotal }),
+  })
+  return [half(0), half(1)]
+}

@@ -1,0 +1,64 @@
+import type { Identifier } from '../../base/model/identifier.ts'
+import type { OptimizeGoals, Snapshot, WorkOptions } from '../../engine/table/index.ts'
+import type { Core } from '../handle/core.ts'
+import type { OperationOptions } from '../operations/framework/operation.ts'
+import { applyToRows, changeRows, findToChange, type TableToChange } from './change.ts'
+import { declaredOnly, whileThere } from './rows.ts'
+
+/** What optimizing a table came to. */
+export interface Optimized {
+  readonly optimized: boolean
+  readonly version: number
+  readonly rows: number
+  readonly rewritten_rows: number
+  readonly fragments_before: number
+  readonly fragments_after: number
+  readonly bytes_before: number
+  readonly bytes_after: number
+  /** Absent where there was nothing to do from the start. */
+  readonly transaction_id?: string
+}
+
+/** Runs the work of optimizing a table, or leaves it to another process that is at it: then there is no result. */
+export type RunOptimize = <T>(
+  tableId: string,
+  work: (options: OperationOptions) => Promise<T>,
+) => Promise<T | undefined>
+
+/** Merges the small fragments of a table's branch, if there are any. */
+export async function optimize(
+  core: Core,
+  { id, branch }: { id: Identifier; branch: string },
+  goals: OptimizeGoals,
+  options: OperationOptions,
+  run: RunOptimize = (_, work) => work(options),
+): Promise<Optimized> {
+  const start = await findToChange(core, { id, branch })
+  const { table, base: before } = start
+  if (before === undefined) throw declaredOnly(id)
+  const isOptimized = await whileThere(core, id, table, () => start.engine.isOptimized(before, goals))
+  const nothing = { optimized: false, version: start.head.current!.version, ...totals(before, before, 0) }
+  if (isOptimized) return nothing
+  const change = {
+    operation: 'OptimizeTable',
+    id,
+    branch,
+    prepare: ({ engine }: TableToChange, work: WorkOptions) => engine.optimizeRows(before, goals, work),
+    apply: applyToRows,
+  }
+  const made = await run(table.id, (given) => changeRows(core, given, change, start))
+  if (made === undefined) return nothing
+  const { base, snapshot, affected, version, transaction_id } = made
+  return { optimized: affected > 0, version, ...totals(base!, snapshot, affected), transaction_id }
+}
+
+function totals(before: Snapshot, after: Snapshot, rewritten: number) {
+  return {
+    rows: after.rows,
+    rewritten_rows: rewritten,
+    fragments_before: before.fragments,
+    fragments_after: after.fragments,
+    bytes_before: before.bytes,
+    bytes_after: after.bytes,
+  }
+}

@@ -1,0 +1,151 @@
+import * as v from 'valibot'
+import { CatalogError, invalid } from '../../base/errors.ts'
+import {
+  either,
+  filledText,
+  flag,
+  requestFields,
+  tableIdentifier,
+  text,
+  wantedFields,
+  withAnyKey,
+} from '../../base/model/fields.ts'
+import type { Ordering, QueryOptions } from '../../engine/table/index.ts'
+import type { Core } from '../handle/core.ts'
+import { versionErrors } from './rows.ts'
+import { searchFields, searchOf } from './search.ts'
+
+/** Keys that a request may give, before those that decide nothing are left out. */
+const mostOrderings = 10_000
+
+const columnNames = v.pipe(v.array(filledText), v.nonEmpty('must name at least one column'))
+const columnAliases = withAnyKey(v.record(text, filledText))
+
+/** A key of an order, as LanceDB's clients send it, or as text: `delay desc nulls first`. */
+const orderingObject = v.object(
+  { column_name: filledText, ascending: v.nullish(flag), nulls_first: v.nullish(flag) },
+  'must be { column_name, ascending, nulls_first }, or text such as "delay desc nulls first"',
+)
+const ordering = either([filledText, orderingObject], (given) =>
+  typeof given === 'string' ? filledText : orderingObject,
+)
+
+/** A key of an order; text reads `path [asc | desc] [nulls first | nulls last]`. */
+function orderingOf(given: string | v.InferOutput<typeof orderingObject>): Ordering {
+  if (typeof given !== 'string') {
+    const { column_name, ascending, nulls_first } = given
+    return { column: column_name, descending: ascending === false, nullsFirst: nulls_first === true }
+  }
+  let column = given.trim()
+  const words = column.toLowerCase().split(/\s+/).slice(1)
+  const cut = () => {
+    const word = words.pop()!
+    column = column.slice(0, -word.length).trimEnd()
+    return word
+  }
+  const isNulls = words.at(-2) === 'nulls' && /^(?:first|last)$/.test(words.at(-1)!)
+  const nullsFirst = isNulls && cut() === 'first'
+  if (isNulls) cut()
+  const descending = /^(?:asc|desc)$/.test(words.at(-1) ?? '') && cut() === 'desc'
+  return { column, descending, nullsFirst }
+}
+
+const columnsObject = v.object(
+  { column_names: v.nullish(columnNames), column_aliases: v.nullish(columnAliases) },
+  'must be a list of columns or expressions, { column_names: [...] } or { column_aliases: { name: expression } }',
+)
+
+const columns = either([columnNames, columnsObject], (given) =>
+  Array.isArray(given) ? columnNames : columnsObject,
+)
+
+/** A number of rows. Clients write "all of them" as the largest 64-bit integer, which is past safe numbers. */
+const rowCount = v.pipe(
+  v.number('must be a whole number from 0'),
+  v.check((given) => Number.isInteger(given) && given >= 0, 'must be a whole number from 0'),
+  v.metadata({ type: 'integer', minimum: 0 }),
+  v.transform((given) => Math.min(given, Number.MAX_SAFE_INTEGER)),
+)
+
+/** The fields of a query. */
+export const queryFields = {
+  ...requestFields,
+  id: tableIdentifier,
+  columns: v.nullish(columns),
+  filter: v.nullish(text),
+  limit: v.nullish(rowCount),
+  k: v.nullish(rowCount),
+  offset: v.nullish(rowCount),
+  ...wantedFields,
+  ...searchFields,
+  full_text_query: v.nullish(v.unknown()),
+  order_by: v.nullish(
+    v.pipe(v.array(ordering), v.maxLength(mostOrderings, `has more than ${mostOrderings} keys`)),
+  ),
+  with_row_id: v.nullish(flag),
+}
+
+/** Fields that say how to search an index. Searches compare every vector, so they change nothing. */
+export const queryIgnores = [
+  'approx_mode',
+  'bypass_vector_index',
+  'ef',
+  'fast_search',
+  'maximum_nprobes',
+  'minimum_nprobes',
+  'nprobes',
+  'refine_factor',
+  'search_effort',
+  'use_lsm',
+  'use_rte',
+] as const
+
+/** What the options of a command that queries are for. */
+export const queryNotes = {
+  columns: 'columns, field paths or expressions: a,b.c, or JSON such as {"column_aliases":{"c":"b.c + 1"}}',
+  order_by: 'columns to sort by, the first one first: "delay desc nulls last, origin" (repeat it)',
+  vector: 'vector to search for, such as [0.1,0.7]; a list of vectors searches for each',
+}
+
+export const queryErrors = [...versionErrors, 'TableColumnNotFound', 'Unsupported'] as const
+
+type Query = { readonly [Name in keyof typeof queryFields]?: v.InferOutput<(typeof queryFields)[Name]> }
+
+/** What a query asks of the rows of a version. */
+export function queryOptionsOf(request: Query, { queryColumns, orderKeys }: Core['settings']): QueryOptions {
+  refuseText(request)
+  const { limit, k, offset, filter, order_by, with_row_id } = request
+  const columns = selection(request.columns)
+  const count = columns === undefined ? 0 : Object.keys(columns).length
+  if (count > queryColumns) {
+    throw invalid(
+      `columns has ${count.toLocaleString('en')} entries; ${queryColumns.toLocaleString('en')} are the most of one query. Ask for fewer columns at a time, or open the catalog with a larger queryColumns.`,
+    )
+  }
+  return {
+    columns,
+    withRowId: with_row_id ?? undefined,
+    orderBy: order_by?.map(orderingOf),
+    mostKeys: orderKeys,
+    filter: filter ?? undefined,
+    limit: limit ?? k ?? undefined,
+    offset: offset ?? undefined,
+    search: searchOf(request),
+  }
+}
+
+function selection(given: v.InferOutput<typeof columns> | null | undefined) {
+  if (given === undefined || given === null || Array.isArray(given)) return given ?? undefined
+  const { column_names, column_aliases } = given as Exclude<typeof given, readonly string[]>
+  if (column_names && column_aliases)
+    throw invalid('columns has both column_names and column_aliases; give one of them.')
+  return column_names ?? column_aliases ?? undefined
+}
+
+function refuseText({ full_text_query }: { full_text_query?: unknown }): void {
+  if (full_text_query === undefined || full_text_query === null) return
+  throw new CatalogError(
+    'Unsupported',
+    'Full-text search is not supported by this catalog. Query with columns, filter, vector, order_by, limit and offset.',
+  )
+}

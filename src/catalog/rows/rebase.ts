@@ -1,0 +1,66 @@
+import { isDeepStrictEqual } from 'node:util'
+import { CatalogError } from '../../base/errors.ts'
+import { formatIdentifier } from '../../base/model/identifier.ts'
+import type { RowCounts, WorkOptions } from '../../engine/table/index.ts'
+import type { Core } from '../handle/core.ts'
+import { type ChangeContext, runChange } from '../transactions/commit.ts'
+import { recordChange } from '../transactions/record-change.ts'
+import { type Attempt, commitDraft, readHead, writeDraft } from './attempt.ts'
+import type { RowsChanged } from './change.ts'
+
+/** A change of rows within a transaction over many operations, as it was made there. */
+export interface RowsStep extends Pick<Attempt, 'change' | 'found' | 'prepared'> {
+  readonly transactionId: string
+  /** The number of the version that it made. Only the commit of the whole transaction makes this final. */
+  version: number
+  readonly affected: number
+  readonly counts?: RowCounts | undefined
+  readonly told?: unknown
+}
+
+const mostAttempts = 100
+
+/**
+ * Puts changes of rows on top of what others committed meanwhile, in the order in which they were made. `core` is that
+ * of the transaction, which has forgotten these changes. Fails with `ConcurrentModification` when a change would come
+ * to something else than its caller was told.
+ */
+export async function rebase(core: Core, steps: readonly RowsStep[], work: WorkOptions): Promise<void> {
+  for (const step of steps) {
+    const { change, found, prepared, transactionId, affected, counts, told } = step
+    const commit = <T>(body: (change: ChangeContext) => T) => {
+      const now = core.now()
+      const at = core.staging?.nextPlace()
+      const { operation, id: subject } = change
+      return core.store.write((writer) => {
+        const { result, noted } = runChange(writer, { transactionId, now }, body)
+        const subjectId = found.table.id
+        recordChange(core, writer, { transactionId, now, operation, subject, subjectId, at }, noted)
+        return result
+      })
+    }
+    // The transaction around it takes no slot.
+    const releaseSlot = () => {}
+    const transaction = { id: transactionId, recorded: Promise.resolve(), releaseSlot, commit }
+    const attempt = { change, found, prepared, transaction, work }
+    let made: RowsChanged | undefined
+    // Other processes may commit again meanwhile.
+    for (let n = 0; made === undefined && n < mostAttempts; n++) {
+      work.signal?.throwIfAborted()
+      const draft = await writeDraft(core, attempt, await readHead(core, attempt))
+      work.signal?.throwIfAborted()
+      made = (await commitDraft(attempt, draft)).made
+    }
+    if (
+      made?.affected !== affected ||
+      !isDeepStrictEqual(made.counts, counts) ||
+      !isDeepStrictEqual(change.told?.(made.snapshot), told)
+    ) {
+      throw new CatalogError(
+        'ConcurrentModification',
+        `Other writers changed what this transaction was told of ${formatIdentifier(change.id)}.`,
+      )
+    }
+    step.version = made.version
+  }
+}

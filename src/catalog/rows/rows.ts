@@ -1,0 +1,157 @@
+import { CatalogError } from '../../base/errors.ts'
+import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
+import { recordFormat, type VersionRecord } from '../../base/store/records.ts'
+import type { Reader } from '../../base/store/store.ts'
+import type { ManifestRef, Snapshot, TableEngine } from '../../engine/table/index.ts'
+import type { Core } from '../handle/core.ts'
+import { hasForeignRows } from '../locations/declared-only.ts'
+import { type ContentFolder, contentFolderOf, locationOf } from '../locations/locations.ts'
+import { type FoundTable, findTable, lookUpTable } from '../lookup/names.ts'
+import {
+  type FoundVersion,
+  findVersion,
+  headOf,
+  onBranch,
+  type WantedVersion,
+  wantedVersion,
+} from '../lookup/versions.ts'
+import { TargetReplaced } from '../transactions/retry.ts'
+
+/** Where the content of a table lies, if this catalog can reach it. */
+export function requirePlace(core: Core, id: Identifier, table: FoundTable): ContentFolder {
+  const location = locationOf(core.contentRoots, table.id, table.record)
+  const place = contentFolderOf(core.contentRoots, location)
+  if (place === undefined) {
+    throw new CatalogError(
+      'InvalidTableState',
+      `The content of ${formatIdentifier(id)} lies at ${location}, outside what this catalog reads and writes. Open it there with the engine that wrote it, or add the place above it to locationRoots.`,
+    )
+  }
+  return place
+}
+
+/** What operations that open a version refuse with. */
+export const versionErrors = [
+  'TableNotFound',
+  'TableVersionNotFound',
+  'TableTagNotFound',
+  'TableBranchNotFound',
+  'InvalidTableState',
+] as const
+
+/** The rows of one version. */
+export async function openVersion(
+  core: Core,
+  id: Identifier,
+  wanted: WantedVersion,
+): Promise<{ table: FoundTable; engine: TableEngine; snapshot: Snapshot; found: FoundVersion }> {
+  const { table, found } = await readRows(core, id, wanted)
+  const place = requirePlace(core, id, table)
+  const engine = await core.engine(place.content)
+  const snapshot = await whileThere(core, id, table, () => openManifest(engine, place, found.record))
+  return { table, engine, snapshot, found }
+}
+
+/**
+ * Runs work on a table that was found by its name. The work may fail because others dropped, replaced or renamed the
+ * table meanwhile, or because `isSame` does not hold any more. Then the operation starts again on what the name leads
+ * to now.
+ */
+export async function whileThere<T>(
+  core: Core,
+  id: Identifier,
+  table: FoundTable,
+  work: () => Promise<T>,
+  isSame: (now: FoundTable) => boolean = (now) => now.id === table.id,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    // A canceled operation stays canceled, and so does one that lost to a conflicting change.
+    if (!(error instanceof CatalogError) || error.code === 'ConcurrentModification') throw error
+    const now = await core.store.read((reader) => lookUpTable(reader, id)).catch(() => table)
+    if (now && isSame(now)) throw error
+    throw new TargetReplaced(id, { cause: error })
+  }
+}
+
+/** A version whose rows our engine wrote. */
+export async function readRows(
+  core: Core,
+  id: Identifier,
+  wanted: WantedVersion,
+): Promise<{ table: FoundTable; found: FoundVersion }> {
+  const { table, found } = await core.store.read((reader) => findRows(reader, id, wanted))
+  if (found) return { table, found }
+  throw table.record.registered || (await hasForeignRows(core, table)) ? foreign(id) : declaredOnly(id)
+}
+
+function findRows(
+  reader: Reader,
+  id: Identifier,
+  wanted: WantedVersion,
+): { table: FoundTable; found: FoundVersion | undefined } {
+  const table = findTable(reader, id)
+  const { branch, version } = wantedVersion(reader, id, table, wanted)
+  if (version === undefined && headOf(reader, id, table, branch).latest === null)
+    return { table, found: undefined }
+  const found = findVersion(reader, id, table, branch, version)
+  requireOurs(id, found)
+  return { table, found }
+}
+
+/** Refuses a version that another engine wrote. */
+export function requireOurs(id: Identifier, { version, branch, record }: FoundVersion): void {
+  if (record.rows !== undefined) return
+  throw new CatalogError(
+    'InvalidTableState',
+    `Version ${version} of ${formatIdentifier(id)}${onBranch(branch)} was written by another engine (manifest ${record.manifest_path}). Read and change its rows with that engine, such as Lance, at the table's location.`,
+  )
+}
+
+/** The rows of a version that our engine wrote. */
+export function openManifest(
+  engine: TableEngine,
+  place: ContentFolder,
+  record: VersionRecord,
+): Promise<Snapshot> {
+  return engine.open(place.prefix, manifestOf(record))
+}
+
+/** The manifest of a version. */
+export function manifestOf(record: VersionRecord): ManifestRef {
+  return {
+    path: record.manifest_path,
+    size: record.manifest_size ?? 0,
+    etag: record.e_tag ?? '',
+    ...(record.bases && { bases: record.bases }),
+  }
+}
+
+/** The record of a version that our engine made. */
+export function versionOf({ manifest, rows }: Snapshot, transactionId: string, now: number): VersionRecord {
+  return {
+    v: recordFormat,
+    manifest_path: manifest.path,
+    manifest_size: manifest.size,
+    e_tag: manifest.etag,
+    timestamp_millis: now,
+    transaction_id: transactionId,
+    rows,
+    ...(manifest.bases && { bases: manifest.bases }),
+  }
+}
+
+export function foreign(id: Identifier): CatalogError {
+  return new CatalogError(
+    'InvalidTableState',
+    `The content of ${formatIdentifier(id)} is another engine's and is not this catalog's to read or change. Use the engine that wrote it, such as Lance, at the table's location.`,
+  )
+}
+
+export function declaredOnly(id: Identifier): CatalogError {
+  return new CatalogError(
+    'InvalidTableState',
+    `The table ${formatIdentifier(id)} is declared and has no rows or columns yet. Insert rows first.`,
+  )
+}

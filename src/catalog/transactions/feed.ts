@@ -1,0 +1,185 @@
+import { numbered } from '../../base/store/append.ts'
+import { type CatalogRecord, type FeedRecord, keys, type SubjectChange } from '../../base/store/records.ts'
+import type { Reader, Store } from '../../base/store/store.ts'
+import { clearInterval, setInterval, type Timer } from '../../base/time.ts'
+import { beginning, type Position, positionGone, positionOf, tokenOf } from './feed-token.ts'
+
+/** An entry of the feed, whole, and the position behind it. */
+export interface FeedEntry {
+  readonly position: Position
+  readonly record: FeedRecord
+  readonly changes: readonly SubjectChange[]
+}
+
+/** What is read at once: so many entries, and after so many changes no further entry. */
+const mostEntries = 64
+const mostChanges = 1_000
+
+/** How often a process looks whether others committed: at the state of a store, or else with a read. */
+const lookMillis = 200
+const readMillis = 500
+
+/**
+ * The entries that commits leave, in the order of the commits. Numbers have no gaps, and an entry is numbered in the
+ * transaction that makes it visible. So who has read up to a number has missed nothing, whatever other writers do.
+ */
+export class Feed {
+  /** A number that may be the last one. */
+  likelyLast = 0
+  readonly #store: Store
+  readonly #catalog: CatalogRecord
+  readonly #waiting = new Set<() => void>()
+  /** Counts the reasons to look again, so that none comes unnoticed between a read and the wait after it. */
+  #wakes = 0
+  #watchers = 0
+  #timer: Timer | undefined
+  #isLooking = false
+  #state: unknown
+  #last: string | undefined
+  readonly #closing = new AbortController()
+
+  constructor(store: Store, catalog: CatalogRecord) {
+    this.#store = store
+    this.#catalog = catalog
+  }
+
+  /** Aborted when the catalog closes. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  tokenOf(position: Position): string {
+    return tokenOf(this.#catalog.id, position)
+  }
+
+  positionOf(token: unknown): Position {
+    return positionOf(this.#catalog.id, token)
+  }
+
+  /** The position behind the last entry. */
+  end(): Promise<Position> {
+    return this.#store.read(lastPosition)
+  }
+
+  /**
+   * The next entries behind a position. Fails with `TransactionNotFound` when the position is not there any more: then
+   * nobody can tell what came after it.
+   */
+  after(position: Position): Promise<FeedEntry[]> {
+    return this.#store.read((reader) => entriesAfter(reader, position))
+  }
+
+  /** Makes watchers look again. Called after every commit of this process. */
+  wake(): void {
+    if (this.#watchers === 0) return
+    this.#wakes++
+    for (const wake of this.#waiting) wake()
+  }
+
+  /** What to give to {@link changed}, taken before a read. */
+  get mark(): number {
+    return this.#wakes
+  }
+
+  /** Waits until there may be more than before `mark`. Resolves at once when the signal aborts or the catalog closes. */
+  changed(mark: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#waiting.delete(done)
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      this.#waiting.add(done)
+      signal.addEventListener('abort', done, { once: true })
+      if (mark !== this.#wakes || signal.aborted || this.#closing.signal.aborted) done()
+    })
+  }
+
+  /** Looks for commits of other processes from now on, for a watcher. Call what it returns when that ends. */
+  watched(): () => void {
+    this.#watchers++
+    const period = this.#store.state === undefined ? readMillis : lookMillis
+    if (this.#store.features.multiProcess) this.#timer ??= setInterval(() => void this.#look(), period)
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      if (--this.#watchers > 0) return
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    }
+  }
+
+  /** Ends all watches. */
+  close(): void {
+    this.#closing.abort()
+    clearInterval(this.#timer)
+    for (const wake of this.#waiting) wake()
+  }
+
+  /** One look for all watchers of the process. */
+  async #look(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      const state = this.#store.state?.()
+      if (state !== undefined && state === this.#state) return
+      this.#state = state
+      const { number, transaction } = await this.end()
+      const last = `${number} ${transaction}`
+      if (last === this.#last) return
+      this.#last = last
+      this.wake()
+    } catch {
+      // Who reads on learns what is the matter.
+      this.wake()
+    } finally {
+      this.#isLooking = false
+    }
+  }
+}
+
+function lastPosition(reader: Reader): Position {
+  for (const { key, value } of reader.range<FeedRecord>({ prefix: keys.feed, reverse: true, limit: 1 }))
+    return { number: Number(key[1]), transaction: value.transaction }
+  return beginning
+}
+
+function entriesAfter(reader: Reader, after: Position): FeedEntry[] {
+  const entries: FeedEntry[] = []
+  // The entry of the position itself comes first, and tells that the feed still is the one it was.
+  const start = [...keys.feed, numbered(after.number)]
+  let expected = after.number === 0 ? 1 : after.number
+  let changed = 0
+  for (const { key, value } of reader.range<FeedRecord>({
+    prefix: keys.feed,
+    start,
+    limit: mostEntries + 1,
+  })) {
+    const number = Number(key[1])
+    if (number !== expected) throw positionGone()
+    if (number === after.number) {
+      if (value.transaction !== after.transaction) throw positionGone()
+    } else {
+      const changes = allChanges(reader, value)
+      entries.push({ position: { number, transaction: value.transaction }, record: value, changes })
+      changed += changes.length
+      if (changed > mostChanges) break
+    }
+    expected = number + 1
+  }
+  if (after.number > 0 && expected === after.number) throw positionGone()
+  return entries
+}
+
+function allChanges(
+  reader: Reader,
+  { transaction, changes, parts = 0 }: FeedRecord,
+): readonly SubjectChange[] {
+  if (parts === 0) return changes
+  const all = [...changes]
+  for (let part = 0; part < parts; part++) {
+    for (const change of reader.get<SubjectChange[]>(keys.feedPart(transaction, part)) ?? []) all.push(change)
+  }
+  return all
+}

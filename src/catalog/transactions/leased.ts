@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto'
+import { CatalogError } from '../../base/errors.ts'
+import { keys, recordFormat, type TaskRecord } from '../../base/store/records.ts'
+import type { Core } from '../handle/core.ts'
+import type { Holding } from './heartbeat.ts'
+import { leaseMillis } from './transaction-record.ts'
+
+/**
+ * Runs a task that one process does at a time, of all that use the catalog. Resolves to undefined at once where another
+ * one is at it. One that dies is replaced when its lease has ended. `signal` is aborted when this process lost its lease.
+ */
+export async function runLeased<T>(
+  core: Pick<Core, 'store' | 'now' | 'heartbeat'>,
+  task: readonly string[],
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<{ readonly result: T } | undefined> {
+  const key = keys.task(task)
+  const holder = randomUUID()
+  const isTaken = await core.store.write((writer) => {
+    const now = core.now()
+    const other = writer.get<TaskRecord>(key)
+    if (other !== undefined && other.until >= now) return true
+    writer.put(key, { v: recordFormat, holder, until: now + leaseMillis })
+    return false
+  })
+  if (isTaken) return undefined
+  const lost = new AbortController()
+  const holding: Holding<TaskRecord> = {
+    key,
+    leaseOf: (record, now) => (record.holder === holder && record.until >= now ? record.until : undefined),
+    renewed: (record, until) => ({ ...record, until }),
+    lost: () =>
+      lost.abort(
+        new CatalogError(
+          'ConcurrentModification',
+          `The lease of the task ${task.join(' ')} ended, and another process may be at it. Nothing has to be done.`,
+        ),
+      ),
+  }
+  core.heartbeat.hold(holding)
+  try {
+    return { result: await work(lost.signal) }
+  } finally {
+    core.heartbeat.release(holding)
+    // Where this fails, the lease ends by itself.
+    await core.store
+      .write((writer) => {
+        if (writer.get<TaskRecord>(key)?.holder === holder) writer.remove(key)
+      })
+      .catch(() => {})
+  }
+}

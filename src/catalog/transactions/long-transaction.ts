@@ -1,0 +1,284 @@
+import { CatalogError, noteTransaction } from '../../base/errors.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
+import { keys, type TransactionRecord, type TransactionStatus } from '../../base/store/records.ts'
+import type { Writer } from '../../base/store/store.ts'
+import type { WorkOptions } from '../../engine/table/index.ts'
+import type { Core } from '../handle/core.ts'
+import type { OperationOptions } from '../operations/framework/operation.ts'
+import { type ChangeContext, runChange } from './commit.ts'
+import type { Holding } from './heartbeat.ts'
+import { failLapsed } from './lapsed.ts'
+import { type RecordedChange, recordChange } from './record-change.ts'
+import { afterChange } from './retention.ts'
+import { hasLapsed, isFinished } from './transaction-record.ts'
+import { WorkRecord } from './work-record.ts'
+
+/** A transaction whose record says Queued, then Running, while rows are read and written. */
+export interface LongTransaction {
+  readonly id: string
+  /** Resolves when the record is durable, if one is written before the commit, and rejects when it cannot be. */
+  readonly recorded: Promise<unknown>
+  /** Whether a record was written before the commit. */
+  readonly hasRecord: boolean
+  /** Lets other work begin: this one has written what it commits, and only waits from now on. */
+  releaseSlot(): void
+  /**
+   * Commits, and records success, in one store transaction. When `body` returns undefined, nothing is committed and
+   * the transaction goes on. Fails when the transaction was canceled, or when its lease ended so that it counts as
+   * failed.
+   */
+  commit<T>(body: (change: ChangeContext) => T | undefined): Promise<T | undefined>
+}
+
+/** The operation of a long transaction, and the table it changes. */
+export interface LongWork {
+  readonly operation: string
+  readonly subject: Identifier
+  /** The table's internal id. For a new table, the commit sets it instead. */
+  readonly subjectId?: string
+  /** Whether it counts among the work on rows that may run at once. Default: true. */
+  readonly takesSlot?: boolean
+  /**
+   * How many vacuums had begun, as a read told before the work. Work that gives this is recorded by its commit alone
+   * when it is done quickly, unless somebody listens to its progress.
+   */
+  readonly vacuums?: number | undefined
+  /** What its record says besides. */
+  readonly more?: Pick<Partial<TransactionRecord>, 'properties' | 'session'>
+  /** What its record says besides, where it fails. */
+  readonly atFailure?: () => Pick<TransactionRecord, 'lost'>
+  /** Hears why the record could not say how the work ended. It then counts as failed once its lease ends. */
+  readonly onUnrecorded?: (error: unknown) => void
+}
+
+/**
+ * Runs long work as a transaction. Meanwhile any process can describe and cancel its record. When the work fails,
+ * is stopped or is canceled, the record says so and nothing was committed.
+ */
+export async function runLong<T>(
+  core: Core,
+  options: OperationOptions,
+  about: LongWork,
+  work: (transaction: LongTransaction, options: WorkOptions) => Promise<T>,
+): Promise<T> {
+  options.signal?.throwIfAborted()
+  const { operation, subject, subjectId, takesSlot = true, vacuums, more } = about
+  const id = core.newId()
+  const stop = new AbortController()
+  const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal
+  const enter = takesSlot ? core.slots.acquire(signal) : undefined
+  let entered = takesSlot && enter === undefined
+  const holding = holdingOf(core, id, stop)
+  let hasEnded = false
+  const description = {
+    operation,
+    subject: [...subject],
+    ...(subjectId !== undefined && { subject_id: subjectId }),
+    created_at: core.now(),
+    properties: {},
+    ...more,
+  }
+  const record = new WorkRecord(core, id, description, {
+    isQueued: enter !== undefined,
+    // A progress listener learns the transaction's id, and may describe or cancel it at once.
+    vacuums: options.onProgress ? undefined : vacuums,
+    onWritten: () => hasEnded || core.heartbeat.hold(holding),
+    // Nobody waits for the record before the commit. Work that has none could not commit, so it stops at once.
+    onFailed: (error) => stop.abort(error),
+  })
+  core.running.set(id, () => stop.abort(canceled(id)))
+  // Transactions over several operations take no slot, and nothing else does so.
+  const opened = takesSlot ? 0 : 1
+  core.counts.openTransactions += opened
+  const releaseSlot = () => {
+    if (entered) core.slots.release()
+    entered = false
+  }
+  const commit: LongTransaction['commit'] = (body) =>
+    record.written
+      ? record.written.then(() => finish(core, id, body))
+      : record.whileCommitting(() => finishAtOnce(core, record, body))
+  try {
+    if (enter) {
+      await enter
+      entered = true
+      record.begin((change) => update(core, id, change))
+    }
+    // Before anything is written: a vacuum takes what belongs to nothing that is recorded. A transaction is recorded before
+    // what runs inside of it, and one that callers work in before they hear of it.
+    const isFirst = vacuums === undefined && core.staging === undefined && more?.session === undefined
+    if (isFirst || options.onProgress) await record.written
+    options.onProgress?.({ transaction_id: id, rows: 0, total: 0 })
+    const transaction: LongTransaction = {
+      id,
+      get recorded() {
+        return record.written ?? Promise.resolve()
+      },
+      get hasRecord() {
+        return record.written !== undefined
+      },
+      releaseSlot,
+      commit,
+    }
+    const result = await work(transaction, {
+      signal,
+      onProgress: ({ rowsDone, rowsTotal }) =>
+        options.onProgress?.({ transaction_id: id, rows: rowsDone, total: rowsTotal }),
+    })
+    if (core.staging === undefined) core.counts.commits++
+    await afterChange(core, id)
+    return result
+  } catch (error) {
+    record.end()
+    // The reason of an abort is the caller's own.
+    const isRecorded = await fail(core, record, error, options.signal, about)
+    if (isRecorded && error !== options.signal?.reason) noteTransaction(error, id)
+    throw error
+  } finally {
+    hasEnded = true
+    record.end()
+    core.heartbeat.release(holding)
+    core.running.delete(id)
+    core.counts.openTransactions -= opened
+    releaseSlot()
+  }
+}
+
+function finish<T>(
+  core: Core,
+  id: string,
+  body: (change: ChangeContext) => T | undefined,
+): Promise<T | undefined> {
+  const at = core.staging?.nextPlace()
+  return core.store.write((writer) => {
+    const now = core.now()
+    const current = writer.get<TransactionRecord>(keys.transaction(id))
+    const status = current && outcomeAt(current, now)
+    if (status !== 'Running') throw refused(id, status)
+    const { lease_until: _, ...rest } = current!
+    return succeed(core, writer, id, rest, { now, at }, body)
+  })
+}
+
+/** Commits work that has no record yet. */
+function finishAtOnce<T>(
+  core: Core,
+  record: WorkRecord,
+  body: (change: ChangeContext) => T | undefined,
+): Promise<T | undefined> {
+  const at = core.staging?.nextPlace()
+  return core.store.write((writer) => {
+    record.requireNoVacuum(writer)
+    return succeed(core, writer, record.id, record.as('Running'), { now: core.now(), at }, body)
+  })
+}
+
+/** Runs the body of a commit, and records success. */
+function succeed<T>(
+  core: Core,
+  writer: Writer,
+  id: string,
+  current: TransactionRecord,
+  { now, at }: Pick<RecordedChange, 'now' | 'at'>,
+  body: (change: ChangeContext) => T | undefined,
+): T | undefined {
+  const { operation, subject } = current
+  const {
+    result,
+    noted,
+    subjectId = current.subject_id,
+  } = runChange(writer, { transactionId: id, now }, body)
+  if (result === undefined) return undefined
+  recordChange(core, writer, { transactionId: id, now, operation, subject, subjectId, at }, noted)
+  writer.put(keys.transaction(id), {
+    ...current,
+    // Of many subjects, none is that of the whole.
+    ...(subjectId !== undefined && subject.length > 0 && { subject_id: subjectId }),
+    status: 'Succeeded',
+    finished_at: now,
+  })
+  return result
+}
+
+/** The record of work under way. The work stops when the record can commit no more: canceled, or too long silent. */
+function holdingOf(core: Core, id: string, stop: AbortController): Holding<TransactionRecord> {
+  return {
+    key: keys.transaction(id),
+    leaseOf: (record, now) => (isFinished(outcomeAt(record, now)) ? undefined : record.lease_until),
+    renewed: (record, until) => ({ ...record, lease_until: until }),
+    lost: (record) => stop.abort(refused(id, record && outcomeAt(record, core.now()))),
+  }
+}
+
+/** What its own process has to expect. Others are told of a lapse once it is recorded. */
+function outcomeAt(record: TransactionRecord, now: number): TransactionStatus {
+  return hasLapsed(record, now) ? 'Failed' : record.status
+}
+
+/** Records that work failed. Resolves to whether there is a record of it. */
+async function fail(
+  core: Core,
+  record: WorkRecord,
+  error: unknown,
+  signal: AbortSignal | undefined,
+  { atFailure, onUnrecorded }: LongWork,
+): Promise<boolean> {
+  const aborted = signal?.aborted === true && error === signal.reason
+  const failed = ({ lease_until: _, ...current }: TransactionRecord): TransactionRecord => ({
+    ...current,
+    status: aborted ? 'Canceled' : 'Failed',
+    finished_at: core.now(),
+    ...(aborted ? {} : { failure: describe(error), ...atFailure?.() }),
+  })
+  const succeeds = (work: Promise<unknown>) =>
+    work.then(
+      () => true,
+      (cause) => {
+        onUnrecorded?.(cause)
+        return false
+      },
+    )
+  if (record.written === undefined) {
+    const failure = failed(record.as('Running'))
+    const key = keys.transaction(record.id)
+    // A commit whose answer was lost may have recorded success.
+    return succeeds(core.store.write((writer) => writer.get(key) ?? writer.put(key, failure)))
+  }
+  const isRecorded = await succeeds(record.written)
+  if (isRecorded) await succeeds(update(core, record.id, failed))
+  return isRecorded
+}
+
+/** Changes the record unless it is finished, or its lease has ended: then it says so. */
+function update(
+  core: Core,
+  id: string,
+  change: (current: TransactionRecord) => TransactionRecord,
+): Promise<void> {
+  return core.store.write((writer) => {
+    const current = writer.get<TransactionRecord>(keys.transaction(id))
+    if (current === undefined || isFinished(current.status)) return
+    if (failLapsed(writer, [id], core.now()).length === 0) writer.put(keys.transaction(id), change(current))
+  })
+}
+
+function describe(error: unknown): NonNullable<TransactionRecord['failure']> {
+  if (error instanceof CatalogError) return { code: error.code, message: error.message.slice(0, 2_000) }
+  return { code: 'Internal', message: 'An unexpected error.' }
+}
+
+/** The error for work whose transaction was canceled. */
+export function canceled(id: string): CatalogError {
+  return new CatalogError(
+    'ConcurrentModification',
+    `The transaction ${id} was canceled, so nothing of it was committed. Start the operation again if you still want it.`,
+  )
+}
+
+function refused(id: string, status: TransactionStatus | undefined): CatalogError {
+  if (status === undefined || status === 'Canceled') return canceled(id)
+  return new CatalogError(
+    'ConcurrentModification',
+    `The transaction ${id} is ${status} and can no longer commit. Start the operation again.`,
+  )
+}

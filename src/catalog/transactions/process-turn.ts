@@ -1,0 +1,17 @@
+import { performance } from '../../base/time.ts'
+import type { Core } from '../handle/core.ts'
+
+/** Runs work in a turn among processes, where the store gives turns, and counts how long it waited for that. */
+export function inProcessTurn<T>(
+  { store, counts }: Pick<Core, 'store' | 'counts'>,
+  name: string | readonly string[],
+  work: () => Promise<T>,
+): Promise<T> {
+  if (store.inTurn === undefined) return work()
+  const asked = performance.now()
+  return store.inTurn(name, () => {
+    counts.turnWaits++
+    counts.turnWaitMillis += performance.now() - asked
+    return work()
+  })
+}

@@ -1,0 +1,79 @@
+import type { Identifier } from '../../base/model/identifier.ts'
+import { append } from '../../base/store/append.ts'
+import { type FeedRecord, keys, recordFormat, type SubjectChange } from '../../base/store/records.ts'
+import type { Writer } from '../../base/store/store.ts'
+import type { Core } from '../handle/core.ts'
+import type { NotingWriter } from './noting-writer.ts'
+
+/** Changes that an entry holds itself, and that each further record holds. Larger records are slow to read and write. */
+const inEntry = 250
+const inPart = 1_000
+
+/** What a change is recorded as. */
+export interface RecordedChange {
+  readonly transactionId: string
+  readonly now: number
+  readonly operation: string
+  readonly subject: Identifier
+  /** The internal id of the subject, if the change has one. */
+  readonly subjectId: string | undefined
+  /** Its place among the operations of the transaction that it is part of. */
+  readonly at: number | undefined
+  /** Whether it changed its table even if no record tells: tags and branches of Lance lie outside of the store. */
+  readonly isOutside?: boolean
+}
+
+/**
+ * Writes the entry of a change into the feed, in the store transaction of the change: who sees the change finds the
+ * entry, and who finds the entry sees the change. Inside of a transaction over many operations, what changed is
+ * kept for the entry of the whole.
+ */
+export function recordChange(
+  { staging, origin, feed }: Core,
+  writer: Writer,
+  change: RecordedChange,
+  noted: NotingWriter,
+): void {
+  const { transactionId, now, at } = change
+  const changes = noted.inner.length > 0 ? changesInside(noted) : ownChanges(change, noted)
+  if (changes.length === 0) return
+  if (staging) {
+    const named = changes.map((change) => ({ ...change, transaction_id: transactionId }))
+    writer.put(keys.stagedChange(transactionId), { v: recordFormat, at: at ?? 0, changes: named, ...origin })
+    return
+  }
+  const entry: { -readonly [Name in keyof FeedRecord]: FeedRecord[Name] } = {
+    v: recordFormat,
+    transaction: transactionId,
+    time: now,
+    changes: Object.freeze(changes),
+  }
+  const { principal, request_id } = origin ?? noted.inner[0] ?? {}
+  if (principal !== undefined) entry.principal = principal
+  if (request_id !== undefined) entry.request_id = request_id
+  if (changes.length > inEntry) {
+    entry.changes = changes.slice(0, inEntry)
+    entry.parts = Math.ceil((changes.length - inEntry) / inPart)
+    for (let part = 0; part < entry.parts; part++) {
+      const from = inEntry + part * inPart
+      writer.put(keys.feedPart(transactionId, part), changes.slice(from, from + inPart))
+    }
+  }
+  const number = append(writer, keys.feed, Object.freeze(entry), feed.likelyLast)
+  // Should the change fail, this is a wrong guess only.
+  if (number !== undefined) feed.likelyLast = number
+}
+
+function ownChanges(
+  { operation, subject, subjectId, isOutside }: RecordedChange,
+  noted: NotingWriter,
+): SubjectChange[] {
+  const changes = noted.changes(operation, subject, subjectId)
+  if (changes.length > 0 || !isOutside || subject.length === 0) return changes
+  return [{ operation, kind: 'table', id: noted.kept(subject), effect: 'changed' }]
+}
+
+/** What the operations of a transaction changed, in their order. */
+function changesInside({ inner }: NotingWriter): SubjectChange[] {
+  return [...inner].sort((a, b) => a.at - b.at).flatMap(({ changes }) => changes)
+}

@@ -1,0 +1,186 @@
+import { type FeedRecord, keys, type TransactionRecord } from '../../base/store/records.ts'
+import type { Entry, Key, Reader, Value } from '../../base/store/store.ts'
+import { performance } from '../../base/time.ts'
+import type { Core } from '../handle/core.ts'
+import { lapsedOf } from './lapsed.ts'
+import { hasLapsed, isFinished } from './transaction-record.ts'
+import type { UpkeepTask, UpkeepTurn } from './upkeep.ts'
+
+/*
+ * Old transaction records are removed after every so many changes. Counting all records would take longer the more
+ * there are. So a process writes a mark after a fixed number of changes, and the marks are counted instead. Records
+ * older than enough marks are removed.
+ */
+
+/** How many changes a mark stands for: a hundredth of the number of records to keep. */
+export function markInterval(transactionCount: number): number {
+  return Math.min(1_000, Math.max(1, Math.floor(transactionCount / 100)))
+}
+
+/**
+ * Called after every change. The change never waits for the upkeep to end, nor fails with it. Where this returns a
+ * promise, the change waits for that: the upkeep has to begin some time.
+ */
+export function afterChange(core: Core, transactionId: string): Promise<void> | undefined {
+  if (core.staging) {
+    core.staging.afterCommit((outside) => afterChange(outside, transactionId))
+    return undefined
+  }
+  core.feed.wake()
+  const interval = markInterval(core.settings.transactionCount)
+  if (++core.upkeep.changes % interval !== 0) return undefined
+  core.upkeep.begin(core, keys.mark(transactionId), interval)
+  return core.upkeep.letIn()
+}
+
+/** Records that are looked at and removed at once: few, since changes of users may share a commit with them. */
+const inOneStep = 250
+
+/** Records looked at in one turn at most. */
+const inOneTurn = 5_000
+
+/** Records of large batches take a millisecond each to read. After so many milliseconds, the rest is for the next step. */
+const readMillis = 5
+
+/** The oldest records of a range: those before the first one to keep, as far as one step reads them. */
+interface Oldest<T> {
+  readonly old: readonly Entry<T>[]
+  /** Whether there may be more of them. */
+  readonly hasMore: boolean
+}
+
+/** Reads the oldest records. `limit` is two or more, as the first one may be the last one of the step before. */
+function readOldest<T extends Value>(
+  reader: Reader,
+  range: { readonly prefix: Key; readonly start?: Key | undefined; readonly limit: number },
+  isOld: (entry: Entry<T>) => boolean,
+): Oldest<T> {
+  const { prefix, start, limit } = range
+  const until = performance.now() + readMillis
+  const old: Entry<T>[] = []
+  for (const entry of reader.range<T>({ prefix, limit, ...(start && { start }) })) {
+    if (!isOld(entry)) return { old, hasMore: false }
+    old.push(entry)
+    if (old.length > 1 && performance.now() > until) return { old, hasMore: true }
+  }
+  return { old, hasMore: old.length === limit }
+}
+
+/** How many records the steps of a turn read. Usually the oldest one is to be kept: so the first steps read few. */
+function* stepSizes(): Generator<number> {
+  for (let left = inOneTurn, size = 2; left > 0; left -= size, size = Math.min(inOneStep, 4 * size))
+    yield size
+}
+
+/** Whether so many records more than wanted call for haste: changes make them faster than gentle steps remove them. */
+function isBehind(surplus: number, wanted: number): boolean {
+  return surplus > wanted / 4
+}
+
+/**
+ * Removes old records in small steps. What is removed was read before, and not in the same transaction: a finished
+ * transaction stays finished. So no other change conflicts with this one.
+ */
+async function removeOldTransactions(core: Core, { signal, gently }: UpkeepTurn): Promise<boolean> {
+  const { surplusEnd, unneeded, isLarge } = await core.store.read((reader) =>
+    surplus(reader, core.settings.transactionCount),
+  )
+  let marks = unneeded
+  let start: Key | undefined
+  for (const limit of stepSizes()) {
+    signal.throwIfAborted()
+    const now = core.now()
+    const horizon = now - core.settings.transactionAge
+    const isOld = ({ key, value }: Entry<TransactionRecord>) =>
+      value.created_at < horizon || (surplusEnd !== undefined && String(key[1]) <= surplusEnd)
+    const range = { prefix: keys.transactions, start, limit }
+    const { old, hasMore } = await core.store.read((reader) => readOldest(reader, range, isOld))
+    const finished = old.filter(({ value }) => isFinished(value.status))
+    const lapsed = old.filter(({ value }) => hasLapsed(value, now))
+    if (finished.length + lapsed.length + marks.length > 0) {
+      await gently(
+        () =>
+          core.store.write((writer) => {
+            for (const { key } of finished) writer.remove(key)
+            // Their processes may live, and renew their leases.
+            const ids = lapsed.map(({ key }) => String(key[1]))
+            for (const id of lapsedOf(writer, ids, core.now())) writer.remove(keys.transaction(id))
+            for (const key of marks) writer.remove(key)
+          }),
+        isLarge,
+      )
+      marks = []
+    }
+    if (!hasMore) return false
+    start = old.at(-1)!.key
+  }
+  return true
+}
+
+interface Surplus {
+  /** The newest id of the records that are too many. */
+  readonly surplusEnd?: string
+  /** The marks that are no longer needed. */
+  readonly unneeded: Key[]
+  readonly isLarge: boolean
+}
+
+function surplus(reader: Reader, transactionCount: number): Surplus {
+  let counted = 0
+  let surplusEnd: string | undefined
+  const unneeded: Key[] = []
+  for (const { key, value } of reader.range<number>({ prefix: keys.marks, reverse: true })) {
+    if (surplusEnd !== undefined) unneeded.push(key)
+    else if (counted >= transactionCount) surplusEnd = String(key[1])
+    counted += value
+  }
+  const isLarge = isBehind(counted - transactionCount, transactionCount)
+  return { ...(surplusEnd !== undefined && { surplusEnd }), unneeded, isLarge }
+}
+
+/** Clears old transaction records. */
+export const clearTransactions: UpkeepTask = {
+  run: removeOldTransactions,
+  hasMore: (reader, { settings }) => surplus(reader, settings.transactionCount).unneeded.length > 0,
+}
+
+/**
+ * Removes old entries of the feed in small steps, as old as transaction records may become, or too many. The last one
+ * stays: the next one is numbered after it.
+ */
+async function removeOldEntries(core: Core, { signal, gently }: UpkeepTurn): Promise<boolean> {
+  const { transactionAge, transactionCount } = core.settings
+  for (const limit of stepSizes()) {
+    signal.throwIfAborted()
+    const horizon = core.now() - transactionAge
+    let tooMany = 0
+    const { old, hasMore } = await core.store.read((reader): Oldest<FeedRecord> => {
+      const [last] = reader.range({ prefix: keys.feed, reverse: true, limit: 1, keysOnly: true })
+      if (last === undefined) return { old: [], hasMore: false }
+      const surplusEnd = Number(last.key[1]) - transactionCount
+      const isOld = ({ key, value }: Entry<FeedRecord>) =>
+        key[1] !== last.key[1] && (value.time < horizon || Number(key[1]) <= surplusEnd)
+      const oldest = readOldest(reader, { prefix: keys.feed, limit }, isOld)
+      tooMany = oldest.old.length > 0 ? surplusEnd - Number(oldest.old[0]!.key[1]) : 0
+      return oldest
+    })
+    if (old.length > 0) {
+      await gently(
+        () =>
+          core.store.write((writer) => {
+            for (const { key, value } of old) {
+              writer.remove(key)
+              for (let part = 0; part < (value.parts ?? 0); part++)
+                writer.remove(keys.feedPart(value.transaction, part))
+            }
+          }),
+        isBehind(tooMany, transactionCount),
+      )
+    }
+    if (!hasMore) return false
+  }
+  return true
+}
+
+/** Clears old entries of the feed. Where there are too many, there are too many transaction records, too. */
+export const clearFeed: UpkeepTask = { run: removeOldEntries }

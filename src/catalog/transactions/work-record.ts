@@ -1,0 +1,132 @@
+import type { Identifier } from '../../base/model/identifier.ts'
+import { alone } from '../../base/scheduling/alone.ts'
+import { keys, recordFormat, type TransactionRecord } from '../../base/store/records.ts'
+import type { Writer } from '../../base/store/store.ts'
+import { clearTimeout, setTimeout, type Timer } from '../../base/time.ts'
+import type { Core } from '../handle/core.ts'
+import { vacuumsBegun } from '../lookup/vacuums.ts'
+import { TargetReplaced } from './retry.ts'
+import { leaseMillis } from './transaction-record.ts'
+
+/** Work that is done sooner than after so many milliseconds is recorded by its commit alone. */
+const lateMillis = 1_000
+
+/** What a record says of work that goes on, besides its status and its lease. */
+export type WorkDescription = Omit<
+  TransactionRecord,
+  'v' | 'status' | 'lease_until' | 'finished_at' | 'failure'
+>
+
+/**
+ * The record of work. It is written at once where somebody may ask for it. Nobody can know of other work before it is
+ * done, unless it takes long: so quick work costs no record of its own, but the one that its commit writes.
+ */
+export class WorkRecord {
+  readonly id: string
+  readonly #core: Core
+  readonly #description: WorkDescription
+  /** How many vacuums had begun before the work wrote anything. Undefined for work that is recorded at once. */
+  readonly #vacuums: number | undefined
+  readonly #onWritten: () => void
+  readonly #onFailed: (error: unknown) => void
+  #status: 'Queued' | 'Running'
+  #written: Promise<void> | undefined
+  #timer: Timer | undefined
+  #isCommitting = false
+  #isLate = false
+
+  /** `onWritten` and `onFailed` are told once the record that says Queued or Running is written, or cannot be. */
+  constructor(
+    core: Core,
+    id: string,
+    description: WorkDescription,
+    {
+      isQueued,
+      vacuums,
+      onWritten,
+      onFailed,
+    }: {
+      readonly isQueued: boolean
+      readonly vacuums: number | undefined
+      readonly onWritten: () => void
+      readonly onFailed: (error: unknown) => void
+    },
+  ) {
+    this.id = id
+    this.#core = core
+    this.#description = description
+    this.#status = isQueued ? 'Queued' : 'Running'
+    this.#vacuums = vacuums
+    this.#onWritten = onWritten
+    this.#onFailed = onFailed
+    if (vacuums === undefined) void this.write()
+    else this.#timer = alone(setTimeout(() => this.#late(), lateMillis))
+  }
+
+  /** Resolves when what was written so far is durable. Undefined where nothing was written. */
+  get written(): Promise<void> | undefined {
+    return this.#written
+  }
+
+  /** Writes the record, unless it is written. No await before that: stores keep the order of writes. */
+  write(): Promise<void> {
+    if (this.#written === undefined) {
+      this.end()
+      const key = keys.transaction(this.id)
+      const record = this.as(this.#status)
+      this.#written = this.#core.store.write((writer) => {
+        // A commit that was sent before may have written it.
+        if (this.#vacuums !== undefined && writer.get(key) !== undefined) return
+        this.requireNoVacuum(writer)
+        writer.put(key, { ...record, lease_until: this.#core.now() + leaseMillis })
+      })
+      this.#written.then(this.#onWritten, this.#onFailed)
+    }
+    return this.#written
+  }
+
+  /**
+   * Makes a commit that writes the record itself. Until its outcome is known, nothing else writes the record: others may
+   * have cleared it again, and work that is done would look as if it went on.
+   */
+  async whileCommitting<T>(commit: () => Promise<T | undefined>): Promise<T | undefined> {
+    this.#isCommitting = true
+    const result = await commit().finally(() => {
+      this.#isCommitting = false
+    })
+    if (result === undefined && this.#isLate) void this.write()
+    return result
+  }
+
+  #late(): void {
+    this.#isLate = true
+    if (!this.#isCommitting) void this.write()
+  }
+
+  /** The work has its turn. `update` changes the record, where one is written. */
+  begin(update: (change: (current: TransactionRecord) => TransactionRecord) => Promise<void>): void {
+    this.#status = 'Running'
+    if (this.#written === undefined) return
+    this.#written = this.#written.then(() => update((current) => ({ ...current, status: 'Running' })))
+    this.#written.catch(this.#onFailed)
+  }
+
+  /** The record with a status. */
+  as(status: TransactionRecord['status']): TransactionRecord {
+    return { v: recordFormat, status, ...this.#description }
+  }
+
+  /**
+   * Refuses to go on where a vacuum began since. It cannot know of work that has no record, and may have removed what
+   * that wrote. The operation runs again then.
+   */
+  requireNoVacuum(writer: Writer): void {
+    if (this.#vacuums === undefined || vacuumsBegun(writer) === this.#vacuums) return
+    throw new TargetReplaced(this.#description.subject as Identifier)
+  }
+
+  /** Writes no record any more by itself. */
+  end(): void {
+    clearTimeout(this.#timer)
+  }
+}

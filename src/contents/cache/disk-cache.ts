@@ -1,0 +1,162 @@
+import { readdir, stat, unlink, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { performance, wallClock } from '../../base/time.ts'
+import { readEntry, writeEntry } from './entry.ts'
+
+/** Part of the limit that one writer may write before it looks at what all have written. */
+const share = 1 / 64
+/** Part of the limit that stays when room is made: as much is free for eight writers. */
+const kept = 7 / 8
+/** No entry is larger, as it would drive out too many others. */
+const mostOfLimit = 1 / 16
+/** Bytes that wait to be written. What comes while there are more is not kept: reading goes first. */
+const mostWaiting = 64 << 20
+/** How long nothing is written after a disk was full, or failed. */
+const pause = 60_000
+/** Milliseconds after which an entry is noted again as used. */
+const touchInterval = 60_000
+/** Age of an unfinished file from which on its writer is gone. */
+const abandoned = 3_600_000
+
+/**
+ * Entries in files of a folder, up to a number of bytes; those that were not used for longest go first. Any number of
+ * threads and processes may share the folder: an entry is made by renaming a whole file, never changes, and is
+ * compared with its checksum at each reading. No method throws, whatever happens to the files.
+ */
+export class DiskCache {
+  readonly #folder: string
+  readonly #limit: number
+  readonly #touched = new Set<string>()
+  #touchedSince = performance.now()
+  #waiting = 0
+  #written = 0
+  #pausedUntil = Number.NEGATIVE_INFINITY
+  #work: Promise<void>
+  #sweeping = false
+  /** How often {@link get} found what it was asked for, and how often not. */
+  readonly found = { hits: 0, misses: 0 }
+
+  /** The folder must belong to this user alone. */
+  constructor(folder: string, limit: number) {
+    this.#folder = folder
+    this.#limit = limit
+    this.#work = this.#sweep()
+  }
+
+  /** The bytes under a key, which is hexadecimal; undefined when they are not there or not as they were put. */
+  async get(key: string): Promise<Uint8Array | undefined> {
+    const file = this.#fileOf(key)
+    const found = await readEntry(file, key)
+    if (found instanceof Uint8Array) {
+      this.found.hits++
+      this.#touch(key, file)
+      return found
+    }
+    this.found.misses++
+    if (found === 'damaged') await remove(file)
+    return undefined
+  }
+
+  /** Keeps bytes, unless too many wait already. They are written after this returns, and must not change. */
+  put(key: string, bytes: Uint8Array): void {
+    if (this.#waiting + bytes.length > mostWaiting || performance.now() < this.#pausedUntil) return
+    if (bytes.length === 0 || sizeOnDisk(bytes.length) > this.#limit * mostOfLimit) return
+    this.#waiting += bytes.length
+    const written = this.#write(key, bytes).finally(() => {
+      this.#waiting -= bytes.length
+    })
+    this.#work = Promise.all([this.#work, written]).then(() => {})
+  }
+
+  /** Removes what is under a key. */
+  async drop(key: string): Promise<void> {
+    await remove(this.#fileOf(key))
+  }
+
+  /** Resolves when nothing waits to be written or removed. */
+  async idle(): Promise<void> {
+    for (let work: Promise<void> | undefined; work !== this.#work; ) {
+      work = this.#work
+      await work
+    }
+  }
+
+  #fileOf(key: string): string {
+    return join(this.#folder, key.slice(0, 2), key.slice(2))
+  }
+
+  async #write(key: string, bytes: Uint8Array): Promise<void> {
+    try {
+      await writeEntry(this.#fileOf(key), key, bytes)
+    } catch {
+      this.#pausedUntil = performance.now() + pause
+      return
+    }
+    this.#written += sizeOnDisk(bytes.length)
+    if (this.#written >= this.#limit * share) await this.#sweep()
+  }
+
+  #touch(key: string, file: string): void {
+    const now = performance.now()
+    if (now - this.#touchedSince > touchInterval || this.#touched.size > 10_000) {
+      this.#touched.clear()
+      this.#touchedSince = now
+    }
+    if (this.#touched.has(key)) return
+    this.#touched.add(key)
+    const time = new Date(wallClock())
+    utimes(file, time, time).catch(() => {})
+  }
+
+  /** Removes entries, those that were not used for longest first, until there is room for what writers add. */
+  async #sweep(): Promise<void> {
+    if (this.#sweeping) return
+    this.#sweeping = true
+    this.#written = 0
+    try {
+      const entries = await this.#list()
+      let bytes = entries.reduce((sum, { size }) => sum + size, 0)
+      if (bytes <= this.#limit * kept) return
+      entries.sort((a, b) => a.used - b.used)
+      for (const { file, size } of entries) {
+        if (bytes <= this.#limit * kept) break
+        await remove(file)
+        bytes -= size
+      }
+    } catch {
+      // The next one may succeed.
+    } finally {
+      this.#sweeping = false
+    }
+  }
+
+  async #list(): Promise<{ readonly file: string; readonly size: number; readonly used: number }[]> {
+    const entries: { file: string; size: number; used: number }[] = []
+    for (const name of await readdir(this.#folder)) {
+      if (!/^[0-9a-f]{2}$/.test(name)) continue
+      const folder = join(this.#folder, name)
+      const files = (await readdir(folder)).filter((file) =>
+        /^(?:[0-9a-f]{62}|\.[0-9a-f-]{36}\.partial)$/.test(file),
+      )
+      await Promise.all(
+        files.map(async (name) => {
+          const file = join(folder, name)
+          const found = await stat(file).catch(() => undefined)
+          if (found === undefined) return
+          if (name.startsWith('.') && wallClock() - found.mtimeMs > abandoned) await remove(file)
+          else entries.push({ file, size: sizeOnDisk(found.size), used: found.mtimeMs })
+        }),
+      )
+    }
+    return entries
+  }
+}
+
+/** The bytes that a file of this size takes of a disk, with what tells of it. */
+function sizeOnDisk(bytes: number): number {
+  return (Math.ceil(bytes / 4096) + 1) * 4096
+}
+
+function remove(file: string): Promise<void> {
+  return unlink(file).catch(() => {})
+}

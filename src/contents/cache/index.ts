@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto'
+import type { ByteRange, Content } from '../../base/content/content.ts'
+import { invalid } from '../../base/errors.ts'
+import { DiskCache } from './disk-cache.ts'
+import { privateFolder } from './private-folder.ts'
+
+/** Where copies of objects are kept on local disk, and how many. */
+export interface ContentCacheOptions {
+  /** A folder, which is made when it is missing. Only this user may be able to write there. */
+  readonly folder: string
+  /** Most bytes on disk. Default: 10 GiB. */
+  readonly bytes?: number | undefined
+}
+
+/** A place for copies: the folder is there, and nobody else can write it. */
+export interface ContentCache {
+  readonly folder: string
+  readonly bytes: number
+  /** Whose objects they are. Caches of several catalogs may share a folder. */
+  readonly owner: string
+}
+
+/** The folder below the one that users name. Its name tells the form of the files. */
+const formFolder = 'tabularium-1'
+const fewestBytes = 1 << 20
+
+/** Makes the folder of a cache. Refuses one that others can write. */
+export async function openContentCache(
+  { folder, bytes = 10 * 1024 ** 3 }: ContentCacheOptions,
+  owner: string,
+): Promise<ContentCache> {
+  if (typeof folder !== 'string' || folder === '') {
+    throw invalid('The option contentCache has no folder. Give { folder: "/var/cache/tabularium" }.')
+  }
+  if (!(Number.isSafeInteger(bytes) && bytes >= fewestBytes)) {
+    throw invalid(
+      `The content cache of ${bytes} bytes is too small. Give a whole number, ${fewestBytes} or more.`,
+    )
+  }
+  await privateFolder(folder, formFolder)
+  return { folder, bytes, owner }
+}
+
+/**
+ * A content that keeps what was read of another one in files on local disk. Only for objects whose path is never used
+ * again, as the copy stays when the object is removed.
+ */
+export async function cachedContent(content: Content, cache: ContentCache): Promise<CachedContent> {
+  const { owner, bytes } = cache
+  const folder = await privateFolder(cache.folder, formFolder)
+  const url = content.url && `${content.url}${separator}${encodeURIComponent(JSON.stringify(cache))}`
+  return new CachedContent(content, new DiskCache(folder, bytes), owner, url)
+}
+
+/** Stands between the URL of a content and its cache. URLs of contents have no fragments. */
+const separator = '#cache='
+
+/** The parts of the URL of a content that has a cache; undefined for any other. */
+export function readCachedUrl(
+  url: string,
+): { readonly url: string; readonly cache: ContentCache } | undefined {
+  const at = url.indexOf(separator)
+  if (at < 0) return undefined
+  return { url: url.slice(0, at), cache: JSON.parse(decodeURIComponent(url.slice(at + separator.length))) }
+}
+
+export class CachedContent implements Content {
+  readonly url: string | undefined
+  readonly uncached: Content
+  readonly #content: Content
+  readonly #disk: DiskCache
+  readonly #owner: string
+
+  constructor(content: Content, disk: DiskCache, owner: string, url: string | undefined) {
+    this.#content = content
+    this.#disk = disk
+    this.#owner = owner
+    this.url = url
+    this.uncached = {
+      put: (...given) => content.put(...given),
+      list: (...given) => content.list(...given),
+      remove: (...given) => content.remove(...given),
+      get: async (path, range) => {
+        await disk.drop(this.#key(path, range))
+        return content.get(path, range)
+      },
+    }
+  }
+
+  put(...given: Parameters<Content['put']>): Promise<void> {
+    return this.#content.put(...given)
+  }
+
+  list(...given: Parameters<Content['list']>): ReturnType<Content['list']> {
+    return this.#content.list(...given)
+  }
+
+  remove(...given: Parameters<Content['remove']>): Promise<void> {
+    return this.#content.remove(...given)
+  }
+
+  get readCost() {
+    return this.#content.readCost
+  }
+
+  get shared() {
+    return this.#content.shared
+  }
+
+  async get(path: string, range?: ByteRange): Promise<Uint8Array | undefined> {
+    const key = this.#key(path, range)
+    const found = await this.#disk.get(key)
+    if (found !== undefined) return found
+    const bytes = await this.#content.get(path, range)
+    if (bytes !== undefined) this.#disk.put(key, bytes)
+    return bytes
+  }
+
+  async getRanges(path: string, ranges: readonly ByteRange[]): Promise<readonly (Uint8Array | undefined)[]> {
+    const content = this.#content
+    const keys = ranges.map((range) => this.#key(path, range))
+    const found = await Promise.all(keys.map((key) => this.#disk.get(key)))
+    const missing = [...found.keys()].filter((i) => found[i] === undefined)
+    if (missing.length === 0) return found
+    const wanted = missing.map((i) => ranges[i]!)
+    const read =
+      content.getRanges === undefined
+        ? await Promise.all(wanted.map((range) => content.get(path, range)))
+        : await content.getRanges(path, wanted)
+    for (const [at, i] of missing.entries()) {
+      const bytes = read[at]
+      if (bytes !== undefined) this.#disk.put(keys[i]!, bytes)
+      found[i] = bytes
+    }
+    return found
+  }
+
+  /** How often a part of an object was on disk when it was read, and how often not. */
+  get found(): { readonly hits: number; readonly misses: number } {
+    return this.#disk.found
+  }
+
+  /** Resolves when all is on disk that will be kept of what was read. */
+  idle(): Promise<void> {
+    return this.#disk.idle()
+  }
+
+  #key(path: string, range: ByteRange | undefined): string {
+    const part = range === undefined ? 'all' : `${range.start}-${range.end}`
+    return createHash('sha256').update(`${this.#owner}\0${path}\0${part}`).digest('hex')
+  }
+}

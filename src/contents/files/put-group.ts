@@ -1,0 +1,54 @@
+import type { PutGroup } from '../../base/content/content.ts'
+import { syncFolderTogether } from './durable-folders.ts'
+import { isMissing } from './file-errors.ts'
+
+/** Writes a file that is not on disk yet. */
+type WriteUnsynced = (
+  ...given: Parameters<PutGroup['put']>
+) => Promise<{ readonly folder: string; readonly synced: Promise<void> }>
+
+/** Files whose syncs overlap with each other, and with what is written next. A folder of several is synced once. */
+export class FileGroup implements PutGroup {
+  readonly #write: WriteUnsynced
+  /** Says what failed, in words for the caller. */
+  readonly #explain: (error: unknown) => Error
+  readonly #underWay = new Set<Promise<void>>()
+  readonly #folders = new Set<string>()
+  /** A file that could not be synced may seem to be when it is synced again. So a group that failed stays so. */
+  #failure: Error | undefined
+  #synced: Promise<void> = Promise.resolve()
+
+  constructor(write: WriteUnsynced, explain: (error: unknown) => Error) {
+    this.#write = write
+    this.#explain = explain
+  }
+
+  async put(...given: Parameters<PutGroup['put']>): Promise<void> {
+    const { folder, synced } = await this.#write(...given)
+    this.#folders.add(folder)
+    const ended = synced
+      .catch((error: unknown) => {
+        this.#failure ??= this.#explain(error)
+      })
+      .finally(() => this.#underWay.delete(ended))
+    this.#underWay.add(ended)
+  }
+
+  sync(): Promise<void> {
+    // Each waits for those before it, which may be syncing folders that it needs.
+    this.#synced = this.#synced.then(() => this.#sync())
+    return this.#synced
+  }
+
+  async #sync(): Promise<void> {
+    const folders = [...this.#folders]
+    this.#folders.clear()
+    await Promise.all(this.#underWay)
+    const ends = await Promise.allSettled(folders.map(syncFolderTogether))
+    for (const end of ends) {
+      // A folder that is gone was removed with its objects, as those of a dropped table are.
+      if (end.status === 'rejected' && !isMissing(end.reason)) this.#failure ??= this.#explain(end.reason)
+    }
+    if (this.#failure) throw this.#failure
+  }
+}

@@ -1,0 +1,194 @@
+import { closeSync, constants, fstatSync, open, read, readSync } from 'node:fs'
+import { promisify } from 'node:util'
+import type { ByteRange } from '../../base/content/content.ts'
+import { clampRange } from '../../base/content/path.ts'
+import { nextTurn, performance } from '../../base/time.ts'
+import { systemCode } from './file-errors.ts'
+
+// A FileHandle takes 25 µs more than the calls themselves, of 70 for a small file.
+const openFile = promisify(open)
+const readAt = promisify(read)
+
+/** Whether the system can be told not to follow a link. */
+export const canRefuseLinks = constants.O_NOFOLLOW !== undefined
+
+/** The bytes of a file or of a part of it; undefined for anything but a file. */
+export function readFile(
+  file: string,
+  range: ByteRange | undefined,
+  links: Links,
+): Promise<Uint8Array | undefined> {
+  return withFile(file, links, async (handle, size) => {
+    const { start, end } = clampRange(size, range)
+    // A buffer of its own begins at an aligned address.
+    const bytes = new Uint8Array(Buffer.allocUnsafeSlow(end - start).buffer)
+    // The bytes behind the first page are read first, see below.
+    const split = start < pageBytes && bytes.length > largeBytes ? pageBytes - start : 0
+    const last = split + (await readFully(handle, bytes.subarray(split), start + split))
+    const first = await readFully(handle, bytes.subarray(0, split), start)
+    return first < split ? bytes.subarray(0, first) : bytes.subarray(0, last)
+  })
+}
+
+/** Parts of a file, in their order; undefined for anything but a file. They share one buffer. */
+export function readRanges(
+  file: string,
+  ranges: readonly ByteRange[],
+  links: Links,
+): Promise<readonly Uint8Array[] | undefined> {
+  return withFile(file, links, async (handle, size) => {
+    const parts = ranges.map((range) => clampRange(size, range))
+    let length = 0
+    // Each part begins at an aligned address.
+    const places = parts.map(({ start, end }) => {
+      const place = length
+      length += (end - start + 7) & ~7
+      return place
+    })
+    const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)
+    const read = await readParts(handle, parts, places, bytes)
+    return places.map((place, i) => bytes.subarray(place, place + read[i]!))
+  })
+}
+
+/** Reads parts to their places in `bytes`. Returns how many bytes of each were there. */
+async function readParts(
+  handle: number,
+  parts: readonly ByteRange[],
+  places: readonly number[],
+  bytes: Uint8Array,
+): Promise<Float64Array> {
+  const done = new Float64Array(parts.length)
+  const left = await readQuickly(handle, parts, places, bytes, done)
+  if (left.length > 0) await readInThreads(handle, parts, places, bytes, done, left)
+  return done
+}
+
+/**
+ * The system has most small parts in memory, and gives each in 2 µs. A thread that is told to read takes 7 µs, and some
+ * 15 on a machine that is busy: most of what taking scattered rows takes. So small parts are read at once, as long as
+ * they are in memory. Where two in a row are not, the disk has to read: then threads do, for a while.
+ */
+const quickBytes = 32 * 1024
+const slowMilliseconds = 0.05
+const slowFor = 250
+/** How long parts are read before others get a turn of the event loop, in milliseconds. */
+const longestTurn = 2
+
+let slowUntil = 0
+
+/** Reads parts that the system has in memory, and returns which of them are left. */
+async function readQuickly(
+  handle: number,
+  parts: readonly ByteRange[],
+  places: readonly number[],
+  bytes: Uint8Array,
+  done: Float64Array,
+): Promise<number[]> {
+  const left: number[] = []
+  let now = performance.now()
+  let turnBegan = now
+  let slow = 0
+  for (const [i, { start, end }] of parts.entries()) {
+    const length = end - start
+    if (length > quickBytes || now < slowUntil) {
+      left.push(i)
+      continue
+    }
+    const began = now
+    done[i] = readSync(handle, bytes, places[i]!, length, start)
+    if (done[i]! > 0 && done[i]! < length) left.push(i)
+    now = performance.now()
+    slow = now - began > slowMilliseconds ? slow + 1 : 0
+    if (slow === 2) slowUntil = now + slowFor
+    if (now - turnBegan < longestTurn) continue
+    await nextTurn()
+    now = performance.now()
+    turnBegan = now
+  }
+  return left
+}
+
+/** Parts that are read at once. There are four threads for reads, and each finds another one when it is done. */
+const readsAtOnce = 32
+
+/** Reads what is left of parts. A promise for each would take longer than its read. */
+function readInThreads(
+  handle: number,
+  parts: readonly ByteRange[],
+  places: readonly number[],
+  bytes: Uint8Array,
+  done: Float64Array,
+  left: readonly number[],
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let next = 0
+    let underWay = 0
+    let failure: Error | undefined
+    const goOn = () => {
+      while (failure === undefined && underWay < readsAtOnce && next < left.length) readOn(left[next++]!)
+      // The file stays open until nobody reads it.
+      if (underWay > 0) return
+      if (failure) reject(failure)
+      else resolve()
+    }
+    const readOn = (i: number) => {
+      const { start, end } = parts[i]!
+      const at = done[i]!
+      underWay++
+      const length = Math.min(end - start - at, 1 << 30)
+      read(handle, bytes, places[i]! + at, length, start + at, (error, count) => {
+        underWay--
+        if (error) failure ??= error
+        else done[i]! += count
+        if (failure === undefined && count > 0 && done[i]! < end - start) readOn(i)
+        else goOn()
+      })
+    }
+    goOn()
+  })
+}
+
+type Links = 'follow' | 'refuse'
+
+async function withFile<T>(
+  file: string,
+  links: Links,
+  work: (handle: number, size: number) => Promise<T>,
+): Promise<T | undefined> {
+  const noLinks = links === 'refuse' ? constants.O_NOFOLLOW : 0
+  const handle = await openFile(file, constants.O_RDONLY | noLinks)
+  try {
+    // On an open file, fstat and close take microseconds. In the thread pool they would wait for large reads of others.
+    const stats = fstatSync(handle)
+    return stats.isFile() ? await work(handle, stats.size) : undefined
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/**
+ * Linux takes a read that begins in a file's first page for the first of many, and reads ahead up to the disk's setting.
+ * This was measured on a column of 4 MB at the beginning of ten files, with a setting of 8 MB. Linux reads 80 MB
+ * instead of 38 MB, in 120 ms instead of 55 ms. A read that begins in the second page is not affected.
+ */
+const pageBytes = 4096
+const largeBytes = 128 * 1024
+
+/** Fills `bytes` from a position on. Returns how many bytes were read. */
+async function readFully(handle: number, bytes: Uint8Array, position: number): Promise<number> {
+  let at = 0
+  while (at < bytes.length) {
+    const { bytesRead } = await readAt(handle, bytes, at, Math.min(bytes.length - at, 1 << 30), position + at)
+    if (bytesRead === 0) break
+    at += bytesRead
+  }
+  return at
+}
+
+/** Whether an error says that a file was not opened because it is a link. */
+export function isLink(error: unknown): boolean {
+  const code = systemCode(error)
+  // BSDs use other codes.
+  return code === 'ELOOP' || code === 'EMLINK' || code === 'EFTYPE'
+}

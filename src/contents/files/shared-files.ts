@@ -1,0 +1,118 @@
+import { open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Link, Linked, SharedFiles } from '../../base/content/content.ts'
+import { folderSegmentsOf, segmentsOf } from '../../base/content/path.ts'
+import { type DurableFolders, syncFolder } from './durable-folders.ts'
+import { fileError, isMissing, systemCode } from './file-errors.ts'
+import { type RealFolders, unlessMissing } from './real-folders.ts'
+import { type FileLink, linkFiles, replaceFile } from './write-file.ts'
+
+/** Files below a root that other programs write, too. Links that lead out of the root are refused. */
+export class SharedFilesOnDisk implements SharedFiles {
+  readonly #root: string
+  readonly #real: RealFolders
+  readonly #folders: DurableFolders
+
+  constructor(root: string, real: RealFolders, folders: DurableFolders) {
+    this.#root = root
+    this.#real = real
+    this.#folders = folders
+  }
+
+  names(prefix: string): Promise<readonly string[]> {
+    const segments = folderSegmentsOf(prefix)
+    return this.#withErrors('list', prefix, async () => {
+      // Looked up now: programs that write beside the catalog also move and remove folders.
+      const found = await unlessMissing(
+        this.#real.look(segments).then((folder) => readdir(folder, { withFileTypes: true })),
+      )
+      return (found ?? []).filter((item) => item.isFile()).map((item) => item.name)
+    })
+  }
+
+  sync(path: string): Promise<number | undefined> {
+    const { folder, name } = parted(path)
+    return this.#withErrors('sync', path, () =>
+      unlessMissing(
+        this.#real.look(folder).then(async (real) => {
+          const size = await syncFile(join(real, name))
+          await syncFolder(real)
+          return size
+        }),
+      ),
+    )
+  }
+
+  async link(from: string, to: string): Promise<Linked> {
+    const [result] = await this.linkAll([{ from, to }])
+    return result!
+  }
+
+  async linkAll(links: readonly Link[]): Promise<readonly (Linked | undefined)[]> {
+    // Whatever takes long comes before the first link, or after the last one.
+    const found = await Promise.all(links.map((link) => this.#find(link)))
+    const results = await linkFiles(found)
+    return results.map((result, at) => {
+      if (result === undefined) return undefined
+      if (result.error === undefined) return 'linked'
+      if (isMissing(result.error)) return 'missing'
+      if (systemCode(result.error) === 'EEXIST') return 'taken'
+      throw fileError('write', join(this.#root, links[at]!.to), result.error)
+    })
+  }
+
+  /** The real paths of a file to link, and of the folder for its second name, which is made. */
+  #find({ from, to }: Link): Promise<FileLink> {
+    const source = parted(from)
+    const target = parted(to)
+    return this.#withErrors('write', to, async () => {
+      const [file, folder] = await Promise.all([
+        unlessMissing(this.#real.look([...source.folder, source.name])),
+        unlessMissing(this.#real.look(target.folder)),
+      ])
+      const order = target.folder.join('/')
+      // Without a file, there is nothing to make a folder for, and linking fails.
+      const from = file ?? join(this.#root, ...source.folder, source.name)
+      const made = folder ?? (file === undefined ? this.#root : await this.#make(target.folder))
+      return { from, folder: made, name: target.name, order }
+    })
+  }
+
+  #make(folder: readonly string[]): Promise<string> {
+    // Another program may have removed a folder that was remembered.
+    this.#folders.forget()
+    return this.#folders.make(folder)
+  }
+
+  replace(path: string, bytes: Uint8Array): Promise<void> {
+    const { folder, name } = parted(path)
+    return this.#withErrors('write', path, async () => {
+      await replaceFile(await this.#make(folder), name, [bytes])
+    })
+  }
+
+  async #withErrors<T>(action: string, path: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw fileError(action, join(this.#root, path), error)
+    }
+  }
+}
+
+function parted(path: string): { folder: string[]; name: string } {
+  const folder = segmentsOf(path)
+  return { name: folder.pop()!, folder }
+}
+
+/** Syncs a file, and returns its size. */
+async function syncFile(file: string): Promise<number> {
+  // Windows syncs only what is open for writing.
+  const handle = await open(file, process.platform === 'win32' ? 'r+' : 'r')
+  try {
+    await handle.sync()
+    return (await handle.stat()).size
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,89 @@
+import { fileURLToPath } from 'node:url'
+import type { Content } from '../base/content/content.ts'
+import { CatalogError, invalid } from '../base/errors.ts'
+
+/** What the content of a scheme is opened by. */
+interface Scheme {
+  /** The package that has to be installed for it. */
+  readonly needs?: string
+  open(url: string): Promise<{ readonly content: Content; readonly root: string }>
+}
+
+const azure: Scheme = {
+  needs: '@azure/storage-blob',
+  async open(url) {
+    const { openAzure, parseAzureUrl } = await import('./azure/index.ts')
+    return { content: await openAzure(url), root: parseAzureUrl(url).root }
+  },
+}
+
+const schemes: Readonly<Record<string, Scheme>> = {
+  file: {
+    async open(url) {
+      const { fileContent } = await import('./files/index.ts')
+      return { content: fileContent(fileURLToPath(url)), root: `${url.replace(/\/+$/, '')}/` }
+    },
+  },
+  s3: {
+    needs: '@aws-sdk/client-s3',
+    async open(url) {
+      const { openS3, parseS3Url } = await import('./s3/index.ts')
+      return { content: openS3(url), root: parseS3Url(url).root }
+    },
+  },
+  gs: {
+    needs: '@google-cloud/storage',
+    async open(url) {
+      const { openGcs, parseGcsUrl } = await import('./gcs/index.ts')
+      return { content: openGcs(url), root: parseGcsUrl(url).root }
+    },
+  },
+  az: azure,
+  azure,
+}
+
+/** Opens the content at a URL. The package exports it, and says more there. */
+export async function openContent(url: string): Promise<Content> {
+  return (await openContentAt(url)).content
+}
+
+/** As {@link openContent}, with the URL that locations of tables begin with: normal, and ending in a slash. */
+export async function openContentAt(
+  url: string,
+): Promise<{ readonly content: Content; readonly root: string }> {
+  const name = /^([a-z][a-z\d+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase() ?? ''
+  const scheme = Object.hasOwn(schemes, name) ? schemes[name] : undefined
+  if (scheme === undefined) {
+    const known = Object.keys(schemes).map((known) => `${known}://`)
+    throw invalid(
+      `The content of a catalog has a URL that begins with ${known.join(' or ')}. Write, for example, s3://bucket/prefix.`,
+    )
+  }
+  try {
+    return await scheme.open(url)
+  } catch (cause) {
+    if (scheme.needs === undefined || !isNotInstalled(cause, scheme.needs)) throw cause
+    throw new CatalogError(
+      'Unsupported',
+      `Content at ${name}:// needs the package ${scheme.needs}, which is not installed. Run npm install ${scheme.needs}.`,
+      { cause },
+    )
+  }
+}
+
+/**
+ * Opens a content as another thread of this process has it, by its `url`: with its cache on local disk, if it has one. A
+ * cache that cannot be used any more is left out.
+ */
+export async function openContentAgain(url: string): Promise<Content> {
+  if (!url.includes('#')) return openContent(url)
+  const { cachedContent, readCachedUrl } = await import('./cache/index.ts')
+  const cached = readCachedUrl(url)
+  const content = await openContent(cached?.url ?? url)
+  return cached === undefined ? content : cachedContent(content, cached.cache).catch(() => content)
+}
+
+function isNotInstalled(error: unknown, name: string): boolean {
+  const { code, message } = (error ?? {}) as NodeJS.ErrnoException
+  return code === 'ERR_MODULE_NOT_FOUND' && message !== undefined && message.includes(`'${name}'`)
+}

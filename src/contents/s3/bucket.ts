@@ -1,0 +1,233 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  type GetObjectCommandOutput,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  type ListMultipartUploadsCommandOutput,
+  ListObjectsV2Command,
+  type ListObjectsV2CommandOutput,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3'
+import type { CatalogError } from '../../base/errors.ts'
+import { type Bucket, type BucketObject, CutOff, joined, latestOf, sizeOfAll } from '../bucket/bucket.ts'
+import { collect } from '../bucket/collect.ts'
+import type { DirectAnswer, DirectReads } from './direct-reads.ts'
+import { isMissing, s3Error, statusOf } from './errors.ts'
+import { attemptName, type Outcome, partBytes, putInParts, putWhole } from './upload.ts'
+
+interface Upload {
+  readonly Key: string
+  readonly UploadId: string
+}
+
+/** A bucket of S3, and of what speaks its protocol. */
+export class S3Bucket implements Bucket {
+  readonly #client: S3Client
+  readonly #bucket: string
+  readonly #direct: DirectReads | undefined
+  /** Uploads that were begun, by the keys that `list` gave them. */
+  readonly #uploads = new Map<string, Upload>()
+  #keepsThem: Promise<boolean> | undefined
+
+  /** With `direct`, parts of objects are read past most of the client. */
+  constructor(client: S3Client, bucket: string, direct?: DirectReads) {
+    this.#client = client
+    this.#bucket = bucket
+    this.#direct = direct
+  }
+
+  async create(Key: string, parts: readonly Uint8Array[], attempt: string): Promise<Outcome> {
+    const object = { Bucket: this.#bucket, Key, Metadata: { [attemptName]: attempt } }
+    if (sizeOfAll(parts) > partBytes && (await this.#keepsConditions(Key))) {
+      return putInParts(this.#client, object, parts)
+    }
+    return putWhole(this.#client, object, joined(parts))
+  }
+
+  async attemptOf(Key: string): Promise<string | undefined> {
+    const head = await this.#head(Key)
+    return head && (head.Metadata?.[attemptName] ?? '')
+  }
+
+  async replace(Key: string, Body: Uint8Array): Promise<void> {
+    await this.#client.send(new PutObjectCommand({ Bucket: this.#bucket, Key, Body }))
+  }
+
+  async read(Key: string, range?: { readonly start: number; readonly end: number }) {
+    let answer: Pick<GetObjectCommandOutput, 'Body' | 'ContentLength' | 'ContentRange'> | DirectAnswer
+    try {
+      const Range = range && `bytes=${range.start}-${range.end - 1}`
+      answer =
+        (Range && (await this.#direct?.get(Key, Range))) ||
+        (await this.#client.send(new GetObjectCommand({ Bucket: this.#bucket, Key, Range })))
+    } catch (error) {
+      if (isMissing(error)) return undefined
+      // The object ends before the range begins.
+      if (statusOf(error) === 416) return new Uint8Array(0)
+      throw error
+    }
+    const { Body, ContentLength } = answer
+    const reading = Body instanceof Readable ? collect(Body, ContentLength) : Body!.transformToByteArray()
+    const bytes = await reading.catch((cause) => {
+      throw new CutOff(`the answer for ${Key} broke off`, { cause })
+    })
+    if (ContentLength !== undefined && ContentLength !== bytes.length) {
+      throw new CutOff(`the answer for ${Key} has ${bytes.length} of ${ContentLength} bytes`)
+    }
+    // Some servers know no ranges, and send all.
+    return range && answer.ContentRange === undefined ? bytes.subarray(range.start, range.end) : bytes
+  }
+
+  async sizeOf(Key: string): Promise<number | undefined> {
+    const head = await this.#head(Key)
+    return head && (head.ContentLength ?? 0)
+  }
+
+  async *list(prefix: string, uploads: boolean): AsyncGenerator<BucketObject> {
+    for await (const { Contents = [] } of this.#pages(prefix)) {
+      for (const { Key, Size, LastModified } of Contents) {
+        yield { key: Key!, size: Size ?? 0, modified: latestOf(LastModified) }
+      }
+    }
+    if (uploads) yield* this.#listUploads(prefix)
+  }
+
+  async names(prefix: string): Promise<readonly string[]> {
+    const names: string[] = []
+    for await (const { Contents = [] } of this.#pages(prefix, '/')) {
+      for (const { Key } of Contents) if (Key !== prefix) names.push(Key!.slice(prefix.length))
+    }
+    return names
+  }
+
+  async remove(keys: readonly string[]): Promise<void> {
+    const uploads = keys.filter((key) => this.#uploads.has(key))
+    for (const key of uploads) await this.#abort(key)
+    const objects = uploads.length === 0 ? keys : keys.filter((key) => !uploads.includes(key))
+    if (objects.length === 1) await this.#removeOne(objects[0]!)
+    else if (objects.length > 1) await this.#removeMany(objects)
+  }
+
+  explain(action: string, key: string, error: unknown): CatalogError {
+    return s3Error(action, this.#bucket, key, error)
+  }
+
+  #head(Key: string) {
+    return this.#client
+      .send(new HeadObjectCommand({ Bucket: this.#bucket, Key }))
+      .catch((error) => (isMissing(error) ? undefined : Promise.reject(error)))
+  }
+
+  async *#pages(Prefix: string, Delimiter?: string): AsyncGenerator<ListObjectsV2CommandOutput> {
+    let ContinuationToken: string | undefined
+    do {
+      const page: ListObjectsV2CommandOutput = await this.#client.send(
+        new ListObjectsV2Command({ Bucket: this.#bucket, Prefix, Delimiter, ContinuationToken }),
+      )
+      yield page
+      ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined
+    } while (ContinuationToken !== undefined)
+  }
+
+  /** Uploads whose writer is at work, or was killed. They have the form of unfinished files, beside their objects. */
+  async *#listUploads(Prefix: string): AsyncGenerator<BucketObject> {
+    let page: ListMultipartUploadsCommandOutput | undefined
+    do {
+      page = await this.#client
+        .send(
+          new ListMultipartUploadsCommand({
+            Bucket: this.#bucket,
+            Prefix,
+            KeyMarker: page?.NextKeyMarker,
+            UploadIdMarker: page?.NextUploadIdMarker,
+          }),
+        )
+        // Some services list no uploads, or not to everybody. They are no objects, so nothing else depends on them.
+        .catch((error) =>
+          [400, 403, 404, 405, 501].includes(statusOf(error)!) ? undefined : Promise.reject(error),
+        )
+      for (const { Key, UploadId, Initiated } of page?.Uploads ?? []) {
+        const key = keyOfUpload(Key!, UploadId!)
+        this.#uploads.set(key, { Key: Key!, UploadId: UploadId! })
+        yield { key, size: 0, modified: latestOf(Initiated), becomes: Key! }
+      }
+    } while (page?.IsTruncated)
+  }
+
+  async #abort(key: string): Promise<void> {
+    const upload = this.#uploads.get(key)!
+    await this.#client
+      .send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, ...upload }))
+      .catch((error) => (isMissing(error) ? undefined : Promise.reject(error)))
+    this.#uploads.delete(key)
+  }
+
+  async #removeOne(Key: string): Promise<void> {
+    await this.#client
+      .send(new DeleteObjectCommand({ Bucket: this.#bucket, Key }))
+      .catch((error) => (isMissing(error) ? undefined : Promise.reject(error)))
+  }
+
+  async #removeMany(keys: readonly string[]): Promise<void> {
+    const Objects = keys.map((Key) => ({ Key }))
+    let left: readonly string[] = []
+    try {
+      const { Errors = [] } = await this.#client.send(
+        new DeleteObjectsCommand({ Bucket: this.#bucket, Delete: { Objects, Quiet: true } }),
+      )
+      left = Errors.map(({ Key }) => Key!)
+    } catch (error) {
+      // Some services do not know the request, or its checksum.
+      if (![400, 405, 501].includes(statusOf(error)!)) throw error
+      left = keys
+    }
+    // The request for one object says why it could not be removed.
+    for (const key of left) await this.#removeOne(key)
+  }
+
+  /**
+   * Whether the service refuses to complete an upload where an object is. Some services look at that condition only
+   * when an object is put as a whole. There, objects are put so.
+   */
+  #keepsConditions(key: string): Promise<boolean> {
+    if (this.#keepsThem === undefined) {
+      this.#keepsThem = this.#tryConditions(key)
+      this.#keepsThem.catch(() => {
+        this.#keepsThem = undefined
+      })
+    }
+    return this.#keepsThem
+  }
+
+  async #tryConditions(key: string): Promise<boolean> {
+    // A vacuum removes it if this process is killed meanwhile.
+    const object = { Bucket: this.#bucket, Key: besides(key, randomUUID()), Metadata: {} }
+    await putWhole(this.#client, object, new Uint8Array(1))
+    try {
+      return (await putInParts(this.#client, object, [new Uint8Array(1)])) === 'taken'
+    } finally {
+      await this.#removeOne(object.Key)
+    }
+  }
+}
+
+function keyOfUpload(key: string, uploadId: string): string {
+  const hash = createHash('sha256').update(`${key} ${uploadId}`).digest('hex')
+  return besides(
+    key,
+    [hash.slice(0, 8), hash.slice(8, 12), hash.slice(12, 16), hash.slice(16, 20), hash.slice(20, 32)].join(
+      '-',
+    ),
+  )
+}
+
+/** The key of an unfinished object beside another one. */
+function besides(key: string, uuid: string): string {
+  return `${key.slice(0, key.lastIndexOf('/') + 1)}.${uuid}.partial`
+}

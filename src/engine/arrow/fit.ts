@@ -1,0 +1,220 @@
+import { type DataType, type Field, Type } from '@uwdata/flechette'
+import { CatalogError } from '../../base/errors.ts'
+import { type AnyBatch, type AnyColumn, byteLength, makeBatch, makeColumn, partsOf } from './batch.ts'
+import { CastFailure, canAssign, castBatch, differsInLayout } from './cast/cast.ts'
+import { castSize } from './cast/cast-size.ts'
+import { childFields, layoutOf } from './layout.ts'
+import { nullBatch } from './null-batch.ts'
+import { fieldDifference } from './schema.ts'
+import { typeName } from './type-name.ts'
+
+/** What is done for rows that need not be as the table's: nulls where something is missing, casts to other types. */
+export interface Filling {
+  /** About the bytes of what was cast so far. */
+  castBytes: number
+}
+
+/** Makes of a batch of one field a batch of another. */
+export type Fit = (batch: AnyBatch) => AnyBatch
+
+/** The error for columns that do not fit a table. */
+export function misfit(sentence: string): CatalogError {
+  return new CatalogError('TableSchemaValidationError', sentence)
+}
+
+/**
+ * What makes batches of the field `given` fit the field `wanted`; undefined where they fit as they are. Fields of
+ * structs are matched by name, at any depth, and those that are missing and may be null become nulls. A column of
+ * Arrow's null type fits every field that may be null. Without `filling` every field of a struct must be there. Throws `TableSchemaValidationError` for all other differences,
+ * with the path of the field. Where missing fields are filled, values of another type are cast to the wanted one, as
+ * `canAssign` says; elsewhere only the same values that lie otherwise.
+ */
+export function fitting(
+  wanted: Field,
+  given: Field,
+  filling: Filling | undefined,
+  path = wanted.name,
+): Fit | undefined {
+  const difference = fieldDifference(wanted, given, true)
+  if (difference === undefined) return undefined
+  if (given.type.typeId === Type.Null && wanted.nullable) return ({ length }) => nulls(wanted, length, path)
+  const casts = filling ? canAssign : differsInLayout
+  if (casts(given.type, wanted.type)) {
+    const counted = filling ?? { castBytes: 0 }
+    return (batch) => assign(batch, wanted.type, path, counted)
+  }
+  const fits = hasSameShape(wanted, given) ? childFits(wanted, given, path, filling) : undefined
+  if (fits === undefined) {
+    throw misfit(`Column ${JSON.stringify(path)} ${difference}. Convert it to the table's type.`)
+  }
+  return (batch) => {
+    try {
+      return makeBatch(wanted.type, { ...partsOf(batch), children: fits.map((fit) => fit(batch)) })
+    } catch (error) {
+      if (error instanceof Misfit) error.row = rowHolding(batch, error.row)
+      throw error
+    }
+  }
+}
+
+/** The row of a batch that has a value of its children. */
+function rowHolding({ type, offsets, length }: AnyBatch, item: number): number {
+  if (type.typeId === Type.FixedSizeList) return Math.floor(item / type.stride)
+  if (type.typeId === Type.Struct || offsets === undefined) return item
+  let row = 0
+  while (row + 1 < length && Number(offsets[row + 1]) <= item) row++
+  return row
+}
+
+/** Most bytes that the values of one insert, or of one fragment, may take once they are cast. */
+export const mostCastBytes = 1 << 30
+
+function assign(batch: AnyBatch, type: DataType, path: string, filling: Filling): AnyBatch {
+  filling.castBytes += castSize(batch, type)
+  if (filling.castBytes > mostCastBytes) {
+    throw misfit(
+      `Column ${JSON.stringify(path)} would take more than ${mostCastBytes.toLocaleString('en')} bytes as ${typeName(type)}, together with what was cast before it. Send it in that type, or send fewer rows at once.`,
+    )
+  }
+  try {
+    return castBatch(batch, type)
+  } catch (error) {
+    if (!(error instanceof CastFailure)) throw error
+    throw new Misfit(path, type, error.row, batch.at(error.row))
+  }
+}
+
+/** A value that the type of its column cannot hold. `row` is its index in the batch. */
+export class Misfit extends Error {
+  row: number
+  readonly #path: string
+  readonly #type: DataType
+  readonly #value: unknown
+
+  constructor(path: string, type: DataType, row: number, value: unknown) {
+    super(`${path} does not fit in row ${row}`)
+    this.row = row
+    this.#path = path
+    this.#type = type
+    this.#value = value
+  }
+
+  /** The error for the sender of the rows. `row` is the number of the row among all that were sent. */
+  toError(row: number): CatalogError {
+    const value = this.#value
+    const shown = typeof value === 'number' || typeof value === 'bigint' ? `${value}` : 'a value'
+    return misfit(
+      `Column ${JSON.stringify(this.#path)} holds ${shown} in row ${row}, counted from 0, which ${typeName(this.#type)} cannot hold. Send a value that fits, or change the column's type first.`,
+    )
+  }
+}
+
+/** The error for a column that must be there and is not. */
+export function missing(path: string): CatalogError {
+  return misfit(
+    `Append with different schema: column ${JSON.stringify(path)} is missing and must not be null. Send it with every row.`,
+  )
+}
+
+function partial(path: string): CatalogError {
+  return misfit(`Field ${JSON.stringify(path)} is missing. Send structs with all of their fields.`)
+}
+
+/** The error for a column that the table does not have. */
+export function surplus(path: string): CatalogError {
+  return misfit(
+    `Column ${JSON.stringify(path)} is not in the table. Leave it out, or add it to the table first.`,
+  )
+}
+
+/** Most bytes of nulls that are made at a time. */
+const chunkBytes = 1 << 20
+const chunkRows = 65_536
+
+/** A column of nulls. It takes little memory, however many rows there are: all of its batches are the same few. */
+export function nullColumn(field: Field, rows: number): AnyColumn {
+  const perRow = byteLength(nulls(field, 1, field.name))
+  const most = Math.max(1, Math.min(chunkRows, Math.floor(chunkBytes / Math.max(1, perRow))))
+  const batches: AnyBatch[] = []
+  if (rows >= most) {
+    const chunk = nulls(field, most, field.name)
+    for (let at = most; at <= rows; at += most) batches.push(chunk)
+  }
+  if (rows % most > 0) batches.push(nulls(field, rows % most, field.name))
+  return makeColumn(field.type, batches)
+}
+
+function nulls({ type }: Field, length: number, path: string): AnyBatch {
+  try {
+    return nullBatch(type, length)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw misfit(
+      `Column ${JSON.stringify(path)} is missing and would take too many nulls at once. Send it, or send fewer rows in a batch.`,
+    )
+  }
+}
+
+/** Whether two nested types differ in their children only. */
+function hasSameShape({ type: a }: Field, { type: b }: Field): boolean {
+  if (a.typeId !== b.typeId || a.typeId === Type.Dictionary || a.typeId === Type.Union) return false
+  if (a.typeId === Type.FixedSizeList) return b.typeId === Type.FixedSizeList && a.stride === b.stride
+  if (a.typeId === Type.Map) return b.typeId === Type.Map && a.keysSorted === b.keysSorted
+  return a.typeId !== Type.RunEndEncoded && childFields(a).length > 0
+}
+
+/** How each child of the wanted field comes out of a batch of the given one. */
+function childFits(wanted: Field, given: Field, path: string, filling: Filling | undefined): Fit[] {
+  const from = childFields(given.type)
+  const into = childFields(wanted.type)
+  // Writers do not agree on the names of items and entries, so these have their places only.
+  if (wanted.type.typeId !== Type.Struct) {
+    return into.map((child, i) => childFit(child, from[i]!, i, `${path}.${child.name}`, filling))
+  }
+  const places = new Map(from.map(({ name }, i) => [name, i]))
+  const names = new Set(into.map(({ name }) => name))
+  const extra = from.find(({ name }) => !names.has(name))
+  if (extra) throw surplus(`${path}.${extra.name}`)
+  return into.map((child) => {
+    const index = places.get(child.name)
+    const childPath = `${path}.${child.name}`
+    if (index !== undefined) return childFit(child, from[index]!, index, childPath, filling)
+    if (!filling) throw partial(childPath)
+    if (!child.nullable) throw missing(childPath)
+    return ({ length }) => nulls(child, length, childPath)
+  })
+}
+
+function childFit(
+  wanted: Field,
+  given: Field,
+  index: number,
+  path: string,
+  filling: Filling | undefined,
+): Fit {
+  const fit = fitting(wanted, given, filling, path)
+  return (batch) => (fit ? fit(visible(batch, batch.children[index]!)) : batch.children[index]!)
+}
+
+/** The values of a struct's field, null wherever the struct is: what lies there is nobody's value. */
+function visible({ type, nullCount, validity, length }: AnyBatch, child: AnyBatch): AnyBatch {
+  if (type.typeId !== Type.Struct || nullCount === 0 || !hasValidity.has(layoutOf(child.type).kind))
+    return child
+  const both = new Uint8Array(Math.ceil(length / 8))
+  let nulls = 0
+  for (let i = 0; i < length; i++) {
+    const isThere = (validity[i >> 3]! & (1 << (i & 7))) !== 0 && (child.nullCount === 0 || child.isValid(i))
+    if (isThere) both[i >> 3]! |= 1 << (i & 7)
+    else nulls++
+  }
+  return makeBatch(child.type, { ...partsOf(child), validity: both, nullCount: nulls })
+}
+
+const hasValidity: ReadonlySet<string> = new Set([
+  'fixed',
+  'bytes',
+  'list',
+  'fixedList',
+  'dictionary',
+  'struct',
+])

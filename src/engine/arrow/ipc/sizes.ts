@@ -1,0 +1,190 @@
+import type { DataType } from '@uwdata/flechette'
+import { invalid } from '../../../base/errors.ts'
+import { childFields, layoutOf } from '../layout.ts'
+import { damaged } from './body.ts'
+import type { BatchHeader } from './message.ts'
+import { canHoldZstd } from './zstd.ts'
+
+/** What reading a table takes, as its messages claim it. */
+export interface Sizes {
+  /** Bytes of all buffers, decompressed. */
+  decoded: number
+  /** Of these, what does not lie in the bytes of the messages: it takes memory besides them. */
+  added: number
+}
+
+/** The buffer of a compressed message: its length when decompressed, and its bytes. */
+export interface Packed {
+  /** Undefined for a buffer that is stored as it is. */
+  readonly length: number | undefined
+  readonly bytes: Uint8Array
+}
+
+/** The bytes of a buffer in the body of a message, which is empty for none. Undefined when it lies outside. */
+export function bufferAt({ buffers }: BatchHeader, body: Uint8Array, index: number): Uint8Array | undefined {
+  const region = buffers[index]
+  if (region === undefined || region.length < 0 || region.offset < 0) return undefined
+  if (region.length === 0) return body.subarray(0, 0)
+  const end = region.offset + region.length
+  return end > body.length ? undefined : body.subarray(region.offset, end)
+}
+
+/** Reads what a compressed buffer says of itself, before any memory is taken for it. */
+export function readPacked(bytes: Uint8Array, { compression }: BatchHeader, column: string): Packed {
+  // Each buffer begins with its decompressed length, or with −1 when it is not compressed.
+  if (bytes.length < 8) throw damaged(column, 'has a compressed buffer without its length')
+  const length = Number(new DataView(bytes.buffer, bytes.byteOffset, 8).getBigInt64(0, true))
+  const packed = bytes.subarray(8)
+  if (length === -1) return { length: undefined, bytes: packed }
+  if (length < 0) throw damaged(column, 'has a compressed buffer of negative length')
+  if (!canHold(packed, length, compression, column))
+    throw damaged(column, `has a compressed buffer that is not ${length} bytes long, as it says`)
+  return { length, bytes: packed }
+}
+
+function canHold(
+  packed: Uint8Array,
+  length: number,
+  codec: 'lz4' | 'zstd' | undefined,
+  column: string,
+): boolean {
+  // No sequence of LZ4 gives more than 255 bytes for one.
+  if (codec === 'lz4') return length <= packed.length * 255
+  try {
+    return canHoldZstd(packed, length)
+  } catch (cause) {
+    throw damaged(column, 'has a buffer that is not valid ZSTD data', { cause })
+  }
+}
+
+/** Writers may pad buffers, and grow them by doubling; more than that is no use. */
+const slack = 4096
+
+/**
+ * Adds what the body of a message takes once it is decoded. Reads the lengths that its buffers claim, and compares them
+ * with what its rows need. What is damaged in other ways is left to `BodyReader`.
+ */
+export function addSizes(
+  sizes: Sizes,
+  header: BatchHeader,
+  body: Uint8Array,
+  columns: readonly { readonly type: DataType; readonly name: string }[],
+): void {
+  let node = 0
+  let buffer = 0
+  let variadic = 0
+
+  /**
+   * Counts the next buffer, of which the rows need so many bytes, where they tell. A reader makes `made` bytes when the
+   * writer left it out.
+   */
+  const count = (column: string, needed?: number, alignment = 1, made = needed ?? 0): void => {
+    const bytes = bufferAt(header, body, buffer++)
+    if (bytes === undefined) return
+    if (bytes.length === 0) {
+      sizes.decoded += made
+      sizes.added += made
+      return
+    }
+    const packed = header.compression && readPacked(bytes, header, column)
+    const length = packed?.length ?? (packed?.bytes ?? bytes).length
+    if (packed?.length !== undefined && needed !== undefined && length > 2 * needed + slack) {
+      throw damaged(column, `has a buffer that claims ${length} bytes where its rows need ${needed}`)
+    }
+    sizes.decoded += length
+    // Values that are not aligned are copied.
+    const isCopied = packed?.length !== undefined || bytes.byteOffset % alignment !== 0
+    if (isCopied) sizes.added += length
+  }
+
+  const visit = (type: DataType, column: string): void => {
+    const { length = 0, nullCount = 0 } = header.nodes[node++] ?? {}
+    if (length < 0) return
+    const layout = layoutOf(type)
+    const bits = Math.ceil(length / 8)
+    const validity = () => count(column, bits, 1, nullCount > 0 ? bits : 0)
+    switch (layout.kind) {
+      case 'bits':
+        validity()
+        count(column, bits)
+        break
+      case 'fixed':
+      case 'dictionary':
+        validity()
+        count(column, length * layout.bytes, layout.array.BYTES_PER_ELEMENT)
+        break
+      case 'bytes':
+      case 'list': {
+        const size = layout.offsets.BYTES_PER_ELEMENT
+        validity()
+        count(column, (length + 1) * size, size)
+        if (layout.kind === 'bytes') count(column)
+        break
+      }
+      case 'listView': {
+        const size = layout.offsets.BYTES_PER_ELEMENT
+        validity()
+        count(column, length * size, size)
+        count(column, length * size, size)
+        break
+      }
+      case 'views': {
+        validity()
+        count(column, length * 16)
+        const data = Math.min(header.variadic[variadic++] ?? 0, header.buffers.length)
+        for (let i = 0; i < data; i++) count(column)
+        break
+      }
+      case 'struct':
+        validity()
+        break
+      case 'fixedList': {
+        validity()
+        const missing = length * layout.stride - (header.nodes[node]?.length ?? 0)
+        if (missing > 0) {
+          const bytes = bytesOfNulls(childFields(type)[0]!.type, missing)
+          sizes.decoded += bytes
+          sizes.added += bytes
+        }
+        break
+      }
+      case 'union':
+        if (header.unionsHaveValidity) count(column)
+        count(column, length)
+        if (layout.dense) count(column, length * 4, 4)
+        break
+    }
+    for (const field of childFields(type)) visit(field.type, `${column}.${field.name}`)
+  }
+  for (const { type, name } of columns) visit(type, name)
+}
+
+/** The bytes that so many nulls take. */
+function bytesOfNulls(type: DataType, rows: number): number {
+  const layout = layoutOf(type)
+  const within = (size: number) =>
+    childFields(type).reduce((sum, field) => sum + bytesOfNulls(field.type, size), rows / 8)
+  switch (layout.kind) {
+    case 'fixed':
+    case 'dictionary':
+      return rows * (layout.bytes + 1)
+    case 'views':
+      return rows * 17
+    case 'fixedList':
+      return within(rows * layout.stride)
+    case 'struct':
+      return within(rows)
+    default:
+      // At most offsets and sizes of eight bytes each.
+      return rows * 17
+  }
+}
+
+/** Refuses a table that takes more than it may. */
+export function checkSizes({ decoded }: Sizes, most: number): void {
+  if (decoded <= most) return
+  const count = (bytes: number) => Math.ceil(bytes).toLocaleString('en')
+  throw invalid(
+    `The Arrow data claims to take ${count(decoded)} bytes when decoded, and ${count(most)} are the most. Send it in smaller parts.`,
+  )
+}

@@ -1,0 +1,80 @@
+import { type Field, type Schema, Table, tableToIPC } from '@uwdata/flechette'
+import { CatalogError } from '../../base/errors.ts'
+import { makeColumn } from './batch.ts'
+import { readEncapsulatedMessage } from './ipc/message.ts'
+import { prepareType } from './ipc/prepare.ts'
+import { typeName } from './type-name.ts'
+
+export {
+  fromJsonSchema,
+  type JsonArrowField,
+  type JsonArrowSchema,
+  type JsonArrowType,
+  toJsonSchema,
+} from './json-schema.ts'
+
+/** Refuses a schema without columns, or with two columns of one name. */
+export function checkColumns(schema: Schema): void {
+  if (schema.fields.length === 0) {
+    throw new CatalogError(
+      'TableSchemaValidationError',
+      'The schema has no columns. Give the table at least one.',
+    )
+  }
+  const seen = new Set<string>()
+  for (const { name } of schema.fields) {
+    if (seen.has(name)) {
+      throw new CatalogError(
+        'TableSchemaValidationError',
+        `The schema has two columns named ${JSON.stringify(name)}. Give each column a name of its own.`,
+      )
+    }
+    seen.add(name)
+  }
+}
+
+/**
+ * How the second field differs from the first, as words to follow the column's name ("is int32 and not string").
+ * Undefined when they are the same. Metadata and the ids and order flags of dictionaries are not compared. With
+ * `ignoreNullable`, nullability and the names of list items are not compared either.
+ */
+export function fieldDifference(expected: Field, given: Field, ignoreNullable = false): string | undefined {
+  const wanted = typeName(expected.type, ignoreNullable)
+  const got = typeName(given.type, ignoreNullable)
+  if (wanted !== got) return `is ${got} and not ${wanted}`
+  if (!ignoreNullable && expected.nullable !== given.nullable) {
+    return given.nullable ? 'may be null and must not be' : 'must not be null and may be'
+  }
+  return undefined
+}
+
+/** The first difference between two schemas, as a sentence without its period; undefined for equal schemas. */
+export function schemaDifference(expected: Schema, given: Schema): string | undefined {
+  if (expected.fields === given.fields) return undefined
+  const others = new Map(given.fields.map((field) => [field.name, field]))
+  for (const field of expected.fields) {
+    const other = others.get(field.name)
+    if (other === undefined) return `column ${JSON.stringify(field.name)} is missing`
+    const difference = fieldDifference(field, other)
+    if (difference) return `column ${JSON.stringify(field.name)} ${difference}`
+  }
+  const names = new Set(expected.fields.map(({ name }) => name))
+  const extra = given.fields.find(({ name }) => !names.has(name))
+  if (extra) return `column ${JSON.stringify(extra.name)} is not in the table`
+  const moved = expected.fields.findIndex((field, i) => field.name !== given.fields[i]?.name)
+  return moved < 0 ? undefined : `column ${JSON.stringify(expected.fields[moved]!.name)} is in another place`
+}
+
+/** The schema as an Arrow IPC stream without rows. No part of the schema is lost. */
+export function encodeSchema(schema: Schema): Uint8Array {
+  const fields = schema.fields.map((field) => ({ ...field, type: prepareType(field.type) }))
+  const columns = fields.map((field) => makeColumn(field.type, []))
+  return tableToIPC(new Table({ ...schema, fields }, columns), { format: 'stream' })!
+}
+
+/** The schema `encodeSchema` wrote. */
+export function decodeSchema(bytes: Uint8Array): Schema {
+  const placed = readEncapsulatedMessage(bytes, 0)
+  if (placed?.message.kind !== 'schema') throw new TypeError('no Arrow schema')
+  return placed.message.schema
+}

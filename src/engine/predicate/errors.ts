@@ -1,0 +1,70 @@
+import { CatalogError, invalid } from '../../base/errors.ts'
+
+/** How many characters of the text an error shows. */
+const excerptLength = 40
+
+/** A piece of a predicate or of a value, quoted, cut to a length one can read. */
+export function excerpt(text: string, at = 0): string {
+  const piece = text.slice(at, at + excerptLength)
+  return JSON.stringify(
+    at + excerptLength < text.length ? `${piece.replace(/[\ud800-\udbff]$/, '')}…` : piece,
+  )
+}
+
+/** Where an offset of the text is, in words: line and column for people, the offset for programs. */
+export function position(text: string, at: number): string {
+  const before = text.slice(0, at)
+  const line = before.split('\n').length
+  const column = at - (before.lastIndexOf('\n') + 1) + 1
+  return `at line ${line}, column ${column} (offset ${at})`
+}
+
+/** A predicate refused before any row was looked at. `problem` names what is wrong, `remedy` what to write. */
+export function predicateError(
+  text: string,
+  at: number,
+  problem: string,
+  remedy: string,
+  options?: { cause?: unknown },
+): CatalogError {
+  return invalid(`Invalid predicate: ${problem} ${position(text, at)}. ${remedy}`, options)
+}
+
+/** The failure of one row, as an error that does not name the row. */
+class RowError extends CatalogError {
+  /** What went wrong and where, and what to do. */
+  readonly facts: string
+
+  constructor(facts: string, options?: { cause?: unknown }) {
+    super('InvalidInput', `The predicate failed on a row: ${facts}`, options)
+    this.facts = facts
+  }
+}
+
+/** A row's value the predicate cannot work with, such as a zero divisor; `at` is an offset of the text. */
+export function rowError(
+  at: number,
+  problem: string,
+  remedy: string,
+  options?: { cause?: unknown },
+): CatalogError {
+  return new RowError(`${problem} at offset ${at}. ${remedy}`, options)
+}
+
+/** Whether an error came from the values of a single row, which can be found. */
+export function isRowError(error: unknown): error is RowError {
+  return error instanceof RowError
+}
+
+/** The error that a value expression failed on a row of the table, counted from 0 over those that are not deleted. */
+export function expressionRowError(facts: string, row: number, options?: { cause?: unknown }): CatalogError {
+  return invalid(`The expression failed on row ${row} (counted from 0): ${facts}`, options)
+}
+
+/** An error of the language, with a value expression for its subject. */
+export function aboutExpression(error: unknown): unknown {
+  if (!(error instanceof CatalogError) || !subject.test(error.message)) return error
+  return new CatalogError(error.code, error.message.replace(subject, '$1expression'), { cause: error.cause })
+}
+
+const subject = /^(Invalid |The |The functions of the )predicate\b/

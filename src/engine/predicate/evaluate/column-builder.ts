@@ -1,0 +1,315 @@
+import { type DataType, type Field, Type } from '@uwdata/flechette'
+import { invalid } from '../../../base/errors.ts'
+import { type AnyBatch, byteLength, emptyBytes, makeBatch } from '../../arrow/batch.ts'
+import { type Bitmap, forEachRow } from '../../arrow/bitmap.ts'
+import { buildBatch } from '../../arrow/input/build.ts'
+import { layoutOf } from '../../arrow/layout.ts'
+import { assemble, wholeOf } from '../../arrow/take/take.ts'
+import type { Scalar } from '../plan/plan.ts'
+import type { Frame } from './frame.ts'
+import { readerOf } from './read.ts'
+import type { Vector } from './vector.ts'
+
+/** Where the values of a slice go: one after the other, or each to the place of its row, which is `base` and the row. */
+export type Places = 'next' | { readonly base: number }
+
+/** Makes a column of the values of many slices. */
+export interface ColumnBuilder {
+  /** Adds the values of some rows. */
+  add(vector: Vector, frame: Frame, need: Bitmap, places: Places): void
+  /** Bytes of the values so far that have no fixed size. */
+  readonly bytes: number
+  /** The column of so many values. Places that nothing was written to are null, or 0 where the column takes no nulls. */
+  done(length: number): AnyBatch
+}
+
+/** Gives zeroed memory of so many bytes at least. */
+export type Memory = (bytes: number) => ArrayBufferLike
+
+/** What makes a column of at most `capacity` values. */
+export function columnBuilder(field: Field, capacity: number, memory?: Memory): ColumnBuilder {
+  const { type } = field
+  if (isPlain(type)) return new FixedBuilder(field, capacity, memory)
+  if (type.typeId === Type.Bool) return new BitBuilder(field, capacity)
+  const layout = layoutOf(type)
+  if (layout.kind === 'bytes') return new BytesBuilder(field, capacity)
+  return new ItemBuilder(field)
+}
+
+/** Whether values lie in a typed array as plans hold them. */
+function isPlain(type: DataType): boolean {
+  switch (type.typeId) {
+    case Type.Int:
+    case Type.Date:
+    case Type.Time:
+    case Type.Timestamp:
+    case Type.Duration:
+      return true
+    case Type.Float:
+      return type.precision > 0
+    default:
+      return false
+  }
+}
+
+/** The bits of values that are not null. */
+abstract class Validity {
+  protected readonly field: Field
+  readonly #bits: Uint8Array
+  #count = 0
+  protected next = 0
+
+  constructor(field: Field, capacity: number) {
+    this.field = field
+    this.#bits = new Uint8Array((capacity + 7) >>> 3)
+  }
+
+  /** Hands each value that is not null to `write`, with its place. */
+  protected each(
+    frame: Frame,
+    need: Bitmap,
+    valid: Bitmap | null,
+    places: Places,
+    write: (row: number, place: number) => void,
+  ): void {
+    const bits = this.#bits
+    let at = this.next
+    const base = places === 'next' ? -1 : places.base
+    forEachRow(
+      need,
+      (row) => {
+        const place = base < 0 ? at++ : base + row
+        if (valid !== null && ((valid[row >>> 5]! >>> (row & 31)) & 1) === 0) return
+        bits[place >>> 3]! |= 1 << (place & 7)
+        this.#count++
+        write(row, place)
+      },
+      frame.words,
+    )
+    this.next = at
+  }
+
+  protected nulls(length: number) {
+    const nullCount = length - this.#count
+    if (nullCount === 0 || !this.field.nullable) return { nullCount: 0, validity: emptyBytes }
+    return { nullCount, validity: this.#bits.subarray(0, (length + 7) >>> 3) }
+  }
+
+  /** All of a slice's rows, when each is needed and none is null. */
+  protected takesAll(frame: Frame, need: Bitmap, { valid }: Vector, places: Places): number | undefined {
+    const { length, words } = frame
+    for (let q = 0; q < words; q++) {
+      const all = q === words - 1 && (length & 31) !== 0 ? (1 << (length & 31)) - 1 : -1
+      if ((need[q]! | 0) !== all || (valid !== null && ((valid[q]! & all) | 0) !== all)) return undefined
+    }
+    const at = places === 'next' ? this.next : places.base
+    if (at < 0 || (at & 7) !== 0) return undefined
+    this.#bits.fill(255, at >>> 3, (at + length) >>> 3)
+    if ((length & 7) !== 0) this.#bits[(at + length) >>> 3]! |= (1 << (length & 7)) - 1
+    this.#count += length
+    if (places === 'next') this.next += length
+    return at
+  }
+}
+
+class FixedBuilder extends Validity implements ColumnBuilder {
+  readonly bytes = 0
+  readonly #values: Int32Array
+
+  constructor(field: Field, capacity: number, memory: Memory = (bytes) => new ArrayBuffer(bytes)) {
+    super(field, capacity)
+    const { values } = field.type as unknown as { values: typeof Int32Array }
+    this.#values = new values(memory(capacity * values.BYTES_PER_ELEMENT), 0, capacity)
+  }
+
+  add(vector: Vector, frame: Frame, need: Bitmap, places: Places): void {
+    const target = this.#values
+    if (vector.kind === 'numbers' || vector.kind === 'longs') {
+      const values = vector.values as Int32Array
+      const at =
+        values.constructor === target.constructor ? this.takesAll(frame, need, vector, places) : undefined
+      if (at !== undefined) target.set(values.subarray(0, frame.length), at)
+      else {
+        this.each(frame, need, vector.valid, places, (row, place) => {
+          target[place] = values[row]!
+        })
+      }
+      return
+    }
+    const read = readerOf(vector)
+    this.each(frame, need, vector.valid, places, (row, place) => {
+      target[place] = read(row) as number
+    })
+  }
+
+  done(length: number): AnyBatch {
+    const values = this.#values.subarray(0, length)
+    return makeBatch(this.field.type, { length, values, ...this.nulls(length) })
+  }
+}
+
+class BitBuilder extends Validity implements ColumnBuilder {
+  readonly bytes = 0
+  readonly #values: Uint8Array
+
+  constructor(field: Field, capacity: number) {
+    super(field, capacity)
+    this.#values = new Uint8Array((capacity + 7) >>> 3)
+  }
+
+  add(vector: Vector, frame: Frame, need: Bitmap, places: Places): void {
+    const read = readerOf(vector)
+    this.each(frame, need, vector.valid, places, (row, place) => {
+      if (read(row) === true) this.#values[place >>> 3]! |= 1 << (place & 7)
+    })
+  }
+
+  done(length: number): AnyBatch {
+    const values = this.#values.subarray(0, (length + 7) >>> 3)
+    return makeBatch(this.field.type, { length, values, ...this.nulls(length) })
+  }
+}
+
+/** The most bytes of one column: what offsets of 32 bits can tell. */
+const mostBytes = 0x7fffffff
+
+class BytesBuilder extends Validity implements ColumnBuilder {
+  readonly #offsets: Int32Array
+  #bytes = Buffer.allocUnsafe(1024)
+  #size = 0
+  /** The places up to which offsets are known. */
+  #known = 0
+
+  constructor(field: Field, capacity: number) {
+    super(field, capacity)
+    this.#offsets = new Int32Array(capacity + 1)
+  }
+
+  get bytes(): number {
+    return this.#size
+  }
+
+  add(vector: Vector, frame: Frame, need: Bitmap, places: Places): void {
+    if (vector.kind === 'texts') {
+      const { bytes, offsets } = vector
+      this.each(frame, need, vector.valid, places, (row, place) => {
+        const [start, end] = [offsets[row]!, offsets[row + 1]!]
+        const at = this.#grow(place, end - start)
+        // A call for few bytes costs more than to copy them.
+        if (end - start > 32) this.#bytes.set(bytes.subarray(start, end), at)
+        else for (let i = start; i < end; i++) this.#bytes[at + i - start] = bytes[i]!
+      })
+      return
+    }
+    const read = readerOf(vector)
+    this.each(frame, need, vector.valid, places, (row, place) => {
+      const value = read(row) as string | Uint8Array
+      const length = typeof value === 'string' ? Buffer.byteLength(value) : value.length
+      // Room is made first: that gives another buffer.
+      const at = this.#grow(place, length)
+      if (typeof value === 'string') this.#bytes.write(value, at, length)
+      else this.#bytes.set(value, at)
+    })
+  }
+
+  done(length: number): AnyBatch {
+    this.#fill(length)
+    const { type } = this.field
+    const layout = layoutOf(type)
+    const narrow = this.#offsets.subarray(0, length + 1)
+    const isWide = layout.kind === 'bytes' && layout.offsets === BigInt64Array
+    const offsets = isWide ? BigInt64Array.from(narrow, BigInt) : narrow
+    // Room that is not used would be kept as long as the column.
+    const values = new Uint8Array(this.#bytes.subarray(0, this.#size))
+    return makeBatch(type, { length, values, offsets, ...this.nulls(length) })
+  }
+
+  /** Makes room for the bytes of a value, and gives their place. */
+  #grow(place: number, bytes: number): number {
+    this.#fill(place)
+    const at = this.#size
+    const size = at + bytes
+    if (size > mostBytes) throw tooLarge(this.field)
+    if (size > this.#bytes.length) {
+      const grown = Buffer.allocUnsafe(Math.min(mostBytes, size * 2))
+      grown.set(this.#bytes.subarray(0, at))
+      this.#bytes = grown
+    }
+    this.#size = size
+    this.#offsets[place + 1] = size
+    this.#known = place + 1
+    return at
+  }
+
+  /** Values that are null have no bytes. */
+  #fill(place: number): void {
+    const end = this.#offsets[this.#known]!
+    for (let i = this.#known + 1; i <= place; i++) this.#offsets[i] = end
+    this.#known = Math.max(this.#known, place)
+  }
+}
+
+function tooLarge({ name }: Field): Error {
+  return invalid(
+    `The values of ${JSON.stringify(name)} take more than ${mostBytes} bytes in the rows that are evaluated at once. Make them shorter.`,
+  )
+}
+
+/** Any other layout: a batch for each slice, which are put together. */
+class ItemBuilder implements ColumnBuilder {
+  bytes = 0
+  readonly #field: Field
+  readonly #batches: AnyBatch[] = []
+  #length = 0
+
+  constructor(field: Field) {
+    this.#field = { ...field, nullable: true }
+  }
+
+  add(vector: Vector, frame: Frame, need: Bitmap, places: Places): void {
+    const read = readerOf(vector)
+    const values: Scalar[] = []
+    const rows: number[] = []
+    // Where the batch begins: rows that are not needed lie before the others.
+    const start = places === 'next' ? 0 : Math.max(places.base, this.#length)
+    if (places !== 'next') this.#pad(start)
+    forEachRow(
+      need,
+      (row) => {
+        while (places !== 'next' && start + values.length < places.base + row) {
+          values.push(null)
+          rows.push(0)
+        }
+        values.push(read(row))
+        rows.push(frame.start + row)
+      },
+      frame.words,
+    )
+    this.#push(buildBatch(this.#field, { values, rows }))
+  }
+
+  done(length: number): AnyBatch {
+    this.#pad(length)
+    const { type } = this.#field
+    try {
+      return assemble(type, this.#batches.map(wholeOf))
+    } catch (cause) {
+      if (!(cause instanceof RangeError)) throw cause
+      throw tooLarge(this.#field)
+    }
+  }
+
+  #pad(length: number): void {
+    const missing = length - this.#length
+    if (missing <= 0) return
+    this.#push(
+      buildBatch(this.#field, { values: new Array(missing).fill(null), rows: new Array(missing).fill(0) }),
+    )
+  }
+
+  #push(batch: AnyBatch): void {
+    this.#batches.push(batch)
+    this.bytes += byteLength(batch)
+    this.#length += batch.length
+  }
+}

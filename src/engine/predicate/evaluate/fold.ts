@@ -1,0 +1,170 @@
+import { Type } from '@uwdata/flechette'
+import { CatalogError } from '../../../base/errors.ts'
+import { hasRow } from '../../arrow/bitmap.ts'
+import type { CasePlan, ColumnPlan, LiteralPlan, Plan, Scalar } from '../plan/plan.ts'
+import { kept, mapInSteps } from '../work.ts'
+import { builder } from './build.ts'
+import { joinEqualities } from './equalities.ts'
+import { Frame } from './frame.ts'
+import { wantBoth } from './node.ts'
+import { readerOf } from './read.ts'
+
+/**
+ * The plan with every constant part computed, and without needless nulls. A part that fails becomes a call that
+ * fails, so that it does so only if a row is asked for it.
+ */
+export function fold(plan: Plan): Plan {
+  return plan.kind === 'column' || plan.kind === 'literal' ? plan : foldOperands(plan, fold)
+}
+
+/** The same in steps: parts with many operands are kept while planning pauses. */
+export function foldInSteps(plan: Plan): Plan {
+  switch (plan.kind) {
+    case 'column':
+    case 'literal':
+      return plan
+    case 'and':
+    case 'or':
+    case 'call':
+    case 'case':
+      return kept(plan, () => foldOperands(plan, foldInSteps, mapInSteps))
+    default:
+      return foldOperands(plan, foldInSteps)
+  }
+}
+
+const mapAtOnce: typeof mapInSteps = (items, make) => items.map(make)
+
+function foldOperands(
+  plan: Exclude<Plan, ColumnPlan | LiteralPlan>,
+  foldPart: (plan: Plan) => Plan,
+  map = mapAtOnce,
+): Plan {
+  switch (plan.kind) {
+    case 'and':
+    case 'or': {
+      const args = joinEqualities(plan.kind, map(plan.args, foldPart))
+      return args.length === 1 ? args[0]! : reduce({ ...plan, args }, args.length)
+    }
+    case 'call':
+      return reduce({ ...plan, args: map(plan.args, foldPart) }, plan.args.length)
+    case 'case':
+      return foldCase(plan, foldPart, map)
+    case 'compare':
+    case 'arithmetic':
+      return reduce({ ...plan, left: foldPart(plan.left), right: foldPart(plan.right) }, 2)
+    default:
+      return reduce({ ...plan, arg: foldPart(plan.arg) }, 1)
+  }
+}
+
+/** Branches that are never taken are left out, and those after one that is always taken. */
+function foldCase(plan: CasePlan, foldPart: (plan: Plan) => Plan, map: typeof mapInSteps): Plan {
+  const operand = plan.operand && foldPart(plan.operand)
+  const folded = map(plan.branches, ({ when, result }) => ({
+    when: foldPart(when),
+    result: foldPart(result),
+  }))
+  const branches: { readonly when: Plan; readonly result: Plan }[] = []
+  let otherwise = foldPart(plan.otherwise)
+  for (const branch of folded) {
+    if (isNullLiteral(branch.when)) continue
+    if (operand === undefined && branch.when.kind === 'literal') {
+      if (branch.when.value === false) continue
+      otherwise = branch.result
+      break
+    }
+    branches.push(branch)
+  }
+  if (branches.length === 0) return otherwise
+  const kept: CasePlan = { ...plan, operand, branches, otherwise }
+  return reduce(kept, branches.length)
+}
+
+function reduce(plan: Plan, operands: number): Plan {
+  // What is null whatever the other operands are need not look at them.
+  if (isAlwaysNull(plan)) return { kind: 'literal', type: plan.type, value: null }
+  if (operands === 0 || !operandsOf(plan).every((arg) => arg.kind === 'literal')) return plan
+  if (plan.kind === 'and' || plan.kind === 'or') {
+    return {
+      kind: 'literal',
+      type: plan.type,
+      value: junction(plan.kind, plan.args as readonly LiteralPlan[]),
+    }
+  }
+  try {
+    return { kind: 'literal', type: plan.type, value: computed(plan) }
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error
+    const evaluate = (): Scalar => {
+      throw error
+    }
+    return { kind: 'call', type: plan.type, at: 0, args: [], function: { name: '', strict: false, evaluate } }
+  }
+}
+
+/** What AND or OR of constants is, of which programs write thousands. */
+function junction(kind: 'and' | 'or', args: readonly LiteralPlan[]): boolean | null {
+  const decides = kind === 'or'
+  if (args.some(({ value }) => value === decides)) return decides
+  return args.some(({ value }) => value === null) ? null : !decides
+}
+
+function isAlwaysNull(plan: Plan): boolean {
+  switch (plan.kind) {
+    case 'call':
+      return plan.function.strict && plan.args.some(isNullLiteral)
+    case 'like':
+      return plan.pattern === null || isNullLiteral(plan.arg)
+    case 'compare':
+    case 'arithmetic':
+    case 'negate':
+    case 'cast':
+    case 'in':
+      return operandsOf(plan).some(isNullLiteral)
+    default:
+      return false
+  }
+}
+
+function isNullLiteral(plan: Plan): boolean {
+  return plan.kind === 'literal' && plan.value === null
+}
+
+/** The plans a plan is made of. */
+export function operandsOf(plan: Plan): readonly Plan[] {
+  switch (plan.kind) {
+    case 'column':
+    case 'literal':
+      return []
+    case 'and':
+    case 'or':
+    case 'call':
+      return plan.args
+    case 'case': {
+      const parts = plan.branches.flatMap(({ when, result }) => [when, result])
+      return [...(plan.operand ? [plan.operand] : []), ...parts, plan.otherwise]
+    }
+    case 'compare':
+    case 'arithmetic':
+      return [plan.left, plan.right]
+    default:
+      return [plan.arg]
+  }
+}
+
+function computed(plan: Plan): Scalar {
+  const build = builder([])
+  const frame = new Frame()
+  try {
+    frame.moveTo({ length: 1, columns: [] }, 0, 1)
+    const need = frame.allRows()
+    if (plan.type.typeId !== Type.Bool) return readerOf(build.value(plan).vector(frame, need))(0)
+    const yes = frame.bitmap()
+    const no = frame.bitmap()
+    build.test(plan).test(frame, need, wantBoth, yes, no)
+    return hasRow(yes, 0) ? true : hasRow(no, 0) ? false : null
+  } finally {
+    frame.done()
+  }
+}

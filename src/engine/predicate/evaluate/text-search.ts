@@ -1,0 +1,124 @@
+import { invalid } from '../../../base/errors.ts'
+import { expectSteps, mostStepsAtOnce } from '../work.ts'
+import { anyOne, lengthOfCodePoint, type Token } from './text-pattern.ts'
+
+/** Characters of a stretch with `_` at most. */
+const mostUnits = 1_024
+/** So many characters are looked at together. */
+const unitsInWord = 32
+/** About how many nanoseconds a byte of a text takes for them. */
+const stepsOfWord = 1
+/** A longer stretch announces what it takes. */
+const fewWords = 4
+
+/** Where the first occurrence in the text from `from` to `to` ends; -1 when there is none. */
+export type Find = (bytes: Uint8Array, from: number, to: number) => number
+
+export function finderOf(tokens: readonly Token[]): Find {
+  return tokens.includes(anyOne) ? withWildcards(tokens) : literal(Uint8Array.from(tokens))
+}
+
+/** Source: Knuth, Morris and Pratt, "Fast pattern matching in strings", 1977. */
+function literal(needle: Uint8Array): Find {
+  const length = needle.length
+  const first = needle[0]!
+  // How much of the needle is still matched after its first `i` bytes were and the next one was not.
+  const border = new Int32Array(length + 1)
+  border[0] = -1
+  for (let i = 1, k = -1; i <= length; i++) {
+    while (k >= 0 && needle[k] !== needle[i - 1]) k = border[k]!
+    border[i] = ++k
+  }
+  return (bytes, from, to) => {
+    let at = from
+    let matched = 0
+    while (at < to) {
+      if (matched === 0) {
+        const latest = to - length
+        while (at <= latest && bytes[at] !== first) at++
+        if (at > latest) return -1
+      }
+      const byte = bytes[at++]!
+      while (matched >= 0 && needle[matched] !== byte) matched = border[matched]!
+      if (++matched === length) return at
+    }
+    return -1
+  }
+}
+
+/**
+ * A stretch with `_` in it: the set of all its beginnings that end here is kept as bits and moves on with each
+ * code point. Source: Baeza-Yates and Gonnet, "A new approach to text searching", 1992.
+ */
+function withWildcards(tokens: readonly Token[]): Find {
+  const units = codePointsOf(tokens)
+  if (units.length > mostUnits) {
+    throw invalid(
+      `A pattern of LIKE has ${units.length} characters between two "%", with "_" among them. ` +
+        `Write at most ${mostUnits} there.`,
+    )
+  }
+  const words = Math.ceil(units.length / unitsInWord)
+  const anyMask = new Uint32Array(words)
+  const masks = new Map<number, Uint32Array>()
+  for (const unit of units) if (unit !== anyOne) masks.set(unit, new Uint32Array(words))
+  units.forEach((unit, i) => {
+    const bit = 1 << (i & 31)
+    if (unit !== anyOne) masks.get(unit)![i >>> 5]! |= bit
+    else for (const mask of [anyMask, ...masks.values()]) mask[i >>> 5]! |= bit
+  })
+  const state = new Uint32Array(words)
+  const final = 1 << ((units.length - 1) & 31)
+  return (bytes, from, to) => {
+    if (words > fewWords) announce(units.length, to - from, (to - from) * words * stepsOfWord)
+    state.fill(0)
+    for (let at = from; at < to; ) {
+      const length = lengthOfCodePoint(bytes[at]!)
+      const mask = masks.get(codePointAt(bytes, at, length)) ?? anyMask
+      at += length
+      let carry = 1
+      for (let w = 0; w < words; w++) {
+        const old = state[w]!
+        state[w] = ((old << 1) | carry) & mask[w]!
+        carry = old >>> 31
+      }
+      if ((state[words - 1]! & final) !== 0) return at
+    }
+    return -1
+  }
+}
+
+/** Announces the search for a long stretch in a text. It cannot pause, so it is refused where it would take too long. */
+function announce(units: number, bytes: number, steps: number): void {
+  if (steps > mostStepsAtOnce) {
+    throw invalid(
+      `A pattern of LIKE has ${units} characters between two "%", with "_" among them, and a text has ${bytes} bytes. ` +
+        'Together they take too much work. Write fewer characters there.',
+    )
+  }
+  expectSteps(steps)
+}
+
+function codePointsOf(tokens: readonly Token[]): number[] {
+  const units: number[] = []
+  for (let i = 0; i < tokens.length; ) {
+    if (tokens[i] === anyOne) {
+      units.push(anyOne)
+      i++
+      continue
+    }
+    const length = lengthOfCodePoint(tokens[i]!)
+    units.push(codePointAt(tokens, i, length))
+    i += length
+  }
+  return units
+}
+
+/** The code point whose UTF-8 is the `length` bytes at `at`. */
+export function codePointAt(bytes: ArrayLike<number>, at: number, length: number): number {
+  const lead = bytes[at]!
+  if (length === 1) return lead
+  let code = lead & (0xff >> (length + 1))
+  for (let i = 1; i < length; i++) code = (code << 6) | (bytes[at + i]! & 0x3f)
+  return code
+}

@@ -1,0 +1,98 @@
+import { performance } from '../../../base/time.ts'
+import type { Bitmap } from '../../arrow/bitmap.ts'
+import { fewBytes, Progress, pause, Stretch, type WorkBudget } from '../work.ts'
+import { Frame, type Rows, sliceRows } from './frame.ts'
+
+/** What the rows of a slice may cost, in units of a comparison of numbers: some 5 ms. */
+const sliceCost = 2_500_000
+/** Milliseconds below which twice as many rows are tried next. */
+const quickMillis = 2
+
+/** Evaluates the rows of `need`, in the frame's scratch memory. */
+type Evaluate<T> = (frame: Frame, need: Bitmap) => T
+/** Takes what was evaluated, and must not keep it. `firstWord` is the slice's place among the words of all rows. */
+type Take<T> = (result: T, frame: Frame, firstWord: number, need: Bitmap) => void
+
+/** Evaluates some rows after the other, and rests in between. */
+export type Walk = <T>(
+  rows: Rows,
+  start: number,
+  end: number,
+  live: Bitmap | undefined,
+  budget: WorkBudget,
+  evaluate: Evaluate<T>,
+  take: Take<T>,
+) => Generator<void, void>
+
+/** What walks over rows for an expression of a cost. It may be used any number of times. */
+export function walker(cost: number): Walk {
+  // What a plan takes is estimated by its parts. Where functions take longer, fewer rows are tried by and by.
+  const mostRows = Math.max(1, Math.min(sliceRows, Math.floor(sliceCost / cost)))
+  let pace = mostRows
+
+  return function* walk(rows, start, end, live, budget, evaluate, take) {
+    if (start % 32 !== 0) throw new RangeError(`start must be a multiple of 32, not ${start}`)
+    const frame = new Frame()
+    // What was done of a single row, which may pause and go on.
+    let progress: Progress | undefined
+    for (let from = start; from < end; ) {
+      const to = endOf(from, pace, end)
+      const began = performance.now()
+      const firstWord = ((from & ~31) - start) >>> 5
+      if (to - from === 1) progress ??= new Progress()
+      frame.moveTo(rows, from & ~31, to)
+      try {
+        const need = frame.allRows()
+        need[0]! &= -1 << (from & 31)
+        if (live !== undefined) for (let q = 0; q < frame.words; q++) need[q]! &= live[firstWord + q]!
+        const done = attempt(() => evaluate(frame, need), budget, progress)
+        if (done === undefined) pace = Math.max(1, (to - from) >>> 1)
+        else {
+          progress = undefined
+          take(done.made, frame, firstWord, need)
+          from = to
+          const isQuick = performance.now() - began < quickMillis && done.bytes < fewBytes
+          if (pace < mostRows && isQuick) pace = Math.min(mostRows, pace * 2)
+        }
+      } finally {
+        // Others evaluate before the next slice, and use the same memory.
+        frame.done()
+      }
+      yield
+    }
+  }
+}
+
+/** What was evaluated; undefined when it takes too long to be done at once. */
+function attempt<T>(
+  work: () => T,
+  budget: WorkBudget,
+  progress: Progress | undefined,
+): { readonly made: T; readonly bytes: number } | undefined {
+  const stretch = new Stretch(progress === undefined, undefined, progress)
+  let done: { readonly made: T; readonly bytes: number } | undefined
+  try {
+    const made = stretch.run(work)
+    done = { made, bytes: stretch.bytes }
+  } catch (error) {
+    if (error !== pause) throw error
+  }
+  // Several rows that paused are done again. Were that counted, a busy machine would refuse what an idle one does.
+  if (done !== undefined || progress !== undefined) budget.take(stretch.steps)
+  return done
+}
+
+/** What steps return at last. */
+export function last<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
+/** The row after so many rows: at a word's end, unless that leaves none. */
+function endOf(from: number, pace: number, end: number): number {
+  const to = Math.min(from + pace, end)
+  const even = to & ~31
+  return to < end && even > from ? even : to
+}

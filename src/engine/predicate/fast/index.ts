@@ -1,0 +1,62 @@
+import { CatalogError } from '../../../base/errors.ts'
+import type { FastPath } from '../evaluate/build.ts'
+import { arithmetic } from './arithmetic.ts'
+import { booleans } from './booleans.ts'
+import { buckets } from './buckets.ts'
+import { compareNumbers } from './compare-numbers.ts'
+import { dictionary } from './dictionary.ts'
+import { doubles } from './doubles.ts'
+import { fusedArithmetic } from './fused-arithmetic.ts'
+import { fusedIntegers } from './fused-integers.ts'
+import { letters } from './letters.ts'
+import { listHas } from './list-has.ts'
+import { narrowDivision } from './narrow-division.ts'
+import { numberSets } from './number-sets.ts'
+import { stepTables } from './steps.ts'
+import { textLength } from './text-length.ts'
+import { texts } from './texts.ts'
+import { wideIntegers } from './wide-integers.ts'
+import { widening } from './widening.ts'
+
+/** All fast paths, in the order in which they are asked. Each answers as the evaluator does without it. */
+export const allFastPaths: readonly FastPath[] = [
+  // Entries of a dictionary are asked by those that follow.
+  dictionary,
+  letters,
+  buckets,
+  fusedArithmetic,
+  compareNumbers,
+  numberSets,
+  wideIntegers,
+  booleans,
+  texts,
+  narrowDivision,
+  fusedIntegers,
+  arithmetic,
+  widening,
+  stepTables,
+  textLength,
+  doubles,
+  listHas,
+]
+
+/**
+ * The fast paths that a setting leaves on: `off` leaves none, a list of names leaves those, and without a setting
+ * all are on.
+ */
+export function chosenFastPaths(setting: string | undefined): readonly FastPath[] {
+  if (setting === undefined || setting === '') return allFastPaths
+  if (setting === 'off') return []
+  const names = setting.split(',').map((name) => name.trim())
+  const unknown = names.find((name) => !allFastPaths.some((path) => path.name === name))
+  if (unknown === undefined) return allFastPaths.filter((path) => names.includes(path.name))
+  const known = allFastPaths.map((path) => path.name).join(', ')
+  throw new CatalogError(
+    'InvalidInput',
+    `TABULARIUM_FAST_PATHS names ${JSON.stringify(unknown)}, which is no fast path. ` +
+      `Write off, or some of ${known} with commas between them.`,
+  )
+}
+
+/** Those in use. To find out whether one of them is at fault, switch them off. */
+export const fastPaths = chosenFastPaths(process.env['TABULARIUM_FAST_PATHS'])

@@ -1,0 +1,103 @@
+import type { Schema } from '@uwdata/flechette'
+import { wallClock } from '../../base/time.ts'
+import type { Bitmap } from '../arrow/bitmap.ts'
+import { evaluator, type Rows } from './evaluate/index.ts'
+import { fastPaths } from './fast/index.ts'
+import { planPredicate } from './plan/filter.ts'
+import type { Plan, Scalar } from './plan/plan.ts'
+import { prune, type StatisticsOf } from './prune/prune.ts'
+import { planAtOnce, planInSteps, WorkBudget } from './work.ts'
+
+export {
+  compileExpression,
+  compileExpressionSteps,
+  type ValueExpression,
+  type ValueOptions,
+} from './expression.ts'
+export { WorkBudget } from './work.ts'
+
+/** A condition on a table's rows, ready to be asked any number of times. */
+export interface Predicate {
+  /** The text it was compiled from. */
+  readonly text: string
+  /** The time it was compiled for, in milliseconds since the epoch; undefined when it does not ask for it. */
+  readonly now: number | undefined
+  /** The indices of the top-level columns it reads, in order. */
+  readonly columns: readonly number[]
+  /** A column and its values, if all that the predicate says is that the column has one of these values. */
+  readonly membership: { readonly column: number; readonly values: readonly Scalar[] } | undefined
+  /**
+   * The rows from `start` (a multiple of 32) to `end` for which it is true, not false and not null; bit 0 is
+   * row `start`. Only rows in `live` count. Throws `InvalidInput` when a row makes it fail, as a division by
+   * zero does.
+   */
+  select(rows: Rows, start: number, end: number, live?: Bitmap): Bitmap
+  /**
+   * What `select` gives, in steps of a few milliseconds: the caller rests between them as it likes. Throws
+   * `InvalidInput` when functions take more work than `budget` has left.
+   */
+  steps(rows: Rows, start: number, end: number, live?: Bitmap, budget?: WorkBudget): Generator<void, Bitmap>
+  /** The same for how many they are. */
+  countSteps(
+    rows: Rows,
+    start: number,
+    end: number,
+    live?: Bitmap,
+    budget?: WorkBudget,
+  ): Generator<void, number>
+  /** The work that the functions of one scan may take. */
+  budget(): WorkBudget
+  /** How many rows `select` would give. */
+  count(rows: Rows, start: number, end: number, live?: Bitmap): number
+  /** What statistics say of `rows` rows: that it holds for none of them, for some perhaps, or for all. */
+  prune(statistics: StatisticsOf, rows: number): 'none' | 'some' | 'all'
+}
+
+/**
+ * Compiles a predicate for tables of a schema. What is not in the language, names no column, mixes types or
+ * is too large is refused as `InvalidInput`, with the place and what to write instead. `now` is the time that
+ * its `now()` stands for.
+ */
+export function compilePredicate(text: string, schema: Schema, now: number = wallClock()): Predicate {
+  return planAtOnce(compiler(text, schema, now))
+}
+
+/** The same in steps of a few milliseconds, so that the caller can rest between them. */
+export function compileSteps(text: string, schema: Schema, now: number): Generator<void, Predicate> {
+  return planInSteps(compiler(text, schema, now))
+}
+
+function membershipOf(plan: Plan): Predicate['membership'] {
+  if (plan.kind === 'in' && !plan.negated && plan.arg.kind === 'column' && plan.arg.path.length === 1) {
+    return { column: plan.arg.path[0]!, values: plan.values }
+  }
+  if (plan.kind !== 'compare' || plan.operator !== '=') return undefined
+  const { left, right } = plan
+  const isPlain = left.kind === 'column' && left.path.length === 1 && right.kind === 'literal'
+  return isPlain ? { column: left.path[0]!, values: [right.value] } : undefined
+}
+
+/** What compiles a predicate. When it pauses, it is called again, and finds what it has done. */
+function compiler(text: string, schema: Schema, now: number): () => Predicate {
+  let asksTime = false
+  const time = () => {
+    asksTime = true
+    return now
+  }
+  return () => {
+    const plan = planPredicate(text, schema, time)
+    const { columns, select, count, steps, countSteps } = evaluator(plan, fastPaths)
+    return {
+      steps,
+      countSteps,
+      budget: () => new WorkBudget(),
+      text,
+      now: asksTime ? now : undefined,
+      columns,
+      membership: membershipOf(plan),
+      select,
+      count,
+      prune: (statistics, rows) => prune(plan, statistics, rows),
+    }
+  }
+}

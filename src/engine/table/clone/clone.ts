@@ -1,0 +1,138 @@
+import type { Content } from '../../../base/content/content.ts'
+import { leadsOut, pathFrom, pathIn } from '../../../base/model/relative-path.ts'
+import { prefetch } from '../../../base/scheduling/prefetch.ts'
+import { nextTurn } from '../../../base/time.ts'
+import {
+  type ColumnFile,
+  type DeletionEntry,
+  type FragmentEntry,
+  objectsOf,
+  type SegmentEntry,
+  withPaths,
+} from '../format/manifest.ts'
+import { groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import { checkBytes } from '../read/check.ts'
+import { ByteCache } from '../storage/cache.ts'
+import { uncached } from '../storage/coalesced-read.ts'
+import { brokenObject, readChecked, type Storage } from '../storage/objects.ts'
+import type { ApplyOptions } from '../table-engine.ts'
+import { writeManifest, writeSegment } from '../write/write-manifest.ts'
+
+/*
+ * A clone is a new table with the rows of a version. Its manifest either shares the files of that version, or names
+ * copies of them. Rows keep their ids, and columns theirs, so the clone is what the version was.
+ */
+
+/** Writes a manifest whose fragments are those of `source`, in the same content. */
+export async function shareRows(
+  storage: Storage,
+  prefix: string,
+  source: LoadedSnapshot,
+  options: ApplyOptions,
+): Promise<LoadedSnapshot> {
+  const bases = new Set<string>()
+  const rename = (path: string) => {
+    const folder = leadsOut(path) ? baseOf(source, path) : source.prefix
+    const base = pathFrom(prefix, folder)
+    bases.add(base)
+    return base + pathIn(source.prefix, path).slice(folder.length)
+  }
+  return cloneManifest(storage, storage, prefix, source, options, {
+    bases,
+    clone: (entry) => withPaths(entry, rename),
+  })
+}
+
+/** The folder of another table, from the root of the content, that a path leads to. */
+function baseOf({ prefix, body, manifest }: LoadedSnapshot, path: string): string {
+  const base = body.bases?.find((one) => path.startsWith(one))
+  if (base === undefined) throw brokenObject(prefix + manifest.path, `names ${path}, which is not its own`)
+  return pathIn(prefix, base)
+}
+
+/** How many small files are copied at a time. A large one is copied alone, since it is in memory as a whole. */
+const depth = 8
+const smallBytes = 4 * 1024 * 1024
+
+/** Copies the files of `source`, and writes a manifest whose fragments are the copies. What is damaged is not copied. */
+export async function copyRows(
+  storage: Storage,
+  prefix: string,
+  source: LoadedSnapshot,
+  from: Content,
+  options: ApplyOptions,
+): Promise<LoadedSnapshot> {
+  const reading: Storage = { ...storage, content: uncached(from), cache: new ByteCache(0) }
+  // Fragments that lost rows by one change share a file of deletions.
+  const copied = new Map<string, Promise<string>>()
+  let rowsDone = 0
+  const copy = async (object: ColumnFile | DeletionEntry): Promise<string> => {
+    options.signal?.throwIfAborted()
+    const bytes = await readWhole(reading.content, pathIn(source.prefix, object.path), object, options.signal)
+    const path = `${'crc' in object ? 'deletions' : 'data'}/${storage.newName()}.arrow`
+    await storage.content.put(prefix + path, bytes)
+    return path
+  }
+  const copyFragment = async (entry: FragmentEntry): Promise<FragmentEntry> => {
+    const names = new Map<string, string>()
+    for (const object of objectsOf(entry)) {
+      const known = copied.get(object.path) ?? copy(object)
+      if ('crc' in object) copied.set(object.path, known)
+      names.set(object.path, await known)
+    }
+    rowsDone += entry.rows
+    options.onProgress?.({ rowsDone, rowsTotal: source.rows + source.deletedRows })
+    return withPaths(entry, (path) => names.get(path)!)
+  }
+  return cloneManifest(storage, reading, prefix, source, options, { bases: new Set(), clone: copyFragment })
+}
+
+/** The bytes of an object, compared with its checksums. */
+async function readWhole(
+  content: Content,
+  path: string,
+  object: ColumnFile | DeletionEntry,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array> {
+  return readChecked(async () => {
+    const bytes = await content.get(path)
+    if (bytes === undefined) throw brokenObject(path, 'is missing')
+    if (bytes.length !== object.size)
+      throw brokenObject(path, `has ${bytes.length} bytes; it should have ${object.size}`)
+    const get: Content['get'] = async (_, range) => {
+      // Summing a large file takes a while, and other work goes on meanwhile.
+      await nextTurn()
+      return bytes.subarray(range!.start, range!.end)
+    }
+    await checkBytes({ get }, path, object, signal)
+    return bytes
+  })
+}
+
+/** Writes the manifest of a clone, group by group, so that only the entries of one are in memory. */
+async function cloneManifest(
+  storage: Storage,
+  reading: Storage,
+  prefix: string,
+  source: LoadedSnapshot,
+  { signal, version }: ApplyOptions,
+  how: {
+    readonly bases: ReadonlySet<string>
+    readonly clone: (entry: FragmentEntry) => FragmentEntry | Promise<FragmentEntry>
+  },
+): Promise<LoadedSnapshot> {
+  const segments: SegmentEntry[] = []
+  let tail: readonly FragmentEntry[] = []
+  for await (const { segment, entries } of groupsOf(reading, source)) {
+    signal?.throwIfAborted()
+    const areSmall = entries.every(({ size }) => size <= smallBytes)
+    const cloned: FragmentEntry[] = []
+    const work = async (entry: FragmentEntry) => how.clone(entry)
+    for await (const one of prefetch(entries, work, { depth: areSmall ? depth : 0 })) cloned.push(one)
+    if (segment === undefined) tail = cloned
+    else segments.push(await writeSegment(storage, prefix, cloned))
+  }
+  signal?.throwIfAborted()
+  const parts = { ...source.body, segments, tail, bases: [...how.bases] }
+  return writeManifest(storage, prefix, parts, version)
+}

@@ -1,0 +1,223 @@
+import { prefetch } from '../../../base/scheduling/prefetch.ts'
+import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import type { Bitmap } from '../../arrow/bitmap.ts'
+import { covers, readLive } from '../format/deletions.ts'
+import {
+  type ColumnFile,
+  contentKey,
+  type FragmentEntry,
+  type SegmentEntry,
+  type StoredColumns,
+} from '../format/manifest.ts'
+import { fragmentsOf, groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import { storedColumnsOf, type TableSchema, withLayout, withSchema } from '../format/table-schema.ts'
+import { readColumns } from '../read/fragment-read.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { ApplyOptions, Changed, SchemaChange, Snapshot, WorkOptions } from '../table-engine.ts'
+import { Growth } from '../write/growth.ts'
+import { reviseManifest, storeSchema, writeSegment } from '../write/write-manifest.ts'
+import { ColumnMaker } from './column-maker.ts'
+import { bytesOfComputed, type ComputedColumn } from './compute.ts'
+import { type FieldNode, fieldOf, idsOf } from './field-tree.ts'
+import { closeUp } from './live-rows.ts'
+import type { ColumnSource } from './make-columns.ts'
+
+/** What a change makes of the columns that a table has. */
+export interface ColumnEdit {
+  readonly tree: readonly FieldNode[]
+  readonly nextId: number
+  /** What is to be done with each fragment; absent when only the schema changes. */
+  readonly work?: ColumnWork | undefined
+}
+
+export interface ColumnWork extends ColumnSource {
+  /** The same for two versions of a table when what was done for a fragment of one holds for the other. */
+  readonly key: string
+  /** The columns that are written. Without any, the rows are checked only. */
+  readonly writes: readonly FieldNode[]
+  /** Whether statistics of a fragment tell that it need not be looked at. */
+  readonly isDone?: (entry: FragmentEntry) => boolean
+  /** The most bytes of what is written for so many rows, where that follows from the types. */
+  readonly mostBytes?: (rows: number) => number
+  /** The expressions that make all columns, if they do: then worker threads can do the work. */
+  readonly expressions?: readonly ComputedColumn[]
+}
+
+/** Makes the new columns of a schema. Refuses what the schema does not allow. */
+export type EditColumns = (schema: TableSchema, timeSlice: TimeSlice) => Promise<ColumnEdit>
+
+/** What was done for the rows of a fragment that were not deleted then: a file written, or the rows checked. */
+interface Done {
+  readonly file: ColumnFile | undefined
+  readonly live: Bitmap | undefined
+}
+
+/**
+ * A change of a table's columns. New columns of a fragment are written to a file beside those that it has. The change
+ * is made anew for each base, so that it fits what others committed first; what was computed for a fragment is kept.
+ */
+export class ColumnChange implements SchemaChange {
+  readonly #storage: Storage
+  readonly #edit: EditColumns
+  #key = ''
+  /** What was done for fragments, by their content. */
+  readonly #done = new Map<string, Done>()
+
+  constructor(storage: Storage, edit: EditColumns) {
+    this.#storage = storage
+    this.#edit = edit
+  }
+
+  async check(base: Snapshot): Promise<void> {
+    await this.#edit((base as LoadedSnapshot).schema, new TimeSlice(undefined))
+  }
+
+  async prepare(base: Snapshot, options: WorkOptions = {}): Promise<void> {
+    const snapshot = base as LoadedSnapshot
+    const timeSlice = new TimeSlice(options.signal)
+    const { work } = await this.#edit(snapshot.schema, timeSlice)
+    if (work) await this.#work(snapshot, work, timeSlice, options)
+  }
+
+  async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
+    const snapshot = base as LoadedSnapshot
+    const timeSlice = new TimeSlice(options.signal)
+    const edit = await this.#edit(snapshot.schema, timeSlice)
+    const { work } = edit
+    if (work) await this.#work(snapshot, work, timeSlice, {})
+    const { schema } = storeSchema({ ...snapshot.schema, fields: edit.tree.map(fieldOf) })
+    let columns = columnsAfter(snapshot, edit)
+    let layout = ''
+    if (work && work.writes.length > 0) {
+      const added = withLayout(columns!, fileLayout(work.writes))
+      columns = added.stored
+      layout = added.key
+    }
+    const parts = await this.#fragments(snapshot, columns, layout, timeSlice)
+    options.signal?.throwIfAborted()
+    const changes = { schema, columns, ...parts }
+    return { snapshot: await reviseManifest(this.#storage, snapshot, changes, options.version), affected: 0 }
+  }
+
+  /** Does what is still to be done for the fragments of a version. */
+  async #work(
+    snapshot: LoadedSnapshot,
+    work: ColumnWork,
+    timeSlice: TimeSlice,
+    { onProgress }: WorkOptions,
+  ): Promise<void> {
+    if (this.#key !== work.key) this.#done.clear()
+    this.#key = work.key
+    const rowsTotal = snapshot.rows + snapshot.deletedRows
+    let rowsDone = 0
+    let nextRow = 0
+    await this.#measure(snapshot, work, timeSlice)
+    const maker = await ColumnMaker.start(this.#storage, snapshot, work, fileSchema(work.writes), timeSlice)
+    const begin = async (entry: FragmentEntry) => {
+      const firstRow = nextRow
+      nextRow += entry.rows - (entry.deletions?.count ?? 0)
+      const live = await readLive(this.#storage, snapshot.prefix, entry)
+      const known = this.#done.get(contentKey(entry))
+      // Rows that were deleted then and are back now were not computed.
+      if (known === undefined || !covers(known.live, live, entry.rows)) {
+        const file = work.isDone?.(entry) ? undefined : await maker.make({ entry, live, firstRow })
+        this.#done.set(contentKey(entry), { file, live })
+      }
+      return entry.rows
+    }
+    try {
+      for await (const rows of prefetch(fragmentsOf(this.#storage, snapshot), begin, maker)) {
+        rowsDone += rows
+        onProgress?.({ rowsDone, rowsTotal })
+        if (timeSlice.due) await timeSlice.rest()
+      }
+    } finally {
+      maker.end()
+    }
+  }
+
+  /** Refuses new columns that are too long in all. Only where that is not known before are they made for it. */
+  async #measure(snapshot: LoadedSnapshot, work: ColumnWork, timeSlice: TimeSlice): Promise<void> {
+    const growth = new Growth(this.#storage, snapshot)
+    const rows = snapshot.rows + snapshot.deletedRows
+    if (work.mostBytes) growth.check(work.mostBytes(rows))
+    const { expressions = [] } = work
+    const all = expressions.map(({ expression }) => expression)
+    if (await growth.fits(all, rows)) return
+    const { prefix, schema } = snapshot
+    const columns = expressions.map((column) => ({ ...column, budget: column.expression.budget() }))
+    let bytes = 0
+    let nextRow = 0
+    for await (const entry of fragmentsOf(this.#storage, snapshot)) {
+      const firstRow = nextRow
+      nextRow += entry.rows - (entry.deletions?.count ?? 0)
+      if (this.#done.has(contentKey(entry))) continue
+      const live = await readLive(this.#storage, prefix, entry)
+      const read = closeUp(await readColumns(this.#storage, prefix, schema, entry, work.reads), live)
+      for await (const more of bytesOfComputed(columns, read, firstRow, timeSlice)) {
+        bytes += more
+        growth.check(bytes)
+      }
+    }
+  }
+
+  /** The fragments of the new version: with their new files, and without files that have none of its columns. */
+  async #fragments(
+    snapshot: LoadedSnapshot,
+    columns: StoredColumns | undefined,
+    layout: string,
+    timeSlice: TimeSlice,
+  ): Promise<{ segments: readonly SegmentEntry[]; tail: readonly FragmentEntry[] }> {
+    const { segments: known, tail } = snapshot.body
+    const revise = (entry: FragmentEntry) => withoutUnneeded(this.#withFile(entry, layout), columns)
+    if (layout === '') return { segments: known, tail: tail.map(revise) }
+    const segments: SegmentEntry[] = []
+    let rest: readonly FragmentEntry[] = []
+    for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
+      const revised = entries.map(revise)
+      if (segment === undefined) rest = revised
+      else segments.push(await writeSegment(this.#storage, snapshot.prefix, revised))
+      if (timeSlice.due) await timeSlice.rest()
+    }
+    return { segments, tail: rest }
+  }
+
+  #withFile(entry: FragmentEntry, layout: string): FragmentEntry {
+    const file = layout === '' ? undefined : this.#done.get(contentKey(entry))?.file
+    return file === undefined ? entry : { ...entry, files: [...(entry.files ?? []), { ...file, layout }] }
+  }
+}
+
+/** The columns of the new version; undefined for a table whose files all have those of the schema. */
+function columnsAfter(
+  { schema: before, body }: LoadedSnapshot,
+  { tree, nextId }: ColumnEdit,
+): StoredColumns | undefined {
+  const ids = idsOf(tree)
+  const stored = storedColumnsOf(before)
+  const isSame = stored.ids.length === ids.length && stored.ids.every((id, i) => id === ids[i])
+  if (isSame) return body.columns
+  return withSchema(stored, body.schema, ids, nextId)
+}
+
+/** The entry without files all of whose columns are gone. The first file stays, as it counts the rows. */
+function withoutUnneeded(entry: FragmentEntry, columns: StoredColumns | undefined): FragmentEntry {
+  if (entry.files === undefined || columns === undefined) return entry
+  const ids = new Set(columns.ids)
+  const isNeeded = ({ layout = '' }: ColumnFile) =>
+    layout === columns.layout || columns.layouts[layout]!.ids.some((id) => ids.has(id))
+  if (entry.files.every(isNeeded)) return entry
+  const { files, ...rest } = entry
+  const needed = files.filter(isNeeded)
+  return needed.length === 0 ? rest : { ...rest, files: needed }
+}
+
+/** The schema of a file of new columns. Anything may be null in it: rules for nulls are those of the table. */
+function fileSchema(writes: readonly FieldNode[]): TableSchema {
+  const fields = writes.map((node) => ({ ...fieldOf(node), nullable: true }))
+  return { fields, metadata: null as unknown as Map<string, string> } as TableSchema
+}
+
+function fileLayout(writes: readonly FieldNode[]) {
+  return { schema: storeSchema(fileSchema(writes)).schema, ids: idsOf(writes) }
+}

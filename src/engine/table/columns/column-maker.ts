@@ -1,0 +1,160 @@
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { performance } from '../../../base/time.ts'
+import type { ColumnFile, FragmentEntry } from '../format/manifest.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import type { TableSchema } from '../format/table-schema.ts'
+import { WorkerLost } from '../scan/pool.ts'
+import { minPrefetchDepth } from '../scan/prefetch-depth.ts'
+import { type FragmentThreads, type Sent, threadsFor } from '../scan/threads.ts'
+import type { Storage } from '../storage/objects.ts'
+import { type EncodedFile, putFile } from '../write/fragment-write.ts'
+import { ValueHold } from '../write/value-memory.ts'
+import { storeSchema } from '../write/write-manifest.ts'
+import { fragmentBytes } from '../write/write-rows.ts'
+import type { ColumnWork } from './column-change.ts'
+import { type ColumnTask, type FragmentToDo, makeColumns } from './make-columns.ts'
+
+/** What a row of a computed column takes, where one that a predicate is evaluated on takes 1. */
+const rowWork = 2
+
+/** Most bytes of one value, which functions refuse to exceed, and of its place. */
+const bytesOfValue = (1 << 20) + 16
+
+/** Bytes of files that are made, or wait to be written, at once. */
+const mostBytes = 256 << 20
+
+/**
+ * Makes the new columns of a version's fragments: in worker threads if that is worthwhile, else on this thread. This
+ * thread writes them in any case.
+ */
+export class ColumnMaker {
+  readonly #storage: Storage
+  readonly #snapshot: LoadedSnapshot
+  readonly #work: ColumnWork
+  readonly #file: TableSchema
+  /** The same as manifests hold it. */
+  readonly #fileText: string
+  readonly #timeSlice: TimeSlice
+  readonly #threads: FragmentThreads | undefined
+  /** Bytes of the largest file so far. */
+  #largest = 0
+
+  private constructor(
+    storage: Storage,
+    snapshot: LoadedSnapshot,
+    work: ColumnWork,
+    file: TableSchema,
+    timeSlice: TimeSlice,
+    threads: FragmentThreads | undefined,
+  ) {
+    this.#storage = storage
+    this.#snapshot = snapshot
+    this.#work = work
+    this.#file = file
+    this.#fileText = threads ? storeSchema(file).schema : ''
+    this.#timeSlice = timeSlice
+    this.#threads = threads
+  }
+
+  /** `file` is the schema of the files to be made. */
+  static async start(
+    storage: Storage,
+    snapshot: LoadedSnapshot,
+    work: ColumnWork,
+    file: TableSchema,
+    timeSlice: TimeSlice,
+  ): Promise<ColumnMaker> {
+    const threads = work.expressions && (await threadsFor(storage, snapshot, timeSlice, rowWork))
+    return new ColumnMaker(storage, snapshot, work, file, timeSlice, threads)
+  }
+
+  /**
+   * How many fragments to begin while one is written. More than one would take more memory only, but for threads: each
+   * of these makes one file while another is written. How large files are is known once one is made.
+   */
+  get depth(): number {
+    const workers = this.#threads?.workers ?? 0
+    if (workers === 0 || this.#largest === 0) return 1
+    return Math.max(1, Math.min(workers * 2, Math.floor(mostBytes / this.#largest)) - 1)
+  }
+
+  /** Writes the new columns of a fragment; undefined when there are none. */
+  async make(todo: FragmentToDo<FragmentEntry>): Promise<ColumnFile | undefined> {
+    const memory = new ValueHold()
+    const bytes = this.#bytesFor(todo.entry)
+    try {
+      const waits = memory.take(bytes, bytes, this.#timeSlice.signal)
+      if (waits) await waits
+      return await this.#make(todo)
+    } finally {
+      memory.release()
+    }
+  }
+
+  /** About the most bytes that are held for a fragment. Values are in memory twice when they are joined. */
+  #bytesFor({ rows }: FragmentEntry): number {
+    const { expressions = [] } = this.#work
+    const most = expressions.reduce(
+      (sum, { expression }) =>
+        sum +
+        Math.min(
+          rows * bytesOfValue,
+          expression.mostBytes(rows, () => Number.POSITIVE_INFINITY),
+        ),
+      0,
+    )
+    // Fragments of one table are alike mostly.
+    const likely = this.#largest === 0 ? fragmentBytes : this.#largest
+    return 2 * Math.min(most, likely, fragmentBytes)
+  }
+
+  async #make(todo: FragmentToDo<FragmentEntry>): Promise<ColumnFile | undefined> {
+    const sent = this.#send(todo)
+    const made = await sent?.answer.catch((error: unknown) => {
+      if (!(error instanceof WorkerLost)) throw error
+      return undefined
+    })
+    const file = made ?? (await this.#here(todo))
+    if (file === undefined) return undefined
+    this.#largest = Math.max(this.#largest, file.size)
+    try {
+      return await putFile(this.#storage, this.#snapshot.prefix, file)
+    } finally {
+      if (made) sent!.giveBack(made)
+    }
+  }
+
+  /** Stops what threads do and nobody awaits. */
+  end(): void {
+    this.#threads?.end()
+  }
+
+  /** Has a thread make the file of a fragment; undefined when there is none. */
+  #send({ entry, firstRow }: FragmentToDo<FragmentEntry>): Sent<EncodedFile> | undefined {
+    const { expressions = [] } = this.#work
+    const wanted: ColumnTask = {
+      expressions: expressions.map(({ expression: { text, now } }) => ({ text, now })),
+      file: this.#fileText,
+      firstRow,
+    }
+    const task = { predicate: undefined, now: undefined, wanted, depth: minPrefetchDepth }
+    const budgets = expressions.map(({ budget }) => budget)
+    return this.#threads?.send(entry, task, budgets)
+  }
+
+  async #here(todo: FragmentToDo): Promise<EncodedFile | undefined> {
+    const { prefix, schema } = this.#snapshot
+    const start = performance.now()
+    const made = await makeColumns(
+      this.#storage,
+      prefix,
+      schema,
+      this.#work,
+      this.#file,
+      todo,
+      this.#timeSlice,
+    )
+    this.#threads?.spend(performance.now() - start)
+    return made?.file
+  }
+}

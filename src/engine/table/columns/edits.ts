@@ -1,0 +1,127 @@
+import { type Schema, Type } from '@uwdata/flechette'
+import { type CatalogError, invalid } from '../../../base/errors.ts'
+import { isRowColumn } from '../../arrow/row-columns.ts'
+import { idsOfSchema, storedColumnsOf, type TableSchema } from '../format/table-schema.ts'
+import type { ColumnEdit } from './column-change.ts'
+import { type FieldNode, treeOf } from './field-tree.ts'
+import { findField } from './paths.ts'
+
+/** New metadata for the field at a path. */
+export interface FieldMetadataUpdate {
+  readonly path: string
+  /** Null takes a key away. */
+  readonly metadata: Readonly<Record<string, string | null>>
+  /** Whether keys that are not named go, too. */
+  readonly replace?: boolean | undefined
+}
+
+/** The fields of a table as a tree, and the id that the next one gets. */
+export function treeOfSchema(schema: TableSchema): { tree: FieldNode[]; nextId: number } {
+  return { tree: treeOf(schema.fields, idsOfSchema(schema)), nextId: storedColumnsOf(schema).nextId }
+}
+
+/** Gives out ids, one after the other. */
+export function* idsFrom(first: number): Generator<number, never> {
+  for (let id = first; ; id++) yield id
+}
+
+/** Refuses names that a column cannot have, or that are there twice. */
+export function checkNames(tree: readonly FieldNode[], before: readonly FieldNode[]): void {
+  const known = new Set(before.map(({ field }) => field.name))
+  const seen = new Set<string>()
+  for (const { field } of tree) {
+    const { name } = field
+    if (!known.has(name)) checkNewName(name)
+    if (seen.has(name)) throw taken(name)
+    seen.add(name)
+  }
+}
+
+function checkNewName(name: string): void {
+  if (name === '') throw invalid('The name of a column is empty. Give it at least one character.')
+  if (!name.isWellFormed())
+    throw invalid('The name of a column holds half of a surrogate pair. Give well-formed Unicode.')
+  if (name.includes('.')) {
+    throw invalid(
+      `A column cannot be named ${JSON.stringify(name)}: a dot leads to a field within a struct. Name it without dots.`,
+    )
+  }
+  if (isRowColumn(name)) {
+    throw invalid(
+      `${JSON.stringify(name)} names what queries tell about each row. Give the column another name.`,
+    )
+  }
+}
+
+export function taken(name: string): CatalogError {
+  return invalid(
+    `There is a column ${JSON.stringify(name)} already. Choose another name, or drop that column first.`,
+  )
+}
+
+/** Takes columns away, and fields within structs. A struct goes with the last of its fields. */
+export function dropColumns(schema: TableSchema, paths: readonly string[]): ColumnEdit {
+  const { tree, nextId } = treeOfSchema(schema)
+  const gone = new Set<number>()
+  for (const text of paths) {
+    const found = findField(schema, tree, text)
+    const [holder, around] = [found.way.at(-2), found.way.at(-3)]
+    if (holder && (holder.field.type.typeId !== Type.Struct || around?.field.type.typeId === Type.Map)) {
+      throw invalid(
+        `${JSON.stringify(text)} is a part of the type of ${JSON.stringify(holder.field.name)}, and no field of a struct. Drop the whole column.`,
+      )
+    }
+    gone.add(found.node.id)
+  }
+  const edited = without(tree, gone)
+  if (edited.length === 0)
+    throw invalid('A table needs at least one column. Keep one of them, or drop the table.')
+  return { tree: edited, nextId }
+}
+
+function without(nodes: readonly FieldNode[], gone: ReadonlySet<number>): FieldNode[] {
+  return nodes.flatMap((node) => {
+    if (gone.has(node.id)) return []
+    if (node.children.length === 0) return [node]
+    const children = without(node.children, gone)
+    return children.length === 0 ? [] : [{ ...node, children }]
+  })
+}
+
+/** Changes the metadata of fields. */
+export function updateMetadata(schema: TableSchema, updates: readonly FieldMetadataUpdate[]): ColumnEdit {
+  const { tree, nextId } = treeOfSchema(schema)
+  const found = new Map<number, Map<string, string>>()
+  for (const { path, metadata, replace } of updates) {
+    const { node } = findField(schema, tree, path)
+    const known = found.get(node.id) ?? new Map(node.field.metadata ?? [])
+    const next = replace ? new Map<string, string>() : known
+    for (const [key, value] of Object.entries(metadata)) {
+      if (value === null) next.delete(key)
+      else next.set(key, value)
+    }
+    found.set(node.id, next)
+  }
+  const edit = (node: FieldNode): FieldNode => {
+    const metadata = found.get(node.id)
+    const field = metadata
+      ? { ...node.field, metadata: metadata.size > 0 ? metadata : noMetadata }
+      : node.field
+    return { ...node, field, children: node.children.map(edit) }
+  }
+  return { tree: tree.map(edit), nextId }
+}
+
+// Flechette's types do not allow what it reads and writes.
+const noMetadata = null as unknown as Map<string, string>
+
+/** The metadata of fields, by their paths as they are written everywhere. */
+export function metadataOf(schema: Schema, paths: readonly string[]): Record<string, Record<string, string>> {
+  const { tree } = treeOfSchema(schema)
+  return Object.fromEntries(
+    paths.map((text) => {
+      const { node, path } = findField(schema, tree, text)
+      return [path, Object.fromEntries(node.field.metadata ?? [])]
+    }),
+  )
+}

@@ -1,0 +1,171 @@
+import { pathIn } from '../../base/model/relative-path.ts'
+import { wallClock } from '../../base/time.ts'
+import { copyRows, shareRows } from './clone/clone.ts'
+import { addColumns } from './columns/add.ts'
+import { alterColumns } from './columns/alter.ts'
+import { ColumnChange } from './columns/column-change.ts'
+import { dropColumns, updateMetadata } from './columns/edits.ts'
+import { pathsOf } from './format/manifest.ts'
+import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './format/snapshot.ts'
+import { createIndicesChange, dropIndexChange, indicesOf, requireIndex } from './indices/indices.ts'
+import { mergeRows } from './merge/merge-rows.ts'
+import { isOptimized, optimizeRows } from './optimize/optimize.ts'
+import { checkObjects } from './read/check.ts'
+import { explainQuery } from './read/explain.ts'
+import { countMatching, queryRows, streamRows } from './read/query.ts'
+import { ScanPool } from './scan/pool.ts'
+import { ByteCache } from './storage/cache.ts'
+import { uniqueName } from './storage/object-names.ts'
+import type { Storage } from './storage/objects.ts'
+import type { EngineOptions, ManifestRef, Snapshot, TableEngine, WritingEngine } from './table-engine.ts'
+import { appendChange, metadataChange, overwriteChange, restoreChange } from './write/change.ts'
+import { deleteChange } from './write/delete.ts'
+import { columnsOfNewTable, matchSchema } from './write/schema-match.ts'
+import { updateRows } from './write/update.ts'
+import { writeRows } from './write/write-rows.ts'
+
+const defaultCacheBytes = 256 * 1024 * 1024
+const defaultFragmentRows = 1_048_576
+const defaultThreadedRows = 4_000_000
+const defaultThreadedAfter = 250
+
+/** An engine over a content. Several engines may work on one content at once, in one process or in several. */
+export function tableEngine(options: EngineOptions): TableEngine {
+  const cache = new ByteCache(options.cacheBytes ?? defaultCacheBytes)
+  const {
+    threads = 0,
+    threadedRows: fewestRows = defaultThreadedRows,
+    threadedAfter: startAfter = defaultThreadedAfter,
+  } = options
+  const pool = threads > 0 ? new ScanPool({ threads, fewestRows, startAfter }, cache) : undefined
+  const { content, newName = uniqueName, now = wallClock, growthBytes } = options
+  const most = Math.max(64, (options.fragmentRows ?? defaultFragmentRows) & ~63)
+  return engineOn({ content, cache, newName, now, pool, growthBytes }, most)
+}
+
+/** Most objects of one writer that are being put while it goes on. Their bytes are in memory. */
+const mostBegun = 16
+
+/** The engine of one writer. */
+function writerOn(storage: Storage, writer: string, most: number): WritingEngine {
+  const { content } = storage
+  const newName = () => storage.newName(writer)
+  const group = content.group?.()
+  const nothing = async () => {}
+  if (group === undefined)
+    return { ...engineOn({ ...storage, newName }, most), written: nothing, sync: nothing }
+  /** Objects that are being put. One that could not be put stays, so that no sync succeeds any more. */
+  const begun = new Set<Promise<void>>()
+  const written = async () => {
+    await Promise.all(begun)
+  }
+  const writing: Storage = {
+    ...storage,
+    newName,
+    beginPut: async (path, bytes) => {
+      if (begun.size >= mostBegun) await Promise.race(begun)
+      const put = group.put(path, bytes)
+      begun.add(put)
+      put.then(
+        () => begun.delete(put),
+        () => {},
+      )
+    },
+    content: {
+      url: content.url,
+      get: (...given) => content.get(...given),
+      getRanges: content.getRanges && ((...given) => content.getRanges!(...given)),
+      readCost: content.readCost,
+      uncached: content.uncached,
+      list: (...given) => content.list(...given),
+      remove: (...given) => content.remove(...given),
+      put: (...given) => group.put(...given),
+    },
+  }
+  const sync = async () => {
+    await written()
+    await group.sync()
+  }
+  return { ...engineOn(writing, most), written, sync }
+}
+
+function engineOn(storage: Storage, most: number): TableEngine {
+  const loaded = (snapshot: Snapshot) => snapshot as LoadedSnapshot
+
+  const engine: TableEngine = {
+    writtenBy: (writer) => writerOn(storage, writer, most),
+    async create(prefix, table, work = {}) {
+      const change = await overwrite(prefix, table, work)
+      return change.create(work)
+    },
+    open: (prefix, ref) => openSnapshot(storage, normalPrefix(prefix), ref),
+    async insertRows(base, table, work = {}) {
+      const columns = await matchSchema(table, base.schema, work.signal)
+      const written = await writeRows(storage, base.prefix, base.schema, columns, most, work)
+      return appendChange(storage, loaded(base), written)
+    },
+    overwriteRows: (prefix, table, work = {}) => overwrite(prefix, table, work),
+    updateRows: (base, update, work = {}) => updateRows(storage, loaded(base), update, most, work),
+    mergeRows: (base, table, merge, work = {}) => mergeRows(storage, loaded(base), table, merge, most, work),
+    deleteRows: (predicate) => deleteChange(storage, predicate),
+    replaceSchemaMetadata: (metadata) => metadataChange(storage, metadata),
+    createIndices: (indices) => createIndicesChange(storage, indices),
+    dropIndex: (name) => dropIndexChange(storage, name),
+    indicesOf: (snapshot) => indicesOf(loaded(snapshot)),
+    indexOf: (snapshot, name) => requireIndex(indicesOf(loaded(snapshot)), name),
+    addColumns: (columns) => new ColumnChange(storage, addColumns(columns, storage.now())),
+    alterColumns: (alterations) =>
+      new ColumnChange(storage, async (schema) => alterColumns(schema, alterations)),
+    dropColumns: (paths) => new ColumnChange(storage, async (schema) => dropColumns(schema, paths)),
+    updateFieldMetadata: (updates) =>
+      new ColumnChange(storage, async (schema) => updateMetadata(schema, updates)),
+    restoreTo: (old) => restoreChange(storage, loaded(old)),
+    isOptimized: (snapshot, goals = {}) => isOptimized(storage, loaded(snapshot), most, goals),
+    optimizeRows: (base, goals = {}, work = {}) => optimizeRows(storage, loaded(base), most, goals, work),
+    countRows: (snapshot, work = {}) => countMatching(storage, loaded(snapshot), work),
+    queryRows: (snapshot, query = {}) => queryRows(storage, loaded(snapshot), query),
+    streamRows: (snapshot, query = {}) => streamRows(storage, loaded(snapshot), query),
+    explainQuery: (snapshot, query = {}) => explainQuery(storage, loaded(snapshot), query),
+    shareRows: (prefix, source, work = {}) => shareRows(storage, normalPrefix(prefix), loaded(source), work),
+    copyRows: (prefix, source, from, work = {}) =>
+      copyRows(storage, normalPrefix(prefix), loaded(source), from, work),
+    fragmentRows: async (snapshot) => {
+      const rows: number[] = []
+      for await (const entry of fragmentsOf(storage, loaded(snapshot)))
+        rows.push(entry.rows - (entry.deletions?.count ?? 0))
+      return rows
+    },
+    reachable: (prefix, refs) => reachable(storage, normalPrefix(prefix), refs),
+    check: (prefix, refs, work = {}) => checkObjects(storage.content, normalPrefix(prefix), refs, work),
+    cacheUse: storage.cache,
+    close: async () => storage.pool?.close(),
+  }
+
+  async function overwrite(...[prefix, table, work = {}]: Parameters<TableEngine['overwriteRows']>) {
+    const at = normalPrefix(prefix)
+    const columns = await columnsOfNewTable(table, work.signal)
+    const written = await writeRows(storage, at, table.schema, columns, most, work)
+    return overwriteChange(storage, at, table.schema, written)
+  }
+
+  return engine
+}
+
+async function* reachable(
+  storage: Storage,
+  prefix: string,
+  refs: Iterable<ManifestRef> | AsyncIterable<ManifestRef>,
+): AsyncGenerator<string> {
+  const seen = new Set<string>()
+  for await (const ref of refs) {
+    yield prefix + ref.path
+    const snapshot = await openSnapshot(storage, prefix, ref)
+    for (const { path } of snapshot.body.segments) yield prefix + path
+    for await (const entry of fragmentsOf(storage, snapshot)) {
+      for (const name of pathsOf(entry)) {
+        if (!seen.has(name)) yield pathIn(prefix, name)
+        seen.add(name)
+      }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { bool, type Schema } from '@uwdata/flechette'
+import { pathIn } from '../../../base/model/relative-path.ts'
+import { makeBatch } from '../../arrow/batch.ts'
+import { allRows, type Bitmap, clearTrailing, noRows } from '../../arrow/bitmap.ts'
+import { encodeArrow } from '../../arrow/ipc/encode.ts'
+import { readFooter } from '../../arrow/ipc/file.ts'
+import { brokenObject, readRange, type Storage } from '../storage/objects.ts'
+import { FileParts } from './file-parts.ts'
+import type { DeletionEntry, FragmentLayout } from './manifest.ts'
+
+const schema: Schema = {
+  fields: [
+    { name: 'deleted', type: bool(), nullable: false, metadata: null as unknown as Map<string, string> },
+  ],
+}
+
+/** Which of a fragment's rows are deleted. */
+export interface Deleted {
+  readonly rows: number
+  readonly deleted: Bitmap
+  /** How many rows are deleted. */
+  readonly count: number
+}
+
+/** Entries of deletions that are being written; they may be used once `written` has resolved. */
+export interface Deletions {
+  readonly entries: readonly DeletionEntry[]
+  readonly written: Promise<void>
+}
+
+/**
+ * Writes which rows of some fragments are deleted, and returns an entry for each fragment. All of them share one
+ * object, since creating a file takes as long as evaluating a million rows.
+ */
+export function writeDeletions(
+  { content, newName }: Storage,
+  prefix: string,
+  fragments: readonly Deleted[],
+): Deletions {
+  if (fragments.length === 0) return { entries: [], written: Promise.resolve() }
+  const batches = fragments.map(({ rows, deleted }) =>
+    makeBatch(bool(), {
+      length: rows,
+      values: new Uint8Array(deleted.buffer, deleted.byteOffset, (rows + 7) >> 3),
+    }),
+  )
+  const file = new FileParts(encodeArrow(schema, [batches]))
+  const { records } = readFooter(file.tail())
+  const path = `deletions/${newName()}.arrow`
+  const written = content.put(prefix + path, file.parts)
+  const whole = { path, size: file.size, crc: file.checksum() }
+  const entries = fragments.map(({ count }, i) => {
+    const { offset, metadataLength, bodyLength } = records[i]!
+    return { ...whole, bits: file.range(offset + metadataLength, bodyLength), count }
+  })
+  return { entries, written }
+}
+
+/** The rows of a fragment that are not deleted; undefined when no row is deleted. */
+export async function readLive(
+  { content, cache }: Storage,
+  prefix: string,
+  entry: FragmentLayout,
+): Promise<Bitmap | undefined> {
+  const { deletions, rows } = entry
+  if (deletions === undefined) return undefined
+  const path = pathIn(prefix, deletions.path)
+  return cache.get(
+    `${path}#${deletions.bits[0]}`,
+    (live) => live.byteLength + 256,
+    async () => {
+      const bytes = await readRange(content, path, deletions.bits)
+      const live = noRows(rows)
+      if (bytes.length < live.byteLength - 3) {
+        throw brokenObject(path, `does not say of ${rows} rows which of them are deleted`)
+      }
+      const flags = new Uint8Array(live.buffer)
+      flags.set(bytes.subarray(0, flags.length))
+      for (let q = 0; q < live.length; q++) live[q] = ~live[q]!
+      clearTrailing(live, rows)
+      return live
+    },
+  )
+}
+
+/** Whether every row that is live now was live then. */
+export function covers(then: Bitmap | undefined, now: Bitmap | undefined, rows: number): boolean {
+  if (then === undefined) return true
+  const there = now ?? allRows(rows)
+  return there.every((word, i) => (word & ~then[i]!) === 0)
+}

@@ -1,0 +1,113 @@
+import { crc32 } from 'node:zlib'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { checksum, type Range } from '../storage/objects.ts'
+
+/** Bytes that are summed at a time. */
+const pieceBytes = 8 << 20
+
+/** An Arrow file in parts. Small stretches of it are read again before the file is written. */
+export class FileParts {
+  readonly parts: readonly Uint8Array[]
+  readonly size: number
+  readonly #starts: number[] = []
+
+  constructor(parts: readonly Uint8Array[]) {
+    this.parts = parts
+    let at = 0
+    for (const part of parts) {
+      this.#starts.push(at)
+      at += part.length
+    }
+    this.size = at
+  }
+
+  /** The end of the file, with the whole footer in it. */
+  tail(): Uint8Array {
+    const start = this.footerStart - 8
+    return this.bytes(start, this.size - start)
+  }
+
+  /** Where the footer begins. Readers find it by the file's end, so more bytes may lie before it. */
+  get footerStart(): number {
+    const last = this.bytes(this.size - 10, 10)
+    return this.size - 10 - new DataView(last.buffer, last.byteOffset, 4).getInt32(0, true)
+  }
+
+  /** The file with more bytes before its footer. */
+  withBeforeFooter(more: Uint8Array): FileParts {
+    const at = this.footerStart
+    return new FileParts([...this.#within(0, at), more, ...this.#within(at, this.size - at)])
+  }
+
+  /** The checksum of each block of so many bytes up to `end`; the last one may be shorter. */
+  async sumsOfBlocks(end: number, blockBytes: number, timeSlice: TimeSlice): Promise<Uint32Array> {
+    const sums = new Uint32Array(Math.ceil(end / blockBytes))
+    let block = 0
+    let left = Math.min(blockBytes, end)
+    let at = 0
+    for (const part of this.#within(0, end)) {
+      for (let from = 0; from < part.length; ) {
+        const until = Math.min(part.length, from + left)
+        sums[block] = crc32(part.subarray(from, until), sums[block])
+        at += until - from
+        left -= until - from
+        from = until
+        if (left > 0) continue
+        block++
+        left = Math.min(blockBytes, end - at)
+        if ((block & 255) === 0 && timeSlice.due) await timeSlice.rest()
+      }
+    }
+    return sums
+  }
+
+  bytes(start: number, length: number): Uint8Array {
+    return Buffer.concat(this.#within(start, length))
+  }
+
+  range(start: number, length: number): Range {
+    return [start, length, checksum(this.#within(start, length))]
+  }
+
+  /** The same for a stretch that may be long: other work goes on between pieces of it. */
+  async longRange(start: number, length: number, timeSlice: TimeSlice): Promise<Range> {
+    let sum = 0
+    for (let at = start; at < start + length; at += pieceBytes) {
+      sum = checksum(this.#within(at, Math.min(pieceBytes, start + length - at)), sum)
+      if (timeSlice.due) await timeSlice.rest()
+    }
+    return [start, length, sum]
+  }
+
+  /** The checksum of the whole file. */
+  checksum(): number {
+    return checksum(this.parts)
+  }
+
+  /** The checksum of all bytes outside of some ranges. */
+  restOf(ranges: readonly Range[]): number {
+    const parts: Uint8Array[] = []
+    let at = 0
+    for (const [start, length] of ranges) {
+      parts.push(...this.#within(at, start - at))
+      at = start + length
+    }
+    return checksum([...parts, ...this.#within(at, this.size - at)])
+  }
+
+  #within(start: number, length: number): Uint8Array[] {
+    const found: Uint8Array[] = []
+    const end = start + length
+    let low = 0
+    for (let high = this.parts.length; low < high; ) {
+      const middle = (low + high) >> 1
+      if (this.#starts[middle]! + this.parts[middle]!.length <= start) low = middle + 1
+      else high = middle
+    }
+    for (let i = low; i < this.parts.length && this.#starts[i]! < end; i++) {
+      const at = this.#starts[i]!
+      found.push(this.parts[i]!.subarray(Math.max(0, start - at), Math.max(0, end - at)))
+    }
+    return found
+  }
+}

@@ -1,0 +1,139 @@
+import { leadsOut } from '../../../base/model/relative-path.ts'
+import { uncached } from '../storage/coalesced-read.ts'
+import { isEngineObject } from '../storage/object-names.ts'
+import { brokenObject, readChecked, type Storage } from '../storage/objects.ts'
+import type { ManifestRef, Snapshot } from '../table-engine.ts'
+import {
+  type FragmentEntry,
+  type Kind,
+  type ManifestBody,
+  pathsOf,
+  type SegmentEntry,
+  unseal,
+  withIds,
+  withRowIds,
+} from './manifest.ts'
+import { decodeTableSchema, type TableSchema } from './table-schema.ts'
+
+/** A snapshot with the content of its manifest. Every snapshot that the engine returns is one. */
+export interface LoadedSnapshot extends Snapshot {
+  readonly schema: TableSchema
+  readonly body: ManifestBody
+}
+
+/** The form of a location the engine works with. */
+export function normalPrefix(prefix: string): string {
+  return prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`
+}
+
+/** The snapshot of a manifest. When the schema is still that of `earlier`, it is not decoded again. */
+export function snapshotOf(
+  prefix: string,
+  manifest: ManifestRef,
+  given: ManifestBody,
+  earlier?: LoadedSnapshot,
+): LoadedSnapshot {
+  const body = withRowIds(given)
+  const metadata = new Map(body.metadata)
+  const isKnown = earlier?.body.schema === body.schema && earlier.body.columns === body.columns
+  const bare = isKnown ? earlier.schema : decodeTableSchema(body.schema, body.columns)
+  const schema: TableSchema = { ...bare, metadata: metadata.size > 0 ? metadata : null }
+  const { rows, deletedRows, fragments, bytes } = body
+  return { prefix, manifest, schema, metadata, rows, deletedRows, fragments, bytes, body }
+}
+
+export function openSnapshot(storage: Storage, prefix: string, ref: ManifestRef): Promise<LoadedSnapshot> {
+  const path = prefix + ref.path
+  return storage.cache.get(
+    `${path}@${ref.etag}`,
+    // Parsed JSON takes several times the memory of its text.
+    () => ref.size * 4,
+    async () => {
+      const body = await readSealed<ManifestBody>(storage, 'manifest', path, ref)
+      requireBases(path, body.bases, ref.bases)
+      requireWithin(path, body.tail, body.bases)
+      return snapshotOf(prefix, ref, body)
+    },
+  )
+}
+
+/** The fragments of a segment. */
+export function openSegment(
+  storage: Storage,
+  prefix: string,
+  segment: SegmentEntry,
+  bases: ManifestBody['bases'],
+): Promise<readonly FragmentEntry[]> {
+  const path = prefix + segment.path
+  const { firstId } = segment
+  return storage.cache.get(
+    // Older versions may have the segment at different places.
+    firstId === undefined ? path : `${path}#${firstId}`,
+    () => segment.size * 4,
+    async () => {
+      const entries = await readSealed<FragmentEntry[]>(storage, 'segment', path, segment)
+      requireWithin(path, entries, bases)
+      return withIds(entries, firstId ?? 0)
+    },
+  )
+}
+
+function readSealed<T>(
+  { content }: Storage,
+  kind: Kind,
+  path: string,
+  ref: { readonly size: number; readonly etag: string },
+): Promise<T> {
+  return readChecked(async (again) => {
+    const bytes = await (again ? uncached(content) : content).get(path)
+    if (bytes === undefined) throw brokenObject(path, 'is missing')
+    return unseal<T>(kind, path, bytes, ref)
+  })
+}
+
+/** Refuses a manifest that names folders which its version may not name: somebody else wrote it. */
+function requireBases(
+  path: string,
+  named: ManifestBody['bases'] = [],
+  allowed: ManifestBody['bases'] = [],
+): void {
+  const stranger = named.find((base) => !allowed.includes(base))
+  if (stranger !== undefined)
+    throw brokenObject(path, `names files in ${JSON.stringify(stranger)}, which its version may not name`)
+}
+
+/** Refuses entries with files that lie neither at the table's location nor in one of `bases`. */
+function requireWithin(
+  path: string,
+  entries: readonly FragmentEntry[],
+  bases: ManifestBody['bases'] = [],
+): void {
+  const isWithin = (file: string) =>
+    bases.some((base) => file.startsWith(base) && isEngineObject(file.slice(base.length)))
+  for (const entry of entries) {
+    const stranger = pathsOf(entry).find((file) => leadsOut(file) && !isWithin(file))
+    if (stranger !== undefined)
+      throw brokenObject(path, `names the file ${JSON.stringify(stranger)}, which is not its own`)
+  }
+}
+
+/** The groups of fragments, in the order of their rows. The tail is a group without a segment. */
+export async function* groupsOf(
+  storage: Storage,
+  { prefix, body }: LoadedSnapshot,
+): AsyncGenerator<{
+  readonly segment: SegmentEntry | undefined
+  readonly entries: readonly FragmentEntry[]
+}> {
+  for (const segment of body.segments)
+    yield { segment, entries: await openSegment(storage, prefix, segment, body.bases) }
+  yield { segment: undefined, entries: body.tail }
+}
+
+/** The fragments, in the order of their rows. */
+export async function* fragmentsOf(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+): AsyncGenerator<FragmentEntry> {
+  for await (const { entries } of groupsOf(storage, snapshot)) yield* entries
+}

@@ -1,0 +1,157 @@
+import type { Field } from '@uwdata/flechette'
+import { CatalogError, invalid } from '../../../base/errors.ts'
+import type { IndexType } from '../../../base/model/index-types.ts'
+import { childFields } from '../../arrow/layout.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import { idsOfSchema, type TableSchema } from '../format/table-schema.ts'
+import { inOtherCase, resolve } from '../read/projection.ts'
+import { formatPath } from '../search/vector-column.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { Change, Snapshot } from '../table-engine.ts'
+import { reviseManifest } from '../write/write-manifest.ts'
+import { checkIndexable, defaultDistance, isIndexable, isVectorIndex } from './index-types.ts'
+import type { IndexParameters, StoredIndex } from './stored-index.ts'
+
+/** An index on a table. */
+export interface TableIndex extends StoredIndex {
+  /** The path of its column. */
+  readonly column: string
+}
+
+/** An index to be created. */
+export interface NewIndex {
+  /** The path of the column. */
+  readonly column: string
+  readonly type: IndexType
+  /** Default: the column's path and `_idx`. */
+  readonly name?: string | undefined
+  /** Whether an index of that name on the same column may be replaced. Default true. */
+  readonly replace?: boolean | undefined
+  readonly parameters: IndexParameters
+  readonly uuid: string
+  readonly createdAt: number
+}
+
+/** A change that can tell beforehand what it would be refused for. */
+export interface CheckedChange extends Change {
+  check(base: Snapshot): void
+}
+
+/** Most indexes of a table, all of which its manifests name. */
+const mostIndices = 1_000
+
+/**
+ * The indexes of a version, by name. One whose column was dropped, or cannot have such an index any more, is gone.
+ */
+export function indicesOf({ schema, body }: LoadedSnapshot): TableIndex[] {
+  if (body.indices === undefined) return []
+  const fields = new Map(fieldsInOrder(schema).map((found) => [found.id, found]))
+  return body.indices.flatMap((index) => {
+    const found = fields.get(index.field)
+    return found && isIndexable(index.type, found.field.type) ? [{ ...index, column: found.name }] : []
+  })
+}
+
+/** Records indexes. They hold no rows: what asks for them reads all rows, and finds the same. */
+export function createIndicesChange(storage: Storage, wanted: readonly NewIndex[]): CheckedChange {
+  return indicesChange(storage, (base) => {
+    let indices: StoredIndex[] = [...(base.body.indices ?? [])]
+    for (const index of wanted) indices = withIndex({ ...base, body: { ...base.body, indices } }, index)
+    return indices
+  })
+}
+
+/** Forgets an index. */
+export function dropIndexChange(storage: Storage, name: string): CheckedChange {
+  return indicesChange(storage, (base) => {
+    const all = indicesOf(base)
+    requireIndex(all, name)
+    return all.filter((index) => index.name !== name).map(toStored)
+  })
+}
+
+/** A change of the indexes that are recorded, to those that `plan` answers. */
+function indicesChange(storage: Storage, plan: (base: LoadedSnapshot) => StoredIndex[]): CheckedChange {
+  return {
+    check: (base) => void plan(base as LoadedSnapshot),
+    async apply(base, options = {}) {
+      options.signal?.throwIfAborted()
+      const snapshot = base as LoadedSnapshot
+      const indices = plan(snapshot)
+      return { snapshot: await reviseManifest(storage, snapshot, { indices }, options.version), affected: 0 }
+    },
+  }
+}
+
+/** The index of that name. Throws `TableIndexNotFound`. */
+export function requireIndex(indices: readonly TableIndex[], name: string): TableIndex {
+  const found = indices.find((index) => index.name === name)
+  if (found) return found
+  const names = indices.map((index) => JSON.stringify(index.name))
+  throw new CatalogError(
+    'TableIndexNotFound',
+    `The table has no index ${JSON.stringify(name)}. ${names.length === 0 ? 'It has none; create one first.' : `Its indexes are ${names.slice(0, 20).join(', ')}${names.length > 20 ? ` and ${names.length - 20} more` : ''}.`}`,
+  )
+}
+
+/** The indexes of the table with the new one among them. */
+function withIndex(base: LoadedSnapshot, wanted: NewIndex): StoredIndex[] {
+  const { path, field } = inOtherCase(base.schema, wanted.column) ?? resolve(base.schema, wanted.column)
+  const found = fieldsInOrder(base.schema).find((one) => one.path.join() === path.join())
+  if (found === undefined) throw invalid(`${wanted.column} names rows, and needs no index.`)
+  const { id, name: column } = found
+  const { type } = wanted
+  const parameters = isVectorIndex(type)
+    ? { distance_type: defaultDistance(field.type), ...wanted.parameters }
+    : wanted.parameters
+  checkIndexable(type, column, field.type, parameters.distance_type as string | undefined)
+  const all = indicesOf(base)
+  const name = wanted.name ?? freeName(all, `${column}_idx`, id, type)
+  const taken = all.find((index) => index.name === name)
+  if (taken && (wanted.replace === false || taken.field !== id)) {
+    throw new CatalogError(
+      'TableIndexAlreadyExists',
+      `The index ${JSON.stringify(name)} already exists, of type ${taken.type} on column ${JSON.stringify(taken.column)}. Give another name, or drop that one first.`,
+    )
+  }
+  const others = all.filter((index) => index !== taken)
+  if (others.length >= mostIndices) {
+    throw invalid(`The table has ${others.length} indexes, the most of one table. Drop one first.`)
+  }
+  const index = { name, uuid: wanted.uuid, field: id, type, created_at: wanted.createdAt, parameters }
+  return [...others.map(toStored), index].sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** The name of an index that was given none: the first one that is free, or that of an index it replaces. */
+function freeName(all: readonly TableIndex[], name: string, field: number, type: IndexType): string {
+  for (let n = 1; ; n++) {
+    const candidate = n === 1 ? name : `${name}_${n}`
+    const taken = all.find((index) => index.name === candidate)
+    if (taken === undefined || (taken.field === field && taken.type === type)) return candidate
+  }
+}
+
+function toStored({ column: _, ...index }: TableIndex): StoredIndex {
+  return index
+}
+
+interface FoundField {
+  readonly id: number
+  readonly path: readonly number[]
+  /** The path as one writes it. */
+  readonly name: string
+  readonly field: Field
+}
+
+/** All fields of a schema, each before those within it, with their ids. */
+function fieldsInOrder(schema: TableSchema): FoundField[] {
+  const ids = idsOfSchema(schema)
+  const found: FoundField[] = []
+  const visit = (field: Field, path: readonly number[], names: readonly string[]) => {
+    found.push({ id: ids[found.length]!, path, name: formatPath(names), field })
+    for (const [i, child] of childFields(field.type).entries())
+      visit(child, [...path, i], [...names, child.name])
+  }
+  for (const [i, field] of schema.fields.entries()) visit(field, [i], [field.name])
+  return found
+}

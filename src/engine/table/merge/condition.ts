@@ -1,0 +1,103 @@
+import { type Field, type Schema, struct } from '@uwdata/flechette'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { type AnyBatch, makeBatch } from '../../arrow/batch.ts'
+import { forEachRow } from '../../arrow/bitmap.ts'
+import { RunBuilder } from '../../arrow/take/runs.ts'
+import { assemble } from '../../arrow/take/take.ts'
+import type { Predicate, WorkBudget } from '../../predicate/index.ts'
+import { compile, walk } from '../scan/fragment.ts'
+import type { MergeSource } from './source.ts'
+
+/** Rows of the table and of the source with the same key, at the same places in both lists. */
+export interface Pairs {
+  readonly target: readonly number[]
+  readonly source: readonly number[]
+}
+
+/**
+ * A condition on pairs of rows. It names columns as `source.x` and `target.x`: to the language these are the fields of
+ * two structs.
+ */
+export class PairCondition {
+  /** The columns of the table that it reads. */
+  readonly columns: readonly number[]
+  readonly #source: MergeSource
+  readonly #schema: Schema
+  readonly #sides: readonly [source: readonly number[], target: readonly number[]]
+  readonly #predicate: Predicate
+  readonly #budget: WorkBudget
+
+  private constructor(
+    source: MergeSource,
+    schema: Schema,
+    sides: readonly [readonly number[], readonly number[]],
+    predicate: Predicate,
+  ) {
+    this.#source = source
+    this.#schema = schema
+    this.#sides = sides
+    this.columns = sides[1]
+    this.#predicate = predicate
+    this.#budget = predicate.budget()
+  }
+
+  static async of(
+    text: string,
+    source: MergeSource,
+    schema: Schema,
+    now: number,
+    timeSlice: TimeSlice,
+  ): Promise<PairCondition> {
+    const all = [...schema.fields.keys()]
+    const given = all.filter((i) => source.has(i))
+    // Errors name the columns that there are. Only those that the text names are read.
+    await compile(text, pairSchema(schema, given, all), now, timeSlice)
+    const isNamed = (i: number) => {
+      const { name } = schema.fields[i]!
+      return i === source.keys[0]!.path[0] || text.includes(name) || name.includes('`')
+    }
+    const sides = [given.filter(isNamed), all.filter(isNamed)] as const
+    const predicate = await compile(text, pairSchema(schema, ...sides), now, timeSlice)
+    return new PairCondition(source, schema, sides, predicate)
+  }
+
+  /** The places of the pairs that it is true of. `columns` are those of a fragment. */
+  async select(
+    { target, source }: Pairs,
+    columns: readonly (AnyBatch | undefined)[],
+    timeSlice: TimeSlice,
+  ): Promise<number[]> {
+    const { fields } = this.#schema
+    const length = target.length
+    const runs = new RunBuilder()
+    for (const row of target) runs.add(row, row + 1)
+    const [given, read] = this.#sides
+    const chosen = this.#source.choose(source)
+    const left = given.map((i) => assemble(fields[i]!.type, this.#source.pieces(i, chosen)))
+    const right = read.map((i) => assemble(fields[i]!.type, [{ batch: columns[i]!, runs: runs.done() }]))
+    const rows = {
+      length,
+      columns: [left, right].map((children, side) =>
+        makeBatch(structOf(fields, this.#sides[side]!), { length, children }),
+      ),
+    }
+    const found = await walk(this.#predicate.steps(rows, 0, length, undefined, this.#budget), timeSlice)
+    const places: number[] = []
+    forEachRow(found, (place) => places.push(place))
+    return places
+  }
+}
+
+function pairSchema(schema: Schema, source: readonly number[], target: readonly number[]): Schema {
+  const side = (name: string, indices: readonly number[]): Field => ({
+    name,
+    type: structOf(schema.fields, indices),
+    nullable: false,
+    metadata: null as unknown as Map<string, string>,
+  })
+  return { ...schema, fields: [side('source', source), side('target', target)], metadata: null }
+}
+
+function structOf(fields: readonly Field[], indices: readonly number[]) {
+  return struct(indices.map((i) => fields[i]!))
+}

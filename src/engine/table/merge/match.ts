@@ -1,0 +1,183 @@
+import { invalid } from '../../../base/errors.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import type { AnyBatch } from '../../arrow/batch.ts'
+import { addRow, allRows, type Bitmap, hasRow, noRows, subtract, union } from '../../arrow/bitmap.ts'
+import type { Predicate, WorkBudget } from '../../predicate/index.ts'
+
+import { selectMatches } from '../scan/fragment.ts'
+import type { PairCondition } from './condition.ts'
+import { type KeyValues, keyValues } from './key-values.ts'
+import { keyBatches, type MergeSource } from './source.ts'
+
+/** What is to be done with rows, as a merge was asked. */
+export interface MergePlan {
+  readonly source: MergeSource
+  readonly matched: 'update' | 'delete' | undefined
+  readonly condition: PairCondition | undefined
+  /** What happens to rows that the source has no key of. */
+  readonly orphans: 'keep' | 'delete'
+  readonly orphanPredicate: Predicate | undefined
+  readonly orphanBudget: WorkBudget | undefined
+}
+
+/** What a merge finds in a fragment. */
+export interface FragmentMatch {
+  /** The rows whose key the source has. */
+  readonly hits: Bitmap
+  /** The first row of the source with the key of each hit, in their order. */
+  readonly firsts: Int32Array
+  /** Rows that are updated, and from which row of the source each is. */
+  readonly updated: Bitmap
+  readonly sources: Int32Array
+  /** Rows that are updated or deleted. */
+  readonly removed: Bitmap
+}
+
+/** Rows whose keys are looked up between two looks at the clock. */
+const sliceRows = 16_384
+
+/** Pairs of rows whose condition is evaluated at once. */
+const mostPairs = 65_536
+
+/** Finds the rows of a fragment that match, and what becomes of each row. */
+export async function matchFragment(
+  plan: MergePlan,
+  columns: readonly (AnyBatch | undefined)[],
+  rows: number,
+  live: Bitmap | undefined,
+  looksUp: boolean,
+  timeSlice: TimeSlice,
+): Promise<FragmentMatch> {
+  const nothing = noRows(rows)
+  const found = looksUp
+    ? await lookUp(plan.source, columns, rows, live, timeSlice)
+    : { hits: nothing, firsts: new Int32Array(0) }
+  const none = { updated: nothing, sources: new Int32Array(0) }
+  const updates = plan.matched === 'update' ? await updatesOf(plan, found, columns, rows, timeSlice) : none
+  const removed = noRows(rows)
+  const words = removed.length
+  union(removed, plan.matched === 'delete' ? found.hits : updates.updated, removed, words)
+  if (plan.orphans === 'delete') {
+    const orphans = noRows(rows)
+    subtract(live ?? allRows(rows), found.hits, orphans, words)
+    const { orphanPredicate: predicate, orphanBudget: budget } = plan
+    // Of rows that match, the predicate is not asked.
+    const chosen =
+      predicate && budget
+        ? await selectMatches(
+            predicate,
+            { rows: { length: rows, columns }, live: orphans },
+            timeSlice,
+            budget,
+          )
+        : orphans
+    union(removed, chosen, removed, words)
+  }
+  return { ...found, ...updates, removed }
+}
+
+type Hits = Pick<FragmentMatch, 'hits' | 'firsts'>
+
+async function lookUp(
+  source: MergeSource,
+  columns: readonly (AnyBatch | undefined)[],
+  rows: number,
+  live: Bitmap | undefined,
+  timeSlice: TimeSlice,
+): Promise<Hits> {
+  const keys = await Promise.all(keyBatches(source.keys, columns).map((batch) => keyValues(batch, timeSlice)))
+  const hits = noRows(rows)
+  const firsts = new Numbers()
+  const found = new Int32Array(Math.min(rows, sliceRows))
+  for (let start = 0; start < rows; start += sliceRows) {
+    lookUpSlice(source, keys, start, Math.min(start + sliceRows, rows), live, found, hits, firsts)
+    if (timeSlice.due) await timeSlice.rest()
+  }
+  return { hits, firsts: firsts.done() }
+}
+
+/** A loop of its own, which the compiler optimizes as it does not within an async function. */
+function lookUpSlice(
+  source: MergeSource,
+  keys: readonly KeyValues[],
+  start: number,
+  end: number,
+  live: Bitmap | undefined,
+  found: Int32Array,
+  hits: Bitmap,
+  firsts: Numbers,
+): void {
+  source.index.find(keys, start, end, found)
+  for (let row = start; row < end; row++) {
+    const first = found[row - start]!
+    if (first < 0 || (live !== undefined && !hasRow(live, row))) continue
+    addRow(hits, row)
+    firsts.push(first)
+  }
+}
+
+/** The rows that are updated. A row that several rows of the source would update is refused. */
+async function updatesOf(
+  { source, condition }: MergePlan,
+  { hits, firsts }: Hits,
+  columns: readonly (AnyBatch | undefined)[],
+  rows: number,
+  timeSlice: TimeSlice,
+): Promise<Pick<FragmentMatch, 'updated' | 'sources'>> {
+  const { index } = source
+  if (condition === undefined) {
+    for (const first of firsts) if (index.nextOf(first) >= 0) throw ambiguous(source, first)
+    return { updated: hits, sources: firsts }
+  }
+  const updated = noRows(rows)
+  const sources = new Numbers()
+  let target: number[] = []
+  let from: number[] = []
+  const ask = async () => {
+    for (const place of await condition.select({ target, source: from }, columns, timeSlice)) {
+      const row = target[place]!
+      if (hasRow(updated, row)) throw ambiguous(source, from[place]!)
+      addRow(updated, row)
+      sources.push(from[place]!)
+    }
+    target = []
+    from = []
+    if (timeSlice.due) await timeSlice.rest()
+  }
+  let hit = 0
+  for (let row = 0; row < rows; row++) {
+    if (!hasRow(hits, row)) continue
+    for (let given = firsts[hit++]!; given >= 0; given = index.nextOf(given)) {
+      target.push(row)
+      from.push(given)
+      if (target.length >= mostPairs) await ask()
+    }
+  }
+  if (target.length > 0) await ask()
+  return { updated, sources: sources.done() }
+}
+
+function ambiguous(source: MergeSource, row: number) {
+  return invalid(
+    `Several of the rows to merge would update one row of the table (${source.describe(row)}). Send one row for each key, or a condition that only one of them meets.`,
+  )
+}
+
+/** Numbers as they come. */
+class Numbers {
+  #values = new Int32Array(64)
+  #length = 0
+
+  push(value: number): void {
+    if (this.#length === this.#values.length) {
+      const grown = new Int32Array(this.#length * 2)
+      grown.set(this.#values)
+      this.#values = grown
+    }
+    this.#values[this.#length++] = value
+  }
+
+  done(): Int32Array {
+    return this.#values.slice(0, this.#length)
+  }
+}

@@ -1,0 +1,292 @@
+import type { Schema, Table } from '@uwdata/flechette'
+import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { addRow, type Bitmap, countRows, forEachRow, hasRow, intersect, noRows } from '../../arrow/bitmap.ts'
+import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
+import { contentKey, type FragmentEntry } from '../format/manifest.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import { haveSameColumns } from '../format/table-schema.ts'
+import { readColumns } from '../read/fragment-read.ts'
+import { selectRows } from '../read/row-selection.ts'
+import { compile, prune } from '../scan/fragment.ts'
+import { minPrefetchDepth, prefetchDepth } from '../scan/prefetch-depth.ts'
+import type { Storage } from '../storage/objects.ts'
+import type {
+  ApplyOptions,
+  Change,
+  Changed,
+  MergeOptions,
+  RowCounts,
+  Snapshot,
+  WorkOptions,
+} from '../table-engine.ts'
+import { piecesOf } from '../write/gather.ts'
+import { Growth } from '../write/growth.ts'
+import { Removal, type RowFinder } from '../write/remove-rows.ts'
+import { Living, RowWriter } from '../write/row-writer.ts'
+import { reviseManifest } from '../write/write-manifest.ts'
+import { PairCondition } from './condition.ts'
+import { type FragmentMatch, type MergePlan, matchFragment } from './match.ts'
+import { MergeSource } from './source.ts'
+
+/** Rows of the source that are inserted at a time. */
+const insertedAtOnce = 65_536
+
+/**
+ * Merges rows into a table: those whose key it has update or delete its rows, others are inserted. Rows that others
+ * committed meanwhile are looked into, too, and rows that they deleted stay away.
+ */
+export async function mergeRows(
+  storage: Storage,
+  base: LoadedSnapshot,
+  table: Table,
+  options: MergeOptions,
+  mostRows: number,
+  work: WorkOptions,
+): Promise<Change> {
+  const merge = new Merge(storage, table, options, mostRows)
+  // What can be refused is refused now.
+  await merge.prepare(base, new TimeSlice(work.signal))
+  return merge
+}
+
+/** What belongs to the columns of a base, and stays from one base to the next. */
+interface Prepared extends MergePlan {
+  readonly schema: Schema
+  readonly removal: Removal
+  readonly writer: RowWriter
+  readonly matches: Map<string, Matched>
+  /** Where each row of the source was written as a new row; -1 for those that were not. */
+  readonly places: Int32Array
+}
+
+/** What was found in a fragment, and the place of the first of its rows that were written anew. */
+interface Matched {
+  readonly match: FragmentMatch
+  start: number
+}
+
+class Merge implements Change {
+  readonly #storage: Storage
+  readonly #table: Table
+  readonly #options: MergeOptions
+  readonly #mostRows: number
+  /** All bases see the same time. */
+  readonly #now: number
+  #prepared: Prepared | undefined
+
+  constructor(storage: Storage, table: Table, options: MergeOptions, mostRows: number) {
+    this.#storage = storage
+    this.#table = table
+    this.#options = options
+    this.#mostRows = mostRows
+    this.#now = storage.now()
+  }
+
+  async prepare({ prefix, schema }: LoadedSnapshot, timeSlice: TimeSlice): Promise<Prepared> {
+    const known = this.#prepared
+    if (known && haveSameColumns(known.schema, schema)) return known
+    const { on, matched, matchedIf, inserts, orphans, orphansIf } = this.#options
+    const source = await MergeSource.of(this.#table, schema, on, inserts, timeSlice)
+    const condition =
+      matchedIf === undefined
+        ? undefined
+        : await PairCondition.of(matchedIf, source, schema, this.#now, timeSlice)
+    const orphanPredicate =
+      orphansIf === undefined ? undefined : await compile(orphansIf, schema, this.#now, timeSlice)
+    this.#prepared = {
+      schema,
+      source,
+      matched,
+      condition,
+      orphans,
+      orphanPredicate,
+      orphanBudget: orphanPredicate?.budget(),
+      removal: new Removal(this.#storage),
+      writer: new RowWriter(this.#storage, prefix, schema, this.#mostRows),
+      matches: new Map(),
+      places: new Int32Array(inserts ? source.rows : 0).fill(-1),
+    }
+    return this.#prepared
+  }
+
+  async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
+    const snapshot = base as LoadedSnapshot
+    const timeSlice = new TimeSlice(options.signal)
+    const prepared = await this.prepare(snapshot, timeSlice)
+    const attempt = new Attempt(this.#storage, snapshot, prepared, timeSlice)
+    return prepared.removal.from(snapshot, attempt, timeSlice, options, async ({ removed, ...left }) => {
+      const inserted = this.#options.inserts ? await attempt.insert() : 0
+      const added = await prepared.writer.fragmentsOf(attempt.living, timeSlice)
+      options.signal?.throwIfAborted()
+      const parts = { ...left, tail: [...left.tail, ...added] }
+      const { updated } = attempt
+      const counts: RowCounts = { inserted, updated, deleted: removed - updated }
+      return {
+        snapshot: await reviseManifest(this.#storage, snapshot, parts, options.version),
+        affected: inserted + removed,
+        counts,
+      }
+    })
+  }
+}
+
+/** Rows to update that were found in a fragment of a base. */
+interface FoundRows {
+  readonly entry: FragmentEntry
+  readonly live: Bitmap | undefined
+  readonly matched: Matched
+  readonly count: number
+}
+
+/** A merge into one base. */
+class Attempt implements RowFinder {
+  depth = minPrefetchDepth
+  /** How many rows are updated. */
+  updated = 0
+  readonly living = new Living()
+  readonly #found: FoundRows[] = []
+  /** The least place of the rows to come. */
+  #next = 0
+  readonly #storage: Storage
+  readonly #snapshot: LoadedSnapshot
+  readonly #prepared: Prepared
+  readonly #timeSlice: TimeSlice
+  /** The first rows of the keys that the table has. */
+  readonly #met: Bitmap
+
+  constructor(storage: Storage, snapshot: LoadedSnapshot, prepared: Prepared, timeSlice: TimeSlice) {
+    this.#storage = storage
+    this.#snapshot = snapshot
+    this.#prepared = prepared
+    this.#timeSlice = timeSlice
+    this.#met = noRows(prepared.source.rows)
+  }
+
+  verdict(entry: FragmentEntry): 'none' | 'some' | 'all' {
+    const { source, orphans, orphanPredicate } = this.#prepared
+    if (source.mayMatch(entry, this.#snapshot.schema)) return 'some'
+    if (orphans === 'keep') return 'none'
+    return orphanPredicate ? prune(orphanPredicate, this.#snapshot.schema, entry) : 'all'
+  }
+
+  async begin(entry: FragmentEntry, live: Bitmap | undefined): Promise<() => Promise<Bitmap>> {
+    const { source, condition, orphanPredicate, matches } = this.#prepared
+    // Other writers may have put rows into files of other layouts, so the schema is that of this base.
+    const { prefix, schema } = this.#snapshot
+    const looksUp = source.mayMatch(entry, schema)
+    const indices = new Set(orphanPredicate?.columns)
+    if (looksUp) {
+      for (const { path } of source.keys) indices.add(path[0]!)
+      for (const index of condition?.columns ?? []) indices.add(index)
+    }
+    this.depth = prefetchDepth(this.#storage.content, schema, entry, [...indices])
+    const { columns, length } = await readColumns(this.#storage, prefix, schema, entry, indices)
+    return async () => {
+      const match = await matchFragment(this.#prepared, columns, length, live, looksUp, this.#timeSlice)
+      matches.set(contentKey(entry), { match, start: -1 })
+      return match.removed
+    }
+  }
+
+  async found(entry: FragmentEntry, live: Bitmap | undefined): Promise<void> {
+    const matched = this.#prepared.matches.get(contentKey(entry))!
+    const { hits, firsts, updated } = matched.match
+    let hit = 0
+    forEachRow(hits, (row) => {
+      const first = firsts[hit++]!
+      if (live === undefined || hasRow(live, row)) addRow(this.#met, first)
+    })
+    if (this.#prepared.matched !== 'update') return
+    const count = countRows(updated)
+    if (count > 0) this.#found.push({ entry, live, matched, count })
+  }
+
+  async settled(): Promise<void> {
+    await this.#measure()
+    for (const found of this.#found) await this.#add(found)
+  }
+
+  /** Refuses updated rows that are too long in all: many of them may get the values of one row of the source. */
+  async #measure(): Promise<void> {
+    const fresh = this.#found.filter(({ matched }) => matched.start < 0)
+    const { source } = this.#prepared
+    const growth = new Growth(this.#storage, this.#snapshot)
+    const rows = fresh.reduce((sum, { count }) => sum + count, 0)
+    if (rows * source.bytes <= growth.most) return
+    const sizes = await source.rowBytes(this.#timeSlice)
+    let bytes = 0
+    for (const { matched } of fresh) {
+      for (const row of matched.match.sources) bytes += sizes[row]!
+      growth.check(bytes)
+      if (this.#timeSlice.due) await this.#timeSlice.rest()
+    }
+  }
+
+  /** Adds the rows that were found in a fragment, which are written unless they were for an earlier base. */
+  async #add({ entry, live, matched, count }: FoundRows): Promise<void> {
+    const { updated } = matched.match
+    // Rows keep their order. Those that were written for an earlier base may now come before others.
+    if (matched.start < this.#next) {
+      matched.start = this.#prepared.writer.rows
+      await this.#write(entry, matched.match)
+    }
+    this.#next = matched.start + count
+    const left = live ? noRows(entry.rows) : updated
+    if (live) intersect(updated, live, left, left.length)
+    this.updated += countRows(left)
+    this.living.add(matched.start, updated, left)
+  }
+
+  end(): void {}
+
+  /** Writes the updated rows of a fragment: values of the source, and others of the fragment. */
+  async #write(entry: FragmentEntry, { updated, sources }: FragmentMatch): Promise<void> {
+    const { source, writer } = this.#prepared
+    const { prefix, schema } = this.#snapshot
+    const others = [...schema.fields.keys()].filter((i) => !source.has(i))
+    const { columns } = await readColumns(this.#storage, prefix, schema, entry, others)
+    const rows = selectRows(updated, entry.rows, 0, entry.rows)
+    const chosen = source.choose(sources)
+    const pieces = schema.fields.map((_, i) => {
+      const batch = columns[i]
+      return batch ? piecesOf(batch, rows) : source.pieces(i, chosen)
+    })
+    for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(batches, this.#timeSlice)
+    if (this.#timeSlice.due) await this.#timeSlice.rest()
+  }
+
+  /** Inserts the rows of the source whose key the table does not have. Returns how many there are. */
+  async insert(): Promise<number> {
+    const { places } = this.#prepared
+    const wanted = this.#unmatched()
+    // Those that were written for an earlier base stay where they are as long as all come in their order.
+    let kept = 0
+    while (kept < wanted.length && places[wanted[kept]!]! >= this.#next)
+      this.#next = places[wanted[kept++]!]! + 1
+    for (let start = kept; start < wanted.length; start += insertedAtOnce) {
+      await this.#insert(wanted.subarray(start, start + insertedAtOnce))
+    }
+    this.living.addPlaces(wanted, places)
+    return wanted.length
+  }
+
+  #unmatched(): Int32Array {
+    const { source } = this.#prepared
+    const rows = new Int32Array(source.rows)
+    let count = 0
+    for (let row = 0; row < source.rows; row++) {
+      const first = source.index.firstOf(row)
+      if (first < 0 || !hasRow(this.#met, first)) rows[count++] = row
+    }
+    return rows.subarray(0, count)
+  }
+
+  async #insert(numbers: Int32Array): Promise<void> {
+    const { source, places, schema, writer } = this.#prepared
+    for (let i = 0; i < numbers.length; i++) places[numbers[i]!] = writer.rows + i
+    const chosen = source.choose(numbers)
+    const pieces = schema.fields.map((_, i) => source.pieces(i, chosen))
+    for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(batches, this.#timeSlice)
+    if (this.#timeSlice.due) await this.#timeSlice.rest()
+  }
+}

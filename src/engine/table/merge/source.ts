@@ -1,0 +1,204 @@
+import type { Schema, Table } from '@uwdata/flechette'
+import { CatalogError, invalid } from '../../../base/errors.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
+import { bytesOfRow } from '../../arrow/bytes-of-row.ts'
+import { misfit, missing, nullColumn } from '../../arrow/fit.ts'
+import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
+import { RunBuilder } from '../../arrow/take/runs.ts'
+import { type Piece, wholeOf } from '../../arrow/take/take.ts'
+import type { FragmentEntry } from '../format/manifest.ts'
+import type { TableSchema } from '../format/table-schema.ts'
+import { batchAt, type ColumnPick, inOtherCase, resolve } from '../read/projection.ts'
+import { statisticsIn } from '../statistics/stored-statistics.ts'
+import { matchSome } from '../write/schema-match.ts'
+import { KeyIndex } from './key-index.ts'
+import { type KeyRange, keyRange } from './key-range.ts'
+import { joined, keyValues } from './key-values.ts'
+
+/** Rows of the source, in the order in which they were chosen. */
+export interface Chosen {
+  readonly rows: number
+  readonly parts: readonly { readonly set: number; readonly runs: ArrayLike<number> }[]
+}
+
+/** The rows that are merged into a table, and where to find them by their keys. */
+export class MergeSource {
+  readonly rows: number
+  readonly index: KeyIndex
+  /** The columns that rows are matched by. */
+  readonly keys: readonly ColumnPick[]
+  readonly #schema: Schema
+  /** The rows in as few batches as possible, by the columns of the table; undefined for those that it lacks. */
+  readonly #sets: readonly (readonly (AnyBatch | undefined)[])[]
+  readonly #ranges: readonly (readonly KeyRange[])[]
+
+  private constructor(parts: {
+    schema: Schema
+    rows: number
+    keys: readonly ColumnPick[]
+    index: KeyIndex
+    sets: readonly (readonly (AnyBatch | undefined)[])[]
+    ranges: readonly (readonly KeyRange[])[]
+  }) {
+    this.#schema = parts.schema
+    this.rows = parts.rows
+    this.keys = parts.keys
+    this.index = parts.index
+    this.#sets = parts.sets
+    this.#ranges = parts.ranges
+  }
+
+  /** Checks the rows against the columns of a table, and prepares to find them by the columns `on`. */
+  static async of(
+    table: Table,
+    schema: Schema,
+    on: readonly string[],
+    inserts: boolean,
+    timeSlice: TimeSlice,
+  ): Promise<MergeSource> {
+    const columns = matchSome(table, schema)
+    const keys = on.map((path) => resolveKey(schema, path))
+    for (const [i, { path }] of keys.entries()) {
+      if (columns[path[0]!] === undefined) {
+        throw misfit(
+          `Column ${JSON.stringify(on[i])} is missing in the rows to merge, which are matched by it. Send it with every row.`,
+        )
+      }
+    }
+    const absent = schema.fields.find(({ nullable }, i) => inserts && !nullable && columns[i] === undefined)
+    if (absent) throw missing(absent.name)
+    const present = [...columns.keys()].filter((i) => columns[i] !== undefined)
+    const assembled = assembleColumns(
+      present.map((i) => schema.fields[i]!),
+      present.map((i) => (columns[i]!.data as readonly AnyBatch[]).map(wholeOf)),
+    )
+    const sets = assembled.map((batches) => {
+      const set: (AnyBatch | undefined)[] = schema.fields.map(() => undefined)
+      for (const [k, i] of present.entries()) set[i] = batches[k]
+      return set
+    })
+    const values = await Promise.all(
+      sets.map((set) => Promise.all(keyBatches(keys, set).map((batch) => keyValues(batch, timeSlice)))),
+    )
+    const index = await KeyIndex.of(
+      keys.map((_, k) => joined(values.map((of) => of[k]!))),
+      table.numRows,
+      timeSlice,
+    )
+    const ranges = sets.map((set, s) =>
+      keyBatches(keys, set).map((batch, k) => keyRange(batch, values[s]![k]!)),
+    )
+    return new MergeSource({ schema, rows: table.numRows, keys, index, sets, ranges })
+  }
+
+  /** The bytes of all rows. */
+  get bytes(): number {
+    return this.#sets.reduce(
+      (sum, set) => sum + set.reduce((all, one) => all + (one ? byteLength(one) : 0), 0),
+      0,
+    )
+  }
+
+  /** The bytes of each row. */
+  async rowBytes(timeSlice: TimeSlice): Promise<Float64Array> {
+    const sizes = new Float64Array(this.rows)
+    let first = 0
+    for (const set of this.#sets) {
+      for (const batch of set) {
+        for (let row = 0; batch && row < batch.length; row++) {
+          sizes[first + row]! += bytesOfRow(batch, row)
+          if ((row & 4095) === 0 && timeSlice.due) await timeSlice.rest()
+        }
+      }
+      first += set.find((batch) => batch !== undefined)?.length ?? 0
+    }
+    return sizes
+  }
+
+  /** Whether it has values for a column. */
+  has(column: number): boolean {
+    return this.#sets[0]![column] !== undefined
+  }
+
+  /** Whether a fragment may have rows with its keys, by statistics alone. */
+  mayMatch(entry: FragmentEntry, schema: TableSchema): boolean {
+    return this.#ranges.some((ranges) =>
+      ranges.every((range, k) => range(statisticsIn(entry, schema, this.keys[k]!.path), entry.rows)),
+    )
+  }
+
+  /** Chooses rows by their numbers, in any order. */
+  choose(numbers: ArrayLike<number>): Chosen {
+    const lengths = this.#sets.map((set) => set[this.keys[0]!.path[0]!]!.length)
+    const parts: { readonly set: number; readonly runs: Int32Array }[] = []
+    let set = 0
+    let start = 0
+    let end = lengths[0]!
+    let runs = new RunBuilder()
+    const close = () => {
+      if (runs.rows > 0) parts.push({ set, runs: runs.done() })
+      runs = new RunBuilder()
+    }
+    for (let i = 0; i < numbers.length; i++) {
+      const row = numbers[i]!
+      while (row < start || row >= end) {
+        close()
+        if (row < start) {
+          set = 0
+          start = 0
+        } else {
+          start = end
+          set++
+        }
+        end = start + lengths[set]!
+      }
+      runs.add(row - start, row - start + 1)
+    }
+    close()
+    return { rows: numbers.length, parts }
+  }
+
+  /** The chosen rows of a column; nulls for a column that the source lacks. */
+  pieces(column: number, { rows, parts }: Chosen): Piece[] {
+    if (!this.has(column)) {
+      const nulls = nullColumn(this.#schema.fields[column]!, rows)
+      return (nulls.data as readonly AnyBatch[]).map(wholeOf)
+    }
+    return parts.map(({ set, runs }) => ({ batch: this.#sets[set]![column]!, runs }))
+  }
+
+  /** The key of a row, as an error shows it. */
+  describe(row: number): string {
+    const parts = this.keys.map(({ path, field }) => {
+      const [piece] = this.pieces(path[0]!, this.choose([row]))
+      let batch = piece!.batch
+      for (const index of path.slice(1)) batch = batch.children[index]!
+      const value: unknown = batch.at(piece!.runs[0]!)
+      const text = JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? Number(part) : part)) ?? ''
+      return `${field.name} = ${text.length > 80 ? `${text.slice(0, 80)}…` : text}`
+    })
+    return parts.join(', ')
+  }
+}
+
+/** The column that a path names. As the reference does it, the case of a column's name need not be right. */
+function resolveKey(schema: Schema, path: string): ColumnPick {
+  try {
+    const found = resolve(schema, path)
+    if (found.path[0]! < schema.fields.length) return found
+  } catch (error) {
+    const close = inOtherCase(schema, path)
+    if (close !== undefined) return close
+    if (!(error instanceof CatalogError && error.code === 'Unsupported')) throw error
+  }
+  throw invalid(`Rows cannot be matched on ${path}. Name a column of the table.`)
+}
+
+/** The keys of a set of columns. */
+export function keyBatches(
+  keys: readonly ColumnPick[],
+  columns: readonly (AnyBatch | undefined)[],
+): AnyBatch[] {
+  return keys.map(({ path, field }) => batchAt(path, field.name, columns))
+}

@@ -1,0 +1,169 @@
+import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import type { FragmentEntry, SegmentEntry, StoredColumns } from '../format/manifest.ts'
+import { fragmentsOf, groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import {
+  idsOfSchema,
+  lacks,
+  stamped,
+  storedColumnsOf,
+  type TableSchema,
+  withLayout,
+} from '../format/table-schema.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { ApplyOptions, Change, Changed, OptimizeGoals, Snapshot, WorkOptions } from '../table-engine.ts'
+import { reviseManifest } from '../write/write-manifest.ts'
+import { merge } from './merge.ts'
+import { isWorthwhile, planMerges } from './plan.ts'
+import { RebasableMerge } from './rebase.ts'
+
+/** Whether there is anything to merge. Reads no rows. */
+export async function isOptimized(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  mostRows: number,
+  goals: OptimizeGoals,
+): Promise<boolean> {
+  for await (const group of planMerges(snapshot.schema, fragmentsOf(storage, snapshot), mostRows, goals)) {
+    if (group.merge) return false
+  }
+  return true
+}
+
+/**
+ * Writes merged fragments that replace small fragments and fragments with many deleted rows, one after the other. The
+ * change replaces the old fragments in any later version, and keeps the rows that version has added.
+ */
+export async function optimizeRows(
+  storage: Storage,
+  base: LoadedSnapshot,
+  mostRows: number,
+  goals: OptimizeGoals,
+  { signal, onProgress }: WorkOptions,
+): Promise<Change> {
+  const timeSlice = new TimeSlice(signal)
+  const rowsTotal = base.rows + base.deletedRows
+  let rowsDone = 0
+  const onRows = (rows: number) => {
+    rowsDone += rows
+    onProgress?.({ rowsDone, rowsTotal })
+  }
+  const replacements: RebasableMerge[] = []
+  for await (const group of planMerges(base.schema, fragmentsOf(storage, base), mostRows, goals)) {
+    if (group.merge) {
+      const merged = await merge(storage, base, group.entries, timeSlice, onRows)
+      if (isWorthwhile(group.entries, merged.written, merged.saves))
+        replacements.push(new RebasableMerge(storage, base.prefix, merged))
+    } else {
+      for (const { rows } of group.entries) onRows(rows)
+    }
+    if (timeSlice.due) await timeSlice.rest()
+  }
+  return new Optimization(storage, replacements)
+}
+
+class Optimization implements Change {
+  readonly #storage: Storage
+  readonly #byPath = new Map<string, RebasableMerge>()
+
+  constructor(storage: Storage, replacements: readonly RebasableMerge[]) {
+    this.#storage = storage
+    for (const one of replacements) for (const path of one.paths) this.#byPath.set(path, one)
+  }
+
+  /** Returns the base itself when nothing in it is replaced. */
+  async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
+    const snapshot = base as LoadedSnapshot
+    const timeSlice = new TimeSlice(options.signal)
+    const walk = new Walk(this.#byPath, snapshot.schema)
+    const segments: SegmentEntry[] = []
+    for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
+      // Entries before the first change stay in their segments. Later entries are packed into new segments.
+      if (segment && walk.untouched && entries.every(({ path }) => !this.#byPath.has(path))) {
+        segments.push(segment)
+        continue
+      }
+      for (const entry of entries) await walk.next(entry)
+      if (timeSlice.due) await timeSlice.rest()
+    }
+    await walk.finish()
+    options.signal?.throwIfAborted()
+    if (walk.affected === 0) return { snapshot: base, affected: 0 }
+    const changes = { columns: walk.columns, segments, tail: walk.entries }
+    return {
+      snapshot: await reviseManifest(this.#storage, snapshot, changes, options.version),
+      affected: walk.affected,
+    }
+  }
+}
+
+/** Goes through the fragments of a version and replaces those that were merged. */
+class Walk {
+  readonly entries: FragmentEntry[] = []
+  /** Rows in fragments that replace others. */
+  affected = 0
+  /** The table's columns, with the layouts of merged fragments. */
+  columns: StoredColumns | undefined
+  readonly #byPath: ReadonlyMap<string, RebasableMerge>
+  readonly #schema: TableSchema
+  readonly #used = new Set<RebasableMerge>()
+  #replacement: RebasableMerge | undefined
+  #found: FragmentEntry[] = []
+
+  constructor(byPath: ReadonlyMap<string, RebasableMerge>, schema: TableSchema) {
+    this.#byPath = byPath
+    this.#schema = schema
+    this.columns = schema.columns?.stored
+  }
+
+  get untouched(): boolean {
+    return this.entries.length === 0 && this.#found.length === 0
+  }
+
+  async next(entry: FragmentEntry): Promise<void> {
+    const replacement = this.#byPath.get(entry.path)
+    // Collects neighbours that were merged in this order, even if some of them are gone.
+    if (replacement === undefined || !this.#goesOn(replacement, entry)) await this.finish()
+    if (replacement === undefined || this.#used.has(replacement)) {
+      this.entries.push(entry)
+      return
+    }
+    this.#replacement = replacement
+    this.#found.push(entry)
+  }
+
+  async finish(): Promise<void> {
+    const replacement = this.#replacement
+    if (replacement === undefined) return
+    const found = this.#found
+    this.#replacement = undefined
+    this.#found = []
+    this.#used.add(replacement)
+    const instead = this.#hasAll(replacement, found) ? await replacement.rebaseOnto(found) : undefined
+    if (instead === undefined) {
+      for (const entry of found) this.entries.push(entry)
+      return
+    }
+    const layout = this.#layoutOf(replacement)
+    for (const entry of instead) {
+      this.affected += entry.rows - (entry.deletions?.count ?? 0)
+      this.entries.push(stamped(entry, layout))
+    }
+  }
+
+  /** Whether merged fragments have all columns that their sources have in this version. */
+  #hasAll({ layout }: RebasableMerge, found: readonly FragmentEntry[]): boolean {
+    const merged = new Set(layout.ids)
+    const missing = idsOfSchema(this.#schema).filter((id) => !merged.has(id))
+    return missing.length === 0 || found.every((entry) => lacks(this.#schema, entry, missing))
+  }
+
+  #layoutOf({ layout }: RebasableMerge): string {
+    const { key, stored } = withLayout(this.columns ?? storedColumnsOf(this.#schema), layout)
+    if (key !== '') this.columns = stored
+    return key
+  }
+
+  #goesOn(replacement: RebasableMerge, { path }: FragmentEntry): boolean {
+    return this.#replacement === replacement && replacement.comesAfter(this.#found.at(-1)!.path, path)
+  }
+}

@@ -1,0 +1,283 @@
+import type { DataType, Field, Schema } from '@uwdata/flechette'
+import { type CatalogError, invalid } from '../../../base/errors.ts'
+import { type AnyBatch, byteLength, dictionaryOf } from '../../arrow/batch.ts'
+import { encodeArrow, joinParts } from '../../arrow/ipc/encode.ts'
+import { FileEncoder } from '../../arrow/ipc/encode-file.ts'
+import { childFields, hasDictionary, layoutOf } from '../../arrow/layout.ts'
+import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
+import type { Piece } from '../../arrow/take/take.ts'
+import type { FragmentEntry } from '../format/manifest.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import { bytesOfColumn, type TableSchema } from '../format/table-schema.ts'
+import { bytesOf } from '../scan/prefetch-depth.ts'
+import type { QueryOptions } from '../table-engine.ts'
+import { partBytes } from './made-columns.ts'
+import { PlainColumns } from './plain-columns.ts'
+import type { Pick } from './projection.ts'
+
+/** Rows of each record batch in an answer but the last. */
+export const batchRows = 131_072
+
+/** About the most bytes of a record batch that is made while the answer is read. */
+export const streamedBytes = 8 << 20
+
+/** One batch for each column of the answer. */
+export type ColumnBatches = readonly AnyBatch[]
+
+/** Gathers the rows of an answer into batches of a good size, and writes them as an Arrow IPC file. */
+export class AnswerEncoder {
+  /**
+   * Whether the answer can only be written as a whole: an Arrow file has each dictionary once, before the first batch.
+   */
+  readonly isWhole: boolean
+  readonly #table: TableSchema
+  readonly #schema: Schema
+  readonly #picks: readonly Pick[]
+  /** The picks that differ in their path. Aliases of one path share their batches. */
+  readonly #distinct: readonly Pick[]
+  /** For each pick, the index of the distinct one. */
+  readonly #places: readonly number[]
+  readonly #plain: PlainColumns
+  readonly #most: number
+  readonly #batchBytes: number
+  readonly #mayExceed: boolean
+  #pieces: Piece[][]
+  #rows = 0
+  #bytes = 0
+  #total = 0
+  /** Bytes of computed values that are not counted there yet. */
+  #made = 0
+  /** For each distinct pick, how many columns of the answer are made of it. */
+  readonly #uses: readonly number[]
+  /** Bytes of the dictionaries of each distinct pick. */
+  readonly #dictionaries: number[]
+
+  /** Batches take about `batchBytes` at most. */
+  constructor(
+    snapshot: LoadedSnapshot,
+    picks: readonly Pick[],
+    maxBytes = Number.POSITIVE_INFINITY,
+    batchBytes = Number.POSITIVE_INFINITY,
+    plain?: QueryOptions['plain'],
+  ) {
+    const { schema } = snapshot
+    this.#picks = picks
+    this.#table = schema
+    const places = new Map<string, number>()
+    const uses: number[] = []
+    const distinct: Pick[] = []
+    this.#places = this.#picks.map((pick) => {
+      const key = pick.path?.join() ?? `=${pick.expression!.text}`
+      const place = places.get(key) ?? distinct.push(pick) - 1
+      places.set(key, place)
+      uses[place] = (uses[place] ?? 0) + 1
+      return place
+    })
+    this.#distinct = distinct
+    this.#uses = uses
+    this.#plain = new PlainColumns(
+      distinct.map(({ field }) => field),
+      plain,
+      (bytes) => {
+        if (this.#bytes + bytes > maxBytes) throw tooLarge(maxBytes)
+      },
+    )
+    const fields = this.#picks.map(({ field }) => (plain ? plain(field) : field))
+    this.#schema = { fields, metadata: schema.metadata ?? null }
+    this.isWhole = distinct.some(({ field }) => hasDictionary(field.type))
+    this.#most = maxBytes
+    // No column is asked for more often than this one.
+    const isComputed = distinct.some(({ expression }) => expression !== undefined)
+    this.#mayExceed =
+      this.isWhole || isComputed || !this.#plain.isSame || snapshot.bytes * mostOf(uses) > maxBytes
+    this.#batchBytes = this.isWhole ? Number.POSITIVE_INFINITY : batchBytes
+    this.#pieces = distinct.map(() => [])
+    this.#dictionaries = distinct.map(() => 0)
+  }
+
+  /** The columns that are made, each once. */
+  get distinct(): readonly Pick[] {
+    return this.#distinct
+  }
+
+  /** The columns of the table that are read, and those of rows behind them. */
+  get indices(): ReadonlySet<number> {
+    return new Set(this.#distinct.flatMap(({ path, expression }) => expression?.columns ?? [path![0]!]))
+  }
+
+  /** Refuses an answer without a filter that takes more than it may, before any of it is read. */
+  async checkSize(fragments: AsyncIterable<FragmentEntry>, skip: number, left: number): Promise<void> {
+    if (!this.#mayExceed) return
+    let bytes = 0
+    for await (const entry of fragments) {
+      if (left <= 0) return
+      const rows = entry.rows - (entry.deletions?.count ?? 0)
+      const taken = Math.min(Math.max(0, rows - skip), left)
+      skip = Math.max(0, skip - rows)
+      left -= taken
+      bytes += taken * this.bytesPerRow(entry)
+      if (bytes > this.#most) throw tooLarge(this.#most)
+    }
+  }
+
+  /**
+   * Bytes that are held while rows of a fragment are answered: what is read for them, which are all of its columns unless
+   * `few` says otherwise, and batches made of it.
+   */
+  bytesToHold(entry: FragmentEntry, rows: number, few?: number): number {
+    const perRow = this.bytesPerRow(entry)
+    const batch = Math.min(rows * perRow, Math.max(perRow, this.#batchBytes))
+    return Math.ceil((few ?? bytesOf(this.#table, entry, [...this.indices])) + batch)
+  }
+
+  /** The bytes of all batches so far, with the dictionaries of those that are written as a whole. */
+  get bytes(): number {
+    return this.#total
+  }
+
+  /** Whether batches are handed on as soon as they are full, so that memory is free again. */
+  get isStreamed(): boolean {
+    return !this.isWhole && this.#batchBytes !== Number.POSITIVE_INFINITY
+  }
+
+  /** Refuses an answer that the values just computed make too large, before more of them are. */
+  checkMade(distinct: number, bytes: number): void {
+    this.#made += bytes * this.#uses[distinct]!
+    // Of what is made at once, only the rows are used that all columns have.
+    const unused = partBytes * mostOf(this.#uses)
+    if (this.#bytes + this.#made > this.#most + unused) throw tooLarge(this.#most)
+  }
+
+  /** Adds rows of a fragment, given by the pieces of each distinct column, and gives the batches that are full. */
+  *add(pieces: readonly (readonly Piece[])[], rows: number, bytesPerRow: number): Generator<ColumnBatches> {
+    const perRow = this.#batchBytes === Number.POSITIVE_INFINITY ? 0 : bytesPerRow
+    const most = Math.max(1, Math.floor(this.#batchBytes / Math.max(perRow, 1)))
+    for (let at = 0; at < rows; ) {
+      const end = perRow === 0 ? rows : Math.min(rows, at + Math.max(1, most - this.#rows))
+      const isAll = at === 0 && end === rows
+      for (const [i, column] of pieces.entries())
+        this.#pieces[i]!.push(...(isAll ? column : part(column, at, end)))
+      this.#rows += end - at
+      at = end
+      if (this.#rows >= Math.min(most, batchRows)) yield* this.rest()
+    }
+  }
+
+  /** The batches of the rows that were added since the last one. */
+  *rest(): Generator<ColumnBatches> {
+    if (this.#rows === 0) return
+    const fields = this.#distinct.map(({ field }) => field)
+    const assembled = assembleColumns(fields, this.#pieces)
+    this.#pieces = this.#distinct.map(() => [])
+    this.#rows = 0
+    this.#made = 0
+    for (const made of assembled) {
+      for (const batches of this.#plain.of(made)) {
+        this.#count(batches)
+        yield this.#places.map((place) => batches[place]!)
+      }
+    }
+  }
+
+  /** The file, in parts, of all batches. */
+  whole(batches: readonly ColumnBatches[]): Uint8Array[] {
+    return encodeArrow(
+      this.#schema,
+      this.#picks.map((_, i) => batches.map((columns) => columns[i]!)),
+    )
+  }
+
+  /** The file, in parts, each made when it is asked for. */
+  async *stream(
+    first: readonly ColumnBatches[],
+    rest: AsyncGenerator<ColumnBatches>,
+  ): AsyncGenerator<Uint8Array> {
+    try {
+      const file = new FileEncoder(this.#schema)
+      yield file.head()
+      for (const batch of first) yield* file.batch(batch)
+      for await (const batch of rest) yield* file.batch(batch)
+      yield file.end()
+    } finally {
+      await rest.return(undefined)
+    }
+  }
+
+  #count(batches: readonly AnyBatch[]): void {
+    if (!this.#mayExceed) return
+    for (const place of this.#places) this.#bytes += byteLength(batches[place]!)
+    let sum = this.#bytes
+    if (this.isWhole) {
+      for (const [i, batch] of batches.entries())
+        this.#dictionaries[i] = Math.max(this.#dictionaries[i]!, dictionaryBytes(batch))
+      for (const place of this.#places) sum += this.#dictionaries[place]!
+    }
+    this.#total = sum
+    if (sum > this.#most) throw tooLarge(this.#most)
+  }
+
+  /** At least how many bytes a row takes in the answer. */
+  bytesPerRow(entry: FragmentEntry): number {
+    const { length } = this.#table.fields
+    const sizes = this.#distinct.map(({ path, field }) =>
+      path?.length === 1 && path[0]! < length
+        ? bytesOfColumn(this.#table, entry, path[0]!) / Math.max(1, entry.rows)
+        : fixedBytes(field.type),
+    )
+    return this.#places.reduce((sum, place) => sum + sizes[place]!, 0)
+  }
+}
+
+function mostOf(numbers: readonly number[]): number {
+  return numbers.reduce((most, one) => Math.max(most, one), 0)
+}
+
+/** Bytes of each value of a type, as far as it tells. */
+function fixedBytes(type: DataType): number {
+  const layout = layoutOf(type)
+  return layout.kind === 'fixed' || layout.kind === 'dictionary' ? layout.bytes : 0
+}
+
+function dictionaryBytes(batch: AnyBatch): number {
+  if (batch.type.typeId === -1) {
+    return dictionaryOf(batch).data.reduce(
+      (sum, values) => sum + byteLength(values as AnyBatch) + dictionaryBytes(values as AnyBatch),
+      0,
+    )
+  }
+  return childFields(batch.type).reduce((sum, _: Field, i) => sum + dictionaryBytes(batch.children[i]!), 0)
+}
+
+/** The error for an answer that takes more bytes than it may. */
+export function tooLarge(most: number): CatalogError {
+  return invalid(
+    `The answer would take more than ${most.toLocaleString('en')} bytes, the most of one query. Ask for fewer columns, or for fewer rows with limit and offset.`,
+  )
+}
+
+/** Bytes that are written at once at least, where there are as many. */
+const chunkBytes = 256 * 1024
+
+/** Joins small parts, since writing each costs more than copying it. Large ones are passed on as they are. */
+export async function* inChunks(
+  parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let small: Uint8Array[] = []
+  let size = 0
+  for await (const bytes of parts) {
+    if (bytes.length >= chunkBytes) {
+      if (size > 0) yield joinParts(small)
+      yield bytes
+      small = []
+      size = 0
+    } else if (bytes.length > 0) {
+      small.push(bytes)
+      size += bytes.length
+      if (size < chunkBytes) continue
+      yield joinParts(small)
+      small = []
+      size = 0
+    }
+  }
+  if (size > 0) yield joinParts(small)
+}

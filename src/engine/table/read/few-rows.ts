@@ -1,0 +1,87 @@
+import { pathIn } from '../../../base/model/relative-path.ts'
+import { readCostOf } from '../../../base/scheduling/merge-ranges.ts'
+import { canReadRows, valueBuffersOf } from '../../arrow/ipc/row-reader.ts'
+import { blockBytes } from '../format/blocks.ts'
+import type { FragmentLayout } from '../format/manifest.ts'
+import { fileAt, type TableSchema } from '../format/table-schema.ts'
+import type { Storage } from '../storage/objects.ts'
+
+/** Rows of a fragment that are read without the others. */
+export interface FewRows {
+  /** In ascending order. */
+  readonly runs: ArrayLike<number>
+  readonly rows: number
+  /** About the most bytes that are read for them. */
+  readonly bytes: number
+  /** The columns of files of which only these rows are read, by `columnKey`. The others are read as a whole. */
+  readonly alone: ReadonlySet<string>
+}
+
+/** The key of a column of a file, under which it is kept, too. */
+export function columnKey(path: string, index: number): string {
+  return `${path}#${index}`
+}
+
+/**
+ * Which columns of a fragment are better read without the rows that are not wanted; undefined for none of them. A column
+ * that is kept in memory is not read again, and one that is asked for again and again is kept.
+ */
+export function planFewRows(
+  storage: Storage,
+  prefix: string,
+  { fields, columns }: TableSchema,
+  entry: FragmentLayout,
+  indices: Iterable<number>,
+  runs: ArrayLike<number>,
+  rows: number,
+): FewRows | undefined {
+  const alone = new Set<string>()
+  let bytes = 0
+  const fits = columns === undefined || columns.fits(entry)
+  const places = fits ? undefined : columns.placesIn(entry)
+  for (const index of indices) {
+    if (index >= fields.length) continue
+    const place = places === undefined ? { file: 0, source: { index } } : places[index]
+    if (place === undefined) continue
+    const file = fileAt(entry, place.file)
+    if (file.blocks === undefined) continue
+    const within = place.source.index
+    const size = file.columns[within]![1]
+    bytes += size
+    const { type } = (fits ? fields : columns!.schemaOf(file.layout ?? '').fields)[within]!
+    const key = columnKey(pathIn(prefix, file.path), within)
+    if (storage.cache.has(key) || !canReadRows(type)) continue
+    const readCost = readCostOf(storage.content)
+    const { reads, read } = planReads(size, valueBuffersOf(type), entry.rows, runs, readCost)
+    const cost = reads * readCost + read
+    if (cost >= size * worthwhile || storage.cache.pays(key, size, cost)) continue
+    alone.add(key)
+    bytes += read - size
+  }
+  return alone.size === 0 ? undefined : { runs, rows, bytes, alone }
+}
+
+/** The part of a column's bytes that its rows may cost, so that they are read alone: each step of that takes time, too. */
+const worthwhile = 3 / 4
+
+/** About how many reads it takes to read rows alone, and of how many bytes. Runs near each other are one read. */
+function planReads(
+  size: number,
+  buffers: number,
+  rows: number,
+  runs: ArrayLike<number>,
+  readCost: number,
+): { readonly reads: number; readonly read: number } {
+  const perRow = size / Math.max(1, rows * buffers)
+  const near = readCost / Math.max(perRow, 1 / 8)
+  let reads = 0
+  let span = 0
+  let end = Number.NEGATIVE_INFINITY
+  for (let i = 0; i < runs.length; i += 2) {
+    if (runs[i]! - end > near) reads++
+    else span += runs[i]! - end
+    span += runs[i + 1]! - runs[i]!
+    end = runs[i + 1]!
+  }
+  return { reads: buffers * reads, read: buffers * (reads * blockBytes + span * perRow) }
+}

@@ -1,0 +1,169 @@
+import type { Schema } from '@uwdata/flechette'
+import { pathIn } from '../../../base/model/relative-path.ts'
+import { isFar } from '../../../base/scheduling/merge-ranges.ts'
+import type { AnyBatch } from '../../arrow/batch.ts'
+import { BodyReader } from '../../arrow/ipc/body.ts'
+import { nullBatch } from '../../arrow/null-batch.ts'
+import { assemble } from '../../arrow/take/take.ts'
+import { fromSource } from '../format/column-source.ts'
+import { readLive } from '../format/deletions.ts'
+import type { FragmentLayout } from '../format/manifest.ts'
+import { fileAt, type TableColumns, type TableSchema } from '../format/table-schema.ts'
+import { type Placed, rowColumn } from '../scan/row-columns.ts'
+import { coalesceReads, gatherReads } from '../storage/coalesced-read.ts'
+import { readRange, type Storage } from '../storage/objects.ts'
+import { columnKey, type FewRows } from './few-rows.ts'
+import { type FileLayout, readable, readDictionaries, readHead } from './file-head.ts'
+import { readRowsAlone } from './rows-alone.ts'
+
+/** The rows of a fragment: its columns that were asked for, at their index in the schema, and those of rows behind. */
+export interface FragmentRows {
+  readonly length: number
+  readonly columns: readonly (AnyBatch | undefined)[]
+}
+
+/** Bytes up to which a fragment is read as a whole: one file opened instead of one for each part. */
+const smallBytes = 64 * 1024
+
+/**
+ * Reads columns of a fragment: their bytes and no others, unless the fragment is small. The schema's dictionaries must
+ * be numbered by `numberDictionaries`. Given a few rows, it gives these rows and no others. Throws `InvalidTableState` for a file that is missing, cut off or damaged.
+ */
+export async function readColumns(
+  storage: Storage,
+  prefix: string,
+  schema: TableSchema,
+  entry: FragmentLayout & Placed,
+  indices: Iterable<number>,
+  few?: FewRows,
+): Promise<FragmentRows> {
+  const { fields, columns: table } = schema
+  const wanted = new Set(indices)
+  const ofRows = [...wanted].filter((index) => index >= fields.length)
+  for (const index of ofRows) wanted.delete(index)
+  const reading =
+    table === undefined || table.fits(entry)
+      ? readFile(storage, prefix, schema, entry, wanted, few)
+      : gatherColumns(storage, prefix, schema, table, entry, wanted, few)
+  if (ofRows.length === 0) return reading
+  const needsLive = ofRows.some((index) => index > fields.length)
+  const [{ length, columns: read }, live] = await Promise.all([
+    reading,
+    needsLive ? readLive(storage, prefix, entry) : undefined,
+  ])
+  const columns = [...read]
+  for (const index of ofRows) {
+    const which = index - fields.length
+    columns[index] = rowColumn(entry, which, which > 0 ? live : undefined, few?.runs)
+  }
+  return { length, columns }
+}
+
+/** Reads the columns of a fragment from the files that have them. A column that none has is null. */
+async function gatherColumns(
+  storage: Storage,
+  prefix: string,
+  { fields }: TableSchema,
+  table: TableColumns,
+  entry: FragmentLayout,
+  wanted: ReadonlySet<number>,
+  few: FewRows | undefined,
+): Promise<FragmentRows> {
+  const places = table.placesIn(entry)
+  const files = new Map<number, Set<number>>()
+  for (const index of wanted) {
+    const place = places[index]
+    if (place) files.set(place.file, (files.get(place.file) ?? new Set()).add(place.source.index))
+  }
+  const read = new Map<number, FragmentRows>()
+  await Promise.all(
+    Array.from(files, async ([number, within]) => {
+      const file = fileAt(entry, number)
+      read.set(number, await readFile(storage, prefix, table.schemaOf(file.layout ?? ''), file, within, few))
+    }),
+  )
+  const length = few?.rows ?? entry.rows
+  const columns: (AnyBatch | undefined)[] = fields.map(() => undefined)
+  for (const index of wanted) {
+    const { type } = fields[index]!
+    const place = places[index]
+    columns[index] = place
+      ? fromSource(read.get(place.file)!.columns[place.source.index]!, type, place.source)
+      : nullBatch(type, length, Number.POSITIVE_INFINITY)
+  }
+  return { length, columns }
+}
+
+async function readFile(
+  storage: Storage,
+  prefix: string,
+  schema: Schema,
+  entry: FileLayout,
+  wanted: ReadonlySet<number>,
+  few: FewRows | undefined,
+): Promise<FragmentRows> {
+  const path = pathIn(prefix, entry.path)
+  const { content } = storage
+  const alone = few ? [...wanted].filter((index) => few.alone.has(columnKey(path, index))) : []
+  const whole = [...wanted].filter((index) => !alone.includes(index))
+  if (entry.size <= smallBytes) {
+    storage = { ...storage, content: coalesceReads(storage.content, path) }
+  } else if (isFar(storage.content)) {
+    storage = { ...storage, content: gatherReads(storage.content, path) }
+  } else if (whole.includes(0)) {
+    storage = { ...storage, content: coalesceReads(storage.content, path, firstColumn(entry)) }
+  }
+  const columns: (AnyBatch | undefined)[] = schema.fields.map(() => undefined)
+  const reading = whole.map(async (index) => {
+    const batch = await readColumn(storage, path, schema, entry, index)
+    columns[index] = few ? assemble(batch.type, [{ batch, runs: few.runs }]) : batch
+  })
+  if (few && alone.length > 0) {
+    const file = { storage, content, path, schema, entry }
+    reading.push(
+      readRowsAlone(file, alone, few.runs).then((batches) => {
+        for (const [i, index] of alone.entries()) columns[index] = batches[i]
+      }),
+    )
+  }
+  await Promise.all(reading)
+  return { length: few?.rows ?? entry.rows, columns }
+}
+
+/**
+ * The range of the first column and the metadata before it, which are read together. Linux takes a small read at the
+ * beginning of a file and a large read behind it for the first of many, and reads ahead: 130 MB instead of 40 MB of
+ * first columns on a disk that is set to read 8 MB ahead.
+ */
+function firstColumn({ batch, columns }: FileLayout): { start: number; end: number } {
+  const [start, length] = columns[0]!
+  return { start: batch[0], end: Math.max(batch[0] + batch[1], start + length) }
+}
+
+function readColumn(
+  storage: Storage,
+  path: string,
+  schema: Schema,
+  entry: FileLayout,
+  index: number,
+): Promise<AnyBatch> {
+  const range = entry.columns[index]!
+  return storage.cache.get(
+    columnKey(path, index),
+    () => range[1] + 256,
+    async () => {
+      const { type, name } = schema.fields[index]!
+      const [head, bytes, dictionaries] = await Promise.all([
+        readHead(storage, path, schema, entry),
+        readRange(storage.content, path, range),
+        readDictionaries(storage, path, schema, entry, index),
+      ])
+      const body = entry.batch[0] + entry.batch[1]
+      const context = { dictionary: (id: number) => dictionaries.get(id) }
+      return readable(path, () => {
+        const { header, cursors } = head
+        return new BodyReader(header, bytes, context, range[0] - body, cursors[index]).read(type, name)
+      })
+    },
+  )
+}

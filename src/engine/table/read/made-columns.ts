@@ -1,0 +1,248 @@
+import type { DataType } from '@uwdata/flechette'
+import { type CatalogError, invalid } from '../../../base/errors.ts'
+import { prefetch } from '../../../base/scheduling/prefetch.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
+import { type Bitmap, noRows } from '../../arrow/bitmap.ts'
+import { layoutOf } from '../../arrow/layout.ts'
+import { part } from '../../arrow/take/assemble-columns.ts'
+import { type Piece, wholeOf } from '../../arrow/take/take.ts'
+import type { WorkBudget } from '../../predicate/index.ts'
+import { readLive } from '../format/deletions.ts'
+import type { FragmentEntry } from '../format/manifest.ts'
+import type { TableSchema } from '../format/table-schema.ts'
+import { evaluateValues } from '../scan/expression.ts'
+import { type Placed, rowNumbers } from '../scan/row-columns.ts'
+import type { Storage } from '../storage/objects.ts'
+import { type FewRows, planFewRows } from './few-rows.ts'
+import { type FragmentRows, readColumns } from './fragment-read.ts'
+import { batchAt, type Pick } from './projection.ts'
+
+/** Rows for which expressions are evaluated at once, so that the memory of their values is bounded. */
+const chunkRows = 16_384
+
+/** About the most bytes of values that are computed at once, unless one row has more. */
+export const partBytes = 16 << 20
+
+/** Most bytes of values that are computed of one row. All of them are in memory before any of them is written. */
+export const mostBytesOfRow = 256 << 20
+
+/**
+ * How many rows to compute of the columns to come, when those before took `bytes` for `rows` and `most` was meant for
+ * them. Evaluation makes several rows at once, so a column may take more than its share.
+ */
+export function rowsThatFit(rows: number, bytes: number, most: number): number {
+  return bytes <= 2 * most ? rows : Math.max(1, Math.floor((rows * most) / bytes))
+}
+
+/** Some rows of a fragment: the pieces of each column of the answer. */
+export interface MadeRows {
+  readonly pieces: readonly (readonly Piece[])[]
+  readonly rows: number
+  /** Bytes of what was computed. */
+  readonly bytes: number
+}
+
+/** Rows that are wanted of a fragment. */
+export interface WantedRows {
+  readonly entry: FragmentEntry & Required<Placed>
+  readonly selection: { readonly runs: ArrayLike<number>; readonly rows: number }
+}
+
+/** Fragments of which few rows are read ahead at most, and about the most bytes of them. */
+const mostAhead = 8
+const aheadBytes = 32 << 20
+
+/** Told of the bytes that were computed for a column of the answer. May have the work wait, or refuse it. */
+export type OnMade = (pick: number, bytes: number) => Promise<void> | undefined
+
+/** Makes the columns of an answer, of what lies in fragments and of what is computed from it. */
+export class ColumnMaker {
+  readonly #storage: Storage
+  readonly #prefix: string
+  readonly #schema: TableSchema
+  readonly #picks: readonly Pick[]
+  readonly #indices: ReadonlySet<number>
+  readonly #budgets: readonly (WorkBudget | undefined)[]
+  readonly #timeSlice: TimeSlice
+  readonly #onMade: OnMade | undefined
+
+  /** `onMade` hears of each column that was computed for some rows, before the next one is. */
+  constructor(
+    storage: Storage,
+    { prefix, schema }: { readonly prefix: string; readonly schema: TableSchema },
+    picks: readonly Pick[],
+    indices: ReadonlySet<number>,
+    timeSlice: TimeSlice,
+    onMade?: OnMade,
+  ) {
+    this.#onMade = onMade
+    this.#storage = storage
+    this.#prefix = prefix
+    this.#schema = schema
+    this.#picks = picks
+    this.#indices = indices
+    this.#budgets = picks.map(({ expression }) => expression?.budget())
+    this.#timeSlice = timeSlice
+  }
+
+  /**
+   * The rows that are wanted of fragments, one fragment after the other. Where they are few, those of the next fragments
+   * are read meanwhile.
+   */
+  async *rowsOf<T extends WantedRows>(
+    fragments: AsyncIterable<T> | Iterable<T>,
+  ): AsyncGenerator<{
+    readonly wanted: T
+    /** About the bytes that are read for them where they are few. */
+    readonly bytes: number | undefined
+    readonly made: AsyncGenerator<MadeRows>
+  }> {
+    const ahead = { depth: 0 }
+    const begin = async (wanted: T) => {
+      const { entry, selection } = wanted
+      const { runs, rows } = selection
+      const few = planFewRows(this.#storage, this.#prefix, this.#schema, entry, this.#indices, runs, rows)
+      ahead.depth = few ? Math.min(mostAhead, Math.floor(aheadBytes / Math.max(1, few.bytes))) : 0
+      return { wanted, few, read: few && (await this.#read(entry, few)) }
+    }
+    for await (const { wanted, few, read } of prefetch(fragments, begin, ahead)) {
+      yield { wanted, bytes: few?.bytes, made: this.#make(wanted, few, read) }
+    }
+  }
+
+  #read(entry: WantedRows['entry'], few: FewRows | undefined): Promise<FragmentRows> {
+    return readColumns(this.#storage, this.#prefix, this.#schema, entry, this.#indices, few)
+  }
+
+  /** Rows of a fragment. Those for which something is computed come in several parts. */
+  async *#make(
+    { entry, selection }: WantedRows,
+    few: FewRows | undefined,
+    early: FragmentRows | undefined,
+  ): AsyncGenerator<MadeRows> {
+    const read = early ?? (await this.#read(entry, few))
+    const { rows } = selection
+    const runs = few ? [0, rows] : selection.runs
+    const columns = this.#picks.map(({ path, field }) => path && batchAt(path, field.name, read.columns))
+    if (columns.every((batch) => batch !== undefined)) {
+      yield { pieces: columns.map((batch) => [{ batch, runs }]), rows, bytes: 0 }
+      return
+    }
+    const numberIn = rowNumbers(entry.liveBefore, await readLive(this.#storage, this.#prefix, entry))
+    const numberOf = few ? (row: number) => numberIn(rowIn(few.runs, row)) : numberIn
+    const computed = this.#picks.filter((_, i) => columns[i] === undefined)
+    const width = computed.reduce((sum, { field }) => sum + bytesOfValue(field.type), 0)
+    const mostRows = Math.max(32, Math.min(chunkRows, Math.floor(partBytes / width)))
+    let next = 0
+    let wanted = mostRows
+    for (let start = 0; next < runs.length; ) {
+      const from = Math.max(start, runs[next]!)
+      // Evaluation begins at a multiple of 32.
+      const first = from & ~31
+      let asked = clipped(runs, next, from, Math.min(read.length, from + wanted))
+      let end = asked[asked.length - 1]!
+      let live = maskOf(asked, first, end)
+      const made: (AnyBatch | undefined)[] = []
+      let bytes = 0
+      let columnsMade = 0
+      let count = rowsIn(asked)
+      const mostBytes = Math.max(1, partBytes / computed.length)
+      for (const [i, { expression }] of this.#picks.entries()) {
+        if (columns[i] !== undefined) {
+          made.push(undefined)
+          continue
+        }
+        const options = { live, budget: this.#budgets[i]!, numberOf, mostBytes }
+        const batch = await evaluateValues(expression!, read, this.#timeSlice, options, first, end)
+        const taken = this.#onMade?.(i, byteLength(batch))
+        if (taken) await taken
+        bytes += byteLength(batch)
+        if (bytes > mostBytesOfRow) throw rowTooLarge()
+        made.push(batch)
+        const fit = rowsThatFit(Math.min(count, batch.length), bytes, ++columnsMade * mostBytes)
+        if (fit === count) continue
+        count = fit
+        asked = firstRows(asked, count)
+        end = asked[asked.length - 1]!
+        live = maskOf(asked, first, end)
+      }
+      const inside = firstRows(asked, count)
+      const pieces = made.map((batch, i) =>
+        batch === undefined ? [{ batch: columns[i]!, runs: inside }] : part([wholeOf(batch)], 0, count),
+      )
+      yield { pieces, rows: count, bytes }
+      start = inside[inside.length - 1]!
+      // Where some values are long, those of other columns are not made for many more rows.
+      wanted = Math.min(mostRows, Math.max(1, 4 * (start - from)))
+      while (next < runs.length && runs[next + 1]! <= start) next += 2
+    }
+  }
+
+  /** The columns at paths, for the keys of an order. */
+  async columnsAt(
+    entry: FragmentEntry & Placed,
+    paths: readonly { readonly path: readonly number[]; readonly name: string }[],
+  ): Promise<readonly AnyBatch[]> {
+    const indices = new Set(paths.map(({ path }) => path[0]!))
+    const { columns } = await readColumns(this.#storage, this.#prefix, this.#schema, entry, indices)
+    return paths.map(({ path, name }) => batchAt(path, name, columns))
+  }
+}
+
+function rowTooLarge(): CatalogError {
+  return invalid(
+    `The columns that the query computes of one row take more than ${mostBytesOfRow.toLocaleString('en')} bytes, the most of one row. Compute fewer of them at a time, or shorter values.`,
+  )
+}
+
+/** The row at a place among those of runs. */
+function rowIn(runs: ArrayLike<number>, place: number): number {
+  let left = place
+  let i = 0
+  for (; left >= runs[i + 1]! - runs[i]!; i += 2) left -= runs[i + 1]! - runs[i]!
+  return runs[i]! + left
+}
+
+/** The parts of runs, from one of them on, that lie from `start` to `end`. */
+function clipped(runs: ArrayLike<number>, first: number, start: number, end: number): number[] {
+  const inside: number[] = []
+  for (let i = first; i < runs.length && runs[i]! < end; i += 2) {
+    const from = Math.max(runs[i]!, start)
+    const to = Math.min(runs[i + 1]!, end)
+    if (from < to) inside.push(from, to)
+  }
+  return inside
+}
+
+function rowsIn(runs: readonly number[]): number {
+  let count = 0
+  for (let i = 0; i < runs.length; i += 2) count += runs[i + 1]! - runs[i]!
+  return count
+}
+
+/** The first rows of runs. */
+function firstRows(runs: readonly number[], count: number): number[] {
+  const first: number[] = []
+  for (let i = 0; count > 0; i += 2) {
+    const rows = Math.min(count, runs[i + 1]! - runs[i]!)
+    first.push(runs[i]!, runs[i]! + rows)
+    count -= rows
+  }
+  return first
+}
+
+/** Bytes of a value that is computed, and of its place among others. */
+function bytesOfValue(type: DataType): number {
+  const layout = layoutOf(type)
+  return layout.kind === 'fixed' ? layout.bytes : 8
+}
+
+/** The rows of runs as a bitmap whose bit 0 is row `start`. */
+function maskOf(runs: readonly number[], start: number, end: number): Bitmap {
+  const mask = noRows(end - start)
+  for (let i = 0; i < runs.length; i += 2) {
+    for (let row = runs[i]! - start; row < runs[i + 1]! - start; row++) mask[row >>> 5]! |= 1 << (row & 31)
+  }
+  return mask
+}

@@ -1,0 +1,171 @@
+import { invalid } from '../../../base/errors.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
+import { addRow, type Bitmap, forEachRow, noRows } from '../../arrow/bitmap.ts'
+import { bitsOf } from '../../arrow/bits.ts'
+import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
+import { RunBuilder } from '../../arrow/take/runs.ts'
+import { assemble, type Piece, wholeOf } from '../../arrow/take/take.ts'
+import type { QueryOptions } from '../table-engine.ts'
+import { BestRows } from './best-rows.ts'
+import type { ColumnMaker } from './made-columns.ts'
+import type { Pick } from './projection.ts'
+import type { SelectedRows } from './selected-rows.ts'
+import type { SortKey } from './sort-keys.ts'
+
+/** The most memory of a query that sorts: of keys, and of the rows of the answer. */
+export const mostSortedBytes = 512 << 20
+
+/** Bytes of keys that are held at a time. */
+const heldAtOnce = 1 << 20
+
+/** Rows that are put in order at once. */
+const chunkRows = 4_096
+
+/** Rows in the order of keys: what is asked for, from `skip` on. */
+export interface OrderedRows {
+  readonly keys: readonly SortKey[]
+  readonly skip: number
+  readonly limit: number
+  readonly picks: readonly Pick[]
+  readonly memory: QueryOptions['memory']
+  readonly timeSlice: TimeSlice
+}
+
+/** The pieces of each column of the answer, in the order of the keys. */
+export async function* orderedRows(
+  selected: AsyncGenerator<SelectedRows>,
+  maker: ColumnMaker,
+  { keys, skip, limit, picks, memory, timeSlice }: OrderedRows,
+): AsyncGenerator<{
+  readonly pieces: readonly (readonly Piece[])[]
+  readonly rows: number
+  readonly perRow: number
+}> {
+  const best = new BestRows(keys, skip + limit, mostSortedBytes)
+  // Without the rows that were selected: of a large table they are many.
+  const sources: SelectedRows['entry'][] = []
+  let held = 0
+  const hold = async (bytes: number) => {
+    if (bytes <= held) return
+    const taken = memory?.take(bytes - held)
+    held = bytes
+    if (taken) await taken
+  }
+  const holdMany = (bytes: number) => (bytes > held + heldAtOnce ? hold(bytes) : undefined)
+  for await (const source of selected) {
+    const batches = await maker.columnsAt(source.entry, keys)
+    await best.add(sources.length, batches, source.selection.runs, timeSlice, holdMany)
+    sources.push(source.entry)
+    await hold(best.bytes)
+  }
+  const sorted = await best.sorted(timeSlice)
+  const fragments = sorted.fragments.subarray(skip)
+  const rows = sorted.rows.subarray(skip)
+  const { places, wanted } = await grouped(fragments, rows, sources, timeSlice)
+  // What is wanted of each fragment, one after the other.
+  const gathered: AnyBatch[][] = picks.map(() => [])
+  let bytes = best.bytes
+  const parts = Array.from(wanted, ([fragment, runs]) => ({
+    entry: sources[fragment]!,
+    selection: { runs: runs.done(), rows: runs.rows },
+  }))
+  for await (const part of maker.rowsOf(parts)) {
+    for await (const made of part.made) {
+      for (const [i, { field }] of picks.entries()) {
+        // A single piece would be a part of the fragment, and keep all of it. Two pieces are copied.
+        const pieces = made.pieces[i]!
+        const batch = assemble(field.type, [...pieces, { batch: pieces[0]!.batch, runs: [] }])
+        bytes += byteLength(batch)
+        gathered[i]!.push(batch)
+      }
+      if (bytes > mostSortedBytes) throw tooLarge()
+      await hold(bytes)
+      if (timeSlice.due) await timeSlice.rest()
+    }
+  }
+  if (rows.length === 0) return
+  const columns = await joined(picks, gathered, timeSlice)
+  const perRow = (bytes - best.bytes) / rows.length
+  for (let at = 0; at < rows.length; at += chunkRows) {
+    const runs = new RunBuilder()
+    for (const place of places.subarray(at, at + chunkRows)) runs.add(place, place + 1)
+    const taken = runs.done()
+    // Taken now, in the order of the keys: all at once it would hold up others.
+    const pieces = columns.map((batch) => [wholeOf(assemble(batch.type, [{ batch, runs: taken }]))])
+    yield { pieces, rows: runs.rows, perRow }
+    if (timeSlice.due) await timeSlice.rest()
+  }
+}
+
+/** All rows of each column in one batch, so that they can be taken in any order. */
+async function joined(
+  picks: readonly Pick[],
+  gathered: readonly (readonly AnyBatch[])[],
+  timeSlice: TimeSlice,
+): Promise<readonly AnyBatch[]> {
+  const columns: AnyBatch[] = []
+  for (const [i, { field }] of picks.entries()) {
+    const whole = assembleColumns([field], [gathered[i]!.map(wholeOf)])
+    if (whole.length !== 1) throw tooLarge()
+    columns.push(whole[0]![0]!)
+    if (timeSlice.due) await timeSlice.rest()
+  }
+  return columns
+}
+
+/** Rows of one fragment that are wanted. */
+interface Part {
+  readonly rows: Bitmap
+  /** How many of them lie before each word of the bitmap, and how many lie in fragments before. */
+  readonly before: Int32Array
+}
+
+/** The rows of each fragment, as runs, and the place of each row among those of all fragments. */
+async function grouped(
+  fragments: Int32Array,
+  rows: Int32Array,
+  sources: readonly { readonly rows: number }[],
+  timeSlice: TimeSlice,
+) {
+  const parts: (Part | undefined)[] = sources.map(() => undefined)
+  for (let i = 0; i < rows.length; i++) {
+    const fragment = fragments[i]!
+    let part = parts[fragment]
+    if (part === undefined) {
+      const bitmap = noRows(sources[fragment]!.rows)
+      part = { rows: bitmap, before: new Int32Array(bitmap.length) }
+      parts[fragment] = part
+    }
+    addRow(part.rows, rows[i]!)
+    if ((i & 8191) === 0 && timeSlice.due) await timeSlice.rest()
+  }
+  let count = 0
+  const wanted = new Map<number, RunBuilder>()
+  for (const [fragment, part] of parts.entries()) {
+    if (part === undefined) continue
+    const runs = new RunBuilder()
+    for (let q = 0; q < part.rows.length; q++) {
+      part.before[q] = count
+      count += bitsOf(part.rows[q]!)
+    }
+    forEachRow(part.rows, (row) => runs.add(row, row + 1))
+    wanted.set(fragment, runs)
+    if (timeSlice.due) await timeSlice.rest()
+  }
+  const places = new Int32Array(rows.length)
+  for (let i = 0; i < rows.length; i++) {
+    const part = parts[fragments[i]!]!
+    const row = rows[i]!
+    const q = row >>> 5
+    places[i] = part.before[q]! + bitsOf(part.rows[q]! & ((1 << (row & 31)) - 1))
+    if ((i & 8191) === 0 && timeSlice.due) await timeSlice.rest()
+  }
+  return { places, wanted }
+}
+
+function tooLarge(): Error {
+  return invalid(
+    `Sorting these rows would take more than ${mostSortedBytes.toLocaleString('en')} bytes of memory. Give a limit, ask for fewer columns, or leave rows out by a filter.`,
+  )
+}

@@ -1,0 +1,158 @@
+import { type Field, type Schema, Type } from '@uwdata/flechette'
+import { CatalogError, invalid } from '../../../base/errors.ts'
+import type { AnyBatch } from '../../arrow/batch.ts'
+import { isRowColumn } from '../../arrow/row-columns.ts'
+import { childWithin } from '../../arrow/take/child-within.ts'
+import type { ValueExpression } from '../../predicate/index.ts'
+import { withRowColumns } from '../scan/row-columns.ts'
+import type { QueryOptions } from '../table-engine.ts'
+
+/** A column of an answer: its field there, and its path in the table or the expression that computes it. */
+export interface Pick {
+  readonly field: Field
+  readonly path?: readonly number[] | undefined
+  readonly expression?: ValueExpression | undefined
+}
+
+/** A column of the table, or a field of a struct. */
+export type ColumnPick = Pick & { readonly path: readonly number[] }
+
+/** Compiles an expression of the answer. */
+export type Compile = (text: string) => Promise<ValueExpression>
+
+/** The requested columns; all columns of the table by default. */
+export async function projection(
+  schema: Schema,
+  { columns, withRowId }: Projection,
+  compile: Compile,
+): Promise<Pick[]> {
+  const picks = columns === undefined ? allOf(schema) : await named(schema, columns, compile)
+  const rowId = withRowColumns(schema).fields[schema.fields.length]!
+  if (!withRowId || picks.some(({ path }) => path?.[0] === schema.fields.length)) return picks
+  if (picks.some(({ field }) => field.name === rowId.name)) {
+    throw invalid('The answer has a column _rowid of the table, so row ids have no place. Name it otherwise.')
+  }
+  return [...picks, { path: [schema.fields.length], field: rowId }]
+}
+
+type Projection = { readonly columns?: QueryOptions['columns']; readonly withRowId?: boolean | undefined }
+
+function allOf(schema: Schema): Pick[] {
+  return schema.fields.map((field, i) => ({ path: [i], field }))
+}
+
+async function named(
+  schema: Schema,
+  columns: NonNullable<QueryOptions['columns']>,
+  compile: Compile,
+): Promise<Pick[]> {
+  const named = Array.isArray(columns)
+    ? columns.map((name: string): [string, string] => [name, name])
+    : Object.entries(columns as Readonly<Record<string, string>>)
+  if (named.length === 0)
+    throw invalid('The list of columns is empty. Name at least one, or leave it out for all.')
+  const seen = new Set<string>()
+  const picks: Pick[] = []
+  for (const [name, text] of named) {
+    if (typeof text !== 'string')
+      throw invalid('A column is not named by a string. Give names, field paths or expressions.')
+    if (seen.has(name))
+      throw invalid(`Column ${JSON.stringify(name)} is asked for twice. Name each one once.`)
+    seen.add(name)
+    const found = await pickOf(schema, text, compile, !Array.isArray(columns))
+    picks.push({ ...found, field: { ...found.field, name } })
+  }
+  return picks
+}
+
+/** A column by its name or path, else what the text computes. As in the reference, the case of an aliased name does not matter. */
+async function pickOf(schema: Schema, text: string, compile: Compile, isAliased: boolean): Promise<Pick> {
+  const column =
+    findPath(schema, text) ?? (isAliased && !text.startsWith('`') ? inOtherCase(schema, text) : undefined)
+  if (column !== undefined) return column
+  // A name that is misspelled is no expression of its own.
+  if (isName.test(text) && !isConstant.test(text)) return resolve(schema, text)
+  const expression = await compile(text)
+  const { type, nullable, path } = expression
+  const field: Field = { name: text, type, nullable, metadata: new Map() }
+  return path === undefined ? { expression, field } : { path, field }
+}
+
+const isName =
+  /^(?:[\p{Alphabetic}_][\p{Alphabetic}\p{Number}_]*|`(?:[^`]|``)*`)(?:\.(?:[\p{Alphabetic}_][\p{Alphabetic}\p{Number}_]*|`(?:[^`]|``)*`))*$/u
+const isConstant = /^(?:null|true|false|current_date|current_timestamp)$/i
+
+/** The column at a path; undefined when there is none. */
+function findPath(schema: Schema, text: string): Pick | undefined {
+  try {
+    return resolve(schema, text)
+  } catch (error) {
+    if (error instanceof CatalogError) return undefined
+    throw error
+  }
+}
+
+/** The column, or the field of a struct, at a path. Throws `TableColumnNotFound` when there is none. */
+export function resolve(schema: Schema, text: string): ColumnPick {
+  const { fields: all } = withRowColumns(schema)
+  const exact = all.findIndex(({ name }) => name === text)
+  if (exact >= 0) return { path: [exact], field: all[exact]! }
+  const path: number[] = []
+  let fields: readonly Field[] = schema.fields
+  let nullable = false
+  let field: Field | undefined
+  for (const name of splitPath(text)) {
+    const index = fields.findIndex((candidate) => candidate.name === name)
+    field = fields[index]
+    if (field === undefined && isRowColumn(text)) {
+      throw new CatalogError('Unsupported', `${text} is not supported by this catalog. Name rows by _rowid.`)
+    }
+    if (field === undefined) {
+      throw new CatalogError(
+        'TableColumnNotFound',
+        `There is no column ${JSON.stringify(text)}. The columns are ${namesOf(schema)}.`,
+      )
+    }
+    path.push(index)
+    nullable ||= field.nullable
+    fields = field.type.typeId === Type.Struct ? field.type.children : []
+  }
+  return { path, field: { ...field!, nullable } }
+}
+
+/** The only column of a name in another case, which backticks may be around; undefined when there is none, or several. */
+export function inOtherCase(schema: Schema, text: string): ColumnPick | undefined {
+  const name = /^`(?:[^`]|``)*`$/.test(text) ? text.slice(1, -1).replaceAll('``', '`') : text
+  const lower = name.toLowerCase()
+  const close = schema.fields.flatMap((field, i) => (field.name.toLowerCase() === lower ? [i] : []))
+  const [index] = close
+  return index === undefined || close.length > 1 ? undefined : { path: [index], field: schema.fields[index]! }
+}
+
+export function namesOf(schema: Schema): string {
+  const names = schema.fields.map(({ name }) => JSON.stringify(name))
+  return names.length <= 20
+    ? names.join(', ')
+    : `${names.slice(0, 20).join(', ')} and ${names.length - 20} more`
+}
+
+/** The names in a field path. Dots separate names. A name with a dot is in backticks, with its own backticks doubled. */
+export function splitPath(text: string): string[] {
+  const part = /(?:`((?:[^`]|``)*)`|([^.`]+))(\.|$)/y
+  const names: string[] = []
+  while (part.lastIndex < text.length || text === '') {
+    const match = part.exec(text)
+    if (match === null)
+      throw invalid(`${JSON.stringify(text)} is no field path. Write a.b, or \`a.b\` for a name with a dot.`)
+    names.push(match[1]?.replaceAll('``', '`') ?? match[2]!)
+    if (match[3] === '') return names
+  }
+  throw invalid(`${JSON.stringify(text)} ends in a dot. Name the field that comes after it.`)
+}
+
+/** The values at a path, taken from the columns of a fragment. */
+export function batchAt(path: readonly number[], name: string, columns: readonly (AnyBatch | undefined)[]) {
+  let batch = columns[path[0]!]!
+  for (const index of path.slice(1)) batch = childWithin(batch, index, name)
+  return batch
+}

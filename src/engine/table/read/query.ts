@@ -1,0 +1,244 @@
+import { invalid } from '../../../base/errors.ts'
+import { prefetch } from '../../../base/scheduling/prefetch.ts'
+import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { performance } from '../../../base/time.ts'
+import { joinParts } from '../../arrow/ipc/encode.ts'
+import type { Predicate } from '../../predicate/index.ts'
+import type { FragmentEntry } from '../format/manifest.ts'
+import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import { compileValues } from '../scan/expression.ts'
+import { compile, prune } from '../scan/fragment.ts'
+import { placed, readsOffsets } from '../scan/row-columns.ts'
+import { startScan } from '../scan/scan.ts'
+import { searchRows } from '../search/search.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { CountOptions, QueryOptions } from '../table-engine.ts'
+import { AnswerEncoder, type ColumnBatches, inChunks, streamedBytes } from './answer.ts'
+import { ColumnMaker } from './made-columns.ts'
+import { orderedRows } from './ordered.ts'
+import { projection } from './projection.ts'
+import { type SelectedRows, selectedRows } from './selected-rows.ts'
+import { type SortKey, sortKeys } from './sort-keys.ts'
+
+/** The requested rows as an Arrow IPC file: whole. */
+export async function queryRows(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  options: QueryOptions,
+): Promise<Uint8Array> {
+  if (options.search) return searchRows(storage, snapshot, options, options.search)
+  const plan = await planQuery(storage, snapshot, options)
+  const batches: ColumnBatches[] = []
+  for await (const batch of readBatches(storage, snapshot, options, plan)) batches.push(batch)
+  return joinParts(plan.answer.whole(batches))
+}
+
+/**
+ * The requested rows as an Arrow IPC file: whole when they are few, otherwise in parts that are made as they are asked
+ * for. What can be refused is refused before the first part.
+ */
+export async function streamRows(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  options: QueryOptions,
+): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
+  if (options.search) return searchRows(storage, snapshot, options, options.search)
+  const plan = await planQuery(storage, snapshot, options, streamedBytes)
+  const { answer } = plan
+  const batches = readBatches(storage, snapshot, options, plan)
+  if (answer.isWhole) {
+    const all: ColumnBatches[] = []
+    for await (const batch of batches) all.push(batch)
+    return all.length <= 1 ? together(answer.whole(all)) : inChunks(answer.whole(all))
+  }
+  const first = await batches.next()
+  if (first.done) return joinParts(answer.whole([]))
+  const second = await batches.next()
+  if (second.done) return together(answer.whole([first.value]))
+  return inChunks(answer.stream([first.value, second.value], batches))
+}
+
+/** Parts of an answer as one, unless that would take much more memory: columns may share theirs. */
+function together(parts: Uint8Array[]): Uint8Array | AsyncIterable<Uint8Array> {
+  const bytes = parts.reduce((sum, { length }) => sum + length, 0)
+  return bytes <= 2 * streamedBytes ? joinParts(parts) : inChunks(parts)
+}
+
+/** A query whose names and expressions are resolved. */
+export interface QueryPlan {
+  readonly answer: AnswerEncoder
+  readonly keys: readonly SortKey[]
+  readonly predicate: Predicate | undefined
+  readonly skip: number
+  readonly limit: number
+  readonly timeSlice: TimeSlice
+}
+
+/** Resolves the names and texts of a query, and refuses what is wrong with it. */
+export async function planQuery(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  options: QueryOptions,
+  batchBytes?: number,
+): Promise<QueryPlan> {
+  const { schema } = snapshot
+  const timeSlice = new TimeSlice(options.signal)
+  // All texts of a query see the same time.
+  const now = storage.now()
+  const picks = await projection(schema, options, (text) => compileValues(text, schema, now, timeSlice))
+  const skip = bound('offset', options.offset) ?? 0
+  const limit = bound('limit', options.limit) ?? Number.POSITIVE_INFINITY
+  const answer = new AnswerEncoder(snapshot, picks, options.maxBytes, batchBytes, options.plain)
+  const keys = sortKeys(schema, options.orderBy ?? [], options.mostKeys)
+  const { filter } = options
+  if (filter === undefined) await answer.checkSize(fragmentsOf(storage, snapshot), skip, limit)
+  const predicate = filter === undefined ? undefined : await compile(filter, schema, now, timeSlice)
+  return { answer, keys, predicate, skip, limit, timeSlice }
+}
+
+/** Reads the rows in batches, and takes the memory for them. */
+async function* readBatches(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  { signal, onProgress, memory, onStep }: QueryOptions,
+  { answer, keys, predicate, skip, limit, timeSlice }: QueryPlan,
+): AsyncGenerator<ColumnBatches> {
+  const picks = answer.distinct
+  /** Bytes that are held for the fragment of which the answer is made at the moment. */
+  let held = 0
+  const hold = (bytes: number): Promise<void> | undefined => {
+    held += bytes
+    return memory?.take(bytes)
+  }
+  const onMade = (pick: number, bytes: number) => {
+    answer.checkMade(pick, bytes)
+    return hold(bytes)
+  }
+  const maker = new ColumnMaker(storage, snapshot, picks, answer.indices, timeSlice, onMade)
+  const columns = [...answer.indices, ...keys.map(({ path }) => path[0]!)]
+  const inOrder = keys.length > 0
+  const part = inOrder ? { skip: 0, limit: Number.POSITIVE_INFINITY } : { skip, limit }
+  const selecting = { predicate, ...part, columns, timeSlice, onProgress }
+  const started = performance.now()
+  const found = limit === 0 ? none() : selectedRows(storage, snapshot, selecting)
+  const scan = onStep && new TimedRows(found)
+  const selected = scan ? scan.rows() : found
+  if (inOrder) {
+    const ordered = { keys, skip, limit, picks, memory, timeSlice }
+    for await (const { pieces, rows, perRow } of orderedRows(selected, maker, ordered)) {
+      yield* answer.add(pieces, rows, perRow)
+    }
+  } else {
+    for await (const { wanted, bytes: few, made } of maker.rowsOf(selected)) {
+      const { entry, selection } = wanted
+      if (memory) {
+        if (!answer.isWhole) {
+          memory.give(held)
+          held = 0
+        }
+        const taken = hold(answer.bytesToHold(entry, selection.rows, few))
+        if (taken) await taken
+      }
+      // Bytes of computed values that are no more needed once a batch was handed on.
+      let before = 0
+      for await (const { pieces, rows, bytes } of made) {
+        let isFree = false
+        for (const batch of answer.add(pieces, rows, answer.bytesPerRow(entry) + bytes / rows)) {
+          yield batch
+          isFree = answer.isStreamed
+          if (timeSlice.due) await timeSlice.rest()
+        }
+        if (isFree) {
+          memory?.give(before)
+          held -= before
+          before = 0
+        }
+        before += bytes
+      }
+    }
+  }
+  signal?.throwIfAborted()
+  for (const batch of answer.rest()) {
+    // Many columns may be of one dictionary, which is written for each of them.
+    const more = answer.isWhole ? answer.bytes - held : 0
+    const taken = more > 0 ? hold(more) : undefined
+    if (taken) await taken
+    yield batch
+  }
+  if (scan) {
+    onStep?.({ name: 'rows', rows: scan.count, milliseconds: scan.milliseconds })
+    const rest = performance.now() - started - scan.milliseconds
+    onStep?.({ name: 'columns', rows: Math.min(limit, scan.count), milliseconds: rest })
+  }
+}
+
+/** Rows that were selected, and how long that took. */
+class TimedRows {
+  count = 0
+  milliseconds = 0
+  readonly #selected: AsyncGenerator<SelectedRows>
+
+  constructor(selected: AsyncGenerator<SelectedRows>) {
+    this.#selected = selected
+  }
+
+  async *rows(): AsyncGenerator<SelectedRows> {
+    try {
+      for (;;) {
+        const started = performance.now()
+        const { done, value } = await this.#selected.next()
+        this.milliseconds += performance.now() - started
+        if (done) return
+        this.count += value.selection.rows
+        yield value
+      }
+    } finally {
+      await this.#selected.return(undefined)
+    }
+  }
+}
+
+async function* none(): AsyncGenerator<never> {}
+
+export function bound(name: string, value: number | undefined): number | undefined {
+  if (value === undefined) return undefined
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw invalid(`The ${name} is ${value}. Give a whole number of rows, 0 or more.`)
+  }
+  return value
+}
+
+/** Counts the rows that match a predicate. Without a predicate it counts all rows and reads none. */
+export async function countMatching(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  options: CountOptions,
+): Promise<number> {
+  const { predicate: text, signal, onProgress } = options
+  const timeSlice = new TimeSlice(signal)
+  if (text === undefined) return snapshot.rows
+  const { schema } = snapshot
+  const predicate = await compile(text, schema, storage.now(), timeSlice)
+  const scan = await startScan(storage, snapshot, predicate, timeSlice)
+  const begin = async (entry: FragmentEntry) => {
+    const verdict = prune(predicate, schema, entry)
+    return { entry, verdict, count: verdict === 'some' ? await scan.begin(entry, 'count') : undefined }
+  }
+  const rowsTotal = snapshot.rows + snapshot.deletedRows
+  let rowsDone = 0
+  let sum = 0
+  try {
+    const fragments = fragmentsOf(storage, snapshot)
+    const entries = readsOffsets(schema, predicate.columns) ? placed(fragments) : fragments
+    for await (const { entry, verdict, count } of prefetch(entries, begin, scan)) {
+      if (count) sum += await count()
+      else if (verdict === 'all') sum += entry.rows - (entry.deletions?.count ?? 0)
+      rowsDone += entry.rows
+      onProgress?.({ rowsDone, rowsTotal })
+      if (timeSlice.due) await timeSlice.rest()
+    }
+  } finally {
+    scan.end()
+  }
+  return sum
+}

@@ -1,0 +1,102 @@
+import { prefetch } from '../../../base/scheduling/prefetch.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { type Bitmap, countRows } from '../../arrow/bitmap.ts'
+import type { Predicate } from '../../predicate/index.ts'
+import { readLive } from '../format/deletions.ts'
+import type { FragmentEntry } from '../format/manifest.ts'
+import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import { prune, readFragment, selectMatches } from '../scan/fragment.ts'
+import { liveRowsOf, namedRows, type Placed, placed, readsOffsets } from '../scan/row-columns.ts'
+import { type PendingResult, startScan } from '../scan/scan.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { Progress } from '../table-engine.ts'
+import { type RowSelection, selectAllRows, selectRows } from './row-selection.ts'
+
+export interface Selecting {
+  readonly predicate: Predicate | undefined
+  readonly skip: number
+  readonly limit: number
+  /** The columns that the answer reads: `_rowoffset` may be among them. */
+  readonly columns: readonly number[]
+  readonly timeSlice: TimeSlice
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+}
+
+/** Rows of a fragment that a query asks for. */
+export interface SelectedRows {
+  readonly entry: FragmentEntry & Required<Placed>
+  readonly selection: RowSelection
+}
+
+/** The fragments that have rows which match, and these rows, without the first `skip`, and at most `limit`. */
+export async function* selectedRows(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  { predicate, skip, limit, columns, timeSlice, onProgress }: Selecting,
+): AsyncGenerator<SelectedRows> {
+  const { prefix, schema } = snapshot
+  let left = limit
+  const budget = predicate?.budget()
+  // With a limit, the first fragments may have enough rows, so fragments are not scanned as a whole.
+  const names = namedRows(schema, predicate?.membership)
+  const scan =
+    predicate && !names && left === Infinity
+      ? await startScan(storage, snapshot, predicate, timeSlice)
+      : undefined
+  const find = async (entry: FragmentEntry, predicate: Predicate): Promise<PendingResult<Bitmap>> => {
+    if (names) return async () => names.in(entry, await readLive(storage, prefix, entry))
+    if (scan) return scan.begin(entry, 'rows')
+    const fragment = await readFragment(storage, prefix, schema, predicate, entry)
+    return () => {
+      let wanted = skip + left
+      return selectMatches(predicate, fragment, timeSlice, budget!, (slice) => {
+        wanted -= countRows(slice)
+        return wanted <= 0
+      })
+    }
+  }
+  const begin = async (entry: FragmentEntry) => {
+    const verdict = predicate ? prune(predicate, schema, entry) : 'all'
+    return {
+      entry,
+      verdict,
+      matches: verdict === 'some' && predicate ? await find(entry, predicate) : undefined,
+    }
+  }
+  let rowsDone = 0
+  let liveDone = 0
+  const rowsTotal = snapshot.rows + snapshot.deletedRows
+  // Without a filter the manifest has the number of rows, so a fragment is only read when one of its rows is needed.
+  const plan = scan ?? { depth: predicate ? 2 : 0 }
+  const read = [...columns, ...(predicate?.columns ?? [])]
+  const entries = fragmentsOf(storage, snapshot)
+  try {
+    for await (const { entry, verdict, matches } of prefetch(
+      readsOffsets(schema, read) ? placed(entries) : entries,
+      begin,
+      plan,
+    )) {
+      if (left <= 0) break
+      const liveBefore = liveDone
+      const inFragment = liveRowsOf(entry)
+      liveDone += inFragment
+      rowsDone += entry.rows
+      const known = verdict === 'all' ? inFragment : undefined
+      if (verdict === 'none' || (known !== undefined && known <= skip)) {
+        skip -= known ?? 0
+      } else {
+        const found = matches ? await matches() : await readLive(storage, prefix, entry)
+        const selection = found
+          ? selectRows(found, entry.rows, skip, left)
+          : selectAllRows(entry.rows, skip, left)
+        skip -= selection.skipped
+        left -= selection.rows
+        if (selection.rows > 0) yield { entry: { ...entry, liveBefore }, selection }
+      }
+      onProgress?.({ rowsDone, rowsTotal })
+      if (timeSlice.due) await timeSlice.rest()
+    }
+  } finally {
+    scan?.end()
+  }
+}

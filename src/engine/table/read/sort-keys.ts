@@ -1,0 +1,282 @@
+import { type DataType, type Schema, Type } from '@uwdata/flechette'
+import { invalid } from '../../../base/errors.ts'
+import { type AnyBatch, dictionaryOf } from '../../arrow/batch.ts'
+import { getBit } from '../../arrow/bits.ts'
+import { halves } from '../../arrow/half.ts'
+import { layoutOf } from '../../arrow/layout.ts'
+import { typeName } from '../../arrow/type-name.ts'
+import type { Ordering } from '../table-engine.ts'
+import { resolve } from './projection.ts'
+
+/** A value that rows are sorted by. Texts are bytes, whose order is that of their code points. */
+export type SortValue = number | bigint | Uint8Array | null
+
+/** A key that rows are sorted by. */
+export interface SortKey {
+  readonly name: string
+  readonly path: readonly number[]
+  /** 1 from the least to the greatest, else -1. */
+  readonly direction: 1 | -1
+  readonly nullsFirst: boolean
+}
+
+/** Most keys of an order, unless a caller says otherwise. */
+const mostKeys = 64
+
+/**
+ * The keys of an order, without those that decide nothing: one that repeats an earlier one, and all behind the id of the
+ * row. Throws for a column that is missing, or whose values have no order, and for too many keys.
+ */
+export function sortKeys(schema: Schema, orderBy: readonly Ordering[], most?: number): SortKey[] {
+  return decisive(orderBy, (ordering) => sortKey(schema, ordering), schema.fields.length, most)
+}
+
+/** The keys that decide something, each made of an ordering. Rows are told apart by the columns from `rowColumns` on. */
+export function decisive(
+  orderBy: readonly Ordering[],
+  make: (ordering: Ordering) => SortKey,
+  rowColumns: number,
+  most: number = mostKeys,
+): SortKey[] {
+  const names = new Set<string>()
+  const keys = new Map<string, SortKey>()
+  let isDecided = false
+  for (const ordering of orderBy) {
+    if (names.has(ordering.column)) continue
+    names.add(ordering.column)
+    const key = make(ordering)
+    const place = key.path.join()
+    if (keys.has(place) || isDecided) continue
+    if (keys.size === most) {
+      throw invalid(
+        `order_by has more than ${most} keys, which is the most. Sort by fewer columns, or open the catalog with a larger orderKeys.`,
+      )
+    }
+    keys.set(place, key)
+    isDecided = key.path[0]! >= rowColumns
+  }
+  return [...keys.values()]
+}
+
+function sortKey(schema: Schema, { column, descending = false, nullsFirst = false }: Ordering): SortKey {
+  const { path, field } = resolve(schema, column)
+  if (!isSortable(field.type)) {
+    throw invalid(
+      `order_by names ${JSON.stringify(column)} of type ${typeName(field.type)}, whose values have no order here. Sort by a column of numbers, texts, bytes, times or flags, or by a field of a struct.`,
+    )
+  }
+  return { name: column, path, direction: descending ? -1 : 1, nullsFirst }
+}
+
+function isSortable(type: DataType): boolean {
+  if (type.typeId === Type.Dictionary) return isSortable(type.dictionary)
+  switch (layoutOf(type).kind) {
+    case 'null':
+    case 'bits':
+    case 'bytes':
+    case 'views':
+      return true
+    case 'fixed':
+      return type.typeId !== Type.Interval
+    default:
+      return false
+  }
+}
+
+/** Reads the values of a key in a fragment. */
+export function sortReader(batch: AnyBatch): (row: number) => SortValue {
+  const read = valueReader(batch)
+  if (batch.type.typeId === Type.Null) return () => null
+  if (batch.nullCount === 0) return read
+  const { validity } = batch
+  return (row) => (getBit(validity, row) ? read(row) : null)
+}
+
+function valueReader(batch: AnyBatch): (row: number) => SortValue {
+  const { type } = batch
+  if (type.typeId === Type.Dictionary) {
+    const entries = dictionaryOf(batch).data.flatMap((part) => {
+      const read = sortReader(part as AnyBatch)
+      return Array.from({ length: part.length }, (_, i) => read(i))
+    })
+    const codes = batch.values as Int32Array
+    return (row) => entries[Number(codes[row])] ?? null
+  }
+  const layout = layoutOf(type)
+  switch (layout.kind) {
+    case 'bits': {
+      const bits = batch.values as Uint8Array
+      return (row) => (getBit(bits, row) ? 1 : 0)
+    }
+    case 'bytes': {
+      const bytes = batch.values as Uint8Array
+      const { offsets } = batch
+      return (row) => bytes.subarray(Number(offsets[row]), Number(offsets[row + 1]))
+    }
+    case 'views':
+      return (row) => {
+        const value = batch.at(row) as unknown as string | Uint8Array
+        return typeof value === 'string' ? Buffer.from(value) : value
+      }
+    default:
+      return fixedReader(batch)
+  }
+}
+
+function fixedReader(batch: AnyBatch): (row: number) => SortValue {
+  const { type } = batch
+  const values = batch.values as Float64Array
+  if (type.typeId === Type.FixedSizeBinary) {
+    const bytes = batch.values as Uint8Array
+    return (row) => bytes.subarray(row * type.stride, (row + 1) * type.stride)
+  }
+  if (type.typeId === Type.Decimal && type.bitWidth > 32) {
+    const words = batch.values as BigUint64Array
+    const width = type.bitWidth / 64
+    return (row) => {
+      let value = BigInt.asIntN(64, words[row * width + width - 1]!)
+      for (let i = width - 2; i >= 0; i--) value = (value << 64n) | words[row * width + i]!
+      return value
+    }
+  }
+  if (type.typeId === Type.Float && type.precision === 0) {
+    const table = halves()
+    return (row) => table[values[row]!]!
+  }
+  return (row) => values[row]!
+}
+
+/** Orders two values of a key: NaN after every other number, -0 before 0. */
+export function compareKey({ direction, nullsFirst }: SortKey, a: SortValue, b: SortValue): number {
+  if (a === null || b === null) {
+    if (a === b) return 0
+    return (a === null) === nullsFirst ? -1 : 1
+  }
+  return direction * compareValues(a, b)
+}
+
+function compareValues(a: NonNullable<SortValue>, b: NonNullable<SortValue>): number {
+  if (typeof a === 'object') return Buffer.compare(a, b as Uint8Array)
+  if (a < (b as number)) return -1
+  if (a > (b as number)) return 1
+  if (typeof a === 'bigint') return 0
+  if (a === b) return a !== 0 || Object.is(a, b) ? 0 : Object.is(a, -0) ? -1 : 1
+  return Number(Number.isNaN(a)) - Number(Number.isNaN(b))
+}
+
+/**
+ * The rows of a run that can be among the best by the first key, given its value in the worst row so far: fewer than
+ * all where something can be told of a value without reading it. Rows that are equal are among them if there are `ties`.
+ */
+export function promising(
+  batch: AnyBatch,
+  key: SortKey,
+  bound: SortValue,
+  ties: boolean,
+  start: number,
+  end: number,
+): Iterable<number> {
+  if (typeof bound === 'number' && !Number.isNaN(bound) && isArrayOfNumbers(batch)) {
+    // Zeros are equal to the processor, and not in this order.
+    return byNumbers(batch, key, bound, ties || bound === 0, batch.values as Float64Array, 1, 0, start, end)
+  }
+  if (typeof bound === 'bigint' && batch.type.typeId !== Type.Decimal) {
+    // The upper halves alone say nearly always which of two is greater.
+    const { values } = batch
+    const isSigned = values instanceof BigInt64Array
+    if (isSigned || values instanceof BigUint64Array) {
+      const Halves = isSigned ? Int32Array : Uint32Array
+      const halves = new Halves(values.buffer as ArrayBuffer, values.byteOffset, values.length * 2)
+      return byNumbers(batch, key, Number(bound >> 32n), true, halves, 2, 1, start, end)
+    }
+  }
+  if (
+    bound instanceof Uint8Array &&
+    batch.offsets instanceof Int32Array &&
+    layoutOf(batch.type).kind === 'bytes'
+  ) {
+    return byTexts(batch, key, bound, ties, start, end)
+  }
+  return allRows(start, end)
+}
+
+function* allRows(start: number, end: number): Generator<number> {
+  for (let row = start; row < end; row++) yield row
+}
+
+/** The rows for which a number, each `stride` places of an array from `first` on, is not worse than the bound. */
+function* byNumbers(
+  { validity, nullCount }: AnyBatch,
+  { direction, nullsFirst }: SortKey,
+  bound: number,
+  ties: boolean,
+  values: Float64Array | Int32Array | Uint32Array,
+  stride: number,
+  first: number,
+  start: number,
+  end: number,
+): Generator<number> {
+  for (let row = start; row < end; row++) {
+    const value = values[row * stride + first]!
+    // Written so that NaN, which is the greatest, goes where it belongs.
+    const isOut = direction === 1 ? !(value < bound) : value <= bound
+    if (isOut && !(ties && value === bound) && !(nullsFirst && nullCount > 0)) continue
+    if (nullCount > 0 && !nullsFirst && !getBit(validity, row)) continue
+    yield row
+  }
+}
+
+/** The rows whose texts are not worse than the bound. */
+function* byTexts(
+  batch: AnyBatch,
+  { direction, nullsFirst }: SortKey,
+  bound: Uint8Array,
+  ties: boolean,
+  start: number,
+  end: number,
+): Generator<number> {
+  const texts = viewOf(batch.values as Uint8Array)
+  const least = viewOf(bound)
+  const offsets = batch.offsets as Int32Array
+  const { validity, nullCount } = batch
+  for (let row = start; row < end; row++) {
+    const order = direction * compareBytes(texts, offsets[row]!, offsets[row + 1]!, least)
+    if ((order > 0 || (order === 0 && !ties)) && !(nullsFirst && nullCount > 0)) continue
+    if (nullCount > 0 && !nullsFirst && !getBit(validity, row)) continue
+    yield row
+  }
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength)
+}
+
+/** Compares some bytes with all others, four at a time: texts often begin alike, and a call to the system takes longer. */
+function compareBytes(bytes: DataView, start: number, end: number, others: DataView): number {
+  const length = end - start
+  const shared = Math.min(length, others.byteLength)
+  let i = 0
+  for (; i + 4 <= shared; i += 4) {
+    const difference = bytes.getUint32(start + i) - others.getUint32(i)
+    if (difference !== 0) return difference
+  }
+  for (; i < shared; i++) {
+    const difference = bytes.getUint8(start + i) - others.getUint8(i)
+    if (difference !== 0) return difference
+  }
+  return length - others.byteLength
+}
+
+function isArrayOfNumbers({ type, values }: AnyBatch): boolean {
+  if (values instanceof BigInt64Array || values instanceof BigUint64Array) return false
+  switch (type.typeId) {
+    case Type.Int:
+    case Type.Date:
+    case Type.Time:
+      return true
+    case Type.Float:
+      return type.precision > 0
+    default:
+      return false
+  }
+}

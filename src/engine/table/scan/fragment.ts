@@ -1,0 +1,114 @@
+import type { Schema } from '@uwdata/flechette'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { type Bitmap, noRows, wordsFor } from '../../arrow/bitmap.ts'
+import type { Predicate, WorkBudget } from '../../predicate/index.ts'
+import { readLive } from '../format/deletions.ts'
+import type { FragmentEntry, FragmentLayout } from '../format/manifest.ts'
+import type { TableSchema } from '../format/table-schema.ts'
+import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
+import { statisticsIn } from '../statistics/stored-statistics.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { ScanResultKind } from './message.ts'
+import { bindingSchema, type Placed, rowStatistics } from './row-columns.ts'
+
+/**
+ * Compiles a predicate for the given time, and rests whenever it is time to. The predicate language is loaded with the
+ * first predicate.
+ */
+export async function compile(
+  text: string,
+  schema: Schema,
+  now: number,
+  timeSlice: TimeSlice,
+): Promise<Predicate> {
+  const { compileSteps } = await import('../../predicate/index.ts')
+  return walk(compileSteps(text, bindingSchema(schema, text), now), timeSlice)
+}
+
+/** Which rows of a fragment may match, by its statistics alone. */
+export function prune(
+  predicate: Predicate,
+  schema: TableSchema,
+  entry: FragmentEntry & Placed,
+): 'none' | 'some' | 'all' {
+  const { length } = schema.fields
+  return predicate.prune(
+    (path) =>
+      path[0]! < length ? statisticsIn(entry, schema, path) : rowStatistics(entry, path[0]! - length),
+    entry.rows,
+  )
+}
+
+/** Rows whose matches are handed on together. */
+const sliceRows = 65_536
+
+/** The columns that a predicate reads of a fragment, and its live rows; undefined for all rows. */
+export interface LoadedFragment {
+  readonly rows: FragmentRows
+  readonly live: Bitmap | undefined
+}
+
+export async function readFragment(
+  storage: Storage,
+  prefix: string,
+  schema: TableSchema,
+  predicate: Predicate,
+  entry: FragmentLayout,
+): Promise<LoadedFragment> {
+  const [rows, live] = await Promise.all([
+    readColumns(storage, prefix, schema, entry, predicate.columns),
+    readLive(storage, prefix, entry),
+  ])
+  return { rows, live }
+}
+
+/** Counts or selects the live rows that match. */
+export function evaluateFragment(
+  predicate: Predicate,
+  fragment: LoadedFragment,
+  wanted: ScanResultKind,
+  timeSlice: TimeSlice,
+  budget: WorkBudget,
+): Promise<number | Bitmap> {
+  return wanted === 'count'
+    ? countMatches(predicate, fragment, timeSlice, budget)
+    : selectMatches(predicate, fragment, timeSlice, budget)
+}
+
+function countMatches(
+  predicate: Predicate,
+  { rows, live }: LoadedFragment,
+  timeSlice: TimeSlice,
+  budget: WorkBudget,
+): Promise<number> {
+  return walk(predicate.countSteps(rows, 0, rows.length, live, budget), timeSlice)
+}
+
+/** Selects the live rows that match, slice by slice, until `enough` returns true. */
+export async function selectMatches(
+  predicate: Predicate,
+  { rows, live }: LoadedFragment,
+  timeSlice: TimeSlice,
+  budget: WorkBudget,
+  enough: (found: Bitmap) => boolean = () => false,
+): Promise<Bitmap> {
+  const all = noRows(rows.length)
+  for (let start = 0; start < rows.length; start += sliceRows) {
+    const end = Math.min(start + sliceRows, rows.length)
+    const liveSlice = live?.subarray(start >>> 5, wordsFor(end))
+    const found = await walk(predicate.steps(rows, start, end, liveSlice, budget), timeSlice)
+    all.set(found, start >>> 5)
+    if (enough(found)) break
+  }
+  return all
+}
+
+/** Does the steps of planning or of an evaluation, and rests whenever it is time to. */
+export async function walk<T>(steps: Generator<void, T>, timeSlice: TimeSlice): Promise<T> {
+  for (;;) {
+    // Before a step, as others may have worked in this turn of the event loop.
+    if (timeSlice.due) await timeSlice.rest()
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}

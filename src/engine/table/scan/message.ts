@@ -1,0 +1,75 @@
+import { CatalogError, type ErrorCode } from '../../../base/errors.ts'
+import type { Bitmap } from '../../arrow/bitmap.ts'
+import type { ColumnTask } from '../columns/make-columns.ts'
+import type { FragmentLayout, StoredColumns } from '../format/manifest.ts'
+import type { FragmentNearest, SearchTask } from '../search/search-fragment.ts'
+import type { EncodedFile } from '../write/fragment-write.ts'
+
+/** The data that a worker thread starts with. */
+export interface WorkerSettings {
+  /** Bytes of decoded columns it keeps. */
+  readonly cacheBytes: number
+}
+
+/** Whether a scan counts or selects the matching rows of a fragment. */
+export type ScanResultKind = 'count' | 'rows'
+
+/** What a scan finds in a fragment, or the file of new columns that is made for it. */
+export type ScanResult = number | Bitmap | FragmentNearest | EncodedFile
+
+/** The request to scan one fragment, or to make new columns for it. */
+export interface ScanRequest {
+  readonly id: number
+  /** The URL by which the worker opens the content. */
+  readonly content: string
+  readonly prefix: string
+  /** The table's schema as its manifest has it. */
+  readonly schema: string
+  readonly columns: StoredColumns | undefined
+  /** Absent for all rows. */
+  readonly predicate: string | undefined
+  /** The time that the predicate is compiled for; undefined for a predicate that does not use the time. */
+  readonly now: number | undefined
+  readonly entry: FragmentLayout
+  /** A search finds the nearest of the matching rows. */
+  readonly wanted: ScanResultKind | SearchTask | ColumnTask
+  /** It begins while fewer requests than these are under way. */
+  readonly depth: number
+  /** The steps of work that the functions of the predicate, or of each expression, may take. */
+  readonly steps: readonly number[]
+}
+
+/** Tells a worker that nobody waits for a request any more. */
+export interface Cancel {
+  readonly cancel: number
+}
+
+/** Tells a worker that nobody uses the shared memory of its answer any more. */
+export interface GivenBack {
+  readonly givenBack: ReadonlySet<SharedArrayBuffer>
+}
+
+/** The message of a worker: that it has started, or the result of a request and the steps of work it took. */
+export type Reply =
+  | 'ready'
+  | { readonly id: number; readonly result: ScanResult; readonly steps: readonly number[] }
+  | { readonly id: number; readonly failure: Failure }
+
+/** An error as one thread sends it to another. Messages lose the classes of their objects. */
+export interface Failure {
+  readonly code?: ErrorCode
+  readonly message: string
+  readonly cause?: unknown
+}
+
+export function toFailure(error: unknown): Failure {
+  if (!(error instanceof Error)) return { message: String(error) }
+  const { message, cause } = error
+  const failure = { message, ...(cause instanceof Error && { cause: new Error(cause.message) }) }
+  return error instanceof CatalogError ? { ...failure, code: error.code } : failure
+}
+
+export function fromFailure({ code, message, cause }: Failure): Error {
+  const options = cause === undefined ? undefined : { cause }
+  return code === undefined ? new Error(message, options) : new CatalogError(code, message, options)
+}

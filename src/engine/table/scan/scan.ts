@@ -1,0 +1,171 @@
+import type { Content } from '../../../base/content/content.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { performance } from '../../../base/time.ts'
+import type { Bitmap } from '../../arrow/bitmap.ts'
+import type { Predicate, WorkBudget } from '../../predicate/index.ts'
+import type { FragmentEntry } from '../format/manifest.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import { beginSearch, type FragmentNearest, type SearchTask } from '../search/search-fragment.ts'
+import type { Storage } from '../storage/objects.ts'
+import { evaluateFragment, readFragment } from './fragment.ts'
+import type { ScanResult, ScanResultKind } from './message.ts'
+import { WorkerLost } from './pool.ts'
+import { minPrefetchDepth, prefetchDepth } from './prefetch-depth.ts'
+import { type FragmentThreads, threadsFor } from './threads.ts'
+
+/** The result of a fragment whose scan has begun. Results are awaited in the order of the fragments, and so are errors. */
+export type PendingResult<T> = () => Promise<T>
+
+type Wanted = ScanResultKind | SearchTask
+
+/** Evaluates a predicate on fragments of one snapshot, or searches them: in worker threads if that is worthwhile, else on this thread. */
+export interface Scan {
+  /** How many fragments to prefetch at the moment. */
+  readonly depth: number
+  /** Begins to scan a fragment. On this thread it is read at once, and evaluated when the result is awaited. */
+  begin(entry: FragmentEntry, wanted: 'count'): Promise<PendingResult<number>>
+  begin(entry: FragmentEntry, wanted: 'rows'): Promise<PendingResult<Bitmap>>
+  /** Begins to search a fragment, among the rows that match unless all are wanted. */
+  begin(
+    entry: FragmentEntry,
+    wanted: SearchTask,
+    among: 'matches' | 'all',
+  ): Promise<PendingResult<FragmentNearest>>
+  /** Stops scans whose results nobody awaits. */
+  end(): void
+}
+
+/** `work` tells how much a row takes, where one that a predicate is evaluated on takes 1. */
+export async function startScan(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  predicate: Predicate | undefined,
+  timeSlice: TimeSlice,
+  work = 1,
+): Promise<Scan> {
+  const budget = predicate?.budget()
+  const here = new LocalScan(storage, snapshot, predicate, timeSlice, budget)
+  const threads = await threadsFor(storage, snapshot, timeSlice, work)
+  return threads ? new ThreadedScan(here, threads, storage.content, snapshot, predicate, budget) : here
+}
+
+class LocalScan implements Scan {
+  depth = minPrefetchDepth
+  readonly #storage: Storage
+  readonly #snapshot: LoadedSnapshot
+  readonly #predicate: Predicate | undefined
+  readonly #timeSlice: TimeSlice
+  readonly #budget: WorkBudget | undefined
+
+  constructor(
+    storage: Storage,
+    snapshot: LoadedSnapshot,
+    predicate: Predicate | undefined,
+    timeSlice: TimeSlice,
+    budget: WorkBudget | undefined,
+  ) {
+    this.#storage = storage
+    this.#snapshot = snapshot
+    this.#predicate = predicate
+    this.#timeSlice = timeSlice
+    this.#budget = budget
+  }
+
+  async begin<T extends ScanResult>(
+    entry: FragmentEntry,
+    wanted: Wanted,
+    among?: 'matches' | 'all',
+  ): Promise<PendingResult<T>> {
+    const { prefix, schema } = this.#snapshot
+    const predicate = among === 'all' ? undefined : this.#predicate
+    this.depth = prefetchDepth(this.#storage.content, schema, entry, columnsRead(predicate, wanted))
+    if (typeof wanted === 'object') {
+      const search = await beginSearch(this.#storage, prefix, schema, predicate, entry, wanted)
+      return () => search(this.#timeSlice, this.#budget) as Promise<T>
+    }
+    const fragment = await readFragment(this.#storage, prefix, schema, predicate!, entry)
+    return () => evaluateFragment(predicate!, fragment, wanted, this.#timeSlice, this.#budget!) as Promise<T>
+  }
+
+  end(): void {}
+}
+
+/** The columns that a scan reads of a fragment. */
+function columnsRead(predicate: Predicate | undefined, wanted: Wanted): readonly number[] {
+  const columns = predicate?.columns ?? []
+  if (typeof wanted !== 'object' || columns.includes(wanted.column.path[0]!)) return columns
+  return [...columns, wanted.column.path[0]!]
+}
+
+/** Scans fragments in workers as soon as they have started, and on this thread until then. */
+class ThreadedScan implements Scan {
+  readonly #here: Scan
+  readonly #threads: FragmentThreads
+  readonly #content: Content
+  readonly #snapshot: LoadedSnapshot
+  readonly #predicate: Predicate | undefined
+  readonly #budgets: readonly WorkBudget[]
+  #workerDepth = minPrefetchDepth
+
+  constructor(
+    here: Scan,
+    threads: FragmentThreads,
+    content: Content,
+    snapshot: LoadedSnapshot,
+    predicate: Predicate | undefined,
+    budget: WorkBudget | undefined,
+  ) {
+    this.#here = here
+    this.#threads = threads
+    this.#content = content
+    this.#snapshot = snapshot
+    this.#predicate = predicate
+    this.#budgets = budget ? [budget] : []
+  }
+
+  get depth(): number {
+    const { workers } = this.#threads
+    // Each worker has as many requests waiting as it works on.
+    return workers === 0 ? this.#here.depth : workers * this.#workerDepth * 2
+  }
+
+  async begin<T extends ScanResult>(
+    entry: FragmentEntry,
+    wanted: Wanted,
+    among?: 'matches' | 'all',
+  ): Promise<PendingResult<T>> {
+    const predicate = among === 'all' ? undefined : this.#predicate
+    const depth = prefetchDepth(this.#content, this.#snapshot.schema, entry, columnsRead(predicate, wanted))
+    const task = { predicate: predicate?.text, now: predicate?.now, wanted, depth }
+    const sent = this.#threads.send<T>(entry, task, this.#budgets)
+    if (sent === undefined) return this.#beginHere(entry, wanted, among)
+    this.#workerDepth = depth
+    return async () => {
+      try {
+        return await sent.answer
+      } catch (error) {
+        if (!(error instanceof WorkerLost)) throw error
+        const begun = await this.#here.begin(entry, wanted as SearchTask, among!)
+        return (await begun()) as T
+      }
+    }
+  }
+
+  end(): void {
+    this.#threads.end()
+  }
+
+  async #beginHere<T extends ScanResult>(
+    entry: FragmentEntry,
+    wanted: Wanted,
+    among: 'matches' | 'all' | undefined,
+  ): Promise<PendingResult<T>> {
+    const begun = await this.#here.begin(entry, wanted as SearchTask, among!)
+    return async () => {
+      const start = performance.now()
+      const result = (await begun()) as T
+      this.#threads.spend(performance.now() - start)
+      return result
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import { setMaxListeners } from 'node:events'
+import { pathIn } from '../../../base/model/relative-path.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import type { WorkBudget } from '../../predicate/index.ts'
+import { type FragmentEntry, layoutOfEntry } from '../format/manifest.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { EncodedFile } from '../write/fragment-write.ts'
+import type { ScanResult } from './message.ts'
+import type { ScanPool, ScanTask } from './pool.ts'
+
+/** The worker that has read a fragment before and has it in its cache. */
+const owners = new WeakMap<ScanPool, Map<string, number>>()
+const mostOwned = 100_000
+
+/** A fragment that a worker is at work on. */
+export interface Sent<T> {
+  /** Throws what this thread would throw, or `WorkerLost`: then this thread is to do it. */
+  readonly answer: Promise<T>
+  /** Gives the memory of a file back that was the answer. Nobody may use it any more. */
+  giveBack(file: EncodedFile): void
+}
+
+/** What a worker is to do with a fragment. */
+type FragmentTask = Pick<ScanTask, 'predicate' | 'now' | 'wanted' | 'depth'>
+
+/**
+ * The worker threads for some work on fragments of a snapshot; undefined when that is not worthwhile. `work` tells how
+ * much a row takes, where one that a predicate is evaluated on takes 1.
+ */
+export async function threadsFor(
+  { pool, content }: Storage,
+  snapshot: LoadedSnapshot,
+  timeSlice: TimeSlice,
+  work: number,
+): Promise<FragmentThreads | undefined> {
+  const isLarge = pool && (snapshot.rows + snapshot.deletedRows) * work >= pool.fewestRows
+  if (!isLarge || content.url === undefined) return undefined
+  await pool.enter()
+  return new FragmentThreads(pool, content.url, snapshot, timeSlice)
+}
+
+/** Sends fragments of a snapshot to worker threads as soon as these have started. */
+export class FragmentThreads {
+  readonly #pool: ScanPool
+  readonly #url: string
+  readonly #snapshot: LoadedSnapshot
+  readonly #abort = new AbortController()
+  readonly #signal: AbortSignal
+  /** Rows given to each worker. */
+  readonly #given: number[] = []
+  readonly #owner: Map<string, number>
+
+  constructor(pool: ScanPool, url: string, snapshot: LoadedSnapshot, timeSlice: TimeSlice) {
+    this.#pool = pool
+    this.#url = url
+    this.#snapshot = snapshot
+    this.#signal = timeSlice.signal
+      ? AbortSignal.any([timeSlice.signal, this.#abort.signal])
+      : this.#abort.signal
+    // Each request to a worker adds a listener.
+    setMaxListeners(0, this.#signal)
+    this.#owner = owners.get(pool) ?? new Map<string, number>()
+    owners.set(pool, this.#owner)
+  }
+
+  /** How many workers have started. */
+  get workers(): number {
+    return this.#pool.ready.length
+  }
+
+  /** Has a worker do something with a fragment. Undefined when none has started. */
+  send<T extends ScanResult>(
+    entry: FragmentEntry,
+    task: FragmentTask,
+    budgets: readonly WorkBudget[],
+  ): Sent<T> | undefined {
+    const workers = this.#pool.ready
+    if (workers.length === 0) return undefined
+    const { prefix, body } = this.#snapshot
+    const worker = workers[this.#choose(workers.length, pathIn(prefix, entry.path), entry.rows)]!
+    const { schema, columns } = body
+    const request = { ...task, content: this.#url, prefix, schema, columns, entry: layoutOfEntry(entry) }
+    const answer = worker.scan(request, this.#signal, budgets)
+    // It may be awaited later. If the work ends before, nobody hears of a failure.
+    answer.catch(() => {})
+    return { answer: answer as Promise<T>, giveBack: (file) => worker.giveBack(file) }
+  }
+
+  /** Adds the milliseconds that this thread took. */
+  spend(milliseconds: number): void {
+    this.#pool.spend(milliseconds)
+  }
+
+  /** Stops work whose results nobody awaits. */
+  end(): void {
+    this.#abort.abort()
+  }
+
+  /** The worker that has the fragment in its cache, unless that would leave others idle. */
+  #choose(workers: number, path: string, rows: number): number {
+    const given = this.#given
+    while (given.length < workers) given.push(0)
+    const least = given.indexOf(Math.min(...given))
+    const known = this.#owner.get(path)
+    const chosen = known === undefined || given[known]! > given[least]! + 2 * rows ? least : known
+    given[chosen]! += rows
+    if (chosen !== known) {
+      if (this.#owner.size >= mostOwned) this.#owner.clear()
+      this.#owner.set(path, chosen)
+    }
+    return chosen
+  }
+}

@@ -1,0 +1,192 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { wallClock } from '../../../base/time.ts'
+import { openContentAgain } from '../../../contents/open.ts'
+import { buffersOf } from '../../arrow/batch.ts'
+import { WorkBudget } from '../../predicate/index.ts'
+import { computing } from '../columns/compute.ts'
+import { type MadeColumns, makeColumns } from '../columns/make-columns.ts'
+import { readLive } from '../format/deletions.ts'
+import { decodeTableSchema } from '../format/table-schema.ts'
+import { beginSearch } from '../search/search-fragment.ts'
+import { ByteCache } from '../storage/cache.ts'
+import { uniqueName } from '../storage/object-names.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { EncodedFile } from '../write/fragment-write.ts'
+import { CompiledTexts } from './compiled-texts.ts'
+import { evaluateFragment, readFragment } from './fragment.ts'
+import {
+  type Cancel,
+  type GivenBack,
+  type Reply,
+  type ScanRequest,
+  type ScanResult,
+  toFailure,
+  type WorkerSettings,
+} from './message.ts'
+import { SharedBlocks, sharedMemoryOf } from './shared-blocks.ts'
+
+/*
+ * A worker thread of a pool. It reads fragments from the content, caches them and evaluates predicates on them. So the main
+ * thread neither reads nor decodes nor checks sums, and the replies are small. Of new columns it makes the whole file,
+ * which the main thread only writes.
+ */
+
+/**
+ * Blocks for files: one that is made, and one that is written. Runtimes other than Node do not write from shared memory
+ * to files. Where caches are small, so is what files take.
+ */
+const { cacheBytes } = workerData as WorkerSettings
+const isNode = !('deno' in process.versions || 'bun' in process.versions)
+const blocksBytes = SharedBlocks.bytes(2)
+const hasBlocks = isNode && cacheBytes >= 2 * blocksBytes
+
+const port = parentPort!
+const blocks = new SharedBlocks(hasBlocks ? 2 : 0)
+const cache = new ByteCache(hasBlocks ? cacheBytes - blocksBytes : cacheBytes)
+const storages = new Map<string, Promise<Storage>>()
+const compiled = new CompiledTexts()
+const waiting: ScanRequest[] = []
+const running = new Map<number, AbortController>()
+
+port.on('message', (message: ScanRequest | Cancel | GivenBack) => {
+  if ('cancel' in message) cancel(message.cancel)
+  else if ('givenBack' in message) blocks.give(message.givenBack)
+  else {
+    waiting.push(message)
+    next()
+  }
+})
+say('ready')
+
+function next(): void {
+  while (waiting.length > 0 && running.size < waiting[0]!.depth) {
+    const request = waiting.shift()!
+    const abort = new AbortController()
+    running.set(request.id, abort)
+    void answer(request, abort.signal).finally(() => {
+      running.delete(request.id)
+      next()
+    })
+  }
+}
+
+function cancel(id: number): void {
+  const index = waiting.findIndex((request) => request.id === id)
+  if (index >= 0) waiting.splice(index, 1)
+  running.get(id)?.abort()
+}
+
+async function answer(request: ScanRequest, signal: AbortSignal): Promise<void> {
+  const { id } = request
+  try {
+    const budgets = request.steps.map((steps) => new WorkBudget(undefined, steps))
+    const { result, transfer } = await answerTo(request, new TimeSlice(signal), budgets)
+    say({ id, result, steps: request.steps.map((steps, i) => steps - budgets[i]!.left) }, transfer)
+  } catch (error) {
+    say({ id, failure: toFailure(error) })
+  }
+}
+
+/** What a request asks for, and the memory that is handed over with it rather than copied. */
+interface Answer {
+  readonly result: ScanResult
+  readonly transfer: ArrayBuffer[]
+}
+
+interface FileAnswer extends Answer {
+  readonly result: EncodedFile
+}
+
+async function answerTo(
+  request: ScanRequest,
+  timeSlice: TimeSlice,
+  budgets: readonly WorkBudget[],
+): Promise<Answer> {
+  const { prefix, entry, wanted } = request
+  const storage = await storageOf(request.content)
+  const schema = compiled.schemaOf(request)
+  if (typeof wanted === 'object' && 'expressions' in wanted) {
+    const [live, file] = [await readLive(storage, prefix, entry), decodeTableSchema(wanted.file)]
+    const columns = compiled.expressionsOf(request, wanted).map((expression, i) => {
+      return { field: file.fields[i]!, expression, budget: budgets[i]! }
+    })
+    const todo = { entry, live, firstRow: wanted.firstRow }
+    // Contents other than files may not take shared memory.
+    return inBlocks(request.content.startsWith('file:'), async (memory) => {
+      const source = computing(columns, memory)
+      return handOver((await makeColumns(storage, prefix, schema, source, file, todo, timeSlice))!)
+    })
+  }
+  const predicate = compiled.predicateOf(request)
+  const [budget] = budgets
+  if (typeof wanted === 'object') {
+    const search = await beginSearch(storage, prefix, schema, predicate, entry, wanted)
+    const result = await search(timeSlice, budget)
+    const arrays = result.nearest.flatMap(({ distances, places }) => [distances, places])
+    const all = [...arrays, ...(result.vectors ? [result.vectors] : [])]
+    return { result, transfer: all.map(({ buffer }) => buffer as ArrayBuffer) }
+  }
+  const fragment = await readFragment(storage, prefix, schema, predicate!, entry)
+  const result = await evaluateFragment(predicate!, fragment, wanted, timeSlice, budget!)
+  return { result, transfer: typeof result === 'number' ? [] : [result.buffer as ArrayBuffer] }
+}
+
+/** Makes a file in blocks, as far as there are any. Those that the file does not need are free at once. */
+async function inBlocks(
+  mayShare: boolean,
+  make: (memory: (bytes: number) => ArrayBufferLike) => Promise<FileAnswer>,
+): Promise<FileAnswer> {
+  const unused = new Set<SharedArrayBuffer>()
+  try {
+    const answer = await make((bytes) => {
+      const block = mayShare ? blocks.take(bytes) : undefined
+      if (block) unused.add(block)
+      return block ?? new ArrayBuffer(bytes)
+    })
+    for (const block of sharedMemoryOf(answer.result.parts)) unused.delete(block)
+    return answer
+  } finally {
+    blocks.give(unused)
+  }
+}
+
+/** Parts that are smaller are copied: they may lie in memory that Node shares among many. */
+const smallPart = 64 * 1024
+
+/**
+ * The file of new columns, with its large parts. What belongs to the columns that were read, which stay in the cache, is
+ * copied, and so is what lies in much larger memory.
+ */
+function handOver({ file, from }: MadeColumns): FileAnswer {
+  const read = new Set<ArrayBufferLike>()
+  for (const batch of from.columns) if (batch) for (const buffer of buffersOf(batch)) read.add(buffer)
+  const parts = file.parts.map((part) => {
+    const { buffer, byteLength } = part
+    if (buffer instanceof SharedArrayBuffer) return part
+    const isOwn = byteLength >= smallPart && byteLength * 2 >= buffer.byteLength && !read.has(buffer)
+    return isOwn ? part : new Uint8Array(part)
+  })
+  const transfer = new Set(
+    parts.map(({ buffer }) => buffer).filter((buffer) => buffer instanceof ArrayBuffer),
+  )
+  return { result: { ...file, parts }, transfer: [...transfer] }
+}
+
+function say(reply: Reply, transfer: ArrayBuffer[] = []): void {
+  port.postMessage(reply, transfer)
+}
+
+function storageOf(url: string): Promise<Storage> {
+  let storage = storages.get(url)
+  if (storage === undefined) {
+    storage = openContentAgain(url).then((content) => ({
+      content,
+      cache,
+      newName: uniqueName,
+      now: wallClock,
+    }))
+    storages.set(url, storage)
+  }
+  return storage
+}

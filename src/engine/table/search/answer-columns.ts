@@ -1,0 +1,111 @@
+import { type Field, int32, type Schema } from '@uwdata/flechette'
+import { invalid } from '../../../base/errors.ts'
+import type { ValueExpression } from '../../predicate/index.ts'
+import { type Compile, type Pick, projection } from '../read/projection.ts'
+import { withRowColumns } from '../scan/row-columns.ts'
+import type { QueryOptions } from '../table-engine.ts'
+import { DistanceInputs, distanceColumn, distanceField, withDistance } from './distance-column.ts'
+
+/** A column that is computed of distances, once the rows are found. */
+export interface LateColumn {
+  readonly expression: ValueExpression
+  readonly inputs: DistanceInputs
+  /** The first pick of the inputs. */
+  readonly first: number
+  /** The pick with the place of each row, for errors. */
+  readonly offsets: number
+}
+
+/** The columns of a search's answer. */
+export interface SearchColumns {
+  readonly fields: readonly Field[]
+  /** Of each field, the pick it comes from, what of the search it holds, or how it is computed. */
+  readonly from: readonly (number | 'distance' | 'query' | LateColumn)[]
+  /** What is fetched of the table. */
+  readonly picks: readonly Pick[]
+}
+
+/**
+ * The columns as LanceDB has them. Where there are several vectors, the number of the vector comes first. The columns
+ * that were asked for follow. The distance comes last, unless it was asked for in a place of its own.
+ */
+export async function answerColumns(
+  schema: Schema,
+  { columns, withRowId }: Readonly<{ [N in 'columns' | 'withRowId']?: QueryOptions[N] }>,
+  hasSeveral: boolean,
+  compile: (text: string, schema: Schema) => Promise<ValueExpression>,
+): Promise<SearchColumns> {
+  if (schema.fields.some(({ name }) => name === distanceColumn)) {
+    throw invalid(
+      `The table has a column ${distanceColumn} of its own, where a search answers distances. Search a copy of the table in which it has another name.`,
+    )
+  }
+  const offsetIndex = schema.fields.length + 1
+  const rowOffset: Pick = { path: [offsetIndex], field: withRowColumns(schema).fields[offsetIndex]! }
+  const late = new Set<ValueExpression>()
+  const compiled: Compile = async (text) => {
+    if (!asksDistance.test(text)) return compile(text, schema)
+    // The distance alone, in parentheses, is a path where the table has no column.
+    const expression = { ...(await compile(text, withDistance(schema))), path: undefined }
+    late.add(expression)
+    return expression
+  }
+  const named = columns === undefined ? undefined : namesOf(columns)
+  const wanted = named?.filter(([, path]) => path !== distanceColumn)
+  if (named && wanted?.length === 0 && named.length > 0)
+    return withOwn(named, withRowId ? await projection(schema, { columns: ['_rowid'] }, compiled) : [])
+  const stored =
+    wanted && (Array.isArray(columns) ? wanted.map(([name]) => name) : Object.fromEntries(wanted))
+  const picks = await projection(schema, { columns: stored, withRowId }, compiled)
+  return withOwn(named ?? schema.fields.map(({ name }) => [name, name] as const), picks)
+
+  function withOwn(asked: readonly (readonly [string, string])[], picks: readonly Pick[]): SearchColumns {
+    const fields: Field[] = []
+    const from: SearchColumns['from'][number][] = []
+    const fetched: Pick[] = []
+    if (hasSeveral) add(int('query_index'), 'query')
+    let place = 0
+    for (const [name, path] of asked) {
+      if (path === distanceColumn) add(distanceField(name), 'distance')
+      else addPick(picks[place++]!)
+    }
+    if (!from.includes('distance')) add(distanceField(), 'distance')
+    // The id of the row, where that was asked for besides.
+    for (; place < picks.length; place++) addPick(picks[place]!)
+    return { fields, from, picks: fetched }
+
+    function addPick(pick: Pick): void {
+      const { expression, field } = pick
+      if (expression === undefined || !late.has(expression)) {
+        add(field, fetched.push(pick) - 1)
+        return
+      }
+      const inputs = new DistanceInputs(schema, expression.columns)
+      const first = fetched.length
+      const offsets = fetched.push(...inputs.picks, rowOffset) - 1
+      add(field, { expression, inputs, first, offsets })
+    }
+
+    function add(field: Field, source: SearchColumns['from'][number]): void {
+      if (fields.some(({ name }) => name === field.name)) {
+        throw invalid(
+          `The answer would have two columns ${JSON.stringify(field.name)}. Give one of them another name.`,
+        )
+      }
+      fields.push(field)
+      from.push(source)
+    }
+  }
+}
+
+const asksDistance = /\b_distance\b/i
+
+function namesOf(columns: NonNullable<QueryOptions['columns']>): (readonly [string, string])[] {
+  return Array.isArray(columns)
+    ? columns.map((name: string) => [name, name] as const)
+    : Object.entries(columns as Readonly<Record<string, string>>)
+}
+
+function int(name: string): Field {
+  return { name, type: int32(), nullable: false, metadata: null as never }
+}

@@ -1,0 +1,176 @@
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { type AnyBatch, byteLength, makeBatch, type Values } from '../../arrow/batch.ts'
+import { bytesOfRow } from '../../arrow/bytes-of-row.ts'
+import { childFields } from '../../arrow/layout.ts'
+import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
+import { detach } from '../../arrow/take/detach.ts'
+import { RunBuilder } from '../../arrow/take/runs.ts'
+import { assemble, type Piece } from '../../arrow/take/take.ts'
+import type { FragmentEntry } from '../format/manifest.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import { ColumnMaker, type MadeRows } from '../read/made-columns.ts'
+import type { Pick } from '../read/projection.ts'
+import type { Placed } from '../scan/row-columns.ts'
+import type { Storage } from '../storage/objects.ts'
+
+/** The place of a row in a table: its row in the fragment, and the number of the fragment times this. */
+export const fragmentPlaces = 2 ** 32
+
+/** A fragment that has rows which were found. */
+export type FoundFragment = FragmentEntry & Required<Placed>
+
+/** Rows by their places, in any order. A row may come more than once. */
+export interface RowsToFetch {
+  readonly places: ArrayLike<number>
+  readonly fragments: readonly FoundFragment[]
+  /** The vectors of the rows where they are at hand, for the column at `path`. */
+  readonly vectors?: { readonly path: number; readonly at: (place: number) => Values | undefined }
+  /** Takes the memory of what was read. */
+  readonly onBytes: (bytes: number) => Promise<void> | undefined
+}
+
+/** Rows of each batch that is given, and about the most bytes. */
+const rowsAtOnce = 8_192
+const bytesAtOnce = 16 << 20
+
+/**
+ * Fetches columns of rows: each fragment is read once, and of it only the rows are kept. Gives batches of some thousand
+ * rows in the order of the places, and nothing but an empty list where no column is picked.
+ */
+export async function* fetchRows(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  picks: readonly Pick[],
+  wanted: RowsToFetch,
+  timeSlice: TimeSlice,
+): AsyncGenerator<readonly AnyBatch[]> {
+  if (picks.length === 0) return yield []
+  const { places, fragments, vectors } = wanted
+  const isAtHand = (pick: Pick) =>
+    vectors !== undefined &&
+    pick.path?.length === 1 &&
+    pick.path[0] === vectors.path &&
+    Array.prototype.every.call(places, (place: number) => vectors.at(place) !== undefined)
+  const atHand = picks.map(isAtHand)
+  const others = picks.filter((_, i) => !atHand[i])
+  const maker = new ColumnMaker(storage, snapshot, others, columnsOf(others), timeSlice)
+  const { byFragment, kept } = grouped(places)
+  const columns = new Map<number, readonly AnyBatch[]>()
+  let fetched = 0
+  const parts = Array.from(byFragment, ([fragment, rows]) => {
+    const runs = new RunBuilder()
+    for (const row of rows) runs.add(row, row + 1)
+    const entry = fragments[fragment]!
+    return { entry, selection: { runs: runs.done(), rows: runs.rows }, fragment, rows }
+  })
+  for await (const { wanted: part, made: rowsMade } of maker.rowsOf(parts)) {
+    const { fragment, rows } = part
+    let counted = 0
+    const onMade = (bytes: number) => {
+      counted += bytes
+      return wanted.onBytes(bytes)
+    }
+    const made = others.length === 0 ? [] : await takeRows(rowsMade, others, onMade)
+    const taken = picks.map(({ field }, i) =>
+      atHand[i]
+        ? ofVectors(
+            field,
+            rows.map((row) => vectors!.at(fragment * fragmentPlaces + row)!),
+          )
+        : made.shift()!,
+    )
+    const bytes = taken.reduce((sum, batch) => sum + byteLength(batch), 0)
+    const waits = wanted.onBytes(Math.max(0, bytes - counted))
+    if (waits) await waits
+    fetched += bytes
+    columns.set(fragment, taken)
+    if (timeSlice.due) await timeSlice.rest()
+  }
+  const fields = picks.map(({ field }) => field)
+  // A row that is near several vectors is answered for each.
+  let answered = 0
+  for (let start = 0, end = 0; start < places.length; start = end) {
+    let bytes = 0
+    for (end = start; end < Math.min(places.length, start + rowsAtOnce) && bytes < bytesAtOnce; end++) {
+      const batches = columns.get(Math.floor(places[end]! / fragmentPlaces))!
+      for (const batch of batches) bytes += bytesOfRow(batch, kept[end]!)
+    }
+    const more = Math.max(0, answered + bytes - Math.max(fetched, answered))
+    answered += bytes
+    const waits = more > 0 ? wanted.onBytes(more) : undefined
+    if (waits) await waits
+    yield* assembleColumns(fields, piecesOf(picks.length, columns, places, kept, start, end))
+    if (timeSlice.due) await timeSlice.rest()
+  }
+}
+
+/** The columns of a table that picks are made of, those of rows included. */
+export function columnsOf(picks: readonly Pick[]): ReadonlySet<number> {
+  return new Set(picks.flatMap(({ path, expression }) => expression?.columns ?? [path![0]!]))
+}
+
+/** The rows that are wanted of each fragment, in order, and of each place its row among these. */
+function grouped(places: ArrayLike<number>) {
+  const order = Float64Array.from(places).sort()
+  const byFragment = new Map<number, number[]>()
+  const keptAt = new Map<number, number>()
+  for (const place of order) {
+    if (keptAt.has(place)) continue
+    const fragment = Math.floor(place / fragmentPlaces)
+    const rows = byFragment.get(fragment) ?? []
+    byFragment.set(fragment, rows)
+    keptAt.set(place, rows.push(place - fragment * fragmentPlaces) - 1)
+  }
+  return { byFragment, kept: Int32Array.from(places, (place) => keptAt.get(place)!) }
+}
+
+async function takeRows(
+  parts: AsyncGenerator<MadeRows>,
+  picks: readonly Pick[],
+  onMade: RowsToFetch['onBytes'],
+): Promise<AnyBatch[]> {
+  const pieces: Piece[][] = picks.map(() => [])
+  for await (const made of parts) {
+    const waits = made.bytes > 0 ? onMade(made.bytes) : undefined
+    if (waits) await waits
+    for (const [i, column] of made.pieces.entries()) pieces[i]!.push(...column)
+  }
+  return picks.map(({ field }, i) => detach(assemble(field.type, pieces[i]!)))
+}
+
+/** A column of vectors that are at hand. */
+function ofVectors({ type }: Pick['field'], vectors: readonly Values[]): AnyBatch {
+  const [first] = vectors as readonly Float32Array[]
+  const size = first!.length
+  const values = new (first!.constructor as Float32ArrayConstructor)(vectors.length * size)
+  for (const [i, vector] of vectors.entries()) values.set(vector as Float32Array, i * size)
+  const item = childFields(type)[0]!.type
+  return makeBatch(type, {
+    length: vectors.length,
+    children: [makeBatch(item, { length: values.length, values })],
+  })
+}
+
+/** The pieces of each column for the places from `start` to `end`. Neighbours from one fragment are one piece. */
+function piecesOf(
+  count: number,
+  columns: ReadonlyMap<number, readonly AnyBatch[]>,
+  places: ArrayLike<number>,
+  kept: Int32Array,
+  start: number,
+  end: number,
+): Piece[][] {
+  const pieces: Piece[][] = Array.from({ length: count }, () => [])
+  let runs: number[] = []
+  let current = -1
+  for (let i = start; i < end; i++) {
+    const fragment = Math.floor(places[i]! / fragmentPlaces)
+    if (fragment !== current) {
+      runs = []
+      current = fragment
+      for (const [c, batch] of columns.get(fragment)!.entries()) pieces[c]!.push({ batch, runs })
+    }
+    runs.push(kept[i]!, kept[i]! + 1)
+  }
+  return pieces
+}

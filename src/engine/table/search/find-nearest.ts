@@ -1,0 +1,116 @@
+import { prefetch } from '../../../base/scheduling/prefetch.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import type { Values } from '../../arrow/batch.ts'
+import type { Predicate } from '../../predicate/index.ts'
+import type { FragmentEntry } from '../format/manifest.ts'
+import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import { prune } from '../scan/fragment.ts'
+import { liveRowsOf, placed } from '../scan/row-columns.ts'
+import { startScan } from '../scan/scan.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { WorkOptions } from '../table-engine.ts'
+import { type FoundFragment, fragmentPlaces } from './fetch-rows.ts'
+import { type Nearest, NearestRows } from './nearest.ts'
+import { type FragmentNearest, type SearchTask, searchesOf } from './search-fragment.ts'
+
+/** The nearest rows of a table for each search, and where to find them. */
+export interface Found {
+  readonly nearest: readonly Nearest[]
+  readonly fragments: readonly FoundFragment[]
+  readonly vectorAt: (place: number) => Values | undefined
+}
+
+/** Components of vectors that take as long as evaluating a predicate on a row. */
+const componentsPerRow = 8
+
+/** Vectors of a row that is a list of them. How many there are is known only when they were read. */
+const vectorsPerRow = 32
+
+/** Searches each fragment, with its place in the version if `hasOffsets`, on worker threads if that is worthwhile, and keeps the nearest of all. */
+export async function findNearest(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  task: SearchTask,
+  predicate: Predicate | undefined,
+  timeSlice: TimeSlice,
+  hasOffsets: boolean,
+  onProgress: WorkOptions['onProgress'],
+): Promise<Found> {
+  const { queries, most, column } = task
+  const perRow = column.isList ? vectorsPerRow : 1
+  const work = (column.dimension * queries.length * perRow) / componentsPerRow
+  const scan = await startScan(storage, snapshot, predicate, timeSlice, work)
+  const entries = fragmentsOf(storage, snapshot)
+  const begin = async (entry: FragmentEntry) => {
+    const verdict = predicate ? prune(predicate, snapshot.schema, entry) : 'all'
+    const among = verdict === 'some' ? 'matches' : 'all'
+    return { entry, nearest: verdict === 'none' ? undefined : await scan.begin(entry, task, among) }
+  }
+  const found = Array.from({ length: searchesOf(task) }, () => new NearestRows(most))
+  const fragments: FoundFragment[] = []
+  const vectors = new KeptVectors(column.dimension, found)
+  const rowsTotal = snapshot.rows + snapshot.deletedRows
+  let rowsDone = 0
+  let liveBefore = 0
+  try {
+    for await (const { entry, nearest } of prefetch(hasOffsets ? placed(entries) : entries, begin, scan)) {
+      if (nearest) {
+        const first = fragments.push({ ...entry, liveBefore }) - 1
+        const result = await nearest()
+        merge(result, first * fragmentPlaces, found)
+        vectors.add(result, first * fragmentPlaces)
+      }
+      rowsDone += entry.rows
+      liveBefore += liveRowsOf(entry)
+      onProgress?.({ rowsDone, rowsTotal })
+      if (timeSlice.due) await timeSlice.rest()
+    }
+  } finally {
+    scan.end()
+  }
+  return { nearest: found.map((rows) => rows.sorted()), fragments, vectorAt: (place) => vectors.at(place) }
+}
+
+function merge({ nearest }: FragmentNearest, base: number, found: readonly NearestRows[]): void {
+  for (const [q, { distances, places }] of nearest.entries()) {
+    for (let i = 0; i < places.length; i++) found[q]!.add(distances[i]!, base + places[i]!)
+  }
+}
+
+/** Vectors of rows that were among the nearest of their fragment. Those that are not among the nearest of all go again. */
+class KeptVectors {
+  readonly #dimension: number
+  readonly #found: readonly NearestRows[]
+  #vectors = new Map<number, Values>()
+  #mostKept = 64
+
+  constructor(dimension: number, found: readonly NearestRows[]) {
+    this.#dimension = dimension
+    this.#found = found
+  }
+
+  add({ nearest, vectors }: FragmentNearest, base: number): void {
+    if (vectors === undefined) return
+    let at = 0
+    for (const { places } of nearest) {
+      for (const place of places) {
+        this.#vectors.set(base + place, vectors.slice(at, at + this.#dimension))
+        at += this.#dimension
+      }
+    }
+    if (this.#vectors.size <= this.#mostKept) return
+    const still = new Map<number, Values>()
+    for (const rows of this.#found) {
+      for (const place of rows.places) {
+        const vector = this.#vectors.get(place)
+        if (vector) still.set(place, vector)
+      }
+    }
+    this.#vectors = still
+    this.#mostKept = 64 + 2 * still.size
+  }
+
+  at(place: number): Values | undefined {
+    return this.#vectors.get(place)
+  }
+}

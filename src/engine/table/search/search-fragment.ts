@@ -1,0 +1,178 @@
+import type { Schema } from '@uwdata/flechette'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import type { AnyBatch, Values } from '../../arrow/batch.ts'
+import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
+import type { Predicate, WorkBudget } from '../../predicate/index.ts'
+import { readLive } from '../format/deletions.ts'
+import type { FragmentLayout } from '../format/manifest.ts'
+import { readColumns } from '../read/fragment-read.ts'
+import { batchAt } from '../read/projection.ts'
+import { readFragment, selectMatches } from '../scan/fragment.ts'
+import type { Storage } from '../storage/objects.ts'
+import { comparisonOf } from './comparison.ts'
+import type { Measure, QueryVector } from './measures.ts'
+import { type Nearest, NearestRows } from './nearest.ts'
+import { searchLists } from './search-lists.ts'
+import { simdBlocks } from './simd.ts'
+import type { VectorColumn } from './vector-column.ts'
+import { componentsAtOnce, hasNullItem } from './vector-items.ts'
+
+/** What is looked for in each fragment. It travels to worker threads as it is. */
+export interface SearchTask {
+  readonly column: VectorColumn
+  readonly measure: Measure
+  readonly queries: readonly QueryVector[]
+  /** Rows at this distance or farther. */
+  readonly lower: number | undefined
+  /** Rows nearer than this. */
+  readonly upper: number | undefined
+  /** Rows to find for each search, at most. */
+  readonly most: number
+  /** Whether the vectors of the rows are wanted, too. */
+  readonly withVectors: boolean
+}
+
+/** How many searches a task is: one for each query, or one for all of them together where rows are lists of vectors. */
+export function searchesOf({
+  column,
+  queries,
+}: {
+  readonly column: VectorColumn
+  readonly queries: readonly unknown[]
+}): number {
+  return column.isList ? 1 : queries.length
+}
+
+/** The nearest rows of a fragment for each search; places are rows of the fragment. */
+export interface FragmentNearest {
+  readonly nearest: readonly Nearest[]
+  /** The vectors of all these rows, in their order, as they lie in the column. */
+  readonly vectors?: Values
+}
+
+/**
+ * Reads what a search needs of a fragment. The function it gives does the search, among the rows that match the
+ * predicate if there is one.
+ */
+export async function beginSearch(
+  storage: Storage,
+  prefix: string,
+  schema: Schema,
+  predicate: Predicate | undefined,
+  entry: FragmentLayout,
+  task: SearchTask,
+): Promise<(timeSlice: TimeSlice, budget: WorkBudget | undefined) => Promise<FragmentNearest>> {
+  const [vectors, fragment, live] = await Promise.all([
+    readVectors(storage, prefix, schema, entry, task.column),
+    predicate && readFragment(storage, prefix, schema, predicate, entry),
+    predicate ? undefined : readLive(storage, prefix, entry),
+  ])
+  return async (timeSlice, budget) => {
+    const among = predicate && fragment ? await selectMatches(predicate, fragment, timeSlice, budget!) : live
+    return searchFragment(task, vectors, among, timeSlice)
+  }
+}
+
+/** The vectors of a fragment. */
+async function readVectors(
+  storage: Storage,
+  prefix: string,
+  schema: Schema,
+  entry: FragmentLayout,
+  { path, name }: VectorColumn,
+): Promise<AnyBatch> {
+  const { columns } = await readColumns(storage, prefix, schema, entry, [path[0]!])
+  return batchAt(path, name, columns)
+}
+
+/** Finds the nearest of the rows in `among`, or of all rows. Rows without a vector are passed over. */
+export async function searchFragment(
+  task: SearchTask,
+  batch: AnyBatch,
+  among: Bitmap | undefined,
+  timeSlice: TimeSlice,
+): Promise<FragmentNearest> {
+  const { queries, most, column, measure } = task
+  if (column.isList) return { nearest: [await searchLists(task, batch, among, timeSlice)] }
+  const { dimension } = column
+  const found = queries.map(() => new NearestRows(most))
+  const comparison = comparisonOf(batch, column, measure, simdBlocks())
+  const perRow = Math.max(1, dimension * queries.length)
+  const rowsAtOnce = Math.min(comparison.rowsAtOnce, Math.max(1, Math.floor(componentsAtOnce / perRow)))
+  const rows = new Int32Array(rowsAtOnce)
+  let compared = 0
+  for (let start = 0; start < batch.length; start += rowsAtOnce) {
+    if (compared >= componentsAtOnce) {
+      compared = 0
+      if (timeSlice.due) await timeSlice.rest()
+    }
+    const count = rowsToCompare(batch, among, start, Math.min(batch.length, start + rowsAtOnce), rows)
+    if (count > 0) {
+      comparison.load(rows, count)
+      for (const [i, query] of queries.entries())
+        keepNearest(task, batch, rows, count, comparison.compare(query), found[i]!)
+    }
+    compared += rowsAtOnce * perRow
+  }
+  const nearest = found.map((rows) => rows.sorted())
+  return task.withVectors ? { nearest, vectors: vectorsAt(batch, dimension, nearest) } : { nearest }
+}
+
+/** Puts the rows from `start` to `end` that are wanted and have a vector into `rows`, and says how many these are. */
+function rowsToCompare(
+  batch: AnyBatch,
+  among: Bitmap | undefined,
+  start: number,
+  end: number,
+  rows: Int32Array,
+): number {
+  const isNullable = batch.nullCount > 0
+  let count = 0
+  for (let row = start; row < end; row++) {
+    if (among !== undefined && !hasRow(among, row)) continue
+    if (isNullable && !batch.isValid(row)) continue
+    rows[count++] = row
+  }
+  return count
+}
+
+function keepNearest(
+  { lower, upper, column: { dimension } }: SearchTask,
+  batch: AnyBatch,
+  rows: Int32Array,
+  count: number,
+  distances: Float64Array,
+  found: NearestRows,
+): void {
+  const least = lower ?? Number.NEGATIVE_INFINITY
+  const most = upper ?? Number.NaN
+  const items = batch.children[0]!
+  const hasNullItems = items.nullCount > 0
+  let bound = found.bound
+  let hasRoom = found.hasRoom
+  for (let i = 0; i < count; i++) {
+    const distance = Math.fround(distances[i]!)
+    // Comparisons are false for what is not a number: such a row is at no distance.
+    if (!(distance < bound || (hasRoom && distance === bound)) || distance < least || distance >= most)
+      continue
+    const row = rows[i]!
+    if (hasNullItems && hasNullItem(items, row, dimension)) continue
+    found.add(distance, row)
+    bound = found.bound
+    hasRoom = found.hasRoom
+  }
+}
+
+function vectorsAt(batch: AnyBatch, dimension: number, nearest: readonly Nearest[]): Values {
+  const source = batch.children[0]!.values as Float32Array
+  const count = nearest.reduce((sum, { places }) => sum + places.length, 0)
+  const vectors = new (source.constructor as Float32ArrayConstructor)(count * dimension)
+  let to = 0
+  for (const { places } of nearest) {
+    for (const row of places) {
+      vectors.set(source.subarray(row * dimension, (row + 1) * dimension), to)
+      to += dimension
+    }
+  }
+  return vectors
+}

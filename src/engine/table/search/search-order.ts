@@ -1,0 +1,71 @@
+import type { Schema } from '@uwdata/flechette'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import {
+  compareKey,
+  decisive,
+  type SortKey,
+  type SortValue,
+  sortKeys,
+  sortReader,
+} from '../read/sort-keys.ts'
+import { sortedRows } from '../read/sort-rows.ts'
+import { withRowColumns } from '../scan/row-columns.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { Ordering } from '../table-engine.ts'
+import { distanceColumn } from './distance-column.ts'
+import { fetchRows, type RowsToFetch } from './fetch-rows.ts'
+import type { Hits } from './search.ts'
+
+/** The keys by which a search sorts the rows that it found. The distance may be one; it has no path. */
+export function searchOrder(schema: Schema, orderBy: readonly Ordering[], most?: number): SortKey[] {
+  const make = (ordering: Ordering): SortKey => {
+    if (ordering.column !== distanceColumn) return sortKeys(schema, [ordering])[0]!
+    const direction = ordering.descending === true ? -1 : 1
+    return { name: distanceColumn, path: [], direction, nullsFirst: ordering.nullsFirst === true }
+  }
+  return decisive(orderBy, make, schema.fields.length, most)
+}
+
+/** The rows in the order of the keys, those of each vector by themselves. Equal ones stay as they are. */
+export async function inOrder(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  { places, distances, queries }: Hits,
+  keys: readonly SortKey[],
+  rows: RowsToFetch,
+  timeSlice: TimeSlice,
+): Promise<Hits> {
+  const { fields } = withRowColumns(snapshot.schema)
+  const stored = keys.filter(({ path }) => path.length > 0)
+  const picks = stored.map(({ path, name }) => ({ path, field: { ...fieldAt(fields, path), name } }))
+  const values: SortValue[][] = stored.map(() => [])
+  for await (const batches of fetchRows(storage, snapshot, picks, rows, timeSlice)) {
+    for (const [k, batch] of batches.entries()) {
+      const read = sortReader(batch)
+      for (let row = 0; row < batch.length; row++) values[k]!.push(read(row))
+    }
+  }
+  const byKey = keys.map((key) =>
+    key.path.length > 0 ? values[stored.indexOf(key)]! : (distances as ArrayLike<SortValue>),
+  )
+  const compare = (a: number, b: number) => {
+    if (queries[a] !== queries[b]) return queries[a]! - queries[b]!
+    for (const [k, key] of keys.entries()) {
+      const result = compareKey(key, byKey[k]![a]!, byKey[k]![b]!)
+      if (result !== 0) return result
+    }
+    return a - b
+  }
+  const order = await sortedRows(places.length, compare, keys.length, timeSlice)
+  return {
+    places: Float64Array.from(order, (i) => places[i]!),
+    distances: Float32Array.from(order, (i) => distances[i]!),
+    queries: Int32Array.from(order, (i) => queries[i]!),
+  }
+}
+
+function fieldAt(fields: Schema['fields'], [first, ...rest]: readonly number[]): Schema['fields'][number] {
+  const field = fields[first!]!
+  return rest.length === 0 ? field : fieldAt((field.type as { children: Schema['fields'] }).children, rest)
+}

@@ -1,0 +1,277 @@
+import { float32, int32, type Schema } from '@uwdata/flechette'
+import { invalid } from '../../../base/errors.ts'
+import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { performance } from '../../../base/time.ts'
+import { type AnyBatch, byteLength, makeBatch } from '../../arrow/batch.ts'
+import { encodeArrow, joinParts } from '../../arrow/ipc/encode.ts'
+import { assemble, wholeOf } from '../../arrow/take/take.ts'
+import type { WorkBudget } from '../../predicate/index.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import { tooLarge } from '../read/answer.ts'
+import { PlainColumns } from '../read/plain-columns.ts'
+import { bound } from '../read/query.ts'
+import type { SortKey } from '../read/sort-keys.ts'
+import { compileValues, valueParts } from '../scan/expression.ts'
+import { compile } from '../scan/fragment.ts'
+import { readsOffsets } from '../scan/row-columns.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { QueryOptions, VectorSearch } from '../table-engine.ts'
+import { answerColumns, type LateColumn, type SearchColumns } from './answer-columns.ts'
+import { columnsOf, fetchRows, type RowsToFetch } from './fetch-rows.ts'
+import { type Found, findNearest } from './find-nearest.ts'
+import { postFilter } from './post-filter.ts'
+import { type SearchTask, searchesOf } from './search-fragment.ts'
+import { inOrder, searchOrder } from './search-order.ts'
+import { columnToSearch, measureFor, queryVector } from './vector-column.ts'
+
+/** Rows for each vector, where the request does not say how many. LanceDB answers as many. */
+const defaultLimit = 10
+
+/** Rows that one search ranks, for all its vectors together. They take some 20 bytes each. */
+const mostRanked = 1_000_000
+
+/** Rows whose vectors are kept as they are found. For more, the column is read again if it is asked for. */
+const mostWithVectors = 1_000
+
+/** The rows that a search found, in the order of the answer. */
+export interface Hits {
+  readonly places: Float64Array
+  readonly distances: Float32Array
+  /** Of each hit, which search it was found by. */
+  readonly queries: Int32Array
+}
+
+/** A search, checked against the columns of a table. */
+export interface SearchPlan {
+  readonly task: SearchTask
+  readonly columns: SearchColumns
+  readonly order: readonly SortKey[]
+  /** The time that all texts of the query see. */
+  readonly now: number
+  readonly limit: number
+  readonly offset: number
+  readonly filter: 'none' | 'before' | 'after'
+}
+
+/** Checks a search, and plans it. Reads nothing. */
+export async function planSearch(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  options: QueryOptions,
+  search: VectorSearch,
+  timeSlice: TimeSlice,
+): Promise<SearchPlan> {
+  const { schema } = snapshot
+  const limit = bound('limit', options.limit) ?? defaultLimit
+  const offset = bound('offset', options.offset) ?? 0
+  const { vectors, lower, upper } = search
+  if (limit === 0) throw invalid('A search for the nearest 0 rows finds nothing. Ask for k of 1 or more.')
+  const dimension = dimensionOf(vectors)
+  const column = columnToSearch(schema, search.column, dimension)
+  const searches = searchesOf({ column, queries: vectors })
+  const most = Math.min(limit + offset, Math.max(1, snapshot.rows))
+  if (most * searches > mostRanked) {
+    throw invalid(
+      `The search asks for ${(most * searches).toLocaleString('en')} rows, with those that offset passes over and for all its vectors. The most is ${mostRanked.toLocaleString('en')}. Ask for a smaller k, or for fewer vectors at once.`,
+    )
+  }
+  const now = storage.now()
+  const columns = await answerColumns(schema, options, searches > 1, (text, schema) =>
+    compileValues(text, schema, now, timeSlice),
+  )
+  const order = searchOrder(schema, options.orderBy ?? [], options.mostKeys)
+  const isWanted = columns.picks.some(({ path }) => path?.length === 1 && path[0] === column.path[0])
+  return {
+    task: {
+      column,
+      measure: measureFor(column, search.measure),
+      queries: vectors.map((vector, i) => queryVector(column, vector, i)),
+      lower,
+      upper,
+      most,
+      withVectors:
+        isWanted && !column.isList && column.path.length === 1 && most * searches <= mostWithVectors,
+    },
+    columns,
+    order,
+    now,
+    limit,
+    offset,
+    filter: options.filter === undefined ? 'none' : search.prefilter === false ? 'after' : 'before',
+  }
+}
+
+function dimensionOf([first, ...others]: VectorSearch['vectors']): number {
+  const dimension = first?.length ?? 0
+  if (dimension === 0) throw invalid('The query vector is empty. Give its components.')
+  const index = others.findIndex(({ length }) => length !== dimension)
+  if (index >= 0) {
+    throw invalid(
+      `Query vector ${index + 1} has dimension ${others[index]!.length}, and query vector 0 has dimension ${dimension}. Give vectors of one dimension.`,
+    )
+  }
+  return dimension
+}
+
+/** The rows with the nearest vectors, as an Arrow IPC file. */
+export async function searchRows(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  options: QueryOptions,
+  search: VectorSearch,
+): Promise<Uint8Array> {
+  const timeSlice = new TimeSlice(options.signal)
+  const plan = await planSearch(storage, snapshot, options, search, timeSlice)
+  const { onStep } = options
+  let started = performance.now()
+  const { hits, found } = await runSearch(storage, snapshot, plan, options, timeSlice)
+  onStep?.({ name: 'rows', rows: hits.places.length, milliseconds: performance.now() - started })
+  started = performance.now()
+  const { columns } = plan
+  const budgets = columns.from.map((from) =>
+    typeof from === 'object' ? from.expression.budget() : undefined,
+  )
+  const { maxBytes = Number.POSITIVE_INFINITY } = options
+  let plainBytes = 0
+  const plain = new PlainColumns(columns.fields, options.plain, (bytes) => {
+    plainBytes += bytes
+    if (plainBytes > maxBytes) throw tooLarge(maxBytes)
+  })
+  const batches: (readonly AnyBatch[])[] = []
+  let row = 0
+  const wanted = toFetch(hits.places, found, plan, options)
+  for await (const batch of fetchRows(storage, snapshot, columns.picks, wanted, timeSlice)) {
+    const end = row + (batch[0]?.length ?? hits.places.length)
+    const made: AnyBatch[] = []
+    for (const [i, from] of columns.from.entries()) {
+      if (typeof from === 'number') made.push(batch[from]!)
+      else if (typeof from === 'string') made.push(own(from, hits, row, end))
+      else
+        made.push(
+          await late(from, batch, hits.distances.slice(row, end), budgets[i]!, timeSlice, wanted.onBytes),
+        )
+    }
+    batches.push(...plain.of(made))
+    row = end
+  }
+  const schema: Schema = { fields: [...plain.fields], metadata: snapshot.schema.metadata ?? null }
+  const parts = encodeArrow(
+    schema,
+    schema.fields.map((_, i) => batches.map((batch) => batch[i]!)),
+  )
+  timeSlice.signal?.throwIfAborted()
+  onStep?.({ name: 'columns', rows: hits.places.length, milliseconds: performance.now() - started })
+  return joinParts(parts)
+}
+
+/** Finds the rows of the answer, and no columns of them yet. */
+export async function runSearch(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  plan: SearchPlan,
+  { filter, onProgress, memory, maxBytes }: QueryOptions,
+  timeSlice: TimeSlice,
+): Promise<{ hits: Hits; found: Found }> {
+  const { task, limit, offset } = plan
+  const taken = memory?.take(task.most * searchesOf(task) * 24)
+  if (taken) await taken
+  const predicate =
+    plan.filter === 'before' ? await compile(filter!, snapshot.schema, plan.now, timeSlice) : undefined
+  const read = [...columnsOf(plan.columns.picks), ...(predicate?.columns ?? [])]
+  // A filter after the search, or an order, may ask for it, too.
+  const hasOffsets = plan.filter === 'after' || plan.order.length > 0 || readsOffsets(snapshot.schema, read)
+  const found = await findNearest(storage, snapshot, task, predicate, timeSlice, hasOffsets, onProgress)
+  let hits = hitsOf(found)
+  if (plan.filter === 'after') {
+    const rows = toFetch(hits.places, found, plan, { memory, maxBytes })
+    const keep = await postFilter(storage, snapshot, filter!, plan.now, hits, rows, timeSlice)
+    hits = only(hits, (i) => keep[i] === 1)
+  }
+  let query = -1
+  let passed = 0
+  hits = only(hits, (i) => {
+    if (hits.queries[i] !== query) passed = 0
+    query = hits.queries[i]!
+    const rank = passed++
+    return rank >= offset && rank - offset < limit
+  })
+  if (plan.order.length > 0) {
+    const rows = toFetch(hits.places, found, plan, { memory, maxBytes })
+    hits = await inOrder(storage, snapshot, hits, plan.order, rows, timeSlice)
+  }
+  return { hits, found }
+}
+
+function toFetch(
+  places: Float64Array,
+  { fragments, vectorAt }: Found,
+  { task }: SearchPlan,
+  { memory, maxBytes = Number.POSITIVE_INFINITY }: Pick<QueryOptions, 'memory' | 'maxBytes'>,
+): RowsToFetch {
+  let bytes = 0
+  return {
+    places,
+    fragments,
+    ...(task.withVectors && { vectors: { path: task.column.path[0]!, at: vectorAt } }),
+    onBytes: (more) => {
+      bytes += more
+      if (bytes > maxBytes) throw tooLarge(maxBytes)
+      // What was read, the batches made of it, and the file.
+      return memory?.take(more * 3)
+    },
+  }
+}
+
+function hitsOf({ nearest }: Found): Hits {
+  const count = nearest.reduce((sum, { places }) => sum + places.length, 0)
+  const hits = {
+    places: new Float64Array(count),
+    distances: new Float32Array(count),
+    queries: new Int32Array(count),
+  }
+  let at = 0
+  for (const [q, { places, distances }] of nearest.entries()) {
+    hits.places.set(places, at)
+    hits.distances.set(distances, at)
+    hits.queries.fill(q, at, at + places.length)
+    at += places.length
+  }
+  return hits
+}
+
+function only({ places, distances, queries }: Hits, isWanted: (index: number) => boolean): Hits {
+  const kept: number[] = []
+  for (let i = 0; i < places.length; i++) if (isWanted(i)) kept.push(i)
+  return {
+    places: Float64Array.from(kept, (i) => places[i]!),
+    distances: Float32Array.from(kept, (i) => distances[i]!),
+    queries: Int32Array.from(kept, (i) => queries[i]!),
+  }
+}
+
+/** A column that is computed of distances. */
+async function late(
+  { expression, inputs, first, offsets }: LateColumn,
+  batch: readonly AnyBatch[],
+  distances: Float32Array,
+  budget: WorkBudget,
+  timeSlice: TimeSlice,
+  onBytes: RowsToFetch['onBytes'],
+): Promise<AnyBatch> {
+  const rows = { length: distances.length, columns: inputs.columns(batch.slice(first, offsets), distances) }
+  const numberOf = (row: number) => Number(batch[offsets]!.at(row))
+  const parts: AnyBatch[] = []
+  for await (const part of valueParts(expression, rows, timeSlice, { budget, numberOf })) {
+    const waits = onBytes(byteLength(part))
+    if (waits) await waits
+    parts.push(part)
+  }
+  return assemble(expression.type, parts.map(wholeOf))
+}
+
+/** A column that the search itself makes. */
+function own(column: 'distance' | 'query', { distances, queries }: Hits, from: number, to: number): AnyBatch {
+  return column === 'distance'
+    ? makeBatch(float32(), { length: to - from, values: distances.slice(from, to) })
+    : makeBatch(int32(), { length: to - from, values: queries.slice(from, to) })
+}

@@ -1,0 +1,141 @@
+import { type DataType, type Field, type Schema, Type } from '@uwdata/flechette'
+import { type CatalogError, invalid } from '../../../base/errors.ts'
+import { roundToHalf } from '../../arrow/half.ts'
+import { resolve } from '../read/projection.ts'
+import type { Measure, QueryVector } from './measures.ts'
+
+/** What the vectors of a column are made of. */
+export type Element = 'float16' | 'float32' | 'float64' | 'int8' | 'uint8'
+
+/** A column whose values are vectors, or lists of them. */
+export interface VectorColumn {
+  /** As one writes it in a request. */
+  readonly name: string
+  readonly path: readonly number[]
+  readonly dimension: number
+  readonly element: Element
+  /** Whether a row has a list of vectors, which are searched together: late interaction. */
+  readonly isList: boolean
+}
+
+/** What the vectors of a column of this type are; undefined where its values are neither vectors nor lists of them. */
+export function vectorOf(type: DataType): Pick<VectorColumn, 'dimension' | 'element' | 'isList'> | undefined {
+  if (type.typeId === Type.List || type.typeId === Type.LargeList) {
+    const item = vectorOf(type.children[0]!.type)
+    return item && !item.isList ? { ...item, isList: true } : undefined
+  }
+  if (type.typeId !== Type.FixedSizeList) return undefined
+  const item = type.children[0]!.type
+  const element =
+    item.typeId === Type.Float
+      ? (['float16', 'float32', 'float64'] as const)[item.precision]
+      : item.typeId === Type.Int && item.bitWidth === 8
+        ? item.signed
+          ? ('int8' as const)
+          : ('uint8' as const)
+        : undefined
+  return element && { dimension: type.stride, element, isList: false }
+}
+
+/** All vector columns of a schema, those within structs included. */
+export function vectorColumns({ fields }: Pick<Schema, 'fields'>): VectorColumn[] {
+  const found: VectorColumn[] = []
+  const visit = (field: Field, names: readonly string[], path: readonly number[]) => {
+    const vector = vectorOf(field.type)
+    if (vector) found.push({ name: formatPath(names), path, ...vector })
+    else if (field.type.typeId === Type.Struct) {
+      for (const [i, child] of field.type.children.entries())
+        visit(child, [...names, child.name], [...path, i])
+    }
+  }
+  for (const [i, field] of fields.entries()) visit(field, [field.name], [i])
+  return found
+}
+
+/** A path as one writes it: names with dots between, in backticks where a name has a dot itself. */
+export function formatPath(names: readonly string[]): string {
+  return names.map((name) => (/[.`]/.test(name) ? `\`${name.replaceAll('`', '``')}\`` : name)).join('.')
+}
+
+/** The column to search: the one that is named, or else the only one whose vectors are as long as those of the query. */
+export function columnToSearch(schema: Schema, name: string | undefined, dimension: number): VectorColumn {
+  if (name !== undefined) {
+    const column = namedColumn(schema, name)
+    if (column.dimension !== dimension) throw otherDimension(column, dimension)
+    return column
+  }
+  const all = vectorColumns(schema)
+  const fitting = all.filter((column) => column.dimension === dimension)
+  if (fitting.length === 1) return fitting[0]!
+  if (all.length === 0) {
+    throw invalid(
+      'No vector column found to search in the table. Vectors are lists of a fixed size, of float16, float32, float64, int8 or uint8, or lists of such.',
+    )
+  }
+  if (all.length === 1) throw otherDimension(all[0]!, dimension)
+  const list = all.map(({ name, dimension }) => `${JSON.stringify(name)} (${dimension})`).join(', ')
+  throw invalid(
+    `${fitting.length === 0 ? 'No column' : `${fitting.length} columns`} of vectors fit the query vector of dimension ${dimension}: the columns and their dimensions are ${list}. ${fitting.length === 0 ? 'Give a vector of one of these dimensions.' : 'Name the one to search in vector_column.'}`,
+  )
+}
+
+function namedColumn(schema: Schema, name: string): VectorColumn {
+  const { path, field } = resolve(schema, name)
+  const vector = vectorOf(field.type)
+  if (vector === undefined) {
+    throw invalid(
+      `Column ${JSON.stringify(name)} does not hold vectors. Vectors are lists of a fixed size, of float16, float32, float64, int8 or uint8, or lists of such. Name another one in vector_column.`,
+    )
+  }
+  return { name, path, ...vector }
+}
+
+function otherDimension(column: VectorColumn, dimension: number): CatalogError {
+  return invalid(
+    `The query dim(${dimension}) doesn't match the column ${column.name} vector dim(${column.dimension}). Give a vector of dimension ${column.dimension}.`,
+  )
+}
+
+/** The measure of a search, where the request names none: bits that differ for unsigned bytes, as Lance has it. */
+export function measureFor(column: VectorColumn, wanted: Measure | undefined): Measure {
+  const measure = wanted ?? (column.element === 'uint8' ? 'hamming' : 'l2')
+  if (measure === 'hamming' && !isBytes(column)) {
+    throw invalid(
+      `Distance type hamming counts the bits of bytes, and column ${JSON.stringify(column.name)} holds ${column.element}. Use l2, cosine or dot.`,
+    )
+  }
+  return measure
+}
+
+function isBytes({ element }: VectorColumn): boolean {
+  return element === 'int8' || element === 'uint8'
+}
+
+/** A query vector as values of the column, so that a row that was stored from it is at distance 0. */
+export function queryVector(column: VectorColumn, given: readonly number[], index: number): QueryVector {
+  const values = new Float64Array(given.length)
+  let sum = 0
+  for (let i = 0; i < given.length; i++) {
+    const value = given[i]!
+    const own = storedAs[column.element](value)
+    if (own === undefined || !Number.isFinite(own)) {
+      throw invalid(
+        `Component ${i} of query vector ${index} is ${value}, which is no ${column.element} as column ${JSON.stringify(column.name)} holds. Give ${isBytes(column) ? `whole numbers from ${column.element === 'int8' ? '-128 to 127' : '0 to 255'}` : 'numbers that it can hold'}.`,
+      )
+    }
+    values[i] = own
+    sum += own * own
+  }
+  return { values, norm: Math.sqrt(sum) }
+}
+
+const within = (least: number, most: number) => (value: number) =>
+  Number.isInteger(value) && value >= least && value <= most ? value : undefined
+
+const storedAs: Readonly<Record<Element, (value: number) => number | undefined>> = {
+  float16: roundToHalf,
+  float32: Math.fround,
+  float64: (value) => value,
+  int8: within(-128, 127),
+  uint8: within(0, 255),
+}

@@ -1,0 +1,81 @@
+import { crc32 } from 'node:zlib'
+import type { Content } from '../../../base/content/content.ts'
+import { CatalogError } from '../../../base/errors.ts'
+import { checksumOfRead } from '../../../base/scheduling/checksum.ts'
+import type { ScanPool } from '../scan/pool.ts'
+import type { ByteCache } from './cache.ts'
+import { uncached } from './coalesced-read.ts'
+import type { NewName } from './object-names.ts'
+
+/** Part of an object: its offset, its length and its CRC-32. */
+export type Range = readonly [offset: number, length: number, crc: number]
+
+/** What the engine reads and writes through. */
+export interface Storage {
+  readonly content: Content
+  /**
+   * Begins to put an object. Resolves at once, unless many are being put. The writer's next sync waits for them. Absent
+   * where objects are durable once they are put.
+   */
+  readonly beginPut?: ((path: string, bytes: Uint8Array) => Promise<void>) | undefined
+  readonly cache: ByteCache
+  /** Makes the name of a new object. */
+  readonly newName: NewName
+  /** The time, in milliseconds since the epoch. */
+  readonly now: () => number
+  /** Most bytes that one change may write beyond those that the table holds. Default: no limit. */
+  readonly growthBytes?: number | undefined
+  /** Worker threads that scan large tables, if the engine has any. */
+  readonly pool?: ScanPool | undefined
+}
+
+/** The checksum of parts, which come after bytes of checksum `sum`. */
+export function checksum(parts: readonly Uint8Array[], sum = 0): number {
+  for (const part of parts) sum = crc32(part, sum)
+  return sum
+}
+
+/** The error for an object that differs from what the manifest says. No byte of it is served as data. */
+export function brokenObject(path: string, fact: string, options?: { cause?: unknown }): CatalogError {
+  return new CatalogError(
+    'InvalidTableState',
+    `The table's file ${JSON.stringify(path)} ${fact}. Restore it from a backup, or restore the table to a version that does not need it.`,
+    options,
+  )
+}
+
+/**
+ * Reads an object, or part of one, and checks it. What is broken is read once more: a network may have damaged the
+ * bytes on their way. `again` tells that this is the second time.
+ */
+export async function readChecked<T>(read: (again: boolean) => Promise<T>): Promise<T> {
+  try {
+    return await read(false)
+  } catch (error) {
+    if (!(error instanceof CatalogError && error.code === 'InvalidTableState')) throw error
+    return read(true)
+  }
+}
+
+/** Reads part of an object and checks it. The bytes begin at a multiple of 8, so typed arrays can view them. */
+export function readRange(content: Content, path: string, [start, length, crc]: Range): Promise<Uint8Array> {
+  if (length === 0) return Promise.resolve(new Uint8Array(0))
+  return readChecked(async (again) => {
+    const from = again ? uncached(content) : content
+    return checked(await from.get(path, { start, end: start + length }), path, length, crc)
+  })
+}
+
+async function checked(
+  bytes: Uint8Array | undefined,
+  path: string,
+  length: number,
+  crc: number,
+): Promise<Uint8Array> {
+  if (bytes === undefined) throw brokenObject(path, 'is missing')
+  if (bytes.length !== length)
+    throw brokenObject(path, `is cut off: ${bytes.length} of ${length} bytes could be read`)
+  if ((await checksumOfRead(bytes)) !== crc)
+    throw brokenObject(path, 'is damaged: its checksum differs from the one it was written with')
+  return bytes.byteOffset % 8 === 0 ? bytes : bytes.slice()
+}

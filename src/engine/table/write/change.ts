@@ -1,0 +1,137 @@
+import type { Schema } from '@uwdata/flechette'
+import { CatalogError } from '../../../base/errors.ts'
+import { schemaDifference } from '../../arrow/schema.ts'
+import { typeName } from '../../arrow/type-name.ts'
+import { treeOfSchema } from '../columns/edits.ts'
+import { idsOf } from '../columns/field-tree.ts'
+import { type FragmentEntry, type StoredColumns, totalsOf } from '../format/manifest.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import {
+  idsOfSchema,
+  stamped,
+  storedColumnsOf,
+  type TableSchema,
+  withLayout,
+} from '../format/table-schema.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { ApplyOptions, Change } from '../table-engine.ts'
+import { reviseManifest, storeSchema, writeManifest } from './write-manifest.ts'
+
+/** Adds fragments that were written for a table with the columns of `made`. */
+export function appendChange(
+  storage: Storage,
+  made: LoadedSnapshot,
+  written: readonly FragmentEntry[],
+): Change {
+  const { rows } = totalsOf(written)
+  return {
+    async apply(base, options: ApplyOptions = {}) {
+      const snapshot = base as LoadedSnapshot
+      options.signal?.throwIfAborted()
+      const { layout, columns } = layoutIn(snapshot, made)
+      const tail = [...snapshot.body.tail, ...written.map((entry) => stamped(entry, layout))]
+      const changes = { columns, tail }
+      return { snapshot: await reviseManifest(storage, snapshot, changes, options.version), affected: rows }
+    },
+  }
+}
+
+/** The layout of fragments with the columns of `made` in a newer version. Refuses columns that do not fit it any more. */
+function layoutIn(
+  { schema, body }: LoadedSnapshot,
+  made: LoadedSnapshot,
+): { layout: string; columns: StoredColumns | undefined } {
+  const difference = schemaDifference(made.schema, schema)
+  if (difference === undefined) return { layout: body.columns?.layout ?? '', columns: body.columns }
+  if (!lacksNullableOnly(made.schema, schema)) {
+    throw new CatalogError(
+      'ConcurrentModification',
+      `The table's columns changed while rows were being added: ${difference}. Read the schema again and send rows that fit it.`,
+    )
+  }
+  const written = { schema: made.body.schema, ids: idsOfSchema(made.schema) }
+  const { key, stored } = withLayout(storedColumnsOf(schema), written)
+  return { layout: key, columns: stored }
+}
+
+/** Whether columns are those of another schema but for some of that one which may be null. */
+function lacksNullableOnly(made: TableSchema, now: TableSchema): boolean {
+  const { tree } = treeOfSchema(made)
+  const own = new Map(tree.map((node) => [node.id, node]))
+  return (
+    treeOfSchema(now).tree.every((column) => {
+      const node = own.get(column.id)
+      own.delete(column.id)
+      if (node === undefined) return column.field.nullable
+      return (
+        node.field.name === column.field.name &&
+        (column.field.nullable || !node.field.nullable) &&
+        typeName(node.field.type) === typeName(column.field.type) &&
+        idsOf([node]).join() === idsOf([column]).join()
+      )
+    }) && own.size === 0
+  )
+}
+
+/** Replaces the whole content by fragments with a schema of their own. */
+export function overwriteChange(
+  storage: Storage,
+  prefix: string,
+  schema: Schema,
+  written: readonly FragmentEntry[],
+): Change & { create(options?: ApplyOptions): Promise<LoadedSnapshot> } {
+  const create = (options: ApplyOptions = {}, nextId = 0) => {
+    options.signal?.throwIfAborted()
+    return writeManifest(
+      storage,
+      prefix,
+      { ...storeSchema(schema), segments: [], tail: written, nextId },
+      options.version,
+    )
+  }
+  return {
+    create: (options) => create(options),
+    async apply(base, options) {
+      const snapshot = await create(options, (base as LoadedSnapshot).body.nextId)
+      return { snapshot, affected: snapshot.rows }
+    },
+  }
+}
+
+/** Replaces the schema metadata as a whole. */
+export function metadataChange(
+  storage: Storage,
+  metadata: ReadonlyMap<string, string> | Readonly<Record<string, string>>,
+): Change {
+  const entries = metadata instanceof Map ? [...metadata] : Object.entries(metadata as Record<string, string>)
+  return {
+    async apply(base, options: ApplyOptions = {}) {
+      options.signal?.throwIfAborted()
+      const changes = { metadata: entries }
+      const snapshot = await reviseManifest(storage, base as LoadedSnapshot, changes, options.version)
+      return { snapshot, affected: 0 }
+    },
+  }
+}
+
+/** Writes the manifest of an earlier version once more. */
+export function restoreChange(storage: Storage, old: LoadedSnapshot): Change {
+  return {
+    async apply(base, options: ApplyOptions = {}) {
+      options.signal?.throwIfAborted()
+      // Rows that were added since keep their ids to themselves.
+      const nextId = Math.max(old.body.nextId ?? 0, (base as LoadedSnapshot).body.nextId ?? 0)
+      const columns = columnsRestored(old, base as LoadedSnapshot)
+      const parts = { ...old.body, nextId, columns }
+      const snapshot = await writeManifest(storage, base.prefix, parts, options.version, old)
+      return { snapshot, affected: snapshot.rows }
+    },
+  }
+}
+
+/** The columns of a version that becomes the newest again. Ids that were given out since are not given out again. */
+function columnsRestored(old: LoadedSnapshot, base: LoadedSnapshot): StoredColumns | undefined {
+  const since = base.body.columns?.nextId ?? 0
+  const stored = storedColumnsOf(old.schema)
+  return stored.nextId >= since ? old.body.columns : { ...stored, nextId: since }
+}

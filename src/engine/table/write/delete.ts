@@ -1,0 +1,76 @@
+import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import type { Predicate } from '../../predicate/index.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import { haveSameColumns, type TableSchema } from '../format/table-schema.ts'
+import { compile, prune } from '../scan/fragment.ts'
+import { startScan } from '../scan/scan.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { ApplyOptions, Change, Changed, Snapshot } from '../table-engine.ts'
+import { Removal, type RowFinder } from './remove-rows.ts'
+import { reviseManifest } from './write-manifest.ts'
+
+/** Deletes the rows that match a predicate. Fragments that statistics rule out are not read. */
+export function deleteChange(storage: Storage, text: string): Change {
+  return new Deletion(storage, text)
+}
+
+/** What belongs to the columns of a base. */
+interface Compiled {
+  readonly schema: TableSchema
+  readonly predicate: Predicate
+  readonly removal: Removal
+}
+
+class Deletion implements Change {
+  readonly #storage: Storage
+  readonly #text: string
+  /** All bases see the same time. */
+  readonly #now: number
+  #compiled: Compiled | undefined
+
+  constructor(storage: Storage, text: string) {
+    this.#storage = storage
+    this.#text = text
+    this.#now = storage.now()
+  }
+
+  async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
+    const snapshot = base as LoadedSnapshot
+    const timeSlice = new TimeSlice(options.signal)
+    const { predicate, removal } = await this.#compile(snapshot.schema, timeSlice)
+    const finder = await matchFinder(this.#storage, snapshot, predicate, timeSlice)
+    return removal.from(snapshot, finder, timeSlice, options, async ({ removed, ...parts }) => ({
+      snapshot: await reviseManifest(this.#storage, snapshot, parts, options.version),
+      affected: removed,
+    }))
+  }
+
+  async #compile(schema: TableSchema, timeSlice: TimeSlice): Promise<Compiled> {
+    const known = this.#compiled
+    // What was found for other columns says nothing about these.
+    const isSame = known && haveSameColumns(known.schema, schema)
+    if (!isSame) {
+      const predicate = await compile(this.#text, schema, this.#now, timeSlice)
+      this.#compiled = { schema, predicate, removal: new Removal(this.#storage) }
+    }
+    return this.#compiled!
+  }
+}
+
+/** Finds the rows that match a predicate. */
+export async function matchFinder(
+  storage: Storage,
+  snapshot: LoadedSnapshot,
+  predicate: Predicate,
+  timeSlice: TimeSlice,
+): Promise<RowFinder> {
+  const scan = await startScan(storage, snapshot, predicate, timeSlice)
+  return {
+    get depth() {
+      return scan.depth
+    },
+    verdict: (entry) => prune(predicate, snapshot.schema, entry),
+    begin: (entry) => scan.begin(entry, 'rows'),
+    end: () => scan.end(),
+  }
+}

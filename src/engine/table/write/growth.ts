@@ -1,0 +1,62 @@
+import { Type } from '@uwdata/flechette'
+import { invalid } from '../../../base/errors.ts'
+import type { ValueExpression } from '../../predicate/index.ts'
+import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import { bytesOfColumn } from '../format/table-schema.ts'
+import type { Storage } from '../storage/objects.ts'
+
+/**
+ * What one change may write: as many bytes of new values as the table holds, and some more. A request of a few bytes can
+ * ask for any number of them. What is too much is refused before anything is written.
+ */
+export class Growth {
+  readonly most: number
+  readonly #storage: Storage
+  readonly #snapshot: LoadedSnapshot
+
+  constructor(storage: Storage, snapshot: LoadedSnapshot) {
+    this.most = snapshot.bytes + (storage.growthBytes ?? Number.POSITIVE_INFINITY)
+    this.#storage = storage
+    this.#snapshot = snapshot
+  }
+
+  /** Whether values of these expressions fit in any case, as far as that can be known without making them. */
+  async fits(expressions: readonly ValueExpression[], rows: number): Promise<boolean> {
+    if (this.most === Number.POSITIVE_INFINITY) return true
+    const sizes = await this.#columns(expressions.flatMap(({ columns }) => columns))
+    const sum = expressions.reduce(
+      (sum, one) => sum + one.mostBytes(rows, (index) => sizes.get(index) ?? Number.POSITIVE_INFINITY),
+      0,
+    )
+    return sum <= this.most
+  }
+
+  /** Refuses values that take so many bytes, if these are too many. */
+  check(bytes: number): void {
+    if (bytes <= this.most) return
+    throw invalid(
+      `The change would write more than ${this.most.toLocaleString('en')} bytes of new values: what the table holds, and ${this.storedBytes}. Nothing was written. Compute shorter values, change fewer rows at a time, or open the catalog with a larger growthBytes.`,
+    )
+  }
+
+  private get storedBytes(): string {
+    return `${(this.most - this.#snapshot.bytes).toLocaleString('en')} more`
+  }
+
+  /** The bytes of columns in all fragments; those of encoded columns are not known, as values are written plain. */
+  async #columns(indices: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    const { schema } = this.#snapshot
+    const sizes = new Map<number, number>()
+    const wanted = [...new Set(indices)].filter((index) => {
+      const typeId = schema.fields[index]?.type.typeId
+      const isPlain = typeId === Type.Utf8 || typeId === Type.LargeUtf8 || typeId === Type.Binary
+      return isPlain
+    })
+    if (wanted.length === 0) return sizes
+    for (const index of wanted) sizes.set(index, 0)
+    for await (const entry of fragmentsOf(this.#storage, this.#snapshot)) {
+      for (const index of wanted) sizes.set(index, sizes.get(index)! + bytesOfColumn(schema, entry, index))
+    }
+    return sizes
+  }
+}

@@ -1,0 +1,120 @@
+import { type CatalogError, invalid } from '../../../base/errors.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
+import type { Bitmap } from '../../arrow/bitmap.ts'
+import { assemble } from '../../arrow/take/take.ts'
+import type { ValueExpression, WorkBudget } from '../../predicate/index.ts'
+import type { FragmentRows } from '../read/fragment-read.ts'
+import { rowsThatFit } from '../read/made-columns.ts'
+import { selectRows } from '../read/row-selection.ts'
+import { evaluateValues } from '../scan/expression.ts'
+import { piecesOf } from './gather.ts'
+import { uncountedBytes, updatedBytes, type ValueHold } from './value-memory.ts'
+
+/** Bytes of new texts and lists that are made at once. */
+const mostBytes = 16 << 20
+
+/** Most bytes of the new values of one row. All of them are in memory before any of them is written. */
+const mostBytesOfRow = 64 << 20
+
+/** The new values of a column. */
+export interface Assignment {
+  readonly expression: ValueExpression
+  readonly budget: WorkBudget
+}
+
+/** New values of some rows: `count` rows behind the first `done`. By the index of the column. */
+interface Part {
+  readonly made: ReadonlyMap<number, AnyBatch>
+  readonly done: number
+  readonly count: number
+}
+
+/** Makes the new values that an update gives to columns. The first long ones take room in the memory for values. */
+export class NewValues {
+  readonly #assignments: ReadonlyMap<number, Assignment>
+  readonly #memory: ValueHold
+  readonly #timeSlice: TimeSlice
+
+  constructor(assignments: ReadonlyMap<number, Assignment>, memory: ValueHold, timeSlice: TimeSlice) {
+    this.#assignments = assignments
+    this.#memory = memory
+    this.#timeSlice = timeSlice
+  }
+
+  /** The new values of the rows of a fragment that match, which are `total`, in parts that take some memory. */
+  async *parts(
+    rows: FragmentRows,
+    matches: Bitmap,
+    total: number,
+    numberOf: (row: number) => number,
+    budgetOf: (assignment: Assignment) => WorkBudget,
+  ): AsyncGenerator<Part> {
+    let start = 0
+    let end = rows.length
+    for (let done = 0; done < total; ) {
+      const made = await this.#evaluate(rows, matches, start, end, numberOf, budgetOf)
+      const count = Math.min(...Array.from(made.values(), ({ length }) => length))
+      const waits = this.#memory.take(bytesOf(made), updatedBytes, this.#timeSlice.signal)
+      if (waits) await waits
+      yield { made, done, count }
+      done += count
+      if (done < total) {
+        // Where some values are long, those of other columns are not made for many more rows.
+        const next = selectRows(matches, rows.length, done, 1).runs[0]!
+        end = Math.min(rows.length, next + 4 * (next - start))
+        start = next
+      }
+    }
+  }
+
+  /** The new values of rows from `first` up to `end`; of fewer, when they take many bytes. */
+  async #evaluate(
+    rows: FragmentRows,
+    matches: Bitmap,
+    first: number,
+    end: number,
+    numberOf: (row: number) => number,
+    budgetOf: (assignment: Assignment) => WorkBudget,
+  ): Promise<ReadonlyMap<number, AnyBatch>> {
+    // Evaluation begins at a multiple of 32.
+    const start = first & ~31
+    const live = matches.slice(start >>> 5)
+    live[0]! &= -1 << (first & 31)
+    const made = new Map<number, AnyBatch>()
+    // Changes that wait for room hold little meanwhile.
+    const share = (this.#memory.isHeld ? mostBytes : uncountedBytes) / this.#assignments.size
+    const most = Math.max(1, share)
+    let count = Number.POSITIVE_INFINITY
+    for (const [index, assignment] of this.#assignments) {
+      const options = { live, budget: budgetOf(assignment), numberOf, mostBytes: most }
+      const batch = await evaluateValues(assignment.expression, rows, this.#timeSlice, options, start, end)
+      made.set(index, batch)
+      count = Math.min(count, batch.length)
+      const bytes = bytesOf(made)
+      const fit = rowsThatFit(count, bytes, made.size * most)
+      if (fit === count && bytes <= mostBytes) continue
+      count = fit
+      for (const [index, batch] of made) if (batch.length > count) made.set(index, firstRows(batch, count))
+      end = start + selectRows(live, end - start, count - 1, 1).runs[1]!
+      if (count === 1 && bytesOf(made) > mostBytesOfRow) throw rowTooLarge()
+    }
+    return made
+  }
+}
+
+function bytesOf(made: ReadonlyMap<number, AnyBatch>): number {
+  let sum = 0
+  for (const batch of made.values()) sum += byteLength(batch)
+  return sum
+}
+
+function firstRows(batch: AnyBatch, rows: number): AnyBatch {
+  return assemble(batch.type, piecesOf(batch, { runs: [0, rows], rows, skipped: 0 }))
+}
+
+function rowTooLarge(): CatalogError {
+  return invalid(
+    `The new values of one row take more than ${mostBytesOfRow.toLocaleString('en')} bytes, the most of one row. Update fewer columns at a time, or compute shorter values.`,
+  )
+}

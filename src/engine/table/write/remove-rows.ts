@@ -1,0 +1,221 @@
+import { prefetch } from '../../../base/scheduling/prefetch.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { type Bitmap, clearTrailing, countRows, noRows } from '../../arrow/bitmap.ts'
+import { covers, type Deleted, readLive, writeDeletions } from '../format/deletions.ts'
+import { contentKey, type DeletionEntry, type FragmentEntry, type SegmentEntry } from '../format/manifest.ts'
+import { groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import type { PendingResult } from '../scan/scan.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { WorkOptions } from '../table-engine.ts'
+import { writeSegment } from './write-manifest.ts'
+
+/** Finds the rows of fragments that a change takes away. What it finds in a fragment depends on its rows alone. */
+export interface RowFinder {
+  /** How many fragments to prefetch at the moment. */
+  readonly depth: number
+  /** What can be told without reading the fragment. */
+  verdict(entry: FragmentEntry): 'none' | 'some' | 'all'
+  /** Begins to look for the rows among those that are live. */
+  begin(entry: FragmentEntry, live: Bitmap | undefined): Promise<PendingResult<Bitmap>>
+  /**
+   * Hears of each fragment that it has looked into, now or for an earlier base, in the order of the fragments. Some of
+   * the rows that it found then may not be live any more.
+   */
+  found?(entry: FragmentEntry, live: Bitmap | undefined): Promise<void>
+  /**
+   * Called once the rows of all fragments are found, before anything is written: it may refuse what would be written, and
+   * writes rows of its own.
+   */
+  settled?(): Promise<void>
+  /** Stops what nobody awaits. */
+  end(): void
+}
+
+/** What is left of a version without some of its rows. */
+export interface Left {
+  readonly segments: readonly SegmentEntry[]
+  readonly tail: readonly FragmentEntry[]
+  /** How many rows were taken away. */
+  readonly removed: number
+}
+
+/** The result for a fragment: its new entry, or undefined when no row of the fragment is left. */
+interface Outcome {
+  readonly entry: FragmentEntry | undefined
+  readonly removed: number
+}
+
+/** The rows that were found in a fragment. With them, a newer base only costs what is new in that base. */
+interface Evaluation {
+  /** Rows that were not deleted when the rows were found; undefined for all rows. */
+  readonly live: Bitmap | undefined
+  readonly matches: Bitmap
+}
+
+/** A fragment whose rows are found, or are being looked for. */
+interface Prepared {
+  readonly entry: FragmentEntry
+  readonly outcome?: Outcome
+  readonly live?: Bitmap | undefined
+  readonly matches?: PendingResult<Bitmap>
+}
+
+/** What follows from the rows found: an outcome, or deletions that must be written. */
+type Settled = Outcome | Deleted
+
+/** What was found in a fragment. */
+interface Found {
+  readonly entry: FragmentEntry
+  readonly found: Settled
+}
+
+/** Fragments of a segment, or those behind all segments. */
+interface Group {
+  readonly segment: SegmentEntry | undefined
+  readonly entries: readonly FragmentEntry[]
+  readonly settled: readonly Found[]
+}
+
+/** Takes rows away from one base after the other, until the result is committed. Slow work is done once. */
+export class Removal {
+  readonly #storage: Storage
+  readonly #evaluations = new Map<string, Evaluation>()
+  readonly #outcomes = new Map<string, Outcome>()
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  /**
+   * Finds the rows in all fragments, and hands what is left without them to `finish`. The deletions are written
+   * meanwhile, and are there when this resolves.
+   */
+  async from<T>(
+    snapshot: LoadedSnapshot,
+    finder: RowFinder,
+    timeSlice: TimeSlice,
+    { signal, onProgress }: WorkOptions,
+    finish: (left: Left) => Promise<T>,
+  ): Promise<T> {
+    const { prefix } = snapshot
+    const rowsTotal = snapshot.rows + snapshot.deletedRows
+    const segments: SegmentEntry[] = []
+    let tail: readonly FragmentEntry[] = []
+    // Deletions are written while the search goes on. All of them are awaited before the result is returned.
+    const writes: Promise<void>[] = []
+    const keep = (write: Promise<void>) => {
+      write.catch(() => {})
+      writes.push(write)
+    }
+    let removed = 0
+    let rowsDone = 0
+    const write = async ({ segment, entries, settled }: Group) => {
+      const outcomes = this.#outcomesOf(prefix, settled, keep)
+      const kept = outcomes.flatMap(({ entry }) => entry ?? [])
+      for (const one of outcomes) removed += one.removed
+      if (segment === undefined) tail = kept
+      else if (outcomes.every(({ entry }, i) => entry === entries[i])) segments.push(segment)
+      else if (kept.length > 0) segments.push(await writeSegment(this.#storage, prefix, kept))
+    }
+    const waiting: Group[] = []
+    try {
+      for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
+        const settled: Found[] = []
+        const prepare = (entry: FragmentEntry) => this.#prepare(prefix, entry, finder)
+        for await (const prepared of prefetch(entries, prepare, finder)) {
+          const { entry } = prepared
+          settled.push({ entry, found: await settle(prepared, finder) })
+          rowsDone += entry.rows
+          onProgress?.({ rowsDone, rowsTotal })
+          if (timeSlice.due) await timeSlice.rest()
+        }
+        if (finder.settled) waiting.push({ segment, entries, settled })
+        else await write({ segment, entries, settled })
+      }
+      await finder.settled?.()
+      for (const group of waiting) await write(group)
+      signal?.throwIfAborted()
+      const result = await finish({ segments, tail, removed })
+      await Promise.all(writes)
+      return result
+    } finally {
+      finder.end()
+      await Promise.allSettled(writes)
+    }
+  }
+
+  /** Settles a fragment from what is known, or begins to look for its rows. */
+  async #prepare(prefix: string, entry: FragmentEntry, finder: RowFinder): Promise<Prepared> {
+    const known = this.#outcomes.get(keyOf(entry))
+    const hears = finder.found !== undefined
+    if (known && !hears) return { entry, outcome: known }
+    const verdict = finder.verdict(entry)
+    if (verdict === 'none') return { entry, outcome: { entry, removed: 0 } }
+    if (verdict === 'all') {
+      return { entry, outcome: { entry: undefined, removed: entry.rows - (entry.deletions?.count ?? 0) } }
+    }
+    const live = await readLive(this.#storage, prefix, entry)
+    const earlier = this.#evaluations.get(contentKey(entry))
+    if (earlier && covers(earlier.live, live, entry.rows)) {
+      return { entry, live, matches: async () => earlier.matches, ...(known && { outcome: known }) }
+    }
+    const found = await finder.begin(entry, live)
+    const matches = async () => {
+      const matches = await found()
+      this.#evaluations.set(contentKey(entry), { live, matches })
+      return matches
+    }
+    return { entry, live, matches }
+  }
+
+  /** Begins to write the deletions of a group of fragments. Once they are written, the outcomes are remembered. */
+  #outcomesOf(prefix: string, settled: readonly Found[], keep: (write: Promise<void>) => void): Outcome[] {
+    const fresh = settled.flatMap(({ found }) => ('rows' in found ? found : []))
+    const { entries, written } = writeDeletions(this.#storage, prefix, fresh)
+    const next = entries.values()
+    const outcomes = settled.map(({ entry, found }) =>
+      'rows' in found ? deleting(entry, next.next().value!) : found,
+    )
+    const remember = () => {
+      for (const [i, { entry }] of settled.entries()) this.#outcomes.set(keyOf(entry), outcomes[i]!)
+    }
+    keep(written.then(remember))
+    return outcomes
+  }
+}
+
+/** Waits for the rows. */
+async function settle({ entry, outcome, live, matches }: Prepared, finder: RowFinder): Promise<Settled> {
+  if (matches === undefined) return outcome!
+  const found = await matches()
+  await finder.found?.(entry, live)
+  return outcome ?? without(entry, live, found)
+}
+
+function without(entry: FragmentEntry, live: Bitmap | undefined, matches: Bitmap): Settled {
+  const { rows } = entry
+  const before = entry.deletions?.count ?? 0
+  // Without earlier deletions, the matching rows are the deleted ones.
+  const deleted = live ? eitherGone(live, matches, rows) : matches
+  const count = countRows(deleted)
+  if (count === before) return { entry, removed: 0 }
+  if (count === rows) return { entry: undefined, removed: rows - before }
+  return { rows, deleted, count }
+}
+
+/** Rows that were deleted before, and rows that match. */
+function eitherGone(live: Bitmap, matches: Bitmap, rows: number): Bitmap {
+  const deleted = noRows(rows)
+  for (let q = 0; q < deleted.length; q++) deleted[q] = ~live[q]! | matches[q]!
+  clearTrailing(deleted, rows)
+  return deleted
+}
+
+function deleting(entry: FragmentEntry, deletions: DeletionEntry): Outcome {
+  return { entry: { ...entry, deletions }, removed: deletions.count - (entry.deletions?.count ?? 0) }
+}
+
+/** Identifies a fragment together with its deletions so far. */
+function keyOf(entry: FragmentEntry): string {
+  return `${contentKey(entry)} ${entry.deletions?.path ?? ''}`
+}

@@ -1,0 +1,139 @@
+import type { Schema } from '@uwdata/flechette'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import type { AnyBatch } from '../../arrow/batch.ts'
+import {
+  allRows,
+  type Bitmap,
+  clearRange,
+  countRows,
+  forEachRow,
+  hasRow,
+  isEmpty,
+} from '../../arrow/bitmap.ts'
+import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
+import { type Piece, wholeOf } from '../../arrow/take/take.ts'
+import type { FragmentEntry } from '../format/manifest.ts'
+import type { Storage } from '../storage/objects.ts'
+import { bytesPerRow, writeFragment } from './fragment-write.ts'
+import { withoutRows } from './without-rows.ts'
+import { rowsOfFragment } from './write-rows.ts'
+
+/** Batches that are kept before they are joined. */
+const mostBatches = 256
+
+/**
+ * Most bytes of a fragment of rows that come little by little. They are in memory twice when they are joined, so these
+ * fragments are smaller than others.
+ */
+const fragmentBytes = 32 << 20
+
+/**
+ * Writes rows that come little by little as fragments. Each row has a place, counted from the first one on. Rows that a
+ * later base has no use for are marked as deleted, and so are not written again.
+ */
+export class RowWriter {
+  /** How many rows were added. */
+  rows = 0
+  readonly #storage: Storage
+  readonly #prefix: string
+  readonly #schema: Schema
+  readonly #mostRows: number
+  readonly #written: FragmentEntry[] = []
+  /** Rows that are not written yet, by columns. */
+  #pending: Piece[][]
+  #pendingRows = 0
+  #most = Number.POSITIVE_INFINITY
+
+  constructor(storage: Storage, prefix: string, schema: Schema, mostRows: number) {
+    this.#storage = storage
+    this.#prefix = prefix
+    this.#schema = schema
+    this.#mostRows = mostRows
+    this.#pending = schema.fields.map(() => [])
+  }
+
+  /** Adds rows: a batch for each column. */
+  async add(batches: readonly AnyBatch[], timeSlice: TimeSlice): Promise<void> {
+    const { length } = batches[0]!
+    this.rows += length
+    this.#pendingRows += length
+    for (const [i, batch] of batches.entries()) this.#pending[i]!.push(wholeOf(batch))
+    const perRow = bytesPerRow(
+      this.#pending.map((pieces) => pieces.map(({ batch }) => batch)),
+      this.#pendingRows,
+    )
+    this.#most = rowsOfFragment(perRow, this.#mostRows, fragmentBytes)
+    while (this.#pendingRows >= this.#most) await this.#write(this.#most, timeSlice)
+    if (this.#pending[0]!.length >= mostBatches) this.#join()
+  }
+
+  /**
+   * The fragments of some of the rows: those `living`, by their places. Rows that are still to be written are written
+   * first.
+   */
+  async fragmentsOf(living: Living, timeSlice: TimeSlice): Promise<readonly FragmentEntry[]> {
+    while (this.#pendingRows > 0) await this.#write(Math.min(this.#most, this.#pendingRows), timeSlice)
+    const deleted = living.gone(this.rows)
+    return isEmpty(deleted) ? this.#written : withoutRows(this.#storage, this.#prefix, this.#written, deleted)
+  }
+
+  async #write(rows: number, timeSlice: TimeSlice): Promise<void> {
+    for (const batches of assembleColumns(this.#schema.fields, this.#take(rows))) {
+      this.#written.push(await writeFragment(this.#storage, this.#prefix, this.#schema, batches, timeSlice))
+      await timeSlice.rest()
+    }
+  }
+
+  /** The pieces of the first rows, which nobody holds any more once they are joined. */
+  #take(rows: number): Piece[][] {
+    const all = this.#pendingRows
+    const pieces = this.#pending.map((column) => part(column, 0, rows))
+    this.#pending = this.#pending.map((column) => part(column, rows, all))
+    this.#pendingRows -= rows
+    return pieces
+  }
+
+  #join(): void {
+    const joined = assembleColumns(this.#schema.fields, this.#pending)
+    this.#pending = this.#pending.map((_, i) => joined.map((batches) => wholeOf(batches[i]!)))
+  }
+}
+
+/** The places of rows that a base still has a use for. */
+export class Living {
+  readonly #ranges: { readonly start: number; readonly rows: Bitmap; readonly left: Bitmap }[] = []
+  readonly #places: { readonly numbers: Int32Array; readonly places: Int32Array }[] = []
+
+  /** Adds those rows that are `left` of the rows whose places begin at `start`. */
+  add(start: number, rows: Bitmap, left: Bitmap): void {
+    this.#ranges.push({ start, rows, left })
+  }
+
+  /** Adds the places of some rows, by their numbers. */
+  addPlaces(numbers: Int32Array, places: Int32Array): void {
+    this.#places.push({ numbers, places })
+  }
+
+  /** All other places. */
+  gone(rows: number): Bitmap {
+    const gone = allRows(rows)
+    const live = (place: number) => {
+      gone[place >>> 5]! &= ~(1 << (place & 31))
+    }
+    for (const { start, rows, left } of this.#ranges) {
+      if (left === rows) {
+        clearRange(gone, start, start + countRows(rows))
+        continue
+      }
+      let place = start
+      forEachRow(rows, (row) => {
+        if (hasRow(left, row)) live(place)
+        place++
+      })
+    }
+    for (const { numbers, places } of this.#places) {
+      for (let i = 0; i < numbers.length; i++) live(places[numbers[i]!]!)
+    }
+    return gone
+  }
+}

@@ -1,0 +1,121 @@
+import type { Field, Schema, Table } from '@uwdata/flechette'
+import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { type AnyBatch, type AnyColumn, makeColumn } from '../../arrow/batch.ts'
+import {
+  type Filling,
+  type Fit,
+  fitting,
+  Misfit,
+  misfit,
+  missing,
+  nullColumn,
+  surplus,
+} from '../../arrow/fit.ts'
+import { childFields } from '../../arrow/layout.ts'
+import { sliceBatch } from '../../arrow/take/take.ts'
+
+/**
+ * The table's columns in the order of the schema. Columns and fields of structs that are missing and may be null are
+ * filled with nulls, and values of another type are cast. Throws when the columns, or values of them, do not fit the
+ * schema.
+ */
+export async function matchSchema(
+  table: Table,
+  schema: Schema,
+  signal: AbortSignal | undefined,
+): Promise<AnyColumn[]> {
+  const timeSlice = new TimeSlice(signal)
+  const columns: AnyColumn[] = []
+  for (const [i, match] of matchFields(table, schema, { castBytes: 0 }).entries()) {
+    const wanted = schema.fields[i]!
+    if (match === undefined && !wanted.nullable) throw missing(wanted.name)
+    columns.push(match ? await fitColumn(wanted, match, timeSlice) : nullColumn(wanted, table.numRows))
+  }
+  return columns
+}
+
+/**
+ * The same for rows that need not have all columns of the schema; undefined stands for those that are missing. Values of
+ * another type do not fit, unless they only lie otherwise.
+ */
+export function matchSome(table: Table, schema: Schema): (AnyColumn | undefined)[] {
+  return matchFields(table, schema, undefined).map((match, i) => {
+    if (match === undefined) return undefined
+    const { given, fit } = match
+    const wanted = schema.fields[i]!
+    try {
+      return checked(wanted, fit ? makeColumn(wanted.type, batchesOf(given).map(fit)) : given)
+    } catch (error) {
+      throw error instanceof Misfit ? error.toError(error.row) : error
+    }
+  })
+}
+
+/** A column that was given, and what makes its batches fit if they do not as they are. */
+interface Match {
+  readonly given: AnyColumn
+  readonly fit: Fit | undefined
+}
+
+function matchFields(table: Table, schema: Schema, filling: Filling | undefined): (Match | undefined)[] {
+  const { fields } = table.schema
+  const wantedNames = new Set(schema.fields.map(({ name }) => name))
+  const places = new Map(fields.map(({ name }, i) => [name, i]))
+  for (const { name } of fields) if (!wantedNames.has(name)) throw surplus(name)
+  return schema.fields.map((wanted) => {
+    const index = places.get(wanted.name)
+    if (index === undefined) return undefined
+    const fit = fitting(wanted, fields[index]!, filling)
+    return { given: table.children[index] as AnyColumn, fit }
+  })
+}
+
+/** Rows that are made to fit at a time. */
+const fitRows = 16_384
+
+async function fitColumn(wanted: Field, { given, fit }: Match, timeSlice: TimeSlice): Promise<AnyColumn> {
+  if (fit === undefined) return checked(wanted, given)
+  const batches: AnyBatch[] = []
+  let firstRow = 0
+  for (const batch of batchesOf(given)) {
+    for (let start = 0; start < batch.length; start += fitRows) {
+      const part = sliceBatch(batch, start, Math.min(batch.length, start + fitRows))
+      try {
+        batches.push(fit(part))
+      } catch (error) {
+        throw error instanceof Misfit ? error.toError(firstRow + start + error.row) : error
+      }
+      if (timeSlice.due) await timeSlice.rest()
+    }
+    firstRow += batch.length
+  }
+  return checked(wanted, makeColumn(wanted.type, batches))
+}
+
+function batchesOf(column: AnyColumn): readonly AnyBatch[] {
+  return column.data as readonly AnyBatch[]
+}
+
+function checked(wanted: Field, column: AnyColumn): AnyColumn {
+  checkNulls(wanted, batchesOf(column), wanted.name)
+  return column
+}
+
+/** The columns of a new table, checked against its own schema. */
+export function columnsOfNewTable(table: Table, signal: AbortSignal | undefined): Promise<AnyColumn[]> {
+  return matchSchema(table, table.schema, signal)
+}
+
+/** Refuses nulls in a field that must not be null. Within a struct or list that is null itself they are allowed. */
+function checkNulls(field: Field, batches: readonly AnyBatch[], path: string): void {
+  if (!field.nullable && batches.some(({ nullCount }) => nullCount > 0)) {
+    throw misfit(
+      `The field \`${path}\` contained null values even though the field is marked non-null in the schema. Fill them, or leave those rows out.`,
+    )
+  }
+  for (const [i, child] of childFields(field.type).entries()) {
+    // A child is null wherever its parent is. To tell those nulls from others would take a look at every row.
+    const visible = batches.filter(({ nullCount }) => nullCount === 0).map(({ children }) => children[i]!)
+    if (visible.length > 0) checkNulls(child, visible, `${path}.${child.name}`)
+  }
+}

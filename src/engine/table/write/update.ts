@@ -1,0 +1,315 @@
+import type { Schema } from '@uwdata/flechette'
+import { CatalogError, invalid } from '../../../base/errors.ts'
+import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { byteLength } from '../../arrow/batch.ts'
+import { allRows, type Bitmap, countRows, intersect, noRows } from '../../arrow/bitmap.ts'
+import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
+import { wholeOf } from '../../arrow/take/take.ts'
+import type { Predicate, ValueExpression } from '../../predicate/index.ts'
+import { contentKey, type FragmentEntry } from '../format/manifest.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import { haveSameColumns, type TableSchema } from '../format/table-schema.ts'
+import { readColumns } from '../read/fragment-read.ts'
+import { resolve } from '../read/projection.ts'
+import { selectRows } from '../read/row-selection.ts'
+import { compileValues } from '../scan/expression.ts'
+import { compile } from '../scan/fragment.ts'
+import { liveRowsOf, rowNumbers } from '../scan/row-columns.ts'
+import type { Storage } from '../storage/objects.ts'
+import type { ApplyOptions, Change, Changed, Snapshot, UpdateOptions, WorkOptions } from '../table-engine.ts'
+import { matchFinder } from './delete.ts'
+import { piecesOf } from './gather.ts'
+import { Growth } from './growth.ts'
+import { type Assignment, NewValues } from './new-values.ts'
+import { Removal, type RowFinder } from './remove-rows.ts'
+import { Living, RowWriter } from './row-writer.ts'
+import { ValueHold } from './value-memory.ts'
+import { reviseManifest } from './write-manifest.ts'
+
+/**
+ * Gives new values to columns of the rows that match a predicate. These rows are written anew, after all others. Rows
+ * that others insert or change meanwhile are updated as they are then, and rows that others delete stay away.
+ */
+export async function updateRows(
+  storage: Storage,
+  base: LoadedSnapshot,
+  options: UpdateOptions,
+  mostRows: number,
+  work: WorkOptions,
+): Promise<Change> {
+  const update = new Update(storage, options, mostRows)
+  // What can be refused is refused now.
+  await update.prepare(base, new TimeSlice(work.signal))
+  return update
+}
+
+/** What belongs to the columns of a base, and stays from one base to the next. */
+interface Prepared {
+  readonly schema: TableSchema
+  readonly predicate: Predicate | undefined
+  /** By the index of the column. */
+  readonly assignments: ReadonlyMap<number, Assignment>
+  readonly removal: Removal
+  readonly writer: RowWriter
+  readonly matches: Map<string, Matched>
+}
+
+/** The rows that were found in a fragment, and the place of the first of them as it was written anew. */
+interface Matched {
+  readonly rows: Bitmap
+  start: number
+}
+
+class Update implements Change {
+  readonly #storage: Storage
+  readonly #options: UpdateOptions
+  readonly #mostRows: number
+  /** All bases see the same time. */
+  readonly #now: number
+  #prepared: Prepared | undefined
+
+  constructor(storage: Storage, options: UpdateOptions, mostRows: number) {
+    this.#storage = storage
+    this.#options = options
+    this.#mostRows = mostRows
+    this.#now = storage.now()
+  }
+
+  async prepare({ prefix, schema }: LoadedSnapshot, timeSlice: TimeSlice): Promise<Prepared> {
+    const known = this.#prepared
+    if (known && haveSameColumns(known.schema, schema)) return known
+    const { updates, predicate: text } = this.#options
+    const assignments = new Map<number, Assignment>()
+    for (const [column, value] of updates) {
+      const index = columnOf(schema, column)
+      if (assignments.has(index)) {
+        throw invalid(`Column ${JSON.stringify(column)} is updated twice. Give it one value.`)
+      }
+      const expression = await compileFor(value, schema, index, this.#now, timeSlice)
+      assignments.set(index, { expression, budget: expression.budget() })
+    }
+    if (assignments.size === 0) throw invalid('There is nothing to update. Name a column and its new value.')
+    const predicate = text === undefined ? undefined : await compile(text, schema, this.#now, timeSlice)
+    this.#prepared = {
+      schema,
+      predicate,
+      assignments,
+      removal: new Removal(this.#storage),
+      writer: new RowWriter(this.#storage, prefix, schema, this.#mostRows),
+      matches: new Map(),
+    }
+    return this.#prepared
+  }
+
+  async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
+    const snapshot = base as LoadedSnapshot
+    const timeSlice = new TimeSlice(options.signal)
+    const prepared = await this.prepare(snapshot, timeSlice)
+    const { predicate, removal, writer } = prepared
+    const finder = predicate ? await matchFinder(this.#storage, snapshot, predicate, timeSlice) : everyRow
+    const attempt = new Attempt(this.#storage, snapshot, prepared, finder, timeSlice)
+    try {
+      return await removal.from(snapshot, attempt, timeSlice, options, async ({ removed, ...left }) => {
+        const added = await writer.fragmentsOf(attempt.living, timeSlice)
+        attempt.memory.release()
+        options.signal?.throwIfAborted()
+        const parts = { ...left, tail: [...left.tail, ...added] }
+        return {
+          snapshot: await reviseManifest(this.#storage, snapshot, parts, options.version),
+          affected: removed,
+        }
+      })
+    } finally {
+      attempt.memory.release()
+    }
+  }
+}
+
+const everyRow: RowFinder = {
+  depth: 2,
+  verdict: () => 'all',
+  begin: async () => {
+    throw new TypeError('all rows are known')
+  },
+  end: () => {},
+}
+
+/** Rows that were found in a fragment of a base. */
+interface FoundRows {
+  readonly entry: FragmentEntry
+  readonly live: Bitmap | undefined
+  readonly matched: Matched
+  readonly count: number
+}
+
+/** An update of one base. */
+class Attempt implements RowFinder {
+  readonly living = new Living()
+  /** Held from the first long values on, until all rows are written. */
+  readonly memory = new ValueHold()
+  readonly #storage: Storage
+  readonly #snapshot: LoadedSnapshot
+  readonly #prepared: Prepared
+  readonly #finder: RowFinder
+  readonly #timeSlice: TimeSlice
+  readonly #found: FoundRows[] = []
+  readonly #values: NewValues
+  /** How many rows that are not deleted lie before each fragment, for errors. */
+  readonly #firstRows = new Map<string, number>()
+  #rows = 0
+  /** The least place of the rows to come. */
+  #next = 0
+
+  constructor(
+    storage: Storage,
+    snapshot: LoadedSnapshot,
+    prepared: Prepared,
+    finder: RowFinder,
+    timeSlice: TimeSlice,
+  ) {
+    this.#storage = storage
+    this.#snapshot = snapshot
+    this.#prepared = prepared
+    this.#finder = finder
+    this.#timeSlice = timeSlice
+    this.#values = new NewValues(prepared.assignments, this.memory, timeSlice)
+  }
+
+  get depth(): number {
+    return this.#finder.depth
+  }
+
+  verdict(entry: FragmentEntry): 'none' | 'some' {
+    const verdict = this.#finder.verdict(entry)
+    if (verdict !== 'none') this.#firstRows.set(entry.path, this.#rows)
+    this.#rows += liveRowsOf(entry)
+    return verdict === 'none' ? 'none' : 'some'
+  }
+
+  async begin(entry: FragmentEntry, live: Bitmap | undefined): Promise<() => Promise<Bitmap>> {
+    const all = this.#finder.verdict(entry) === 'all'
+    const find = all ? async () => live ?? allRows(entry.rows) : await this.#finder.begin(entry, live)
+    return async () => {
+      const rows = await find()
+      this.#prepared.matches.set(contentKey(entry), { rows, start: -1 })
+      return rows
+    }
+  }
+
+  async found(entry: FragmentEntry, live: Bitmap | undefined): Promise<void> {
+    const matched = this.#prepared.matches.get(contentKey(entry))!
+    const count = countRows(matched.rows)
+    if (count > 0) this.#found.push({ entry, live, matched, count })
+    else this.#firstRows.delete(entry.path)
+  }
+
+  async settled(): Promise<void> {
+    await this.#measure()
+    for (const found of this.#found) await this.#add(found)
+  }
+
+  /** Adds the rows that were found in a fragment, which are written unless they were for an earlier base. */
+  async #add({ entry, live, matched, count }: FoundRows): Promise<void> {
+    // Rows keep their order. Those that were written for an earlier base may now come before others.
+    if (matched.start < this.#next) {
+      matched.start = this.#prepared.writer.rows
+      await this.#write(entry, matched.rows, live)
+    }
+    this.#next = matched.start + count
+    this.#firstRows.delete(entry.path)
+    const left = live ? noRows(entry.rows) : matched.rows
+    if (live) intersect(matched.rows, live, left, left.length)
+    this.living.add(matched.start, matched.rows, left)
+  }
+
+  end(): void {
+    this.#finder.end()
+  }
+
+  /** Refuses new values that are too long in all. Only where that is not known before are they made for it. */
+  async #measure(): Promise<void> {
+    const fresh = this.#found.filter(({ matched }) => matched.start < 0)
+    const rows = fresh.reduce((sum, { count }) => sum + count, 0)
+    const assignments = Array.from(this.#prepared.assignments.values())
+    const growth = new Growth(this.#storage, this.#snapshot)
+    const expressions = assignments.map(({ expression }) => expression)
+    if (rows === 0 || (await growth.fits(expressions, rows))) return
+    const { prefix, schema } = this.#snapshot
+    const indices = expressions.flatMap(({ columns }) => columns)
+    // What is made here is made again when it is written.
+    const budgets = new Map(assignments.map((one) => [one, one.expression.budget()]))
+    let bytes = 0
+    for (const { entry, live, matched, count } of fresh) {
+      const read = await readColumns(this.#storage, prefix, schema, entry, indices)
+      const numberOf = rowNumbers(this.#firstRows.get(entry.path) ?? 0, live)
+      const budgetOf = (one: Assignment) => budgets.get(one)!
+      const parts = this.#values.parts(read, matched.rows, count, numberOf, budgetOf)
+      for await (const { made, count: part } of parts) {
+        for (const batch of made.values()) bytes += byteLength(batch) * (part / Math.max(1, batch.length))
+        growth.check(bytes)
+      }
+    }
+  }
+
+  /** Writes the rows of a fragment with their new values. Expressions see no other rows. */
+  async #write(entry: FragmentEntry, matches: Bitmap, live: Bitmap | undefined): Promise<void> {
+    const { assignments, writer } = this.#prepared
+    // Other writers may have put rows into files of other layouts, so the schema is that of this base.
+    const { prefix, schema } = this.#snapshot
+    const indices = new Set<number>()
+    for (const index of schema.fields.keys()) {
+      const assignment = assignments.get(index)
+      for (const one of assignment ? assignment.expression.columns : [index]) indices.add(one)
+    }
+    const rows = await readColumns(this.#storage, prefix, schema, entry, indices)
+    const { rows: total, ...selected } = selectRows(matches, entry.rows, 0, entry.rows)
+    const numberOf = rowNumbers(this.#firstRows.get(entry.path) ?? 0, live)
+    const budgetOf = ({ budget }: Assignment) => budget
+    for await (const { made, done, count } of this.#values.parts(rows, matches, total, numberOf, budgetOf)) {
+      const pieces = Array.from(schema.fields.keys(), (index) => {
+        const batch = made.get(index)
+        if (batch) return part([wholeOf(batch)], 0, count)
+        const all = piecesOf(rows.columns[index]!, { rows: total, ...selected })
+        return count === total ? all : part(all, done, done + count)
+      })
+      for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(batches, this.#timeSlice)
+      if (this.#timeSlice.due) await this.#timeSlice.rest()
+    }
+  }
+}
+
+function columnOf(schema: Schema, name: string): number {
+  const { path } = resolve(schema, name)
+  if (path.length > 1) {
+    throw new CatalogError(
+      'Unsupported',
+      `${JSON.stringify(name)} is a field of a struct, and this catalog updates whole columns only. Insert the rows again with the struct that you want.`,
+    )
+  }
+  if (path[0]! >= schema.fields.length)
+    throw invalid(`${name} tells rows apart and cannot be updated. Name a column of the table.`)
+  return path[0]!
+}
+
+/** Compiles the new value of a column. What is wrong is told with the column's name. */
+async function compileFor(
+  text: string,
+  schema: Schema,
+  index: number,
+  now: number,
+  timeSlice: TimeSlice,
+): Promise<ValueExpression> {
+  const field = schema.fields[index]!
+  try {
+    return await compileValues(text, schema, now, timeSlice, field)
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error
+    throw new CatalogError(
+      error.code,
+      `The new value of column ${JSON.stringify(field.name)}: ${error.message}`,
+      {
+        cause: error,
+      },
+    )
+  }
+}

@@ -1,0 +1,152 @@
+import type { Schema } from '@uwdata/flechette'
+import { CatalogError } from '../../../base/errors.ts'
+import { leadsOut } from '../../../base/model/relative-path.ts'
+import { encodeSchema } from '../../arrow/schema.ts'
+import {
+  entriesText,
+  entryText,
+  etagOf,
+  type FragmentEntry,
+  layoutsOf,
+  type ManifestBody,
+  manifestText,
+  pathsOf,
+  refOf,
+  type SegmentEntry,
+  type StoredColumns,
+  seal,
+  totalsOf,
+  withIds,
+} from '../format/manifest.ts'
+import { type LoadedSnapshot, snapshotOf } from '../format/snapshot.ts'
+import type { Storage } from '../storage/objects.ts'
+
+/** Fragments that a manifest lists itself, and the bytes of their entries. Beyond that, entries move to a segment. */
+const maxTail = 256
+const maxTailBytes = 128 * 1024
+
+/** The parts of a manifest that are not derived from others. */
+export interface ManifestParts {
+  readonly schema: string
+  readonly metadata: readonly (readonly [string, string])[]
+  readonly indices?: ManifestBody['indices']
+  readonly columns?: StoredColumns | undefined
+  readonly bases?: ManifestBody['bases']
+  readonly segments: readonly SegmentEntry[]
+  readonly tail: readonly FragmentEntry[]
+  /** The id that the next new row gets. Default 0. */
+  readonly nextId?: number
+}
+
+/**
+ * Writes a manifest, and segments for the entries that are too many for it. No other attempt uses the same file name:
+ * an attempt that is not committed leaves a file that nothing refers to. With `base`, a schema that is the same is
+ * not decoded again.
+ */
+export async function writeManifest(
+  storage: Storage,
+  prefix: string,
+  parts: ManifestParts,
+  version: number | undefined,
+  base?: LoadedSnapshot,
+): Promise<LoadedSnapshot> {
+  const { nextId: firstNew = 0 } = parts
+  const entries = withIds(parts.tail, firstNew)
+  let nextId = firstNew
+  for (const [i, { rows }] of entries.entries()) if (entries[i] !== parts.tail[i]) nextId += rows
+  const { segments, tail } = await spill(storage, prefix, { segments: parts.segments, tail: entries })
+  const body: ManifestBody = {
+    schema: parts.schema,
+    metadata: parts.metadata,
+    ...(parts.indices?.length && { indices: parts.indices }),
+    ...columnsFor(parts.columns, layoutsOf(tail, segments)),
+    ...(parts.bases?.length && { bases: parts.bases }),
+    ...totalsOf(tail, segments),
+    segments,
+    tail,
+    nextId,
+  }
+  const has = { columns: body.columns !== undefined, bases: body.bases !== undefined }
+  const bytes = seal('manifest', manifestText(body), has)
+  const number = version === undefined ? '' : `${String(version).padStart(10, '0')}-`
+  const path = `_versions/${number}${storage.newName()}.json`
+  // The next change of the branch is made out of the snapshot, so it need not wait for the file.
+  if (storage.beginPut) await storage.beginPut(prefix + path, bytes)
+  else await storage.content.put(prefix + path, bytes)
+  const snapshot = snapshotOf(prefix, refOf(path, bytes, body.bases), body, base)
+  // The next reader asks for the newest version.
+  return storage.cache.get(
+    `${prefix}${path}@${snapshot.manifest.etag}`,
+    () => bytes.length * 4,
+    async () => snapshot,
+  )
+}
+
+/** Writes the manifest of a version that differs from `base` in some parts. */
+export function reviseManifest(
+  storage: Storage,
+  base: LoadedSnapshot,
+  changes: Partial<ManifestParts>,
+  version: number | undefined,
+): Promise<LoadedSnapshot> {
+  return writeManifest(storage, base.prefix, { ...base.body, ...changes }, version, base)
+}
+
+async function spill(
+  storage: Storage,
+  prefix: string,
+  { segments, tail }: Pick<ManifestParts, 'segments' | 'tail'>,
+): Promise<{ segments: readonly SegmentEntry[]; tail: readonly FragmentEntry[] }> {
+  const full: SegmentEntry[] = []
+  let first = 0
+  let bytes = 0
+  for (let i = 0; i < tail.length; i++) {
+    bytes += entryText(tail[i]!).length
+    if (i + 1 - first < maxTail && bytes < maxTailBytes) continue
+    full.push(await writeSegment(storage, prefix, tail.slice(first, i + 1)))
+    first = i + 1
+    bytes = 0
+  }
+  return { segments: full.length > 0 ? [...segments, ...full] : segments, tail: tail.slice(first) }
+}
+
+/** Writes fragment entries as an object of their own. */
+export async function writeSegment(
+  { content, newName }: Storage,
+  prefix: string,
+  entries: readonly FragmentEntry[],
+): Promise<SegmentEntry> {
+  const layouts = layoutsOf(entries)
+  const isFirst = layouts.size === 1 && layouts.has('')
+  const bases = entries.some((entry) => pathsOf(entry).some(leadsOut))
+  const bytes = seal('segment', entriesText(entries), { columns: !isFirst, bases })
+  const path = `_versions/segments/${newName()}.json`
+  await content.put(prefix + path, bytes)
+  const segment = { path, size: bytes.length, etag: etagOf(bytes), ...totalsOf(entries) }
+  return isFirst ? segment : { ...segment, layouts: [...layouts] }
+}
+
+/** The columns with those layouts that files have. */
+function columnsFor(
+  columns: StoredColumns | undefined,
+  used: ReadonlySet<string>,
+): { columns?: StoredColumns } {
+  const known = new Set(columns ? [columns.layout, ...Object.keys(columns.layouts)] : [''])
+  if ([...used].some((layout) => !known.has(layout))) {
+    throw new CatalogError(
+      'ConcurrentModification',
+      "The table's columns changed while its rows were being written. Read the schema again and repeat the change.",
+    )
+  }
+  if (columns === undefined) return {}
+  const entries = Object.entries(columns.layouts)
+  const kept = entries.filter(([layout]) => used.has(layout))
+  if (kept.length === entries.length) return { columns }
+  return { columns: { ...columns, layouts: Object.fromEntries(kept) } }
+}
+
+/** A schema and its metadata as manifests hold them. */
+export function storeSchema(schema: Schema): Pick<ManifestParts, 'schema' | 'metadata'> {
+  const bare = encodeSchema({ ...schema, metadata: null })
+  return { schema: Buffer.from(bare).toString('base64'), metadata: [...(schema.metadata ?? [])] }
+}

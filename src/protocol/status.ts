@@ -1,0 +1,133 @@
+import { CatalogError, type ErrorCode, errorNumbers } from '../base/errors.ts'
+
+/** The type and title of an HTTP status in an error body. Source: the service document, section 7. */
+export const problems = {
+  400: { type: '/errors/bad-request', title: 'Malformed request' },
+  401: {
+    type: '/errors/unauthorized-request',
+    title: 'No valid authentication credentials for the operation',
+  },
+  403: { type: '/errors/forbidden-request', title: 'Not authorized to make this request' },
+  404: { type: '/errors/not-found-error', title: 'Not found Error' },
+  // Not in the document. It is what HTTP has for a method that a path does not take.
+  405: { type: '/errors/unsupported-operation', title: 'The server does not support this operation' },
+  406: { type: '/errors/unsupported-operation', title: 'The server does not support this operation' },
+  409: { type: '/errors/conflict', title: 'The namespace has been concurrently modified' },
+  500: { type: '/errors/server-error', title: 'Internal Server Error' },
+  503: { type: '/errors/service-unavailable', title: 'Slow down' },
+} as const
+
+export type ErrorStatus = keyof typeof problems
+
+/** The HTTP status of every error code. */
+export const statusOfCode: { readonly [Code in ErrorCode]: ErrorStatus } = {
+  Unsupported: 406,
+  NamespaceNotFound: 404,
+  NamespaceAlreadyExists: 409,
+  NamespaceNotEmpty: 409,
+  TableNotFound: 404,
+  TableAlreadyExists: 409,
+  TableIndexNotFound: 404,
+  TableIndexAlreadyExists: 409,
+  TableTagNotFound: 404,
+  TableTagAlreadyExists: 409,
+  TransactionNotFound: 404,
+  TableVersionNotFound: 404,
+  TableColumnNotFound: 404,
+  InvalidInput: 400,
+  ConcurrentModification: 409,
+  PermissionDenied: 403,
+  Unauthenticated: 401,
+  ServiceUnavailable: 503,
+  Internal: 500,
+  InvalidTableState: 409,
+  TableSchemaValidationError: 400,
+  Throttling: 503,
+  TableBranchNotFound: 404,
+  TableBranchAlreadyExists: 409,
+}
+
+/** The HTTP status of an error code, where the operation may have these statuses only. */
+export function statusAmong(listed: readonly number[] | undefined, code: ErrorCode): ErrorStatus {
+  const status = statusOfCode[code]
+  return listed === undefined || listed.includes(status) ? status : 400
+}
+
+/** The body of every error response. */
+export interface ErrorBody {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  /** What went wrong, and what to do next. */
+  readonly detail: string
+  /** The path of the request. */
+  readonly instance: string
+  /** The number of the error in the protocol. */
+  readonly code: number
+  /** The same as `detail`, for clients of the public protocol. */
+  readonly error: string
+  /** The transaction that failed, where one was recorded. */
+  readonly transaction_id?: string
+}
+
+/** The error body of a code. `status` replaces that of the code where it does not fit, as for an unknown route. */
+export function errorBody(
+  code: ErrorCode,
+  detail: string,
+  instance: string,
+  status: ErrorStatus = statusOfCode[code],
+): ErrorBody {
+  return { ...problems[status], status, detail, instance, code: errorNumbers[code], error: detail }
+}
+
+const codesByNumber = new Map<number, ErrorCode>(
+  Object.entries(errorNumbers).map(([code, number]) => [number, code as ErrorCode]),
+)
+
+const codesByStatus: Readonly<Record<number, ErrorCode>> = {
+  400: 'InvalidInput',
+  401: 'Unauthenticated',
+  403: 'PermissionDenied',
+  404: 'Unsupported',
+  405: 'Unsupported',
+  406: 'Unsupported',
+  408: 'ServiceUnavailable',
+  409: 'ConcurrentModification',
+  413: 'InvalidInput',
+  429: 'Throttling',
+  502: 'ServiceUnavailable',
+  503: 'ServiceUnavailable',
+  504: 'ServiceUnavailable',
+}
+
+/** What a 404 of the service document means, by the beginning of the path. */
+const missing: readonly (readonly [path: string, code: ErrorCode])[] = [
+  ['/v1/namespace/', 'NamespaceNotFound'],
+  ['/v1/transaction/', 'TransactionNotFound'],
+  ['/v1/table/', 'TableNotFound'],
+]
+
+function missingCode(path: string): ErrorCode | undefined {
+  return missing.find(([beginning]) => path.startsWith(beginning))?.[1]
+}
+
+/**
+ * The error of an error response, by its `code`. The service document has none: then `type` and the `path` of the
+ * operation's route say what was not found. A body without both may come from a proxy, and the status decides. Never
+ * fails, whatever the body is.
+ */
+export function errorOfResponse(status: number, body: unknown, path = ''): CatalogError {
+  const { code, type, error, detail, transaction_id } = (
+    typeof body === 'object' && body !== null ? body : {}
+  ) as Record<string, unknown>
+  const known =
+    (typeof code === 'number' ? codesByNumber.get(code) : undefined) ??
+    (type === problems[404].type ? missingCode(path) : undefined)
+  const said = [detail, error].find((text) => typeof text === 'string' && text !== '') as string | undefined
+  return new CatalogError(
+    known ?? codesByStatus[status] ?? 'Internal',
+    said ??
+      `The server answered with status ${status} and no message. Check that the URL is that of a catalog.`,
+    { transaction_id: typeof transaction_id === 'string' ? transaction_id : undefined },
+  )
+}

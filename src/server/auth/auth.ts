@@ -1,0 +1,107 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { CatalogError, invalid } from '../../base/errors.ts'
+import type { RateLimit } from '../limits/rate-limit.ts'
+import type { RequestInfo } from '../options.ts'
+import { type JwtOptions, jwtVerifier } from './jwt.ts'
+import { type StaticToken, tokenVerifier } from './tokens.ts'
+
+/** The caller who sent a request. */
+export interface Principal {
+  /** The name of a static token, the subject of a JWT, or the name that your own function gives. */
+  readonly name: string
+  /** The claims of a JWT, or what your own function adds. */
+  readonly claims?: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Tells who owns a token, or undefined when the token is not valid. The token is that of `Authorization: Bearer`
+ * or `x-api-key`. It is undefined when the request has neither, for applications that know their callers by
+ * other means.
+ */
+export type TokenVerifier = (
+  token: string | undefined,
+  request: RequestInfo,
+) => Principal | undefined | Promise<Principal | undefined>
+
+/** The ways to know a caller. A token is tried with each way that is given. */
+export interface AuthOptions {
+  /** Tokens that are valid as they are, with the names of their owners. */
+  readonly tokens?: readonly (string | StaticToken)[] | undefined
+  /** JSON Web Tokens of an issuer. */
+  readonly jwt?: JwtOptions | undefined
+  readonly verify?: TokenVerifier | undefined
+}
+
+/** Finds out who sent a request, at once where possible. Fails with `Unauthenticated`. */
+export type Authenticate = (
+  headers: IncomingHttpHeaders,
+  request: () => RequestInfo,
+) => Principal | Promise<Principal>
+
+/**
+ * Makes the check of credentials. Fails with `InvalidInput` when the options give no way to know a caller.
+ *
+ * `failures` limits wrong credentials by the address that they come from. They count before the slow ways to check
+ * them, and count no more when they were right. A static token that is right always gets in, so nobody who shares
+ * an address can keep its owner out.
+ */
+export async function authenticator(
+  { tokens = [], jwt, verify }: AuthOptions,
+  failures?: RateLimit,
+): Promise<Authenticate> {
+  if (tokens.length === 0 && jwt === undefined && verify === undefined) {
+    throw invalid(
+      'auth names no way to know a caller. Give tokens, jwt or verify, or auth: false to let in everybody on this machine.',
+    )
+  }
+  const byToken = tokenVerifier(tokens)
+  const byJwt = jwt && (await jwtVerifier(jwt))
+  const slow = async (token: string | undefined, request: () => RequestInfo) => {
+    const address = failures && addressOf(request)
+    if (address !== undefined) failures?.(address)
+    let isWrong = false
+    try {
+      const known =
+        (token !== undefined && byJwt ? await byJwt(token) : undefined) ?? (await verify?.(token, request()))
+      if (known !== undefined) return known
+      isWrong = true
+      throw unauthenticated(token)
+    } finally {
+      // A check that failed itself says nothing about the credentials.
+      if (!isWrong && address !== undefined) failures?.forgive(address)
+    }
+  }
+  return (headers, request) => {
+    const token = presentedToken(headers)
+    const known = token === undefined ? undefined : byToken(token)
+    if (known !== undefined) return known
+    if (verify === undefined && (byJwt === undefined || token === undefined)) {
+      if (token !== undefined) failures?.(addressOf(request))
+      throw unauthenticated(token)
+    }
+    return slow(token, request)
+  }
+}
+
+function addressOf(request: () => RequestInfo): string {
+  return request().remoteAddress ?? ''
+}
+
+const bearer = /^bearer +([^\s]+) *$/i
+
+/** The token of a request: that of `Authorization: Bearer`, or `x-api-key` when there is no such header. */
+export function presentedToken(headers: IncomingHttpHeaders): string | undefined {
+  const { authorization } = headers
+  if (authorization !== undefined) return bearer.exec(authorization)?.[1]
+  const key = headers['x-api-key']
+  return typeof key === 'string' && key !== '' ? key : undefined
+}
+
+function unauthenticated(token: string | undefined): CatalogError {
+  return new CatalogError(
+    'Unauthenticated',
+    token === undefined
+      ? 'The request has no credentials. Send Authorization: Bearer with a token, or x-api-key.'
+      : 'The credentials are not valid, or no longer. Get a new token and send it as Authorization: Bearer, or as x-api-key.',
+  )
+}

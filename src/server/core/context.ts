@@ -1,0 +1,124 @@
+import { invalid } from '../../base/errors.ts'
+import type { Catalog } from '../../catalog/handle/handle.ts'
+import { authenticator, type Principal } from '../auth/auth.ts'
+import { requireLocal } from '../auth/loopback.ts'
+import { EventStreams } from '../changes/event-streams.ts'
+import { AdmissionControl, type Silences } from '../limits/admission-control.ts'
+import { watchEventLoop } from '../limits/event-loop.ts'
+import { type RateLimit, rateLimiter } from '../limits/rate-limit.ts'
+import { limitsOf, type PluginOptions, staleMillisOf } from '../options.ts'
+import { Metrics } from '../pages/metrics.ts'
+import { OwnServer } from '../servers/own-server.ts'
+import { PassOn } from '../servers/pass-on.ts'
+import { BegunTransactions } from './begun-transactions.ts'
+import type { Exchange } from './exchange.ts'
+import { Readiness } from './readiness.ts'
+import { ResponseCache } from './response-cache.ts'
+
+/** Writes what only the operators of the server may read. */
+export interface Log {
+  error(fields: Readonly<Record<string, unknown>>, message: string): void
+}
+
+/** What an adapter tells of the place where the catalog is served. */
+export interface Surroundings {
+  readonly log: Log
+  /** The path below which the catalog is mounted, such as `/catalog`. Default: none. */
+  readonly prefix?: string
+  /** Tells whether the event loop is late, where the application watches that already. */
+  readonly isLate?: (() => boolean) | undefined
+  /** How long bodies and answers may stand still, where that is not as usual. */
+  readonly silences?: { readonly [Name in keyof Silences]?: number | undefined }
+}
+
+/** What all parts of one served catalog share. */
+export interface HttpContext {
+  readonly options: PluginOptions
+  readonly prefix: string
+  readonly admission: AdmissionControl
+  readonly metrics: Metrics
+  readonly readiness: Readiness
+  readonly streams: EventStreams
+  readonly cache: ResponseCache
+  readonly begun: BegunTransactions
+  readonly server: OwnServer
+  readonly passOn: PassOn
+  /** Finds out who sends a request, or fails with 401 or 403. */
+  readonly authenticate: (exchange: Exchange) => Principal | undefined | Promise<Principal | undefined>
+  readonly rateLimit: RateLimit | undefined
+  readonly log: Log
+  /** Ends the watch of the event loop, and gives up the transactions that callers left open. */
+  close(): Promise<void>
+}
+
+/** Refuses what is no catalog, such as the promise of one. */
+export function requireCatalog(catalog: unknown): void {
+  if (typeof (catalog as Partial<Catalog> | undefined)?.describeTable === 'function') return
+  const isPromise = typeof (catalog as PromiseLike<unknown> | undefined)?.then === 'function'
+  throw invalid(
+    isPromise
+      ? 'The catalog to serve is a promise. Await it: serve(await openCatalog(…), options).'
+      : 'The catalog to serve is missing. Give one that openCatalog opened, before the options: serve(catalog, { auth: … }).',
+  )
+}
+
+/** Checks the options and makes a context. */
+export async function openContext(
+  options: PluginOptions,
+  { log, prefix = '', isLate, silences = {} }: Surroundings,
+): Promise<HttpContext> {
+  const { auth, catalog } = options
+  requireCatalog(catalog)
+  if (auth === undefined || auth === null) {
+    throw invalid(
+      'auth is missing: a catalog is not served to everybody by accident. Give tokens, jwt or verify, or auth: false to let in everybody on this machine.',
+    )
+  }
+  const limits = limitsOf(options.limits)
+  const authenticate = await authentication(auth, options.rateLimit)
+  const begun = new BegunTransactions(catalog)
+  const server = new OwnServer()
+  if (typeof options.advertise === 'string') server.advertise(options.advertise)
+  const passOn = new PassOn(catalog, server)
+  const watch = watchEventLoop(isLate ? 0 : limits.eventLoopDelay)
+  const admission = new AdmissionControl(
+    limits,
+    { upload: silences.upload ?? 10_000, download: silences.download ?? 60_000 },
+    limits.eventLoopDelay > 0 && isLate ? isLate : watch.isLate,
+  )
+  return {
+    options,
+    prefix,
+    admission,
+    metrics: new Metrics(admission, catalog),
+    readiness: new Readiness(catalog, log),
+    streams: new EventStreams(limits),
+    cache: new ResponseCache(catalog, limits.answerBytes, staleMillisOf(options)),
+    begun,
+    server,
+    passOn,
+    authenticate,
+    rateLimit: options.rateLimit && rateLimiter(options.rateLimit),
+    log,
+    close: () => {
+      watch.close()
+      passOn.close()
+      return begun.giveUp()
+    },
+  }
+}
+
+async function authentication(
+  auth: PluginOptions['auth'],
+  limit: PluginOptions['rateLimit'],
+): Promise<HttpContext['authenticate']> {
+  if (auth === false) {
+    return (exchange) => {
+      requireLocal(exchange)
+      return undefined
+    }
+  }
+  const failures = limit && rateLimiter(limit, undefined, 'requests with wrong credentials')
+  const authenticate = await authenticator(auth, failures)
+  return (exchange) => authenticate(exchange.headers, () => exchange.info())
+}

@@ -1,0 +1,73 @@
+import { CatalogError, type ErrorCode, transactionOf } from '../../base/errors.ts'
+import type { OperationName } from '../../catalog/operations/index.ts'
+import { type ErrorBody, type ErrorStatus, errorBody, statusAmong } from '../../protocol/status.ts'
+import { transactionHeader, wire } from '../../protocol/wire.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+
+/** The answer to an error, before it becomes text. */
+export interface Problem {
+  readonly status: ErrorStatus
+  readonly body: ErrorBody
+  readonly headers: Readonly<Record<string, string>>
+  /** Whether the server itself failed, so that the error belongs into the log. */
+  readonly unexpected: boolean
+}
+
+/** What is known of the request that failed. */
+export interface FailedRequest {
+  readonly path: string
+  readonly requestId: string
+  readonly retryAfter: number
+  readonly dialect?: Dialect | undefined
+  readonly operation?: OperationName | undefined
+  /** A status that fits better than that of the code. */
+  readonly status?: ErrorStatus | undefined
+  /** Whether the request presented a token. */
+  readonly tokenGiven?: boolean | undefined
+}
+
+/** The answer to any error. Callers see only messages that were written for callers. */
+export function problemOf(error: unknown, failed: FailedRequest): Problem {
+  const { code, detail } = explain(error, failed.requestId)
+  const { dialect, operation } = failed
+  const status =
+    failed.status ??
+    (operation && dialect?.status?.(code, operation)) ??
+    statusAmong(operation && wire[operation].statuses, code)
+  const body = errorBody(code, detail, failed.path.slice(0, 1_024), status)
+  const headers = headersOf(status, error, failed)
+  const unexpected = status === 500
+  const transaction_id = transactionOf(error)
+  if (transaction_id === undefined) return { status, body, headers, unexpected }
+  return {
+    status,
+    body: { ...body, transaction_id },
+    headers: { ...headers, [transactionHeader]: transaction_id },
+    unexpected,
+  }
+}
+
+function explain(error: unknown, requestId: string): { code: ErrorCode; detail: string } {
+  if (error instanceof CatalogError && error.code !== 'Internal') {
+    return { code: error.code, detail: error.message }
+  }
+  return {
+    code: 'Internal',
+    detail: `Something went wrong in the server. Its log says more under the request id ${requestId}; ask whoever runs it.`,
+  }
+}
+
+function headersOf(
+  status: ErrorStatus,
+  error: unknown,
+  { retryAfter, tokenGiven }: FailedRequest,
+): Readonly<Record<string, string>> {
+  if (status === 503) {
+    const known = error instanceof CatalogError ? (error as { seconds?: number }).seconds : undefined
+    return { 'retry-after': String(known ?? retryAfter) }
+  }
+  if (status === 401) {
+    return { 'www-authenticate': `Bearer realm="tabularium"${tokenGiven ? ', error="invalid_token"' : ''}` }
+  }
+  return {}
+}

@@ -1,0 +1,186 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { invalid } from '../../base/errors.ts'
+import { checkDelimiter, formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
+import { insideHeader, transactionNamed } from '../../catalog/operations/framework/inside.ts'
+import { principalKey } from '../../catalog/operations/framework/principal.ts'
+import { fieldsOf, hintFor } from '../../catalog/operations/framework/unknown-fields.ts'
+import { type OperationName, operations } from '../../catalog/operations/index.ts'
+import { decodeSegment } from '../../protocol/path-id.ts'
+import { single } from '../../protocol/query.ts'
+import { contextOfHeaders, decodePathId, decodeQuery } from '../../protocol/wire.ts'
+import type { Principal } from '../auth/auth.ts'
+import type { Dialect, Fields } from '../dialects/dialect.ts'
+import type { HttpOptions } from '../options.ts'
+import type { Match } from './routing.ts'
+
+/** What path and query of a request say. It is read once, for the hooks and for the operation. */
+export interface Addressed {
+  /** The identifier in the path; undefined where the path has none. */
+  readonly id: Identifier | undefined
+  readonly delimiter: string | undefined
+  /** The fields that came in path and query. */
+  readonly fields: Fields
+  /** Fields that came in the query though their place is the body, which must say the same. */
+  readonly repeated: Fields
+}
+
+const noQuery = new URLSearchParams()
+const none: Fields = {}
+
+/** Reads path and query. */
+export function readAddress(
+  { operation, route, id, indexName }: Match,
+  method: string,
+  query: string,
+  dialect: Dialect,
+  unknownFields: HttpOptions['unknownFields'],
+): Addressed {
+  const implied = operation === 'listTables' ? [] : undefined
+  const parameters = query === '' ? noQuery : new URLSearchParams(query)
+  const given = query === '' ? undefined : single(parameters, 'delimiter')
+  const delimiter = checkDelimiter(given)
+  // A GET has no body that could tell what the query tells.
+  const inQuery = method === 'POST' ? route.query : { ...route.query, ...route.queryToo }
+  const fields = query === '' ? {} : decodeQuery(inQuery, parameters)
+  const repeated = query === '' || method !== 'POST' ? none : decodeQuery(route.queryToo, parameters)
+  if (query !== '')
+    refuseParameters(operation, parameters, { ...route.query, ...route.queryToo }, unknownFields)
+  if (indexName !== undefined) fields.index_name = decodeSegment(indexName, dialect.plusIsSpace)
+  return {
+    id: id === undefined ? implied : decodePathId(id, delimiter, dialect.plusIsSpace),
+    delimiter: given,
+    fields,
+    repeated,
+  }
+}
+
+/**
+ * Refuses what the query cannot tell: a field whose place is the body, and a name that the operation does not have. If
+ * it were ignored, the answer would be to another question.
+ */
+function refuseParameters(
+  operation: OperationName,
+  parameters: URLSearchParams,
+  kinds: object,
+  unknownFields: HttpOptions['unknownFields'],
+): void {
+  const { request, route, errors, ignores } = operations[operation].definition
+  // It answers that it is not supported, whatever it is asked.
+  if (errors.join() === 'Unsupported') return
+  for (const name of parameters.keys()) {
+    if (name === 'delimiter' || Object.hasOwn(kinds, name) || ignores?.includes(name)) continue
+    const inBody = route.body === 'json' && fieldsOf(request).includes(name)
+    if (!inBody && !fieldsOf(request).includes(name) && unknownFields === 'ignore') continue
+    const instead = inBody
+      ? 'Send it in the body, which is a JSON object.'
+      : hintFor(name, ['delimiter', ...Object.keys(kinds)], 'parameters')
+    throw invalid(`${operation} takes no query parameter ${quote(name.slice(0, 64))}. ${instead}`)
+  }
+}
+
+/** The operation's request: the fields of path, query and body, and the context of body and headers. */
+export function buildRequest(
+  match: Match,
+  address: Addressed,
+  body: unknown,
+  headers: IncomingHttpHeaders,
+  principal: Principal | undefined,
+  { falseIsUnset = false }: Pick<Dialect, 'falseIsUnset'> = {},
+): Fields {
+  const { operation } = match
+  const request: Record<string, unknown> = { ...bodyFields(match, body) }
+  for (const name in address.fields) addParameter(request, name, address.fields[name], falseIsUnset)
+  for (const name in address.repeated) requireSame(request, name, address.repeated[name])
+  // The header would take the place of the entry.
+  if (headers[insideHeader] !== undefined && request.context != null)
+    transactionNamed(request, { transaction: headers[insideHeader] as string })
+  const merged = mergeContext(request.context, contextOfHeaders(headers), principal)
+  if (merged !== undefined) request.context = merged
+  if (address.id !== undefined) request.id = joinId(operation, address.id, request.id)
+  // Other operations have no use for it once the path was read.
+  if (
+    address.delimiter !== undefined &&
+    fieldsOf(operations[operation].definition.request).includes('delimiter')
+  )
+    request.delimiter = address.delimiter
+  return request
+}
+
+/** Takes a field from the query. Where the body has it too, the two must be the same. */
+function addParameter(
+  request: Record<string, unknown>,
+  name: string,
+  value: unknown,
+  falseIsUnset: boolean,
+): void {
+  const inBody = request[name] ?? undefined
+  if (inBody === undefined || (falseIsUnset && inBody === false)) request[name] = value
+  else requireSame(request, name, value)
+}
+
+function requireSame(request: Fields, name: string, value: unknown): void {
+  const inBody = request[name] ?? undefined
+  if (inBody === value || JSON.stringify(inBody) === JSON.stringify(value)) return
+  throw invalid(
+    inBody === undefined
+      ? `${name} is in the query, and its place is the body. Send it there.`
+      : `${name} is ${shown(value)} in the query and ${shown(inBody)} in the body. Send the same in both, or leave it out of the query.`,
+  )
+}
+
+function shown(value: unknown): string {
+  return quote(typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+function bodyFields({ operation, route: { body: kind } }: Match, body: unknown): Fields {
+  if (kind === 'arrow') return { data: body }
+  if (kind === 'metadata') return { metadata: body }
+  // Lance's own client asks with null where it has nothing to say. A change is never made for want of an object.
+  if (body === undefined || (body === null && !operations[operation].definition.changes)) return {}
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw invalid(
+      `The body must be a JSON object, such as {}; it is ${body === null ? 'null' : Array.isArray(body) ? 'an array' : `a ${typeof body}`}.`,
+    )
+  }
+  return body as Fields
+}
+
+function mergeContext(
+  given: unknown,
+  context: Record<string, string> | undefined,
+  principal: Principal | undefined,
+): unknown {
+  if (given === undefined || given === null) {
+    if (principal === undefined) return context
+    return { ...context, [principalKey]: principal.name }
+  }
+  // The operation refuses anything but a map.
+  if (typeof given !== 'object' || Array.isArray(given)) return given
+  const { [principalKey]: _, ...entries } = given as Fields
+  return { ...entries, ...context, ...(principal ? { [principalKey]: principal.name } : {}) }
+}
+
+/**
+ * The identifier of path and body. Where both have one, the two must be the same, and an empty one of the body is none:
+ * generated clients write an empty list where nothing was set. For a transaction, the body may have the identifier of
+ * its table before the id that the path has.
+ */
+function joinId(operation: OperationName, path: Identifier, body: unknown): unknown {
+  if (body === undefined || body === null) return path
+  // The operation refuses anything but an identifier.
+  if (!isStrings(body)) return body
+  if (body.length === 0 || same(path, body)) return path
+  const isTransaction = operation === 'describeTransaction' || operation === 'alterTransaction'
+  if (isTransaction && path.length > 0 && same(path, body.slice(-path.length))) return body
+  throw invalid(
+    `The body's id ${formatIdentifier(body)} is not that of the path, ${formatIdentifier(path)}. Send the same in both, or leave the body's out.`,
+  )
+}
+
+function isStrings(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
+}
+
+function same(a: Identifier, b: Identifier): boolean {
+  return a.length === b.length && a.every((name, i) => name === b[i])
+}

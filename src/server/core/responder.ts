@@ -1,0 +1,328 @@
+import { Readable } from 'node:stream'
+import { CatalogError, invalid } from '../../base/errors.ts'
+import { requestMemory } from '../../base/scheduling/request-memory.ts'
+import { performance } from '../../base/time.ts'
+import type { Catalog } from '../../catalog/handle/handle.ts'
+import { callerHook } from '../../catalog/operations/framework/access.ts'
+import { clientRules } from '../../catalog/operations/framework/client-rules.ts'
+import {
+  insideHeader,
+  isAboutTransactions,
+  sessionServer,
+  transactionNamed,
+} from '../../catalog/operations/framework/inside.ts'
+import type { OperationOptions } from '../../catalog/operations/framework/operation.ts'
+import { requestId } from '../../catalog/operations/framework/origin.ts'
+import { removeUnknown } from '../../catalog/operations/framework/unknown-fields.ts'
+import { operations } from '../../catalog/operations/index.ts'
+import type { ErrorStatus } from '../../protocol/status.ts'
+import { arrowStreamType, passedOnHeader, requestIdHeader, serverHeader } from '../../protocol/wire.ts'
+import { presentedToken } from '../auth/auth.ts'
+import { authorizer } from '../auth/authorize.ts'
+import { changesResponder, isChangesPath } from '../changes/changes.ts'
+import { childrenRequest, childrenResponse, listsChildren } from '../dialects/children.ts'
+import { dialectOf, type Fields } from '../dialects/dialect.ts'
+import { Throttled } from '../limits/admission-control.ts'
+import type { HttpOptions } from '../options.ts'
+import { type Answer, answerOf, jsonUtf8, type StreamableAnswer } from './answer.ts'
+import { type Body, readBody, uncounted } from './body.ts'
+import type { HttpContext } from './context.ts'
+import type { Exchange } from './exchange.ts'
+import { parseJson } from './json.ts'
+import { endsTransaction, passing } from './passing.ts'
+import { problemOf } from './problem.ts'
+import { buildRequest, readAddress } from './request.ts'
+import { allowedMethods, type Match, matchPath, takesMethod, unknownRoute, wrongMethod } from './routing.ts'
+
+/** Answers requests. It never fails: what goes wrong is an answer too. */
+export type Responder = (exchange: Exchange) => Promise<StreamableAnswer>
+
+type Run = (request: Fields, options: OperationOptions) => Promise<Fields>
+
+/** Makes the responder for operations. */
+export function responder(context: HttpContext): Responder {
+  const { options, admission, metrics, authenticate, rateLimit, cache, begun, server } = context
+  const { unknownFields } = options
+  const authorize = authorizer(options.authorize)
+  const { passInside, passEnd, passRead } = passing(context)
+  const segments = context.prefix.split('/').length - 1
+  const watch = changesResponder(context)
+  const runs = options.catalog as unknown as Readonly<Record<keyof Catalog, Run>>
+
+  /** Decides all that can be decided before the body is read: who asks, how often, and for what. */
+  async function open(exchange: Exchange, match: Match) {
+    const known = authenticate(exchange)
+    exchange.principal = known instanceof Promise ? await known : known
+    rateLimit?.(exchange.principal?.name ?? exchange.remoteAddress ?? '')
+    const address = readAddress(match, exchange.method, exchange.query, exchange.dialect!, unknownFields)
+    await authorize(exchange.principal, match.operation, address.id, () => exchange.info())
+    return address
+  }
+
+  async function run(exchange: Exchange, match: Match): Promise<StreamableAnswer> {
+    const { operation, route } = match
+    const address = await open(exchange, match)
+    const { principal, headers } = exchange
+    const dialect = exchange.dialect!
+    if (headers[insideHeader] !== undefined && operation !== 'beginTransaction') {
+      const passed = await passInside(exchange, match, address.id)
+      if (passed !== undefined) return passed
+    }
+    const arrowField = arrowFieldOf(exchange, operation)
+    const reading = bodyOf(exchange, match, arrowField ? 'arrow' : route.body, admission)
+    const body = reading instanceof Promise ? await reading : reading
+    const hold = body.hold ?? (route.rows ? admission.memory.hold() : undefined)
+    const work =
+      route.rows && hold
+        ? { signal: goneSignal(exchange), [requestMemory]: { hold, inParts: route.answer === 'arrow' } }
+        : {}
+    let isStream = false
+    try {
+      if (endsTransaction(operation)) {
+        const passed = await passEnd(exchange, address.id, body.bytes)
+        if (passed !== undefined) return passed
+      }
+      const parsed = arrowField
+        ? // What a JSON body would have is in the query.
+          { [arrowField]: body.bytes, ...address.repeated }
+        : route.body === 'arrow'
+          ? body.bytes
+          : parseJson(body.bytes, admission.limits)
+      const content = parsed instanceof Promise ? await parsed : parsed
+      const built = buildRequest(match, address, content, headers, principal, dialect)
+      const asked = dialect.request?.(operation, built, headers) ?? built
+      if (unknownFields === 'ignore') removeUnknown(operations[operation].definition, asked)
+      await authorize.members(principal, operation, asked, (location) => exchange.info(content, location))
+      const children = listsChildren(operation) && dialect.listing === 'children'
+      const final = children ? childrenRequest(operation, asked) : asked
+      // Most requests have neither, and need no look at each entry.
+      const mayBeInside =
+        headers[insideHeader] !== undefined || (content as Fields | undefined)?.context !== undefined
+      const inside = mayBeInside ? transactionNamed(final, {}) : undefined
+      if (inside !== undefined && headers[insideHeader] === undefined && !isAboutTransactions(operation)) {
+        const passed = await passRead(exchange, inside, body.bytes)
+        if (passed !== undefined) return passed
+      }
+      const { changes } = operations[operation].definition
+      const hook = authorize.aboutFound(principal, (location) => exchange.info(content, location))
+      const answerFrom = async (given: OperationOptions) => {
+        const ruled = dialect.rules ? { ...given, [clientRules]: dialect.rules } : given
+        const options = changes ? { ...ruled, [requestId]: exchange.requestId } : ruled
+        const done = await runs[operation](final, hook ? { ...options, [callerHook]: hook } : options)
+        begun.note(operation, final, done, principal)
+        const response = children ? childrenResponse(operation, final, done) : done
+        return answerOf(route, response, dialect.response?.(operation, response) ?? response)
+      }
+      // What a transaction sees is not what the catalog holds.
+      const answer =
+        inside === undefined
+          ? await cache.answer(exchange, body.bytes, final, () =>
+              answerFrom(
+                operation === 'beginTransaction'
+                  ? // Nobody else learns the id of a transaction that is begun.
+                    { signal: goneSignal(exchange), [sessionServer]: server.session }
+                  : work,
+              ),
+            )
+          : await answerFrom({ ...work, transaction: inside })
+      isStream = answer.body instanceof Readable
+      return answer
+    } finally {
+      // Before the caller hears of it.
+      if (operations[operation].definition.changes) cache.changed()
+      if (isStream && !exchange.isClosed) exchange.onClose(() => hold?.release())
+      else hold?.release()
+    }
+  }
+
+  return async (exchange) => {
+    let answer: StreamableAnswer
+    if (isChangesPath(exchange.path, segments)) {
+      answer = await respondWith(context, exchange, watch)
+      metrics.count('changes', answer.status, performance.now() - exchange.started)
+      return answer
+    }
+    const match = matchPath(exchange.path, segments)
+    if (match === undefined) {
+      const { unknownRoute: status = 404 } = dialectOf(exchange.headers, options.listing)
+      answer = failure(context, exchange, unknownRoute(exchange.method, exchange.path), status)
+    } else if (exchange.method === 'OPTIONS') {
+      answer = { status: 200, body: '', headers: { allow: allowedMethods(match.route) } }
+    } else if (!takesMethod(match.route, exchange.method)) {
+      const refused = failure(context, exchange, wrongMethod(match.route, exchange.method), 405)
+      answer = { ...refused, headers: { allow: allowedMethods(match.route) } }
+    } else {
+      const meant = inDialect(exchange, match, options.listing)
+      let entered = false
+      let isLarge = meant.route.rows === true
+      try {
+        admission.enter()
+        entered = true
+        answer = await run(exchange, meant)
+        isLarge = countAnswer(context, exchange, answer) || isLarge
+      } catch (error) {
+        answer = failure(context, exchange, error)
+      }
+      if (entered) leave(context, exchange, isLarge)
+    }
+    metrics.count(exchange.match?.operation ?? 'none', answer.status, performance.now() - exchange.started)
+    return answer
+  }
+}
+
+/** The answer to a method that does not read, of a path that can only be read. */
+export function besideReading(context: HttpContext, exchange: Exchange): Answer | undefined {
+  const { method } = exchange
+  const headers = { allow: 'GET, HEAD, OPTIONS' }
+  if (method === 'GET' || method === 'HEAD') return undefined
+  if (method === 'OPTIONS') return { status: 200, body: '', headers }
+  const error = invalid(`${method} is not a method of this path. Use GET.`)
+  return { ...failure(context, exchange, error, 405), headers }
+}
+
+/** Answers what is only read, and counts as under way no longer than until the answer begins. */
+async function respondWith(
+  context: HttpContext,
+  exchange: Exchange,
+  answer: (exchange: Exchange) => Promise<StreamableAnswer>,
+): Promise<StreamableAnswer> {
+  const beside = besideReading(context, exchange)
+  if (beside !== undefined) return beside
+  let entered = false
+  try {
+    context.admission.enter()
+    entered = true
+    const answered = await answer(exchange)
+    if (answered.body instanceof Readable) exchange.limitSilence(context.admission.silences.download)
+    return answered
+  } catch (error) {
+    return failure(context, exchange, error)
+  } finally {
+    if (entered) context.admission.leave()
+  }
+}
+
+/** The operations of the protocol that the catalog does not have. */
+const unsupported = new Set<string>(
+  Object.values(operations)
+    .filter(({ definition: { errors } }) => errors.length === 1 && errors.at(0) === 'Unsupported')
+    .map(({ definition }) => definition.name),
+)
+
+/** The field that the body is, where it has Arrow bytes in the place of JSON, as only some clients send them. */
+function arrowFieldOf({ headers, dialect }: Exchange, operation: Match['operation']): string | undefined {
+  const isArrow = headers['content-type']?.startsWith(arrowStreamType)
+  return isArrow ? dialect!.arrowField?.(operation) : undefined
+}
+
+/** The body of a request. A client need not send the right kind to hear that there is no such operation. */
+function bodyOf(
+  exchange: Exchange,
+  { operation }: Match,
+  kind: Match['route']['body'],
+  admission: HttpContext['admission'],
+): Body | Promise<Body> {
+  try {
+    return readBody(exchange, kind, admission)
+  } catch (error) {
+    if (!unsupported.has(operation)) throw error
+    return { bytes: Buffer.alloc(0) }
+  }
+}
+
+/** What the match means in the client's dialect. */
+function inDialect(exchange: Exchange, match: Match, listing: HttpOptions['listing']): Match {
+  const dialect = dialectOf(exchange.headers, listing)
+  const operation = dialect.operation?.(match.operation) ?? match.operation
+  exchange.dialect = dialect
+  exchange.match = operation === match.operation ? match : { ...match, operation }
+  return exchange.match
+}
+
+/** What waits for a slow reader takes memory, so a request for much counts until the reader has its answer. */
+function leave({ admission }: HttpContext, exchange: Exchange, isLarge: boolean): void {
+  if (!isLarge || exchange.isClosed) admission.leave()
+  else exchange.onClose(() => admission.leave())
+}
+
+/** Counts a large answer until the client has read it, and tells whether it is one. Fails when there is no room. */
+export function countAnswer(
+  { admission }: HttpContext,
+  exchange: Exchange,
+  { body }: StreamableAnswer,
+): boolean {
+  if (body instanceof Readable) {
+    exchange.limitSilence(admission.silences.download)
+    return true
+  }
+  if (body.length <= uncounted || exchange.isClosed) return false
+  const hold = admission.memory.hold()
+  if (!hold.tryTake(body.length))
+    throw new Throttled('Answers that wait for their readers take all the memory that they may')
+  exchange.onClose(() => hold.release())
+  exchange.limitSilence(admission.silences.download)
+  return true
+}
+
+/** Aborted when the caller goes away before the answer. */
+function goneSignal(exchange: Exchange): AbortSignal {
+  const controller = new AbortController()
+  const gone = () =>
+    controller.abort(
+      new CatalogError('ServiceUnavailable', 'The connection was closed before the operation was done.'),
+    )
+  if (exchange.isClosed) gone()
+  exchange.onClose((isAnswered) => {
+    if (!isAnswered) gone()
+  })
+  return controller.signal
+}
+
+/** The answer to an error. An error of the server itself goes into the log. */
+export function failure(
+  { admission, log, options }: HttpContext,
+  exchange: Exchange,
+  error: unknown,
+  status?: ErrorStatus,
+): Answer {
+  const { requestId, path, dialect, headers, match } = exchange
+  const problem = problemOf(error, {
+    path,
+    requestId,
+    retryAfter: admission.limits.retryAfter,
+    dialect,
+    operation: match?.operation,
+    status,
+    tokenGiven: presentedToken(headers) !== undefined,
+  })
+  if (problem.unexpected)
+    log.error({ err: error, requestId, operation: match?.operation }, 'an operation failed')
+  if (problem.status === 401 || problem.status === 403) tellRefused(options, exchange, problem.status)
+  exchange.discardBody()
+  return {
+    status: problem.status,
+    type: jsonUtf8,
+    body: JSON.stringify(problem.body),
+    headers: problem.headers,
+  }
+}
+
+function tellRefused({ onRefused }: HttpOptions, exchange: Exchange, status: number): void {
+  const { requestId, method, path, remoteAddress, principal, match } = exchange
+  const about = { requestId, method, path: path.slice(0, 1_024), remoteAddress, principal: principal?.name }
+  onRefused?.({ ...about, operation: match?.operation, status })
+}
+
+/** All headers of an answer, but for its length. */
+export function headersOf(
+  answer: StreamableAnswer,
+  { requestId, headers: asked, dialect }: Exchange,
+  closing: boolean,
+  instance: string,
+): Record<string, string> {
+  const headers: Record<string, string> = { [requestIdHeader]: requestId, ...dialect?.headers }
+  if (asked[passedOnHeader] !== undefined) headers[serverHeader] = instance
+  if (answer.type !== undefined) headers['content-type'] = answer.type
+  if (closing) headers.connection = 'close'
+  return answer.headers === undefined ? headers : { ...answer.headers, ...headers }
+}

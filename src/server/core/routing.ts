@@ -1,0 +1,89 @@
+import { CatalogError, invalid } from '../../base/errors.ts'
+import type { OperationName } from '../../catalog/operations/index.ts'
+import { type Method, type Route, wire } from '../../protocol/wire.ts'
+
+/** The operation of a path, and the segments of the path that stand for names in braces. */
+export interface Match {
+  readonly operation: OperationName
+  readonly route: Route
+  /** The segment of `{id}` as it was sent; absent where the path has none. */
+  readonly id: string | undefined
+  /** The segment of `{index_name}` as it was sent. */
+  readonly indexName: string | undefined
+}
+
+type Named = { readonly operation: OperationName; readonly route: Route }
+
+const prefix = '/v1/'
+
+/** Operations by the path before the identifier (`table`), and by the path after the identifier (`tags/list`). */
+const byKind = new Map<string, Map<string, Named>>()
+/** Operations whose path has no identifier, by the whole path. */
+const byPath = new Map<string, Named>()
+
+for (const [operation, route] of Object.entries(wire)) {
+  const named = { operation: operation as OperationName, route }
+  const [, kind, verb] = /^\/v1\/(\w+)\/\{id\}\/(.+)$/.exec(route.path) ?? []
+  if (kind === undefined || verb === undefined) byPath.set(route.path.slice(prefix.length), named)
+  else byKind.set(kind, (byKind.get(kind) ?? new Map()).set(verb, named))
+}
+
+/**
+ * The operation that a path names. `path` is as it was sent, without the query string. `mounted` is the number
+ * of segments before those of the operation. More slashes at the start, and one at the end, make no difference.
+ */
+export function matchPath(path: string, mounted = 0): Match | undefined {
+  let start = mountEnd(path, mounted)
+  if (start < 0) return undefined
+  while (path.startsWith('//', start)) start++
+  if (!path.startsWith(prefix, start)) return undefined
+  const end = path.endsWith('/') ? path.length - 1 : path.length
+  const afterKind = path.indexOf('/', start + prefix.length)
+  const afterId = afterKind < 0 ? -1 : path.indexOf('/', afterKind + 1)
+  if (afterId > 0 && afterId < end) {
+    const verbs = byKind.get(path.slice(start + prefix.length, afterKind))
+    const verb = path.slice(afterId + 1, end)
+    const id = path.slice(afterKind + 1, afterId)
+    const named = verbs?.get(verb)
+    if (named) return { operation: named.operation, route: named.route, id, indexName: undefined }
+    const indexed = verbs && matchIndex(verbs, verb)
+    if (indexed) return { ...indexed, id }
+  }
+  const named = byPath.get(path.slice(start + prefix.length, end))
+  return named && { ...named, id: undefined, indexName: undefined }
+}
+
+function matchIndex(verbs: Map<string, Named>, verb: string): Omit<Match, 'id'> | undefined {
+  const [, indexName, rest] = /^index\/([^/]+)\/([^/]+)$/.exec(verb) ?? []
+  const named = indexName === undefined ? undefined : verbs.get(`index/{index_name}/${rest}`)
+  return named && { ...named, indexName }
+}
+
+/** Where the path below the mount begins; negative where it is shorter than that. */
+export function mountEnd(path: string, mounted: number): number {
+  let start = 0
+  for (let i = 0; i < mounted && start >= 0; i++) start = path.indexOf('/', start + 1)
+  return start
+}
+
+/** The error for a path that names no operation. It answers 404, though the status of its code is another. */
+export function unknownRoute(method: string, path: string): CatalogError {
+  return new CatalogError(
+    'Unsupported',
+    `There is no ${method} ${path.slice(0, 200)} here. See /openapi.json for what there is.`,
+  )
+}
+
+/** The methods a route takes, as an `Allow` header lists them. */
+export function allowedMethods({ methods }: Route): string {
+  return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
+}
+
+export function takesMethod({ methods }: Route, method: string): boolean {
+  return methods.includes((method === 'HEAD' ? 'GET' : method) as Method)
+}
+
+/** The error for a method that the route does not take. */
+export function wrongMethod({ methods }: Route, method: string): CatalogError {
+  return invalid(`${method} is not a method of this path. Use ${methods.join(' or ')}.`)
+}

@@ -1,0 +1,156 @@
+import { Readable } from 'node:stream'
+import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
+import { requireKnown } from '../base/model/options.ts'
+import type { Catalog } from '../catalog/handle/handle.ts'
+import { unknownPeer } from './auth/loopback.ts'
+import type { StreamableAnswer } from './core/answer.ts'
+import { requireCatalog } from './core/context.ts'
+import { type HttpCore, openHttpCore } from './core/core.ts'
+import { Exchange } from './core/exchange.ts'
+import { type HttpOptions, httpOptionNames } from './options.ts'
+
+/** Where a request comes from. */
+export interface FetchCaller {
+  /**
+   * The address of the other end of the connection, as the framework tells it. Where the framework believes a proxy,
+   * the address that the proxy tells.
+   */
+  readonly remoteAddress?: string | undefined
+}
+
+/** Answers requests as the server does, with no socket between. */
+export interface FetchHandler {
+  /** `caller` is needed for requests that come over a network, as limits by address and `auth: false` look at it. */
+  (request: Request, caller?: FetchCaller): Promise<Response>
+  /** Refuses new requests, waits for those under way, and gives up open transactions. The catalog stays open. */
+  close(): Promise<void>
+}
+
+/**
+ * The server as a function, for tests and for other frameworks. It turns a `Request` into a `Response` by the
+ * rules of the server. The signal of a request stops the operation.
+ *
+ * With `auth: false`, the handler answers this process, and callers whose address is given and is of this machine. A
+ * request with a `Host` header came over a network, and is refused without an address. A framework should pass it:
+ * `handle(request, { remoteAddress })`.
+ *
+ * ```ts
+ * const handle = await fetchHandler(catalog, { auth: false })
+ * const response = await handle(new Request('http://localhost/v1/table'))
+ * ```
+ */
+export async function fetchHandler(
+  catalog: Catalog,
+  options: HttpOptions = {} as HttpOptions,
+): Promise<FetchHandler> {
+  requireCatalog(catalog)
+  requireKnown('fetchHandler', options, httpOptionNames)
+  return handlerOf(await openHttpCore({ ...options, catalog }, { log: { error: () => {} } }))
+}
+
+/** The core as a function. */
+export function handlerOf(core: HttpCore): FetchHandler {
+  const running = new Set<Promise<void>>()
+  const handle = (request: Request, caller?: FetchCaller) =>
+    new Promise<Response>((resolve, reject) => {
+      request.signal.throwIfAborted()
+      const exchange = new FetchExchange(request, caller?.remoteAddress)
+      exchange.onClose((isAnswered) => {
+        if (!isAnswered) reject(request.signal.reason)
+      })
+      const run = core
+        .respond(exchange)
+        .then((answer) => resolve(responseOf(core, exchange, answer)))
+        .catch(reject)
+        .finally(() => running.delete(run))
+      running.add(run)
+    })
+  const close = async () => {
+    core.stop()
+    await Promise.all(running)
+    await core.close()
+  }
+  return Object.assign(handle, { close })
+}
+
+function responseOf(core: HttpCore, exchange: FetchExchange, answer: StreamableAnswer): Response {
+  const { status, body } = answer
+  const headers = core.headersOf(answer, exchange)
+  if (body instanceof Readable) {
+    exchange.closeWith(body)
+    if (exchange.method === 'HEAD') body.destroy()
+    const stream = exchange.method === 'HEAD' ? null : (Readable.toWeb(body) as ReadableStream)
+    return new Response(stream, { status, headers })
+  }
+  if (status !== 304) headers['content-length'] = String(Buffer.byteLength(body))
+  exchange.close(true)
+  const isEmpty = exchange.method === 'HEAD' || body.length === 0
+  return new Response(isEmpty ? null : (body as string), { status, headers })
+}
+
+/** The exchange of a `Request`. */
+class FetchExchange extends Exchange {
+  readonly peerAddress: string | undefined
+  readonly remoteAddress: string | undefined
+  readonly believesProxy = false
+  readonly #request: Request
+  readonly #callbacks: ((isAnswered: boolean) => void)[] = []
+  #body: Readable | undefined
+  #isClosed = false
+
+  constructor(request: Request, address: string | undefined) {
+    const { pathname, search, host } = new URL(request.url)
+    super(request.method, pathname + search, {
+      host,
+      ...Object.fromEntries(request.headers),
+      ...framing(request),
+    })
+    this.#request = request
+    this.remoteAddress = address
+    // A request that is made in this process has no such header. Those that come over a network all have it.
+    this.peerAddress = address ?? (request.headers.has('host') ? unknownPeer : undefined)
+    request.signal.addEventListener('abort', () => this.close(false), { once: true })
+  }
+
+  get body(): Readable {
+    const { body } = this.#request
+    this.#body ??= body ? Readable.fromWeb(body as unknown as NodeReadableStream) : Readable.from([])
+    return this.#body
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  onClose(callback: (isAnswered: boolean) => void): void {
+    this.#callbacks.push(callback)
+  }
+
+  /** The caller is in this process, and knows how long it takes. */
+  limitSilence(): void {}
+
+  discardBody(): void {
+    const { body } = this.#request
+    if (this.#body) this.#body.destroy()
+    else if (body?.locked === false) body.cancel().catch(() => {})
+  }
+
+  close(isAnswered: boolean): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    for (const callback of this.#callbacks) callback(isAnswered)
+  }
+
+  /** Closes after the last byte of the answer. Ends the answer when the client goes away. */
+  closeWith(answer: Readable): void {
+    this.onClose((isAnswered) => {
+      if (!isAnswered) answer.destroy()
+    })
+    answer.once('close', () => this.close(answer.readableEnded))
+  }
+}
+
+/** The length of a stream is not known before its end, so the body counts as chunked. */
+function framing({ body, headers }: Request): Record<string, string> {
+  return body === null || headers.has('content-length') ? {} : { 'transfer-encoding': 'chunked' }
+}

@@ -1,0 +1,112 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type ServerOptions as NodeOptions,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import type { Socket } from 'node:net'
+import { pipeline, type Readable } from 'node:stream'
+import { setImmediate } from '../base/time.ts'
+import { errorBody } from '../protocol/status.ts'
+import { jsonType } from '../protocol/wire.ts'
+import type { StreamableAnswer } from './core/answer.ts'
+import type { HttpCore } from './core/core.ts'
+import { NodeExchange } from './node-exchange.ts'
+import type { CallerAddress } from './trust-proxy.ts'
+
+/** How a server that listens is set up. */
+export interface NodeServerOptions {
+  readonly node?: NodeOptions
+  /** Most milliseconds that a connection may be silent while a request is under way. */
+  readonly silence?: number
+  /** Most connections at once. */
+  readonly connections?: number
+  /** Finds the address of a caller behind a proxy. */
+  readonly callerAddress?: CallerAddress | undefined
+}
+
+/** A server of `node:http` that answers what the core answers. */
+export function nodeServer(
+  core: HttpCore,
+  { node = {}, silence = 0, connections, callerAddress }: NodeServerOptions = {},
+): Server {
+  const writeSoon = batched<[NodeExchange, StreamableAnswer]>((exchange, answer) =>
+    write(core, exchange, answer),
+  )
+  const server = createServer(node, (request: IncomingMessage, response: ServerResponse) => {
+    const exchange = new NodeExchange(request, response, callerAddress?.(request))
+    core.respond(exchange).then(
+      (answer) => writeSoon(exchange, answer),
+      // The core answers errors, too. What fails besides, such as a logger of the caller's, ends this connection only.
+      () => response.destroy(),
+    )
+  })
+  server.setTimeout(silence)
+  server.on('clientError', answerClientError)
+  if (connections !== undefined) server.maxConnections = connections
+  return server
+}
+
+function write(core: HttpCore, exchange: NodeExchange, answer: StreamableAnswer): void {
+  const { response } = exchange
+  const { status, body } = answer
+  const headers = core.headersOf(answer, exchange)
+  if (typeof body === 'string' || Buffer.isBuffer(body)) {
+    // The length of what was not sent again would be that of the whole.
+    if (status !== 304) headers['content-length'] = String(Buffer.byteLength(body))
+    response.writeHead(status, headers)
+    response.end(body)
+  } else {
+    response.writeHead(status, headers)
+    stream(body, exchange)
+  }
+}
+
+function stream(body: Readable, { method, response }: NodeExchange): void {
+  if (method === 'HEAD') {
+    body.destroy()
+    response.end()
+  } else {
+    // An answer that breaks off ends the connection, which tells the client so.
+    pipeline(body, response, () => {})
+  }
+}
+
+/**
+ * Gathers calls, and makes them together at the end of the turn of the event loop. Each answer that is written
+ * wakes a client, and waking clients one by one costs more than all else in a small answer.
+ */
+function batched<Arguments extends unknown[]>(
+  work: (...given: Arguments) => void,
+): (...given: Arguments) => void {
+  let waiting: Arguments[] = []
+  const flush = () => {
+    const now = waiting
+    waiting = []
+    for (const given of now) work(...given)
+  }
+  return (...given) => {
+    if (waiting.push(given) === 1) setImmediate(flush)
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: 'The headers are larger than the server allows. Send smaller headers.',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive. Send it again, faster or in parts.',
+}
+
+/** Answers bytes that are not an HTTP request, or that came too slowly, and ends the connection. */
+function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (socket.destroyed || error.code === 'ECONNRESET') return
+  if (socket.writable) {
+    const detail =
+      reasons[error.code ?? ''] ??
+      'The server cannot read this as an HTTP request. Check the client, and any proxy between.'
+    const body = JSON.stringify(errorBody('InvalidInput', detail, ''))
+    socket.write(
+      `HTTP/1.1 400 Bad Request\r\nContent-Type: ${jsonType}; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    )
+  }
+  socket.destroySoon()
+}

@@ -1,0 +1,112 @@
+import type { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import { CatalogError, invalid } from '../base/errors.ts'
+import type { StreamableAnswer } from './core/answer.ts'
+import { type HttpCore, openHttpCore } from './core/core.ts'
+import { NodeExchange } from './node-exchange.ts'
+import type { PluginOptions } from './options.ts'
+
+/** All methods, so that the core can tell a client that it used a wrong one. */
+const everyMethod: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
+
+/** What the plugin needs to know of an application: the types of Fastify are not needed by who does not use it. */
+export interface FastifyApplication {
+  /** The prefix that the plugin is registered with. */
+  readonly prefix: string
+  register(plugin: never, options?: never): unknown
+}
+
+/**
+ * A Fastify plugin that offers a catalog under the prefix it is registered with. Hooks, error handlers and
+ * parsers of the application around it stay as they are.
+ *
+ * ```ts
+ * await app.register(catalogPlugin, { prefix: '/catalog', catalog, auth: { tokens: [process.env.TOKEN!] } })
+ * ```
+ */
+export async function catalogPlugin(app: FastifyApplication, options: PluginOptions): Promise<void> {
+  const fastify = app as unknown as FastifyInstance
+  const { log, prefix } = fastify
+  const page = options.page ?? prefix !== ''
+  mountCore(fastify, await openHttpCore({ ...options, page }, { log, prefix, isLate: pressureOf(fastify) }))
+}
+
+/** An application that watches its event loop itself does so for the catalog too. */
+function pressureOf(fastify: FastifyInstance): (() => boolean) | undefined {
+  if (!fastify.hasDecorator('isUnderPressure')) return undefined
+  const watched = fastify as unknown as { isUnderPressure(): boolean }
+  return () => watched.isUnderPressure()
+}
+
+/**
+ * Adds the core's routes to an application.
+ *
+ * @internal
+ */
+export function mountCore(fastify: FastifyInstance, core: HttpCore): void {
+  // The core reads a body only after it let the caller in, so no parser may read the body earlier.
+  fastify.removeAllContentTypeParsers()
+  fastify.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  fastify.setErrorHandler((error, request, reply) => {
+    const exchange = exchangeOf(request, reply)
+    return send(core, reply, exchange, core.failure(exchange, translated(error)))
+  })
+  fastify.addHook('preClose', (done) => {
+    core.stop()
+    done()
+  })
+  fastify.addHook('onClose', async () => core.close())
+  // A client whose base URL ends in a slash sends paths that begin with two.
+  for (const url of ['/v1/*', '//v1/*']) {
+    fastify.route({
+      method: everyMethod,
+      url,
+      handler: async (request, reply) => {
+        const exchange = exchangeOf(request, reply)
+        return send(core, reply, exchange, await core.operation(exchange))
+      },
+    })
+  }
+  for (const [path, page] of core.pages) {
+    fastify.route({
+      // What else the application does at its root is its own affair.
+      method: path === '' ? 'GET' : everyMethod,
+      url: path === '' ? '/' : path,
+      handler: async (request, reply) => {
+        const exchange = exchangeOf(request, reply)
+        return send(core, reply, exchange, await page(exchange))
+      },
+    })
+  }
+}
+
+function exchangeOf({ raw, ip, ips, body }: FastifyRequest, reply: FastifyReply): NodeExchange {
+  // Only an application that believes proxies has a list of addresses.
+  const address = ips === undefined ? undefined : ip
+  return new NodeExchange(raw, reply.raw, address, (body as Readable | undefined) ?? raw)
+}
+
+function send(
+  core: HttpCore,
+  reply: FastifyReply,
+  exchange: NodeExchange,
+  answer: StreamableAnswer,
+): FastifyReply {
+  return reply.code(answer.status).headers(core.headersOf(answer, exchange)).send(answer.body)
+}
+
+/** Translates errors of the framework, whose messages are written for callers, to errors of the catalog. */
+function translated(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const { code, statusCode } = error as Error & { code?: unknown; statusCode?: unknown }
+  if (typeof code !== 'string' || !code.startsWith('FST_') || typeof statusCode !== 'number') return error
+  if (statusCode === 429 || statusCode === 503) {
+    return new CatalogError(
+      'Throttling',
+      'The server is busy. Wait as long as Retry-After says and try again.',
+      { cause: error },
+    )
+  }
+  if (statusCode < 400 || statusCode >= 500) return error
+  return invalid(`The request cannot be read: ${error.message}. Check it.`, { cause: error })
+}

@@ -1,0 +1,172 @@
+import type { Key as LmdbKey } from 'lmdb'
+import { endedError } from '../../base/store/body.ts'
+import { checkedKey } from '../../base/store/key.ts'
+import { type Cut, type Span, spanOf } from '../../base/store/range.ts'
+import type { Entry, Key, Range, Reader, Value, Writer } from '../../base/store/store.ts'
+import type { DiskSpace } from './disk-space.ts'
+import { encodedLength, encodeValue } from './encode-value.ts'
+import type { Database } from './environment.ts'
+import { explain } from './failure.ts'
+import { withPrefix } from './read-key.ts'
+
+/** A range is fetched in batches of at most this many entries. */
+const maxBatch = 1024
+
+/** Sorts after every part of a key, since UTF-8 text never contains this byte. */
+const beyond = Uint8Array.of(0xff)
+
+/** Reads in LMDB's current transaction, until `ended` is set. */
+export class LmdbReader implements Reader {
+  readonly db: Database
+  readonly path: string
+  ended = false
+
+  constructor(db: Database, path: string) {
+    this.db = db
+    this.path = path
+  }
+
+  get<V extends Value = Value>(key: Key): V | undefined {
+    if (this.ended) throw endedError()
+    const checked = checkedKey(key)
+    try {
+      return this.db.get(checked as LmdbKey) as V | undefined
+    } catch (error) {
+      throw explain(error, this.path)
+    }
+  }
+
+  range<V extends Value = Value>(range: Range): Iterable<Entry<V>> {
+    if (this.ended) throw endedError()
+    const span = spanOf(range)
+    return span ? { [Symbol.iterator]: () => this.#walk<V>(span, range.keysOnly ?? false) } : []
+  }
+
+  /** No cursor stays open between two batches. So a caller may stop anywhere, and may change the walked entries. */
+  *#walk<V extends Value>(span: Span, keysOnly: boolean): Generator<Entry<V>, void, undefined> {
+    let { lower, upper, limit } = span
+    for (let batch = 0; limit > 0; batch++) {
+      const size = Math.min(limit, batchSize(batch, span.limit))
+      const entries = this.#fetch<V>({ ...span, lower, upper, limit: size }, keysOnly)
+      for (const entry of entries) {
+        yield entry
+        if (this.ended) throw endedError()
+      }
+      if (entries.length < size) return
+      limit -= size
+      const { key } = entries[size - 1]!
+      if (span.reverse) upper = { key, side: 'before' }
+      else lower = { key, side: 'after' }
+    }
+  }
+
+  #fetch<V extends Value>({ lower, upper, reverse, limit, prefix }: Span, keysOnly: boolean): Entry<V>[] {
+    if (this.ended) throw endedError()
+    // LMDB's start is where its walk begins, in either direction. Each cut is encoded as the first possible key
+    // behind it, so the lower bound is inclusive and the upper bound is exclusive.
+    const from = lower && encodable(lower)
+    const to = upper && encodable(upper)
+    const options = reverse
+      ? { reverse, limit, exclusiveStart: true, inclusiveEnd: true, ...optional(to, from) }
+      : { limit, ...optional(from, to) }
+    const entries: Entry<V>[] = []
+    try {
+      withPrefix(this.db, prefix, () => {
+        if (keysOnly) {
+          drain(this.db.getKeys(options), (key) => entries.push({ key: keyOf(key), value: noValue as V }))
+        } else {
+          drain(this.db.getRange(options), ({ key, value }) =>
+            entries.push({ key: keyOf(key), value: value as V }),
+          )
+        }
+      })
+    } catch (error) {
+      throw explain(error, this.path)
+    }
+    return entries
+  }
+}
+
+/** Reads and writes in LMDB's current write transaction, until `ended` is set. */
+export class LmdbWriter extends LmdbReader implements Writer {
+  /** The first failure of a change. After it, LMDB's transaction is unusable. */
+  failure: Error | undefined
+  changed = false
+  readonly #space: DiskSpace
+  #removes = false
+
+  constructor(db: Database, path: string, space: DiskSpace) {
+    super(db, path)
+    this.#space = space
+  }
+
+  put(key: Key, value: Value): void {
+    if (this.ended) throw endedError()
+    const checked = checkedKey(key)
+    if (this.failure) throw this.failure
+    this.changed = true
+    try {
+      const encoded = encodeValue(checked, value)
+      this.#space.add(encodedLength(), this.#removes)
+      // Within a transaction the driver writes at once, and the transaction's own promise tells of a failure.
+      void this.db.put(checked as LmdbKey, encoded)
+    } catch (error) {
+      throw this.#failed(error)
+    }
+  }
+
+  remove(key: Key): void {
+    if (this.ended) throw endedError()
+    const checked = checkedKey(key)
+    if (this.failure) throw this.failure
+    this.changed = true
+    this.#removes = true
+    try {
+      void this.db.remove(checked as LmdbKey)
+    } catch (error) {
+      throw this.#failed(error)
+    }
+  }
+
+  #failed(error: unknown): Error {
+    this.failure = explain(error, this.path)
+    return this.failure
+  }
+}
+
+/**
+ * Walks a range to its end. Also closes the range when a step fails, as for a damaged value: otherwise the driver
+ * would keep its snapshot, and a reader slot in the lock file, for ever.
+ */
+function drain<T>(range: Iterable<T>, take: (item: T) => void): void {
+  const steps = range[Symbol.iterator]()
+  try {
+    for (let step = steps.next(); !step.done; step = steps.next()) take(step.value)
+  } catch (error) {
+    steps.return?.()
+    throw error
+  }
+}
+
+/** The driver returns a key of one part as the part itself. */
+function keyOf(key: LmdbKey): Key {
+  return (Array.isArray(key) ? key : [key]) as Key
+}
+
+/** Stands for the value where only keys are needed: without values, LMDB walks twice as fast. */
+const noValue: Value = ''
+
+/** The size of the next batch: the limit or, without a limit, few entries at first and then more. */
+function batchSize(batch: number, limit: number): number {
+  return Math.min(maxBatch, Number.isFinite(limit) ? limit : 16 * 8 ** batch)
+}
+
+/** The first possible key behind a cut. Null sorts before every part of a key. */
+function encodable(cut: Cut): LmdbKey {
+  if (cut.side === 'before') return cut.key as LmdbKey
+  return [...cut.key, cut.side === 'after' ? null : beyond] as LmdbKey
+}
+
+function optional(start: LmdbKey | undefined, end: LmdbKey | undefined): object {
+  return { ...(start && { start }), ...(end && { end }) }
+}

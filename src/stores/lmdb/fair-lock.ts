@@ -1,0 +1,130 @@
+import { nextTurn, performance, sleep } from '../../base/time.ts'
+import type { Area, FileLock } from './file-lock.ts'
+
+/** The first waiter polls this often at every turn of the event loop, and every `firstMillis` later. */
+const fastPolls = 10
+export const firstMillis = 1
+/** Other waiters poll less often, so that many waiters leave the processors to the holder of the lock. */
+const othersMillis = 5
+
+/**
+ * When a waiter finds the lock free this often in a row, it takes the lock before the waiters ahead. Looks are counted,
+ * and not time: where the event loop is late, the waiters ahead were late, too.
+ */
+const overtakeLooks = 6
+
+/** Where a lock lies in its file. */
+export interface FairLockPlace {
+  /** Its holder locks this byte. */
+  readonly lock: Area
+  /** Each waiter locks one of these bytes, in the order of arrival. */
+  readonly queue: Area
+  readonly queueBytes: number
+}
+
+/**
+ * A mutex for all processes and threads that have a file open. The kernel holds the lock, so it never outlives its
+ * holder. Waiters get the lock in the order of arrival (on macOS in any order), and wait no longer than their timeout.
+ *
+ * Locks of one open file never exclude each other, and the end of a look drops what it looked at. So a thread must not
+ * wait twice at the same time on one instance, nor look at the queue while it waits, nor at the lock while it has it.
+ */
+export class FairLock {
+  readonly #file: FileLock
+  readonly #place: FairLockPlace
+
+  constructor(file: FileLock, place: FairLockPlace) {
+    this.#file = file
+    this.#place = place
+  }
+
+  /** Takes the lock, unless it is held or another waiter wants it. */
+  tryAcquire(): boolean {
+    return !this.isWanted() && this.#tryLock()
+  }
+
+  /** Takes the lock before all waiters, unless it is held. */
+  tryRetake(): boolean {
+    return this.#tryLock()
+  }
+
+  /** Waits for the lock. False after `timeout` milliseconds. */
+  async acquire(timeout: number): Promise<boolean> {
+    if (this.tryAcquire()) return true
+    const begun = performance.now()
+    const place = await this.#join(timeout)
+    if (place === undefined) return false
+    let free = 0
+    try {
+      // Without an order, a pause gives earlier waiters the first chance.
+      if (!this.#file.hasRanges) await this.#pause(0)
+      for (let poll = 0; ; poll++) {
+        // A waiter ahead may be a stopped process, which must not block the others.
+        const isNext = this.#isFirst(place) || free > overtakeLooks
+        if (isNext && this.#tryLock()) return true
+        free = this.#file.isLocked(this.#place.lock, 0, 1) ? 0 : free + 1
+        if (performance.now() - begun > timeout) return false
+        await this.#pause(isNext ? poll : undefined)
+      }
+    } finally {
+      this.#file.unlock(this.#place.queue, place, 1)
+    }
+  }
+
+  /** Takes the lock before all waiters, and blocks the thread meanwhile. False after `timeout` milliseconds. */
+  acquireBlocking(timeout: number): boolean {
+    const sleeper = new Int32Array(new SharedArrayBuffer(4))
+    const end = performance.now() + timeout
+    while (!this.#tryLock()) {
+      if (performance.now() > end) return false
+      Atomics.wait(sleeper, 0, 0, 1)
+    }
+    return true
+  }
+
+  release(): void {
+    this.#file.unlock(this.#place.lock, 0, 1)
+  }
+
+  /** Whether another process or thread waits for the lock. */
+  isWanted(): boolean {
+    const { queue, queueBytes } = this.#place
+    return this.#file.isLocked(queue, 0, queueBytes, { shared: this.#file.hasRanges })
+  }
+
+  /** Whether another process or thread has the lock. */
+  isHeld(): boolean {
+    return this.#file.isLocked(this.#place.lock, 0, 1)
+  }
+
+  #tryLock(): boolean {
+    return this.#file.tryLock(this.#place.lock, 0, 1)
+  }
+
+  /** Takes a place at the end of the queue, by the monotonic clock, which all processes of a machine share. */
+  async #join(timeout: number): Promise<number | undefined> {
+    const { queue, queueBytes } = this.#place
+    const begun = performance.now()
+    let place = Number(process.hrtime.bigint() / 1000n) % (queueBytes / 2)
+    // A process that looks for waiters locks the whole queue for a moment, and may be stopped in this moment.
+    for (
+      let poll = 0;
+      !this.#file.tryLock(queue, place, 1, { shared: !this.#file.hasRanges });
+      poll++, place++
+    ) {
+      if (performance.now() - begun > timeout) return undefined
+      if (poll >= fastPolls) await sleep(firstMillis)
+    }
+    return place
+  }
+
+  #isFirst(place: number): boolean {
+    return !this.#file.hasRanges || place === 0 || !this.#file.isLocked(this.#place.queue, 0, place)
+  }
+
+  #pause(poll: number | undefined): Promise<unknown> {
+    if (poll === undefined) return sleep(othersMillis)
+    if (!this.#file.hasRanges) return sleep(firstMillis + Math.random() * othersMillis)
+    return poll < fastPolls ? nextTurn() : sleep(firstMillis)
+  }
+}

@@ -1,0 +1,269 @@
+import { open } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { CatalogError } from '../../base/errors.ts'
+import { freeBytes } from '../../base/scheduling/free-space.ts'
+import { closedError, nestedError, runBody } from '../../base/store/body.ts'
+import type {
+  InspectOptions,
+  Reader,
+  Store,
+  StoreFeatures,
+  StoreInspection,
+  StoreMetrics,
+  Writer,
+} from '../../base/store/store.ts'
+import { withOwnTimers } from '../../base/time.ts'
+import { LmdbReader, LmdbWriter } from './access.ts'
+import { requireRuntime } from './driver.ts'
+import {
+  type Database,
+  type Environment,
+  excludeWriters,
+  type LmdbStoreOptions,
+  storeFiles,
+} from './environment.ts'
+import { explain, storeFailure } from './failure.ts'
+import { inspectFile } from './inspect.ts'
+import { acquire, noCatalog, release } from './registry.ts'
+import { markState, readState } from './state.ts'
+
+export { type LmdbStoreOptions, storeFiles } from './environment.ts'
+
+/** A store in an LMDB data file. */
+export interface LmdbStore extends Store {
+  /** The data file; its lock file lies beside it. */
+  readonly path: string
+  /** Fails with `ServiceUnavailable` where another store, or none, has come to its place. Takes some microseconds. */
+  requireInPlace(): void
+}
+
+/**
+ * Opens the store in `directory`, whose records lie in the file `catalog.mdb`, and creates it when it is missing. Any
+ * number of processes, and any number of stores in one process, may have it open at the same time. A resolved write
+ * is on disk. Opening and reading change no record. Fails with `InvalidInput` when there is nothing to open or the
+ * file is not an LMDB file, with `PermissionDenied` when the user lacks the permission, and with
+ * `ServiceUnavailable` when the disk is full.
+ */
+export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<LmdbStore> {
+  requireRuntime()
+  return new LmdbDirectoryStore(await acquire(directory, options), options.readOnly ?? false)
+}
+
+/**
+ * Inspects the data file of a directory without opening it in LMDB, where a damaged file may crash the process. With
+ * `moved`, another process wrote meanwhile, and the reported damage may only be a reused page.
+ */
+export async function inspectLmdbStore(
+  directory: string,
+  options?: InspectOptions,
+): Promise<StoreInspection & { readonly moved: boolean }> {
+  const path = join(directory, storeFiles[0]!)
+  for (let attempt = 1; ; attempt++) {
+    const inspected = await inspectFile(path, options).catch((error: unknown) => {
+      throw isMissing(error) ? noCatalog(directory) : explain(error, path)
+    })
+    if (!inspected.moved || attempt === maxInspections) return inspected
+  }
+}
+
+const maxInspections = 3
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT'
+}
+
+const features: StoreFeatures = Object.freeze({ durable: true, multiProcess: true, snapshots: false })
+
+class LmdbDirectoryStore implements LmdbStore {
+  readonly features = features
+  readonly path: string
+  readonly #environment: Environment
+  readonly #readOnly: boolean
+  readonly #pending = new Set<Promise<unknown>>()
+  #closing: Promise<void> | undefined
+
+  constructor(environment: Environment, readOnly: boolean) {
+    this.path = environment.path
+    this.#environment = environment
+    this.#readOnly = readOnly
+  }
+
+  async read<T>(body: (reader: Reader) => T): Promise<T> {
+    this.#refuse()
+    const environment = this.#environment
+    const admitWriters = excludeWriters(environment)
+    // The driver reuses a snapshot for up to a millisecond, so it is dropped here. The next read takes a new snapshot,
+    // which lasts through the body, since nothing else runs meanwhile.
+    environment.db.resetReadTxn()
+    const reader = new LmdbReader(environment.db, this.path)
+    environment.busy = true
+    try {
+      return withOwnTimers(() => runBody(body, reader))
+    } finally {
+      admitWriters()
+      environment.busy = false
+      reader.ended = true
+    }
+  }
+
+  async write<T>(body: (writer: Writer) => T): Promise<T> {
+    this.#refuse()
+    if (this.#readOnly) {
+      throw new CatalogError(
+        'PermissionDenied',
+        `${this.path} was opened read-only: open it without \`readOnly\` to change it.`,
+      )
+    }
+    return this.#finished(this.#write(body))
+  }
+
+  state(): number | undefined {
+    this.#refuse()
+    const admitWriters = excludeWriters(this.#environment)
+    try {
+      return withOwnTimers(() => readState(this.#environment))
+    } catch (error) {
+      throw explain(error, this.path)
+    } finally {
+      admitWriters()
+    }
+  }
+
+  requireInPlace(): void {
+    this.#environment.presence.check()
+  }
+
+  async inTurn<T>(name: string | readonly string[], work: () => Promise<T>): Promise<T> {
+    this.#refuse()
+    return this.#finished(this.#environment.lock!.turns.run([name].flat(), work))
+  }
+
+  async isTurnTaken(name: string): Promise<boolean> {
+    this.#refuse()
+    return this.#environment.lock!.turns.isTaken(name)
+  }
+
+  metrics(): StoreMetrics {
+    try {
+      return { freeBytes: freeBytes(dirname(this.path)) }
+    } catch {
+      // What cannot be asked is no reason to fail.
+      return {}
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finish()
+    return this.#closing
+  }
+
+  /** Inspects the file, while an open read transaction keeps the newest snapshot from being overwritten. */
+  async inspect(options?: InspectOptions): Promise<StoreInspection> {
+    this.#refuse()
+    const admitWriters = excludeWriters(this.#environment)
+    this.#environment.db.resetReadTxn()
+    const snapshot = withOwnTimers(() => this.#environment.db.useReadTransaction())
+    const inspected = inspectFile(this.path, options)
+    this.#pending.add(inspected)
+    try {
+      return await inspected
+    } finally {
+      this.#pending.delete(inspected)
+      snapshot.done()
+      admitWriters()
+    }
+  }
+
+  async copyTo(folder: string): Promise<void> {
+    this.#refuse()
+    const admitWriters = excludeWriters(this.#environment)
+    const file = join(folder, basename(this.path))
+    const copied = copyEnvironment(this.#environment.db, file)
+    this.#pending.add(copied)
+    try {
+      await copied
+    } catch (error) {
+      throw await storeFailure(error, file)
+    } finally {
+      this.#pending.delete(copied)
+      admitWriters()
+    }
+  }
+
+  async #write<T>(body: (writer: Writer) => T): Promise<T> {
+    const environment = this.#environment
+    let result: T | undefined
+    let thrown: { readonly error: unknown } | undefined
+    let hasRun = false
+    try {
+      const wait = environment.writes!.enter()
+      if (wait) await wait
+    } catch (error) {
+      throw explain(error, this.path)
+    }
+    environment.bodiesToRun++
+    try {
+      const run = () => {
+        hasRun = true
+        environment.bodiesToRun--
+        const writer = new LmdbWriter(environment.db, this.path, environment.space)
+        const { put } = environment.space
+        environment.busy = true
+        try {
+          result = runBody(body, writer)
+          if (writer.failure) throw writer.failure
+          if (writer.changed) markState(environment)
+        } catch (error) {
+          environment.marked = undefined
+          environment.space.put = put
+          thrown = { error }
+          throw error
+        } finally {
+          environment.busy = false
+          writer.ended = true
+        }
+      }
+      // Only child transactions roll back when a body throws; many of them share one commit and one sync.
+      await withOwnTimers(() => environment.db.childTransaction(run))
+    } catch (error) {
+      environment.marked = undefined
+      if (thrown) throw thrown.error
+      throw await storeFailure(error, this.path)
+    } finally {
+      if (!hasRun) environment.bodiesToRun--
+      environment.writes!.leave()
+    }
+    return result as T
+  }
+
+  /** Closing waits for the work. */
+  async #finished<T>(work: Promise<T>): Promise<T> {
+    this.#pending.add(work)
+    try {
+      return await work
+    } finally {
+      this.#pending.delete(work)
+    }
+  }
+
+  async #finish(): Promise<void> {
+    await Promise.allSettled(this.#pending)
+    await release(this.#environment)
+  }
+
+  #refuse(): void {
+    if (this.#closing) throw closedError()
+    if (this.#environment.busy) throw nestedError()
+  }
+}
+
+/** Copies an environment without its free pages, and syncs the copy. */
+async function copyEnvironment(db: Database, path: string): Promise<void> {
+  await db.backup(path, true)
+  const copy = await open(path, 'r+')
+  try {
+    await copy.sync()
+  } finally {
+    await copy.close()
+  }
+}

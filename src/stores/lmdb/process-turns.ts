@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto'
+import { keyedQueue } from '../../base/scheduling/keyed-queue.ts'
+import { runTurn } from '../../base/scheduling/run-turn.ts'
+import { performance } from '../../base/time.ts'
+import { FairLock, type FairLockPlace } from './fair-lock.ts'
+import type { Area, FileLock } from './file-lock.ts'
+
+/** Each name has a byte of `locks` by its hash, and a part of `queues`. Names of one hash share their turns. */
+const locks: Area = { name: '-turns', start: 2 ** 52 + 2 ** 47 }
+const queues: Area = { name: '-turns-queue', start: 2 ** 52 + 2 ** 48 }
+const places = 2 ** 12
+const queueBytes = 2 ** 38
+
+/** The names of the areas, where each is a file of its own. */
+export const turnFiles: readonly string[] = [locks.name, queues.name]
+
+/** How long a process waits for its turns, in milliseconds. It goes on without those that it has not then. */
+const waitMillis = 10_000
+
+/**
+ * Turns that processes take at what they name, in the order in which they asked. The kernel holds each by a lock of a
+ * file's byte, so the turn of a process that dies ends with it.
+ */
+export class ProcessTurns {
+  readonly #file: FileLock
+  /** Locks of one open file do not exclude each other. So stores of one thread queue before they take a turn. */
+  readonly #inOrder = keyedQueue()
+  /** Where this thread has a turn, or waits for one. */
+  readonly #own = new Set<number>()
+
+  constructor(file: FileLock) {
+    this.#file = file
+  }
+
+  async run<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
+    const until = performance.now() + waitMillis
+    // Names may share a place. All take places in the same order, so that nobody waits for each other.
+    const places = [...new Set(names.map((name) => this.#placeOf(name)))].sort((a, b) => a - b)
+    const ends: (() => void)[] = []
+    for (const place of places) ends.push(await this.#take(place, until))
+    return runTurn(work, () => {
+      for (const end of ends) end()
+    })
+  }
+
+  isTaken(name: string): boolean {
+    const place = this.#placeOf(name)
+    const lock = this.#lockAt(place)
+    return this.#own.has(place) || lock.isHeld() || lock.isWanted()
+  }
+
+  /** Waits for a turn until a time. Resolves to what ends it. */
+  #take(place: number, until: number): Promise<() => void> {
+    return new Promise((resolve) => {
+      void this.#inOrder(String(place), async () => {
+        const lock = this.#lockAt(place)
+        this.#own.add(place)
+        const isTaken = await lock.acquire(until - performance.now()).catch(() => false)
+        await new Promise<void>((end) => resolve(end))
+        this.#own.delete(place)
+        if (isTaken) lock.release()
+      })
+    })
+  }
+
+  #placeOf(name: string): number {
+    if (!this.#file.hasRanges) return 0
+    return createHash('sha256').update(name).digest().readUInt32BE() % places
+  }
+
+  #lockAt(place: number): FairLock {
+    const at: FairLockPlace = {
+      lock: { ...locks, start: locks.start + place },
+      queue: { ...queues, start: queues.start + place * queueBytes },
+      queueBytes,
+    }
+    return new FairLock(this.#file, at)
+  }
+}

@@ -1,0 +1,151 @@
+import { existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { isMainThread } from 'node:worker_threads'
+import { type CatalogError, invalid } from '../../base/errors.ts'
+import { withOwnTimers } from '../../base/time.ts'
+import { dataFile, type Environment, type LmdbStoreOptions, openEnvironment } from './environment.ts'
+import { explain } from './failure.ts'
+import { isMountedReadOnly } from './file-system.ts'
+import { identityOf } from './presence.ts'
+
+/** How long an exiting process waits for the lock, in milliseconds. */
+const exitTimeout = 1000
+
+/** What this thread has open, or is opening. */
+interface Registry {
+  readonly opening: Map<string, Promise<Environment>>
+  /** For the end of the process, which waits for no promise. */
+  readonly open: Set<Environment>
+  /** The opening of each environment: another directory may have come to its path, and have one of its own. */
+  readonly openings: WeakMap<Environment, Promise<Environment>>
+}
+
+/**
+ * The environments of this thread. LMDB allows a process to open a file only once. The registry is global, because a
+ * process may load several copies of this module.
+ */
+const registry: Registry = (() => {
+  const place = globalThis as { [name: symbol]: unknown }
+  const name = Symbol.for('tabularium.lmdb.registry')
+  if (place[name] === undefined) {
+    place[name] = { opening: new Map(), open: new Set(), openings: new WeakMap() } satisfies Registry
+    process.once('exit', exitSafely)
+  }
+  return place[name] as Registry
+})()
+
+/** Whether the file that an environment opened is the one that lies at a path now. */
+function isAt(environment: Environment, path: string): boolean {
+  return identityOf(path) === environment.presence.knownAs(environment.path)
+}
+
+/** Opens the data file of a directory, or returns the environment that is already open. */
+export async function acquire(directory: string, options: LmdbStoreOptions): Promise<Environment> {
+  const given = join(resolve(directory), dataFile)
+  const { readOnly = false, create = !readOnly } = options
+  try {
+    const isNew = !existsSync(given)
+    if (isNew && !create) throw noCatalog(directory)
+    const firstMade = isNew ? mkdirSync(dirname(given), { recursive: true }) : undefined
+    const path = join(realpathSync(dirname(given)), dataFile)
+    for (let opening = registry.opening.get(path); opening; opening = registry.opening.get(path)) {
+      const found = await opening.catch(() => undefined)
+      // Another directory may have come to this path. Who has the one of before open keeps that.
+      if (found && registry.open.has(found) && !isAt(found, path)) {
+        if (registry.opening.get(path) === opening) registry.opening.delete(path)
+        continue
+      }
+      const environment = await joinOpen(found)
+      if (environment) return await use(environment, options)
+    }
+    // The directory of an open one may have another name now, and LMDB must not open a file twice.
+    for (const moved of isNew ? [] : registry.open) {
+      if (moved.path === path || !isAt(moved, path)) continue
+      // A view of it that is mounted read-only is another medium.
+      if (isMountedReadOnly(dirname(path)) || moved.isOnReadOnlyMedium) continue
+      const environment = await joinOpen(moved)
+      if (environment) return await use(environment, options)
+      return await acquire(directory, options)
+    }
+    // There must be no await between the last look at the map and this entry: another call could open the file.
+    const opening = openEnvironment(path, options, firstMade).then((environment) => {
+      registry.open.add(environment)
+      registry.openings.set(environment, opening)
+      return environment
+    })
+    registry.opening.set(path, opening)
+    const environment = await opening.catch((error: unknown) => {
+      registry.opening.delete(path)
+      throw error
+    })
+    return await use(environment, options)
+  } catch (error) {
+    throw explain(error, given)
+  }
+}
+
+export function noCatalog(directory: string): CatalogError {
+  return invalid(`There is no catalog in ${directory}. Check the path.`)
+}
+
+/** Releases one use of an environment, and closes the environment after the last use. */
+export async function release(environment: Environment): Promise<void> {
+  if (--environment.users > 0) return
+  environment.closing = close(environment).finally(() => {
+    environment.closing = undefined
+  })
+  await environment.closing
+}
+
+/**
+ * Closes an environment under the store's lock: the last process to close destroys LMDB's locks, on which a process
+ * that opens meanwhile relies. When the lock is not available, the environment stays open, and the next open of the
+ * directory in this process uses it.
+ */
+async function close(environment: Environment): Promise<void> {
+  if (!environment.isOnReadOnlyMedium) await environment.lock!.acquire(environment.busyTimeout)
+  try {
+    await withOwnTimers(() => environment.db.close())
+  } finally {
+    registry.open.delete(environment)
+    if (registry.opening.get(environment.path) === registry.openings.get(environment))
+      registry.opening.delete(environment.path)
+    environment.lock?.close()
+  }
+}
+
+/** Adds a use to an open environment. Undefined when it is closed, or failed to open. */
+async function joinOpen(environment: Environment | undefined): Promise<Environment | undefined> {
+  await environment?.closing?.catch(() => {})
+  if (environment === undefined || !registry.open.has(environment)) return undefined
+  environment.users++
+  return environment
+}
+
+/** Makes an environment ready for a store that only reads, or one that also writes. */
+async function use(
+  environment: Environment,
+  { readOnly, companions = [] }: LmdbStoreOptions,
+): Promise<Environment> {
+  if (readOnly) return environment
+  if (environment.readOnly) {
+    await release(environment)
+    throw invalid(`${environment.path} is open for reading only in this process: close that catalog first.`)
+  }
+  await environment.lock!.registerWriter(environment.busyTimeout)
+  environment.presence.add(companions.map((name) => join(dirname(environment.path), name)))
+  return environment
+}
+
+/**
+ * Runs when the process exits, for two reasons:
+ * - Node closes open environments without the store's lock. So this takes the lock, and the kernel drops it later.
+ * - Node waits for the committing thread, which waits for bodies that the event loop no longer runs. The process
+ *   would hang and keep LMDB's lock, so it kills itself.
+ */
+function exitSafely(): void {
+  for (const { bodiesToRun, lock, isOnReadOnlyMedium } of registry.open) {
+    if (bodiesToRun > 0 && isMainThread) process.kill(process.pid, 'SIGKILL')
+    if (!isOnReadOnlyMedium) lock?.acquireBlocking(exitTimeout)
+  }
+}

@@ -1,0 +1,144 @@
+import { dirname } from 'node:path'
+import { threadId } from 'node:worker_threads'
+import { CatalogError } from '../../base/errors.ts'
+import { performance, sleep } from '../../base/time.ts'
+import { FairLock, firstMillis } from './fair-lock.ts'
+import type { Area, FileLock } from './file-lock.ts'
+import { lockHolder } from './lock-holder.ts'
+import { identityOf } from './presence.ts'
+import { ProcessTurns } from './process-turns.ts'
+
+/** Each thread with an open store locks a byte of `users`, and also one of `writers` when it may write. */
+const users: Area = { name: '-users', start: 2 ** 44 }
+const writers: Area = { name: '-writers', start: 2 ** 45 }
+const usersBytes = 2 ** 44
+const threadsPerProcess = 2 ** 20
+
+/** The lock that opening, closing and committing need. */
+const mutex = {
+  lock: { name: '', start: 0 },
+  queue: { name: '-queue', start: 2 ** 46 },
+  queueBytes: 2 ** 52,
+}
+
+/** The lock that opening, closing and committing need, who has the store open, and turns, all in one file. */
+export class StoreLock {
+  readonly turns: ProcessTurns
+  readonly #file: FileLock
+  readonly #mutex: FairLock
+
+  constructor(file: FileLock) {
+    this.#file = file
+    this.#mutex = new FairLock(file, mutex)
+    this.turns = new ProcessTurns(file)
+  }
+
+  /** Takes the lock, unless it is held or another waiter wants it. */
+  tryAcquire(): boolean {
+    return this.#mutex.tryAcquire()
+  }
+
+  /** Takes the lock before all waiters, unless it is held: for a thread that let go of it in the midst of its turn. */
+  tryRetake(): boolean {
+    return this.#mutex.tryRetake()
+  }
+
+  /**
+   * Waits for the lock. Fails with `ServiceUnavailable`, naming the process that has the lock, after `timeout`
+   * milliseconds.
+   */
+  async acquire(timeout: number): Promise<void> {
+    if (!(await this.#mutex.acquire(timeout))) throw await this.#busy(timeout)
+  }
+
+  /** Takes the lock before all waiters, and blocks the thread meanwhile. False after `timeout` milliseconds. */
+  acquireBlocking(timeout: number): boolean {
+    return this.#mutex.acquireBlocking(timeout)
+  }
+
+  release(): void {
+    this.#mutex.release()
+  }
+
+  /** Whether another process or thread waits for the lock. */
+  isWanted(): boolean {
+    return this.#mutex.isWanted()
+  }
+
+  /**
+   * Registers this thread as a user of the store, until the lock is closed. Fails with `ServiceUnavailable` when a
+   * process with the same id is registered: it runs in another container, and LMDB cannot tell the two apart.
+   */
+  register(): void {
+    if (!this.#file.hasRanges || this.#file.tryLock(users, thisThread(), 1)) return
+    throw new CatalogError(
+      'ServiceUnavailable',
+      `Cannot use ${this.#file.path}: another process with the id ${process.pid} has the catalog open, in another container, and LMDB tells processes apart by their ids. Let the containers share one process namespace, or reach the catalog over HTTP.`,
+    )
+  }
+
+  /**
+   * Registers this thread as a writer, until the lock is closed. Fails with `ServiceUnavailable` after `timeout`
+   * milliseconds.
+   */
+  async registerWriter(timeout: number): Promise<void> {
+    if (!this.#file.hasRanges) return
+    const begun = performance.now()
+    // A reader on a read-only medium locks the bytes of all writers during a read.
+    while (!this.#file.tryLock(writers, thisThread(), 1)) {
+      if (performance.now() - begun > timeout) throw await this.#busy(timeout)
+      await sleep(firstMillis)
+    }
+  }
+
+  /** Keeps writers from opening the store. False when a writer has the store open. */
+  tryExcludeWriters(): boolean {
+    return this.#file.tryLock(writers, 0, usersBytes, { shared: true })
+  }
+
+  /** Ends what {@link tryExcludeWriters} began. */
+  admitWriters(): void {
+    this.#file.unlock(writers, 0, usersBytes)
+  }
+
+  /** Fails where another directory came to the path meanwhile: the lock would exclude nobody who opens that one. */
+  requireInPlace(): void {
+    const { path, identity } = this.#file
+    if (identity === identityOf(path)) return
+    throw new CatalogError(
+      'ServiceUnavailable',
+      `${dirname(path)} was removed or replaced while it was being opened. Open it again.`,
+    )
+  }
+
+  /** Whether the file of the lock is new. Told and changed by the one who has the lock. */
+  get isNew(): boolean {
+    return this.#file.isEmpty
+  }
+
+  markUsed(): void {
+    this.#file.write(
+      'Processes lock this file to take turns at catalog.mdb. Leave it while the catalog is in use.\n',
+    )
+  }
+
+  close(): void {
+    this.#file.close()
+  }
+
+  async #busy(timeout: number): Promise<CatalogError> {
+    const { path } = this.#file
+    const holder =
+      (await lockHolder(path)) ??
+      `an unknown process of another user or in another container (\`lsof ${path}\` may name it)`
+    return new CatalogError(
+      'ServiceUnavailable',
+      `Cannot use ${path}: waited ${timeout / 1000} s for the lock, which ${holder} has. Continue or end that process, and try again.`,
+    )
+  }
+}
+
+/** The byte of this thread among all threads of all processes. */
+function thisThread(): number {
+  return (process.pid * threadsPerProcess + (threadId % threadsPerProcess)) % usersBytes
+}

@@ -1,0 +1,114 @@
+import { performance, setImmediate, type Timer } from '../../base/time.ts'
+import type { StoreLock } from './store-lock.ts'
+
+/** After this many milliseconds, a thread that keeps writing checks whether others wait for the lock. */
+const sliceMillis = 2
+
+/**
+ * Shares the store's lock among all writes of a thread, so that many writes share a commit. A thread that writes
+ * without a pause still lets other waiters in.
+ */
+export class WriteLock {
+  readonly #lock: StoreLock
+  readonly #timeout: number
+  readonly #check: (isWhole: boolean) => void
+  /** The number of writes under way. While it is above zero, this thread holds the lock. */
+  #underWay = 0
+  #checkedAt = 0
+  /** Whether other processes or threads wait: no further write begins before one of them had the lock. */
+  #isYielding = false
+  /** The number of waiting writes, and their common wait for the lock. */
+  #waiting = 0
+  #wait: Promise<void> | undefined
+  #onIdle: (() => void) | undefined
+  /** Set in the turn of the event loop in which the last write ended. */
+  #sameTurn: Timer | undefined
+
+  /**
+   * `check` runs before writes begin, once for all that share a commit, and may refuse them by an error. It need not be
+   * whole in the turn of the event loop in which the last write ended: then it looks for what others may have done with
+   * the lock meanwhile.
+   */
+  constructor(lock: StoreLock, timeout: number, check: (isWhole: boolean) => void = () => {}) {
+    this.#lock = lock
+    this.#timeout = timeout
+    this.#check = check
+  }
+
+  /** The number of writes under way or waiting. */
+  get writes(): number {
+    return this.#underWay + this.#waiting
+  }
+
+  /** Begins a write: at once, or when the promise resolves. Each write that began must call {@link leave}. */
+  enter(): Promise<void> | undefined {
+    if (this.#wait === undefined && this.#beginAtOnce()) {
+      this.#underWay++
+      return undefined
+    }
+    this.#waiting++
+    this.#wait ??= this.#waitForAll()
+    return this.#wait
+  }
+
+  /**
+   * Ends a write. The last one releases the lock at once, before its caller has the answer: the caller may block the
+   * thread now, and wait for another process that needs the lock.
+   */
+  leave(): void {
+    if (--this.#underWay > 0) return
+    this.#isYielding = false
+    this.#sameTurn ??= setImmediate(() => {
+      this.#sameTurn = undefined
+    })
+    this.#lock.release()
+    this.#onIdle?.()
+  }
+
+  #beginAtOnce(): boolean {
+    if (this.#underWay > 0 && this.#isYielding) return false
+    const now = performance.now()
+    const isDue = now - this.#checkedAt > sliceMillis
+    if (this.#underWay === 0) {
+      // The thread let go for its caller's sake. Its turn goes on, or each write would hand over the lock.
+      if (!(isDue ? this.#lock.tryAcquire() : this.#lock.tryRetake())) return false
+      if (isDue) this.#checkedAt = now
+      this.#checkOrRelease(isDue || this.#sameTurn === undefined)
+      return true
+    }
+    if (isDue) {
+      this.#checkedAt = now
+      this.#check(true)
+      this.#isYielding = this.#lock.isWanted()
+    }
+    return !this.#isYielding
+  }
+
+  #checkOrRelease(isWhole: boolean): void {
+    try {
+      this.#check(isWhole)
+    } catch (error) {
+      this.#lock.release()
+      throw error
+    }
+  }
+
+  /** Waits for the end of the writes under way and for the lock, and then begins all waiting writes. */
+  async #waitForAll(): Promise<void> {
+    try {
+      if (this.#underWay > 0) {
+        await new Promise<void>((resolve) => {
+          this.#onIdle = resolve
+        })
+        this.#onIdle = undefined
+      }
+      await this.#lock.acquire(this.#timeout)
+      this.#checkedAt = performance.now()
+      this.#checkOrRelease(true)
+      this.#underWay = this.#waiting
+    } finally {
+      this.#waiting = 0
+      this.#wait = undefined
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import { CatalogError } from '../../base/errors.ts'
+import type { Known } from './known.ts'
+import { type Found, noRows, type Piece, type PieceRead, pieceOf, type Reads } from './view.ts'
+
+/** The fewest records that a walk reads at once, and the most. Each further piece of a walk is larger. */
+const leastRows = 128
+const mostRows = 65_536
+const growth = 8
+
+/** A body that guesses more often than this, in one run, has lost its way. */
+const mostGuesses = 200_000
+
+/**
+ * One run of bodies, and what they read. What is not in the view is guessed: from what was known, or else it is taken
+ * to be absent. So one run learns all reads that do not depend on each other. Whether a result counts is decided
+ * by {@link isCertain}, or by the database that compares the reads, but never by an error: bodies may catch errors.
+ */
+export class Attempt implements Reads {
+  readonly points = new Map<string, Found | null>()
+  readonly pieces = new Map<string, PieceRead>()
+  readonly #view: Reads
+  readonly #known: Known
+  #guesses = 0
+
+  constructor(view: Reads, known: Known) {
+    this.#view = view
+    this.#known = known
+  }
+
+  /** Whether all reads were those of the view. */
+  get isCertain(): boolean {
+    return this.#guesses === 0
+  }
+
+  point(key: string): Found | null {
+    let found = this.points.get(key)
+    if (found !== undefined) return found
+    found = this.#view.points.get(key)
+    if (found === undefined) {
+      found = this.#known.get(key) ?? null
+      this.#guess()
+    }
+    this.points.set(key, found)
+    return found
+  }
+
+  /** The records between two bounds, read in pieces as far as they are asked for. */
+  *rows(
+    lower: string,
+    upper: string,
+    limit: number,
+    reverse: boolean,
+  ): Generator<readonly [key: string, found: Found], void, undefined> {
+    const walk = `${reverse ? '-' : '+'}${lower.length},${lower}${upper}`
+    let size = sizeFor(this.#known.lengthOf(walk))
+    let taken = 0
+    try {
+      for (let from = lower, to = upper; taken < limit; size = Math.min(size * growth, mostRows)) {
+        const piece = pieceOf(from, to, Math.min(size, limit - taken), reverse)
+        const { keys, found } = this.#piece(piece)
+        for (let i = 0; i < keys.length; i++) {
+          taken++
+          yield [keys[i]!, found[i]!]
+        }
+        if (keys.length < piece.limit) return
+        const last = keys[keys.length - 1]!
+        if (reverse) to = last
+        else from = `${last}\0`
+      }
+    } finally {
+      if (this.isCertain) this.#known.walked(walk, taken)
+    }
+  }
+
+  #piece(piece: Piece) {
+    const read = this.pieces.get(piece.id) ?? this.#view.pieces.get(piece.id)
+    if (read === undefined) this.#guess()
+    const { rows } = read ?? { rows: noRows }
+    this.pieces.set(piece.id, { piece, rows })
+    return rows
+  }
+
+  #guess(): void {
+    if (++this.#guesses <= mostGuesses) return
+    throw new CatalogError(
+      'Internal',
+      `The body of a transaction read more than ${mostGuesses.toLocaleString('en')} records that may not be there.`,
+    )
+  }
+}
+
+/** Room for as many records as last time, and for one that tells that there are no more. */
+function sizeFor(length = 0): number {
+  let size = leastRows
+  while (size <= length && size < mostRows) size *= 2
+  return size
+}

@@ -1,0 +1,56 @@
+import { invalid } from '../../base/errors.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** A demand by which PostgreSQL's own programs would refuse a server, or reach it in another way. */
+interface Demand {
+  /** What asks for nothing that is not done here. */
+  readonly fits: RegExp
+  readonly advice: string
+}
+
+const encrypted = 'Unset it, and use sslmode and sslrootcert.'
+
+/**
+ * Variables that make a promise about the connection. One that was ignored would be broken. The others that are not read,
+ * such as PGTZ and PGCLIENTENCODING, change nothing here: answers do not depend on them.
+ */
+const demands: Readonly<Record<string, Demand>> = {
+  PGTARGETSESSIONATTRS: {
+    fits: /^(?:any|read-write|primary|prefer-standby)$/,
+    advice: 'A catalog is read and written at the primary server: unset it, or set it to primary.',
+  },
+  // What a URL leaves out would come from the service, such as its user or its sslmode.
+  PGSERVICE: {
+    fits: /^$/,
+    advice:
+      'Files of services are not read. Unset it, and give what the service has in the URL, or by PGHOST, PGPORT, PGUSER and PGDATABASE.',
+  },
+  PGREQUIREAUTH: {
+    fits: /^$/,
+    advice: 'Unset it. channel_binding=require lets a server ask for a password by SCRAM only.',
+  },
+  PGREQUIREPEER: { fits: /^$/, advice: 'Unset it. The folder of the socket should belong to who may serve.' },
+  PGGSSENCMODE: {
+    fits: /^(?:disable|prefer)$/,
+    advice: `Connections are encrypted by TLS only. ${encrypted}`,
+  },
+  PGSSLCRL: { fits: /^$/, advice: encrypted },
+  PGSSLCRLDIR: { fits: /^$/, advice: encrypted },
+  PGSSLCERTMODE: { fits: /^allow$/, advice: 'Unset it. A certificate is sent where sslcert names one.' },
+  PGSSLMINPROTOCOLVERSION: {
+    fits: /^TLSv1(?:\.[12])?$/,
+    advice:
+      'TLS 1.2 is the oldest that is spoken. For later ones, start Node with --tls-min-v1.3, and unset it.',
+  },
+  PGSSLMAXPROTOCOLVERSION: { fits: /^TLSv1\.3$/, advice: 'Unset it, or start Node with --tls-max-v1.2.' },
+}
+
+/** Refuses what the environment demands of a connection and is not done here. */
+export function refuseDemands(env: Environment): void {
+  for (const [name, { fits, advice }] of Object.entries(demands)) {
+    const value = env[name]
+    if (value === undefined || value === '' || fits.test(value)) continue
+    throw invalid(`${name} is ${JSON.stringify(value)}, which is not done here. ${advice}`)
+  }
+}

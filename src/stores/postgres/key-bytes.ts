@@ -1,0 +1,89 @@
+import type { Cut } from '../../base/store/range.ts'
+import type { Key } from '../../base/store/store.ts'
+
+/*
+ * Keys as bytes that compare as keys do, held as strings with one character for each byte: JavaScript's `<` orders
+ * them as the database orders its bytes. Of plain ASCII, the bytes of a text are the text.
+ *
+ *   \x02  a number: its 64 bits, turned round so that they ascend
+ *   \x03  the end of a string, which is below all characters of strings
+ *
+ * A number's mark is below the end of an empty string, so numbers come first. At most, a key takes one byte more than
+ * `maxKeyBytes`, and an index of PostgreSQL holds 2,690.
+ */
+const numberMark = '\x02'
+export const stringEnd = '\x03'
+const sides = { before: '', after: '\x00', beyond: '\xff' } as const
+
+/** The upper end of all keys. */
+export const endOfKeys = '\xff'
+
+const bits = Buffer.alloc(8)
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what a byte below 128 can be
+const plain = /^[\x00-\x7f]*$/
+
+/** The bytes of a checked key. */
+export function bytesOf(key: Key): string {
+  let bytes = ''
+  for (let i = 0; i < key.length; i++) {
+    const part = key[i]!
+    bytes += typeof part === 'string' ? bytesOfText(part) + stringEnd : numberMark + bytesOfNumber(part)
+  }
+  return bytes
+}
+
+/** The least bytes that are not below a cut. */
+export function bytesOfCut({ key, side }: Cut): string {
+  return bytesOf(key) + sides[side]
+}
+
+/** The key of some bytes. */
+export function keyOf(bytes: string): Key {
+  const key: (string | number)[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const isNumber = bytes.startsWith(numberMark, at)
+    const end = isNumber ? at + 9 : bytes.indexOf(stringEnd, at)
+    key.push(isNumber ? numberOf(bytes.slice(at + 1, end)) : textOf(bytes.slice(at, end)))
+    at = isNumber ? end : end + 1
+  }
+  return key
+}
+
+/** The bytes of all keys that a key begins with, whole parts each, and of the key itself. Bytes behind the last part do not count. */
+export function prefixesOfBytes(bytes: string): string[] {
+  const prefixes: string[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const end = bytes.startsWith(numberMark, at) ? at + 9 : bytes.indexOf(stringEnd, at) + 1
+    if (end <= at || end > bytes.length) break
+    prefixes.push(bytes.slice(0, end))
+    at = end
+  }
+  return prefixes
+}
+
+function bytesOfText(text: string): string {
+  return plain.test(text) ? text : Buffer.from(text).toString('latin1')
+}
+
+function textOf(bytes: string): string {
+  return plain.test(bytes) ? bytes : Buffer.from(bytes, 'latin1').toString()
+}
+
+/** Below zero all bits are inverted, else the sign alone. */
+function bytesOfNumber(value: number): string {
+  bits.writeDoubleBE(value)
+  turn(bits[0]! >= 0x80)
+  return bits.toString('latin1')
+}
+
+function numberOf(bytes: string): number {
+  bits.write(bytes, 'latin1')
+  turn(bits[0]! < 0x80)
+  return bits.readDoubleBE()
+}
+
+function turn(all: boolean): void {
+  if (!all) bits[0]! ^= 0x80
+  else for (let i = 0; i < bits.length; i++) bits[i]! ^= 0xff
+}

@@ -1,0 +1,85 @@
+import type { Value } from '../../base/store/store.ts'
+import type { Found } from './view.ts'
+
+/** The most bytes of records that a store remembers, about. */
+const mostBytes = 32 * 1024 * 1024
+
+/** What an entry takes besides its key and its text. */
+const overhead = 200
+
+/** The most walks whose lengths are remembered. */
+const mostWalks = 10_000
+
+interface Kept extends Found {
+  readonly bytes: number
+}
+
+/**
+ * The records that statements found last. They may be out of date, so nothing follows from them: they serve to learn
+ * what a body is going to read, and the database compares their versions.
+ */
+export class Known {
+  readonly #records = new Map<string, Kept>()
+  readonly #walks = new Map<string, number>()
+  readonly #mostBytes: number
+  #bytes = 0
+
+  constructor(most = mostBytes) {
+    this.#mostBytes = most
+  }
+
+  get(key: string): Found | undefined {
+    return this.#records.get(key)
+  }
+
+  /** A record that was found, parsed unless it is known. Used records stay longest. */
+  found(key: string, version: string, text: string): Found {
+    const known = this.#records.get(key)
+    if (known?.version === version) {
+      this.#records.delete(key)
+      this.#records.set(key, known)
+      return known
+    }
+    return this.keep(key, version, text, frozen(JSON.parse(text)) as Value)
+  }
+
+  keep(key: string, version: string, text: string, value: Value): Found {
+    this.forget(key)
+    const kept: Kept = { version, value, bytes: key.length + text.length + overhead }
+    this.#bytes += kept.bytes
+    this.#records.set(key, kept)
+    for (const [oldest, { bytes }] of this.#records) {
+      if (this.#bytes <= this.#mostBytes) break
+      this.#records.delete(oldest)
+      this.#bytes -= bytes
+    }
+    return kept
+  }
+
+  forget(key: string): void {
+    const known = this.#records.get(key)
+    if (known === undefined) return
+    this.#records.delete(key)
+    this.#bytes -= known.bytes
+  }
+
+  /** How many records a walk from these bounds took last. */
+  lengthOf(walk: string): number | undefined {
+    return this.#walks.get(walk)
+  }
+
+  walked(walk: string, length: number): void {
+    this.#walks.delete(walk)
+    this.#walks.set(walk, length)
+    if (this.#walks.size > mostWalks) this.#walks.delete(this.#walks.keys().next().value!)
+  }
+}
+
+/** Freezes a value that was just parsed, as many share it. */
+function frozen(value: unknown): unknown {
+  if (typeof value === 'object' && value !== null) {
+    for (const member of Object.values(value)) frozen(member)
+    Object.freeze(value)
+  }
+  return value
+}

@@ -1,0 +1,140 @@
+import { closedError, nestedError } from '../../base/store/body.ts'
+import { isElsewhere, type StoreHome } from '../../base/store/home.ts'
+import type { Reader, Store, StoreFeatures, StoreMetrics, Writer } from '../../base/store/store.ts'
+import type { Address } from './address.ts'
+import { check, engineOf } from './check.ts'
+import { Clock } from './clock.ts'
+import type { Connection } from './connection.ts'
+import { explain } from './failure.ts'
+import { type Ground, type Job, readInto } from './ground.ts'
+import { isLaterServer, requireHome } from './home.ts'
+import { Known } from './known.ts'
+import { Pool } from './pool.ts'
+import { ProcessTurns } from './process-turns.ts'
+import { ReadPath } from './read-path.ts'
+import { View } from './view.ts'
+import { WritePath } from './write-path.ts'
+
+const features: StoreFeatures = Object.freeze({ durable: true, multiProcess: true, snapshots: false })
+const lossyFeatures: StoreFeatures = Object.freeze({ ...features, durable: false })
+
+/** The records of a catalog in a database. */
+export class PostgresStore implements Store {
+  readonly #ground: Ground
+  readonly #reads: ReadPath
+  readonly #writes: WritePath
+  readonly #turns: ProcessTurns
+  readonly #pending = new Set<Promise<unknown>>()
+  #closing: Promise<void> | undefined
+
+  private constructor(ground: Ground) {
+    this.#ground = ground
+    this.#reads = new ReadPath(ground)
+    this.#writes = new WritePath(ground, this.#reads)
+    this.#turns = new ProcessTurns(ground)
+  }
+
+  get features(): StoreFeatures {
+    return this.#ground.engine.isDurable ? features : lossyFeatures
+  }
+
+  static async open(address: Address, hasTurns?: boolean): Promise<PostgresStore> {
+    const judge = async (connection: Connection) => {
+      const engine = await check(connection, address)
+      if (isElsewhere(ground.engine.home, engine.home))
+        await requireHome(connection, address, engine.home ?? {})
+      // Those before lead to a server that may not know yet that it was replaced.
+      if (isLaterServer(ground.engine, engine, address.label)) ground.pool.keepOnly(connection)
+      ground.engine = hasTurns === undefined ? engine : { ...engine, hasTurns }
+    }
+    const ground: Ground = {
+      address,
+      pool: new Pool(address, judge),
+      known: new Known(),
+      clock: new Clock(),
+      engine: engineOf(''),
+      isBusy: false,
+    }
+    const store = new PostgresStore(ground)
+    try {
+      // Nothing is tried again: a server that is out of reach is told at once. The answer tells the time, too.
+      await ground.pool.shared((connection) => readInto(ground, connection, new View()))
+    } catch (error) {
+      await ground.pool.close()
+      throw explain(error, address.label)
+    }
+    if (!ground.engine.isDurable) warnOfLoss(address)
+    return store
+  }
+
+  async read<T>(body: (reader: Reader) => T): Promise<T> {
+    this.#refuse()
+    return this.#settled<T>({ body }, (job) => this.#reads.run(job))
+  }
+
+  async write<T>(body: (writer: Writer) => T): Promise<T> {
+    this.#refuse()
+    return this.#settled<T>({ body }, (job) => this.#writes.run(job))
+  }
+
+  /** The database's time. Machines may disagree about the time, and leases compare times of several machines. */
+  now(): number {
+    return this.#ground.clock.now()
+  }
+
+  home(): StoreHome | undefined {
+    return this.#ground.engine.home
+  }
+
+  inTurn<T>(name: string | readonly string[], work: () => Promise<T>): Promise<T> {
+    return this.#turns.run([name].flat(), work)
+  }
+
+  isTurnTaken(name: string): Promise<boolean> {
+    return this.#turns.isTaken(name)
+  }
+
+  metrics(): StoreMetrics {
+    return { lostCommits: this.#writes.lostRaces, connections: this.#ground.pool.use }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= Promise.allSettled(this.#pending).then(() => {
+      this.#writes.close()
+      return this.#ground.pool.close()
+    })
+    return this.#closing
+  }
+
+  async #settled<T>(job: Job, run: (job: Job) => Promise<void>): Promise<T> {
+    const done = run(job)
+    this.#pending.add(done)
+    try {
+      await done
+    } catch (error) {
+      throw explain(error, this.#ground.address.label)
+    } finally {
+      this.#pending.delete(done)
+    }
+    if ('error' in job.outcome!) throw job.outcome.error
+    return job.outcome!.result as T
+  }
+
+  #refuse(): void {
+    if (this.#closing) throw closedError()
+    if (this.#ground.isBusy) throw nestedError()
+  }
+}
+
+/** The servers of which this process has warned. */
+const warned = new Set<string>()
+
+function warnOfLoss({ host, port }: Address): void {
+  const server = `${host}:${port}`
+  if (warned.has(server)) return
+  warned.add(server)
+  process.emitWarning(
+    `The PostgreSQL server on ${server} runs with fsync or full_page_writes off: a power cut may lose or damage all of the catalog. Switch both on, unless it holds nothing of worth.`,
+    { type: 'TabulariumWarning', code: 'TABULARIUM_DATABASE_SYNC' },
+  )
+}

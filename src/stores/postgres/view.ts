@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import type { Value } from '../../base/store/store.ts'
+
+/** A record as a statement found it. The version is the number of the commit that wrote it. */
+export interface Found {
+  readonly version: string
+  readonly value: Value
+}
+
+/** A part of a range that is read at once: the first `limit` records between two bounds, or the last ones. */
+export interface Piece {
+  readonly id: string
+  readonly lower: string
+  readonly upper: string
+  readonly limit: number
+  readonly reverse: boolean
+}
+
+export function pieceOf(lower: string, upper: string, limit: number, reverse: boolean): Piece {
+  return {
+    id: `${limit}${reverse ? '-' : '+'}${lower.length},${lower}${upper}`,
+    lower,
+    upper,
+    limit,
+    reverse,
+  }
+}
+
+/** The records of a piece in its direction, with the bytes of their keys. */
+export interface PieceRows {
+  readonly keys: readonly string[]
+  readonly found: readonly Found[]
+}
+
+export const noRows: PieceRows = { keys: [], found: [] }
+
+export interface PieceRead {
+  readonly piece: Piece
+  readonly rows: PieceRows
+}
+
+/** What bodies read, by the bytes of keys and by the ids of pieces; null stands for a record that is not there. */
+export interface Reads {
+  readonly points: ReadonlyMap<string, Found | null>
+  readonly pieces: ReadonlyMap<string, PieceRead>
+}
+
+/** What was there at one moment. */
+export class View implements Reads {
+  readonly points = new Map<string, Found | null>()
+  readonly pieces = new Map<string, PieceRead>()
+  /** Whether records belong to it that have no number yet. */
+  isUnnumbered = false
+}
+
+/** The number of records that some reads found. */
+export function rowsIn({ points, pieces }: Reads): number {
+  let rows = points.size
+  for (const { rows: found } of pieces.values()) rows += found.keys.length
+  return rows
+}
+
+/** The keys and versions of a piece as one hash, as the database computes it. */
+export function digestOf({ keys, found }: PieceRows): Buffer {
+  const hash = createHash('sha256')
+  const version = Buffer.alloc(8)
+  for (let i = 0; i < keys.length; i++) {
+    version.writeBigInt64BE(BigInt(found[i]!.version))
+    hash.update(keys[i]!, 'latin1').update(version)
+  }
+  return hash.digest()
+}

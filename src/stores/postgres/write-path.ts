@@ -1,0 +1,199 @@
+import { CatalogError } from '../../base/errors.ts'
+import { queueMicrotask } from '../../base/time.ts'
+import { type Changes, noChanges } from './access.ts'
+import { Attempt } from './attempt.ts'
+import { Committer, type Refusal } from './committer.ts'
+import { isConflict, isLost, lacksLocks } from './failure.ts'
+import { type Ground, type Job, readInto, runWriter } from './ground.ts'
+import { GroupDelay } from './group-delay.ts'
+import { areEnough, type Locks, locksOf } from './locks.ts'
+import { Patience } from './patience.ts'
+import type { ReadPath } from './read-path.ts'
+import { undo } from './statements.ts'
+import { View } from './view.ts'
+
+/** The most bodies that share a commit. No more join in once so many records are changed. */
+const mostJobs = 256
+const mostChanges = 4_096
+
+/** Nor once they read and change so many that hardly more of them could be locked one by one. */
+const mostTouched = 640
+
+/** After so many lost races, the bodies run under the locks of the records that they are likely to need. */
+const mostLosses = 2
+
+/** A job whose caller waits. */
+interface Waiting {
+  readonly job: Job
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Runs bodies that write. Those that wait meanwhile share the next commit, in their order. A commit is one statement: it
+ * compares all that the bodies read, makes the changes if nothing differs, and else answers with what is there now. So
+ * a change takes one round trip when this store knows what is there, or when nothing is there.
+ */
+export class WritePath {
+  readonly #ground: Ground
+  readonly #reads: ReadPath
+  readonly #committer: Committer
+  readonly #delay = new GroupDelay()
+  /** How often bodies ran again, since others were first. */
+  lostRaces = 0
+  #queue: Waiting[] = []
+  #isWorking = false
+  /** Whether others change the same records now: then a first attempt would be lost, as would the second one. */
+  #isContended = false
+
+  constructor(ground: Ground, reads: ReadPath) {
+    this.#ground = ground
+    this.#reads = reads
+    this.#committer = new Committer(ground)
+  }
+
+  close(): void {
+    this.#committer.close()
+  }
+
+  run(job: Job): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ job, resolve, reject })
+      if (this.#isWorking) return
+      this.#isWorking = true
+      queueMicrotask(() => void this.#work())
+    })
+  }
+
+  async #work(): Promise<void> {
+    while (this.#queue.length > 0) {
+      await this.#delay.run(
+        () => Math.min(this.#queue.length, mostJobs),
+        () => this.#settle(this.#queue.splice(0, mostJobs)),
+      )
+    }
+    this.#isWorking = false
+  }
+
+  /** Settles all of them. When they fail together, each is tried alone, so that none fails for another. */
+  async #settle(batch: Waiting[]): Promise<void> {
+    try {
+      await this.#commit(batch)
+      for (const { resolve } of batch) resolve()
+    } catch (error) {
+      if (batch.length === 1 || isConflict(error) || isLost(error) || error instanceof CatalogError) {
+        for (const { reject } of batch) reject(error)
+      } else {
+        for (const one of batch) await this.#settle([one])
+      }
+    }
+  }
+
+  async #commit(batch: Waiting[]): Promise<void> {
+    const { address, engine } = this.#ground
+    const patience = new Patience()
+    let view = new View()
+    let losses = 0
+    let hasRoom = true
+    for (;;) {
+      try {
+        if (engine.hasTurns && (this.#isContended || losses >= mostLosses)) {
+          this.#isContended = true
+          return await this.#inTurn(batch, hasRoom)
+        }
+        const attempt = new Attempt(view, this.#ground.known)
+        const changes = this.#runAll(batch, attempt)
+        if (changes.size === 0) {
+          if (attempt.isCertain) return
+          view = await this.#reads.readAtOnce(attempt)
+          continue
+        }
+        const locks = hasRoom ? locksOf(address.schema, attempt, changes) : undefined
+        const refused = await this.#committer.commit(attempt, changes, locks)
+        if (refused === undefined) return
+        if (isLoss(refused, attempt, view)) {
+          losses++
+          this.lostRaces++
+          if (!engine.hasTurns) await patience.after(conflict())
+        }
+        view = refused.view
+      } catch (error) {
+        if (hasRoom && lacksLocks(error)) hasRoom = false
+        else await patience.after(error)
+        if (isConflict(error)) this.lostRaces++
+        // Whatever was seen may be old now.
+        view = new View()
+        losses++
+      }
+    }
+  }
+
+  /** Commits in a turn at the records that the bodies are likely to need, or alone if they need others. */
+  async #inTurn(batch: Waiting[], hasRoom: boolean): Promise<void> {
+    const guess = new Attempt(new View(), this.#ground.known)
+    const changes = this.#runAll(batch, guess)
+    const locks = hasRoom ? locksOf(this.#ground.address.schema, guess, changes) : undefined
+    if (locks && (await this.#held(batch, guess, locks))) return
+    await this.#held(batch, guess, undefined)
+  }
+
+  /**
+   * Reads, runs the bodies and commits while all changes wait that need the same locks: nothing can come between.
+   * Resolves to whether the locks were those that were needed; without locks, all other changes wait.
+   */
+  #held(batch: Waiting[], guess: Attempt, locks: Locks | undefined): Promise<boolean> {
+    const { pool, known } = this.#ground
+    return pool.alone(async (connection) => {
+      const begun = this.#committer.begin(connection, locks)
+      const view = new View()
+      let isOpen = true
+      try {
+        let attempt = guess
+        let changes = noChanges
+        do {
+          await Promise.all([begun, readInto(this.#ground, connection, attempt, view)])
+          if (attempt === guess) this.#isContended = !isSame(guess, view)
+          attempt = new Attempt(view, known)
+          changes = this.#runAll(batch, attempt)
+          if (locks && !areEnough(locks, attempt, changes)) return false
+        } while (!attempt.isCertain)
+        if (changes.size === 0) return true
+        isOpen = false
+        if (await this.#committer.finish(connection, attempt, changes, locks)) throw conflict()
+        return true
+      } finally {
+        if (isOpen) connection.sendEnd(undo).catch(() => {})
+      }
+    })
+  }
+
+  /** Runs bodies one after the other, each on the changes of those before it. What does not fit waits for the next commit. */
+  #runAll(batch: Waiting[], attempt: Attempt): Changes {
+    let changes = noChanges
+    for (let i = 0; i < batch.length; i++) {
+      changes = runWriter(this.#ground, batch[i]!.job, attempt, changes)
+      if (changes.size >= mostChanges || changes.size + attempt.points.size >= mostTouched)
+        this.#queue.unshift(...batch.splice(i + 1))
+    }
+    return changes
+  }
+}
+
+/** Whether others changed what was known. To learn what was not known is no loss. */
+function isLoss({ points, pieces }: Refusal, attempt: Attempt, view: View): boolean {
+  for (const point of points) if (attempt.points.get(point) !== null || view.points.has(point)) return true
+  for (const piece of pieces) if (view.pieces.has(piece)) return true
+  return false
+}
+
+/** Whether what was guessed is what is there. */
+function isSame(guess: Attempt, view: View): boolean {
+  for (const [key, found] of guess.points) {
+    if (view.points.get(key)?.version !== found?.version) return false
+  }
+  return true
+}
+
+function conflict(): Error {
+  return Object.assign(new Error('Other changes came first.'), { code: '40001', severity: 'ERROR' })
+}

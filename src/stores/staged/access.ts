@@ -1,0 +1,205 @@
+import type { OrderedMap } from '../../base/memory/ordered-map.ts'
+import { endedError } from '../../base/store/body.ts'
+import { checkedKey } from '../../base/store/key.ts'
+import { type Span, spanOf } from '../../base/store/range.ts'
+import type { Entry, Key, Range, Reader, Value, Writer } from '../../base/store/store.ts'
+import { codeOf, codeOfCut } from '../memory/code.ts'
+import { frozenCopy } from '../memory/frozen-copy.ts'
+import type { Overlay, Staged } from './overlay.ts'
+import type { Seen } from './seen.ts'
+
+/** What is the same for all accesses of one staged store. */
+export interface Ground {
+  readonly overlay: Overlay
+  readonly seen: Seen
+  /** The code of a key that is read without being remembered. */
+  readonly unremembered: string | undefined
+}
+
+/** Notes which groups soft reads and writes touched, and what was read of them, by the codes of keys. */
+export type Touched = Map<string, Map<string, Value | undefined>>
+
+/** Adds what was touched later. What was read at first stays. */
+export function addTouched(touched: Touched, later: Touched): void {
+  for (const [group, values] of later) {
+    const known = touched.get(group)
+    if (known === undefined) touched.set(group, values)
+    else for (const [code, value] of values) if (!known.has(code)) known.set(code, value)
+  }
+}
+
+function groupIn(touched: Touched, group: string): Map<string, Value | undefined> {
+  let values = touched.get(group)
+  if (values === undefined) {
+    values = new Map()
+    touched.set(group, values)
+  }
+  return values
+}
+
+/** Reads the store below through staged changes, and remembers what it read there. */
+export class StagedReader implements Reader {
+  readonly #below: Reader
+  readonly #ground: Ground
+  /** Set when heads of branches may move after they were read. */
+  readonly #softly: Touched | undefined
+  /** Whether anything may change after it was read here. */
+  readonly #isLoose: boolean
+  ended = false
+
+  constructor(below: Reader, ground: Ground, softly: Touched | undefined, isLoose = false) {
+    this.#below = below
+    this.#ground = ground
+    this.#softly = softly
+    this.#isLoose = isLoose
+  }
+
+  get<V extends Value = Value>(key: Key): V | undefined {
+    if (this.ended) throw endedError()
+    const checked = checkedKey(key)
+    const code = codeOf(checked)
+    const { overlay, seen, unremembered } = this.#ground
+    const staged = overlay.find(code)
+    if (staged !== undefined) {
+      this.touch(staged)
+      return staged.value as V | undefined
+    }
+    const value = this.#below.get<V>(checked)
+    if (this.#softly) {
+      const group = seen.softPoint(code, checked, value)
+      if (group !== undefined) groupIn(this.#softly, group).set(code, value)
+    } else if (code !== unremembered && !this.#isLoose) {
+      seen.point(code, checked, value)
+    }
+    return value
+  }
+
+  range<V extends Value = Value>(range: Range): Iterable<Entry<V>> {
+    if (this.ended) throw endedError()
+    const span = spanOf(range)
+    if (!span) return []
+    // A range shows the entries there were when it was asked for.
+    const staged = this.#ground.overlay.map()
+    return { [Symbol.iterator]: () => this.#walk(range, span, staged) as Iterator<Entry<V>> }
+  }
+
+  /** A read or a write in full makes all matter that a staged value follows from. */
+  protected touch({ group }: Staged): void {
+    if (group === undefined || this.#isLoose) return
+    if (this.#softly) groupIn(this.#softly, group)
+    else this.#ground.seen.harden(group, undefined, this.#below)
+  }
+
+  protected groupOf(key: Key, value: Value): string | undefined {
+    const group = this.#softly && this.#ground.seen.groupOf(key, value)
+    if (group !== undefined) groupIn(this.#softly!, group)
+    return group
+  }
+
+  /** Merges the entries below with the staged ones. */
+  *#walk(range: Range, span: Span, map: OrderedMap<Staged>): Generator<Entry, void, undefined> {
+    const staged = stagedIn(map, span)
+    let next = staged.next()
+    // Without a staged entry, the store below may know the limit.
+    const { limit: _, ...unlimited } = range
+    const below = this.#below.range(next.done ? range : unlimited)
+    const { seen } = this.#ground
+    const record = this.#isLoose ? undefined : seen.range(unlimited)
+    let left = span.limit
+    for (const entry of below) {
+      let isStaged = false
+      if (!next.done) {
+        const code = codeOf(entry.key)
+        while (!next.done && (span.reverse ? next.value[0] > code : next.value[0] < code)) {
+          const change = next.value[1]
+          next = staged.next()
+          if (!this.#isThere(change)) continue
+          yield entryOf(change)
+          this.#refuseEnded()
+          if (--left === 0) return
+        }
+        isStaged = !next.done && next.value[0] === code
+      }
+      if (record) seen.entry(record, entry)
+      let shown: Entry = entry
+      if (isStaged) {
+        const change = next.value![1]
+        next = staged.next()
+        if (!this.#isThere(change)) continue
+        shown = entryOf(change)
+      }
+      yield shown
+      this.#refuseEnded()
+      if (--left === 0) return
+    }
+    if (record) record.ended = true
+    for (; !next.done; next = staged.next()) {
+      const change = next.value[1]
+      if (!this.#isThere(change)) continue
+      yield entryOf(change)
+      this.#refuseEnded()
+      if (--left === 0) return
+    }
+  }
+
+  #isThere(staged: Staged): staged is Staged & Entry {
+    if (staged.group !== undefined && !this.#isLoose)
+      this.#ground.seen.harden(staged.group, undefined, this.#below)
+    return staged.value !== undefined
+  }
+
+  #refuseEnded(): void {
+    if (this.ended) throw endedError()
+  }
+}
+
+function entryOf({ key, value }: Entry): Entry {
+  return { key: [...key], value }
+}
+
+/** The staged entries of a range, in its direction, with the codes of their keys. */
+function* stagedIn(
+  map: OrderedMap<Staged>,
+  span: Span,
+): Generator<readonly [string, Staged], void, undefined> {
+  const { lower, upper, reverse } = span
+  const cursor = map.leaves(lower && codeOfCut(lower), upper && codeOfCut(upper), reverse)
+  while (cursor.next()) {
+    const { from, to } = cursor
+    const { keys, items } = cursor.leaf!
+    for (let done = 0; done < to - from; done++) {
+      const at = reverse ? to - 1 - done : from + done
+      yield [keys[at]!, items[at]!]
+    }
+  }
+}
+
+/** Changes nothing but the staged changes. */
+export class StagedWriter extends StagedReader implements Writer {
+  readonly #overlay: Overlay
+
+  constructor(below: Reader, ground: Ground, softly: Touched | undefined) {
+    super(below, ground, softly)
+    this.#overlay = ground.overlay
+  }
+
+  put(key: Key, value: Value): void {
+    this.#stage(key, frozenCopy(value))
+  }
+
+  remove(key: Key): void {
+    this.#stage(key, undefined)
+  }
+
+  #stage(given: Key, value: Value | undefined): void {
+    if (this.ended) throw endedError()
+    const checked = checkedKey(given)
+    const code = codeOf(checked)
+    const before = this.#overlay.find(code)
+    if (before !== undefined) this.touch(before)
+    // Callers may change the array they gave.
+    const key = checked === given ? [...checked] : checked
+    const group = value === undefined ? undefined : this.groupOf(key, value)
+    this.#overlay.set(code, { key, value, group }, before)
+  }
+}

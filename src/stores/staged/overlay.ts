@@ -1,0 +1,83 @@
+import { MapEdit, OrderedMap } from '../../base/memory/ordered-map.ts'
+import type { Key, Value } from '../../base/store/store.ts'
+
+/** A change that waits for the commit. */
+export interface Staged {
+  readonly key: Key
+  /** Undefined when the record is removed. */
+  readonly value: Value | undefined
+  /** The group of records that the value follows from, while it follows from soft reads only. */
+  readonly group: string | undefined
+}
+
+interface Undo {
+  readonly code: string
+  readonly before: Staged | undefined
+}
+
+/** The changes that wait for the commit, by the codes of their keys. What one body changed can be taken back. */
+export class Overlay {
+  readonly #edit = new MapEdit<Staged>(OrderedMap.empty)
+  /** The changes as an immutable map; undefined when something changed since it was made. */
+  #map: OrderedMap<Staged> | undefined = OrderedMap.empty
+  #undo: Undo[] = []
+  /** The number of changed records. */
+  size = 0
+  /** About how many bytes these records take. */
+  bytes = 0
+
+  find(code: string): Staged | undefined {
+    return this.#edit.find(code)?.value
+  }
+
+  /** All changes in order, as they are now. */
+  map(): OrderedMap<Staged> {
+    this.#map ??= this.#edit.map()
+    return this.#map
+  }
+
+  set(code: string, staged: Staged, before: Staged | undefined): void {
+    this.#undo.push({ code, before })
+    this.#replace(code, before, staged)
+  }
+
+  remove(code: string): void {
+    this.#replace(code, this.find(code), undefined)
+  }
+
+  /** Keeps what was changed. */
+  keep(): void {
+    this.#undo = []
+  }
+
+  /** Takes back what was changed since `keep`. */
+  takeBack(): void {
+    const undo = this.#undo
+    this.#undo = []
+    for (const { code, before } of undo.reverse()) this.#replace(code, this.find(code), before)
+  }
+
+  #replace(code: string, before: Staged | undefined, after: Staged | undefined): void {
+    this.#map = undefined
+    if (before) {
+      this.size--
+      this.bytes -= code.length + sizeOf(before.value)
+    }
+    if (after) {
+      this.size++
+      this.bytes += code.length + sizeOf(after.value)
+      this.#edit.put(code, after)
+    } else {
+      this.#edit.remove(code)
+    }
+  }
+}
+
+/** About how many bytes a value takes as JSON. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return value.length + 2
+  if (typeof value !== 'object' || value === null) return value === undefined ? 0 : 8
+  let size = 2
+  for (const name in value) size += name.length + 3 + sizeOf((value as Record<string, unknown>)[name])
+  return size
+}

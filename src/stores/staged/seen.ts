@@ -1,0 +1,221 @@
+import { CatalogError } from '../../base/errors.ts'
+import type { Entry, Key, Range, Reader, Value } from '../../base/store/store.ts'
+import { isSameValue } from './same-value.ts'
+
+/** Thrown when what a transaction read does not read the same any more: it has to run again. */
+export class ReadsChanged extends CatalogError {
+  readonly #changed: { readonly key: Key; readonly value?: Value | undefined } | undefined
+
+  constructor(changed?: ReadsChanged['changed']) {
+    super(
+      'ConcurrentModification',
+      'Others changed what this transaction read, so nothing of it was committed. Run it again.',
+    )
+    this.#changed = changed
+  }
+
+  /** The record that changed, as it was read; for a range, the beginning of its keys. Undefined when it is not known. */
+  get changed(): { readonly key: Key; readonly value?: Value | undefined } | undefined {
+    return this.#changed
+  }
+}
+
+/** How a read depends on a record of which others may change a part. */
+export interface Dependence {
+  /** The records that are read and written together. Reading one of them in full makes all of them matter in full. */
+  readonly group: string
+  /** The part that must stay; undefined when nothing of the record must. */
+  readonly kept: Value | undefined
+}
+
+/** Tells how a soft read depends on a record; undefined when all of the record matters. */
+export type Soften = (key: Key, value: Value) => Dependence | undefined
+
+interface Point {
+  readonly key: Key
+  readonly value: Value | undefined
+}
+
+interface SoftPoint extends Dependence {
+  readonly key: Key
+  /** What was read; undefined after the group was forgotten, when only the kept part still matters. */
+  readonly value: Value | undefined
+}
+
+/** The entries of a range that were read, in their order. */
+export class SeenRange {
+  readonly range: Range
+  readonly entries: Entry[] = []
+  /** Whether the range was read to its end, so that a further entry is a change. */
+  ended = false
+
+  constructor(range: Range) {
+    this.range = range
+  }
+}
+
+/** What a transaction read from the store below, so that it can tell whether it would read the same now. */
+export class Seen {
+  readonly #soften: Soften
+  readonly #most: number
+  readonly #points = new Map<string, Point>()
+  readonly #soft = new Map<string, SoftPoint>()
+  readonly #hardened = new Set<string>()
+  readonly #ranges: SeenRange[] = []
+  #count = 0
+  /** What takes back what was noted since {@link keep}, the latest last. */
+  #undo: (() => void)[] = []
+  #countBefore = 0
+
+  constructor(soften: Soften, most: number) {
+    this.#soften = soften
+    this.#most = most
+  }
+
+  /** How many reads are remembered. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** Keeps what was noted. */
+  keep(): void {
+    this.#undo = []
+    this.#countBefore = this.#count
+  }
+
+  /** Takes back what was noted since `keep`: the store below runs a body again, and may have guessed what it read. */
+  takeBack(): void {
+    const undo = this.#undo
+    this.#undo = []
+    for (const back of undo.reverse()) back()
+    this.#count = this.#countBefore
+  }
+
+  point(code: string, key: Key, value: Value | undefined): void {
+    if (this.#points.has(code)) return
+    this.#add()
+    this.#setPoint(code, { key, value })
+  }
+
+  /** Notes a read of which parts may change. Returns the group of the record, if it has one. */
+  softPoint(code: string, key: Key, value: Value | undefined): string | undefined {
+    if (this.#points.has(code)) return undefined
+    const found = value === undefined ? undefined : this.#soften(key, value)
+    const before = this.#soft.get(code)
+    if (before?.kept !== undefined && !isSameValue(before.kept, found?.kept)) throw new ReadsChanged(before)
+    if (found === undefined || this.#hardened.has(found.group)) {
+      this.point(code, key, value)
+      return undefined
+    }
+    if (before === undefined) this.#add()
+    this.#setSoft(code, { ...found, key, value })
+    return found.group
+  }
+
+  /** The group that a record belongs to while others may change parts of it. */
+  groupOf(key: Key, value: Value): string | undefined {
+    const group = this.#soften(key, value)?.group
+    return group === undefined || this.#hardened.has(group) ? undefined : group
+  }
+
+  range(range: Range): SeenRange {
+    const seen = new SeenRange(range)
+    this.#add()
+    this.#ranges.push(seen)
+    this.#undo.push(() => this.#ranges.pop())
+    return seen
+  }
+
+  entry(seen: SeenRange, entry: Entry): void {
+    this.#add()
+    seen.entries.push(entry)
+  }
+
+  /**
+   * From now on the records of a group matter in full, as they were read. `asRead` has what was read of them by those
+   * to whom it matters: it may have moved since. With `below`, the records are compared at once.
+   */
+  harden(group: string, asRead?: ReadonlyMap<string, Value | undefined>, below?: Reader): void {
+    for (const [code, value] of asRead ?? []) {
+      const now = this.#points.get(code) ?? this.#soft.get(code)
+      if (now?.value !== undefined && !isSameValue(now.value, value)) throw new ReadsChanged(now)
+    }
+    if (this.#hardened.has(group)) return
+    this.#hardened.add(group)
+    this.#undo.push(() => this.#hardened.delete(group))
+    for (const [code, { key, value, group: of }] of this.#soft) {
+      if (of !== group || value === undefined) continue
+      this.#setSoft(code, undefined)
+      this.#setPoint(code, { key, value })
+      if (below && !isSameValue(below.get(key), value)) throw new ReadsChanged({ key, value })
+    }
+  }
+
+  /** Forgets what was read of some groups, apart from the parts that must stay. */
+  forget(groups: ReadonlySet<string>): void {
+    for (const [code, point] of this.#soft) {
+      if (!groups.has(point.group)) continue
+      if (point.kept === undefined) this.#soft.delete(code)
+      else this.#soft.set(code, { ...point, value: undefined })
+    }
+  }
+
+  /**
+   * Throws {@link ReadsChanged} unless everything that must stay reads the same. Returns the groups of which other
+   * parts changed.
+   */
+  check(reader: Reader): ReadonlySet<string> {
+    for (const { key, value } of this.#points.values()) {
+      if (!isSameValue(reader.get(key), value)) throw new ReadsChanged({ key, value })
+    }
+    for (const seen of this.#ranges) {
+      if (!isSameRange(reader, seen)) throw new ReadsChanged({ key: seen.range.prefix ?? [] })
+    }
+    const moved = new Set<string>()
+    for (const { key, value, group, kept } of this.#soft.values()) {
+      const now = reader.get(key)
+      if (value !== undefined && isSameValue(now, value)) continue
+      if (kept !== undefined) {
+        const keptNow = now === undefined ? undefined : this.#soften(key, now)?.kept
+        if (!isSameValue(keptNow, kept)) throw new ReadsChanged({ key, value })
+      }
+      if (value !== undefined) moved.add(group)
+    }
+    return moved
+  }
+
+  #setPoint(code: string, point: Point): void {
+    this.#points.set(code, point)
+    this.#undo.push(() => this.#points.delete(code))
+  }
+
+  #setSoft(code: string, point: SoftPoint | undefined): void {
+    const before = this.#soft.get(code)
+    if (point === undefined) this.#soft.delete(code)
+    else this.#soft.set(code, point)
+    this.#undo.push(() => {
+      if (before === undefined) this.#soft.delete(code)
+      else this.#soft.set(code, before)
+    })
+  }
+
+  #add(): void {
+    if (++this.#count <= this.#most) return
+    throw new CatalogError(
+      'InvalidInput',
+      `The transaction read more than ${this.#most.toLocaleString('en')} records, which is the most that it can compare at its commit. Read outside of it, or do it in parts.`,
+    )
+  }
+}
+
+function isSameRange(reader: Reader, { range, entries, ended }: SeenRange): boolean {
+  // Nothing was taken from it.
+  if (!ended && entries.length === 0) return true
+  let at = 0
+  for (const { key, value } of reader.range(ended ? range : { ...range, limit: entries.length })) {
+    const seen = entries[at++]
+    if (seen === undefined || !isSameValue(key, seen.key)) return false
+    if (!range.keysOnly && !isSameValue(value, seen.value)) return false
+  }
+  return at === entries.length
+}

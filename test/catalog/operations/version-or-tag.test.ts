@@ -1,0 +1,86 @@
+import { tableFromIPC } from '@uwdata/flechette'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type OperationName, operations } from '../../../src/catalog/operations/index.ts'
+import { eachCatalog } from '../../support/catalogs.ts'
+import { fails } from '../../support/refusals.ts'
+
+const id = ['t']
+
+/** The operations that take a version which is there already, and a request of each but for it. */
+const taking: Partial<Record<OperationName, object>> = {
+  describeTable: { id, load_detailed_metadata: true },
+  tableExists: { id },
+  countTableRows: { id },
+  queryTable: { id },
+  getTableStats: { id },
+  restoreTable: { id },
+  describeTableVersion: { id },
+  analyzeTableQueryPlan: { id },
+  listTableIndices: { id },
+  describeTableIndexStats: { id, index_name: 'x_idx' },
+}
+
+/** Their `version` is another thing: one to be made, or what a tag is to point to. */
+const others = ['createTableVersion', 'createTableTag', 'updateTableTag']
+
+describe('a version by its tag', () => {
+  it('is taken wherever a version is', () => {
+    const withVersion = Object.values(operations).flatMap(({ definition }) =>
+      'version' in ((definition.request as { entries?: object }).entries ?? {}) ? [definition.name] : [],
+    )
+    expect(withVersion.filter((name) => !others.includes(name)).sort()).toEqual(Object.keys(taking).sort())
+  })
+
+  eachCatalog((open) => {
+    let catalog: Awaited<ReturnType<typeof open>>
+    beforeEach(async () => {
+      catalog = await open()
+      await catalog.createTable({ id, data: [{ x: 1 }, { x: 2 }] })
+      await catalog.createTableBranch({ id, name: 'b' })
+      await catalog.insertIntoTable({ id, branch: 'b', data: [{ x: 3 }] })
+      await catalog.createTableTag({ id, tag: 'first', version: 1 })
+      await catalog.createTableTag({ id, tag: 'branched', version: 2, branch: 'b' })
+      await catalog.deleteFromTable({ id, predicate: 'true' })
+    })
+
+    it('says the version and the branch', async () => {
+      expect((await catalog.countTableRows({ id, tag: 'first' })).count).toBe(2)
+      expect((await catalog.countTableRows({ id, tag: 'branched', predicate: 'x > 2' })).count).toBe(1)
+      const { data } = await catalog.queryTable({ id, tag: 'branched' })
+      expect(tableFromIPC(data).numRows).toBe(3)
+      expect((await catalog.describeTable({ id, tag: 'first', load_detailed_metadata: true })).version).toBe(
+        1,
+      )
+      const { version } = await catalog.describeTableVersion({ id, tag: 'branched' })
+      expect(version).toEqual((await catalog.describeTableVersion({ id, version: 2, branch: 'b' })).version)
+      await catalog.tableExists({ id, tag: 'branched' })
+      expect((await catalog.getTableStats({ id, tag: 'first' })).num_rows).toBe(2)
+      expect((await catalog.getTableStats({ id, tag: 'branched' })).num_rows).toBe(3)
+    })
+
+    it('can be restored, on the branch of the tag', async () => {
+      await catalog.restoreTable({ id, tag: 'first' })
+      expect((await catalog.countTableRows({ id })).count).toBe(2)
+      await catalog.deleteFromTable({ id, branch: 'b', predicate: 'true' })
+      await catalog.restoreTable({ id, tag: 'branched' })
+      expect((await catalog.countTableRows({ id, branch: 'b' })).count).toBe(3)
+      expect((await catalog.countTableRows({ id })).count).toBe(2)
+    })
+
+    it.each(Object.entries(taking))(
+      '%s refuses a tag beside a version or a branch, and one that is not there',
+      async (name, request) => {
+        const call = (more: object) =>
+          (catalog[name as OperationName] as (request: object) => Promise<unknown>)({ ...request, ...more })
+        await fails(call({ tag: 'none' }), 'TableTagNotFound', 'none')
+        await fails(call({ tag: 'first', version: 1 }), 'InvalidInput', 'tag')
+        if (name !== 'tableExists') await fails(call({ tag: 'first', branch: 'b' }), 'InvalidInput', 'tag')
+      },
+    )
+
+    it('or a number must be there where the latest would make no sense', async () => {
+      await fails(catalog.restoreTable({ id }), 'InvalidInput', 'version is missing')
+      await fails(catalog.describeTableVersion({ id }), 'InvalidInput', 'version is missing')
+    })
+  })
+})

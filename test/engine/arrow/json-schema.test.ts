@@ -1,0 +1,104 @@
+import {
+  dateDay,
+  decimal128,
+  dictionary,
+  fixedSizeBinary,
+  float16,
+  int8,
+  list,
+  type Schema,
+  timestamp,
+  utf8,
+} from '@uwdata/flechette'
+import { expect, test } from 'vitest'
+import { decodeArrow } from '../../../src/engine/arrow/ipc/decode.ts'
+import { decodeSchema, encodeSchema } from '../../../src/engine/arrow/schema.ts'
+import {
+  fromJsonSchema,
+  type JsonArrowType,
+  schemaDifference,
+  toJsonSchema,
+} from '../../../src/engine/table/index.ts'
+import { fixture } from './fixtures.ts'
+
+const { schema } = await decodeArrow(fixture('types.arrows'))
+
+function of(type: JsonArrowType): Schema {
+  return fromJsonSchema({ fields: [{ name: 'a', nullable: true, type }] })
+}
+
+test('every type comes back from its JSON form', () => {
+  const json = JSON.parse(JSON.stringify(toJsonSchema(schema)))
+  expect(schemaDifference(schema, fromJsonSchema(json))).toBeUndefined()
+  expect(toJsonSchema(fromJsonSchema(json))).toEqual(json)
+  expect(json.metadata).toEqual({ k: 'v' })
+})
+
+test('types have the names Lance gives them', () => {
+  const item = { name: 'item', type: utf8(), nullable: true, metadata: new Map() }
+  const fields = [
+    utf8(),
+    float16(),
+    dateDay(),
+    timestamp(2),
+    timestamp(2, 'UTC'),
+    decimal128(10, 2),
+    fixedSizeBinary(3),
+    dictionary(timestamp(2), int8(), true),
+    list(item),
+  ]
+  const schema = { fields: fields.map((type, i) => ({ ...item, name: `${i}`, type })) } as Schema
+  const json = toJsonSchema(schema)
+  expect(schemaDifference(schema, fromJsonSchema(json))).toBeUndefined()
+  expect(json.fields.map(({ type }) => type)).toEqual([
+    { type: 'string' },
+    { type: 'halffloat' },
+    { type: 'date32:day' },
+    { type: 'timestamp:us:-' },
+    { type: 'timestamp:us:UTC' },
+    { type: 'decimal:128:10:2' },
+    { type: 'fixed_size_binary', length: 3 },
+    { type: 'dict:timestamp:us:-:int8:true' },
+    { type: 'list', fields: [{ name: 'item', type: { type: 'string' }, nullable: true }] },
+  ])
+})
+
+test.each([
+  { type: 'utf8' },
+  { type: 'int65' },
+  { type: 'list' },
+  { type: 'fixed_size_list', length: 2 },
+  { type: 'fixed_size_binary:-1' },
+  { type: 'timestamp:us' },
+  { type: 'time32:us' },
+  { type: 'decimal:100:10:2' },
+  { type: 'dict:string:int32' },
+  { type: 'dict:utf8:int32:false' },
+  { type: 'dict:string:float:false' },
+  { type: 'dict:dict:string:int8:false:int8:false' },
+  { type: 'constructor' },
+  { type: '' },
+])('refuses %j, naming the field', (type) => {
+  expect(() => of(type)).toThrow(/^Field "a" has type /)
+})
+
+test('an encoded schema loses nothing', () => {
+  const again = decodeSchema(encodeSchema(schema))
+  expect(schemaDifference(schema, again)).toBeUndefined()
+  expect(again.metadata).toEqual(schema.metadata)
+  expect(again.fields.map(({ metadata }) => metadata)).toEqual(schema.fields.map(({ metadata }) => metadata))
+})
+
+test('the difference of two schemas is told in words', () => {
+  const int = of({ type: 'int32' })
+  expect(schemaDifference(int, of({ type: 'string' }))).toBe('column "a" is string and not int32')
+  expect(schemaDifference(int, { fields: [] })).toBe('column "a" is missing')
+  const [a] = int.fields
+  expect(schemaDifference(int, { fields: [a!, { ...a!, name: 'b' }] })).toBe('column "b" is not in the table')
+  expect(schemaDifference({ fields: [{ ...a!, nullable: false }] }, int)).toBe(
+    'column "a" may be null and must not be',
+  )
+  expect(
+    schemaDifference({ fields: [a!, { ...a!, name: 'b' }] }, { fields: [{ ...a!, name: 'b' }, a!] }),
+  ).toBe('column "a" is in another place')
+})

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { ByteCache } from '../../../../src/engine/table/storage/cache.ts'
+
+const load = (value: string, log: string[]) => async () => {
+  log.push(value)
+  return value
+}
+
+test('keeps what was used last, up to its limit', async () => {
+  const cache = new ByteCache(100)
+  const log: string[] = []
+  const get = (key: string) => cache.get(key, () => 40, load(key, log))
+  await get('a')
+  await get('b')
+  await get('a')
+  await get('c') // b goes
+  await get('a')
+  expect(cache.bytes).toBe(80)
+  await get('b')
+  expect(log).toEqual(['a', 'b', 'c', 'b'])
+})
+
+test('those who ask at once share one read, and a failed read is tried again', async () => {
+  const cache = new ByteCache(100)
+  let reads = 0
+  const read = async () => {
+    reads++
+    if (reads === 1) throw new Error('no')
+    return 'yes'
+  }
+  const both = await Promise.allSettled([cache.get('k', () => 1, read), cache.get('k', () => 1, read)])
+  expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  expect(reads).toBe(1)
+  expect(await Promise.all([cache.get('k', () => 1, read), cache.get('k', () => 1, read)])).toEqual([
+    'yes',
+    'yes',
+  ])
+  expect(reads).toBe(2)
+})
+
+test('keeps nothing with a limit of 0', async () => {
+  const cache = new ByteCache(0)
+  const log: string[] = []
+  await cache.get('a', () => 1, load('a', log))
+  await cache.get('a', () => 1, load('a', log))
+  expect(log).toEqual(['a', 'a'])
+  expect(cache.bytes).toBe(0)
+})
+
+test('a value of which parts are asked for pays once they cost as much, if all such values have room', () => {
+  const cache = new ByteCache(100)
+  expect([cache.pays('a', 60, 40), cache.pays('a', 60, 40)]).toEqual([false, true])
+  // It was driven out, and is asked for again.
+  expect(cache.pays('a', 60, 1)).toBe(true)
+  for (let turn = 0; turn < 10; turn++) {
+    expect(cache.pays('b', 60, 40)).toBe(false)
+    expect(cache.pays('a', 60, 40)).toBe(false)
+  }
+  // Those that nobody asks for any more are forgotten.
+  for (let i = 0; i < 80; i++) cache.pays(`small ${i % 41}`, 10, 1)
+  for (let i = 0; i < 10; i++) cache.pays('huge', 101, 1_000)
+  expect(cache.pays('b', 60, 1_000)).toBe(false)
+  expect(new ByteCache(0).pays('a', 1, 2)).toBe(false)
+})

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { Patience } from '../../../src/stores/postgres/patience.ts'
+import { missingPostgres, sharedServer } from '../../support/postgres.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { countOverBadNetwork, impatient } from './bad-network-run.ts'
+import { count, counted } from './counting.ts'
+
+const factor = Number(process.env.HISTORY_RUNS ?? 1)
+const calm = { delay: 0, held: { share: 0, millis: 0 }, resets: 0, silences: 0 }
+
+describe.skipIf(missingPostgres)('over a network', { timeout: 240_000 * factor }, () => {
+  test('that is slow, every change happens once', async () => {
+    const network = { ...calm, delay: 20, held: { share: 0.05, millis: 300 } }
+    for (let seed = 1; seed <= factor; seed++) {
+      const { held } = await countOverBadNetwork(await sharedServer(), seed, network)
+      expect(held).toBeGreaterThan(0)
+    }
+  })
+
+  test('that loses connections at any byte, every change happens once', async () => {
+    const network = { ...calm, delay: 5, resets: 0.02 }
+    for (let seed = 1; seed <= factor; seed++) {
+      const { resets } = await countOverBadNetwork(await sharedServer(), seed, network)
+      expect(resets).toBeGreaterThan(0)
+    }
+  })
+
+  test('whose connections fall silent without a word, every change happens once', async () => {
+    const network = { ...calm, delay: 5, silences: 0.02 }
+    for (let seed = 1; seed <= factor; seed++) {
+      const { silences } = await countOverBadNetwork(await sharedServer(), seed, network)
+      expect(silences).toBeGreaterThan(0)
+    }
+  })
+
+  test('whose connection fell silent, a read and a change are done on another one, be it late', async () => {
+    const server = await sharedServer()
+    const proxy = await TcpProxy.start(server.port)
+    onTestFinished(() => proxy.close())
+    const store = await impatient(await server.freshUrl(proxy.port))
+    onTestFinished(() => store.close())
+    await count(store, 'first')
+    const silence = () => {
+      let isOver = false
+      // One connection, the one that gets the next answer.
+      proxy.beforeAnswer = () => {
+        if (isOver) return undefined
+        isOver = true
+        return new Promise(() => {})
+      }
+    }
+    silence()
+    expect(await counted(store)).toEqual(['first'])
+    silence()
+    expect(await count(store, 'second')).toBe(2)
+    expect(await counted(store)).toEqual(['first', 'second'])
+  })
+})
+
+test('who waited for a silent connection tries another one, however late it is', async () => {
+  const lost = Object.assign(new Error('lost'), { code: 'ECONNRESET' })
+  const patience = new Patience(1)
+  await sleep(5)
+  await patience.after(lost)
+  await expect(patience.after(lost)).rejects.toBe(lost)
+  await expect(new Patience().after(new Error('something else'))).rejects.toThrow('something else')
+})
