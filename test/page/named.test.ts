@@ -65,6 +65,28 @@ describeInChromium('a dialog of the page', () => {
     })
   }
 
+  for (const [act, open] of Object.entries(openDialogs)) {
+    it(`stays open while its table cannot be read: ${act}`, async () => {
+      const { page, catalog } = await opened(filled, editable, '#/table/prod/flights?tab=refs')
+      await atTable(page)
+      await page.getByRole('link', { name: 'stable' }).waitFor()
+      await open(page)
+      const typed = () =>
+        page
+          .getByRole('dialog')
+          .locator('input')
+          .evaluateAll((all) => all.map((one) => one.value))
+      const before = await typed()
+      await page.route('**/describe?*', (route) => route.fulfill({ status: 503, body: '{}' }))
+      await catalog.insertIntoTable({ id, data: flights.slice(0, 1) })
+      await page.getByRole('tablist', { includeHidden: true }).waitFor({ state: 'detached' })
+      await page.unroute('**/describe?*')
+      expect(await typed()).toEqual(before)
+      await confirmed(page, act)
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+    })
+  }
+
   it('drops no table that took the place of the named one between the look and the drop', async () => {
     const { page, catalog } = await opened(filled, editable, '#/table/prod/flights')
     await atTable(page)

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import type { NamedTable } from '../at-once.ts'
 import { usePaged } from '../hooks.ts'
 import { type TablePlace, writePlace } from '../model/place.ts'
@@ -7,9 +6,9 @@ import { Failure } from '../parts/failure.tsx'
 import { Text } from '../parts/text.tsx'
 import { read, settings } from '../server.ts'
 import type { ViewProps } from './app.tsx'
-import { DeleteTag, PutTag } from './changes.tsx'
+import type { Opened } from './table.tsx'
 
-interface Tag {
+export interface Tag {
   readonly name: string
   readonly version: number
   readonly branch?: string
@@ -22,23 +21,19 @@ interface Branch {
   readonly createAt: number
 }
 
-/** A dialog, with what it names as that was when it opened. */
-interface Opened {
-  readonly act: 'create' | 'move' | 'delete'
-  readonly table: NamedTable
-  readonly tag?: Tag
-}
-
 /** The tags and branches of a table. */
 export function Refs({
   place,
   table,
   revision,
   fresh,
-  changed,
-}: ViewProps & { readonly place: TablePlace; readonly table: NamedTable }) {
+  open,
+}: Pick<ViewProps, 'revision' | 'fresh'> & {
+  readonly place: TablePlace
+  readonly table: NamedTable
+  readonly open: (dialog: Opened) => void
+}) {
   const { id } = place
-  const [open, setOpen] = useState<Opened>()
   const what = [id, revision]
   const listed =
     <T,>(kind: 'tags' | 'branches') =>
@@ -54,7 +49,6 @@ export function Refs({
     }
   const tags = usePaged<Tag>(listed<Tag>('tags'), what, fresh.open)
   const branches = usePaged<Branch>(listed<Branch>('branches'), what, fresh.open)
-  const close = () => setOpen(undefined)
   const at = (wanted: { version?: number; tag?: string; branch?: string | undefined }) =>
     writePlace({ view: 'table', id, tab: 'rows', ...wanted })
   return (
@@ -63,7 +57,7 @@ export function Refs({
         <div class="title">
           <h2>Tags</h2>
           {settings.editable && (
-            <button type="button" onClick={() => setOpen({ act: 'create', table })}>
+            <button type="button" onClick={() => open({ act: 'create tag', table })}>
               New tag
             </button>
           )}
@@ -94,7 +88,7 @@ export function Refs({
                       <button
                         type="button"
                         aria-label={`Move ${tag.name}`}
-                        onClick={() => setOpen({ act: 'move', table, tag })}
+                        onClick={() => open({ act: 'move tag', table, tag })}
                       >
                         Move
                       </button>{' '}
@@ -102,7 +96,7 @@ export function Refs({
                         type="button"
                         class="danger"
                         aria-label={`Delete ${tag.name}`}
-                        onClick={() => setOpen({ act: 'delete', table, tag })}
+                        onClick={() => open({ act: 'delete tag', table, tag })}
                       >
                         Delete
                       </button>
@@ -146,28 +140,6 @@ export function Refs({
         )}
         <More listed={branches} none="No branches other than the main one." />
       </section>
-      {open?.act === 'create' && (
-        <PutTag
-          table={open.table}
-          version={place.version}
-          branch={place.branch}
-          changed={changed}
-          onClose={close}
-        />
-      )}
-      {open?.act === 'move' && open.tag && (
-        <PutTag
-          table={open.table}
-          tag={open.tag}
-          version={open.tag.version}
-          branch={open.tag.branch}
-          changed={changed}
-          onClose={close}
-        />
-      )}
-      {open?.act === 'delete' && open.tag && (
-        <DeleteTag table={open.table} tag={open.tag} changed={changed} onClose={close} />
-      )}
     </>
   )
 }

@@ -9,9 +9,9 @@ import { Failure } from '../parts/failure.tsx'
 import { Path, Properties, Text } from '../parts/text.tsx'
 import { ask, settings } from '../server.ts'
 import { go, type ViewProps } from './app.tsx'
-import { DropTable, RenameTable } from './changes.tsx'
+import { DeleteTag, DropTable, PutTag, RenameTable } from './changes.tsx'
 import { Columns } from './columns.tsx'
-import { Refs } from './refs.tsx'
+import { Refs, type Tag } from './refs.tsx'
 import { RowsView } from './rows.tsx'
 import { Versions } from './versions.tsx'
 
@@ -30,6 +30,13 @@ export interface Description {
 /** The same, and what tells this table from another one of its name. */
 interface Found extends Description {
   readonly named: NamedTable
+}
+
+/** A dialog, with what it names as that was when it opened. */
+export interface Opened {
+  readonly act: 'rename' | 'drop' | 'create tag' | 'move tag' | 'delete tag'
+  readonly table: NamedTable
+  readonly tag?: Tag
 }
 
 const titles: Readonly<Record<Tab, string>> = {
@@ -63,7 +70,7 @@ async function describe(id: Identifier, wanted: Wanted, signal: AbortSignal): Pr
 /** A table, at a version or at its latest. */
 export function TableView({ place, revision, fresh, changed }: ViewProps & { readonly place: TablePlace }) {
   const { id, tab } = place
-  const [open, setOpen] = useState<{ readonly act: 'rename' | 'drop'; readonly table: NamedTable }>()
+  const [open, setOpen] = useState<Opened>()
   const wanted = wantedOf(place)
   const description = useLoaded(
     (signal) => describe(id, wanted, signal),
@@ -82,7 +89,6 @@ export function TableView({ place, revision, fresh, changed }: ViewProps & { rea
     go({ ...place, tab: next })
     list.current?.querySelector<HTMLElement>(`#tab-${next}`)?.focus()
   }
-  const close = () => setOpen(undefined)
   return (
     <article class={tab === 'rows' || tab === 'versions' ? 'fills' : undefined}>
       <p class="eyebrow">
@@ -153,15 +159,37 @@ export function TableView({ place, revision, fresh, changed }: ViewProps & { rea
                 fresh={fresh.open}
               />
             ) : (
-              <Refs place={place} table={value.named} revision={revision} fresh={fresh} changed={changed} />
+              <Refs place={place} table={value.named} revision={revision} fresh={fresh} open={setOpen} />
             )}
           </div>
         </>
       )}
-      {open?.act === 'rename' && <RenameTable table={open.table} changed={changed} onClose={close} />}
-      {open?.act === 'drop' && <DropTable table={open.table} changed={changed} onClose={close} />}
+      {open && (
+        <TableDialog opened={open} place={place} changed={changed} onClose={() => setOpen(undefined)} />
+      )}
     </article>
   )
+}
+
+/**
+ * Lies outside of what the page loads again and again: a table that cannot be read for a moment closes no dialog, and what
+ * was typed there stays.
+ */
+function TableDialog({
+  opened: { act, table, tag },
+  place,
+  ...rest
+}: {
+  readonly opened: Opened
+  readonly place: TablePlace
+  readonly changed: () => void
+  readonly onClose: () => void
+}) {
+  if (act === 'rename') return <RenameTable table={table} {...rest} />
+  if (act === 'drop') return <DropTable table={table} {...rest} />
+  if (act === 'delete tag' && tag) return <DeleteTag table={table} tag={tag} {...rest} />
+  const { version, branch } = tag ?? place
+  return <PutTag table={table} tag={tag} version={version} branch={branch} {...rest} />
 }
 
 /** Which state is shown, if it is not the latest, and the way back. */
