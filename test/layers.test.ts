@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -267,6 +268,19 @@ describe('rooms', () => {
 
   it('importing the package loads no package that is not in its build', () => {
     expect([...loadedWith('tabularium/index.ts').packages.keys()].sort()).toEqual(['ulid', 'valibot'])
+  })
+})
+
+describe('the top level', () => {
+  it('holds nothing but what CONTRIBUTING.md gives a reason for', () => {
+    const text = readFileSync(new URL('../CONTRIBUTING.md', import.meta.url), 'utf8')
+    const table = /^## What lies at the top level$(.*?)^## /ms.exec(text)![1]!
+    const named = Array.from(table.matchAll(/^\| (.*?) \|/gm), ([, cell]) =>
+      Array.from(cell!.matchAll(/`([^`/]+)\/?`/g), ([, name]) => name!),
+    ).flat()
+    const files = execFileSync('git', ['ls-files'], { cwd: join(root, '..'), encoding: 'utf8' })
+    const tracked = new Set(files.split('\n').flatMap((file) => file.split('/')[0] || []))
+    expect(named.sort()).toEqual([...tracked].sort())
   })
 })
 
