@@ -83,7 +83,7 @@ export function refuseOwner(where: string): CatalogError {
 export async function disclaimContent(content: Content, where: string, catalog: string): Promise<void> {
   const owner = await ownerOf(content, where).catch((error) => {
     // What says nothing of an owner was not put by a claim, and who may not read put nothing.
-    if (isForbidden(error) || isUnclear(error)) return undefined
+    if (isForbidden(error) || namesNoOwner(error)) return undefined
     throw error
   })
   if (owner === catalog) await content.remove(ownerPath)
@@ -147,7 +147,7 @@ function isForbidden(error: unknown): boolean {
   return error instanceof CatalogError && error.code === 'PermissionDenied'
 }
 
-function isUnclear(error: unknown): boolean {
+function namesNoOwner(error: unknown): boolean {
   return error instanceof CatalogError && error.code === 'InvalidTableState'
 }
 

@@ -73,8 +73,8 @@ export function withAnyKey<S extends v.GenericSchema<Record<string, T>>, T>(
       const value = (given as Readonly<Record<string, unknown>>)[key]
       const item = schema.value['~run']({ value }, config)
       if (item.issues) {
-        const place = { type: 'object', origin: 'value', input: given, key, value } as const
-        const issues = item.issues.map((issue) => ({ ...issue, path: [place, ...(issue.path ?? [])] }))
+        const pathItem = { type: 'object', origin: 'value', input: given, key, value } as const
+        const issues = item.issues.map((issue) => ({ ...issue, path: [pathItem, ...(issue.path ?? [])] }))
         return { typed: false, value: checked.value, issues } as never
       }
       Object.defineProperty(checked.value, key, {

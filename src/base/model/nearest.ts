@@ -33,7 +33,7 @@ export class EditDistance {
   /** The bit of the last row in the last word. */
   readonly #last: number
   /** Where each character stands in the rows. */
-  readonly #places = new Map<string, Int32Array>()
+  readonly #positions = new Map<string, Int32Array>()
   readonly #rises: Int32Array
   readonly #falls: Int32Array
   readonly #none: Int32Array
@@ -53,9 +53,9 @@ export class EditDistance {
     this.#none = new Int32Array(words)
     this.result = rows.length === 0 ? columns.length : rows.length
     for (const [i, char] of rows.entries()) {
-      const bits = this.#places.get(char) ?? new Int32Array(words)
+      const bits = this.#positions.get(char) ?? new Int32Array(words)
       bits[i >>> 5]! |= 1 << (i & 31)
-      this.#places.set(char, bits)
+      this.#positions.set(char, bits)
     }
   }
 
@@ -66,7 +66,7 @@ export class EditDistance {
     const [rises, falls, count, last] = [this.#rises, this.#falls, this.#words, this.#last]
     let distance = this.result
     for (let column = from; column < end; column++) {
-      const bits = this.#places.get(this.#columns[column]!) ?? this.#none
+      const bits = this.#positions.get(this.#columns[column]!) ?? this.#none
       // What comes from the row above: there, each column is one more than the column before.
       let carry = 1
       for (let w = 0; w < count; w++) {

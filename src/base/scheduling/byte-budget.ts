@@ -44,7 +44,7 @@ export class ByteBudget {
 
   /** For holds: takes bytes as soon as there is room, and sooner than those that ask later. */
   take(hold: Hold, bytes: number, signal: AbortSignal | undefined): Promise<void> | undefined {
-    if (bytes > this.total - hold.held) throw never(hold.held + bytes, this.total)
+    if (bytes > this.total - hold.held) throw exceedsBudget(hold.held + bytes, this.total)
     this.#join(hold, bytes)
     // Who holds some goes before those who wait to begin, since they wait for what it holds.
     if ((this.#waiting.length === 0 || hold.held > 0) && this.#mayTake(hold, bytes)) {
@@ -68,7 +68,7 @@ export class ByteBudget {
     if (isDone) {
       if (this.#holds.delete(hold)) this.#needed -= hold.need
       // Nobody may wait for it any more, so it must not be given what it asked for.
-      this.#waiting.find((waiter) => waiter.hold === hold)?.refuse(full(this.total))
+      this.#waiting.find((waiter) => waiter.hold === hold)?.refuse(budgetFull(this.total))
     }
     if (this.#waiting.length > 0) this.#serve()
   }
@@ -122,7 +122,7 @@ export class ByteBudget {
         refuse: (error) => settle(() => reject(error)),
       }
       const giveUp = () => {
-        waiter.refuse(full(this.total))
+        waiter.refuse(budgetFull(this.total))
         this.#serve()
       }
       const timer =
@@ -156,7 +156,7 @@ export class ByteBudget {
     for (const { hold } of this.#waiting) held += hold.held
     if (held < this.#used) return
     // The refused one gives back what it holds, which lets others go on.
-    last.refuse(full(this.total))
+    last.refuse(budgetFull(this.total))
   }
 }
 
@@ -212,14 +212,14 @@ export class Hold {
   }
 }
 
-function full(total: number): CatalogError {
+function budgetFull(total: number): CatalogError {
   return new CatalogError(
     'Throttling',
     `Requests under way hold as much memory as they may in all, ${count(total)} bytes. Wait a moment and try again, or send less at a time.`,
   )
 }
 
-function never(bytes: number, total: number): CatalogError {
+function exceedsBudget(bytes: number, total: number): CatalogError {
   return invalid(
     `The request needs ${count(bytes)} bytes of memory, and all requests together have ${count(total)}. Ask for less, or send less at a time.`,
   )

@@ -14,7 +14,7 @@ const requestCost = 1 << 20
 /** The same where a part is a call by itself that opens a file, or copies. */
 const callCost = 64 << 10
 /** What a read costs from which on it goes over a network. */
-const farCost = 256 << 10
+const networkCost = 256 << 10
 /** Bytes from which on another request is faster, since both travel at once. */
 const mostMerged = 8 << 20
 
@@ -31,7 +31,7 @@ export function readCostOf({ readCost, getRanges }: Readable): number {
 
 /** Whether each read of a content is a request over a network. */
 export function isFar(content: Readable): boolean {
-  return readCostOf(content) >= farCost
+  return readCostOf(content) >= networkCost
 }
 
 /**

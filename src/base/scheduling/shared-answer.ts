@@ -45,7 +45,7 @@ export class SharedAnswer<T> {
   readonly #find: () => Promise<T>
   readonly #keptMillis: number
   #latest: Promise<T> | undefined
-  #toldUntil = Number.POSITIVE_INFINITY
+  #freshUntil = Number.POSITIVE_INFINITY
 
   constructor(find: () => Promise<T>, keptMillis: number) {
     this.#find = find
@@ -53,10 +53,10 @@ export class SharedAnswer<T> {
   }
 
   get(): Promise<T> {
-    if (this.#latest === undefined || performance.now() >= this.#toldUntil) {
-      this.#toldUntil = Number.POSITIVE_INFINITY
+    if (this.#latest === undefined || performance.now() >= this.#freshUntil) {
+      this.#freshUntil = Number.POSITIVE_INFINITY
       this.#latest = this.#find().finally(() => {
-        this.#toldUntil = performance.now() + this.#keptMillis
+        this.#freshUntil = performance.now() + this.#keptMillis
       })
     }
     return this.#latest

@@ -26,11 +26,11 @@ export function isMissing(error: unknown): boolean {
 }
 
 /** An error of Azure in words. A `CatalogError` is returned as it is. */
-export function azureError(action: string, place: string, key: string, error: unknown): CatalogError {
+export function azureError(action: string, root: string, key: string, error: unknown): CatalogError {
   if (error instanceof CatalogError) return error
   const [code, rest] = reasonOf(error as AzureError)
   const cause = bareError(error as AzureError, [statusOf(error), codeOf(error)])
-  return new CatalogError(code, `Cannot ${action} ${place}${key}: ${rest}`, { cause })
+  return new CatalogError(code, `Cannot ${action} ${root}${key}: ${rest}`, { cause })
 }
 
 function reasonOf(error: AzureError): [ErrorCode, string] {

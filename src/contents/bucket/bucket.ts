@@ -77,8 +77,8 @@ export async function forEach<T>(
   work: (item: T) => Promise<unknown>,
 ): Promise<void> {
   const left = items.values()
-  const inTurn = async () => {
+  const worker = async () => {
     for (const item of left) await work(item)
   }
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, inTurn))
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
 }

@@ -7,7 +7,7 @@ import { sleep } from '../../base/time.ts'
 import { type Bucket, CutOff, forEach, mostRemoved } from './bucket.ts'
 
 /** Where a content lies in a bucket. */
-export interface BucketPlace {
+export interface BucketRoot {
   /** The begin of all keys: empty, or ending in a slash. */
   readonly prefix: string
   /** The URL by which `openContent` opens the same content, if there is one. */
@@ -15,12 +15,12 @@ export interface BucketPlace {
 }
 
 /** Content as the objects of a bucket whose keys begin with a prefix. */
-export function bucketContent(bucket: Bucket, place: BucketPlace): Content {
-  return new BucketContent(bucket, place)
+export function bucketContent(bucket: Bucket, root: BucketRoot): Content {
+  return new BucketContent(bucket, root)
 }
 
 /** Requests that the service could not decide, or did not answer whole, are sent as many times. */
-const mostTurns = 5
+const mostAttempts = 5
 const firstPause = 50
 
 /** Requests for parts of one object that are under way at once. */
@@ -34,7 +34,7 @@ class BucketContent implements Content {
   /** Whether the bucket was there. When it is not later on, that is no mistake of the caller. */
   #wasThere = false
 
-  constructor(bucket: Bucket, { prefix, url }: BucketPlace) {
+  constructor(bucket: Bucket, { prefix, url }: BucketRoot) {
     this.#bucket = bucket
     this.#prefix = prefix
     this.url = url
@@ -127,7 +127,7 @@ class BucketContent implements Content {
   #create(path: string, parts: readonly Uint8Array[]): Promise<boolean> {
     const key = this.#prefix + path
     const attempt = randomUUID()
-    return this.#inTurns('write', key, async () => {
+    return this.#withRetries('write', key, async () => {
       let failure: CatalogError | undefined
       const outcome = await this.#bucket.create(key, parts, attempt).catch((error) => {
         // A service may refuse a large object before it has read it, and end the connection: so refusals get lost.
@@ -148,7 +148,7 @@ class BucketContent implements Content {
 
   async #read(path: string, range?: ByteRange): Promise<Uint8Array | undefined> {
     const key = this.#prefix + path
-    const [bytes] = await this.#inTurns(
+    const [bytes] = await this.#withRetries(
       'read',
       key,
       async () => [await this.#bucket.read(key, range)] as const,
@@ -196,11 +196,11 @@ class BucketContent implements Content {
   }
 
   /** Does `work` until it has an answer, some turns long. */
-  async #inTurns<T>(action: string, key: string, work: () => Promise<T | undefined>): Promise<T> {
+  async #withRetries<T>(action: string, key: string, work: () => Promise<T | undefined>): Promise<T> {
     let cause: unknown
-    for (let turn = 0; turn < mostTurns; turn++) {
+    for (let attempt = 0; attempt < mostAttempts; attempt++) {
       // The pauses of many writers differ.
-      if (turn > 0) await sleep(firstPause * 2 ** turn * (0.5 + Math.random()))
+      if (attempt > 0) await sleep(firstPause * 2 ** attempt * (0.5 + Math.random()))
       try {
         const answer = await work()
         if (answer === undefined) continue
@@ -214,7 +214,7 @@ class BucketContent implements Content {
     const fact = cause ? 'was cut off or damaged in each of' : 'could not be decided in'
     throw new CatalogError(
       'ServiceUnavailable',
-      `The service could not ${action} ${JSON.stringify(key)}: its answer ${fact} ${mostTurns} attempts. Try again.`,
+      `The service could not ${action} ${JSON.stringify(key)}: its answer ${fact} ${mostAttempts} attempts. Try again.`,
       { cause },
     )
   }

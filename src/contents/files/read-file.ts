@@ -40,27 +40,27 @@ export function readRanges(
     const parts = ranges.map((range) => clampRange(size, range))
     let length = 0
     // Each part begins at an aligned address.
-    const places = parts.map(({ start, end }) => {
-      const place = length
+    const offsets = parts.map(({ start, end }) => {
+      const offset = length
       length += (end - start + 7) & ~7
-      return place
+      return offset
     })
     const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)
-    const read = await readParts(handle, parts, places, bytes)
-    return places.map((place, i) => bytes.subarray(place, place + read[i]!))
+    const read = await readParts(handle, parts, offsets, bytes)
+    return offsets.map((offset, i) => bytes.subarray(offset, offset + read[i]!))
   })
 }
 
-/** Reads parts to their places in `bytes`. Returns how many bytes of each were there. */
+/** Reads parts to their offsets in `bytes`. Returns how many bytes of each were there. */
 async function readParts(
   handle: number,
   parts: readonly ByteRange[],
-  places: readonly number[],
+  offsets: readonly number[],
   bytes: Uint8Array,
 ): Promise<Float64Array> {
   const done = new Float64Array(parts.length)
-  const left = await readQuickly(handle, parts, places, bytes, done)
-  if (left.length > 0) await readInThreads(handle, parts, places, bytes, done, left)
+  const left = await readQuickly(handle, parts, offsets, bytes, done)
+  if (left.length > 0) await readInThreads(handle, parts, offsets, bytes, done, left)
   return done
 }
 
@@ -81,7 +81,7 @@ let slowUntil = 0
 async function readQuickly(
   handle: number,
   parts: readonly ByteRange[],
-  places: readonly number[],
+  offsets: readonly number[],
   bytes: Uint8Array,
   done: Float64Array,
 ): Promise<number[]> {
@@ -96,7 +96,7 @@ async function readQuickly(
       continue
     }
     const began = now
-    done[i] = readSync(handle, bytes, places[i]!, length, start)
+    done[i] = readSync(handle, bytes, offsets[i]!, length, start)
     if (done[i]! > 0 && done[i]! < length) left.push(i)
     now = performance.now()
     slow = now - began > slowMilliseconds ? slow + 1 : 0
@@ -116,7 +116,7 @@ const readsAtOnce = 32
 function readInThreads(
   handle: number,
   parts: readonly ByteRange[],
-  places: readonly number[],
+  offsets: readonly number[],
   bytes: Uint8Array,
   done: Float64Array,
   left: readonly number[],
@@ -137,7 +137,7 @@ function readInThreads(
       const at = done[i]!
       underWay++
       const length = Math.min(end - start - at, 1 << 30)
-      read(handle, bytes, places[i]! + at, length, start + at, (error, count) => {
+      read(handle, bytes, offsets[i]! + at, length, start + at, (error, count) => {
         underWay--
         if (error) failure ??= error
         else done[i]! += count

@@ -31,7 +31,7 @@ export class SharedFilesOnDisk implements SharedFiles {
   }
 
   sync(path: string): Promise<number | undefined> {
-    const { folder, name } = parted(path)
+    const { folder, name } = splitPath(path)
     return this.#withErrors('sync', path, () =>
       unlessMissing(
         this.#real.look(folder).then(async (real) => {
@@ -63,8 +63,8 @@ export class SharedFilesOnDisk implements SharedFiles {
 
   /** The real paths of a file to link, and of the folder for its second name, which is made. */
   #find({ from, to }: Link): Promise<FileLink> {
-    const source = parted(from)
-    const target = parted(to)
+    const source = splitPath(from)
+    const target = splitPath(to)
     return this.#withErrors('write', to, async () => {
       const [file, folder] = await Promise.all([
         unlessMissing(this.#real.look([...source.folder, source.name])),
@@ -85,7 +85,7 @@ export class SharedFilesOnDisk implements SharedFiles {
   }
 
   replace(path: string, bytes: Uint8Array): Promise<void> {
-    const { folder, name } = parted(path)
+    const { folder, name } = splitPath(path)
     return this.#withErrors('write', path, async () => {
       await replaceFile(await this.#make(folder), name, [bytes])
     })
@@ -100,7 +100,7 @@ export class SharedFilesOnDisk implements SharedFiles {
   }
 }
 
-function parted(path: string): { folder: string[]; name: string } {
+function splitPath(path: string): { folder: string[]; name: string } {
   const folder = segmentsOf(path)
   return { name: folder.pop()!, folder }
 }

@@ -39,7 +39,7 @@ export async function writeNewFile(
   parts: readonly Uint8Array[],
 ): Promise<void> {
   requireRoom(folder, parts)
-  await writeAside(folder, parts, (temporary) => moveToFree(temporary, join(folder, name)))
+  await writeAside(folder, parts, (temporary) => moveToNewName(temporary, join(folder, name)))
 }
 
 /** As {@link writeNewFile}, but replaces the file of that name if there is one. */
@@ -172,7 +172,7 @@ async function linkFile({ from, folder, name }: FileLink): Promise<void> {
 }
 
 /** Gives a file its final name, unless the name is taken. */
-async function moveToFree(from: string, to: string): Promise<void> {
+async function moveToNewName(from: string, to: string): Promise<void> {
   try {
     await link(from, to)
   } catch (error) {

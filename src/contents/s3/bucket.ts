@@ -33,7 +33,7 @@ export class S3Bucket implements Bucket {
   readonly #direct: DirectReads | undefined
   /** Uploads that were begun, by the keys that `list` gave them. */
   readonly #uploads = new Map<string, Upload>()
-  #keepsThem: Promise<boolean> | undefined
+  #conditionsKept: Promise<boolean> | undefined
 
   /** With `direct`, parts of objects are read past most of the client. */
   constructor(client: S3Client, bucket: string, direct?: DirectReads) {
@@ -196,18 +196,18 @@ export class S3Bucket implements Bucket {
    * when an object is put as a whole. There, objects are put so.
    */
   #keepsConditions(key: string): Promise<boolean> {
-    if (this.#keepsThem === undefined) {
-      this.#keepsThem = this.#tryConditions(key)
-      this.#keepsThem.catch(() => {
-        this.#keepsThem = undefined
+    if (this.#conditionsKept === undefined) {
+      this.#conditionsKept = this.#tryConditions(key)
+      this.#conditionsKept.catch(() => {
+        this.#conditionsKept = undefined
       })
     }
-    return this.#keepsThem
+    return this.#conditionsKept
   }
 
   async #tryConditions(key: string): Promise<boolean> {
     // A vacuum removes it if this process is killed meanwhile.
-    const object = { Bucket: this.#bucket, Key: besides(key, randomUUID()), Metadata: {} }
+    const object = { Bucket: this.#bucket, Key: unfinishedKey(key, randomUUID()), Metadata: {} }
     await putWhole(this.#client, object, new Uint8Array(1))
     try {
       return (await putInParts(this.#client, object, [new Uint8Array(1)])) === 'taken'
@@ -219,7 +219,7 @@ export class S3Bucket implements Bucket {
 
 function keyOfUpload(key: string, uploadId: string): string {
   const hash = createHash('sha256').update(`${key} ${uploadId}`).digest('hex')
-  return besides(
+  return unfinishedKey(
     key,
     [hash.slice(0, 8), hash.slice(8, 12), hash.slice(12, 16), hash.slice(16, 20), hash.slice(20, 32)].join(
       '-',
@@ -228,6 +228,6 @@ function keyOfUpload(key: string, uploadId: string): string {
 }
 
 /** The key of an unfinished object beside another one. */
-function besides(key: string, uuid: string): string {
+function unfinishedKey(key: string, uuid: string): string {
   return `${key.slice(0, key.lastIndexOf('/') + 1)}.${uuid}.partial`
 }

@@ -7,7 +7,7 @@ type Request = Parameters<Handler['handle']>[0]
 type Signer = Awaited<ReturnType<S3Client['config']['signer']>>
 
 /** What all requests for objects of a bucket have in common, and who signs them. */
-interface Form {
+interface RequestTemplate {
   readonly request: Request
   /** The path before the key. */
   readonly base: string
@@ -34,7 +34,7 @@ const keptHeaders = ['host', 'user-agent', 'x-amz-user-agent']
  */
 export class DirectReads {
   readonly #client: S3Client
-  #form: Form | undefined
+  #template: RequestTemplate | undefined
 
   /** The client must belong to the caller alone, who adds nothing to its requests. */
   constructor(client: S3Client) {
@@ -42,9 +42,9 @@ export class DirectReads {
     client.middlewareStack.add(
       (next, context) => async (args) => {
         const answer = await next(args)
-        if (context.commandName === command && this.#form === undefined) {
+        if (context.commandName === command && this.#template === undefined) {
           const { Key } = args.input as { readonly Key: string }
-          await this.#learn(args.request as Request, Key, context.endpointV2?.properties?.['authSchemes'])
+          await this.#learnFrom(args.request as Request, Key, context.endpointV2?.properties?.['authSchemes'])
         }
         return answer
       },
@@ -54,10 +54,10 @@ export class DirectReads {
 
   /** The answer for a part of an object; undefined where the client is to ask. */
   async get(key: string, range: string): Promise<DirectAnswer | undefined> {
-    const form = this.#form
-    if (form === undefined) return undefined
+    const template = this.#template
+    if (template === undefined) return undefined
     try {
-      const { statusCode, headers, body } = await this.#send(form, key, range)
+      const { statusCode, headers, body } = await this.#send(template, key, range)
       if (statusCode === 206 || statusCode === 200) {
         const length = headers['content-length']
         return {
@@ -71,11 +71,11 @@ export class DirectReads {
       // The client meets the same, and knows what it is.
     }
     // Nobody sends two requests for each part while a service is busy or refuses: the client's next success shows the way anew.
-    if (this.#form === form) this.#form = undefined
+    if (this.#template === template) this.#template = undefined
     return undefined
   }
 
-  async #send({ request, base, headers, signer, scope }: Form, key: string, range: string) {
+  async #send({ request, base, headers, signer, scope }: RequestTemplate, key: string, range: string) {
     const { requestHandler, systemClockOffset } = this.#client.config
     const path = base + encodedKey(key)
     const unsigned = { ...request, path, headers: { ...headers, range } } as Request
@@ -86,7 +86,7 @@ export class DirectReads {
   }
 
   /** Remembers what a request of the client was made of, where it is of the plain kind. */
-  async #learn(request: Request, key: string, authSchemes: unknown): Promise<void> {
+  async #learnFrom(request: Request, key: string, authSchemes: unknown): Promise<void> {
     const end = encodedKey(key)
     const [scheme] = (authSchemes ?? []) as Parameters<S3Client['config']['signer']>
     const { name, signingRegion, signingName } = scheme ?? {}
@@ -99,7 +99,7 @@ export class DirectReads {
     }
     const signer = await this.#client.config.signer(scheme)
     const base = request.path.slice(0, -end.length)
-    this.#form = { request, base, headers, signer, scope: { signingRegion, signingService: signingName } }
+    this.#template = { request, base, headers, signer, scope: { signingRegion, signingService: signingName } }
   }
 }
 

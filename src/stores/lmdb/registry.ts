@@ -25,13 +25,13 @@ interface Registry {
  * process may load several copies of this module.
  */
 const registry: Registry = (() => {
-  const place = globalThis as { [name: symbol]: unknown }
+  const globals = globalThis as { [name: symbol]: unknown }
   const name = Symbol.for('tabularium.lmdb.registry')
-  if (place[name] === undefined) {
-    place[name] = { opening: new Map(), open: new Set(), openings: new WeakMap() } satisfies Registry
+  if (globals[name] === undefined) {
+    globals[name] = { opening: new Map(), open: new Set(), openings: new WeakMap() } satisfies Registry
     process.once('exit', exitSafely)
   }
-  return place[name] as Registry
+  return globals[name] as Registry
 })()
 
 /** Whether the file that an environment opened is the one that lies at a path now. */

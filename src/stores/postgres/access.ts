@@ -95,8 +95,8 @@ export class AttemptWriter extends AttemptReader implements Writer {
   append(prefix: Key, value: Value): void {
     if (this.ended) throw endedError()
     const appendedTo = bytesOf(checkedKey(prefix))
-    const place = appendedMark + numbered(this.edit.size)
-    this.edit.put(place, { value, text: JSON.stringify(value), appendedTo })
+    const bytes = appendedMark + numbered(this.edit.size)
+    this.edit.put(bytes, { value, text: JSON.stringify(value), appendedTo })
   }
 }
 

@@ -115,10 +115,10 @@ function parse(url: string): URL {
     throw severalHosts()
   }
   // A URL needs a host where it has a user: the parser is lent one, which is left out again.
-  const lent = authority === '' || authority.endsWith('@')
+  const addsHost = authority === '' || authority.endsWith('@')
   try {
     const parsed = new URL(
-      `postgres://${lent ? authority + placeholder + rest.slice(authority.length) : rest}`,
+      `postgres://${addsHost ? authority + placeholder + rest.slice(authority.length) : rest}`,
     )
     if (parsed.hash === '') return parsed
   } catch {

@@ -1,5 +1,5 @@
 import { CatalogError } from '../../base/errors.ts'
-import type { Known } from './known.ts'
+import type { RecordCache } from './record-cache.ts'
 import { type Found, noRows, type Piece, type PieceRead, pieceOf, type Reads } from './view.ts'
 
 /** The fewest records that a walk reads at once, and the most. Each further piece of a walk is larger. */
@@ -19,12 +19,12 @@ export class Attempt implements Reads {
   readonly points = new Map<string, Found | null>()
   readonly pieces = new Map<string, PieceRead>()
   readonly #view: Reads
-  readonly #known: Known
+  readonly #cache: RecordCache
   #guesses = 0
 
-  constructor(view: Reads, known: Known) {
+  constructor(view: Reads, cache: RecordCache) {
     this.#view = view
-    this.#known = known
+    this.#cache = cache
   }
 
   /** Whether all reads were those of the view. */
@@ -37,7 +37,7 @@ export class Attempt implements Reads {
     if (found !== undefined) return found
     found = this.#view.points.get(key)
     if (found === undefined) {
-      found = this.#known.get(key) ?? null
+      found = this.#cache.get(key) ?? null
       this.#guess()
     }
     this.points.set(key, found)
@@ -52,7 +52,7 @@ export class Attempt implements Reads {
     reverse: boolean,
   ): Generator<readonly [key: string, found: Found], void, undefined> {
     const walk = `${reverse ? '-' : '+'}${lower.length},${lower}${upper}`
-    let size = sizeFor(this.#known.lengthOf(walk))
+    let size = sizeFor(this.#cache.lengthOf(walk))
     let taken = 0
     try {
       for (let from = lower, to = upper; taken < limit; size = Math.min(size * growth, mostRows)) {
@@ -68,7 +68,7 @@ export class Attempt implements Reads {
         else from = `${last}\0`
       }
     } finally {
-      if (this.isCertain) this.#known.walked(walk, taken)
+      if (this.isCertain) this.#cache.walked(walk, taken)
     }
   }
 

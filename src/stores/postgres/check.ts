@@ -27,7 +27,7 @@ export interface Engine {
 export async function check(connection: Connection, address: Address): Promise<Engine> {
   const { schema, label } = address
   // Within a transaction, as a pooler that takes transactions apart says so then, and not in the middle of a change.
-  const [begun, asked, place, server] = await Promise.allSettled([
+  const [begun, asked, oids, server] = await Promise.allSettled([
     connection.send(begin),
     connection.send({
       text: `SELECT pg_is_in_recovery(), max(version), pg_backend_pid(), version(), (${ownFunctions}), current_setting('fsync') = 'off' OR current_setting('full_page_writes') = 'off', current_setting('server_encoding') FROM ${named(schema, 'format')}`,
@@ -57,7 +57,7 @@ export async function check(connection: Connection, address: Address): Promise<E
   if (engine.hasTurns && functions < allFunctions) throw foreignFunctions(label)
   if (!engine.hasTurns) return engine
   const timeline = timelineOf(server)
-  return { ...engine, home: homeOf(place, server), ...(timeline !== undefined && { timeline }) }
+  return { ...engine, home: homeOf(oids, server), ...(timeline !== undefined && { timeline }) }
 }
 
 /**

@@ -45,7 +45,7 @@ export async function connect(address: Address): Promise<DriverClient> {
     isBound ||= mechanisms.includes('SCRAM-SHA-256-PLUS')
   })
   client.on('error', () => {})
-  endAtNonsense(client)
+  endOnProtocolError(client)
   try {
     await client.connect()
     requireBinding()
@@ -94,7 +94,7 @@ function configOf(address: Address, beforePassword: () => void): ClientConfig {
  * Ends the connection when the server, or what stands between, sends what is no message of the protocol. The driver
  * parses what comes in a listener, where an error would end the process.
  */
-function endAtNonsense({ connection }: DriverClient): void {
+function endOnProtocolError({ connection }: DriverClient): void {
   const attach = connection.attachListeners.bind(connection)
   connection.attachListeners = (stream) => {
     const others = new Set(stream.listeners('data'))

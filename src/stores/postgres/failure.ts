@@ -5,7 +5,7 @@ interface Explanation {
   /** The end of a message that begins with where the catalog lies. */
   readonly text: string
   /** Whether it stays so until somebody sets it right. What is not its caller's mistake is `ServiceUnavailable` all the same. */
-  readonly stays?: true
+  readonly isPermanent?: true
 }
 
 const notMigrated: Explanation = {
@@ -96,7 +96,7 @@ export function explain(error: unknown, label: string): CatalogError {
 /** Whether what an error tells of may pass, so that who waits for the database may try again. */
 export function mayPass(error: unknown): boolean {
   if (!(error instanceof CatalogError) || error.code !== 'ServiceUnavailable') return false
-  return !explanationOf(error.cause).stays
+  return !explanationOf(error.cause).isPermanent
 }
 
 /**
@@ -126,21 +126,21 @@ function explanationOf(error: unknown): Explanation {
     return {
       code: 'ServiceUnavailable',
       text: `the server and this machine do not agree on TLS (${code}). Check sslmode, sslcert and sslkey, and the versions of TLS there. See the cause of this error.`,
-      stays: true,
+      isPermanent: true,
     }
   }
   if (certificateCodes.test(code)) {
     return {
       code: 'ServiceUnavailable',
       text: `the certificate of the server could not be verified (${code}). Give the certificate of its authority by sslrootcert, or check the host.`,
-      stays: true,
+      isPermanent: true,
     }
   }
   if (/does not support SSL/.test(message)) {
     return {
       code: 'ServiceUnavailable',
       text: 'the server speaks no TLS. Set it up there, or add sslmode=disable where the network is your own.',
-      stays: true,
+      isPermanent: true,
     }
   }
   if (/password must be a string|no password/i.test(message)) {
@@ -154,7 +154,7 @@ function explanationOf(error: unknown): Explanation {
       code: 'ServiceUnavailable',
       text: `the server cannot be reached (${code}). Check that it runs, and its host and port.`,
       // This user may not use its socket.
-      ...(code === 'EACCES' && { stays: true }),
+      ...(code === 'EACCES' && { isPermanent: true }),
     }
   }
   if (isLost(error)) return stopping

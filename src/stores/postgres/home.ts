@@ -15,7 +15,7 @@ import { named, type Row } from './statements.ts'
  */
 
 /** The answers to the questions that {@link askHome} sends. */
-export type HomeAnswers = readonly [place: Promise<readonly Row[]>, server: Promise<readonly Row[]>]
+export type HomeAnswers = readonly [oids: Promise<readonly Row[]>, server: Promise<readonly Row[]>]
 
 /**
  * Asks where a connection leads to. The second question may fail where the user may not ask it, and then ends the
@@ -36,11 +36,11 @@ export function askHome(connection: Connection, schema: string): HomeAnswers {
 
 /** The place that both answers tell. */
 export function homeOf(
-  place: PromiseSettledResult<readonly Row[]>,
+  oids: PromiseSettledResult<readonly Row[]>,
   server: PromiseSettledResult<readonly Row[]>,
 ): StoreHome {
-  if (place.status === 'rejected') throw place.reason
-  const [database, schema] = place.value[0] as unknown as [string, string]
+  if (oids.status === 'rejected') throw oids.reason
+  const [database, schema] = oids.value[0] as unknown as [string, string]
   return { ...serverOf(server), database, schema }
 }
 
@@ -95,8 +95,8 @@ export async function isHomeThere(
   here: StoreHome,
 ): Promise<boolean | undefined> {
   if (home.server === undefined || home.server !== here.server) return undefined
-  const isInside = home.database === here.database
-  const [catalog, oid] = isInside ? ['pg_namespace', home.schema] : ['pg_database', home.database]
+  const isSameDatabase = home.database === here.database
+  const [catalog, oid] = isSameDatabase ? ['pg_namespace', home.schema] : ['pg_database', home.database]
   const rows = await connection
     .send({ text: `SELECT 1 FROM pg_catalog.${catalog} WHERE oid::text = $1`, values: [oid] })
     .catch((error) => {

@@ -16,7 +16,7 @@ const failurePauseMillis = 100
 /** Someone who waits for a connection. */
 interface Waiting {
   /** How many connections had been asked for when this one came. */
-  readonly asked: number
+  readonly requestsBefore: number
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
@@ -27,15 +27,15 @@ export class Pool {
   readonly #check: (connection: Connection) => Promise<void>
   readonly #open = new Set<Connection>()
   readonly #held = new Set<Connection>()
-  readonly #judging = new Set<Connection>()
+  readonly #checking = new Set<Connection>()
   #opening = 0
   readonly #waiting: Waiting[] = []
   #isClosed = false
-  #had = mostConnections
+  #available = mostConnections
   #refusedAt = Number.NEGATIVE_INFINITY
-  #asked = 0
+  #requests = 0
   #failedAt = Number.NEGATIVE_INFINITY
-  #askingAgain: Timer | undefined
+  #retryTimer: Timer | undefined
 
   /** `check` judges each new connection, since the server behind a name may have changed. */
   constructor(address: Address, check: (connection: Connection) => Promise<void>) {
@@ -44,8 +44,8 @@ export class Pool {
   }
 
   /** How many connections there are to be had. A server, a pooler or the limit of a user may give fewer. */
-  get had(): number {
-    return this.#had
+  get available(): number {
+    return this.#available
   }
 
   /** Connections with statements under way or held for some, those without, the most, and the work that waits. */
@@ -64,7 +64,7 @@ export class Pool {
       // Nothing runs between the choice of a connection and the statements.
       const connection = this.#choose()
       if (connection) return work(connection)
-      await this.#another()
+      await this.#waitForChange()
     }
   }
 
@@ -74,8 +74,8 @@ export class Pool {
    */
   async alone<T>(work: (connection: Connection) => Promise<T>, spared = 0): Promise<T> {
     for (;;) {
-      const left = Math.min(spared, this.#had - 1)
-      const connection = this.#held.size + left < this.#had ? this.#choose() : undefined
+      const left = Math.min(spared, this.#available - 1)
+      const connection = this.#held.size + left < this.#available ? this.#choose() : undefined
       if (connection) {
         // Statements that were sent before are answered before.
         this.#held.add(connection)
@@ -86,13 +86,13 @@ export class Pool {
           this.#changed()
         }
       }
-      await this.#another()
+      await this.#waitForChange()
     }
   }
 
   /** Ends all others at once. Those who wait for their answers learn that they are lost. */
   keepOnly(connection: Connection): void {
-    for (const other of [...this.#open, ...this.#judging]) {
+    for (const other of [...this.#open, ...this.#checking]) {
       if (other === connection) continue
       this.#open.delete(other)
       other.drop()
@@ -101,7 +101,7 @@ export class Pool {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    clearTimeout(this.#askingAgain)
+    clearTimeout(this.#retryTimer)
     await Promise.all(Array.from(this.#open, (connection) => connection.close()))
     this.#open.clear()
   }
@@ -113,7 +113,7 @@ export class Pool {
   /** A server that gave no further connection is not asked again at once. */
   get #most(): number {
     const isRefused = performance.now() < this.#refusedAt + pauseMillis
-    return isRefused ? this.#had : mostConnections
+    return isRefused ? this.#available : mostConnections
   }
 
   /** The connection with the least to do. Undefined when one more should be opened, or when all are held. */
@@ -127,28 +127,28 @@ export class Pool {
   }
 
   /** Waits until something changed about the connections there are. Opens one more meanwhile, unless there are enough. */
-  #another(): Promise<void> {
+  #waitForChange(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ asked: this.#asked, resolve, reject })
-      this.#ask()
+      this.#waiting.push({ requestsBefore: this.#requests, resolve, reject })
+      this.#request()
     })
   }
 
-  #ask(): void {
-    if (this.#isFull || this.#askingAgain !== undefined) return
+  #request(): void {
+    if (this.#isFull || this.#retryTimer !== undefined) return
     const pause = this.#failedAt + failurePauseMillis - performance.now()
     if (pause > 0) {
-      this.#askingAgain = setTimeout(() => {
-        this.#askingAgain = undefined
-        if (this.#waiting.length > 0) this.#ask()
+      this.#retryTimer = setTimeout(() => {
+        this.#retryTimer = undefined
+        if (this.#waiting.length > 0) this.#request()
       }, pause)
       return
     }
-    const asked = ++this.#asked
+    const request = ++this.#requests
     // Behind a pooler, one that is free again may come first.
     this.#add().then(
       () => this.#changed(),
-      (error) => this.#failed(error, asked),
+      (error) => this.#failed(error, request),
     )
   }
 
@@ -161,24 +161,24 @@ export class Pool {
         if (changed.isLost) this.#open.delete(changed)
         this.#changed()
       })
-      this.#judging.add(connection)
+      this.#checking.add(connection)
       try {
-        await this.#judged(connection)
+        await this.#checkInTime(connection)
         if (this.#isClosed) await connection.close()
       } catch (error) {
         if (error instanceof Unanswered) connection.drop()
         else await connection.close()
         throw error
       } finally {
-        this.#judging.delete(connection)
+        this.#checking.delete(connection)
       }
       this.#failedAt = Number.NEGATIVE_INFINITY
       if (!connection.isLost) this.#open.add(connection)
-      this.#had = Math.max(this.#had, this.#open.size)
+      this.#available = Math.max(this.#available, this.#open.size)
     } catch (error) {
       if (this.#open.size === 0 || (stateOf(error) === undefined && !(error instanceof Unanswered)))
         throw error
-      this.#had = this.#open.size
+      this.#available = this.#open.size
       this.#refusedAt = performance.now()
     } finally {
       this.#opening--
@@ -186,7 +186,7 @@ export class Pool {
   }
 
   /** A pooler greets all, and lets those wait with their first statement for whom it has no connection. */
-  async #judged(connection: Connection): Promise<void> {
+  async #checkInTime(connection: Connection): Promise<void> {
     const { connectMillis } = this.#address
     let timer: Timer | undefined
     const late = new Promise<never>((_, reject) => {
@@ -200,13 +200,13 @@ export class Pool {
   }
 
   /** Tells those who waited before the connection was asked for. To who came later, the server may have another answer. */
-  #failed(error: unknown, asked: number): void {
+  #failed(error: unknown, request: number): void {
     this.#failedAt = performance.now()
-    for (const one of this.#waiting.splice(0)) {
-      if (one.asked < asked) one.reject(error)
-      else this.#waiting.push(one)
+    for (const waiter of this.#waiting.splice(0)) {
+      if (waiter.requestsBefore < request) waiter.reject(error)
+      else this.#waiting.push(waiter)
     }
-    if (this.#waiting.length > 0) this.#ask()
+    if (this.#waiting.length > 0) this.#request()
   }
 }
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { runTurn } from '../../base/scheduling/run-turn.ts'
 import { performance, sleep } from '../../base/time.ts'
-import type { Ground } from './ground.ts'
 import { awaitTurn, probe, tryTurn, undo } from './statements.ts'
+import type { StoreContext } from './store-context.ts'
 
 /** Connections that may wait for turns at once, or hold them, and those that are left for reads and commits. */
 const mostTurns = 2
@@ -29,19 +29,20 @@ const mostRestMillis = 3_600_000
  * of the holder would wait for those who wait for the holder. So statements are seen to get through meanwhile.
  */
 export class ProcessTurns {
-  readonly #ground: Ground
+  readonly #context: StoreContext
   #turns = 0
   #restsUntil = Number.NEGATIVE_INFINITY
   #restMillis = leastRestMillis
 
-  constructor(ground: Ground) {
-    this.#ground = ground
+  constructor(context: StoreContext) {
+    this.#context = context
   }
 
   async run<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
-    const { engine, pool } = this.#ground
+    const { engine, pool } = this.#context
     const isResting = performance.now() < this.#restsUntil
-    if (!engine.hasTurns || isResting || this.#turns >= Math.min(mostTurns, pool.had - spared)) return work()
+    if (!engine.hasTurns || isResting || this.#turns >= Math.min(mostTurns, pool.available - spared))
+      return work()
     const over = new AbortController()
     const starved = this.#starved(over.signal).then(() => over.abort())
     await Promise.race([this.#take(names, over.signal), starved])
@@ -49,7 +50,7 @@ export class ProcessTurns {
   }
 
   async isTaken(name: string): Promise<boolean> {
-    const { address, engine, pool } = this.#ground
+    const { address, engine, pool } = this.#context
     if (!engine.hasTurns) return false
     const lock = lockOf(address.schema, name)
     const [row] = await pool.shared((connection) => connection.send(tryTurn(lock)))
@@ -59,7 +60,7 @@ export class ProcessTurns {
 
   /** Waits for a turn, which lasts until it is over. Resolves when it has begun, or when there is none to be had. */
   #take(names: readonly string[], over: AbortSignal): Promise<void> {
-    const { address, pool } = this.#ground
+    const { address, pool } = this.#context
     this.#turns++
     return new Promise((resolve) => {
       const held = pool.alone(async (connection) => {
@@ -88,7 +89,7 @@ export class ProcessTurns {
 
   /** Resolves when statements get no connection of a pooler any more. There are no turns for a while then. */
   async #starved(over: AbortSignal): Promise<void> {
-    const { engine, pool } = this.#ground
+    const { engine, pool } = this.#context
     while (engine.isPooled && !over.aborted) {
       const answered = pool
         .shared((connection) => connection.send(probe))

@@ -1,9 +1,15 @@
 import { setImmediate } from '../../base/time.ts'
 import { Attempt } from './attempt.ts'
+import { Backoff } from './backoff.ts'
 import { cannotWrite } from './failure.ts'
-import { type Ground, type Job, readInto, runReader } from './ground.ts'
-import { Patience } from './patience.ts'
-import { beginNumbering, beginReading, beginReadingSerially, end, type Statement } from './statements.ts'
+import {
+  beginNumbering,
+  beginSerializableRead,
+  beginSnapshotRead,
+  end,
+  type Statement,
+} from './statements.ts'
+import { type Job, readInto, runReader, type StoreContext } from './store-context.ts'
 import { type Reads, rowsIn, View } from './view.ts'
 
 /** More records than these are not read twice. */
@@ -33,20 +39,20 @@ interface Waiting {
  * and when the next run reads nothing else, its result counts.
  */
 export class ReadPath {
-  readonly #ground: Ground
+  readonly #context: StoreContext
   #waiting: Waiting[] = []
 
-  constructor(ground: Ground) {
-    this.#ground = ground
+  constructor(context: StoreContext) {
+    this.#context = context
   }
 
   async run(job: Job): Promise<void> {
-    const patience = new Patience()
+    const backoff = new Backoff()
     for (;;) {
       try {
         return await this.#attempt(job)
       } catch (error) {
-        await patience.after(error)
+        await backoff.waitOrThrow(error)
       }
     }
   }
@@ -76,21 +82,21 @@ export class ReadPath {
   }
 
   async #read(reads: Reads): Promise<View> {
-    const ground = this.#ground
-    const view = ground.engine.hasTurns
-      ? await ground.pool.shared((connection) => readInto(ground, connection, reads))
+    const context = this.#context
+    const view = context.engine.hasTurns
+      ? await context.pool.shared((connection) => readInto(context, connection, reads))
       : // Where writers take no turns, a moment may show a change without another one that comes before it.
-        await this.#readWithin(beginReadingSerially, reads)
+        await this.#readWithin(beginSerializableRead, reads)
     if (!view.isUnnumbered) return view
     return this.#numbering((begin) => this.#readWithin(begin, reads)).then((numbered) => numbered ?? view)
   }
 
   #readWithin(begin: Statement, reads: Reads): Promise<View> {
-    const ground = this.#ground
-    return ground.pool.alone(async (connection) => {
+    const context = this.#context
+    return context.pool.alone(async (connection) => {
       const [begun, view, ended] = await Promise.allSettled([
         connection.send(begin),
-        readInto(ground, connection, reads),
+        readInto(context, connection, reads),
         connection.sendEnd(end),
       ])
       for (const part of [begun, view, ended]) if (part.status === 'rejected') throw part.reason
@@ -103,7 +109,7 @@ export class ReadPath {
    * records that were numbered before.
    */
   async #numbering<T>(read: (begin: Statement) => Promise<T>): Promise<T | undefined> {
-    const { address, engine } = this.#ground
+    const { address, engine } = this.#context
     try {
       return await read(beginNumbering(address.schema, engine.hasTurns))
     } catch (error) {
@@ -113,23 +119,23 @@ export class ReadPath {
   }
 
   async #attempt(job: Job): Promise<void> {
-    const ground = this.#ground
-    let attempt = new Attempt(new View(), ground.known)
-    runReader(ground, job, attempt)
+    const context = this.#context
+    let attempt = new Attempt(new View(), context.cache)
+    runReader(context, job, attempt)
     if (attempt.isCertain) return
     for (let n = 0; n < mostStatements && rowsIn(attempt) <= mostRowsAtOnce; n++) {
       const view = await this.readAtOnce(attempt)
-      attempt = new Attempt(view, ground.known)
-      runReader(ground, job, attempt)
+      attempt = new Attempt(view, context.cache)
+      runReader(context, job, attempt)
       if (attempt.isCertain) return
     }
-    await this.#heldFast(job, attempt)
+    await this.#readInTransaction(job, attempt)
   }
 
   /** Reads in a transaction that keeps seeing one moment, so that each record is read once. */
-  async #heldFast(job: Job, first: Reads): Promise<void> {
-    const { address, engine } = this.#ground
-    const begin = engine.hasTurns ? beginReading : beginReadingSerially
+  async #readInTransaction(job: Job, first: Reads): Promise<void> {
+    const { address, engine } = this.#context
+    const begin = engine.hasTurns ? beginSnapshotRead : beginSerializableRead
     for (let n = 0; n < mostNumberings; n++) {
       if (await this.#walk(job, first, begin, false)) return
       // A long walk that holds locks would keep others waiting. So it begins again at a moment at which all have numbers.
@@ -144,22 +150,22 @@ export class ReadPath {
 
   /** Resolves to whether it read all. Unless `isFinal`, it stops at records that have no number yet. */
   #walk(job: Job, first: Reads, begin: Statement, isFinal: boolean): Promise<boolean> {
-    const ground = this.#ground
-    return ground.pool.alone(async (connection) => {
+    const context = this.#context
+    return context.pool.alone(async (connection) => {
       const begun = connection.send(begin)
       const view = new View()
       try {
         for (let reads = first; ; ) {
-          await Promise.all([begun, readInto(ground, connection, reads, view)])
+          await Promise.all([begun, readInto(context, connection, reads, view)])
           if (view.isUnnumbered && !isFinal) return false
-          const attempt = new Attempt(view, ground.known)
-          runReader(ground, job, attempt)
+          const attempt = new Attempt(view, context.cache)
+          runReader(context, job, attempt)
           if (attempt.isCertain) return true
           reads = attempt
         }
       } finally {
         const ended = connection.sendEnd(end)
-        if (ground.engine.hasTurns && begin === beginReading) ended.catch(() => {})
+        if (context.engine.hasTurns && begin === beginSnapshotRead) ended.catch(() => {})
         else await ended
       }
     }, spared)

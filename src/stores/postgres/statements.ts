@@ -2,8 +2,8 @@ import { CatalogError } from '../../base/errors.ts'
 import { numberDigits } from '../../base/store/append.ts'
 import type { Change } from './access.ts'
 import { prefixesOfBytes, stringEnd } from './key-bytes.ts'
-import type { Known } from './known.ts'
 import { isNumbered, type Locking, type Locks } from './locks.ts'
+import type { RecordCache } from './record-cache.ts'
 import { digestOf, noRows, type PieceRead, type PieceRows, type Reads, View } from './view.ts'
 
 /*
@@ -54,10 +54,12 @@ export function dollarQuoted(text: string): string {
 }
 
 /** Begins to read at one moment. */
-export const beginReading: Statement = { text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${bounds}` }
+export const beginSnapshotRead: Statement = {
+  text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${bounds}`,
+}
 
 /** Begins to read as engines need it whose writers take no turns. */
-export const beginReadingSerially: Statement = {
+export const beginSerializableRead: Statement = {
   text: `BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY; ${bounds}`,
 }
 
@@ -227,7 +229,12 @@ export function forgetCommits(schema: string, before: string): Statement {
 }
 
 /** Adds what an answer tells to a view that holds what else is known of the same moment. */
-export function addRows(rows: readonly Row[], pieces: readonly PieceRead[], known: Known, view: View): void {
+export function addRows(
+  rows: readonly Row[],
+  pieces: readonly PieceRead[],
+  cache: RecordCache,
+  view: View,
+): void {
   let open: { keys: string[]; found: PieceRows['found'][number][] } | undefined
   for (const [part, key, value, version] of rows) {
     if (part === -1) continue
@@ -239,11 +246,11 @@ export function addRows(rows: readonly Row[], pieces: readonly PieceRead[], know
     }
     const bytes = key.toString('latin1')
     if (value === null) {
-      known.forget(bytes)
+      cache.forget(bytes)
       view.points.set(bytes, null)
       continue
     }
-    const found = known.found(bytes, version!, value)
+    const found = cache.found(bytes, version!, value)
     if (part === 0) view.points.set(bytes, found)
     else {
       open!.keys.push(bytes)
@@ -257,13 +264,13 @@ export function viewOf(
   rows: readonly Row[],
   points: Iterable<string>,
   pieces: readonly PieceRead[],
-  known: Known,
+  cache: RecordCache,
   view = new View(),
 ): View {
   for (const point of points) view.points.set(point, null)
   for (const { piece } of pieces) view.pieces.set(piece.id, { piece, rows: noRows })
-  addRows(rows, pieces, known, view)
-  for (const point of points) if (view.points.get(point) === null) known.forget(point)
+  addRows(rows, pieces, cache, view)
+  for (const point of points) if (view.points.get(point) === null) cache.forget(point)
   return view
 }
 

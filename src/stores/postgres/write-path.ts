@@ -2,14 +2,14 @@ import { CatalogError } from '../../base/errors.ts'
 import { queueMicrotask } from '../../base/time.ts'
 import { type Changes, noChanges } from './access.ts'
 import { Attempt } from './attempt.ts'
+import { Backoff } from './backoff.ts'
 import { Committer, type Refusal } from './committer.ts'
 import { isConflict, isLost, lacksLocks } from './failure.ts'
-import { type Ground, type Job, readInto, runWriter } from './ground.ts'
 import { GroupDelay } from './group-delay.ts'
 import { areEnough, type Locks, locksOf } from './locks.ts'
-import { Patience } from './patience.ts'
 import type { ReadPath } from './read-path.ts'
 import { undo } from './statements.ts'
+import { type Job, readInto, runWriter, type StoreContext } from './store-context.ts'
 import { View } from './view.ts'
 
 /** The most bodies that share a commit. No more join in once so many records are changed. */
@@ -35,7 +35,7 @@ interface Waiting {
  * a change takes one round trip when this store knows what is there, or when nothing is there.
  */
 export class WritePath {
-  readonly #ground: Ground
+  readonly #context: StoreContext
   readonly #reads: ReadPath
   readonly #committer: Committer
   readonly #delay = new GroupDelay()
@@ -46,10 +46,10 @@ export class WritePath {
   /** Whether others change the same records now: then a first attempt would be lost, as would the second one. */
   #isContended = false
 
-  constructor(ground: Ground, reads: ReadPath) {
-    this.#ground = ground
+  constructor(context: StoreContext, reads: ReadPath) {
+    this.#context = context
     this.#reads = reads
-    this.#committer = new Committer(ground)
+    this.#committer = new Committer(context)
   }
 
   close(): void {
@@ -90,8 +90,8 @@ export class WritePath {
   }
 
   async #commit(batch: Waiting[]): Promise<void> {
-    const { address, engine } = this.#ground
-    const patience = new Patience()
+    const { address, engine } = this.#context
+    const backoff = new Backoff()
     let view = new View()
     let losses = 0
     let hasRoom = true
@@ -101,7 +101,7 @@ export class WritePath {
           this.#isContended = true
           return await this.#inTurn(batch, hasRoom)
         }
-        const attempt = new Attempt(view, this.#ground.known)
+        const attempt = new Attempt(view, this.#context.cache)
         const changes = this.#runAll(batch, attempt)
         if (changes.size === 0) {
           if (attempt.isCertain) return
@@ -114,12 +114,12 @@ export class WritePath {
         if (isLoss(refused, attempt, view)) {
           losses++
           this.lostRaces++
-          if (!engine.hasTurns) await patience.after(conflict())
+          if (!engine.hasTurns) await backoff.waitOrThrow(conflict())
         }
         view = refused.view
       } catch (error) {
         if (hasRoom && lacksLocks(error)) hasRoom = false
-        else await patience.after(error)
+        else await backoff.waitOrThrow(error)
         if (isConflict(error)) this.lostRaces++
         // Whatever was seen may be old now.
         view = new View()
@@ -130,19 +130,19 @@ export class WritePath {
 
   /** Commits in a turn at the records that the bodies are likely to need, or alone if they need others. */
   async #inTurn(batch: Waiting[], hasRoom: boolean): Promise<void> {
-    const guess = new Attempt(new View(), this.#ground.known)
+    const guess = new Attempt(new View(), this.#context.cache)
     const changes = this.#runAll(batch, guess)
-    const locks = hasRoom ? locksOf(this.#ground.address.schema, guess, changes) : undefined
-    if (locks && (await this.#held(batch, guess, locks))) return
-    await this.#held(batch, guess, undefined)
+    const locks = hasRoom ? locksOf(this.#context.address.schema, guess, changes) : undefined
+    if (locks && (await this.#commitUnderLocks(batch, guess, locks))) return
+    await this.#commitUnderLocks(batch, guess, undefined)
   }
 
   /**
    * Reads, runs the bodies and commits while all changes wait that need the same locks: nothing can come between.
    * Resolves to whether the locks were those that were needed; without locks, all other changes wait.
    */
-  #held(batch: Waiting[], guess: Attempt, locks: Locks | undefined): Promise<boolean> {
-    const { pool, known } = this.#ground
+  #commitUnderLocks(batch: Waiting[], guess: Attempt, locks: Locks | undefined): Promise<boolean> {
+    const { pool, cache } = this.#context
     return pool.alone(async (connection) => {
       const begun = this.#committer.begin(connection, locks)
       const view = new View()
@@ -151,9 +151,9 @@ export class WritePath {
         let attempt = guess
         let changes = noChanges
         do {
-          await Promise.all([begun, readInto(this.#ground, connection, attempt, view)])
+          await Promise.all([begun, readInto(this.#context, connection, attempt, view)])
           if (attempt === guess) this.#isContended = !isSame(guess, view)
-          attempt = new Attempt(view, known)
+          attempt = new Attempt(view, cache)
           changes = this.#runAll(batch, attempt)
           if (locks && !areEnough(locks, attempt, changes)) return false
         } while (!attempt.isCertain)
@@ -171,7 +171,7 @@ export class WritePath {
   #runAll(batch: Waiting[], attempt: Attempt): Changes {
     let changes = noChanges
     for (let i = 0; i < batch.length; i++) {
-      changes = runWriter(this.#ground, batch[i]!.job, attempt, changes)
+      changes = runWriter(this.#context, batch[i]!.job, attempt, changes)
       if (changes.size >= mostChanges || changes.size + attempt.points.size >= mostTouched)
         this.#queue.unshift(...batch.splice(i + 1))
     }

@@ -6,12 +6,12 @@ import type { Entry, Key, Range, Reader, Value, Writer } from '../../base/store/
 import { codeOf, codeOfCut } from '../memory/code.ts'
 import { frozenCopy } from '../memory/frozen-copy.ts'
 import type { Overlay, Staged } from './overlay.ts'
-import type { Seen } from './seen.ts'
+import type { ReadSet } from './seen.ts'
 
 /** What is the same for all accesses of one staged store. */
-export interface Ground {
+export interface StagedContext {
   readonly overlay: Overlay
-  readonly seen: Seen
+  readonly readSet: ReadSet
   /** The code of a key that is read without being remembered. */
   readonly unremembered: string | undefined
 }
@@ -40,36 +40,36 @@ function groupIn(touched: Touched, group: string): Map<string, Value | undefined
 /** Reads the store below through staged changes, and remembers what it read there. */
 export class StagedReader implements Reader {
   readonly #below: Reader
-  readonly #ground: Ground
+  readonly #context: StagedContext
   /** Set when heads of branches may move after they were read. */
-  readonly #softly: Touched | undefined
+  readonly #touched: Touched | undefined
   /** Whether anything may change after it was read here. */
-  readonly #isLoose: boolean
+  readonly #isUntracked: boolean
   ended = false
 
-  constructor(below: Reader, ground: Ground, softly: Touched | undefined, isLoose = false) {
+  constructor(below: Reader, context: StagedContext, touched: Touched | undefined, isUntracked = false) {
     this.#below = below
-    this.#ground = ground
-    this.#softly = softly
-    this.#isLoose = isLoose
+    this.#context = context
+    this.#touched = touched
+    this.#isUntracked = isUntracked
   }
 
   get<V extends Value = Value>(key: Key): V | undefined {
     if (this.ended) throw endedError()
     const checked = checkedKey(key)
     const code = codeOf(checked)
-    const { overlay, seen, unremembered } = this.#ground
+    const { overlay, readSet, unremembered } = this.#context
     const staged = overlay.find(code)
     if (staged !== undefined) {
       this.touch(staged)
       return staged.value as V | undefined
     }
     const value = this.#below.get<V>(checked)
-    if (this.#softly) {
-      const group = seen.softPoint(code, checked, value)
-      if (group !== undefined) groupIn(this.#softly, group).set(code, value)
-    } else if (code !== unremembered && !this.#isLoose) {
-      seen.point(code, checked, value)
+    if (this.#touched) {
+      const group = readSet.softPoint(code, checked, value)
+      if (group !== undefined) groupIn(this.#touched, group).set(code, value)
+    } else if (code !== unremembered && !this.#isUntracked) {
+      readSet.point(code, checked, value)
     }
     return value
   }
@@ -79,20 +79,20 @@ export class StagedReader implements Reader {
     const span = spanOf(range)
     if (!span) return []
     // A range shows the entries there were when it was asked for.
-    const staged = this.#ground.overlay.map()
+    const staged = this.#context.overlay.map()
     return { [Symbol.iterator]: () => this.#walk(range, span, staged) as Iterator<Entry<V>> }
   }
 
   /** A read or a write in full makes all matter that a staged value follows from. */
   protected touch({ group }: Staged): void {
-    if (group === undefined || this.#isLoose) return
-    if (this.#softly) groupIn(this.#softly, group)
-    else this.#ground.seen.harden(group, undefined, this.#below)
+    if (group === undefined || this.#isUntracked) return
+    if (this.#touched) groupIn(this.#touched, group)
+    else this.#context.readSet.harden(group, undefined, this.#below)
   }
 
   protected groupOf(key: Key, value: Value): string | undefined {
-    const group = this.#softly && this.#ground.seen.groupOf(key, value)
-    if (group !== undefined) groupIn(this.#softly!, group)
+    const group = this.#touched && this.#context.readSet.groupOf(key, value)
+    if (group !== undefined) groupIn(this.#touched!, group)
     return group
   }
 
@@ -103,8 +103,8 @@ export class StagedReader implements Reader {
     // Without a staged entry, the store below may know the limit.
     const { limit: _, ...unlimited } = range
     const below = this.#below.range(next.done ? range : unlimited)
-    const { seen } = this.#ground
-    const record = this.#isLoose ? undefined : seen.range(unlimited)
+    const { readSet } = this.#context
+    const record = this.#isUntracked ? undefined : readSet.range(unlimited)
     let left = span.limit
     for (const entry of below) {
       let isStaged = false
@@ -120,7 +120,7 @@ export class StagedReader implements Reader {
         }
         isStaged = !next.done && next.value[0] === code
       }
-      if (record) seen.entry(record, entry)
+      if (record) readSet.entry(record, entry)
       let shown: Entry = entry
       if (isStaged) {
         const change = next.value![1]
@@ -143,8 +143,8 @@ export class StagedReader implements Reader {
   }
 
   #isThere(staged: Staged): staged is Staged & Entry {
-    if (staged.group !== undefined && !this.#isLoose)
-      this.#ground.seen.harden(staged.group, undefined, this.#below)
+    if (staged.group !== undefined && !this.#isUntracked)
+      this.#context.readSet.harden(staged.group, undefined, this.#below)
     return staged.value !== undefined
   }
 
@@ -178,9 +178,9 @@ function* stagedIn(
 export class StagedWriter extends StagedReader implements Writer {
   readonly #overlay: Overlay
 
-  constructor(below: Reader, ground: Ground, softly: Touched | undefined) {
-    super(below, ground, softly)
-    this.#overlay = ground.overlay
+  constructor(below: Reader, context: StagedContext, touched: Touched | undefined) {
+    super(below, context, touched)
+    this.#overlay = context.overlay
   }
 
   put(key: Key, value: Value): void {

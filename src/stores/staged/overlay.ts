@@ -51,7 +51,7 @@ export class Overlay {
   }
 
   /** Takes back what was changed since `keep`. */
-  takeBack(): void {
+  rollBack(): void {
     const undo = this.#undo
     this.#undo = []
     for (const { code, before } of undo.reverse()) this.#replace(code, this.find(code), before)

@@ -43,7 +43,7 @@ interface SoftPoint extends Dependence {
 }
 
 /** The entries of a range that were read, in their order. */
-export class SeenRange {
+export class RangeRead {
   readonly range: Range
   readonly entries: Entry[] = []
   /** Whether the range was read to its end, so that a further entry is a change. */
@@ -55,13 +55,13 @@ export class SeenRange {
 }
 
 /** What a transaction read from the store below, so that it can tell whether it would read the same now. */
-export class Seen {
+export class ReadSet {
   readonly #soften: Soften
   readonly #most: number
   readonly #points = new Map<string, Point>()
   readonly #soft = new Map<string, SoftPoint>()
   readonly #hardened = new Set<string>()
-  readonly #ranges: SeenRange[] = []
+  readonly #ranges: RangeRead[] = []
   #count = 0
   /** What takes back what was noted since {@link keep}, the latest last. */
   #undo: (() => void)[] = []
@@ -84,7 +84,7 @@ export class Seen {
   }
 
   /** Takes back what was noted since `keep`: the store below runs a body again, and may have guessed what it read. */
-  takeBack(): void {
+  rollBack(): void {
     const undo = this.#undo
     this.#undo = []
     for (const back of undo.reverse()) back()
@@ -118,17 +118,17 @@ export class Seen {
     return group === undefined || this.#hardened.has(group) ? undefined : group
   }
 
-  range(range: Range): SeenRange {
-    const seen = new SeenRange(range)
+  range(range: Range): RangeRead {
+    const read = new RangeRead(range)
     this.#add()
-    this.#ranges.push(seen)
+    this.#ranges.push(read)
     this.#undo.push(() => this.#ranges.pop())
-    return seen
+    return read
   }
 
-  entry(seen: SeenRange, entry: Entry): void {
+  entry(read: RangeRead, entry: Entry): void {
     this.#add()
-    seen.entries.push(entry)
+    read.entries.push(entry)
   }
 
   /**
@@ -168,8 +168,8 @@ export class Seen {
     for (const { key, value } of this.#points.values()) {
       if (!isSameValue(reader.get(key), value)) throw new ReadsChanged({ key, value })
     }
-    for (const seen of this.#ranges) {
-      if (!isSameRange(reader, seen)) throw new ReadsChanged({ key: seen.range.prefix ?? [] })
+    for (const read of this.#ranges) {
+      if (!isSameRange(reader, read)) throw new ReadsChanged({ key: read.range.prefix ?? [] })
     }
     const moved = new Set<string>()
     for (const { key, value, group, kept } of this.#soft.values()) {
@@ -208,14 +208,14 @@ export class Seen {
   }
 }
 
-function isSameRange(reader: Reader, { range, entries, ended }: SeenRange): boolean {
+function isSameRange(reader: Reader, { range, entries, ended }: RangeRead): boolean {
   // Nothing was taken from it.
   if (!ended && entries.length === 0) return true
   let at = 0
   for (const { key, value } of reader.range(ended ? range : { ...range, limit: entries.length })) {
-    const seen = entries[at++]
-    if (seen === undefined || !isSameValue(key, seen.key)) return false
-    if (!range.keysOnly && !isSameValue(value, seen.value)) return false
+    const read = entries[at++]
+    if (read === undefined || !isSameValue(key, read.key)) return false
+    if (!range.keysOnly && !isSameValue(value, read.value)) return false
   }
   return at === entries.length
 }

@@ -2,9 +2,9 @@ import { CatalogError } from '../../base/errors.ts'
 import { nestedError, runBody } from '../../base/store/body.ts'
 import type { Key, Reader, Store, StoreFeatures, Writer } from '../../base/store/store.ts'
 import { codeOf } from '../memory/code.ts'
-import { addTouched, type Ground, StagedReader, StagedWriter, type Touched } from './access.ts'
+import { addTouched, type StagedContext, StagedReader, StagedWriter, type Touched } from './access.ts'
 import { Overlay } from './overlay.ts'
-import { ReadsChanged, Seen, type Soften } from './seen.ts'
+import { ReadSet, ReadsChanged, type Soften } from './seen.ts'
 
 /** How much one transaction may hold back until its commit. */
 export interface StagedLimits {
@@ -49,7 +49,7 @@ export class StagedStore implements Store {
   readonly features: StoreFeatures
   readonly #below: Store
   readonly #limits: StagedLimits
-  readonly #ground: Ground
+  readonly #context: StagedContext
   readonly #requireShare: ((bytes: number) => void) | undefined
   #failure: Error | undefined
   /** The state of the store below at which everything that was read was compared last. */
@@ -68,9 +68,9 @@ export class StagedStore implements Store {
     this.#requireShare = requireRoom
     this.features = Object.freeze({ ...below.features, durable: false, snapshots: false })
     this.#limits = { ...usualLimits, ...limits }
-    this.#ground = {
+    this.#context = {
       overlay: new Overlay(),
-      seen: new Seen(soften, this.#limits.reads),
+      readSet: new ReadSet(soften, this.#limits.reads),
       unremembered: unremembered && codeOf(unremembered),
     }
   }
@@ -82,13 +82,13 @@ export class StagedStore implements Store {
 
   /** About how many bytes changes and remembered reads take. */
   get bytes(): number {
-    const { overlay, seen } = this.#ground
-    return overlay.bytes + seen.count * bytesOfRead
+    const { overlay, readSet } = this.#context
+    return overlay.bytes + readSet.count * bytesOfRead
   }
 
   /** Whether nothing was changed. */
   get isUnchanged(): boolean {
-    return this.#ground.overlay.size === 0
+    return this.#context.overlay.size === 0
   }
 
   read<T>(body: (reader: Reader) => T): Promise<T> {
@@ -123,11 +123,11 @@ export class StagedStore implements Store {
         this.#hardenings++
         this.#latest = this.#latest.then(() => {
           try {
-            for (const [group, values] of touched) this.#ground.seen.harden(group, values)
+            for (const [group, values] of touched) this.#context.readSet.harden(group, values)
           } catch (error) {
             this.#failure ??= error as Error
           }
-          this.#ground.seen.keep()
+          this.#context.readSet.keep()
           this.#comparedAt = undefined
         })
       },
@@ -136,7 +136,7 @@ export class StagedStore implements Store {
 
   /** Whether this record was changed here. */
   hasChanged(key: Key): boolean {
-    return this.#ground.overlay.find(codeOf(key)) !== undefined
+    return this.#context.overlay.find(codeOf(key)) !== undefined
   }
 
   /** Refuses everything from now on. */
@@ -154,12 +154,12 @@ export class StagedStore implements Store {
    * their changes anew.
    */
   check(reader: Reader): ReadonlySet<string> {
-    return this.#ground.seen.check(reader)
+    return this.#context.readSet.check(reader)
   }
 
   /** Makes all changes, within a write of the store below. */
   apply(writer: Writer): void {
-    for (const [, { key, value }] of this.#ground.overlay.map().entries()) {
+    for (const [, { key, value }] of this.#context.overlay.map().entries()) {
       if (value === undefined) writer.remove(key)
       else writer.put(key, value)
     }
@@ -167,16 +167,16 @@ export class StagedStore implements Store {
 
   /** Takes the changes of some groups back, and forgets what was read for them. */
   forget(groups: ReadonlySet<string>): void {
-    const { overlay } = this.#ground
+    const { overlay } = this.#context
     for (const [code, { group }] of overlay.map().entries()) {
       if (group !== undefined && groups.has(group)) overlay.remove(code)
     }
-    this.#ground.seen.forget(groups)
+    this.#context.readSet.forget(groups)
   }
 
-  #read<T>(body: (reader: Reader) => T, softly: Touched | undefined, isLoose = false): Promise<T> {
-    return this.#noting(softly, (below, noted) => {
-      const reader = new StagedReader(below, this.#ground, noted, isLoose)
+  #read<T>(body: (reader: Reader) => T, touched: Touched | undefined, isUntracked = false): Promise<T> {
+    return this.#runRecording(touched, (below, noted) => {
+      const reader = new StagedReader(below, this.#context, noted, isUntracked)
       try {
         const result = runBody(body, reader)
         this.#requireShare?.(this.bytes)
@@ -187,16 +187,16 @@ export class StagedStore implements Store {
     })
   }
 
-  #write<T>(body: (writer: Writer) => T, softly: Touched | undefined): Promise<T> {
-    return this.#noting(softly, (below, noted) => {
-      const { overlay } = this.#ground
-      const writer = new StagedWriter(below, this.#ground, noted)
+  #write<T>(body: (writer: Writer) => T, touched: Touched | undefined): Promise<T> {
+    return this.#runRecording(touched, (below, noted) => {
+      const { overlay } = this.#context
+      const writer = new StagedWriter(below, this.#context, noted)
       try {
         const result = runBody(body, writer)
         this.#requireRoom(overlay)
         return result
       } catch (error) {
-        overlay.takeBack()
+        overlay.rollBack()
         throw error
       } finally {
         writer.ended = true
@@ -205,33 +205,33 @@ export class StagedStore implements Store {
   }
 
   /** Runs a body, and adds what its last run touched to `softly`: earlier runs may have been about guesses. */
-  #noting<T>(
-    softly: Touched | undefined,
+  #runRecording<T>(
+    touched: Touched | undefined,
     body: (below: Reader, noted: Touched | undefined) => T,
   ): Promise<T> {
-    if (softly === undefined) return this.#inside((below) => body(below, undefined))
+    if (touched === undefined) return this.#enqueue((below) => body(below, undefined))
     let noted: Touched = new Map()
-    const done = this.#inside((below) => {
+    const done = this.#enqueue((below) => {
       noted = new Map()
       return body(below, noted)
     })
-    return done.finally(() => addTouched(softly, noted))
+    return done.finally(() => addTouched(touched, noted))
   }
 
   /** Runs a body on one moment of the store below, at which everything reads as it was read before. */
-  #inside<T>(body: (below: Reader) => T): Promise<T> {
+  #enqueue<T>(body: (below: Reader) => T): Promise<T> {
     if (this.#busy) return Promise.reject(nestedError())
     // One after the other: until a body is known to have run for the last time, what it did may be taken back.
-    const done = this.#latest.then(() => this.#insideNow(body))
+    const done = this.#latest.then(() => this.#runNow(body))
     this.#latest = done.catch(() => {})
     return done
   }
 
-  async #insideNow<T>(body: (below: Reader) => T): Promise<T> {
+  async #runNow<T>(body: (below: Reader) => T): Promise<T> {
     if (this.#failure) throw this.#failure
     // A read that failed was remembered, too.
     this.#requireShare?.(this.bytes)
-    const { overlay, seen } = this.#ground
+    const { overlay, readSet } = this.#context
     const hardenings = this.#hardenings
     const before = this.#below.state?.()
     const isCurrent = before !== undefined && before === this.#comparedAt
@@ -244,8 +244,8 @@ export class StagedStore implements Store {
     const inside = () =>
       this.#below.read((below) => {
         // The store below may run this again, with other records.
-        seen.takeBack()
-        overlay.takeBack()
+        readSet.rollBack()
+        overlay.rollBack()
         this.#busy = true
         try {
           if (!isCurrent) this.check(below)
@@ -269,7 +269,7 @@ export class StagedStore implements Store {
       throw error
     } finally {
       // What a body read counts even if it failed: the error follows from it.
-      seen.keep()
+      readSet.keep()
       overlay.keep()
     }
   }

@@ -18,7 +18,7 @@ interface Kept extends Found {
  * The records that statements found last. They may be out of date, so nothing follows from them: they serve to learn
  * what a body is going to read, and the database compares their versions.
  */
-export class Known {
+export class RecordCache {
   readonly #records = new Map<string, Kept>()
   readonly #walks = new Map<string, number>()
   readonly #mostBytes: number
