@@ -26,16 +26,16 @@ interface Upload {
   readonly UploadId: string
 }
 
-/** A bucket of S3, and of what speaks its protocol. */
+/** A bucket of S3, or of a service with its protocol. */
 export class S3Bucket implements Bucket {
   readonly #client: S3Client
   readonly #bucket: string
   readonly #direct: DirectReads | undefined
-  /** Uploads that were begun, by the keys that `list` gave them. */
+  /** Unfinished uploads, by the keys that `list` gave them. */
   readonly #uploads = new Map<string, Upload>()
   #conditionsKept: Promise<boolean> | undefined
 
-  /** With `direct`, parts of objects are read past most of the client. */
+  /** With `direct`, parts of objects are read without most of the client. */
   constructor(client: S3Client, bucket: string, direct?: DirectReads) {
     this.#client = client
     this.#bucket = bucket
@@ -80,7 +80,7 @@ export class S3Bucket implements Bucket {
     if (ContentLength !== undefined && ContentLength !== bytes.length) {
       throw new CutOff(`the answer for ${Key} has ${bytes.length} of ${ContentLength} bytes`)
     }
-    // Some servers know no ranges, and send all.
+    // Some servers ignore ranges, and send everything.
     return range && answer.ContentRange === undefined ? bytes.subarray(range.start, range.end) : bytes
   }
 
@@ -135,7 +135,7 @@ export class S3Bucket implements Bucket {
     } while (ContinuationToken !== undefined)
   }
 
-  /** Uploads whose writer is at work, or was killed. They have the form of unfinished files, beside their objects. */
+  /** Uploads of running or killed writers. Their keys look like unfinished files beside their objects. */
   async *#listUploads(Prefix: string): AsyncGenerator<BucketObject> {
     let page: ListMultipartUploadsCommandOutput | undefined
     do {
@@ -148,7 +148,8 @@ export class S3Bucket implements Bucket {
             UploadIdMarker: page?.NextUploadIdMarker,
           }),
         )
-        // Some services list no uploads, or not to everybody. They are no objects, so nothing else depends on them.
+        // Some services list no uploads, or not for every user. Uploads are not objects, so nothing else depends on
+        // them.
         .catch((error) =>
           [400, 403, 404, 405, 501].includes(statusOf(error)!) ? undefined : Promise.reject(error),
         )
@@ -183,17 +184,17 @@ export class S3Bucket implements Bucket {
       )
       left = Errors.map(({ Key }) => Key!)
     } catch (error) {
-      // Some services do not know the request, or its checksum.
+      // Some services do not support the request, or its checksum.
       if (![400, 405, 501].includes(statusOf(error)!)) throw error
       left = keys
     }
-    // The request for one object says why it could not be removed.
+    // The request for one object reports why it could not be removed.
     for (const key of left) await this.#removeOne(key)
   }
 
   /**
-   * Whether the service refuses to complete an upload where an object is. Some services look at that condition only
-   * when an object is put as a whole. There, objects are put so.
+   * Whether the service refuses to complete an upload where an object exists. Some services check that condition only
+   * for a put in one request. Then all objects are put that way.
    */
   #keepsConditions(key: string): Promise<boolean> {
     if (this.#conditionsKept === undefined) {

@@ -8,12 +8,12 @@ export const firstMillis = 1
 const othersMillis = 5
 
 /**
- * When a waiter finds the lock free this often in a row, it takes the lock before the waiters ahead. Looks are counted,
- * and not time: where the event loop is late, the waiters ahead were late, too.
+ * When a waiter finds the lock free in more consecutive polls, it takes the lock before the waiters ahead. Polls are
+ * counted, not time: where the event loop is late, the waiters ahead are late, too.
  */
 const overtakePolls = 6
 
-/** Where a lock lies in its file. */
+/** The bytes of a lock in its file. */
 export interface FairLockLayout {
   /** Its holder locks this byte. */
   readonly lock: Area
@@ -24,10 +24,10 @@ export interface FairLockLayout {
 
 /**
  * A mutex for all processes and threads that have a file open. The kernel holds the lock, so it never outlives its
- * holder. Waiters get the lock in the order of arrival (on macOS in any order), and wait no longer than their timeout.
+ * holder. Waiters get the lock in the order of arrival (on macOS in any order), or fail at their timeout.
  *
- * Locks of one open file never exclude each other, and the end of a look drops what it looked at. So a thread must not
- * wait twice at the same time on one instance, nor look at the queue while it waits, nor at the lock while it has it.
+ * Locks of one open file never exclude each other, and testing a lock drops it. So a thread must not wait twice at the
+ * same time on one instance. It must not test the queue while it waits, nor the lock while it holds it.
  */
 export class FairLock {
   readonly #file: FileLock
@@ -56,7 +56,7 @@ export class FairLock {
     if (ticket === undefined) return false
     let free = 0
     try {
-      // Without an order, a pause gives earlier waiters the first chance.
+      // Without a queue, a pause gives earlier waiters the first chance.
       if (!this.#file.hasRanges) await this.#pause(0)
       for (let poll = 0; ; poll++) {
         // A waiter ahead may be a stopped process, which must not block the others.
@@ -101,12 +101,12 @@ export class FairLock {
     return this.#file.tryLock(this.#layout.lock, 0, 1)
   }
 
-  /** Takes a place at the end of the queue, by the monotonic clock, which all processes of a machine share. */
+  /** Joins the queue's end. The ticket is the monotonic clock, which all processes of a machine share. */
   async #join(timeout: number): Promise<number | undefined> {
     const { queue, queueBytes } = this.#layout
     const begun = performance.now()
     let ticket = Number(process.hrtime.bigint() / 1000n) % (queueBytes / 2)
-    // A process that looks for waiters locks the whole queue for a moment, and may be stopped in this moment.
+    // A process that tests for waiters locks the whole queue for a moment, and may be stopped in this moment.
     for (
       let poll = 0;
       !this.#file.tryLock(queue, ticket, 1, { shared: !this.#file.hasRanges });

@@ -7,13 +7,13 @@ const leastRows = 128
 const mostRows = 65_536
 const growth = 8
 
-/** A body that guesses more often than this, in one run, has lost its way. */
+/** The most guesses of one run of a body. More are a fault of the body. */
 const mostGuesses = 200_000
 
 /**
- * One run of bodies, and what they read. What is not in the view is guessed: from what was known, or else it is taken
- * to be absent. So one run learns all reads that do not depend on each other. Whether a result counts is decided
- * by {@link isCertain}, or by the database that compares the reads, but never by an error: bodies may catch errors.
+ * One run of bodies, with its reads. A record that is not in the view is guessed: from the cache, or else as absent. So
+ * one run finds all reads that do not depend on each other. {@link isCertain}, or the database that compares the reads,
+ * decides whether a result counts. An error never does: bodies may catch errors.
  */
 export class Attempt implements Reads {
   readonly points = new Map<string, Found | null>()
@@ -27,7 +27,7 @@ export class Attempt implements Reads {
     this.#cache = cache
   }
 
-  /** Whether all reads were those of the view. */
+  /** Whether no read was guessed. */
   get isCertain(): boolean {
     return this.#guesses === 0
   }
@@ -44,7 +44,7 @@ export class Attempt implements Reads {
     return found
   }
 
-  /** The records between two bounds, read in pieces as far as they are asked for. */
+  /** The records between two bounds, read in pieces as the caller needs them. */
   *rows(
     lower: string,
     upper: string,
@@ -89,7 +89,7 @@ export class Attempt implements Reads {
   }
 }
 
-/** Room for as many records as last time, and for one that tells that there are no more. */
+/** Room for the records of the last walk, and for one more, whose absence shows the end. */
 function sizeFor(length = 0): number {
   let size = leastRows
   while (size <= length && size < mostRows) size *= 2

@@ -1,11 +1,11 @@
 import { performance, sleep } from '../../base/time.ts'
 import { isConflict, isLost } from './failure.ts'
 
-/** How long an operation is tried again, in milliseconds, and the longest pause between two attempts. */
+/** How long an operation is retried, and the longest pause between two attempts, in milliseconds. */
 const retryMillis = 20_000
 const mostPause = 250
 
-/** The one loop of attempts: after a conflict with others, and after a connection was lost. */
+/** The waits between attempts: after a conflict, and after a connection was lost. */
 export class Backoff {
   readonly #end: number
   readonly #mayPass: (error: unknown) => boolean
@@ -16,12 +16,12 @@ export class Backoff {
     this.#mayPass = mayPass
   }
 
-  /** Waits before the next attempt. Throws the error when there is none, as another would fail as well or it is late. */
+  /** Waits before the next attempt. Throws the error when a retry cannot help, or the time is up. */
   async waitOrThrow(error: unknown): Promise<void> {
     if (!this.#mayPass(error)) throw error
-    // A connection may have been silent for longer than all of that. Another one gets its chance.
+    // The first attempt may have used up the time on a silent connection. One retry is always made.
     if (this.#attempts > 0 && performance.now() > this.#end) throw error
-    // Random, so that those who met do not meet again.
+    // Random, so that conflicting operations do not meet again.
     await sleep(Math.random() * Math.min(2 ** ++this.#attempts, mostPause))
   }
 }

@@ -22,35 +22,35 @@ import {
 import { learnTime, type StoreContext } from './store-context.ts'
 import { View } from './view.ts'
 
-/** Why a commit changed nothing: the records and pieces that differ, and all that was read as it is now. */
+/** Why a commit changed nothing: the records and pieces that differ, and the current values of all reads. */
 export interface Refusal {
   readonly points: readonly string[]
   readonly pieces: readonly string[]
   readonly view: View
 }
 
-/** The number of a commit begins with the hour. So old ones are found, and removed, by their number. */
+/** The id of a commit begins with the hour, so that old ones can be found and removed by their id. */
 const hourMillis = 3_600_000
 const firstHour = Date.UTC(2020, 0, 1) / hourMillis
 const randomBits = 44n
 
-/** The numbers of commits are kept for two hours at least, and removed after every so many commits. */
+/** Ids of commits are kept for at least two hours. Old ones are removed after every so many commits. */
 const keptHours = 2
 const cleaning = 1_000
 
-/** What was appended is numbered after so long. */
+/** The delay before appended records are numbered. */
 const numberingMillis = 1_000
 
-/** How long the outcome of a commit is asked for, once its answer was lost. */
+/** How long the outcome of a commit is queried after its answer was lost. */
 const outcomeMillis = 60_000
 
-/** Errors at which the server may end itself: its disk is full or broken, or its memory. */
+/** Errors after which the server may stop: its disk or memory is full or broken. */
 const mayEndServer = /^(?:53|58|XX)/
 
-/** Commits changes, and finds out what became of a commit whose answer was lost. */
+/** Commits changes, and determines the outcome of a commit whose answer was lost. */
 export class Committer {
   readonly #context: StoreContext
-  /** Begins anywhere, so that many short-lived processes clean as often as they should. */
+  /** Begins at random, so that short-lived processes also clean up as often as they should. */
   #commits = randomInt(cleaning)
 
   #numbering: Timer | undefined
@@ -64,8 +64,8 @@ export class Committer {
   }
 
   /**
-   * Commits in one round trip; resolves to nothing when it is done. With locks, commits that lock other records go
-   * beside it.
+   * Commits in one round trip; resolves to undefined after success. With locks, commits that lock other records run in
+   * parallel.
    */
   commit(attempt: Attempt, changes: Changes, locks: Locks | undefined): Promise<Refusal | undefined> {
     const { address, engine, pool } = this.#context
@@ -81,12 +81,12 @@ export class Committer {
     )
   }
 
-  /** Begins a transaction that has its turn: at some records, or alone. */
+  /** Begins a transaction that holds its locks: on some records, or exclusively. */
   async begin(connection: Connection, locks: Locks | undefined): Promise<void> {
     await connection.send(beginTurn(this.#context.address.schema, locks))
   }
 
-  /** Makes the changes in a transaction that has its turn, and ends it. */
+  /** Makes the changes in a transaction that holds its locks, and commits it. */
   finish(
     connection: Connection,
     attempt: Attempt,
@@ -101,7 +101,7 @@ export class Committer {
     })
   }
 
-  /** Sends changes, and finds out what became of them: by the answer to the statement, and by that to its end. */
+  /** Sends changes, and determines their outcome: from the answers to the statement and to its commit. */
   async #commitBy(
     connection: Connection,
     attempt: Attempt,
@@ -115,8 +115,8 @@ export class Committer {
     const sent = clock.sent()
     const [answer, ending] = await send(id)
     const state = answer.status === 'rejected' ? stateOf(answer.reason) : undefined
-    // What the server reported undid the transaction, unless it ended the connection: then it may have committed before.
-    // A pooler reports that it lost the server, too late or not.
+    // A reported error means that the transaction was rolled back, except when the server ended the connection: then it
+    // may have committed before. A pooler reports a lost server even after the commit.
     if (answer.status === 'rejected' && state !== undefined && !/^(?:08|57P)/.test(state)) {
       if (!mayEndServer.test(state) || (await isAlive(connection))) throw answer.reason
     }
@@ -155,8 +155,8 @@ export class Committer {
   }
 
   /**
-   * Whether a commit happened whose end nobody heard of. If not, it never will. The new row waits for a commit that is
-   * under way. When the answer to this question is lost as well, the row that is there still tells.
+   * Whether a commit whose answer was lost happened. If not, it never will. Inserting a row with its id waits for a
+   * running commit. When this answer is lost as well, the row gives the same answer to the next query.
    */
   async #hasCommitted(id: string, ending: PromiseSettledResult<unknown>): Promise<boolean> {
     const { pool, address } = this.#context
@@ -178,7 +178,7 @@ export class Committer {
     }
   }
 
-  /** Numbers what was appended. A reader that needs it at once does so itself; users that may only read depend on this. */
+  /** Numbers appended records. A reader with the permission may do so sooner; read-only users depend on this. */
   #numberSoon(): void {
     const { address, engine, pool } = this.#context
     this.#numbering ??= setTimeout(() => {
@@ -187,7 +187,7 @@ export class Committer {
         const statement = beginNumbering(address.schema, engine.hasTurns)
         await Promise.all([connection.send(statement), connection.sendEnd(end)])
       })
-      // The next reader, or the next timer, does it.
+      // The next reader or timer does it.
       numbered.catch(() => {})
     }, numberingMillis)
     this.#numbering.unref?.()
@@ -207,12 +207,12 @@ export class Committer {
     try {
       await pool.shared((connection) => connection.send(forgetCommits(address.schema, String(before))))
     } catch {
-      // The next one to clean does it.
+      // The next cleanup does it.
     }
   }
 }
 
-/** Whether a connection outlived the error that came by it. */
+/** Whether a connection still works after an error. */
 function isAlive(connection: Connection): Promise<boolean> {
   return connection.send(probe).then(
     () => true,

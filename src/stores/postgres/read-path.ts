@@ -12,19 +12,19 @@ import {
 import { type Job, readInto, runReader, type StoreContext } from './store-context.ts'
 import { type Reads, rowsIn, View } from './view.ts'
 
-/** More records than these are not read twice. */
+/** The most records that may be read twice. */
 const mostRowsAtOnce = 1_000
 
-/** After so many statements that left something open, what was read is held fast. */
+/** After so many statements with guesses left, the body reads in one transaction. */
 const mostStatements = 4
 
-/** How often a long walk numbers records before it begins, where others append all the time. */
+/** How often a long walk numbers records and restarts, where others append all the time. */
 const mostNumberings = 20
 
-/** Connections that are left for others while reads hold theirs. */
+/** The connections that stay free while reads reserve theirs. */
 const spared = 2
 
-/** Reads that may find more records than this share no statement: those of the others would wait for theirs. */
+/** Reads that may find more records share no statement: small reads would wait for them. */
 const mostShared = 256
 
 /** A read whose caller waits. */
@@ -35,8 +35,8 @@ interface Waiting {
 }
 
 /**
- * Runs bodies that read. The first run is a guess: it tells what to read. One statement reads all of it at one moment,
- * and when the next run reads nothing else, its result counts.
+ * Runs bodies that read. The first run is a guess that finds the needed reads. One statement makes all of them in one
+ * snapshot. When the next run needs no other reads, its result counts.
  */
 export class ReadPath {
   readonly #context: StoreContext
@@ -57,7 +57,7 @@ export class ReadPath {
     }
   }
 
-  /** What an attempt read, as it is at one moment now. Small reads that begin in one turn share a statement. */
+  /** Repeats an attempt's reads in one current snapshot. Small reads of one event-loop turn share a statement. */
   readAtOnce(reads: Reads): Promise<View> {
     if (mostFound(reads) > mostShared) return this.#read(reads)
     return new Promise((resolve, reject) => {
@@ -85,7 +85,7 @@ export class ReadPath {
     const context = this.#context
     const view = context.engine.hasTurns
       ? await context.pool.shared((connection) => readInto(context, connection, reads))
-      : // Where writers take no turns, a moment may show a change without another one that comes before it.
+      : // Without locks of writers, a snapshot may have a change without an earlier one.
         await this.#readWithin(beginSerializableRead, reads)
     if (!view.isUnnumbered) return view
     return this.#numbering((begin) => this.#readWithin(begin, reads)).then((numbered) => numbered ?? view)
@@ -105,8 +105,8 @@ export class ReadPath {
   }
 
   /**
-   * Reads in a transaction that numbers records first. Resolves to nothing where nobody can write now: the user sees those
-   * records that were numbered before.
+   * Reads in a transaction that numbers records first. Resolves to undefined where the user cannot write now: then only
+   * numbered records are visible.
    */
   async #numbering<T>(read: (begin: Statement) => Promise<T>): Promise<T | undefined> {
     const { address, engine } = this.#context
@@ -132,13 +132,13 @@ export class ReadPath {
     await this.#readInTransaction(job, attempt)
   }
 
-  /** Reads in a transaction that keeps seeing one moment, so that each record is read once. */
+  /** Reads in a transaction with one snapshot, so that each record is read once. */
   async #readInTransaction(job: Job, first: Reads): Promise<void> {
     const { address, engine } = this.#context
     const begin = engine.hasTurns ? beginSnapshotRead : beginSerializableRead
     for (let n = 0; n < mostNumberings; n++) {
       if (await this.#walk(job, first, begin, false)) return
-      // A long walk that holds locks would keep others waiting. So it begins again at a moment at which all have numbers.
+      // A long walk with locks would block others. So it restarts on a snapshot in which all records have numbers.
       const isNumbered = await this.#numbering((numbering) => this.#readWithin(numbering, new View()))
       if (!isNumbered) {
         await this.#walk(job, first, begin, true)
@@ -148,7 +148,7 @@ export class ReadPath {
     await this.#walk(job, first, beginNumbering(address.schema, engine.hasTurns, true), true)
   }
 
-  /** Resolves to whether it read all. Unless `isFinal`, it stops at records that have no number yet. */
+  /** Resolves to whether it read everything. Unless `isFinal`, it stops at records without a number. */
   #walk(job: Job, first: Reads, begin: Statement, isFinal: boolean): Promise<boolean> {
     const context = this.#context
     return context.pool.alone(async (connection) => {

@@ -16,24 +16,23 @@ export interface StoreContext {
   readonly pool: Pool
   readonly cache: RecordCache
   readonly clock: Clock
-  /** RecordCache once the first connection was made. */
+  /** Set after the first connection. */
   engine: Engine
-  /** Set while a body runs, which must begin no transaction. */
+  /** Set while a body runs, which must not begin a transaction. */
   isBusy: boolean
 }
 
-/** A body, and what its latest run came to. */
+/** A body, and the outcome of its latest run. */
 export interface Job {
   readonly body: (access: never) => unknown
   outcome?: { readonly result: unknown } | { readonly error: unknown }
 }
 
-/** Runs a body that reads. */
 export function runReader(context: StoreContext, job: Job, attempt: Attempt): void {
   run(context, job, new AttemptReader(attempt))
 }
 
-/** Runs a body on the changes of those before it. Returns these with its own, unless it failed. */
+/** Runs a writing body on the changes of the bodies before it. Returns these with its own, unless it failed. */
 export function runWriter(context: StoreContext, job: Job, attempt: Attempt, changes: Changes): Changes {
   const writer = new AttemptWriter(attempt, changes)
   run(context, job, writer)
@@ -52,7 +51,7 @@ function run(context: StoreContext, job: Job, access: AttemptReader): void {
   }
 }
 
-/** Reads on a connection what an attempt read, apart from what the view has, and adds it to the view. */
+/** Reads the records of an attempt that the view lacks, and adds them to the view. */
 export async function readInto(
   context: StoreContext,
   connection: Connection,

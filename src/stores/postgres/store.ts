@@ -43,7 +43,7 @@ export class PostgresStore implements Store {
       const engine = await check(connection, address)
       if (isElsewhere(context.engine.home, engine.home))
         await requireHome(connection, address, engine.home ?? {})
-      // Those before lead to a server that may not know yet that it was replaced.
+      // The earlier connections reach a server that may not know yet that it was replaced.
       if (isLaterServer(context.engine, engine, address.label)) context.pool.keepOnly(connection)
       context.engine = hasTurns === undefined ? engine : { ...engine, hasTurns }
     }
@@ -57,7 +57,7 @@ export class PostgresStore implements Store {
     }
     const store = new PostgresStore(context)
     try {
-      // Nothing is tried again: a server that is out of reach is told at once. The answer tells the time, too.
+      // No retry: an unreachable server is reported at once. The answer also sets the clock.
       await context.pool.shared((connection) => readInto(context, connection, new View()))
     } catch (error) {
       await context.pool.close()
@@ -77,7 +77,7 @@ export class PostgresStore implements Store {
     return this.#settled<T>({ body }, (job) => this.#writes.run(job))
   }
 
-  /** The database's time. Machines may disagree about the time, and leases compare times of several machines. */
+  /** The database's time, since the clocks of machines may differ and leases compare their times. */
   now(): number {
     return this.#context.clock.now()
   }
@@ -126,7 +126,7 @@ export class PostgresStore implements Store {
   }
 }
 
-/** The servers of which this process has warned. */
+/** The servers that this process has warned about. */
 const warned = new Set<string>()
 
 function warnOfLoss({ host, port }: Address): void {

@@ -8,18 +8,18 @@ import { frozenCopy } from '../memory/frozen-copy.ts'
 import type { Overlay, Staged } from './overlay.ts'
 import type { ReadSet } from './seen.ts'
 
-/** What is the same for all accesses of one staged store. */
+/** What all readers and writers of one staged store share. */
 export interface StagedContext {
   readonly overlay: Overlay
   readonly readSet: ReadSet
-  /** The code of a key that is read without being remembered. */
+  /** The code of a key whose reads are not recorded. */
   readonly unremembered: string | undefined
 }
 
-/** Notes which groups soft reads and writes touched, and what was read of them, by the codes of keys. */
+/** The groups that partial reads and writes touched, with the values read in them, by the codes of keys. */
 export type Touched = Map<string, Map<string, Value | undefined>>
 
-/** Adds what was touched later. What was read at first stays. */
+/** Adds what was touched later. The first read of each key counts. */
 export function addTouched(touched: Touched, later: Touched): void {
   for (const [group, values] of later) {
     const known = touched.get(group)
@@ -37,13 +37,13 @@ function groupIn(touched: Touched, group: string): Map<string, Value | undefined
   return values
 }
 
-/** Reads the store below through staged changes, and remembers what it read there. */
+/** Reads the store below through staged changes, and records what it read there. */
 export class StagedReader implements Reader {
   readonly #below: Reader
   readonly #context: StagedContext
-  /** Set when heads of branches may move after they were read. */
+  /** Set for partial reads: heads of branches may move after they were read. */
   readonly #touched: Touched | undefined
-  /** Whether anything may change after it was read here. */
+  /** Whether reads are not recorded, so that anything may change after it was read. */
   readonly #isUntracked: boolean
   ended = false
 
@@ -78,12 +78,12 @@ export class StagedReader implements Reader {
     if (this.ended) throw endedError()
     const span = spanOf(range)
     if (!span) return []
-    // A range shows the entries there were when it was asked for.
+    // A range shows the entries at the time of the `range` call.
     const staged = this.#context.overlay.map()
     return { [Symbol.iterator]: () => this.#walk(range, span, staged) as Iterator<Entry<V>> }
   }
 
-  /** A read or a write in full makes all matter that a staged value follows from. */
+  /** After a full read or write of a staged value, the commit compares everything that the value depends on in full. */
   protected touch({ group }: Staged): void {
     if (group === undefined || this.#isUntracked) return
     if (this.#touched) groupIn(this.#touched, group)
@@ -100,7 +100,7 @@ export class StagedReader implements Reader {
   *#walk(range: Range, span: Span, map: OrderedMap<Staged>): Generator<Entry, void, undefined> {
     const staged = stagedIn(map, span)
     let next = staged.next()
-    // Without a staged entry, the store below may know the limit.
+    // The limit is passed to the store below only when no entry is staged in the range.
     const { limit: _, ...unlimited } = range
     const below = this.#below.range(next.done ? range : unlimited)
     const { readSet } = this.#context
@@ -174,7 +174,7 @@ function* stagedIn(
   }
 }
 
-/** Changes nothing but the staged changes. */
+/** Stages changes. Does not write to the store below. */
 export class StagedWriter extends StagedReader implements Writer {
   readonly #overlay: Overlay
 
@@ -197,7 +197,7 @@ export class StagedWriter extends StagedReader implements Writer {
     const code = codeOf(checked)
     const before = this.#overlay.find(code)
     if (before !== undefined) this.touch(before)
-    // Callers may change the array they gave.
+    // Callers may change their array later.
     const key = checked === given ? [...checked] : checked
     const group = value === undefined ? undefined : this.groupOf(key, value)
     this.#overlay.set(code, { key, value, group }, before)

@@ -2,7 +2,7 @@ import { CatalogError } from '../../base/errors.ts'
 import type { Entry, Key, Range, Reader, Value } from '../../base/store/store.ts'
 import { isSameValue } from './same-value.ts'
 
-/** Thrown when what a transaction read does not read the same any more: it has to run again. */
+/** Thrown when a read of a transaction would give another result now: the transaction has to run again. */
 export class ReadsChanged extends CatalogError {
   readonly #changed: { readonly key: Key; readonly value?: Value | undefined } | undefined
 
@@ -14,21 +14,21 @@ export class ReadsChanged extends CatalogError {
     this.#changed = changed
   }
 
-  /** The record that changed, as it was read; for a range, the beginning of its keys. Undefined when it is not known. */
+  /** The record that changed, as it was read; for a range, the prefix of its keys. Undefined when it is unknown. */
   get changed(): { readonly key: Key; readonly value?: Value | undefined } | undefined {
     return this.#changed
   }
 }
 
-/** How a read depends on a record of which others may change a part. */
+/** How a partial read depends on a record. */
 export interface Dependence {
-  /** The records that are read and written together. Reading one of them in full makes all of them matter in full. */
+  /** Records that are read and written together. After a full read of one, the commit compares all of them in full. */
   readonly group: string
-  /** The part that must stay; undefined when nothing of the record must. */
+  /** The part that must not change; undefined when the whole record may change. */
   readonly kept: Value | undefined
 }
 
-/** Tells how a soft read depends on a record; undefined when all of the record matters. */
+/** Returns how a partial read depends on a record; undefined when it depends on the whole record. */
 export type Soften = (key: Key, value: Value) => Dependence | undefined
 
 interface Point {
@@ -38,7 +38,7 @@ interface Point {
 
 interface SoftPoint extends Dependence {
   readonly key: Key
-  /** What was read; undefined after the group was forgotten, when only the kept part still matters. */
+  /** The value read; undefined after the group was forgotten, when only the kept part still counts. */
   readonly value: Value | undefined
 }
 
@@ -54,7 +54,7 @@ export class RangeRead {
   }
 }
 
-/** What a transaction read from the store below, so that it can tell whether it would read the same now. */
+/** The reads of a transaction from the store below, to check whether they would give the same results now. */
 export class ReadSet {
   readonly #soften: Soften
   readonly #most: number
@@ -63,7 +63,7 @@ export class ReadSet {
   readonly #hardened = new Set<string>()
   readonly #ranges: RangeRead[] = []
   #count = 0
-  /** What takes back what was noted since {@link keep}, the latest last. */
+  /** Undoes what was recorded since {@link keep}, the latest last. */
   #undo: (() => void)[] = []
   #countBefore = 0
 
@@ -72,18 +72,18 @@ export class ReadSet {
     this.#most = most
   }
 
-  /** How many reads are remembered. */
+  /** The number of recorded reads. */
   get count(): number {
     return this.#count
   }
 
-  /** Keeps what was noted. */
+  /** Keeps the reads recorded since the last `keep`. */
   keep(): void {
     this.#undo = []
     this.#countBefore = this.#count
   }
 
-  /** Takes back what was noted since `keep`: the store below runs a body again, and may have guessed what it read. */
+  /** Drops the reads since the last `keep`: the store below may run a body again, or may have guessed values. */
   rollBack(): void {
     const undo = this.#undo
     this.#undo = []
@@ -97,7 +97,7 @@ export class ReadSet {
     this.#setPoint(code, { key, value })
   }
 
-  /** Notes a read of which parts may change. Returns the group of the record, if it has one. */
+  /** Records a partial read. Returns the group of the record, if it has one. */
   softPoint(code: string, key: Key, value: Value | undefined): string | undefined {
     if (this.#points.has(code)) return undefined
     const found = value === undefined ? undefined : this.#soften(key, value)
@@ -112,7 +112,7 @@ export class ReadSet {
     return found.group
   }
 
-  /** The group that a record belongs to while others may change parts of it. */
+  /** The group of a record while partial reads apply to it. */
   groupOf(key: Key, value: Value): string | undefined {
     const group = this.#soften(key, value)?.group
     return group === undefined || this.#hardened.has(group) ? undefined : group
@@ -132,8 +132,8 @@ export class ReadSet {
   }
 
   /**
-   * From now on the records of a group matter in full, as they were read. `asRead` has what was read of them by those
-   * to whom it matters: it may have moved since. With `below`, the records are compared at once.
+   * From now on the commit compares the records of a group in full. `asRead` has the values that a partial reader got,
+   * which may have changed since. With `below`, the records are compared at once.
    */
   harden(group: string, asRead?: ReadonlyMap<string, Value | undefined>, below?: Reader): void {
     for (const [code, value] of asRead ?? []) {
@@ -151,7 +151,7 @@ export class ReadSet {
     }
   }
 
-  /** Forgets what was read of some groups, apart from the parts that must stay. */
+  /** Forgets the reads of some groups, except for the parts that must not change. */
   forget(groups: ReadonlySet<string>): void {
     for (const [code, point] of this.#soft) {
       if (!groups.has(point.group)) continue
@@ -161,8 +161,8 @@ export class ReadSet {
   }
 
   /**
-   * Throws {@link ReadsChanged} unless everything that must stay reads the same. Returns the groups of which other
-   * parts changed.
+   * Throws {@link ReadsChanged} unless all reads give the same results. Returns the groups where only other parts
+   * changed.
    */
   check(reader: Reader): ReadonlySet<string> {
     for (const { key, value } of this.#points.values()) {
@@ -209,7 +209,7 @@ export class ReadSet {
 }
 
 function isSameRange(reader: Reader, { range, entries, ended }: RangeRead): boolean {
-  // Nothing was taken from it.
+  // The caller took no entry of it.
   if (!ended && entries.length === 0) return true
   let at = 0
   for (const { key, value } of reader.range(ended ? range : { ...range, limit: entries.length })) {

@@ -6,43 +6,43 @@ import { addTouched, type StagedContext, StagedReader, StagedWriter, type Touche
 import { Overlay } from './overlay.ts'
 import { ReadSet, ReadsChanged, type Soften } from './seen.ts'
 
-/** How much one transaction may hold back until its commit. */
+/** How much one transaction may stage until its commit. */
 export interface StagedLimits {
   /** Changed records. */
   readonly changes: number
-  /** Bytes of changed records, about. */
+  /** Approximate bytes of changed records. */
   readonly bytes: number
-  /** Records that were read, which the commit reads again. */
+  /** Recorded reads, which the commit repeats. */
   readonly reads: number
 }
 
 export interface StagedOptions {
   /** How reads by {@link StagedStore.softly} depend on a record. Default: in full. */
   readonly soften?: Soften
-  /** A record that may change at any time, such as that of the transaction itself: reading it is not remembered. */
+  /** A record that may change at any time, such as that of the transaction itself. Its reads are not recorded. */
   readonly unremembered?: Key
   readonly limits?: Partial<StagedLimits>
-  /** Throws when the bytes that are held here are too many together with those of others. */
+  /** Throws when the bytes held here, with those of other transactions, are too many. */
   readonly requireRoom?: ((bytes: number) => void) | undefined
 }
 
-/** A store whose reads of some records depend on parts of them only. */
+/** A store with partial reads: they depend on parts of some records only. */
 export interface SoftStore {
   readonly store: Store
-  /** Makes everything that was read here matter in full. */
+  /** Makes the commit compare all reads of this store in full. */
   harden(): void
 }
 
-/** About what a remembered read takes. */
+/** The approximate bytes of a recorded read. */
 const bytesOfRead = 500
 
 const usualLimits: StagedLimits = { changes: 200_000, bytes: 64 * 1024 * 1024, reads: 1_000_000 }
 
 /**
- * A store over a store. Writes stay here, reads see them, and what was read below is remembered. The commit is one
- * write of the store below: {@link check} compares what was read, and {@link apply} makes the changes.
+ * A store over a store. It stages writes, shows them to its reads, and records reads of the store below. The commit is
+ * one write of the store below: {@link check} compares the reads, and {@link apply} makes the changes.
  *
- * All reads together see one moment of the store below, but for those of {@link loosely}. When what was read changes
+ * All reads see one snapshot of the store below, except those of {@link loosely}. When something that was read changes
  * there, the next read fails with {@link ReadsChanged}, and so does everything after it.
  */
 export class StagedStore implements Store {
@@ -52,12 +52,12 @@ export class StagedStore implements Store {
   readonly #context: StagedContext
   readonly #requireShare: ((bytes: number) => void) | undefined
   #failure: Error | undefined
-  /** The state of the store below at which everything that was read was compared last. */
+  /** The state of the store below at the last comparison of all reads. */
   #comparedAt: number | string | undefined
-  /** Counts what was made to matter in full outside of a read. */
+  /** How often `harden` was called outside of a read. */
   #hardenings = 0
   #busy = false
-  /** Settled when the body before has run for the last time. */
+  /** Settled after the last run of the previous body. */
   #latest: Promise<unknown> = Promise.resolve()
 
   constructor(
@@ -75,12 +75,12 @@ export class StagedStore implements Store {
     }
   }
 
-  /** Why the store refuses everything, if it does. */
+  /** Why the store refuses every call, if it does. */
   get failure(): Error | undefined {
     return this.#failure
   }
 
-  /** About how many bytes changes and remembered reads take. */
+  /** About how many bytes the staged changes and recorded reads take. */
   get bytes(): number {
     const { overlay, readSet } = this.#context
     return overlay.bytes + readSet.count * bytesOfRead
@@ -99,7 +99,7 @@ export class StagedStore implements Store {
     return this.#write(body, undefined)
   }
 
-  /** A view whose reads may change at any time: the commit does not compare them. */
+  /** A view whose reads are not recorded: the commit does not compare them. */
   loosely(): Store {
     return {
       features: this.features,
@@ -109,7 +109,7 @@ export class StagedStore implements Store {
     }
   }
 
-  /** A view in which reads depend on records as `soften` says, as long as nothing else reads them. */
+  /** A view with partial reads: they depend on records as `soften` returns, until a full read of these records. */
   softly(): SoftStore {
     const touched: Touched = new Map()
     return {
@@ -139,7 +139,7 @@ export class StagedStore implements Store {
     return this.#context.overlay.find(codeOf(key)) !== undefined
   }
 
-  /** Refuses everything from now on. */
+  /** Refuses every call from now on. */
   end(failure: Error): void {
     this.#failure ??= failure
   }
@@ -149,9 +149,8 @@ export class StagedStore implements Store {
   }
 
   /**
-   * Compares what was read, within a transaction of the store below. Throws {@link ReadsChanged} when a part changed
-   * that must stay. Returns the groups of records of which other parts changed: {@link forget} them, and make
-   * their changes anew.
+   * Compares all reads, within a transaction of the store below. Throws {@link ReadsChanged} when a part changed that
+   * must not. Returns the groups of records where other parts changed: {@link forget} them, and repeat their changes.
    */
   check(reader: Reader): ReadonlySet<string> {
     return this.#context.readSet.check(reader)
@@ -165,7 +164,7 @@ export class StagedStore implements Store {
     }
   }
 
-  /** Takes the changes of some groups back, and forgets what was read for them. */
+  /** Drops the staged changes and the reads of some groups. */
   forget(groups: ReadonlySet<string>): void {
     const { overlay } = this.#context
     for (const [code, { group }] of overlay.map().entries()) {
@@ -204,7 +203,7 @@ export class StagedStore implements Store {
     })
   }
 
-  /** Runs a body, and adds what its last run touched to `softly`: earlier runs may have been about guesses. */
+  /** Runs a body, and adds what its last run touched to `touched`: earlier runs may have read guessed values. */
   #runRecording<T>(
     touched: Touched | undefined,
     body: (below: Reader, noted: Touched | undefined) => T,
@@ -218,10 +217,10 @@ export class StagedStore implements Store {
     return done.finally(() => addTouched(touched, noted))
   }
 
-  /** Runs a body on one moment of the store below, at which everything reads as it was read before. */
+  /** Runs a body on a snapshot of the store below in which all earlier reads give the same results. */
   #enqueue<T>(body: (below: Reader) => T): Promise<T> {
     if (this.#busy) return Promise.reject(nestedError())
-    // One after the other: until a body is known to have run for the last time, what it did may be taken back.
+    // One after the other: what a body did may be rolled back until its last run.
     const done = this.#latest.then(() => this.#runNow(body))
     this.#latest = done.catch(() => {})
     return done
@@ -229,7 +228,7 @@ export class StagedStore implements Store {
 
   async #runNow<T>(body: (below: Reader) => T): Promise<T> {
     if (this.#failure) throw this.#failure
-    // A read that failed was remembered, too.
+    // A failed read was recorded, too.
     this.#requireShare?.(this.bytes)
     const { overlay, readSet } = this.#context
     const hardenings = this.#hardenings
@@ -237,13 +236,13 @@ export class StagedStore implements Store {
     const isCurrent = before !== undefined && before === this.#comparedAt
     const compareMoved = async () => {
       const hasMoved = this.#below.state!() !== before
-      // Somebody committed between the look at the state and the read.
+      // Another commit came between the call of `state` and the read.
       if (isCurrent && hasMoved) await this.#below.read((below) => this.check(below))
       return hasMoved
     }
     const inside = () =>
       this.#below.read((below) => {
-        // The store below may run this again, with other records.
+        // The store below may run this again, on another snapshot.
         readSet.rollBack()
         overlay.rollBack()
         this.#busy = true
@@ -256,7 +255,7 @@ export class StagedStore implements Store {
       })
     try {
       const result = await inside().catch(async (error) => {
-        // An error tells of what was read as much as a result does.
+        // An error depends on the reads as a result does.
         if (isCurrent) await compareMoved()
         throw error
       })
@@ -268,7 +267,7 @@ export class StagedStore implements Store {
       if (error instanceof ReadsChanged) this.#failure ??= error
       throw error
     } finally {
-      // What a body read counts even if it failed: the error follows from it.
+      // The reads of a failed body count: its error depends on them.
       readSet.keep()
       overlay.keep()
     }
