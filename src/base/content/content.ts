@@ -92,8 +92,8 @@ export interface SharedFiles {
    */
   sync(path: string): Promise<number | undefined>
   /**
-   * Creates a second path (a hard link) for a file, atomically and as durable as an object. Creates missing folders.
-   * Never replaces a file: returns `taken` when there is one, and `missing` when there is none to link.
+   * Gives a file a second path, atomically and as durable as an object. Creates missing folders. Never replaces a file:
+   * returns `taken` when there is one, and `missing` when there is none to link.
    */
   link(from: string, to: string): Promise<Linked>
   /**

@@ -18,9 +18,7 @@ export interface Bucket {
   /** The object, or its bytes from `start` up to `end`, at least one. Throws `CutOff`. */
   read(key: string, range?: { readonly start: number; readonly end: number }): Promise<Uint8Array | undefined>
   sizeOf(key: string): Promise<number | undefined>
-  /**
-   * All objects whose key begins with `prefix`. With `uploads`, also unfinished uploads there, under keys of their own.
-   */
+  /** All objects whose key begins with `prefix`. With `uploads`, also its unfinished uploads, under their own keys. */
   list(prefix: string, uploads: boolean): AsyncIterable<BucketObject>
   /** The names of the objects directly below a prefix, which ends in a slash or is empty. */
   names(prefix: string): Promise<readonly string[]>

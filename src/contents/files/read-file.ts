@@ -20,7 +20,7 @@ export function readFile(
 ): Promise<Uint8Array | undefined> {
   return withFile(file, links, async (handle, size) => {
     const { start, end } = clampRange(size, range)
-    // An own buffer begins at an aligned address.
+    // A separate buffer begins at an aligned address.
     const bytes = new Uint8Array(Buffer.allocUnsafeSlow(end - start).buffer)
     // The bytes after the first page are read first, see below.
     const split = start < pageBytes && bytes.length > largeBytes ? pageBytes - start : 0

@@ -17,10 +17,7 @@ const mostAtOnce = 1 << 30
 /** Written files that are open until they are synced. Systems limit the open files of a process. */
 const unsynced = semaphore(64)
 
-/**
- * The bytes that files leave free on a disk, so that the records there can still be changed, for example to drop
- * tables.
- */
+/** The bytes that files leave free on a disk, so that records there can still be changed, as to drop a table. */
 const space = new FreeSpace(512 * 1024)
 
 /** Fails with `ENOSPC` where a file would use the reserve. */
@@ -137,8 +134,8 @@ export interface LinkResult {
 }
 
 /**
- * Creates hard links, each atomically, and all before the first folder is synced. After a failure, the later links of
- * the same `order` are not made: their result is undefined. A taken name is the error `EEXIST`.
+ * Gives files second names, each atomically, and all of them before the first folder is synced. After a failure, the
+ * later links of the same `order` are not made: their result is undefined. A taken name is the error `EEXIST`.
  */
 export async function linkFiles(links: readonly FileLink[]): Promise<readonly (LinkResult | undefined)[]> {
   const results = new Map<FileLink, LinkResult>()

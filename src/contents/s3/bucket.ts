@@ -148,8 +148,7 @@ export class S3Bucket implements Bucket {
             UploadIdMarker: page?.NextUploadIdMarker,
           }),
         )
-        // Some services list no uploads, or not for every user. Uploads are not objects, so nothing else depends on
-        // them.
+        // Some services list no uploads, or not for every user. Nothing depends on them: uploads are not objects.
         .catch((error) =>
           [400, 403, 404, 405, 501].includes(statusOf(error)!) ? undefined : Promise.reject(error),
         )

@@ -70,8 +70,7 @@ export class DirectReads {
     } catch {
       // The client gets the same error, and can handle it.
     }
-    // Avoids two requests for each part while a service is busy or refuses. The client's next success sets a new
-    // template.
+    // Avoids double requests while a service is busy or refuses. The client's next success sets a new template.
     if (this.#template === template) this.#template = undefined
     return undefined
   }

@@ -8,9 +8,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { nameOf, statusOf } from './errors.ts'
 
-/**
- * Objects up to this size are one request, larger ones are uploads in parts of this size. S3 requires at least 5 MiB.
- */
+/** Objects up to this size are one request, larger ones are uploaded in such parts. S3 requires at least 5 MiB. */
 export const partBytes = 8 << 20
 /** The parallel parts, which bound the memory of an upload. */
 const partsAtOnce = 4

@@ -116,9 +116,7 @@ export class Pool {
     return isRefused ? this.#available : mostConnections
   }
 
-  /**
-   * The connection with the fewest outstanding statements. Undefined when one should be opened, or all are reserved.
-   */
+  /** The connection with the fewest outstanding statements. Undefined when one should open, or all are reserved. */
   #choose(): Connection | undefined {
     let best: Connection | undefined
     for (const connection of this.#open) {
