@@ -54,7 +54,7 @@ export class CatalogError extends Error {
   /** The transaction that failed, where one was recorded: describe it by this id. */
   declare readonly transaction_id?: string
 
-  // A process may have two copies of this class: of the client and of the catalog, or of two kinds of modules.
+  // A process may load this class twice: with the client and the catalog, or as CommonJS and as ES module.
   static {
     Object.defineProperty(CatalogError.prototype, mark, { value: true })
     Object.defineProperty(CatalogError, Symbol.hasInstance, {
@@ -81,18 +81,18 @@ export class CatalogError extends Error {
   }
 }
 
-/** Notes in an error of any kind which transaction failed with it. */
+/** Adds to an error of any kind the id of the transaction that failed. */
 export function noteTransaction(error: unknown, transaction_id: string): void {
   if (error instanceof Error && Object.isExtensible(error)) Object.assign(error, { transaction_id })
 }
 
-/** The transaction that failed with an error, where one was recorded. */
+/** The id of the transaction that failed with an error, where one was recorded. */
 export function transactionOf(error: unknown): string | undefined {
   const { transaction_id } = error instanceof Error ? (error as { transaction_id?: unknown }) : {}
   return typeof transaction_id === 'string' ? transaction_id : undefined
 }
 
-/** An `InvalidInput` error, for a value of the caller that is refused. */
+/** An `InvalidInput` error, for a value of the caller. */
 export function invalid(message: string, options?: { cause?: unknown }): CatalogError {
   return new CatalogError('InvalidInput', message, options)
 }

@@ -3,10 +3,10 @@ import nodeTimers from 'node:timers'
 import nodePromises from 'node:timers/promises'
 
 /*
- * All timers and clocks of this package. Test suites replace those of the runtime, for a while and in the same process:
- * a catalog whose work waits for a replaced timer stands still, and one that keeps it stands still for ever. So the
- * runtime's own are kept from the first moment at which they are there. Until then, which is when this module is loaded
- * while they are replaced, slower ways serve that such suites leave alone.
+ * All timers and clocks of this package. Test suites replace those of the runtime for a while, in the same process. A
+ * catalog that waits for a replaced timer stops, possibly for ever. So this module keeps the runtime's own functions
+ * as soon as it finds them. When it is loaded while they are replaced, it uses slower functions that test suites do
+ * not replace.
  */
 
 /** A timer that was set. `unref` lets the process end before it. */
@@ -34,7 +34,7 @@ const names = [
   'clearImmediate',
 ] as const
 
-/** What is the runtime's own, once it was seen. @internal Tests of what waits replace it here. */
+/** The runtime's own functions, once they were found. @internal Tests replace them here. */
 export const runtime: { timers: Timers | undefined; dateNow: (() => number) | undefined } = {
   timers: ownTimers(),
   dateNow: ownDateNow(),
@@ -54,7 +54,7 @@ function timersNow(): Timers | undefined {
   return runtime.timers
 }
 
-/** Those of sinon, vitest and jest have their clock; those of `node:test` are bound methods. */
+/** Timers of sinon, vitest and jest have a `clock`; those of `node:test` are bound methods. */
 function isReplaced(timer: unknown): boolean {
   return (
     typeof timer !== 'function' ||
@@ -74,44 +74,41 @@ export function setInterval(work: Work, millis?: number): Timer {
   return timersNow()?.setInterval(work, millis) ?? new PromisedTimer(work, millis, true)
 }
 
-/** Calls back once the event loop has looked at everything else. */
+/** Calls back after the event loop has handled its other events. */
 export function setImmediate(work: Work): Timer {
   return timersNow()?.setImmediate(work) ?? new PromisedTimer(work)
 }
 
-/** Calls off what `setTimeout` set. */
 export function clearTimeout(timer: Timer | undefined): void {
   if (timer instanceof PromisedTimer) timer.stop()
   else runtime.timers?.clearTimeout(timer)
 }
 
-/** Calls off what `setInterval` set. */
 export function clearInterval(timer: Timer | undefined): void {
   if (timer instanceof PromisedTimer) timer.stop()
   else runtime.timers?.clearInterval(timer)
 }
 
-/** Calls off what `setImmediate` set. */
 export function clearImmediate(timer: Timer | undefined): void {
   if (timer instanceof PromisedTimer) timer.stop()
   else runtime.timers?.clearImmediate(timer)
 }
 
-/** Calls back after the code that runs now. Suites replace the function of that name, and cannot replace promises. */
+/** Calls back after the code that runs now. Test suites replace the global function, but cannot replace promises. */
 export function queueMicrotask(work: Work): void {
   void resolved.then(work)
 }
 
 const resolved = Promise.resolve()
 
-/** Resolves once the event loop has looked at everything else. */
+/** Resolves after the event loop has handled its other events. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)
   })
 }
 
-/** Resolves after so many milliseconds, and rejects with the signal's reason when that comes first. */
+/** Resolves after so many milliseconds. Rejects with the signal's reason when the signal aborts first. */
 export function sleep(
   millis: number,
   { signal, ref = true }: { readonly signal?: AbortSignal | undefined; readonly ref?: boolean } = {},
@@ -137,12 +134,12 @@ interface Scheduler {
 }
 
 const scheduler = nodePromises.scheduler as unknown as Scheduler
-/** What suites replace is a member of `scheduler` itself. What it inherits is the runtime's own. */
+/** Test suites replace members of `scheduler` itself; its prototype keeps the runtime's own. */
 const inherited: Partial<Scheduler> = Object.getPrototypeOf(scheduler)
 const waitFor = inherited.wait ?? scheduler.wait
 const yieldOnce = inherited.yield ?? scheduler.yield
 
-/** A timer that is made of promises, while timers are replaced. Without `millis`, it waits for the event loop only. */
+/** A timer made of promises, for use while timers are replaced. Without `millis`, it waits for the event loop only. */
 class PromisedTimer implements Timer {
   readonly #work: Work
   readonly #stop = new AbortController()
@@ -163,7 +160,7 @@ class PromisedTimer implements Timer {
 
   async #run(millis: number | undefined, repeats: boolean): Promise<void> {
     const { signal } = this.#stop
-    // `unref` comes right after the timer was made.
+    // The caller calls `unref` right after the constructor.
     await resolved
     do {
       if (millis === undefined) await yieldOnce.call(scheduler)
@@ -175,10 +172,10 @@ class PromisedTimer implements Timer {
 }
 
 const { timeOrigin } = measured
-/** Suites replace the method of the object. In Bun, the object's is the only one. */
+/** Test suites replace the method of the object, not of its prototype. In Bun, only the object has one. */
 const steadyNow: () => number = Object.getPrototypeOf(measured).now ?? measured.now
 
-/** The clock to measure how long something takes, in milliseconds. It never goes back. */
+/** The monotonic clock, in milliseconds. */
 export const performance = { now: steadyNow.bind(measured) }
 
 function ownDateNow(): (() => number) | undefined {
@@ -189,13 +186,13 @@ function ownDateNow(): (() => number) | undefined {
   return isNative ? now : undefined
 }
 
-/** What the clock on the wall shows: milliseconds since the epoch. */
+/** The wall clock: milliseconds since the epoch. */
 export function wallClock(): number {
   runtime.dateNow ??= ownDateNow()
   return runtime.dateNow ? runtime.dateNow() : Math.floor(timeOrigin + performance.now())
 }
 
-/** What libraries find by its global name, and what stands in its place for them. */
+/** What {@link withOwnTimers} puts in place of the global functions. */
 const standIns: Readonly<Record<string, unknown>> = {
   setTimeout: (work: Work, millis?: number) => setTimeout(() => withOwnTimers(work), millis),
   clearTimeout,
@@ -204,7 +201,7 @@ const standIns: Readonly<Record<string, unknown>> = {
   queueMicrotask: (work: Work) => queueMicrotask(() => withOwnTimers(work)),
 }
 
-/** The globals that were found to be the runtime's own. To look at functions takes longer than to compare them. */
+/** The globals that were found to be the runtime's own. Comparing functions takes less time than inspecting them. */
 const ownGlobals: unknown[] = []
 
 function areGlobalsOwn(): boolean {
@@ -218,8 +215,8 @@ function areGlobalsOwn(): boolean {
 }
 
 /**
- * Runs synchronous work of a library that finds timers by their global names: while they are replaced, those of this
- * module are in their places for so long.
+ * Runs synchronous work of a library that finds timers by their global names. While these are replaced, the library
+ * gets the timers of this module.
  */
 export function withOwnTimers<T>(work: () => T): T {
   if (areGlobalsOwn()) return work()

@@ -2,9 +2,9 @@ import { fileURLToPath } from 'node:url'
 import type { Content } from '../base/content/content.ts'
 import { CatalogError, invalid } from '../base/errors.ts'
 
-/** What the content of a scheme is opened by. */
+/** How to open the content of a URL scheme. */
 interface Scheme {
-  /** The package that has to be installed for it. */
+  /** The package that it needs. */
   readonly needs?: string
   open(url: string): Promise<{ readonly content: Content; readonly root: string }>
 }
@@ -42,12 +42,12 @@ const schemes: Readonly<Record<string, Scheme>> = {
   azure,
 }
 
-/** Opens the content at a URL. The package exports it, and says more there. */
+/** Opens the content at a URL. The package exports it, with its documentation. */
 export async function openContent(url: string): Promise<Content> {
   return (await openContentAt(url)).content
 }
 
-/** As {@link openContent}, with the URL that locations of tables begin with: normal, and ending in a slash. */
+/** As {@link openContent}, with the normalized root URL of table locations, which ends in a slash. */
 export async function openContentAt(
   url: string,
 ): Promise<{ readonly content: Content; readonly root: string }> {
@@ -72,8 +72,8 @@ export async function openContentAt(
 }
 
 /**
- * Opens a content as another thread of this process has it, by its `url`: with its cache on local disk, if it has one. A
- * cache that cannot be used any more is left out.
+ * Opens a content of another thread by its `url`, with its cache on local disk, if it has one. A cache that cannot be
+ * used any more is left out.
  */
 export async function openContentAgain(url: string): Promise<Content> {
   if (!url.includes('#')) return openContent(url)

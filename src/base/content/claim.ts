@@ -2,21 +2,21 @@ import { randomBytes } from 'node:crypto'
 import { CatalogError, invalid } from '../errors.ts'
 import type { Content } from './content.ts'
 
-/** The object that says whose a content is. */
+/** The object that names the catalog that owns a content. */
 export const ownerPath = 'catalog.json'
 
-/** Of so many puts of one new object at once, one may win. Services that look first and write then let several win. */
+/** How many concurrent puts try one new object. A service that checks first and writes then lets several win. */
 const racers = 8
 
-/** The object by which it is tried whether a content keeps conditions where no catalog owns it. */
+/** The object that tests whether a content keeps conditions, where no catalog owns the content. */
 export const trialPath = '.tabularium'
 
 /**
- * Makes a catalog the owner of a content that catalogs may share by mistake: a vacuum of one would remove the rows of
- * the other. Refuses the content of another catalog, and a folder `tables/` that is not empty though nobody owns it.
+ * Makes a catalog the owner of a content. Catalogs could share a content by mistake: a vacuum of one would then remove
+ * the rows of the other. Refuses the content of another catalog, and a non-empty folder `tables/` without an owner.
  *
- * It also tries whether an object can be put twice, one after the other, and at once where the object is new. A service
- * that lets that happen could lose what was acknowledged.
+ * Also tests whether an object can be put twice, one after the other, and concurrently where the object is new. A
+ * service that allows that could lose acknowledged changes.
  */
 export async function claimContent(content: Content, where: string, catalog: string): Promise<void> {
   let owner = await ownerOf(content, where)
@@ -37,15 +37,15 @@ export async function claimContent(content: Content, where: string, catalog: str
   if (winners > 1) throw unsafe(where, 'lets several writers at once create one object')
 }
 
-/** Refuses a content that is not a catalog's, and puts nothing there. */
+/** Refuses a content that another catalog owns. Writes nothing. */
 export async function requireOwner(content: Content, where: string, catalog: string): Promise<void> {
   const owner = await ownerOf(content, where)
   if (owner !== undefined && owner !== catalog) throw refuseOwner(where)
 }
 
 /**
- * Makes a catalog the owner of a content that was copied from that of another one, with the object that names this one.
- * Harmless when it was interrupted and is done again.
+ * Makes a catalog the owner of a content that was copied from another catalog's, and still names that one. Can be
+ * repeated after an interruption.
  */
 export async function takeOver(content: Content, where: string, from: string, to: string): Promise<void> {
   const owner = await ownerOf(content, where)
@@ -56,12 +56,12 @@ export async function takeOver(content: Content, where: string, from: string, to
   await requireCreateOnly(where, () => putOwner(content, to))
 }
 
-/** Whose a content is: undefined where nobody says so. Throws for an object there that says nothing of an owner. */
+/** The id of the catalog that owns a content, if any. Throws when the owner's object is malformed. */
 export function contentOwner(content: Content, where: string): Promise<string | undefined> {
   return ownerOf(content, where)
 }
 
-/** Whether what is put at one place is seen at another one: both are the same place then. Leaves nothing. */
+/** Whether two contents are the same storage, tested with an object that is removed again. */
 export async function isOnePlace(written: Content, seen: Content): Promise<boolean> {
   const path = `${trialPath}-${randomBytes(8).toString('hex')}`
   await putNew(written, path, new TextEncoder().encode('removed again at once\n'))
@@ -72,30 +72,30 @@ export async function isOnePlace(written: Content, seen: Content): Promise<boole
   }
 }
 
-/** The error for a content that is another catalog's. */
+/** The error for a content that another catalog owns. */
 export function refuseOwner(where: string): CatalogError {
   return invalid(
     `${where} belongs to another catalog, as ${ownerPath} says there. Give each catalog a prefix of its own. If that catalog is gone, remove the object.`,
   )
 }
 
-/** Takes back a claim of a catalog that was not made after all. A content that it does not own is left alone. */
+/** Removes the claim of a catalog whose creation failed. Keeps a content with another owner. */
 export async function disclaimContent(content: Content, where: string, catalog: string): Promise<void> {
   const owner = await ownerOf(content, where).catch((error) => {
-    // What says nothing of an owner was not put by a claim, and who may not read put nothing.
-    if (isForbidden(error) || isUnclear(error)) return undefined
+    // No claim puts an object without an owner, and a user who may not read put nothing.
+    if (isForbidden(error) || namesNoOwner(error)) return undefined
     throw error
   })
   if (owner === catalog) await content.remove(ownerPath)
 }
 
-/** Refuses a place that another catalog owns: it would be written and emptied by two. */
+/** Refuses a location that another catalog owns: both would write there, and each would remove the other's objects. */
 export async function requireNoOwner(
   { content, where }: { readonly content: Content; readonly where: string },
   catalog: string,
 ): Promise<void> {
   const owner = await ownerOf(content, where).catch((error) => {
-    // Those who may use a prefix need not be able to look above it.
+    // A user of a prefix may lack the permission to read above it.
     if (isForbidden(error)) return undefined
     throw error
   })
@@ -105,20 +105,20 @@ export async function requireNoOwner(
   )
 }
 
-/** Refuses a content whose service replaces objects although it is asked not to. */
+/** Refuses a content whose service replaces objects despite the condition. */
 export async function requireConditions(content: Content, where: string): Promise<void> {
   const trial = () => putNew(content, trialPath, new TextEncoder().encode('objects are created only\n'))
   await requireCreateOnly(where, async () => {
     const isReplaced = (await trial()) && (await trial())
-    // What is refused is left as it was, as far as that can be done.
+    // Leave a refused content as it was, as far as possible.
     if (isReplaced) await content.remove(trialPath).catch(() => {})
     return isReplaced
   })
 }
 
-/** `putAgain` puts an object that is there, and returns whether it could. */
+/** `putAgain` puts an object that exists, and returns whether the put succeeded. */
 async function requireCreateOnly(where: string, putAgain: () => Promise<boolean>): Promise<void> {
-  // Those who may only read can do no harm.
+  // A user who may only read cannot replace anything.
   const isReplaced = await putAgain().catch((error) => {
     if (isForbidden(error)) return false
     throw error
@@ -126,9 +126,9 @@ async function requireCreateOnly(where: string, putAgain: () => Promise<boolean>
   if (isReplaced) throw unsafe(where, 'replaces objects although it is asked not to')
 }
 
-/** How many of those who put one object at once could. `put` returns whether there was none. */
+/** How many of several concurrent puts of one object succeeded. `put` returns whether there was no object. */
 async function winnersOf(put: () => Promise<boolean>): Promise<number> {
-  // Nothing is under way any more when this fails.
+  // All puts have settled when this fails.
   const puts = await Promise.allSettled(Array.from({ length: racers }, put))
   return puts.filter((done) => {
     if (done.status === 'rejected') throw done.reason
@@ -147,11 +147,11 @@ function isForbidden(error: unknown): boolean {
   return error instanceof CatalogError && error.code === 'PermissionDenied'
 }
 
-function isUnclear(error: unknown): boolean {
+function namesNoOwner(error: unknown): boolean {
   return error instanceof CatalogError && error.code === 'InvalidTableState'
 }
 
-/** Puts the object that tells the owner. Returns whether there was none. */
+/** Puts the object that names the owner. Returns whether there was none. */
 function putOwner(content: Content, catalog: string): Promise<boolean> {
   return putNew(content, ownerPath, new TextEncoder().encode(`${JSON.stringify({ format: 1, catalog })}\n`))
 }
@@ -174,7 +174,7 @@ async function ownerOf(content: Content, where: string): Promise<string | undefi
     const { catalog } = JSON.parse(new TextDecoder().decode(bytes)) as { catalog?: unknown }
     if (typeof catalog === 'string') return catalog
   } catch {
-    // Told below.
+    // The error is thrown below.
   }
   throw new CatalogError(
     'InvalidTableState',

@@ -11,32 +11,32 @@ export interface Content {
    */
   readonly url?: string | undefined
   /**
-   * Stores an object. Once this resolves, the object is whole and as durable as the content makes it. Before, nobody
-   * sees any part of it. The bytes are the caller's again then, who may change them: a content copies what it keeps.
-   * Throws `ConcurrentModification` for a path that is taken.
+   * Stores an object. Once this resolves, the object is whole and as durable as the content makes it. Readers see no
+   * part of it before. The caller may change the bytes afterwards: a content copies what it keeps. Throws
+   * `ConcurrentModification` for a path that is taken.
    */
   put(path: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<void>
   /** The object's bytes, or its bytes from `start` up to `end`. Undefined when the object does not exist. */
   get(path: string, range?: ByteRange): Promise<Uint8Array | undefined>
   /**
-   * As `get`, for parts of one object at once, in their order. Optional, for a content where this takes less than a `get`
-   * for each: over a network, parts that lie near each other may be one request, and a file is opened once.
+   * As `get`, for several parts of one object, in their order. Optional: for a content where this is faster than one
+   * `get` for each. Over a network, nearby parts may share a request; a file is opened once.
    */
   getRanges?(path: string, ranges: readonly ByteRange[]): Promise<readonly (Uint8Array | undefined)[]>
   /**
-   * How many bytes are read in the time that one more read takes, about. Parts that lie nearer to each other are read
-   * together. Default: 1 MiB with `getRanges`, as over a network, and 64 KiB without.
+   * About how many bytes can be read in the time that one more read takes. Parts with smaller gaps between them are
+   * read together. Default: 1 MiB with `getRanges`, as over a network, and 64 KiB without.
    */
   readonly readCost?: number | undefined
   /**
-   * The same content, read past what it keeps of objects. What is read there drops what was kept of it. Optional, for a
-   * content that keeps anything.
+   * The same content without its cache. Reading an object here also drops it from the cache. Optional, for a content
+   * with a cache.
    */
   readonly uncached?: Content | undefined
   /**
-   * All objects whose path begins with `prefix` (which ends in a slash or is empty), in any order. The unfinished file of
-   * a `put` that is under way or was interrupted may be listed, too. Its path ends in `.partial`, and `remove` removes it
-   * like an object.
+   * All objects whose path begins with `prefix` (which ends in a slash or is empty), in any order. The list may
+   * contain the unfinished file of a running or interrupted `put`. Its path ends in `.partial`, and `remove` removes
+   * it like an object.
    */
   list(prefix: string): AsyncIterable<ListedObject>
   /** Removes an object, or all objects below a `path` that ends in a slash. Does nothing when there is no such object. */
@@ -53,13 +53,13 @@ export interface ListedObject {
   /** In bytes. */
   readonly size: number
   /**
-   * When it was made, or last written to, in milliseconds since the epoch. Where that is known to the second only, the
-   * end of the second.
+   * When it was created or last written, in milliseconds since the epoch. Where only the second is known, the end of
+   * the second.
    */
   readonly modified: number
   /**
-   * The path that an unfinished file was begun for. A vacuum leaves it alone while the work goes on that this path belongs
-   * to, however long ago it was begun. Not needed where `modified` tells when the file was last written to.
+   * The path that an unfinished file was begun for. A vacuum keeps the file while the work on that path goes on,
+   * however old the file is. Not needed where `modified` is the time of the last write.
    */
   readonly becomes?: string | undefined
 }
@@ -70,15 +70,15 @@ export interface ByteRange {
   readonly end: number
 }
 
-/** Objects that become durable together, which takes less time than one by one. */
+/** Objects that become durable together, which is faster than one by one. */
 export interface PutGroup {
   /**
-   * As `put` of the content, but durable only once `sync` has resolved. Once this resolves, everybody sees the whole
-   * object. Before, others may see a part of it, and a crash may leave a part of it, or an empty object at its path. So
-   * put objects in a group whose paths nobody else knows until the group has synced.
+   * As `put` of the content, but durable only once `sync` has resolved. Once this resolves, readers see the whole
+   * object. Before, they may see a part of it, and a crash may leave a part, or an empty object. So a group is for
+   * objects whose paths are unknown to readers until the group has synced.
    */
   put: Content['put']
-  /** Makes all objects durable that were put so far. Fails from then on when one of them could not be made durable. */
+  /** Makes all objects durable that were put so far. After one could not be made durable, every call fails. */
   sync(): Promise<void>
 }
 
@@ -92,24 +92,24 @@ export interface SharedFiles {
    */
   sync(path: string): Promise<number | undefined>
   /**
-   * Gives a file a second path, in one step, and as durable as an object. Makes folders that are missing. Never replaces
-   * a file: returns `taken` when there is one, and `missing` when there is none to link.
+   * Gives a file a second path, atomically and as durable as an object. Creates missing folders. Never replaces a file:
+   * returns `taken` when there is one, and `missing` when there is none to link.
    */
   link(from: string, to: string): Promise<Linked>
   /**
-   * As `link`, for many files, whose second paths appear within as short a time as possible. Those in one folder appear
-   * in their order, and none appears after one that was not linked: undefined then. Optional: without it, each is linked
-   * alone.
+   * As `link`, for many files, whose second paths appear within as short a time as possible. Links in one folder
+   * appear in order. After a failed link, the later ones of its folder are not made: their result is undefined.
+   * Optional: without it, each file is linked alone.
    */
   linkAll?(links: readonly Link[]): Promise<readonly (Linked | undefined)[]>
-  /** Puts a file in the place of the one at `path`, if any, in one step and as durable as an object. */
+  /** Creates or replaces the file at `path`, atomically and as durable as an object. */
   replace(path: string, bytes: Uint8Array): Promise<void>
 }
 
-/** What came of giving a file a second path. */
+/** The result of linking a file. */
 export type Linked = 'linked' | 'taken' | 'missing'
 
-/** A file, and the path that it is to have, too. */
+/** A file, and its second path. */
 export interface Link {
   readonly from: string
   readonly to: string

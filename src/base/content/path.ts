@@ -2,8 +2,8 @@ import { sep } from 'node:path'
 import { invalid } from '../errors.ts'
 
 /**
- * The segments of an object's path. Refuses with `InvalidInput` a path that could mean something else than an
- * object below the root: an empty one, an absolute one, and one with an empty segment, `.`, `..` or NUL.
+ * The segments of an object's path. Refuses with `InvalidInput` a path that may not be below the root: an empty or
+ * absolute one, and one with an empty segment, `.`, `..` or NUL.
  */
 export function segmentsOf(path: string): string[] {
   const segments = path.split('/')
@@ -36,7 +36,7 @@ function faultOf(segment: string): string | undefined {
   return undefined
 }
 
-/** The range limited to `size` bytes. A range that begins behind its end is empty. */
+/** The range limited to `size` bytes. A range that begins after its end is empty. */
 export function clampRange(
   size: number,
   range: { readonly start: number; readonly end: number } | undefined,
@@ -46,7 +46,7 @@ export function clampRange(
   return { start, end: Math.max(start, Math.min(range.end, size)) }
 }
 
-/** Whether a real path is the root or lies below it. */
+/** Whether a real path is the root or below it. */
 export function isInside(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
 }

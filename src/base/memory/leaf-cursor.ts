@@ -6,12 +6,11 @@ interface Step<V> {
 }
 
 /**
- * Goes through the leaves that hold keys from `lower` up to `upper`, in order or against it; a bound that is
- * undefined bounds nothing. Callers loop over the entries of each leaf themselves: a generator for each entry
- * would cost a listing more than the entry does.
+ * Walks the leaves with keys from `lower` up to `upper`, in either direction. An undefined bound is no bound. Callers
+ * loop over the entries of each leaf themselves: a generator step per entry would cost a listing more than the entry.
  */
 export class LeafCursor<V> {
-  /** Where the cursor is: the entries of `leaf` from `from` up to `to`. Valid once `next` returned true. */
+  /** The current position: the entries of `leaf` from `from` up to `to`. Valid once `next` returned true. */
   leaf: Leaf<V> | undefined
   from = 0
   to = 0
@@ -29,7 +28,7 @@ export class LeafCursor<V> {
     this.#reverse = reverse
   }
 
-  /** Goes to the first leaf, then from leaf to leaf. False when no leaf is left. */
+  /** Moves to the first leaf, and then to the next. False after the last leaf. */
   next(): boolean {
     if (this.#isLast) return false
     const leaf = this.leaf
@@ -43,7 +42,7 @@ export class LeafCursor<V> {
     return true
   }
 
-  /** Goes down to the leaf in which `key` falls; without one, to the outermost leaf. */
+  /** Descends to the leaf for `key`; without a key, to the outermost leaf. */
   #descend(root: Node<V>, key: string | undefined): Leaf<V> {
     let node = root
     while (!node.leaf) {

@@ -1,9 +1,9 @@
 /** The most entries or children that a node has. */
 export const width = 64
-/** A node with fewer items than this takes items from a neighbour, or becomes one with it. */
+/** A node with fewer items than this takes items from a neighbour, or merges with it. */
 export const least = 16
 
-/** Stands for one edit. The edit that made a node may change the node in place. */
+/** Identifies an edit, which may change the nodes that it made in place. */
 export type Owner = object
 
 /** Keys in order, and the value of each. */
@@ -35,9 +35,9 @@ export class Branch<V> {
 }
 
 /*
- * Constructors make the nodes, and no literals do. While a large map is filled, V8 learns of a literal that its
- * objects last, and then allocates them in the old space. There every path that a write copies, though soon
- * replaced, stays until a full collection: 3 KB a write, and up to half of the time of a write.
+ * Nodes are made by constructors, not by literals. While a large map is filled, V8 finds that objects of a literal live
+ * long, and then allocates them in the old space. There, each path that a write copies stays until a full collection,
+ * even when it is soon replaced. That cost 3 KB a write, and up to half of its time.
  */
 export type Node<V> = Leaf<V> | Branch<V>
 
@@ -50,7 +50,7 @@ export function owned<V, N extends Node<V>>(node: N, owner: Owner): N {
   return copy as Node<V> as N
 }
 
-/** Takes the items from `at` on out of a node, and returns a node that has them. */
+/** Moves the items from `at` on into a new node, and returns it. */
 export function splitOff<V>(node: Node<V>, at: number, owner: Owner): Node<V> {
   const keys = node.keys.splice(at)
   return node.leaf
@@ -58,7 +58,7 @@ export function splitOff<V>(node: Node<V>, at: number, owner: Owner): Node<V> {
     : new Branch(owner, keys, node.items.splice(at))
 }
 
-/** Which child of a branch holds `key`, if any does. */
+/** The index of the child that has `key`, if any has it. */
 export function childAt(branch: Branch<unknown>, key: string): number {
   const { keys } = branch
   let low = 1

@@ -54,8 +54,8 @@ export interface Found<V> {
 }
 
 /**
- * A series of changes that starts from a map and leaves that map alone. An edit changes the nodes it made in
- * place, so that many changes cost little more than the first.
+ * A series of changes to a map, which stays as it is. An edit changes its own nodes in place, so that many changes cost
+ * little more than the first.
  */
 export class MapEdit<V> {
   #root: Node<V>
@@ -71,7 +71,7 @@ export class MapEdit<V> {
     return this.#size
   }
 
-  /** The map with all changes so far. Later changes leave it alone. */
+  /** The map with all changes so far. Later changes do not affect it. */
   map(): OrderedMap<V> {
     this.#owner = {}
     return new OrderedMap(this.#root, this.#size)
@@ -81,7 +81,7 @@ export class MapEdit<V> {
     return find(this.#root, key)
   }
 
-  /** The greatest key that is less than `bound`, if there is one. It makes no map, so later changes cost no more. */
+  /** The greatest key below `bound`, if any. It makes no map, so later changes cost no more. */
   lastBelow(bound: string): string | undefined {
     return lastBelow(this.#root, bound)
   }
@@ -127,7 +127,7 @@ export class MapEdit<V> {
       shared.items.splice(at, 0, value)
       return shared
     }
-    // One step copies and inserts. An array that grows after it was copied is copied again, with room for more.
+    // Copying and inserting in one step: an array that grows after a copy is copied again, with spare room.
     return new Leaf(this.#owner, shared.keys.toSpliced(at, 0, key), shared.items.toSpliced(at, 0, value))
   }
 
@@ -160,7 +160,7 @@ function overflow<V>(node: Node<V>, owner: Owner): Node<V> | undefined {
   return node.items.length > width ? splitOff(node, (width >>> 1) + 1, owner) : undefined
 }
 
-/** Makes the children at `at` and after it one node, or shares their items evenly when one cannot hold them. */
+/** Merges the children at `at` and after it, or balances them when one node cannot hold both. */
 function refill<V>(parent: Branch<V>, at: number, owner: Owner): void {
   const left = owned<V, Node<V>>(parent.items[at]!, owner)
   const right = parent.items[at + 1]!

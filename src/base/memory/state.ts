@@ -9,8 +9,8 @@ export interface StoredObject {
 }
 
 /**
- * Everything that is held in memory at one moment: the records of a catalog and the objects of its content, in
- * one immutable value. A snapshot costs nothing but the memory of what changes after it.
+ * Everything in memory at one moment, as one immutable value: the records of a catalog and the objects of its content.
+ * A snapshot costs only the memory of later changes.
  */
 export interface MemorySnapshot {
   readonly records: OrderedMap<Value>
@@ -20,14 +20,14 @@ export interface MemorySnapshot {
 const nothing: MemorySnapshot = freeze({ records: OrderedMap.empty, objects: OrderedMap.empty })
 
 /**
- * Holds the state that a store and a content share. Every state is what Immer made: frozen, and the same object as
- * long as nothing changes. The maps are single values to Immer, because drafting their nodes would cost more than a
- * whole write.
+ * Holds the state that a store and a content share. Immer makes every state: frozen, and the same object as long as
+ * nothing changes. Immer handles the maps as single values, because drafting their nodes would cost more than a whole
+ * write.
  */
 export class StateHolder {
   #state: MemorySnapshot
 
-  /** Begins with the state of another holder, or empty: neither sees the changes of the other. */
+  /** Begins with the state of another holder, or empty. Later changes of either holder do not affect the other. */
   constructor(state: MemorySnapshot = nothing) {
     this.#state = state
   }
@@ -48,7 +48,7 @@ export class StateHolder {
     })
   }
 
-  /** Replaces everything at once. What else the snapshot has is left out. */
+  /** Replaces everything at once. Other members of the snapshot are ignored. */
   restore(snapshot: MemorySnapshot): void {
     this.#change((draft) => {
       draft.records = castDraft(snapshot.records)
@@ -56,7 +56,7 @@ export class StateHolder {
     })
   }
 
-  /** The one way to another state. */
+  /** The only place that changes the state. */
   #change(recipe: (draft: Draft<MemorySnapshot>) => void): void {
     this.#state = produce(this.#state, recipe)
   }

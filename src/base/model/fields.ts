@@ -34,9 +34,9 @@ const segments = fastStringList(
 type StringArray = v.ArraySchema<v.StringSchema<string>, string>
 
 /**
- * The same schema with a fast path, which copies a valid list into an array of the right length. An array that
- * grows item by item reserves room for a dozen more. A batch keeps all of its requests until it ends, and this
- * saves 250 bytes for each.
+ * The same schema with a fast path, which copies a valid list into an array of the right length. An array that grows
+ * item by item reserves room for a dozen more. A batch keeps all of its requests until it ends, so this saves 250 bytes
+ * for each.
  */
 export function fastStringList(schema: StringArray): StringArray {
   const run: StringArray['~run'] = (dataset, config) => {
@@ -57,10 +57,7 @@ function copyOfStrings(value: unknown): string[] | undefined {
   return copy
 }
 
-/**
- * The same schema of a map, which keeps the keys `__proto__`, `prototype` and `constructor`. Valibot leaves them out
- * without a word.
- */
+/** The same schema of a map, with the keys `__proto__`, `prototype` and `constructor`. Valibot drops them silently. */
 export function withAnyKey<S extends v.GenericSchema<Record<string, T>>, T>(
   schema: S & { value: v.GenericSchema<T> },
 ): S {
@@ -73,8 +70,8 @@ export function withAnyKey<S extends v.GenericSchema<Record<string, T>>, T>(
       const value = (given as Readonly<Record<string, unknown>>)[key]
       const item = schema.value['~run']({ value }, config)
       if (item.issues) {
-        const place = { type: 'object', origin: 'value', input: given, key, value } as const
-        const issues = item.issues.map((issue) => ({ ...issue, path: [place, ...(issue.path ?? [])] }))
+        const pathItem = { type: 'object', origin: 'value', input: given, key, value } as const
+        const issues = item.issues.map((issue) => ({ ...issue, path: [pathItem, ...(issue.path ?? [])] }))
         return { typed: false, value: checked.value, issues } as never
       }
       Object.defineProperty(checked.value, key, {
@@ -134,18 +131,18 @@ export const version = v.pipe(
   v.minValue(0, 'must be a whole number from 0 to 2^53 − 1'),
 )
 
-/** Most items that an answer may have. */
+/** The most items in a response. */
 export const limit = version
 
 export const pageToken = v.nullish(text)
 
-/** What leads to the next page, in responses. */
+/** The token of the next page, in responses. */
 export const nextPageToken = v.optional(text)
 
 const branchPattern = /^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/
 const tagPattern = /^[A-Za-z0-9._-]+$/
 
-/** A branch to work on: absent, null, `''` and `main` are the main branch, which comes out as `''`. */
+/** A branch. Absent, null, `''` and `main` mean the main branch, which becomes `''`. */
 export const branch = v.optional(
   v.pipe(
     v.nullish(text),
@@ -156,7 +153,7 @@ export const branch = v.optional(
   '',
 )
 
-/** Which version of a table is meant: one by its number or by a tag, or else the latest of a branch. */
+/** The version of a table: by its number or a tag, or else the latest of a branch. */
 export const wantedFields = { version: v.nullish(version), tag: v.nullish(text), branch }
 
 export const newBranch = v.pipe(
@@ -226,9 +223,7 @@ function mapProblem(map: Readonly<Record<string, string>>): string | undefined {
   return undefined
 }
 
-/**
- * One of a few words. Input may be in any case, in PascalCase or snake_case; output is as listed here.
- */
+/** One of a few words. Input may be in any case, in PascalCase or snake_case; output is as listed here. */
 export function choice<const T extends string>(...words: readonly [T, ...T[]]) {
   const byKey = new Map(words.map((word) => [caseKey(word), word]))
   const message = `must be ${words.slice(0, -1).join(', ')}${words.length > 1 ? ' or ' : ''}${words.at(-1)}`
@@ -248,7 +243,7 @@ export function choice<const T extends string>(...words: readonly [T, ...T[]]) {
   return { ...schema, words }
 }
 
-/** One of several schemas, which the value itself decides. */
+/** One of several schemas, chosen by the value. */
 export function either<const S extends v.GenericSchema>(
   schemas: readonly S[],
   choose: (given: unknown) => S,
@@ -266,7 +261,7 @@ export interface Identity {
   readonly auth_token?: string
 }
 
-/** The caller's identity as the request body claims it. The `authorize` hook sees it; it authenticates nobody. */
+/** The caller's identity as the request body claims it. The `authorize` hook gets it; it does not authenticate. */
 const identity = v.pipe(
   v.object(
     { api_key: v.nullish(text), auth_token: v.nullish(text) },

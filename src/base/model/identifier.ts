@@ -15,7 +15,7 @@ const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
 const plainAscii = /^[\w.\- ]+$/
 
 /**
- * Says why `name` is invalid as the name of a namespace or table; undefined when it is valid. A name is 1 to 255
+ * Returns why `name` is invalid as the name of a namespace or table; undefined when it is valid. A name is 1 to 255
  * bytes of UTF-8 without control characters, lone surrogates or the default delimiter. Names are compared as given.
  */
 export function nameProblem(name: string): string | undefined {
@@ -32,7 +32,7 @@ export function nameProblem(name: string): string | undefined {
   return undefined
 }
 
-/** Says why `id` is invalid as an identifier of at most 32 names; undefined when it is valid. */
+/** Returns why `id` is invalid as an identifier of at most 32 names; undefined when it is valid. */
 export function identifierProblem(id: Identifier): string | undefined {
   if (id.length > maxDepth) return `has ${id.length} names; ${maxDepth} levels are the most`
   for (let i = 0; i < id.length; i++) {
@@ -65,7 +65,7 @@ export function parseIdentifier(text: string, delimiter: string = defaultDelimit
 /** The delimiter of a request: `$`, or 1 to 8 characters of the caller's choice. */
 export function checkDelimiter(given: string | null | undefined): string {
   if (given == null) return defaultDelimiter
-  // No character takes more than two units, so that a long text is never split.
+  // A character has at most two UTF-16 units, so a long text is never split into characters.
   if (given === '' || given.length > 16 || [...given].length > 8)
     throw invalid('delimiter must be 1 to 8 characters long.')
   return given

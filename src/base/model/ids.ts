@@ -36,9 +36,9 @@ export function idSource(now: () => number): () => string {
 }
 
 /**
- * Makes a source of ids that nobody can guess from others, not even from one of the same millisecond: the last 60 bits of
- * each are random, and its own. They are ULIDs as well, and sort in the order of their creation, since stores append keys
- * faster than they insert them: 20 bits count up within a millisecond.
+ * Makes a source of ids that cannot be guessed from other ids, not even of the same millisecond: the last 60 bits of each
+ * are random. They are ULIDs as well. They sort in the order of their creation, since a store appends keys faster than it
+ * inserts them: 20 bits count up within a millisecond.
  */
 export function secretIdSource(now: () => number): () => string {
   let time = -1
@@ -55,15 +55,15 @@ export function secretIdSource(now: () => number): () => string {
     for (let shift = 5 * (counted - 1); shift >= 0; shift -= 5)
       codes[i++] = digits.charCodeAt((count >>> shift) & 31)
     while (i < codes.length) codes[i++] = digits.charCodeAt(randomByte() & 31)
-    // All at once: a text that is put together keeps each of its parts in memory.
+    // In one call: a string that is concatenated keeps each of its parts in memory.
     return String.fromCharCode.apply(null, codes)
   }
 }
 
-/** The number of digits that an id has for its moment. */
+/** The number of digits for the time of an id. */
 const timeDigits = 10
 
-/** The codes of the digits of an id: those of a moment, and 16 of 5 bits each. All sources write here. */
+/** The codes of the digits of an id: the time, and 16 digits of 5 bits each. All sources share it. */
 const codes: number[] = Array.from({ length: timeDigits + 16 }, () => 0)
 let writtenTime: number | undefined
 

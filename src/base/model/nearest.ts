@@ -1,4 +1,4 @@
-/** The name most like a given one, letters' case aside; undefined when none is at all like it. */
+/** The name most similar to a given one, ignoring case; undefined when none is similar. */
 export function nearest(name: string, names: readonly string[]): string | undefined {
   const wanted = name.toLowerCase().slice(0, 64)
   let best: string | undefined
@@ -13,7 +13,7 @@ export function nearest(name: string, names: readonly string[]): string | undefi
   return best
 }
 
-/** How many characters must be inserted, removed or replaced to make one text of the other (Levenshtein). */
+/** The Levenshtein distance: how many characters to insert, remove or replace to turn one text into the other. */
 export function editDistance(a: string, b: string): number {
   const distance = new EditDistance(a, b)
   distance.advance(Number.POSITIVE_INFINITY)
@@ -21,8 +21,8 @@ export function editDistance(a: string, b: string): number {
 }
 
 /**
- * The same in pieces: columns of 32 rows at once, as bits that tell where the distance rises and falls.
- * Source: Myers, "A fast bit-vector algorithm for approximate string matching", 1999; Hyyrö 2003 for several words.
+ * The same in steps: columns of 32 rows at once, as bits for where the distance rises and falls. Source: Myers, "A fast
+ * bit-vector algorithm for approximate string matching", 1999; Hyyrö 2003 for several words.
  */
 export class EditDistance {
   /** The distance, once there is nothing more to advance. */
@@ -32,8 +32,8 @@ export class EditDistance {
   readonly #words: number
   /** The bit of the last row in the last word. */
   readonly #last: number
-  /** Where each character stands in the rows. */
-  readonly #places = new Map<string, Int32Array>()
+  /** The rows of each character, as bits. */
+  readonly #positions = new Map<string, Int32Array>()
   readonly #rises: Int32Array
   readonly #falls: Int32Array
   readonly #none: Int32Array
@@ -53,21 +53,21 @@ export class EditDistance {
     this.#none = new Int32Array(words)
     this.result = rows.length === 0 ? columns.length : rows.length
     for (const [i, char] of rows.entries()) {
-      const bits = this.#places.get(char) ?? new Int32Array(words)
+      const bits = this.#positions.get(char) ?? new Int32Array(words)
       bits[i >>> 5]! |= 1 << (i & 31)
-      this.#places.set(char, bits)
+      this.#positions.set(char, bits)
     }
   }
 
-  /** Looks at about so many words of 32 rows more. Gives how many these were: 0 at the end. */
+  /** Processes about `words` more words of 32 rows. Returns how many it processed: 0 at the end. */
   advance(words: number): number {
     const from = this.#column
     const end = Math.min(this.#columns.length, from + Math.max(1, Math.floor(words / this.#words)))
     const [rises, falls, count, last] = [this.#rises, this.#falls, this.#words, this.#last]
     let distance = this.result
     for (let column = from; column < end; column++) {
-      const bits = this.#places.get(this.#columns[column]!) ?? this.#none
-      // What comes from the row above: there, each column is one more than the column before.
+      const bits = this.#positions.get(this.#columns[column]!) ?? this.#none
+      // The carry from the row above: there, each column is one more than the column before.
       let carry = 1
       for (let w = 0; w < count; w++) {
         const up = rises[w]!

@@ -4,8 +4,8 @@ import { invalid } from '../errors.ts'
 export type OptionNames<Options> = { readonly [Name in keyof Required<Options>]: true }
 
 /**
- * Refuses options that are not members of `known`. Otherwise a misspelled option, perhaps one that guards access,
- * would have no effect.
+ * Refuses options that are not members of `known`. Otherwise a misspelled option, perhaps one that guards access, would
+ * have no effect.
  */
 export function requireKnown(of: string, given: object, known: object): void {
   if (typeof given !== 'object' || given === null)

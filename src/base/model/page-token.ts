@@ -2,9 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { invalid } from '../errors.ts'
 
 /**
- * The position where a listing continues. A page token holds a position and an HMAC over the position and the
- * request, with the catalog's secret. So a changed token, or one from another listing, is refused. Tokens are opaque
- * to callers.
+ * The position where a listing continues. A page token holds a position and an HMAC over the position and the request,
+ * with the catalog's secret. So a changed token, or one from another listing, is refused. Tokens are opaque to callers.
  */
 export type Position = readonly (string | number)[]
 
@@ -41,7 +40,7 @@ export function openPageToken(
   )
 }
 
-/** Bytes as they stand in URLs. */
+/** Bytes as base64url. */
 function textOf(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }

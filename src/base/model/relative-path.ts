@@ -1,6 +1,6 @@
 /*
- * Paths in a manifest are relative to the table's location. A clone names files of other tables, too: such a path leads
- * out of its location, `../01J…/data/x.arrow`. So it stays right when the catalog moves as a whole.
+ * Paths in a manifest are relative to the table's location. A clone also refers to files of other tables, with paths
+ * outside of its location: `../01J…/data/x.arrow`. So the paths stay valid when the catalog moves as a whole.
  */
 
 /** The path, from the root of the content, of an object that a manifest below `prefix` names. */
@@ -12,7 +12,7 @@ export function pathIn(prefix: string, path: string): string {
   return [...folders, path.slice(from)].join('/')
 }
 
-/** How a manifest below `prefix` names a path: the inverse of {@link pathIn}. Both prefixes end in a slash. */
+/** The path of an object in a manifest below `prefix`: the inverse of {@link pathIn}. Both prefixes end in a slash. */
 export function pathFrom(prefix: string, path: string): string {
   if (path.startsWith(prefix)) return path.slice(prefix.length)
   const here = prefix.split('/').slice(0, -1)
@@ -22,7 +22,7 @@ export function pathFrom(prefix: string, path: string): string {
   return '../'.repeat(here.length - shared) + there.slice(shared).join('/')
 }
 
-/** Whether a path of a manifest leads out of the table's location. */
+/** Whether a path of a manifest is outside of the table's location. */
 export function leadsOut(path: string): boolean {
   return path.startsWith('../')
 }

@@ -13,7 +13,7 @@ export function seal(kind: string, format: number, text: string): Uint8Array {
 
 const front = /^\{"tabularium":"([a-z]+)","format":(\d+),"crc32":"([0-9a-f]{8})","body":/
 
-/** The body of a sealed object. `fault` says what is wrong with the bytes, as the end of a sentence. */
+/** The body of a sealed object. `fault` is what is wrong with the bytes, as the end of a sentence. */
 export function unseal(
   kind: string,
   newest: number,

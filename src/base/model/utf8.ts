@@ -1,4 +1,4 @@
-/** How many bytes a text takes as UTF-8. Half of a surrogate pair has the three of the character that replaces it. */
+/** How many bytes a text takes as UTF-8. A lone surrogate counts three, as the character that replaces it. */
 export function utf8Length(text: string): number {
   let bytes = text.length
   for (let i = 0; i < text.length; i++) {

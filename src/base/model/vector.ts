@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { either } from './fields.ts'
 
 /*
- * Vectors as requests give them. They may have a million numbers in all, so lists of numbers are checked in one loop.
+ * Vectors in requests. They may have a million numbers in all, so one loop checks a whole list.
  */
 
 const problem = 'must be a list of finite numbers, or a list of such lists'
@@ -28,7 +28,7 @@ function checkedAtOnce(schema: NumberArray): NumberArray {
     if (!Array.isArray(list)) return schema['~run'](dataset, config)
     const wrong = list.findIndex((item) => !Number.isFinite(item))
     if (wrong < 0) return { typed: true, value: list as number[] }
-    // Text of what was sent could be endless, or too deep to be made.
+    // The given value as a text could be very long, or too deep to convert.
     const received = typeof list[wrong] === 'number' ? String(list[wrong]) : typeof list[wrong]
     const message = `has ${received} as its component ${wrong}; give finite numbers`
     const issue = {
@@ -44,7 +44,7 @@ function checkedAtOnce(schema: NumberArray): NumberArray {
   return { ...schema, '~run': run }
 }
 
-/** The vectors of a request, in one list. Clients that do not search send an empty vector, or an object of such. */
+/** The vectors of a request, in one list. Clients without a search send an empty vector, or an object of empty ones. */
 export function vectorsOf(given: v.InferOutput<typeof vectorInput> | null | undefined): {
   readonly vectors: readonly (readonly number[])[]
   readonly hasBoth: boolean

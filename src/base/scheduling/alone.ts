@@ -1,4 +1,4 @@
-/** A timer that does not keep a process alive by itself, in runtimes where timers do. */
+/** Lets the process end before a timer, in runtimes where timers keep it alive. Returns the timer. */
 export function alone<Timer>(timer: Timer): Timer {
   ;(timer as { unref?(): void }).unref?.()
   return timer

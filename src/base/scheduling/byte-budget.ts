@@ -12,11 +12,11 @@ interface Waiter {
 }
 
 /**
- * Bytes of memory that may be held at once, for all pieces of work together. Each piece of work has a hold. A hold gets
- * bytes as it needs them, and not all at its beginning. So work that only says how much it will need takes no room.
+ * A budget of bytes in memory, shared by all pieces of work. Each piece has a hold, which takes bytes as they are
+ * needed. A stated need alone reserves nothing.
  *
- * Bytes are given such that those who hold some can get the rest: otherwise everybody would have a part and wait for
- * the others. Work that turns out to need more than it said may still lead there. Then the last one to wait is refused.
+ * Bytes are granted only if every hold can still get the rest of its need. Otherwise all could have a part and wait for
+ * each other. Work that needs more than it stated may still cause such a deadlock. Then the last waiter is refused.
  */
 export class ByteBudget {
   readonly total: number
@@ -24,10 +24,10 @@ export class ByteBudget {
   readonly #holds = new Set<Hold>()
   #waiting: Waiter[] = []
   #used = 0
-  /** What all holds need in all. */
+  /** The sum of the needs of all holds. */
   #needed = 0
 
-  /** `mostWait` is for how many milliseconds work may wait for room; infinity for as long as it takes. */
+  /** `mostWait` is the longest wait for room in milliseconds, or infinity. */
   constructor(total: number, mostWait = defaultWait) {
     this.total = total
     this.#mostWait = mostWait
@@ -37,16 +37,16 @@ export class ByteBudget {
     return this.#used
   }
 
-  /** A hold that has no bytes yet; `need` is what it will take at most, where that is known. */
+  /** A hold without bytes. `need` is the most that it will take, where that is known. */
   hold(need = 0): Hold {
     return new Hold(this, need)
   }
 
-  /** For holds: takes bytes as soon as there is room, and sooner than those that ask later. */
+  /** For holds: takes bytes as soon as there is room, in the order of the calls. */
   take(hold: Hold, bytes: number, signal: AbortSignal | undefined): Promise<void> | undefined {
-    if (bytes > this.total - hold.held) throw never(hold.held + bytes, this.total)
+    if (bytes > this.total - hold.held) throw exceedsBudget(hold.held + bytes, this.total)
     this.#join(hold, bytes)
-    // Who holds some goes before those who wait to begin, since they wait for what it holds.
+    // A hold with bytes goes before holds without any, since these wait for its bytes.
     if ((this.#waiting.length === 0 || hold.held > 0) && this.#mayTake(hold, bytes)) {
       this.#used += bytes
       return undefined
@@ -62,13 +62,13 @@ export class ByteBudget {
     return true
   }
 
-  /** For holds: gives bytes back, and what is needed no more. */
+  /** For holds: gives bytes back and, when the work is done, its need. */
   give(hold: Hold, bytes: number, isDone: boolean): void {
     this.#used -= bytes
     if (isDone) {
       if (this.#holds.delete(hold)) this.#needed -= hold.need
-      // Nobody may wait for it any more, so it must not be given what it asked for.
-      this.#waiting.find((waiter) => waiter.hold === hold)?.refuse(full(this.total))
+      // The work has ended, so its pending request must not be granted.
+      this.#waiting.find((waiter) => waiter.hold === hold)?.refuse(budgetFull(this.total))
     }
     if (this.#waiting.length > 0) this.#serve()
   }
@@ -84,7 +84,7 @@ export class ByteBudget {
     this.#needed += more
   }
 
-  /** Whether there is room, and afterwards still a way for everybody to get what they need. */
+  /** Whether there is room, and every hold can still get its need afterwards (the banker's algorithm). */
   #mayTake(hold: Hold, bytes: number): boolean {
     let free = this.total - this.#used - bytes
     if (free < 0) return false
@@ -122,7 +122,7 @@ export class ByteBudget {
         refuse: (error) => settle(() => reject(error)),
       }
       const giveUp = () => {
-        waiter.refuse(full(this.total))
+        waiter.refuse(budgetFull(this.total))
         this.#serve()
       }
       const timer =
@@ -148,23 +148,23 @@ export class ByteBudget {
     this.#refuseLastIfStuck()
   }
 
-  /** When all that is held belongs to those who wait, nothing will ever come free. */
+  /** When waiters hold all bytes, none will be freed. */
   #refuseLastIfStuck(): void {
     const last = this.#waiting.at(-1)
     if (last === undefined) return
     let held = 0
     for (const { hold } of this.#waiting) held += hold.held
     if (held < this.#used) return
-    // The refused one gives back what it holds, which lets others go on.
-    last.refuse(full(this.total))
+    // The refused work gives back its bytes, and others go on.
+    last.refuse(budgetFull(this.total))
   }
 }
 
-/** What one piece of work holds of a budget. It waits for one thing at a time. */
+/** The bytes of a budget that one piece of work holds. It has one pending request at a time. */
 export class Hold {
   readonly #budget: ByteBudget
   #held = 0
-  /** What it holds and will still take, as far as that is known. The budget keeps it. */
+  /** The bytes that it holds and will still take, as far as known. The budget keeps it up to date. */
   need: number
 
   constructor(budget: ByteBudget, need: number) {
@@ -177,8 +177,8 @@ export class Hold {
   }
 
   /**
-   * Takes bytes: at once, which is undefined, or as soon as there is room. Fails with `Throttling` when there is none
-   * for long, with `InvalidInput` for more than the whole budget, and with the signal's reason.
+   * Takes bytes: at once, which returns undefined, or as soon as there is room. Fails with `Throttling` after the
+   * longest wait, with `InvalidInput` for more than the whole budget, and with the signal's reason.
    */
   take(bytes: number, signal?: AbortSignal): Promise<void> | undefined {
     const waits = this.#budget.take(this, bytes, signal)
@@ -186,14 +186,14 @@ export class Hold {
     return waits
   }
 
-  /** Takes bytes if there is room now, and tells whether there was. */
+  /** Takes bytes if there is room now. Returns whether there was. */
   tryTake(bytes: number): boolean {
     const took = this.#budget.tryTake(this, bytes)
     if (took) this.#held += bytes
     return took
   }
 
-  /** For the budget: bytes that were waited for are there. */
+  /** For the budget: adds granted bytes. */
   granted(bytes: number): void {
     this.#held += bytes
   }
@@ -212,14 +212,14 @@ export class Hold {
   }
 }
 
-function full(total: number): CatalogError {
+function budgetFull(total: number): CatalogError {
   return new CatalogError(
     'Throttling',
     `Requests under way hold as much memory as they may in all, ${count(total)} bytes. Wait a moment and try again, or send less at a time.`,
   )
 }
 
-function never(bytes: number, total: number): CatalogError {
+function exceedsBudget(bytes: number, total: number): CatalogError {
   return invalid(
     `The request needs ${count(bytes)} bytes of memory, and all requests together have ${count(total)}. Ask for less, or send less at a time.`,
   )

@@ -6,10 +6,7 @@ const sliceBytes = 4 << 20
 
 const known = new WeakMap<Uint8Array, Promise<number>>()
 
-/**
- * The CRC-32 of bytes that were read, and that nobody changes: it is calculated once, however many layers compare it. Lets
- * other work go on meanwhile.
- */
+/** The CRC-32 of immutable bytes, calculated once, however many layers compare it. Yields to other work. */
 export function checksumOfRead(bytes: Uint8Array): Promise<number> {
   let sum = known.get(bytes)
   if (sum === undefined) {

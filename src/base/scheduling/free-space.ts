@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { performance } from '../time.ts'
 
-/** A look at a disk holds for so long, in milliseconds. */
+/** How long a measured free space is trusted, in milliseconds. */
 const freshMillis = 20
 
 /** The free space on the disk of a folder, for this user. */
@@ -11,42 +11,42 @@ export function freeBytes(folder: string): number {
 }
 
 /**
- * Refuses what would fill a disk. A look at the disk is one call of the kernel, which takes a while on some disks. So
- * there is one in some milliseconds, and one more for each half of what is free.
+ * Refuses writes that would fill a disk. Measuring the free space is a system call, slow on some disks. So it is
+ * measured every few milliseconds, and again after half of the free space is taken.
  */
 export class FreeSpace {
   readonly #reserve: number
   readonly #freeBytes: (folder: string) => number
   readonly #lookedAt: { folders: Set<string>; time: number } = { folders: new Set(), time: 0 }
-  /** How many bytes need no further look, in all those folders: they may lie on one disk. */
+  /** How many bytes may be taken before the next measurement, in all those folders: they may share a disk. */
   #known = 0
 
-  /** `reserve` is what stays free. */
+  /** `reserve` is how many bytes stay free. */
   constructor(reserve: number, free: (folder: string) => number = freeBytes) {
     this.#reserve = reserve
     this.#freeBytes = free
   }
 
-  /** Takes bytes of what is known to be free. Returns whether there is more of it. */
+  /** Takes bytes of the known free space. Returns whether any is left. */
   take(bytes: number): boolean {
     this.#known -= bytes
     return this.#known > 0
   }
 
-  /** Whether a look at this folder still holds. */
+  /** Whether the measurement for this folder is still fresh. */
   isFresh(folder: string): boolean {
     const { folders, time } = this.#lookedAt
     return performance.now() - time < freshMillis && folders.has(folder)
   }
 
   /**
-   * Looks at the disk of a folder. Fails with `ENOSPC` where less than `least` stays free besides `bytes`, which are to
-   * be written. What cannot be asked is no reason to refuse them.
+   * Measures the disk of a folder. Fails with `ENOSPC` where fewer than `least` bytes would stay free after writing
+   * `bytes`. A failed measurement refuses nothing.
    */
   look(folder: string, bytes: number, least: number = this.#reserve): void {
     const left = this.#free(folder) - bytes
     if (left < least) {
-      // A look soon after must not say otherwise.
+      // The next call must measure again.
       this.#lookedAt.folders.clear()
       throw Object.assign(new Error('too little space is free'), { code: 'ENOSPC' })
     }

@@ -1,6 +1,6 @@
 /**
- * Runs work under the same key one after the other, in the order of the calls. So writers of one table in one
- * process do not conflict. Between processes the commit itself decides.
+ * Runs work with the same key one after the other, in the order of the calls. So writers of one table in one process do
+ * not conflict. Conflicts between processes are resolved at the commit.
  */
 export function keyedQueue(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>()

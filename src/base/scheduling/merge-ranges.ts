@@ -4,21 +4,20 @@ interface ByteRange {
   readonly end: number
 }
 
-/** Parts that are read by one request, by their place among those that were asked for. */
+/** Parts that one request reads, as indexes into the requested parts. */
 export interface MergedRange extends ByteRange {
   readonly parts: readonly number[]
 }
 
-/** Bytes between two parts that are rather read for nothing than cost a request. Their transfer takes about as long. */
+/** The largest gap between two parts that one request reads. Its transfer takes about as long as another request. */
 const requestCost = 1 << 20
-/** The same where a part is a call by itself that opens a file, or copies. */
+/** The same where each part is a call that opens a file, or copies. */
 const callCost = 64 << 10
-/** What a read costs from which on it goes over a network. */
-const farCost = 256 << 10
-/** Bytes from which on another request is faster, since both travel at once. */
+/** From this read cost on, a content is read over a network. */
+const networkCost = 256 << 10
+/** The largest merged request in bytes. Beyond it, two parallel requests are faster. */
 const mostMerged = 8 << 20
 
-/** What tells how a content reads. */
 interface Readable {
   readonly readCost?: number | undefined
   readonly getRanges?: unknown
@@ -31,12 +30,12 @@ export function readCostOf({ readCost, getRanges }: Readable): number {
 
 /** Whether each read of a content is a request over a network. */
 export function isFar(content: Readable): boolean {
-  return readCostOf(content) >= farCost
+  return readCostOf(content) >= networkCost
 }
 
 /**
- * Merges parts of an object that lie near each other. A read reads at most as many bytes for nothing as it reads for
- * somebody, or as many as one more read costs. The ranges come in the order of the object.
+ * Merges nearby parts of an object. A read has at most as many unneeded bytes as needed ones, or as `readCost`. The
+ * merged ranges are in the order of the object.
  */
 export function mergeRanges(ranges: readonly ByteRange[], readCost = requestCost): MergedRange[] {
   const merged: MergedRange[] = []

@@ -1,6 +1,6 @@
 /**
- * Works on the next items while the caller looks at the one before. Results come in order. No work is under way any
- * more when the generator has ended, for whatever reason. `plan.depth` limits the work under way and may change.
+ * Works on the next items while the caller handles the one before. Results come in order. Once the generator has ended,
+ * for any reason, no work is running. `plan.depth` limits the running work and may change.
  */
 export async function* prefetch<T, R>(
   items: AsyncIterable<T> | Iterable<T>,
@@ -11,7 +11,7 @@ export async function* prefetch<T, R>(
   try {
     for await (const item of items) {
       const result = work(item)
-      // The result is awaited in its turn. If the caller stops before, nobody hears of a failure.
+      // The result is awaited later. If the caller stops before, a failure must not be an unhandled rejection.
       result.catch(() => {})
       waiting.push(result)
       if (waiting.length > plan.depth) yield await waiting.shift()!

@@ -1,22 +1,22 @@
 import { clearTimeout, performance, setTimeout, type Timer } from '../time.ts'
 import { alone } from './alone.ts'
 
-/** Most questions at once that have no answer yet: who never answers is not asked more often. */
+/** The most unanswered questions at once: a silent service gets no more. */
 const mostUnanswered = 4
 
-/** Asks what may fail to answer, and waits for a time only. */
+/** Asks a question that may get no answer, with a timeout. */
 export class BoundedQuestion<T> {
   readonly #ask: (signal: AbortSignal) => Promise<T>
   readonly #millis: number
   #unanswered = 0
 
-  /** `ask` has so many milliseconds for its answer. Its signal is aborted after them, and once it has answered. */
+  /** `ask` must answer within `millis` milliseconds. Its signal aborts after them, and after the answer. */
   constructor(ask: (signal: AbortSignal) => Promise<T>, millis: number) {
     this.#ask = ask
     this.#millis = millis
   }
 
-  /** The answer. Fails with {@link Unanswered} where it does not come in time. */
+  /** The answer. Fails with {@link Unanswered} at the timeout. */
   async answer(): Promise<T> {
     if (this.#unanswered >= mostUnanswered) throw new Unanswered()
     this.#unanswered++
@@ -33,19 +33,19 @@ export class BoundedQuestion<T> {
   }
 }
 
-/** Nobody answered in time. */
+/** There was no answer in time. */
 export class Unanswered extends Error {
   constructor() {
     super('The store gave no answer in time.')
   }
 }
 
-/** An answer that many want: those who ask at once share one question, and others are told its answer for a while. */
+/** An answer for many callers: concurrent ones share one question, and later ones get its answer until it expires. */
 export class SharedAnswer<T> {
   readonly #find: () => Promise<T>
   readonly #keptMillis: number
   #latest: Promise<T> | undefined
-  #toldUntil = Number.POSITIVE_INFINITY
+  #freshUntil = Number.POSITIVE_INFINITY
 
   constructor(find: () => Promise<T>, keptMillis: number) {
     this.#find = find
@@ -53,10 +53,10 @@ export class SharedAnswer<T> {
   }
 
   get(): Promise<T> {
-    if (this.#latest === undefined || performance.now() >= this.#toldUntil) {
-      this.#toldUntil = Number.POSITIVE_INFINITY
+    if (this.#latest === undefined || performance.now() >= this.#freshUntil) {
+      this.#freshUntil = Number.POSITIVE_INFINITY
       this.#latest = this.#find().finally(() => {
-        this.#toldUntil = performance.now() + this.#keptMillis
+        this.#freshUntil = performance.now() + this.#keptMillis
       })
     }
     return this.#latest

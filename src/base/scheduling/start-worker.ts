@@ -5,7 +5,7 @@ import { Worker, type WorkerOptions } from 'node:worker_threads'
 /** Starts a thread that runs a file of the package, such as `engine/table/scan/worker`. */
 export function startWorker(file: string, options: WorkerOptions): Worker {
   const { url } = import.meta
-  // In a bundle it lies below the folder of all chunks, and is named as they are.
+  // In a bundle, the file is below the folder of all chunks, and has their extension.
   if (!url.endsWith('.ts'))
     return new Worker(new URL(`./${file}${url.slice(url.lastIndexOf('.'))}`, url), options)
   // When sources run as they are, as in tests, a thread first registers the loader for TypeScript.

@@ -2,25 +2,25 @@ import { performance, setImmediate } from '../time.ts'
 
 /*
  * Long work of several callers shares the event loop. All of it together blocks the loop for some milliseconds in one
- * turn, however many callers there are. Callers that rest wait in line, and each turn resumes one of them.
+ * turn. Callers that rest wait in a queue, and each turn resumes one of them.
  */
 
-/** How long long work may block one turn of the event loop, in milliseconds. */
+/** How long long-running work may block one turn of the event loop, in milliseconds. */
 const longest = 5
 
-/** Those who rest, in the order in which they began to. */
+/** The resting callers, in the order in which they began to rest. */
 const resting: (() => void)[] = []
 let turnIsOpen = false
 let turnBegan = 0
 
-/** Begins to measure a turn of the event loop, which ends when `setImmediate` calls. */
+/** Begins to measure a turn of the event loop. It ends at the next `setImmediate` callback. */
 function openTurn(): void {
   turnIsOpen = true
   turnBegan = performance.now()
   setImmediate(endTurn)
 }
 
-/** The event loop has looked at everything else since the turn began. */
+/** The event loop has handled its other events since the turn began. */
 function endTurn(): void {
   turnIsOpen = false
   const resume = resting.shift()
@@ -39,8 +39,8 @@ export class TimeSlice {
   }
 
   /**
-   * Whether it is time to `rest`: this turn of the event loop took long enough, perhaps with the work of others. Also
-   * true when the work was aborted: then `rest` throws.
+   * Whether it is time to `rest`: this turn of the event loop took long enough, perhaps with the work of other callers.
+   * Also true after the signal aborted: then `rest` throws.
    */
   get due(): boolean {
     if (this.signal?.aborted === true) return true
@@ -60,7 +60,7 @@ export class TimeSlice {
   }
 }
 
-/** What a function makes of each item, one after the other, with rests between them. */
+/** Maps items one after the other, with rests between them. */
 export async function mapInSlices<Item, Result>(
   items: readonly Item[],
   map: (item: Item, index: number) => Result | Promise<Result>,
@@ -70,7 +70,7 @@ export async function mapInSlices<Item, Result>(
   for (let i = 0; i < items.length; i++) {
     const result = map(items[i]!, i)
     results[i] = result instanceof Promise ? await result : result
-    // Most lists have one item: after the last one, there is nothing to rest for.
+    // After the last item, there is nothing to rest for.
     if (i + 1 < items.length && timeSlice.due) await timeSlice.rest()
   }
   return results

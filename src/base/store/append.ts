@@ -1,6 +1,6 @@
 import type { Key, Value, Writer } from './store.ts'
 
-/** The digits of a number in a key: texts of one length compare as their numbers do. */
+/** The digits of a number in a key. All have the same length, so that they sort as numbers do. */
 export const numberDigits = 16
 
 /** A number as the last part of a key. */
@@ -9,9 +9,9 @@ export function numbered(number: number): string {
 }
 
 /**
- * Puts a value behind the last one under `prefix`, as {@link Writer.append} says. Where a store does not append by
- * itself, the body reads which one is the last. `likely` is a number that may be the last one, and saves a walk if it is.
- * Returns the number, where it is known already.
+ * Puts a value after the last one under `prefix`, as {@link Writer.append} does. Where a store has no `append`, the
+ * body reads the last number. `likely` is a guess of it, which saves a range read when it is right. Returns the
+ * number, where it is known already.
  */
 export function append(writer: Writer, prefix: Key, value: Value, likely = 0): number | undefined {
   if (writer.append) {
@@ -23,7 +23,7 @@ export function append(writer: Writer, prefix: Key, value: Value, likely = 0): n
   return number
 }
 
-/** How many steps from the likely number are tried. */
+/** How many numbers from `likely` on are tried. */
 const steps = 4
 
 function lastNumber(writer: Writer, prefix: Key, likely: number): number {

@@ -1,11 +1,11 @@
 import { CatalogError } from '../errors.ts'
 
-/** The refusal of every operation on a store that was closed. */
+/** The error of every operation on a closed store. */
 export function closedError(): CatalogError {
   return new CatalogError('ServiceUnavailable', 'The catalog is closed: open it again to use it.')
 }
 
-/** The refusal of a reader or writer that outlived its transaction. */
+/** The error of a reader or writer that is used after its transaction. */
 export function endedError(): CatalogError {
   return new CatalogError(
     'Internal',
@@ -13,7 +13,7 @@ export function endedError(): CatalogError {
   )
 }
 
-/** The refusal of a transaction begun inside the body of another. */
+/** The error of a transaction begun inside the body of another. */
 export function nestedError(): CatalogError {
   return new CatalogError(
     'Internal',

@@ -56,8 +56,8 @@ export function beginsWith(key: Key, prefix: Key): boolean {
 
 /**
  * Checks a key. Returns the same array, or a copy when a negative zero in it becomes zero. Refuses with
- * `InvalidInput` a key that no store can hold. Such a key is empty, or has more than {@link maxKeyBytes} encoded
- * bytes, or has a part that is neither a finite number nor a string of whole characters from U+0005.
+ * `InvalidInput` a key that no store can hold. Such a key is empty, has more than {@link maxKeyBytes} encoded bytes,
+ * or has an invalid part. Valid parts are finite numbers and well-formed strings of characters from U+0005.
  */
 export function checkedKey(key: Key): Key {
   if (key.length === 0) throw invalid('A key of the store has no parts: give it at least one.')

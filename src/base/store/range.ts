@@ -20,7 +20,7 @@ export interface Span {
   readonly prefix?: Key | undefined
 }
 
-/** Whether `key` lies below `cut`. */
+/** Whether `key` is below `cut`. */
 export function isBelow(key: Key, cut: Cut): boolean {
   const order = compareKeys(key, cut.key)
   if (order < 0) return true
@@ -29,7 +29,7 @@ export function isBelow(key: Key, cut: Cut): boolean {
 }
 
 /**
- * The span that a store walks for a range; undefined when no key can lie in the range. The keys are checked by
+ * The span that a store walks for a range; undefined when the range cannot contain a key. The keys are checked by
  * {@link checkedKey}, except that the prefix, start and end may be empty.
  */
 export function spanOf(range: Range): Span | undefined {

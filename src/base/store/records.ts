@@ -3,24 +3,24 @@ import type { StoreHome } from './home.ts'
 import type { Key } from './store.ts'
 
 /*
- * The records of a catalog and their keys. Namespaces and tables have internal ids. A name leads to an id, and all
- * other records of a table or namespace lie under its id, so that a rename moves one record only. The keys of
- * namespaces and tables lie apart. So a listing of one kind never walks the other, and a key alone tells the kind.
+ * The records of a catalog and their keys. Namespaces and tables have internal ids. A name maps to an id, and all
+ * other records of a table or namespace are under its id. So a rename moves one record only. Namespaces and tables
+ * have separate key ranges. So a listing of one kind never walks the other, and a key alone shows the kind.
  */
 
 /** The format of these records. */
 export const recordFormat = 1
 
 /**
- * The format of a new catalog as a whole, which its own record carries. A release opens this one, `sharingFormat` and no other. Since format 2,
- * all processes that use a directory lock `catalog.lock`; an older release does not, and could lose changes.
+ * The format of a new catalog, which its own record holds. A release opens this one and `sharingFormat` only. Since
+ * format 2, all processes that use a directory lock `catalog.lock`. An older release does not, and could lose changes.
  */
 export const catalogFormat = 2
 
-/** The format of a catalog in which a clone was made that shares files: releases that do not know of that refuse it. */
+/** The format of a catalog with a clone that shares files. Releases that do not know such clones refuse it. */
 export const sharingFormat = 3
 
-/** Every record carries its format, so that a later release can tell formats apart. */
+/** Every record has its format, so that a later release can distinguish formats. */
 interface Versioned {
   readonly v: typeof recordFormat
 }
@@ -31,13 +31,13 @@ export interface CatalogRecord {
   /** The key of page tokens. */
   readonly secret: string
   readonly created_at: number
-  /** The URL of the content, if rows lie elsewhere than the records. It changes only where a copy gets one of its own. */
+  /** The URL of the content, if it is stored elsewhere. It changes only where a copy gets its own content. */
   readonly content?: string
-  /** Where these records lie, if the store can tell. Elsewhere, they are a copy, and the content is another catalog's. */
+  /** Where these records are, if the store knows. Elsewhere they are a copy, and the original owns the content. */
   readonly home?: StoreHome
-  /** Of a copy that is getting an id and a content of its own: those that it will have. */
+  /** Of a copy that is getting its own id and content: their new values. */
   readonly adopting?: { readonly id: string; readonly content: string }
-  /** When a copy got its own; what it held then may name rows of the original outside of its content. */
+  /** When a copy got its own content. Older records may name rows of the original outside of it. */
   readonly adopted_at?: number
 }
 
@@ -49,7 +49,7 @@ export interface NamespaceRecord extends Versioned {
 }
 
 /**
- * The head of a branch. `last` never decreases, so that no version number is used twice. Of a table of Lance, the head
+ * The head of a branch. `last` never decreases, so that no version number is used twice. The head of a Lance table
  * follows Lance's files instead.
  */
 export interface Head {
@@ -60,9 +60,9 @@ export interface Head {
 }
 
 /**
- * A table's record as it is stored. It lies under the table's name, so that describing a table takes one lookup once
- * its namespace is known. It leaves out fields that are as in a table just declared: most tables of a large catalog
- * are like that, and a short record is read and written faster.
+ * A table's record as it is stored. It is stored under the table's name, so that describing a table takes one lookup
+ * once its namespace is known. Fields with the values of a newly declared table are left out. Most tables of a large
+ * catalog are like that, and short records are faster to read and write.
  */
 export interface StoredTable extends Versioned {
   readonly id: string
@@ -73,7 +73,7 @@ export interface StoredTable extends Versioned {
   readonly registered?: true
 }
 
-/** Leads from a table's internal id to its record: the id of its namespace, and its name. */
+/** Maps a table's internal id to its record: the id of its namespace, and its name. */
 export type TablePointer = readonly [parent: string, name: string]
 
 /** A table's record as operations use it. */
@@ -100,7 +100,7 @@ export interface VersionRecord extends Versioned {
   /** Where a writer put the manifest that became `manifest_path`. */
   readonly staging_path?: string
   readonly transaction_id: string
-  /** Tells a retry of the request that created the version from a request of another writer. */
+  /** Distinguishes a retry of the request that created the version from a request of another writer. */
   readonly request_key?: string
   /** The number of rows that are not deleted. Set only when our own engine wrote the version. */
   readonly rows?: number
@@ -123,16 +123,16 @@ export interface BranchRecord extends Versioned {
 /** Marks a location while the content of a dropped table is being removed from it. */
 export interface RemovalRecord extends Versioned {
   readonly removing: string
-  /** When the lease of the removing process ends; then it counts as dead. */
+  /** When the lease of the removing process ends. From then on the process counts as dead. */
   readonly until: number
 }
 
 /**
- * A clone names files in a folder of another table, be that table still there or not. A folder is named by its path in
- * the catalog's own root, or by its URL elsewhere.
+ * A clone refers to files in the folder of another table, even after that table is gone. A folder is named by its
+ * path in the catalog's own root, or by its URL elsewhere.
  */
 export interface ShareRecord extends Versioned {
-  /** The folder that the files lie in. */
+  /** The folder that contains the files. */
   readonly source: string
   /** The folder of the clone. */
   readonly clone: string
@@ -145,7 +145,7 @@ export interface FormerRecord extends Versioned {
   readonly id: readonly string[]
 }
 
-/** While a lease is valid, content that nothing refers to any more stays, since a backup may copy it. */
+/** While a lease is valid, unreferenced content is kept, since a backup may copy it. */
 export interface BackupLeaseRecord extends Versioned {
   readonly until: number
 }
@@ -171,33 +171,33 @@ export interface TransactionRecord extends Versioned {
   /** The internal ids of the tables that a batch changed. */
   readonly subject_ids?: readonly string[]
   readonly finished_at?: number
-  /** When the lease of the process at work ends; then the transaction counts as failed. */
+  /** When the lease of the working process ends. From then on the transaction counts as failed. */
   readonly lease_until?: number
   readonly failure?: { readonly code: ErrorCode; readonly message: string }
-  /** Of a transaction that was begun for others to work in: who began it, if callers have names, and where it is held. */
+  /** Of a transaction that callers opened: its owner, if callers have names, and the server that holds it. */
   readonly session?: { readonly owner?: string; readonly server?: SessionServer }
-  /** Of a transaction that lost a race: what that earns the one that does it again. */
+  /** Of a transaction that lost a race: the races that its retry inherits, for its priority. */
   readonly lost?: LostRaces
-  /** Of a batch, which has no single subject: who asked for it, if a server told. */
+  /** Of a batch, which has no single subject: the caller, if the server passed one. */
   readonly principal?: string
 }
 
-/** What a transaction lost, together with those that it did again. */
+/** The races that a transaction lost, together with the transactions that it retries. */
 export interface LostRaces {
-  /** How many of them lost a race at rows of a table. */
+  /** How many of them lost a race for rows of a table. */
   readonly races: number
   /** The branches where they lost, by the id of the table and the name of the branch. */
   readonly at: readonly string[]
-  /** How many of their turns ended before they did. */
+  /** How many of them took longer than their turn. */
   readonly outlasted: number
 }
 
 /** A server that holds an open transaction, as other servers reach it. */
 export interface SessionServer {
   readonly url: string
-  /** Tells it from any other server that ever answers at the URL. */
+  /** Distinguishes it from any other server that ever answers at the URL. */
   readonly instance: string
-  /** The name of its machine, where the URL leads there only from that machine. */
+  /** The name of its machine, where the URL reaches the server only from that machine. */
   readonly machine?: string
 }
 
@@ -213,29 +213,28 @@ export interface SubjectChange {
   /** The operation that did it, such as `InsertIntoTable`. */
   readonly operation: string
   readonly kind: 'namespace' | 'table'
-  /** The identifier that the subject had before; of a new one, the identifier that it got. */
+  /** The identifier before the change; of a new subject, its first one. */
   readonly id: readonly string[]
   /**
-   * What became of it. Of what was `created`, `replaced` or `removed`, all that was at the identifier and below it is
-   * gone. What was `moved` now has the identifier `to`.
+   * `created`, `replaced` and `removed` replace or remove everything at the identifier and below it. After `moved`, the
+   * subject has the identifier `to`.
    */
   readonly effect: 'created' | 'replaced' | 'changed' | 'moved' | 'removed'
   readonly to?: readonly string[]
-  /** The versions that it made. */
+  /** The created versions. */
   readonly versions?: readonly VersionSpan[]
-  /** The versions that it removed. */
   readonly removed_versions?: readonly VersionSpan[]
-  /** The tags that it set. */
+  /** The tags that were set. */
   readonly tags?: readonly { readonly name: string; readonly branch?: string; readonly version: number }[]
   readonly removed_tags?: readonly string[]
-  /** The branches that it made. */
+  /** The created branches. */
   readonly branches?: readonly string[]
   readonly removed_branches?: readonly string[]
   /** Within a transaction over many operations: the id under which the operation can be described. */
   readonly transaction_id?: string
 }
 
-/** Who asked for a change: the caller that a server named, and the id of the request. */
+/** The caller of a change, as a server named it, and the id of the request. */
 export interface Origin {
   readonly principal?: string
   readonly request_id?: string
@@ -246,13 +245,13 @@ export interface FeedRecord extends Versioned, Origin {
   readonly transaction: string
   readonly time: number
   readonly changes: readonly SubjectChange[]
-  /** How many further records hold the rest of the changes, where these are many. */
+  /** How many further records hold the rest of the changes, where they do not fit one. */
   readonly parts?: number
 }
 
-/** What an operation inside of a transaction changed. It is never stored: the commit makes an entry of all of them. */
+/** What an operation changed inside of a transaction. Never stored: the commit merges these into one entry. */
 export interface StagedChangeRecord extends Versioned, Origin {
-  /** Its place in the order of the operations. */
+  /** Its position in the order of the operations. */
   readonly at: number
   readonly changes: readonly SubjectChange[]
 }
@@ -282,7 +281,7 @@ export const keys = {
   branches: (table: string): Key => ['b', table],
   transaction: (id: string): Key => ['x', id],
   transactions: ['x'] as Key,
-  /** A mark stands for a number of changes up to a transaction; see `transactions/retention.ts`. */
+  /** A mark represents a number of changes up to a transaction; see `transactions/retention.ts`. */
   mark: (transaction: string): Key => ['m', transaction],
   marks: ['m'] as Key,
   /**
@@ -292,8 +291,8 @@ export const keys = {
   location: (segments: readonly string[]): Key => ['l', ...segments],
   locations: ['l'] as Key,
   /**
-   * The path of the registration of a deregistered table, by the table's location. Where there was nothing to
-   * register, the path of the folder: the location waits all the same.
+   * The path of a deregistered table's registration, by the table's location. Without a registration, the path of the
+   * folder: the location stays reserved.
    */
   registration: (segments: readonly string[]): Key => ['d', ...segments],
   registrations: ['d'] as Key,
@@ -312,7 +311,7 @@ export const keys = {
   stagedChange: (transaction: string): Key => ['e', transaction],
   /** How many vacuums have begun. */
   vacuums: ['w'] as Key,
-  /** That a clone names files in a folder, by hashes of the names of both folders. There are two keys for each pair. */
+  /** That a clone refers to files in a folder, by hashes of both folders' names. Each pair has two keys. */
   shareBySource: (source: string, clone: string): Key => ['o', 's', source, clone],
   sharesOfSource: (source: string): Key => ['o', 's', source],
   sharesBySource: ['o', 's'] as Key,

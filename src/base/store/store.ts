@@ -6,7 +6,7 @@ import type { StoreHome } from './home.ts'
  *
  * To write a store, implement the members of {@link Store}; `state`, `now`, `inTurn`, `isTurnTaken`, `home`, `metrics`,
  * `inspect` and `copyTo` are optional. See
- * `store/memory/store.ts` for an example. Keys hold at least one part and encode to at most {@link maxKeyBytes}
+ * `stores/memory/store.ts` for an example. Keys hold at least one part and encode to at most {@link maxKeyBytes}
  * bytes. Strings in keys are well-formed and hold no character below U+0005, and numbers are finite. A catalog uses
  * no other keys. A store refuses other keys with `InvalidInput`, as `checkedKey` does.
  */
@@ -28,10 +28,10 @@ export interface Store {
   write<T>(body: (writer: Writer) => T): Promise<T>
 
   /**
-   * Returns the current state of the store, synchronously and at almost no cost. Caches use it to tell whether what
-   * they read is still current. Two calls return the same state only if no process committed between them, so
+   * Returns the current state of the store, synchronously and at almost no cost. Caches use it to check whether their
+   * reads are still current. Two calls return the same state only if no process committed between them, so
    * everything read between them is still current. A commit changes the state before it is acknowledged, and an old
-   * state never returns. Undefined when the store cannot tell. Must not be called inside a body.
+   * state never returns. Undefined when it is unknown. Must not be called inside a body.
    *
    * ```ts
    * const before = store.state?.()
@@ -42,35 +42,35 @@ export interface Store {
   state?(): number | string | undefined
 
   /**
-   * The time that all processes with this store agree on, in milliseconds since the epoch, synchronously. A catalog
-   * compares times that other processes wrote. Optional: without it, the clocks of all machines must agree.
+   * The time in milliseconds since the epoch, the same for all processes with this store, synchronously. A catalog
+   * compares it with times of other processes. Optional: without it, the clocks of all machines must agree.
    */
   now?(): number
 
   /**
-   * Runs `work` while no other process with this store runs work of that name, as far as the store can tell. Those who
-   * wait get their turns in order. Work of several names has the turns of all of them: the store takes these in an order
-   * of its own, so that nobody waits for each other. Work may run without a turn all the same, for example where the store takes too long
-   * to give one: so turns save work that would be lost, and nothing else may depend on them. Optional.
+   * Runs `work` while no other process with this store runs work of that name, as far as the store can ensure it.
+   * Waiters get their turns in order. Work with several names takes all of their turns. The store takes them in its own
+   * order, which avoids deadlocks. Turns save lost work, and nothing else may depend on them. A store may run work
+   * without a turn, for example after a long wait. Optional.
    */
   inTurn?<T>(name: string | readonly string[], work: () => Promise<T>): Promise<T>
 
   /**
-   * Whether somebody runs work of that name in a turn now, or waits to. A turn binds only those who take it: who works
-   * without one asks now and then, so as not to be first again and again. Optional, beside `inTurn`.
+   * Whether work of that name runs in a turn now, or waits for one. Work without a turn ignores turns of others. So it
+   * checks this now and then, so as not to win every race. Optional, beside `inTurn`.
    */
   isTurnTaken?(name: string): Promise<boolean>
 
   /**
-   * What the store counts and holds now, for those who look after the catalog. It answers synchronously, at almost no
-   * cost, and asks no server. Optional, and so is each number.
+   * Metrics of the store, for operators. Synchronous, at almost no cost, and without a request to a server. Optional,
+   * and so is each number.
    */
   metrics?(): StoreMetrics
 
   /**
-   * Where the records lie, if the store can tell that place from every one that a copy of them may lie in. A catalog
-   * remembers it, and changes nothing elsewhere: there it would remove the rows of the original. The same for all
-   * processes with this store, by whatever way they reach it. Optional.
+   * Where the records are, if the store can distinguish that location from any of a copy. The same for all processes
+   * with this store, by whatever route. A catalog stores it, and refuses changes elsewhere: a copy would remove rows of
+   * the original. Optional.
    */
   home?(): StoreHome | undefined
 
@@ -92,14 +92,14 @@ export interface Store {
 
 /** Numbers of one open store. */
 export interface StoreMetrics {
-  /** How often bodies ran again, since others had changed what they read before the commit. */
+  /** How often bodies ran again, since other commits changed what they had read. */
   readonly lostCommits?: number
-  /** Its connections to a database: with statements under way, without any, and as many as there may be. */
+  /** Its connections to a database: busy ones, idle ones, and the most that it opens. */
   readonly connections?: {
     readonly used: number
     readonly idle: number
     readonly most: number
-    /** How much work waits for a connection. */
+    /** The number of waiters for a connection. */
     readonly waiting: number
   }
   /** The free space on the disk of its files, for this user. */
@@ -112,7 +112,7 @@ export interface InspectOptions {
 }
 
 export interface StoreInspection {
-  /** What is damaged and where, as ends of sentences; empty when the store is sound. */
+  /** What is damaged and where, each as the end of a sentence; empty when the store is sound. */
   readonly damage: readonly string[]
   /** The number of inspected records. */
   readonly records: number
@@ -130,8 +130,8 @@ export interface StoreFeatures {
 }
 
 /**
- * A key: strings and numbers, compared part by part. Numbers come before strings; strings compare as their
- * UTF-8 bytes do (not as JavaScript compares them); a key comes before the longer keys that begin with it.
+ * A key: strings and numbers, compared part by part. Numbers come before strings. Strings compare as their UTF-8 bytes
+ * do, not as in JavaScript. A key comes before the longer keys that begin with it.
  */
 export type Key = readonly (string | number)[]
 
@@ -153,9 +153,7 @@ export interface Range {
   readonly end?: Key
   /** At most this many entries. */
   readonly limit?: number
-  /**
-   * Only the keys are needed. A store may skip reading the values, and give any value instead.
-   */
+  /** Only the keys are needed. A store may skip reading the values, and return any value instead. */
   readonly keysOnly?: boolean
   /** From the last entry to the first. `start` and `end` keep their meaning. */
   readonly reverse?: boolean
@@ -173,10 +171,10 @@ export interface Writer extends Reader {
   /** Removes the entry under `key`, if it exists. */
   remove(key: Key): void
   /**
-   * Puts a value behind the last one under `prefix`, or as the first. The last part of its key is the next number as a
-   * text of 16 digits, which counts from 1. So values lie in the order of their commits, and no number is left out. The
-   * body cannot read the value. Optional, for stores where a body that reads the last number itself would lose a race
-   * against every other commit.
+   * Puts a value after the last one under `prefix`, or as the first. The last part of its key is the next number as a
+   * text of 16 digits, which counts from 1. So values are in the order of their commits, without gaps. The body cannot
+   * read the value. Optional, for stores where a body that reads the last number itself would conflict with every other
+   * commit.
    */
   append?(prefix: Key, value: Value): void
 }

@@ -5,7 +5,7 @@ import { type Bucket, type BucketObject, CutOff, latestOf, removeEach, sizeOfAll
 import { collect } from '../bucket/collect.ts'
 import { azureError, codeOf, isMissing, statusOf } from './errors.ts'
 
-/** The name of the metadata that tells which attempt made a blob. Azure takes names of variables only. */
+/** The metadata with the id of the attempt that made a blob. Azure allows only names of variables. */
 const attemptName = 'tabularium_put'
 
 /** A container of Azure Blob Storage. */
@@ -63,7 +63,7 @@ export class AzureContainer implements Bucket {
     return found && (found.contentLength ?? 0)
   }
 
-  /** Blocks that were uploaded and left are no blobs, and Azure removes them after a week. */
+  /** Abandoned blocks are not blobs, and Azure removes them after a week. */
   async *list(prefix: string): AsyncGenerator<BucketObject> {
     for await (const { name, properties } of this.#container.listBlobsFlat({ prefix })) {
       yield {

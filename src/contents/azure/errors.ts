@@ -4,13 +4,13 @@ import { bareError } from '../bucket/bare-error.ts'
 interface AzureError {
   readonly name?: string
   readonly message?: string
-  /** That of the service, or of the system. */
+  /** The code of the service, or of the system. */
   readonly code?: string
   readonly statusCode?: number
   readonly details?: { readonly errorCode?: string }
 }
 
-/** The code of the service, or of the system, that an error has. */
+/** The code of an error of the service or the system. */
 export function codeOf(error: unknown): string | undefined {
   const { code, details } = (error ?? {}) as AzureError
   return details?.errorCode ?? code
@@ -20,17 +20,17 @@ export function statusOf(error: unknown): number | undefined {
   return (error as AzureError | undefined)?.statusCode
 }
 
-/** Whether an error says that there is no such blob; that there is no such container is another matter. */
+/** Whether an error means that there is no such blob; a missing container does not count. */
 export function isMissing(error: unknown): boolean {
   return statusOf(error) === 404 && codeOf(error) !== 'ContainerNotFound'
 }
 
-/** An error of Azure in words. A `CatalogError` is returned as it is. */
-export function azureError(action: string, place: string, key: string, error: unknown): CatalogError {
+/** Turns an error of Azure into a `CatalogError`. A `CatalogError` is returned as it is. */
+export function azureError(action: string, root: string, key: string, error: unknown): CatalogError {
   if (error instanceof CatalogError) return error
   const [code, rest] = reasonOf(error as AzureError)
   const cause = bareError(error as AzureError, [statusOf(error), codeOf(error)])
-  return new CatalogError(code, `Cannot ${action} ${place}${key}: ${rest}`, { cause })
+  return new CatalogError(code, `Cannot ${action} ${root}${key}: ${rest}`, { cause })
 }
 
 function reasonOf(error: AzureError): [ErrorCode, string] {

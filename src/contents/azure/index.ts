@@ -39,7 +39,7 @@ export async function openAzure(url: string): Promise<Content> {
   return bucketContent(new AzureContainer(service.getContainerClient(bucket)), { prefix, url })
 }
 
-/** Nobody waits without a bound for a service that does not answer, or long for one that failed once. */
+/** Bounds the wait for a service that does not answer, and for one that failed once. */
 const pipeline = {
   retryOptions: { maxTries: 4, retryDelayInMs: 200, maxRetryDelayInMs: 5_000, tryTimeoutInMs: 60_000 },
 }
@@ -75,7 +75,7 @@ function fromConnection(connection: string): BlobServiceClient {
   try {
     return BlobServiceClient.fromConnectionString(connection, pipeline)
   } catch {
-    // Its errors may repeat the string, which holds a key.
+    // The SDK's errors may contain the string, which has a key.
     throw invalid(
       'AZURE_STORAGE_CONNECTION_STRING is not a connection string of Azure Storage. Copy it anew.',
     )

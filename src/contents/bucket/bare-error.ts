@@ -1,10 +1,10 @@
-/** Keys of AWS, signatures of Azure, and tokens of OAuth, as messages of services may repeat them. */
+/** Keys of AWS, signatures of Azure, and tokens of OAuth, which messages of services may contain. */
 const credential =
   /\b(?:AKIA|ASIA)[A-Z0-9]{8,}|\b(?:sig|Signature|AccountKey)=[^&;\s"]+|\bBearer [\w.~+/-]+|\bya29\.[\w-]+/g
 
 /**
- * What an error of a service is, without what it carries besides: requests with their headers, and answers that repeat
- * keys and signatures.
+ * A copy of a service's error with its name, its message and some facts. Its requests with their headers, and responses
+ * that contain keys and signatures, are left out.
  */
 export function bareError(
   {

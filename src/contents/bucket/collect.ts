@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 
 /**
- * The bytes of a stream, of which `expected` are announced. With that, each byte is copied once, to its place: the
- * collectors of clients copy all of them twice. Rejects when the stream breaks off.
+ * The bytes of a stream with an announced length of `expected`. Each byte is then copied once: the clients' own
+ * collectors copy all of them twice. Rejects when the stream breaks off.
  */
 export function collect(stream: Readable, expected: number | undefined): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
@@ -23,7 +23,7 @@ export function collect(stream: Readable, expected: number | undefined): Promise
   })
 }
 
-/** Bytes with a buffer of their own, which begins at an aligned address. Not filled: all of them are written. */
+/** Bytes with their own buffer, which begins at an aligned address. Uninitialized: all of them are written. */
 function ownBytes(length: number): Uint8Array {
   return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)
 }

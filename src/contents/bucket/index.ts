@@ -6,8 +6,8 @@ import { mergeRanges } from '../../base/scheduling/merge-ranges.ts'
 import { sleep } from '../../base/time.ts'
 import { type Bucket, CutOff, forEach, mostRemoved } from './bucket.ts'
 
-/** Where a content lies in a bucket. */
-export interface BucketPlace {
+/** The location of a content in a bucket. */
+export interface BucketRoot {
   /** The begin of all keys: empty, or ending in a slash. */
   readonly prefix: string
   /** The URL by which `openContent` opens the same content, if there is one. */
@@ -15,15 +15,15 @@ export interface BucketPlace {
 }
 
 /** Content as the objects of a bucket whose keys begin with a prefix. */
-export function bucketContent(bucket: Bucket, place: BucketPlace): Content {
-  return new BucketContent(bucket, place)
+export function bucketContent(bucket: Bucket, root: BucketRoot): Content {
+  return new BucketContent(bucket, root)
 }
 
-/** Requests that the service could not decide, or did not answer whole, are sent as many times. */
-const mostTurns = 5
+/** How often undecided requests and incomplete responses are tried. */
+const mostAttempts = 5
 const firstPause = 50
 
-/** Requests for parts of one object that are under way at once. */
+/** The parallel requests for parts of one object. */
 const readsAtOnce = 8
 
 class BucketContent implements Content {
@@ -31,10 +31,10 @@ class BucketContent implements Content {
   readonly shared: SharedFiles
   readonly #bucket: Bucket
   readonly #prefix: string
-  /** Whether the bucket was there. When it is not later on, that is no mistake of the caller. */
+  /** Whether the bucket existed. If it is missing later, that is not the caller's mistake. */
   #wasThere = false
 
-  constructor(bucket: Bucket, { prefix, url }: BucketPlace) {
+  constructor(bucket: Bucket, { prefix, url }: BucketRoot) {
     this.#bucket = bucket
     this.#prefix = prefix
     this.url = url
@@ -57,7 +57,7 @@ class BucketContent implements Content {
     if (range === undefined) return this.#read(path)
     const start = Math.max(0, range.start)
     if (range.end > start) return this.#read(path, { start, end: range.end })
-    // No service has a range without bytes.
+    // No service supports an empty range.
     return (await this.#size(path)) === undefined ? undefined : new Uint8Array(0)
   }
 
@@ -74,7 +74,7 @@ class BucketContent implements Content {
   async *list(prefix: string) {
     folderSegmentsOf(prefix)
     try {
-      // Who cleans up lists much at once. Uploads cost a request more, which other listings do without.
+      // A cleanup lists whole top-level folders. Other listings save the extra request for uploads.
       const uploads = prefix.indexOf('/') === prefix.length - 1
       for await (const found of this.#bucket.list(this.#prefix + prefix, uploads)) {
         const { key, size, modified, becomes } = found
@@ -120,17 +120,17 @@ class BucketContent implements Content {
   }
 
   /**
-   * Puts an object, and returns whether its path was free. A client sends a request again when the answer was lost, and
-   * then meets the object of the first one. So a refusal is believed only when the object is another attempt's. Where no
-   * answer comes, the object tells, too.
+   * Puts an object, and returns whether its path was free. After a lost response, a client repeats its request, which
+   * then finds the object of the first one. So a refusal counts only when another attempt made the object. Without a
+   * response, the object's attempt also decides.
    */
   #create(path: string, parts: readonly Uint8Array[]): Promise<boolean> {
     const key = this.#prefix + path
     const attempt = randomUUID()
-    return this.#inTurns('write', key, async () => {
+    return this.#withRetries('write', key, async () => {
       let failure: CatalogError | undefined
       const outcome = await this.#bucket.create(key, parts, attempt).catch((error) => {
-        // A service may refuse a large object before it has read it, and end the connection: so refusals get lost.
+        // A service may refuse a large object before reading it, and close the connection: so refusals get lost.
         failure = this.#explain('write', key, error)
         if (failure.code !== 'ServiceUnavailable') throw failure
         return 'lost' as const
@@ -148,7 +148,7 @@ class BucketContent implements Content {
 
   async #read(path: string, range?: ByteRange): Promise<Uint8Array | undefined> {
     const key = this.#prefix + path
-    const [bytes] = await this.#inTurns(
+    const [bytes] = await this.#withRetries(
       'read',
       key,
       async () => [await this.#bucket.read(key, range)] as const,
@@ -195,12 +195,12 @@ class BucketContent implements Content {
     return new CatalogError('ServiceUnavailable', error.message, { cause: error.cause })
   }
 
-  /** Does `work` until it has an answer, some turns long. */
-  async #inTurns<T>(action: string, key: string, work: () => Promise<T | undefined>): Promise<T> {
+  /** Repeats `work` until it has an answer, up to {@link mostAttempts} times. */
+  async #withRetries<T>(action: string, key: string, work: () => Promise<T | undefined>): Promise<T> {
     let cause: unknown
-    for (let turn = 0; turn < mostTurns; turn++) {
-      // The pauses of many writers differ.
-      if (turn > 0) await sleep(firstPause * 2 ** turn * (0.5 + Math.random()))
+    for (let attempt = 0; attempt < mostAttempts; attempt++) {
+      // Random, so that writers do not meet again.
+      if (attempt > 0) await sleep(firstPause * 2 ** attempt * (0.5 + Math.random()))
       try {
         const answer = await work()
         if (answer === undefined) continue
@@ -214,13 +214,13 @@ class BucketContent implements Content {
     const fact = cause ? 'was cut off or damaged in each of' : 'could not be decided in'
     throw new CatalogError(
       'ServiceUnavailable',
-      `The service could not ${action} ${JSON.stringify(key)}: its answer ${fact} ${mostTurns} attempts. Try again.`,
+      `The service could not ${action} ${JSON.stringify(key)}: its answer ${fact} ${mostAttempts} attempts. Try again.`,
       { cause },
     )
   }
 }
 
-/** A part of bytes that begin at `start`. It is a copy if it is small, as it would keep all of them in memory. */
+/** A part of bytes that begin at `start`. A small part is a copy, since a view would keep all bytes in memory. */
 function partOf(bytes: Uint8Array, start: number, range: ByteRange): Uint8Array {
   const part = bytes.subarray(Math.max(0, range.start - start), Math.max(0, range.end - start))
   return part.length * 2 > bytes.length ? part : part.slice()

@@ -5,12 +5,12 @@ export interface BucketUrl {
   readonly bucket: string
   /** The begin of all keys: empty, or ending in a slash. */
   readonly prefix: string
-  /** The URL without parameters, in its normal spelling, and ending in a slash. Locations of tables begin with it. */
+  /** The normalized URL without parameters, ending in a slash. Locations of tables begin with it. */
   readonly root: string
   readonly parameters: ReadonlyMap<string, string>
 }
 
-/** Reads `scheme://bucket/prefix?name=value`. Refuses what it does not know, without repeating a credential. */
+/** Reads `scheme://bucket/prefix?name=value`. Refuses anything else, without repeating a credential. */
 export function parseBucketUrl(url: string, known: readonly string[]): BucketUrl {
   const [, scheme, rest, query = ''] = /^([a-z][a-z\d+.-]*):\/\/([^?#]*)(?:\?([^#]*))?$/i.exec(url) ?? []
   if (scheme === undefined || rest === undefined) {
@@ -56,7 +56,7 @@ function decoded(name: string): string {
   }
 }
 
-/** The URL of a service that a parameter gives. */
+/** Checks the parameter with the URL of a service. */
 export function checkedEndpoint(endpoint: string): string {
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {

@@ -3,25 +3,25 @@ import { join } from 'node:path'
 import { performance, wallClock } from '../../base/time.ts'
 import { readEntry, writeEntry } from './entry.ts'
 
-/** Part of the limit that one writer may write before it looks at what all have written. */
+/** The fraction of the limit that one writer may write before it measures the whole cache. */
 const share = 1 / 64
-/** Part of the limit that stays when room is made: as much is free for eight writers. */
+/** The fraction of the limit that a sweep keeps: as much is free for eight writers. */
 const kept = 7 / 8
-/** No entry is larger, as it would drive out too many others. */
+/** The largest entry, as a fraction of the limit: a larger one would evict too many others. */
 const mostOfLimit = 1 / 16
-/** Bytes that wait to be written. What comes while there are more is not kept: reading goes first. */
+/** The most bytes that wait to be written. Beyond them, nothing is cached: reading goes first. */
 const mostWaiting = 64 << 20
-/** How long nothing is written after a disk was full, or failed. */
+/** The pause of writing after a full disk, or another failure, in milliseconds. */
 const pause = 60_000
-/** Milliseconds after which an entry is noted again as used. */
+/** Milliseconds after which a used entry is marked as used again. */
 const touchInterval = 60_000
-/** Age of an unfinished file from which on its writer is gone. */
+/** The age in milliseconds from which the writer of an unfinished file counts as gone. */
 const abandoned = 3_600_000
 
 /**
- * Entries in files of a folder, up to a number of bytes; those that were not used for longest go first. Any number of
- * threads and processes may share the folder: an entry is made by renaming a whole file, never changes, and is
- * compared with its checksum at each reading. No method throws, whatever happens to the files.
+ * A cache in the files of a folder, up to a number of bytes, with least recently used eviction. Any number of threads
+ * and processes may share the folder. An entry is made by renaming a whole file, never changes, and has a checksum that
+ * each read compares. No method throws, whatever happens to the files.
  */
 export class DiskCache {
   readonly #folder: string
@@ -33,7 +33,7 @@ export class DiskCache {
   #pausedUntil = Number.NEGATIVE_INFINITY
   #work: Promise<void>
   #sweeping = false
-  /** How often {@link get} found what it was asked for, and how often not. */
+  /** How often {@link get} found an entry, and how often not. */
   readonly found = { hits: 0, misses: 0 }
 
   /** The folder must belong to this user alone. */
@@ -43,7 +43,7 @@ export class DiskCache {
     this.#work = this.#sweep()
   }
 
-  /** The bytes under a key, which is hexadecimal; undefined when they are not there or not as they were put. */
+  /** The bytes under a key, which is hexadecimal; undefined when they are missing or damaged. */
   async get(key: string): Promise<Uint8Array | undefined> {
     const file = this.#fileOf(key)
     const found = await readEntry(file, key)
@@ -57,7 +57,7 @@ export class DiskCache {
     return undefined
   }
 
-  /** Keeps bytes, unless too many wait already. They are written after this returns, and must not change. */
+  /** Caches bytes, unless too many wait already. They are written after this returns, and must not change. */
   put(key: string, bytes: Uint8Array): void {
     if (this.#waiting + bytes.length > mostWaiting || performance.now() < this.#pausedUntil) return
     if (bytes.length === 0 || sizeOnDisk(bytes.length) > this.#limit * mostOfLimit) return
@@ -68,12 +68,12 @@ export class DiskCache {
     this.#work = Promise.all([this.#work, written]).then(() => {})
   }
 
-  /** Removes what is under a key. */
+  /** Removes the entry of a key. */
   async drop(key: string): Promise<void> {
     await remove(this.#fileOf(key))
   }
 
-  /** Resolves when nothing waits to be written or removed. */
+  /** Resolves when no write or removal is pending. */
   async idle(): Promise<void> {
     for (let work: Promise<void> | undefined; work !== this.#work; ) {
       work = this.#work
@@ -108,7 +108,7 @@ export class DiskCache {
     utimes(file, time, time).catch(() => {})
   }
 
-  /** Removes entries, those that were not used for longest first, until there is room for what writers add. */
+  /** Evicts the least recently used entries, until there is room for what writers add. */
   async #sweep(): Promise<void> {
     if (this.#sweeping) return
     this.#sweeping = true
@@ -124,7 +124,7 @@ export class DiskCache {
         bytes -= size
       }
     } catch {
-      // The next one may succeed.
+      // The next sweep may succeed.
     } finally {
       this.#sweeping = false
     }
@@ -152,7 +152,7 @@ export class DiskCache {
   }
 }
 
-/** The bytes that a file of this size takes of a disk, with what tells of it. */
+/** The bytes on disk of a file of this size, with its metadata. */
 function sizeOnDisk(bytes: number): number {
   return (Math.ceil(bytes / 4096) + 1) * 4096
 }

@@ -5,14 +5,14 @@ import { checksumOfRead } from '../../base/scheduling/checksum.ts'
 import { readFile } from '../files/read-file.ts'
 
 /*
- * A file of the cache: a mark, the checksum and the number of the bytes, and the bytes. The checksum is also one of the
- * key. So a file that was cut, damaged, or given another name is not believed.
+ * A file of the cache has a magic number, a checksum, the length, and the bytes. The checksum includes the key. So a
+ * file that was truncated, damaged or renamed is rejected.
  */
 
 const mark = 'tabcach2'
 const headBytes = 24
 
-/** The bytes that a file holds; undefined when there is none, and `damaged` when they cannot be believed. */
+/** The bytes in a file; undefined when it is missing, and `damaged` when it is invalid. */
 export async function readEntry(file: string, key: string): Promise<Uint8Array | 'damaged' | undefined> {
   let found: Uint8Array | undefined
   try {
@@ -27,7 +27,7 @@ export async function readEntry(file: string, key: string): Promise<Uint8Array |
   return isWhole && head.readUInt32LE(8) === (await sumOf(key, bytes)) ? bytes : 'damaged'
 }
 
-/** Writes a file. It has its name only when it is whole; after a crash of the machine, its checksum tells. */
+/** Writes a file. It gets its name when it is whole; after a crash of the machine, the checksum shows damage. */
 export async function writeEntry(file: string, key: string, bytes: Uint8Array): Promise<void> {
   const head = Buffer.alloc(headBytes)
   head.write(mark, 0, 'latin1')
@@ -54,7 +54,7 @@ export async function writeEntry(file: string, key: string, bytes: Uint8Array): 
   }
 }
 
-/** Readers compare the checksum of the bytes themselves, too, which is therefore calculated without the key. */
+/** Readers also compare the checksum of the bytes alone, which is therefore calculated without the key. */
 async function sumOf(key: string, bytes: Uint8Array): Promise<number> {
   return ((await checksumOfRead(bytes)) ^ Number.parseInt(key.slice(0, 8), 16)) >>> 0
 }

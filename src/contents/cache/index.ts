@@ -4,27 +4,27 @@ import { invalid } from '../../base/errors.ts'
 import { DiskCache } from './disk-cache.ts'
 import { privateFolder } from './private-folder.ts'
 
-/** Where copies of objects are kept on local disk, and how many. */
+/** Where objects are cached on local disk, and the limit. */
 export interface ContentCacheOptions {
-  /** A folder, which is made when it is missing. Only this user may be able to write there. */
+  /** The folder, which is created when it is missing. Only this user may be able to write there. */
   readonly folder: string
-  /** Most bytes on disk. Default: 10 GiB. */
+  /** The most bytes on disk. Default: 10 GiB. */
   readonly bytes?: number | undefined
 }
 
-/** A place for copies: the folder is there, and nobody else can write it. */
+/** A cache whose folder exists, and that no other user can write. */
 export interface ContentCache {
   readonly folder: string
   readonly bytes: number
-  /** Whose objects they are. Caches of several catalogs may share a folder. */
+  /** The catalog of the objects. Caches of several catalogs may share a folder. */
   readonly owner: string
 }
 
-/** The folder below the one that users name. Its name tells the form of the files. */
+/** The folder below the user's one. Its name has the format of the files. */
 const formFolder = 'tabularium-1'
 const fewestBytes = 1 << 20
 
-/** Makes the folder of a cache. Refuses one that others can write. */
+/** Creates the folder of a cache. Refuses one that others can write. */
 export async function openContentCache(
   { folder, bytes = 10 * 1024 ** 3 }: ContentCacheOptions,
   owner: string,
@@ -42,8 +42,8 @@ export async function openContentCache(
 }
 
 /**
- * A content that keeps what was read of another one in files on local disk. Only for objects whose path is never used
- * again, as the copy stays when the object is removed.
+ * A content that caches reads of another one in files on local disk. Only for objects whose path is never reused, as
+ * the copy stays when the object is removed.
  */
 export async function cachedContent(content: Content, cache: ContentCache): Promise<CachedContent> {
   const { owner, bytes } = cache
@@ -52,10 +52,10 @@ export async function cachedContent(content: Content, cache: ContentCache): Prom
   return new CachedContent(content, new DiskCache(folder, bytes), owner, url)
 }
 
-/** Stands between the URL of a content and its cache. URLs of contents have no fragments. */
+/** Separates the URL of a content from its cache. URLs of contents have no fragments. */
 const separator = '#cache='
 
-/** The parts of the URL of a content that has a cache; undefined for any other. */
+/** The parts of the URL of a cached content; undefined for any other. */
 export function readCachedUrl(
   url: string,
 ): { readonly url: string; readonly cache: ContentCache } | undefined {
@@ -135,12 +135,12 @@ export class CachedContent implements Content {
     return found
   }
 
-  /** How often a part of an object was on disk when it was read, and how often not. */
+  /** The cache hits and misses of reads. */
   get found(): { readonly hits: number; readonly misses: number } {
     return this.#disk.found
   }
 
-  /** Resolves when all is on disk that will be kept of what was read. */
+  /** Resolves when all pending writes of the cache are done. */
   idle(): Promise<void> {
     return this.#disk.idle()
   }

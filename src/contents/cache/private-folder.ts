@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path'
 import { CatalogError, invalid } from '../../base/errors.ts'
 
 /**
- * Makes a folder that only this user can read and write, below one that the caller names, and returns its path. Refuses a
- * place where others could put files of theirs: what lies there is believed later.
+ * Creates a folder for this user only, below the caller's one, and returns its path. Refuses a location where others
+ * could put files, since readers later trust the files there.
  */
 export async function privateFolder(below: string, name: string): Promise<string> {
   try {
@@ -27,12 +27,12 @@ export async function privateFolder(below: string, name: string): Promise<string
 /** Refuses a folder that others can read or write, and one below a folder that others can write. */
 async function requireSafe(folder: string): Promise<void> {
   const user = process.getuid?.()
-  // Windows has no such rights. There, a folder has those of the folder it was made in.
+  // Windows has no such permissions. There, a folder inherits those of its parent.
   if (user === undefined) return
   for (let path = folder; ; path = dirname(path)) {
     const { uid, mode } = await lstat(path)
     const isOurs = uid === user || (uid === 0 && path !== folder)
-    // In a folder like /tmp, nobody can rename what belongs to somebody else.
+    // In a folder like /tmp (with the sticky bit), users cannot rename the files of others.
     const forbidden = path === folder ? 0o077 : (mode & 0o1000) === 0 ? 0o022 : 0
     if (!isOurs || (mode & forbidden) !== 0) {
       const fact = isOurs ? 'is open to other users' : 'belongs to another user'

@@ -3,12 +3,12 @@ import { dirname, join } from 'node:path'
 import { RawFile } from './raw-file.ts'
 import type { RealFolders } from './real-folders.ts'
 
-/** At most as many folders are remembered. */
+/** The most cached folders. */
 const maxFolders = 10_000
 
 /**
- * Makes folders below a root. Their names outlast a crash of the machine before a file in them is reported as written.
- * Folders that exist already are synced as well, since nobody knows whether they were.
+ * Creates folders below a root. Their names survive a crash of the machine once a file in them is reported as written.
+ * Existing folders are synced as well, since they may not have been.
  */
 export class DurableFolders {
   readonly #root: string
@@ -21,13 +21,13 @@ export class DurableFolders {
     this.#real = real
   }
 
-  /** Makes a folder below the root if it is missing, and the root itself. Returns the real path of the folder. */
+  /** Creates a folder below the root if it is missing, and the root itself. Returns the real path of the folder. */
   async make(segments: readonly string[]): Promise<string> {
     await this.#make(segments)
     return this.#real.find(segments)
   }
 
-  /** Forgets all folders, after one of them was found missing. */
+  /** Clears the cache, after a folder was found missing. */
   forget(): void {
     this.#made.clear()
     this.#real.forget()
@@ -47,7 +47,7 @@ export class DurableFolders {
   async #makeBelow(segments: readonly string[]): Promise<void> {
     const parents = segments.slice(0, -1)
     await this.#make(parents)
-    // The parent's real path is checked before anything is made in it.
+    // The parent's real path is checked before anything is created in it.
     const parent = await this.#real.look(parents)
     await mkdir(join(parent, segments.at(-1)!)).catch(ignoreExisting)
     await this.#real.look(segments)
@@ -64,7 +64,7 @@ export class DurableFolders {
   }
 }
 
-/** Syncs a folder, so that the names in it outlast a crash of the machine. */
+/** Syncs a folder, so that the names in it survive a crash of the machine. */
 export async function syncFolder(folder: string): Promise<void> {
   // Windows cannot sync a folder.
   if (process.platform === 'win32') return
@@ -76,7 +76,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** A sync of a folder that is under way, and the one that begins behind it. */
+/** A running sync of a folder, and the next one. */
 interface FolderSync {
   readonly running: Promise<void>
   next: Promise<void> | undefined
@@ -84,11 +84,11 @@ interface FolderSync {
 
 const syncs = new Map<string, FolderSync>()
 
-/** As {@link syncFolder}. Those who ask while a sync of the folder is under way share the next one. */
+/** As {@link syncFolder}. Callers during a running sync of the folder share the next one. */
 export function syncFolderTogether(folder: string): Promise<void> {
   const known = syncs.get(folder)
   if (known === undefined) return beginSync(folder)
-  // What is under way may have begun before the caller's names were there.
+  // The running sync may have begun before the caller's names existed.
   const begin = () => beginSync(folder)
   known.next ??= known.running.then(begin, begin)
   return known.next

@@ -6,13 +6,13 @@ export function systemCode(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** Whether an error says that no file of that name exists. */
+/** Whether an error means that no file of that name exists. */
 export function isMissing(error: unknown): boolean {
   const code = systemCode(error)
   return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
-/** A system error in words for the caller. A `CatalogError` is returned as it is. */
+/** Turns a system error into a `CatalogError`. A `CatalogError` is returned as it is. */
 export function fileError(action: string, file: string, error: unknown): CatalogError {
   if (error instanceof CatalogError) return error
   const failed = `Cannot ${action} ${file}:`

@@ -13,23 +13,24 @@ import { SharedFilesOnDisk } from './shared-files.ts'
 import { writeNewFile, writeUnsynced } from './write-file.ts'
 
 /**
- * Content as files below a folder, which is made when the first object is put. An object's path is the path of its file
- * below that folder. Symbolic links are followed only if they do not lead out of the folder.
+ * Content as files below a folder, which is created with the first object. An object's path is the path of its file
+ * below that folder. Symbolic links are followed only within the folder.
  *
- * A `put` that has resolved is on disk, with the names of the folders it made. A `put` that a crash interrupted leaves at
- * most a file whose name ends in `.partial`. `list` reports such files like objects, so that a vacuum removes them. A file
- * of a group has its name from the beginning, as nobody knows it before the group has synced. A crash leaves a part of it.
+ * A `put` that has resolved is on disk, with the names of the folders it created. An interrupted `put` leaves at most a
+ * file whose name ends in `.partial`. `list` includes such files, so that a vacuum removes them. A file of a group has
+ * its final name from the beginning, since readers do not know it before the group has synced. A crash leaves a part of
+ * it.
  *
- * `requireInPlace` fails where the folder is not the one of the caller any more: nothing is removed there then.
+ * `requireInPlace` fails where the folder is not the caller's any more: then nothing is removed there.
  *
- * Errors: `InvalidInput` for an invalid path, `PermissionDenied` when the user's rights or a link forbid the access,
+ * Errors: `InvalidInput` for an invalid path, `PermissionDenied` when permissions or a link forbid the access,
  * `ServiceUnavailable` when the disk is full.
  */
 export function fileContent(root: string, requireInPlace: () => void = () => {}): Content {
   return new FileContent(resolve(root), requireInPlace)
 }
 
-/** A call for some bytes of an open file takes about as long as copying so many more. */
+/** The bytes that can be copied in the time of one read call of an open file. */
 const readCost = 8 << 10
 
 class FileContent implements Content {
@@ -92,7 +93,7 @@ class FileContent implements Content {
       const parent = await unlessMissing(this.#real.look(segments))
       if (parent === undefined) return
       this.#requireInPlace()
-      // A link is removed itself, and not its target.
+      // Removes a link itself, not its target.
       if (isFolder) await removeFolder(join(parent, name))
       else await unlink(join(parent, name))
     } catch (error) {
@@ -113,7 +114,7 @@ class FileContent implements Content {
     try {
       return await this.#writeIn(segments, parts, write).catch((error: unknown) => {
         if (!isMissing(error)) throw error
-        // Another process has removed a folder that was remembered.
+        // Another process has removed a cached folder.
         this.#folders.forget()
         return this.#writeIn(segments, parts, write)
       })
@@ -152,7 +153,7 @@ class FileContent implements Content {
         const folder = await this.#real.find(parents)
         return await read(join(folder, segments.at(-1)!), 'refuse')
       } catch (error) {
-        // The folder may have moved.
+        // The folder may have been moved.
         if (isMissing(error)) this.#real.forget(parents)
         else if (!isLink(error)) throw error
       }
@@ -161,7 +162,7 @@ class FileContent implements Content {
   }
 }
 
-/** Reads a file, and follows a link there or refuses to. */
+/** Reads a file, and follows or refuses a link there. */
 type ReadFile<T> = (file: string, links: 'follow' | 'refuse') => Promise<T | undefined>
 
 /** Writes a new file in a folder. */
@@ -179,7 +180,7 @@ interface FoundObject {
   readonly modified: number
 }
 
-/** All files below a folder. Files that are made or removed meanwhile may or may not be listed. */
+/** All files below a folder. Files that are created or removed meanwhile may or may not be listed. */
 async function* walkFiles(folder: string, prefix: string): AsyncGenerator<FoundObject, void, undefined> {
   const found = await readdir(folder, { withFileTypes: true }).catch(ignoreMissing)
   for (const item of found ?? []) {
@@ -194,7 +195,7 @@ async function* walkFiles(folder: string, prefix: string): AsyncGenerator<FoundO
 }
 
 async function removeFolder(folder: string): Promise<void> {
-  // An object of that name does not lie below the path.
+  // An object of that name is not below the path.
   if ((await lstat(folder)).isFile()) return
   await rm(folder, { recursive: true, force: true, maxRetries: 3 })
 }

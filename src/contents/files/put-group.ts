@@ -7,14 +7,13 @@ type WriteUnsynced = (
   ...given: Parameters<PutGroup['put']>
 ) => Promise<{ readonly folder: string; readonly synced: Promise<void> }>
 
-/** Files whose syncs overlap with each other, and with what is written next. A folder of several is synced once. */
+/** Files whose syncs overlap with each other, and with later writes. Each folder is synced once. */
 export class FileGroup implements PutGroup {
   readonly #write: WriteUnsynced
-  /** Says what failed, in words for the caller. */
   readonly #explain: (error: unknown) => Error
   readonly #underWay = new Set<Promise<void>>()
   readonly #folders = new Set<string>()
-  /** A file that could not be synced may seem to be when it is synced again. So a group that failed stays so. */
+  /** After a failed sync, a second one may wrongly succeed. So a failed group stays failed. */
   #failure: Error | undefined
   #synced: Promise<void> = Promise.resolve()
 
@@ -35,7 +34,7 @@ export class FileGroup implements PutGroup {
   }
 
   sync(): Promise<void> {
-    // Each waits for those before it, which may be syncing folders that it needs.
+    // Each sync waits for the earlier ones, which may be syncing folders that it needs.
     this.#synced = this.#synced.then(() => this.#sync())
     return this.#synced
   }
@@ -46,7 +45,7 @@ export class FileGroup implements PutGroup {
     await Promise.all(this.#underWay)
     const ends = await Promise.allSettled(folders.map(syncFolderTogether))
     for (const end of ends) {
-      // A folder that is gone was removed with its objects, as those of a dropped table are.
+      // A missing folder was removed with its objects, such as those of a dropped table.
       if (end.status === 'rejected' && !isMissing(end.reason)) this.#failure ??= this.#explain(end.reason)
     }
     if (this.#failure) throw this.#failure

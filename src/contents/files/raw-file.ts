@@ -1,8 +1,8 @@
 import { closeSync, fsync, open, writev } from 'node:fs'
 
 /**
- * An open file or folder. A commit of rows opens, writes and syncs a few small files, and a `FileHandle` takes about a
- * third more of the processor's time for it: 145 to 175 µs a file instead of 125 to 140.
+ * An open file or folder. A commit of rows opens, writes and syncs a few small files. A `FileHandle` takes about a
+ * third more processor time for that: 145 to 175 µs a file instead of 125 to 140.
  */
 export class RawFile {
   readonly #descriptor: number
@@ -11,7 +11,7 @@ export class RawFile {
     this.#descriptor = descriptor
   }
 
-  /** Opens a folder or a file to read (`r`), or makes a file, which fails with `EEXIST` for a name that is taken (`wx`). */
+  /** Opens a folder or file to read (`r`), or creates a file, which fails with `EEXIST` for a taken name (`wx`). */
   static open(path: string, flags: 'r' | 'wx'): Promise<RawFile> {
     return new Promise((resolve, reject) => {
       open(path, flags, (error, descriptor) => {
@@ -21,7 +21,7 @@ export class RawFile {
     })
   }
 
-  /** Writes some of the bytes behind those that were written before, and returns how many. */
+  /** Appends some of the bytes, and returns how many. */
   writev(parts: readonly Uint8Array[]): Promise<number> {
     return new Promise((resolve, reject) => {
       writev(this.#descriptor, parts, (error, written) => {
@@ -40,7 +40,7 @@ export class RawFile {
     })
   }
 
-  /** A close takes microseconds. In the thread pool, it would wait for the syncs of others. */
+  /** A close takes microseconds. In the thread pool, it would wait for other syncs. */
   close(): void {
     closeSync(this.#descriptor)
   }

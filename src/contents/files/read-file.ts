@@ -9,7 +9,7 @@ import { systemCode } from './file-errors.ts'
 const openFile = promisify(open)
 const readAt = promisify(read)
 
-/** Whether the system can be told not to follow a link. */
+/** Whether the system can refuse to open a link. */
 export const canRefuseLinks = constants.O_NOFOLLOW !== undefined
 
 /** The bytes of a file or of a part of it; undefined for anything but a file. */
@@ -20,9 +20,9 @@ export function readFile(
 ): Promise<Uint8Array | undefined> {
   return withFile(file, links, async (handle, size) => {
     const { start, end } = clampRange(size, range)
-    // A buffer of its own begins at an aligned address.
+    // A separate buffer begins at an aligned address.
     const bytes = new Uint8Array(Buffer.allocUnsafeSlow(end - start).buffer)
-    // The bytes behind the first page are read first, see below.
+    // The bytes after the first page are read first, see below.
     const split = start < pageBytes && bytes.length > largeBytes ? pageBytes - start : 0
     const last = split + (await readFully(handle, bytes.subarray(split), start + split))
     const first = await readFully(handle, bytes.subarray(0, split), start)
@@ -40,48 +40,48 @@ export function readRanges(
     const parts = ranges.map((range) => clampRange(size, range))
     let length = 0
     // Each part begins at an aligned address.
-    const places = parts.map(({ start, end }) => {
-      const place = length
+    const offsets = parts.map(({ start, end }) => {
+      const offset = length
       length += (end - start + 7) & ~7
-      return place
+      return offset
     })
     const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)
-    const read = await readParts(handle, parts, places, bytes)
-    return places.map((place, i) => bytes.subarray(place, place + read[i]!))
+    const read = await readParts(handle, parts, offsets, bytes)
+    return offsets.map((offset, i) => bytes.subarray(offset, offset + read[i]!))
   })
 }
 
-/** Reads parts to their places in `bytes`. Returns how many bytes of each were there. */
+/** Reads parts to their offsets in `bytes`. Returns how many bytes of each were read. */
 async function readParts(
   handle: number,
   parts: readonly ByteRange[],
-  places: readonly number[],
+  offsets: readonly number[],
   bytes: Uint8Array,
 ): Promise<Float64Array> {
   const done = new Float64Array(parts.length)
-  const left = await readQuickly(handle, parts, places, bytes, done)
-  if (left.length > 0) await readInThreads(handle, parts, places, bytes, done, left)
+  const left = await readQuickly(handle, parts, offsets, bytes, done)
+  if (left.length > 0) await readInThreads(handle, parts, offsets, bytes, done, left)
   return done
 }
 
 /**
- * The system has most small parts in memory, and gives each in 2 µs. A thread that is told to read takes 7 µs, and some
- * 15 on a machine that is busy: most of what taking scattered rows takes. So small parts are read at once, as long as
- * they are in memory. Where two in a row are not, the disk has to read: then threads do, for a while.
+ * Small parts are mostly in the page cache, which returns each in 2 µs. A read in a thread takes 7 µs, and some 15 on a
+ * busy machine: most of the time of taking scattered rows. So small parts are read synchronously, as long as they are
+ * cached. After two slow reads in a row, threads read for a while.
  */
 const quickBytes = 32 * 1024
 const slowMilliseconds = 0.05
 const slowFor = 250
-/** How long parts are read before others get a turn of the event loop, in milliseconds. */
+/** How long parts are read before other work gets a turn of the event loop, in milliseconds. */
 const longestTurn = 2
 
 let slowUntil = 0
 
-/** Reads parts that the system has in memory, and returns which of them are left. */
+/** Reads parts from the page cache, and returns which of them are left. */
 async function readQuickly(
   handle: number,
   parts: readonly ByteRange[],
-  places: readonly number[],
+  offsets: readonly number[],
   bytes: Uint8Array,
   done: Float64Array,
 ): Promise<number[]> {
@@ -96,7 +96,7 @@ async function readQuickly(
       continue
     }
     const began = now
-    done[i] = readSync(handle, bytes, places[i]!, length, start)
+    done[i] = readSync(handle, bytes, offsets[i]!, length, start)
     if (done[i]! > 0 && done[i]! < length) left.push(i)
     now = performance.now()
     slow = now - began > slowMilliseconds ? slow + 1 : 0
@@ -109,14 +109,14 @@ async function readQuickly(
   return left
 }
 
-/** Parts that are read at once. There are four threads for reads, and each finds another one when it is done. */
+/** The parts read in parallel. There are four threads for reads, and each finds another part when it is done. */
 const readsAtOnce = 32
 
-/** Reads what is left of parts. A promise for each would take longer than its read. */
+/** Reads the rest of parts. A promise for each would take longer than its read. */
 function readInThreads(
   handle: number,
   parts: readonly ByteRange[],
-  places: readonly number[],
+  offsets: readonly number[],
   bytes: Uint8Array,
   done: Float64Array,
   left: readonly number[],
@@ -127,7 +127,7 @@ function readInThreads(
     let failure: Error | undefined
     const goOn = () => {
       while (failure === undefined && underWay < readsAtOnce && next < left.length) readOn(left[next++]!)
-      // The file stays open until nobody reads it.
+      // The file stays open until all reads have ended.
       if (underWay > 0) return
       if (failure) reject(failure)
       else resolve()
@@ -137,7 +137,7 @@ function readInThreads(
       const at = done[i]!
       underWay++
       const length = Math.min(end - start - at, 1 << 30)
-      read(handle, bytes, places[i]! + at, length, start + at, (error, count) => {
+      read(handle, bytes, offsets[i]! + at, length, start + at, (error, count) => {
         underWay--
         if (error) failure ??= error
         else done[i]! += count
@@ -159,7 +159,7 @@ async function withFile<T>(
   const noLinks = links === 'refuse' ? constants.O_NOFOLLOW : 0
   const handle = await openFile(file, constants.O_RDONLY | noLinks)
   try {
-    // On an open file, fstat and close take microseconds. In the thread pool they would wait for large reads of others.
+    // On an open file, fstat and close take microseconds. In the thread pool they would wait for other large reads.
     const stats = fstatSync(handle)
     return stats.isFile() ? await work(handle, stats.size) : undefined
   } finally {
@@ -168,9 +168,9 @@ async function withFile<T>(
 }
 
 /**
- * Linux takes a read that begins in a file's first page for the first of many, and reads ahead up to the disk's setting.
- * This was measured on a column of 4 MB at the beginning of ten files, with a setting of 8 MB. Linux reads 80 MB
- * instead of 38 MB, in 120 ms instead of 55 ms. A read that begins in the second page is not affected.
+ * Linux treats a read in a file's first page as the first of many, and reads ahead up to the disk's setting. This was
+ * measured on a column of 4 MB at the beginning of ten files, with a setting of 8 MB. Linux reads 80 MB instead of 38
+ * MB, in 120 ms instead of 55 ms. A read that begins in the second page is not affected.
  */
 const pageBytes = 4096
 const largeBytes = 128 * 1024
@@ -186,7 +186,7 @@ async function readFully(handle: number, bytes: Uint8Array, position: number): P
   return at
 }
 
-/** Whether an error says that a file was not opened because it is a link. */
+/** Whether an error means that a file was not opened because it is a link. */
 export function isLink(error: unknown): boolean {
   const code = systemCode(error)
   // BSDs use other codes.

@@ -5,9 +5,9 @@ import { CatalogError } from '../../base/errors.ts'
 import { performance } from '../../base/time.ts'
 import { isMissing } from './file-errors.ts'
 
-/** At most as many folders are remembered. */
+/** The most cached folders. */
 const maxFolders = 10_000
-/** Milliseconds that a folder is remembered. */
+/** How long a folder is cached, in milliseconds. */
 const maxAge = 1_000
 
 interface Known {
@@ -16,8 +16,8 @@ interface Known {
 }
 
 /**
- * The real paths of folders below a root, after symbolic links. Links that lead out of the root are refused. A look-up
- * takes as long as reading a small file, so its result is trusted for a second.
+ * The real paths of folders below a root, after symbolic links. Links to outside of the root are refused. A lookup
+ * takes as long as reading a small file, so its result is cached for a second.
  */
 export class RealFolders {
   readonly #root: string
@@ -27,7 +27,7 @@ export class RealFolders {
     this.#root = root
   }
 
-  /** The real path of a folder. Throws what `realpath` does, and `PermissionDenied` where a link leads out. */
+  /** The real path of a folder. Throws the errors of `realpath`, and `PermissionDenied` for a link to outside. */
   find(segments: readonly string[]): Promise<string> {
     const name = segments.join('/')
     const known = this.#known.get(name)
@@ -50,7 +50,7 @@ export class RealFolders {
     return found
   }
 
-  /** Forgets a folder after a file in it was found missing, or all folders. */
+  /** Clears the cache of a folder after a file in it was found missing, or of all folders. */
   forget(segments?: readonly string[]): void {
     if (segments === undefined) this.#known.clear()
     else this.#known.delete(segments.join('/'))
@@ -65,7 +65,7 @@ export function unlessMissing<T>(result: Promise<T>): Promise<T | undefined> {
   })
 }
 
-/** The refusal of a path on which a symbolic link leads out of the root. */
+/** The error for a path where a symbolic link leads out of the root. */
 function leadsOut(path: string, root: string): CatalogError {
   return new CatalogError(
     'PermissionDenied',

@@ -7,7 +7,7 @@ import { fileError, isMissing, systemCode } from './file-errors.ts'
 import { type RealFolders, unlessMissing } from './real-folders.ts'
 import { type FileLink, linkFiles, replaceFile } from './write-file.ts'
 
-/** Files below a root that other programs write, too. Links that lead out of the root are refused. */
+/** Files below a root that other programs write, too. Links to outside of the root are refused. */
 export class SharedFilesOnDisk implements SharedFiles {
   readonly #root: string
   readonly #real: RealFolders
@@ -22,7 +22,7 @@ export class SharedFilesOnDisk implements SharedFiles {
   names(prefix: string): Promise<readonly string[]> {
     const segments = folderSegmentsOf(prefix)
     return this.#withErrors('list', prefix, async () => {
-      // Looked up now: programs that write beside the catalog also move and remove folders.
+      // Not cached: programs that write beside the catalog also move and remove folders.
       const found = await unlessMissing(
         this.#real.look(segments).then((folder) => readdir(folder, { withFileTypes: true })),
       )
@@ -31,7 +31,7 @@ export class SharedFilesOnDisk implements SharedFiles {
   }
 
   sync(path: string): Promise<number | undefined> {
-    const { folder, name } = parted(path)
+    const { folder, name } = splitPath(path)
     return this.#withErrors('sync', path, () =>
       unlessMissing(
         this.#real.look(folder).then(async (real) => {
@@ -49,7 +49,7 @@ export class SharedFilesOnDisk implements SharedFiles {
   }
 
   async linkAll(links: readonly Link[]): Promise<readonly (Linked | undefined)[]> {
-    // Whatever takes long comes before the first link, or after the last one.
+    // All slow work is before the first link, or after the last one.
     const found = await Promise.all(links.map((link) => this.#find(link)))
     const results = await linkFiles(found)
     return results.map((result, at) => {
@@ -61,17 +61,17 @@ export class SharedFilesOnDisk implements SharedFiles {
     })
   }
 
-  /** The real paths of a file to link, and of the folder for its second name, which is made. */
+  /** The real paths of a file to link, and of the folder for its second name, which is created. */
   #find({ from, to }: Link): Promise<FileLink> {
-    const source = parted(from)
-    const target = parted(to)
+    const source = splitPath(from)
+    const target = splitPath(to)
     return this.#withErrors('write', to, async () => {
       const [file, folder] = await Promise.all([
         unlessMissing(this.#real.look([...source.folder, source.name])),
         unlessMissing(this.#real.look(target.folder)),
       ])
       const order = target.folder.join('/')
-      // Without a file, there is nothing to make a folder for, and linking fails.
+      // Without a file, no folder is created, and linking fails.
       const from = file ?? join(this.#root, ...source.folder, source.name)
       const made = folder ?? (file === undefined ? this.#root : await this.#make(target.folder))
       return { from, folder: made, name: target.name, order }
@@ -79,13 +79,13 @@ export class SharedFilesOnDisk implements SharedFiles {
   }
 
   #make(folder: readonly string[]): Promise<string> {
-    // Another program may have removed a folder that was remembered.
+    // Another program may have removed a cached folder.
     this.#folders.forget()
     return this.#folders.make(folder)
   }
 
   replace(path: string, bytes: Uint8Array): Promise<void> {
-    const { folder, name } = parted(path)
+    const { folder, name } = splitPath(path)
     return this.#withErrors('write', path, async () => {
       await replaceFile(await this.#make(folder), name, [bytes])
     })
@@ -100,14 +100,14 @@ export class SharedFilesOnDisk implements SharedFiles {
   }
 }
 
-function parted(path: string): { folder: string[]; name: string } {
+function splitPath(path: string): { folder: string[]; name: string } {
   const folder = segmentsOf(path)
   return { name: folder.pop()!, folder }
 }
 
 /** Syncs a file, and returns its size. */
 async function syncFile(file: string): Promise<number> {
-  // Windows syncs only what is open for writing.
+  // Windows syncs only files that are open for writing.
   const handle = await open(file, process.platform === 'win32' ? 'r+' : 'r')
   try {
     await handle.sync()

@@ -7,31 +7,31 @@ import { syncFolder } from './durable-folders.ts'
 import { isMissing, systemCode } from './file-errors.ts'
 import { RawFile } from './raw-file.ts'
 
-/** Smaller parts are written together, up to this size, since each write has a cost of its own. */
+/** Smaller parts are joined into writes of this size, since each write has its own cost. */
 const block = 1 << 20
-/** Most parts of one write, which is what systems take. */
+/** The most parts of one write, a limit of systems. */
 const mostParts = 1024
-/** Most bytes of a part in one write: systems refuse more than 2 GiB. */
+/** The most bytes of a part in one write: systems refuse more than 2 GiB. */
 const mostAtOnce = 1 << 30
 
-/** Files that are written, and open until they are synced. Systems bound the open files of a process. */
+/** Written files that are open until they are synced. Systems limit the open files of a process. */
 const unsynced = semaphore(64)
 
-/** What files leave free on a disk, so that records that share it can still say what is dropped. */
+/** The bytes that files leave free on a disk, so that records there can still be changed, as to drop a table. */
 const space = new FreeSpace(512 * 1024)
 
-/** Fails with `ENOSPC` where a file would take what is to stay free. */
+/** Fails with `ENOSPC` where a file would use the reserve. */
 function requireRoom(folder: string, parts: readonly Uint8Array[]): void {
   const bytes = parts.reduce((sum, { length }) => sum + length, 0)
   if (!(space.take(bytes) && space.isFresh(folder))) space.look(folder, bytes)
 }
 
-/** The end of a file's name while it is written. A file of such a name that stays was left by a crash. */
+/** The suffix of a file's name while it is written. Such a file that stays is from a crash. */
 const partialSuffix = '.partial'
 
 /**
- * Writes a file that appears whole or not at all and never replaces another. Once this resolves the file and
- * its name are on disk. Throws the system's errors, `EEXIST` when the name is taken.
+ * Writes a file atomically, and never replaces another. Once this resolves, the file and its name are on disk. Throws
+ * the system's errors, `EEXIST` for a taken name.
  */
 export async function writeNewFile(
   folder: string,
@@ -39,18 +39,18 @@ export async function writeNewFile(
   parts: readonly Uint8Array[],
 ): Promise<void> {
   requireRoom(folder, parts)
-  await writeAside(folder, parts, (temporary) => moveToFree(temporary, join(folder, name)))
+  await writeAside(folder, parts, (temporary) => moveToNewName(temporary, join(folder, name)))
 }
 
-/** As {@link writeNewFile}, but replaces the file of that name if there is one. */
+/** As {@link writeNewFile}, but replaces an existing file of that name. */
 export async function replaceFile(folder: string, name: string, parts: readonly Uint8Array[]): Promise<void> {
   await writeAside(folder, parts, (temporary) => rename(temporary, join(folder, name)))
 }
 
 /**
- * As {@link writeNewFile}, but the file is not on disk yet, and its name neither. The file has its name from the
- * beginning, so others may see a part of it meanwhile: let readers learn the name after the sync. The `synced` of the
- * result settles when the file is on disk, or cannot be: the system tells that only to those who have had it open since.
+ * As {@link writeNewFile}, but neither the file nor its name is on disk yet. The file has its final name from the
+ * beginning, so readers could see a part of it: give them the name after the sync. `synced` settles when the file is on
+ * disk, or the sync failed. The system reports a failure only to processes that had the file open since.
  */
 export async function writeUnsynced(
   folder: string,
@@ -69,7 +69,7 @@ export async function writeUnsynced(
       await unlink(path).catch(() => {})
       throw error
     }
-    // Last of all: a failure that nobody listens to yet would end the process.
+    // Last, since an early failure would be an unhandled rejection.
     return { synced: syncAndClose(file) }
   } catch (error) {
     unsynced.release()
@@ -86,7 +86,7 @@ async function syncAndClose(file: RawFile): Promise<void> {
   }
 }
 
-/** Writes a file under a name of its own, syncs it, and moves it where it belongs. */
+/** Writes a file under a temporary name, syncs it, and moves it to its final name. */
 async function writeAside(
   folder: string,
   parts: readonly Uint8Array[],
@@ -108,7 +108,7 @@ async function writeAside(
   await syncFolder(folder)
 }
 
-/** Removes a file that was moved perhaps. `rm` would look at it first, and hold up all other work meanwhile. */
+/** Removes a file that may have been moved. `rm` would stat it first, and block other work meanwhile. */
 async function removeTemporary(temporary: string): Promise<void> {
   await unlink(temporary).catch((error: unknown) => {
     if (!isMissing(error)) throw error
@@ -119,23 +119,23 @@ function temporaryIn(folder: string): string {
   return join(folder, `.${randomUUID()}${partialSuffix}`)
 }
 
-/** A file that is to get a second name. */
+/** A file to link to a second name. */
 export interface FileLink {
   readonly from: string
   readonly folder: string
   readonly name: string
-  /** Those with the same one get their names in order. */
+  /** Links with the same value are made in order. */
   readonly order: string
 }
 
-/** What came of linking a file: the system's error, if it failed. */
+/** The result of a link: the system's error, if it failed. */
 export interface LinkResult {
   readonly error?: unknown
 }
 
 /**
- * Gives files second names, each in one step, and all of them before the first folder is synced. Of those in one order,
- * none gets a name after a failure: undefined then. A taken name is the error `EEXIST`.
+ * Gives files second names, each atomically, and all of them before the first folder is synced. After a failure, the
+ * later links of the same `order` are not made: their result is undefined. A taken name is the error `EEXIST`.
  */
 export async function linkFiles(links: readonly FileLink[]): Promise<readonly (LinkResult | undefined)[]> {
   const results = new Map<FileLink, LinkResult>()
@@ -171,8 +171,8 @@ async function linkFile({ from, folder, name }: FileLink): Promise<void> {
   }
 }
 
-/** Gives a file its final name, unless the name is taken. */
-async function moveToFree(from: string, to: string): Promise<void> {
+/** Moves a file to its final name, unless the name is taken. */
+async function moveToNewName(from: string, to: string): Promise<void> {
   try {
     await link(from, to)
   } catch (error) {
@@ -187,13 +187,13 @@ async function moveToFree(from: string, to: string): Promise<void> {
   }
 }
 
-/** Whether an error says that the file system has no links. */
+/** Whether an error means that the file system has no links. */
 function hasNoLinks(error: unknown): boolean {
   const code = systemCode(error)
   return code === 'ENOTSUP' || code === 'EOPNOTSUPP' || code === 'ENOSYS' || code === 'EPERM'
 }
 
-/** The parts that are written at once, of a block's size at least. */
+/** The parts in groups for one write each, of a block's size at least. */
 function* groupsOf(parts: readonly Uint8Array[]): Generator<readonly Uint8Array[], void, undefined> {
   let group: Uint8Array[] = []
   let size = 0
@@ -211,7 +211,7 @@ function* groupsOf(parts: readonly Uint8Array[]): Generator<readonly Uint8Array[
   if (size > 0) yield group
 }
 
-/** Writes the parts where they lie: joined, they would take their memory once more. */
+/** Writes the parts without joining them, which would take their memory once more. */
 async function writeAll(file: RawFile, parts: readonly Uint8Array[]): Promise<void> {
   for (const group of groupsOf(parts)) {
     for (let rest = group; rest.length > 0; ) {
@@ -220,7 +220,7 @@ async function writeAll(file: RawFile, parts: readonly Uint8Array[]): Promise<vo
   }
 }
 
-/** What the system has not taken yet of some parts. */
+/** The rest of the parts after a partial write. */
 function restOf(parts: readonly Uint8Array[], written: number): readonly Uint8Array[] {
   let left = written
   const first = parts.findIndex(({ length }) => {

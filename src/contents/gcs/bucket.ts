@@ -3,10 +3,10 @@ import type { CatalogError } from '../../base/errors.ts'
 import { type Bucket, type BucketObject, CutOff, joined, latestOf, removeEach } from '../bucket/bucket.ts'
 import { gcsError, isBusy, isMissing, isUnreachable, statusOf } from './errors.ts'
 
-/** The name of the metadata that tells which attempt made an object. */
+/** The metadata with the id of the attempt that made an object. */
 const attemptName = 'tabularium-put'
 
-/** Nobody waits longer for the bytes of an object. */
+/** The timeout for reading an object. */
 const answerMillis = 120_000
 
 /** A bucket of Google Cloud Storage. */
@@ -21,7 +21,7 @@ export class GcsBucket implements Bucket {
     try {
       await this.#bucket.file(key).save(Buffer.from(joined(parts)), {
         resumable: false,
-        // No object has generation 0, so there must be none.
+        // Generation 0 matches only a missing object.
         preconditionOpts: { ifGenerationMatch: 0 },
         metadata: { metadata: { [attemptName]: attempt } },
       })
@@ -41,7 +41,7 @@ export class GcsBucket implements Bucket {
     await this.#bucket.file(key).save(Buffer.from(bytes), { resumable: false })
   }
 
-  /** By a request of its own: a stream of the SDK neither ends nor fails when an answer breaks off. */
+  /** Uses fetch, since a stream of the SDK neither ends nor fails when a response breaks off. */
   async read(key: string, range?: { readonly start: number; readonly end: number }) {
     const { storage, name } = this.#bucket
     const headers = new Headers(storage.customEndpoint ? {} : await storage.authClient.getRequestHeaders())
@@ -57,7 +57,7 @@ export class GcsBucket implements Bucket {
       if (!isBusy(answer.status)) throw error
       throw new CutOff(`the service answered ${answer.status}`)
     } catch (cause) {
-      // Fetch has only one kind of error for whatever breaks off.
+      // Fetch has one kind of error for every broken connection.
       if (!(cause instanceof TypeError) || isUnreachable(cause)) throw cause
       throw new CutOff(`the answer for ${key} broke off`, { cause })
     }
@@ -68,7 +68,7 @@ export class GcsBucket implements Bucket {
     return found && Number(found.size ?? 0)
   }
 
-  /** Uploads that were begun and left are no objects, and the service removes them after a week. */
+  /** Abandoned uploads are not objects, and the service removes them after a week. */
   async *list(prefix: string): AsyncGenerator<BucketObject> {
     for await (const { name, metadata } of this.#files({ prefix })) {
       yield {

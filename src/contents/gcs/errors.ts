@@ -4,39 +4,39 @@ import { bareError } from '../bucket/bare-error.ts'
 interface GcsError {
   readonly name?: string
   readonly message?: string
-  /** The status of the answer, or the code of the system. */
+  /** The status of the response, or the code of the system. */
   readonly code?: number | string
   readonly cause?: { readonly code?: unknown }
 }
 
-/** The status of the answer that an error stands for. */
+/** The status of the response that an error represents. */
 export function statusOf(error: unknown): number | undefined {
   const { code } = (error ?? {}) as GcsError
   const status = Number(code)
   return Number.isInteger(status) && status >= 300 ? status : undefined
 }
 
-/** Whether an error says that there is no such object; that there is no such bucket is another matter. */
+/** Whether an error means that there is no such object; a missing bucket does not count. */
 export function isMissing(error: unknown): boolean {
   return statusOf(error) === 404 && !/bucket does not exist/i.test((error as GcsError).message ?? '')
 }
 
-/** Whether a status says that the same request may succeed later. */
+/** Whether a status means that the same request may succeed later. */
 export function isBusy(status: number): boolean {
   return status === 408 || status === 429 || status >= 500
 }
 
-/** The code of the system that an error has, or the one below it. */
+/** The code of a system error, or of its cause. */
 function systemCode({ code, cause, name }: GcsError): string {
   return [code, cause?.code, name].find((one) => typeof one === 'string') as string
 }
 
-/** Whether an error says that nobody is there to be asked. */
+/** Whether an error means that the service could not be reached. */
 export function isUnreachable(error: unknown): boolean {
   return ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH'].includes(systemCode(error as GcsError))
 }
 
-/** An error of Google Cloud Storage in words. A `CatalogError` is returned as it is. */
+/** Turns an error of Google Cloud Storage into a `CatalogError`. A `CatalogError` is returned as it is. */
 export function gcsError(action: string, bucket: string, key: string, error: unknown): CatalogError {
   if (error instanceof CatalogError) return error
   const [code, rest] = reasonOf(bucket, error as GcsError)

@@ -32,7 +32,7 @@ export function openGcs(url: string): Content {
   const endpoint = parameters.get('endpoint')
   const storage = new Storage({
     ...(endpoint !== undefined && { apiEndpoint: checkedEndpoint(endpoint) }),
-    // All that this content asks for may be asked for twice.
+    // All requests of this content may be repeated.
     retryOptions: { maxRetries: 4, totalTimeout: 60, idempotencyStrategy: IdempotencyStrategy.RetryAlways },
   })
   return bucketContent(new GcsBucket(storage.bucket(bucket)), { prefix, url })

@@ -52,7 +52,7 @@ export class ContentInMemory implements MemoryContent {
     if (left.size < objects.size) this.#holder.setObjects(left)
   }
 
-  /** Made when it is asked for, so that a fork pays nothing for it. */
+  /** Made on access, so that a fork costs nothing for it. */
   get shared(): SharedFiles {
     return {
       names: async (prefix) => {
@@ -96,7 +96,7 @@ export class ContentInMemory implements MemoryContent {
   /** The objects whose path begins with `prefix`, which ends in a slash or is empty. */
   #below(prefix: string) {
     const { objects } = this.#holder.state
-    // No character lies between a slash and a zero.
+    // No character is between a slash and a zero.
     return prefix === '' ? objects.entries() : objects.entries(prefix, `${prefix.slice(0, -1)}0`)
   }
 }

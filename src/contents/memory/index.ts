@@ -3,18 +3,18 @@ import { StateHolder } from '../../base/memory/state.ts'
 import { ContentInMemory } from './content.ts'
 
 /**
- * Content that lives as long as its process. Copies take constant time, whatever it holds.
+ * Content that lives as long as its process. Copies take constant time, whatever its size.
  *
- * What `get` answers is a view of the object itself, not a copy: it must not be written to.
+ * The bytes that `get` returns are a view of the object, not a copy: do not write to them.
  */
 export interface MemoryContent extends Content {
-  /** A content of its own that begins with what this one holds now; with a clock of its own if one is given. */
+  /** An independent content that begins with the current objects of this one. Its clock is `now`, if given. */
   fork(now?: () => number): MemoryContent
-  /** Puts the objects of `other` in the place of all that is here; `other` itself is left alone. */
+  /** Replaces all objects here by those of `other`, which stays as it is. */
   restore(other: MemoryContent): void
 }
 
-/** An empty memory content. `now` tells the time that objects are dated by: the system's, unless given. */
+/** An empty memory content. `now` is the clock for the dates of objects. Default: the system's. */
 export function memoryContent(now?: () => number): MemoryContent {
   return new ContentInMemory(new StateHolder(), now)
 }

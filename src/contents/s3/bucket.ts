@@ -26,16 +26,16 @@ interface Upload {
   readonly UploadId: string
 }
 
-/** A bucket of S3, and of what speaks its protocol. */
+/** A bucket of S3, or of a service with its protocol. */
 export class S3Bucket implements Bucket {
   readonly #client: S3Client
   readonly #bucket: string
   readonly #direct: DirectReads | undefined
-  /** Uploads that were begun, by the keys that `list` gave them. */
+  /** Unfinished uploads, by the keys that `list` gave them. */
   readonly #uploads = new Map<string, Upload>()
-  #keepsThem: Promise<boolean> | undefined
+  #conditionsKept: Promise<boolean> | undefined
 
-  /** With `direct`, parts of objects are read past most of the client. */
+  /** With `direct`, parts of objects are read without most of the client. */
   constructor(client: S3Client, bucket: string, direct?: DirectReads) {
     this.#client = client
     this.#bucket = bucket
@@ -80,7 +80,7 @@ export class S3Bucket implements Bucket {
     if (ContentLength !== undefined && ContentLength !== bytes.length) {
       throw new CutOff(`the answer for ${Key} has ${bytes.length} of ${ContentLength} bytes`)
     }
-    // Some servers know no ranges, and send all.
+    // Some servers ignore ranges, and send everything.
     return range && answer.ContentRange === undefined ? bytes.subarray(range.start, range.end) : bytes
   }
 
@@ -135,7 +135,7 @@ export class S3Bucket implements Bucket {
     } while (ContinuationToken !== undefined)
   }
 
-  /** Uploads whose writer is at work, or was killed. They have the form of unfinished files, beside their objects. */
+  /** Uploads of running or killed writers. Their keys look like unfinished files beside their objects. */
   async *#listUploads(Prefix: string): AsyncGenerator<BucketObject> {
     let page: ListMultipartUploadsCommandOutput | undefined
     do {
@@ -148,7 +148,7 @@ export class S3Bucket implements Bucket {
             UploadIdMarker: page?.NextUploadIdMarker,
           }),
         )
-        // Some services list no uploads, or not to everybody. They are no objects, so nothing else depends on them.
+        // Some services list no uploads, or not for every user. Nothing depends on them: uploads are not objects.
         .catch((error) =>
           [400, 403, 404, 405, 501].includes(statusOf(error)!) ? undefined : Promise.reject(error),
         )
@@ -183,31 +183,31 @@ export class S3Bucket implements Bucket {
       )
       left = Errors.map(({ Key }) => Key!)
     } catch (error) {
-      // Some services do not know the request, or its checksum.
+      // Some services do not support the request, or its checksum.
       if (![400, 405, 501].includes(statusOf(error)!)) throw error
       left = keys
     }
-    // The request for one object says why it could not be removed.
+    // The request for one object reports why it could not be removed.
     for (const key of left) await this.#removeOne(key)
   }
 
   /**
-   * Whether the service refuses to complete an upload where an object is. Some services look at that condition only
-   * when an object is put as a whole. There, objects are put so.
+   * Whether the service refuses to complete an upload where an object exists. Some services check that condition only
+   * for a put in one request. Then all objects are put that way.
    */
   #keepsConditions(key: string): Promise<boolean> {
-    if (this.#keepsThem === undefined) {
-      this.#keepsThem = this.#tryConditions(key)
-      this.#keepsThem.catch(() => {
-        this.#keepsThem = undefined
+    if (this.#conditionsKept === undefined) {
+      this.#conditionsKept = this.#tryConditions(key)
+      this.#conditionsKept.catch(() => {
+        this.#conditionsKept = undefined
       })
     }
-    return this.#keepsThem
+    return this.#conditionsKept
   }
 
   async #tryConditions(key: string): Promise<boolean> {
     // A vacuum removes it if this process is killed meanwhile.
-    const object = { Bucket: this.#bucket, Key: besides(key, randomUUID()), Metadata: {} }
+    const object = { Bucket: this.#bucket, Key: unfinishedKey(key, randomUUID()), Metadata: {} }
     await putWhole(this.#client, object, new Uint8Array(1))
     try {
       return (await putInParts(this.#client, object, [new Uint8Array(1)])) === 'taken'
@@ -219,7 +219,7 @@ export class S3Bucket implements Bucket {
 
 function keyOfUpload(key: string, uploadId: string): string {
   const hash = createHash('sha256').update(`${key} ${uploadId}`).digest('hex')
-  return besides(
+  return unfinishedKey(
     key,
     [hash.slice(0, 8), hash.slice(8, 12), hash.slice(12, 16), hash.slice(16, 20), hash.slice(20, 32)].join(
       '-',
@@ -228,6 +228,6 @@ function keyOfUpload(key: string, uploadId: string): string {
 }
 
 /** The key of an unfinished object beside another one. */
-function besides(key: string, uuid: string): string {
+function unfinishedKey(key: string, uuid: string): string {
   return `${key.slice(0, key.lastIndexOf('/') + 1)}.${uuid}.partial`
 }

@@ -6,8 +6,8 @@ type Handler = S3Client['config']['requestHandler']
 type Request = Parameters<Handler['handle']>[0]
 type Signer = Awaited<ReturnType<S3Client['config']['signer']>>
 
-/** What all requests for objects of a bucket have in common, and who signs them. */
-interface Form {
+/** The common part of all requests for objects of a bucket, and their signer. */
+interface RequestTemplate {
   readonly request: Request
   /** The path before the key. */
   readonly base: string
@@ -16,7 +16,7 @@ interface Form {
   readonly scope: { readonly signingRegion: string; readonly signingService: string }
 }
 
-/** The part of an answer that readers look at. */
+/** The used part of a response. */
 export interface DirectAnswer {
   readonly Body: Readable
   readonly ContentLength: number | undefined
@@ -27,14 +27,14 @@ const command = 'GetObjectCommand'
 const keptHeaders = ['host', 'user-agent', 'x-amz-user-agent']
 
 /**
- * Reads parts of objects as the client does, without the layers that make each request anew: for the first twenty of a
- * process these take more processor time than to receive and check 40 MB. The client's own requests show where objects of
- * the bucket lie, and what signs them. They also answer what goes wrong here: the client knows all errors, when to try
- * again, and whether the clocks differ.
+ * Reads parts of objects as the client does, without the layers that build each request. For the first twenty requests
+ * of a process, these take more processor time than receiving and checking 40 MB. The client's own requests are the
+ * template for the URL and the signature. Failed reads go to the client, which knows all errors, when to retry, and
+ * whether the clocks differ.
  */
 export class DirectReads {
   readonly #client: S3Client
-  #form: Form | undefined
+  #template: RequestTemplate | undefined
 
   /** The client must belong to the caller alone, who adds nothing to its requests. */
   constructor(client: S3Client) {
@@ -42,9 +42,9 @@ export class DirectReads {
     client.middlewareStack.add(
       (next, context) => async (args) => {
         const answer = await next(args)
-        if (context.commandName === command && this.#form === undefined) {
+        if (context.commandName === command && this.#template === undefined) {
           const { Key } = args.input as { readonly Key: string }
-          await this.#learn(args.request as Request, Key, context.endpointV2?.properties?.['authSchemes'])
+          await this.#learnFrom(args.request as Request, Key, context.endpointV2?.properties?.['authSchemes'])
         }
         return answer
       },
@@ -52,12 +52,12 @@ export class DirectReads {
     )
   }
 
-  /** The answer for a part of an object; undefined where the client is to ask. */
+  /** The response for a part of an object; undefined where the client must send the request. */
   async get(key: string, range: string): Promise<DirectAnswer | undefined> {
-    const form = this.#form
-    if (form === undefined) return undefined
+    const template = this.#template
+    if (template === undefined) return undefined
     try {
-      const { statusCode, headers, body } = await this.#send(form, key, range)
+      const { statusCode, headers, body } = await this.#send(template, key, range)
       if (statusCode === 206 || statusCode === 200) {
         const length = headers['content-length']
         return {
@@ -68,14 +68,14 @@ export class DirectReads {
       }
       body.destroy()
     } catch {
-      // The client meets the same, and knows what it is.
+      // The client gets the same error, and can handle it.
     }
-    // Nobody sends two requests for each part while a service is busy or refuses: the client's next success shows the way anew.
-    if (this.#form === form) this.#form = undefined
+    // Avoids double requests while a service is busy or refuses. The client's next success sets a new template.
+    if (this.#template === template) this.#template = undefined
     return undefined
   }
 
-  async #send({ request, base, headers, signer, scope }: Form, key: string, range: string) {
+  async #send({ request, base, headers, signer, scope }: RequestTemplate, key: string, range: string) {
     const { requestHandler, systemClockOffset } = this.#client.config
     const path = base + encodedKey(key)
     const unsigned = { ...request, path, headers: { ...headers, range } } as Request
@@ -85,12 +85,12 @@ export class DirectReads {
     return response
   }
 
-  /** Remembers what a request of the client was made of, where it is of the plain kind. */
-  async #learn(request: Request, key: string, authSchemes: unknown): Promise<void> {
+  /** Stores the parts of a client's request, where it is of the plain kind. */
+  async #learnFrom(request: Request, key: string, authSchemes: unknown): Promise<void> {
     const end = encodedKey(key)
     const [scheme] = (authSchemes ?? []) as Parameters<S3Client['config']['signer']>
     const { name, signingRegion, signingName } = scheme ?? {}
-    // Buckets of other kinds sign for sessions, or for several regions.
+    // Other kinds of buckets sign for sessions, or for several regions.
     if (name !== 'sigv4' || !signingRegion || !signingName || !request.path.endsWith(`/${end}`)) return
     const headers: Record<string, string> = {}
     for (const name of keptHeaders) {
@@ -99,11 +99,11 @@ export class DirectReads {
     }
     const signer = await this.#client.config.signer(scheme)
     const base = request.path.slice(0, -end.length)
-    this.#form = { request, base, headers, signer, scope: { signingRegion, signingService: signingName } }
+    this.#template = { request, base, headers, signer, scope: { signingRegion, signingService: signingName } }
   }
 }
 
-/** A key as it stands in a path: all but letters, digits, slashes and `-_.~` is encoded. */
+/** A key in a URL's path: everything but letters, digits, slashes and `-_.~` is encoded. */
 function encodedKey(key: string): string {
   return encodeURIComponent(key)
     .replaceAll('%2F', '/')

@@ -10,7 +10,7 @@ interface S3Error {
   readonly Region?: string
 }
 
-/** The status of the answer that an error stands for. */
+/** The status of the response that an error represents. */
 export function statusOf(error: unknown): number | undefined {
   return (error as S3Error | undefined)?.$metadata?.httpStatusCode
 }
@@ -20,12 +20,12 @@ export function nameOf(error: unknown): string | undefined {
   return (error as S3Error | undefined)?.name
 }
 
-/** Whether an error says that there is no such object; that there is no such bucket is another matter. */
+/** Whether an error means that there is no such object; a missing bucket does not count. */
 export function isMissing(error: unknown): boolean {
   return statusOf(error) === 404 && nameOf(error) !== 'NoSuchBucket'
 }
 
-/** An error of S3 in words. A `CatalogError` is returned as it is. */
+/** Turns an error of S3 into a `CatalogError`. A `CatalogError` is returned as it is. */
 export function s3Error(action: string, bucket: string, key: string, error: unknown): CatalogError {
   if (error instanceof CatalogError) return error
   const failed = `Cannot ${action} s3://${bucket}/${key}:`

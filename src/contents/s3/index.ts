@@ -40,12 +40,12 @@ function configOf(parameters: ReadonlyMap<string, string>): S3ClientConfig {
   const region = parameters.get('region') ?? (hasEndpoint ? regionOfEnvironment() : undefined)
   const profile = parameters.get('profile')
   return {
-    // Other services seldom have a name for each bucket.
+    // Other services seldom have a host name for each bucket.
     forcePathStyle: pathStyleOf(parameters.get('path-style')) ?? hasEndpoint,
     ...(endpoint !== undefined && { endpoint: checkedEndpoint(endpoint) }),
     ...(region !== undefined && { region }),
     ...(profile !== undefined && { profile }),
-    // Nobody waits without a bound for a service that does not answer.
+    // Bounds the wait for a service that does not answer.
     requestHandler: { connectionTimeout: 5_000, socketTimeout: 60_000, httpAgent: agent, httpsAgent: agent },
   }
 }

@@ -8,15 +8,15 @@ import {
 } from '@aws-sdk/client-s3'
 import { nameOf, statusOf } from './errors.ts'
 
-/** Objects up to this size travel as one request, larger ones in parts of it. S3 wants 5 MiB at least. */
+/** Objects up to this size are one request, larger ones are uploaded in such parts. S3 requires at least 5 MiB. */
 export const partBytes = 8 << 20
-/** Parts under way at once, which bounds the memory of an upload. */
+/** The parallel parts, which bound the memory of an upload. */
 const partsAtOnce = 4
 
-/** The name of the metadata that tells which attempt made an object. */
+/** The metadata with the id of the attempt that made an object. */
 export const attemptName = 'tabularium-put'
 
-/** An object that is to be new. */
+/** An object to create. */
 export interface NewObject {
   readonly Bucket: string
   readonly Key: string
@@ -35,7 +35,7 @@ export async function putWhole(client: S3Client, object: NewObject, body: Uint8A
   }
 }
 
-/** Puts an object in parts. Nobody sees it before the last request. */
+/** Puts an object in parts. It appears with the last request. */
 export async function putInParts(
   client: S3Client,
   object: NewObject,
@@ -63,15 +63,15 @@ export async function putInParts(
     )
     return 'created'
   } catch (error) {
-    // What stays when this fails, a vacuum aborts later.
+    // If this fails, a vacuum aborts the upload later.
     await client.send(new AbortMultipartUploadCommand(upload)).catch(() => {})
-    // An upload that is gone was completed by a request whose answer was lost, or was removed.
+    // A missing upload was completed by a request whose response was lost, or was removed.
     if (nameOf(error) === 'NoSuchUpload') return 'again'
     return outcomeOf(error)
   }
 }
 
-/** What a refused write means. 409 says that two writers met, and that the request may be sent again. */
+/** The outcome of a refused write. 409 means that two writers met, and that the request may be repeated. */
 function outcomeOf(error: unknown): Outcome {
   const status = statusOf(error)
   if (status === 412 || nameOf(error) === 'PreconditionFailed') return 'taken'

@@ -62,8 +62,8 @@ export class LmdbReader implements Reader {
 
   #fetch<V extends Value>({ lower, upper, reverse, limit, prefix }: Span, keysOnly: boolean): Entry<V>[] {
     if (this.ended) throw endedError()
-    // LMDB's start is where its walk begins, in either direction. Each cut is encoded as the first possible key
-    // behind it, so the lower bound is inclusive and the upper bound is exclusive.
+    // LMDB's start is where its walk begins, in either direction. Each cut is encoded as the first possible key after
+    // it, so the lower bound is inclusive and the upper bound is exclusive.
     const from = lower && encodable(lower)
     const to = upper && encodable(upper)
     const options = reverse
@@ -108,7 +108,7 @@ export class LmdbWriter extends LmdbReader implements Writer {
     try {
       const encoded = encodeValue(checked, value)
       this.#space.add(encodedLength(), this.#removes)
-      // Within a transaction the driver writes at once, and the transaction's own promise tells of a failure.
+      // Within a transaction the driver writes at once, and the transaction's own promise reports a failure.
       void this.db.put(checked as LmdbKey, encoded)
     } catch (error) {
       throw this.#failed(error)
@@ -135,8 +135,8 @@ export class LmdbWriter extends LmdbReader implements Writer {
 }
 
 /**
- * Walks a range to its end. Also closes the range when a step fails, as for a damaged value: otherwise the driver
- * would keep its snapshot, and a reader slot in the lock file, for ever.
+ * Walks a range to its end. Also closes the range when a step fails, as for a damaged value. Otherwise the driver would
+ * never release its snapshot and its reader slot in the lock file.
  */
 function drain<T>(range: Iterable<T>, take: (item: T) => void): void {
   const steps = range[Symbol.iterator]()
@@ -153,7 +153,7 @@ function keyOf(key: LmdbKey): Key {
   return (Array.isArray(key) ? key : [key]) as Key
 }
 
-/** Stands for the value where only keys are needed: without values, LMDB walks twice as fast. */
+/** The value in entries where only keys are needed: without values, LMDB walks twice as fast. */
 const noValue: Value = ''
 
 /** The size of the next batch: the limit or, without a limit, few entries at first and then more. */
@@ -161,7 +161,7 @@ function batchSize(batch: number, limit: number): number {
   return Math.min(maxBatch, Number.isFinite(limit) ? limit : 16 * 8 ** batch)
 }
 
-/** The first possible key behind a cut. Null sorts before every part of a key. */
+/** The first possible key after a cut. Null sorts before every part of a key. */
 function encodable(cut: Cut): LmdbKey {
   if (cut.side === 'before') return cut.key as LmdbKey
   return [...cut.key, cut.side === 'after' ? null : beyond] as LmdbKey

@@ -1,23 +1,23 @@
 import { FreeSpace, type freeBytes } from '../../base/scheduling/free-space.ts'
 
-/** What stays free: pages that any commit writes besides its records. */
+/** The bytes that stay free: pages that any commit writes besides its records. */
 const reserveBytes = 256 * 1024
 
-/** What stays free of changes that remove something: they make room, so they may use most of the reserve. */
+/** The bytes that stay free after changes with removals: they make room, so they may use most of the reserve. */
 const leastBytes = 96 * 1024
 
-/** What a record takes besides its value, about. */
+/** The approximate bytes of a record besides its value. */
 const recordBytes = 64
 
-/** What a commit takes besides its records: a page of each level of the trees that it changes. */
+/** The bytes of a commit besides its records: a page of each level of the changed trees. */
 const commitBytes = 128 * 1024
 
 /**
- * Notices that a disk is nearly full before a commit meets it: the driver then writes its message beyond the room that it
- * has for it, and may end the process.
+ * Detects a nearly full disk before a commit does: there, the driver writes its message beyond its buffer, and may
+ * crash the process.
  */
 export class DiskSpace {
-  /** Bytes put since writes began that share a commit. A write that is undone sets it back. */
+  /** Bytes put by the writes that share the next commit. A write that is undone resets it. */
   put = 0
   readonly #folder: string
   readonly #free: FreeSpace
@@ -35,8 +35,8 @@ export class DiskSpace {
   }
 
   /**
-   * Fails with `ENOSPC` where a record of so many bytes, and those put before, do not fit. `removes` says whether the
-   * change has removed something.
+   * Fails with `ENOSPC` where a record of `bytes` does not fit, with those put before. `removes` is whether the change
+   * has removed something.
    */
   add(bytes: number, removes: boolean): void {
     const taken = bytes + recordBytes

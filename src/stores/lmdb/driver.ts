@@ -7,7 +7,7 @@ export function loadDriver(): typeof import('lmdb') {
   return withOwnTimers(() => createRequire(import.meta.url)('lmdb'))
 }
 
-/** Refuses a runtime that would end at once, without an error, when it loads the module that locks files. */
+/** Refuses a runtime that would exit at once, without an error, on loading the module for file locks. */
 export function requireRuntime(): void {
   if (!('Deno' in globalThis)) return
   throw new CatalogError(

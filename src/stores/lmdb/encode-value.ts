@@ -98,18 +98,17 @@ function writeObject(members: object, target: Uint8Array, depth: number): boolea
   return true
 }
 
-/** The driver takes the bytes from `start` to `end` of this buffer. */
+/** The driver reads the bytes from `start` to `end` of this buffer. */
 type Slice = Buffer & { start: number; end: number }
 
-/** Tells the driver that a value is already encoded. */
+/** Marks a value as already encoded, for the driver. */
 const binary = '\x10binary-data\x02'
 
 const encoded: { [binary]: Slice } = { [binary]: sliceOf(1 << 14) }
 
 /**
- * Encodes a value as JSON with its checksum, for the driver's `put`. The result is valid until the next call. That
- * is enough inside a transaction, where a put is done when it returns. One shared buffer saves two objects for each
- * value.
+ * Encodes a value as JSON with its checksum, for the driver's `put`. The result is valid until the next call. That is
+ * enough inside a transaction, where a put is done when it returns. One shared buffer saves two objects for each value.
  */
 export function encodeValue(key: Key, value: Value): Value {
   const end = writeSealed(key, value, encoded[binary])
@@ -130,7 +129,7 @@ export function encodedLength(): number {
 export function writeSealed(key: Key, value: Value, target: Uint8Array): number {
   const end = writePlainJson(value, target, 0)
   if (end < 0) return -1
-  // The key is written behind the value to sum up both. Then the checksum overwrites the key.
+  // The key is written after the value for the checksum of both. Then the checksum overwrites the key.
   const keyEnd = writePlainJson(key, target, end)
   if (keyEnd < 0 || end + sealLength > target.length) return -1
   writeSeal(target, keyEnd, end)

@@ -31,7 +31,7 @@ export interface LmdbStoreOptions {
    */
   readonly busyTimeout?: number
   /**
-   * Names beside the data file, such as folders of content, that must stay while the store is open. When one of them
+   * Names beside the data file, such as folders of content, that must exist while the store is open. When one of them
    * or a file of the store is removed or replaced, writes fail with `ServiceUnavailable`. Default: none.
    */
   readonly companions?: readonly string[]
@@ -43,10 +43,10 @@ export type Database = RootDatabase<Value, LmdbKey>
 /** What {@link excludeWriters} needs of an environment. */
 type Readable = Pick<Environment, 'path' | 'lock' | 'isOnReadOnlyMedium' | 'readers'>
 
-/** One open data file. This thread opens it once, for all stores on it. */
+/** One open data file. A thread opens it once, for all stores on it. */
 export interface Environment {
   readonly path: string
-  /** LMDB itself has it open for reading only. */
+  /** LMDB itself opened it for reading only. */
   readonly readOnly: boolean
   /** @internal */
   readonly db: Database
@@ -55,14 +55,14 @@ export interface Environment {
   /** The lock that all writes of this thread share; undefined when the store is read-only. */
   readonly writes: WriteLock | undefined
   /**
-   * Whether the medium is read-only, so that LMDB takes no locks. A writer may still reach the same files another
-   * way, so each read must lock out writers itself.
+   * Whether the medium is read-only, so that LMDB takes no locks. A writer may still reach the same files by another
+   * mount, so each read must exclude writers itself.
    */
   readonly isOnReadOnlyMedium: boolean
-  /** The reads under way that keep writers away, on a read-only medium. */
+  /** The running reads that exclude writers, on a read-only medium. */
   readonly readers: Set<symbol>
   readonly busyTimeout: number
-  /** The files that must stay while they are open. */
+  /** The files that must exist while they are open. */
   readonly presence: Presence
   /** The free space of the disk. */
   readonly space: DiskSpace
@@ -70,9 +70,9 @@ export interface Environment {
   users: number
   /** Whether the body of a transaction is running. */
   busy: boolean
-  /** The number of writes in the driver whose bodies did not run yet. */
+  /** The number of writes in the driver whose bodies have not run yet. */
   bodiesToRun: number
-  /** The last transaction that set the state. Undefined after a write failed, since that may have undone it. */
+  /** The last transaction that set the state. Undefined after a failed write, which may have undone it. */
   marked: number | undefined
   closing: Promise<void> | undefined
 }
@@ -94,7 +94,7 @@ const usualMap = 2 ** 30
 const defaultReaders = 2048
 const defaultTimeout = 30_000
 
-/** Opens the data file at `path`. `firstMade` is the first of the folders that were made for it. */
+/** Opens the data file at `path`. `firstMade` is the topmost folder that was created for it. */
 export async function openEnvironment(
   path: string,
   options: LmdbStoreOptions,
@@ -104,11 +104,11 @@ export async function openEnvironment(
   const folder = dirname(path)
   checkFileSystem(folder, readOnly)
   const isOnReadOnlyMedium = readOnly && (isMountedReadOnly(folder) || !mayLock(folder))
-  // Threads of a process share what LMDB has open, so that one that only reads must not keep others from writing.
+  // Threads of a process share LMDB's open file, so a thread that only reads must not prevent the writes of others.
   const asReader = isOnReadOnlyMedium || (readOnly && !isWritable(path))
   const lock = openLock(join(folder, storeLockFile), isOnReadOnlyMedium)
   try {
-    // A new process loads the driver ten times as long as it opens a file. Others must not wait for that.
+    // In a new process, loading the driver takes ten times as long as opening a file. Load it outside of the lock.
     loadDriver()
     const db = await (isOnReadOnlyMedium
       ? openWithoutWriters(path, lock, options)
@@ -144,7 +144,7 @@ export async function openEnvironment(
   }
 }
 
-/** Whether this user may take locks: a folder that only others may write is to it what a read-only medium is. */
+/** Whether this user may take locks. A folder that only other users may write is like a read-only medium. */
 function mayLock(folder: string): boolean {
   return [lockFile, storeLockFile].every((name) => {
     const path = join(folder, name)
@@ -152,7 +152,7 @@ function mayLock(folder: string): boolean {
   })
 }
 
-/** LMDB relies on a shared memory map and on locks, which work on one machine and not across machines. */
+/** LMDB relies on a shared memory map and on locks, which do not work across machines. */
 function checkFileSystem(folder: string, readOnly: boolean): void {
   const { network, opaque } = fileSystemOf(folder)
   if (network !== undefined && !readOnly) {
@@ -226,8 +226,8 @@ async function openWithoutWriters(
 const nothing = () => {}
 
 /**
- * Keeps writers away from a read-only medium until the function that it returns is called. Fails with
- * `ServiceUnavailable` when a process has the file open for writing. Elsewhere LMDB's own locks protect readers.
+ * Excludes writers from a read-only medium until the returned function is called. Fails with `ServiceUnavailable` when
+ * a process has the file open for writing. On other media, LMDB's own locks protect readers.
  */
 export function excludeWriters({ path, lock, isOnReadOnlyMedium, readers }: Readable): () => void {
   if (!isOnReadOnlyMedium || lock === undefined) return nothing
@@ -273,15 +273,15 @@ function optionalSize(mapSize: number | undefined): { mapSize?: number } {
 }
 
 /**
- * A map so large that it need not grow: while the driver maps the file again, a committing thread may still use the
- * old address. Undefined where a large map would make a large file.
+ * A map so large that it need not grow: while the driver maps the file again, a committing thread may still use the old
+ * address. Undefined where a large map would make a large file.
  */
 function defaultMapSize(): number | undefined {
   if (process.platform !== 'linux' && process.platform !== 'darwin') return undefined
   return hasFreeAddressSpace() ? largeMap : usualMap
 }
 
-/** Syncs the folders of a new data file, so that its name and theirs survive a crash of the machine. */
+/** Syncs the folders of a new data file, so that their names survive a crash of the machine. */
 async function syncFolders(folder: string, firstMade: string | undefined): Promise<void> {
   // Windows cannot sync a folder.
   if (process.platform === 'win32') return

@@ -8,13 +8,13 @@ export const firstMillis = 1
 const othersMillis = 5
 
 /**
- * When a waiter finds the lock free this often in a row, it takes the lock before the waiters ahead. Looks are counted,
- * and not time: where the event loop is late, the waiters ahead were late, too.
+ * When a waiter finds the lock free in more consecutive polls, it takes the lock before the waiters ahead. Polls are
+ * counted, not time: where the event loop is late, the waiters ahead are late, too.
  */
-const overtakeLooks = 6
+const overtakePolls = 6
 
-/** Where a lock lies in its file. */
-export interface FairLockPlace {
+/** The bytes of a lock in its file. */
+export interface FairLockLayout {
   /** Its holder locks this byte. */
   readonly lock: Area
   /** Each waiter locks one of these bytes, in the order of arrival. */
@@ -24,18 +24,18 @@ export interface FairLockPlace {
 
 /**
  * A mutex for all processes and threads that have a file open. The kernel holds the lock, so it never outlives its
- * holder. Waiters get the lock in the order of arrival (on macOS in any order), and wait no longer than their timeout.
+ * holder. Waiters get the lock in the order of arrival (on macOS in any order), or fail at their timeout.
  *
- * Locks of one open file never exclude each other, and the end of a look drops what it looked at. So a thread must not
- * wait twice at the same time on one instance, nor look at the queue while it waits, nor at the lock while it has it.
+ * Locks of one open file never exclude each other, and testing a lock drops it. So a thread must not wait twice at the
+ * same time on one instance. It must not test the queue while it waits, nor the lock while it holds it.
  */
 export class FairLock {
   readonly #file: FileLock
-  readonly #place: FairLockPlace
+  readonly #layout: FairLockLayout
 
-  constructor(file: FileLock, place: FairLockPlace) {
+  constructor(file: FileLock, layout: FairLockLayout) {
     this.#file = file
-    this.#place = place
+    this.#layout = layout
   }
 
   /** Takes the lock, unless it is held or another waiter wants it. */
@@ -52,22 +52,22 @@ export class FairLock {
   async acquire(timeout: number): Promise<boolean> {
     if (this.tryAcquire()) return true
     const begun = performance.now()
-    const place = await this.#join(timeout)
-    if (place === undefined) return false
+    const ticket = await this.#join(timeout)
+    if (ticket === undefined) return false
     let free = 0
     try {
-      // Without an order, a pause gives earlier waiters the first chance.
+      // Without a queue, a pause gives earlier waiters the first chance.
       if (!this.#file.hasRanges) await this.#pause(0)
       for (let poll = 0; ; poll++) {
         // A waiter ahead may be a stopped process, which must not block the others.
-        const isNext = this.#isFirst(place) || free > overtakeLooks
+        const isNext = this.#isFirst(ticket) || free > overtakePolls
         if (isNext && this.#tryLock()) return true
-        free = this.#file.isLocked(this.#place.lock, 0, 1) ? 0 : free + 1
+        free = this.#file.isLocked(this.#layout.lock, 0, 1) ? 0 : free + 1
         if (performance.now() - begun > timeout) return false
         await this.#pause(isNext ? poll : undefined)
       }
     } finally {
-      this.#file.unlock(this.#place.queue, place, 1)
+      this.#file.unlock(this.#layout.queue, ticket, 1)
     }
   }
 
@@ -83,43 +83,43 @@ export class FairLock {
   }
 
   release(): void {
-    this.#file.unlock(this.#place.lock, 0, 1)
+    this.#file.unlock(this.#layout.lock, 0, 1)
   }
 
   /** Whether another process or thread waits for the lock. */
   isWanted(): boolean {
-    const { queue, queueBytes } = this.#place
+    const { queue, queueBytes } = this.#layout
     return this.#file.isLocked(queue, 0, queueBytes, { shared: this.#file.hasRanges })
   }
 
   /** Whether another process or thread has the lock. */
   isHeld(): boolean {
-    return this.#file.isLocked(this.#place.lock, 0, 1)
+    return this.#file.isLocked(this.#layout.lock, 0, 1)
   }
 
   #tryLock(): boolean {
-    return this.#file.tryLock(this.#place.lock, 0, 1)
+    return this.#file.tryLock(this.#layout.lock, 0, 1)
   }
 
-  /** Takes a place at the end of the queue, by the monotonic clock, which all processes of a machine share. */
+  /** Joins the queue's end. The ticket is the monotonic clock, which all processes of a machine share. */
   async #join(timeout: number): Promise<number | undefined> {
-    const { queue, queueBytes } = this.#place
+    const { queue, queueBytes } = this.#layout
     const begun = performance.now()
-    let place = Number(process.hrtime.bigint() / 1000n) % (queueBytes / 2)
-    // A process that looks for waiters locks the whole queue for a moment, and may be stopped in this moment.
+    let ticket = Number(process.hrtime.bigint() / 1000n) % (queueBytes / 2)
+    // A process that tests for waiters locks the whole queue for a moment, and may be stopped in this moment.
     for (
       let poll = 0;
-      !this.#file.tryLock(queue, place, 1, { shared: !this.#file.hasRanges });
-      poll++, place++
+      !this.#file.tryLock(queue, ticket, 1, { shared: !this.#file.hasRanges });
+      poll++, ticket++
     ) {
       if (performance.now() - begun > timeout) return undefined
       if (poll >= fastPolls) await sleep(firstMillis)
     }
-    return place
+    return ticket
   }
 
-  #isFirst(place: number): boolean {
-    return !this.#file.hasRanges || place === 0 || !this.#file.isLocked(this.#place.queue, 0, place)
+  #isFirst(ticket: number): boolean {
+    return !this.#file.hasRanges || ticket === 0 || !this.#file.isLocked(this.#layout.queue, 0, ticket)
   }
 
   #pause(poll: number | undefined): Promise<unknown> {

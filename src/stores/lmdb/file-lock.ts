@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { CatalogError } from '../../base/errors.ts'
 import { identityOf } from './presence.ts'
 
-/** The used part of the `fs-native-extensions` addon. `tryLock` fails with `EAGAIN` when another holder is in the way. */
+/** The used part of the `fs-native-extensions` addon. `tryLock` fails with `EAGAIN` for a conflicting lock. */
 interface Addon {
   tryLock(file: number, start: number, length: number, exclusive: boolean): void
   unlock(file: number, start: number, length: number): void
@@ -14,8 +14,8 @@ let addon: Addon | undefined
 
 /**
  * A file whose byte ranges can be locked: by OFD locks on Linux, by `LockFileEx` on Windows. A lock belongs to one open
- * file, so threads of one process exclude each other too. The kernel drops the lock when the process dies. macOS
- * locks whole files only: there, each area has a file of its own, which is locked as a whole.
+ * file, so threads of one process exclude each other too. The kernel drops the lock when the process dies. macOS locks
+ * whole files only, so there each area has its own file.
  */
 export class FileLock {
   readonly path: string
@@ -34,7 +34,7 @@ export class FileLock {
     this.#fileOf('')
   }
 
-  /** Locks bytes of an area, exclusively or shared. False when another lock is in the way. */
+  /** Locks bytes of an area, exclusively or shared. False when a conflicting lock is held. */
   tryLock(area: Area, start: number, length: number, { shared = false } = {}): boolean {
     const [file, first, count] = this.#rangeOf(area, start, length)
     try {
@@ -61,12 +61,12 @@ export class FileLock {
     return fstatSync(this.#fileOf('')).size === 0
   }
 
-  /** The device and inode of the file that has the locks. */
+  /** The device and inode of the locked file. */
   get identity(): string | undefined {
     return identityOf(this.#fileOf(''))
   }
 
-  /** Writes through the file that has the locks: Windows keeps all others out. */
+  /** Writes through the locked file: Windows refuses writes of any other. */
   write(text: string): void {
     writeSync(this.#fileOf(''), text)
   }
@@ -96,7 +96,7 @@ export class FileLock {
 export interface Area {
   /** The suffix of its file's name, where only whole files can be locked. */
   readonly name: string
-  /** Its first byte, in a file with ranges. Locks may lie beyond the end of the file. */
+  /** Its first byte, in a file with ranges. Locks may be beyond the end of the file. */
   readonly start: number
 }
 

@@ -24,7 +24,6 @@ const opaqueTypes: ReadonlyMap<number, string> = new Map([
   [0x01021997, '9P'],
 ])
 
-/** What is known of a folder's file system. */
 export interface FileSystem {
   /** The name of the file system, if several machines share it. */
   readonly network: string | undefined

@@ -31,18 +31,18 @@ export { type LmdbStoreOptions, storeFiles } from './environment.ts'
 
 /** A store in an LMDB data file. */
 export interface LmdbStore extends Store {
-  /** The data file; its lock file lies beside it. */
+  /** The data file; its lock file is beside it. */
   readonly path: string
-  /** Fails with `ServiceUnavailable` where another store, or none, has come to its place. Takes some microseconds. */
+  /** Fails with `ServiceUnavailable` when the store's files were removed or replaced. Takes some microseconds. */
   requireInPlace(): void
 }
 
 /**
- * Opens the store in `directory`, whose records lie in the file `catalog.mdb`, and creates it when it is missing. Any
- * number of processes, and any number of stores in one process, may have it open at the same time. A resolved write
- * is on disk. Opening and reading change no record. Fails with `InvalidInput` when there is nothing to open or the
- * file is not an LMDB file, with `PermissionDenied` when the user lacks the permission, and with
- * `ServiceUnavailable` when the disk is full.
+ * Opens the store in `directory`, with its records in the file `catalog.mdb`, and creates it when it is missing. Any
+ * number of processes, and of stores in one process, may have it open at the same time. A resolved write is on disk.
+ * Opening and reading change no record. Fails with `InvalidInput` when there is nothing to open or the file is not an
+ * LMDB file. Fails with `PermissionDenied` for a user without the permission, and with `ServiceUnavailable` on a full
+ * disk.
  */
 export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<LmdbStore> {
   requireRuntime()
@@ -147,7 +147,7 @@ class LmdbDirectoryStore implements LmdbStore {
     try {
       return { freeBytes: freeBytes(dirname(this.path)) }
     } catch {
-      // What cannot be asked is no reason to fail.
+      // Without an answer of the system, the metric is left out.
       return {}
     }
   }
@@ -157,7 +157,7 @@ class LmdbDirectoryStore implements LmdbStore {
     return this.#closing
   }
 
-  /** Inspects the file, while an open read transaction keeps the newest snapshot from being overwritten. */
+  /** Inspects the file. An open read transaction keeps the newest snapshot from being overwritten meanwhile. */
   async inspect(options?: InspectOptions): Promise<StoreInspection> {
     this.#refuse()
     const admitWriters = excludeWriters(this.#environment)
@@ -236,7 +236,7 @@ class LmdbDirectoryStore implements LmdbStore {
     return result as T
   }
 
-  /** Closing waits for the work. */
+  /** Makes `close` wait for the work. */
   async #finished<T>(work: Promise<T>): Promise<T> {
     this.#pending.add(work)
     try {

@@ -19,16 +19,16 @@ import { stateKey } from './state.ts'
 
 /*
  * Looks for damage in a data file by reading it page by page. It uses no memory map, through which a damaged page could
- * crash the process. Every page must be what its parent page says, and must be either in use or free. Every record
- * must match its checksum. LMDB never reads the parts that are not inspected: free pages and gaps within pages.
+ * crash the process. Every page must match its parent page, and must be either in use or free. Every record must match
+ * its checksum. LMDB never reads the parts that are not inspected: free pages and gaps within pages.
  */
 
-/** The most reported findings; in a file with more damage, further ones tell nothing new. */
+/** The most reported findings; in a file with more damage, further ones add nothing. */
 const maxDamage = 100
-/** After this many pages, the inspection gives way to the event loop. */
+/** After this many pages, the inspection yields to the event loop. */
 const pagesPerTurn = 64
 
-/** What the driver has for keys, beside what its types say. */
+/** The driver's functions for keys that its types leave out. */
 interface KeyCodec {
   bufferToKeyValue(bytes: Buffer): unknown
   keyValueToBuffer(key: unknown): Buffer
@@ -37,8 +37,8 @@ interface KeyCodec {
 class Damaged extends Error {}
 
 /**
- * Inspects a data file. While other processes write, the caller should keep a read transaction open, so that LMDB
- * does not reuse pages of the newest snapshot. Otherwise `moved` says that the damage may be a reused page.
+ * Inspects a data file. While other processes write, the caller should keep a read transaction open, so that LMDB does
+ * not reuse pages of the newest snapshot. Otherwise `moved` means that the damage may be a reused page.
  */
 export async function inspectFile(
   path: string,
@@ -79,13 +79,13 @@ async function readMetas(file: FileHandle): Promise<(Meta | string)[]> {
   if ((await file.read(head, 0, head.length, 0)).bytesRead < head.length)
     return ['is cut short', 'is cut short']
   const first = readMeta(head, 0)
-  // The first page tells where the second one lies. When the first is damaged, the usual page size is used.
+  // The first page has the page size, and so the offset of the second. When it is damaged, the usual page size is used.
   const pageSize = typeof first === 'string' || !isPageSize(first.pageSize) ? 4096 : first.pageSize
   const { bytesRead } = await file.read(head, 0, head.length, pageSize)
   return [first, bytesRead < head.length ? 'is cut short' : readMeta(head, 1)]
 }
 
-/** What is wrong with the two pages that a data file begins with. */
+/** What is wrong with the first two pages of a data file. */
 function metaFaults(metas: readonly (Meta | string)[]): string[] {
   const faults = metas.flatMap((meta, i) => (typeof meta === 'string' ? [`page ${i} ${meta}`] : []))
   if (faults.length > 0) return faults
@@ -233,7 +233,7 @@ class Walk {
   async #large(at: number, node: Node, found: { overflowPages: number }): Promise<Buffer> {
     const first = number64(node.value, 0)
     const pages = number64(node.value, 16)
-    // There may be more pages than needed, left from a longer value.
+    // There may be spare pages, left from a longer value.
     if (
       !(pages >= Math.ceil((headerBytes + node.size) / this.#meta.pageSize) && pages <= this.#meta.lastPage)
     ) {
@@ -250,7 +250,7 @@ class Walk {
 
   async #read(at: number, into: Buffer): Promise<Buffer> {
     const { bytesRead } = await this.#file.read(into, 0, into.length, at * this.#meta.pageSize)
-    // The file may end right behind the last value, within its page.
+    // The file may end right after the last value, within its page.
     if (bytesRead < into.length && at * this.#meta.pageSize + into.length <= (await this.#file.stat()).size) {
       return this.#read(at, into)
     }
@@ -279,8 +279,8 @@ class Walk {
   }
 
   /**
-   * The parts of a key, or undefined if no catalog writes it. The driver reads damaged bytes as buffers, big integers
-   * and more. It also ignores bits, so that a read by the key would miss a record that a range has.
+   * The parts of a key, or undefined if no catalog writes it. The driver decodes damaged bytes as buffers, big integers
+   * and more. It also ignores bits, so that a lookup of the key would miss a record that a range has.
    */
   #partsOf(key: Buffer): Key | undefined {
     try {

@@ -1,9 +1,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 
 /**
- * Describes the process that keeps others from locking the first byte of a file: its id, its command, and whether it
- * is stopped. Undefined when the kernel does not tell: on other systems than Linux, for processes of other users, and
- * for processes in other containers. Source of the format: proc_pid_fdinfo(5).
+ * Describes the process that holds the lock of a file's first byte: its id, its command, and whether it is stopped.
+ * Undefined when the kernel does not report it: on other systems than Linux, and for processes of other users or in
+ * other containers. Source of the format: proc_pid_fdinfo(5).
  */
 export async function lockHolder(path: string): Promise<string | undefined> {
   const { ino } = await stat(path).catch(() => ({ ino: undefined }))

@@ -11,7 +11,7 @@ const largeBytes = 24
 
 export const pageFlags = { branch: 1, leaf: 2, overflow: 4, meta: 8 } as const
 
-/** The page number that stands for the root of an empty tree. */
+/** The root page number of an empty tree. */
 const noPage = 0xffff_ffff_ffff_ffffn
 
 /** One of the two trees of a file: the free pages, or the records. */
@@ -43,7 +43,7 @@ export function isPageSize(size: number): boolean {
   return size >= 512 && size <= 65_536 && (size & (size - 1)) === 0
 }
 
-/** Reads a meta page, or says why the page is invalid. */
+/** Reads a meta page, or returns why it is invalid. */
 export function readMeta(page: Buffer, index: number): Meta | string {
   if (number64(page, 0) !== index || page.readUInt16LE(18) !== pageFlags.meta) return 'has a wrong header'
   if (page.readUInt32LE(24) !== 0xbeefc0de) return 'has a wrong magic number'

@@ -21,7 +21,7 @@ import { topPagesFault } from './top-pages.ts'
 
 /*
  * The driver crashes the process when LMDB cannot open a file. So these checks look for every possible reason first,
- * and report it with the code that LMDB or the system would have used.
+ * and report it with the code of LMDB or the system.
  */
 
 /** LMDB's own error numbers. Source: lmdb.h. */
@@ -50,16 +50,16 @@ export function checkFiles(dataFile: string, lockFile: string, readOnly: boolean
   try {
     accessSync(existsSync(lockFile) ? lockFile : folder, W_OK)
   } catch (error) {
-    // Who can take no locks for reading keeps writers away instead: see `excludeWriters`.
+    // A reader that cannot take locks keeps writers away instead: see `excludeWriters`.
     const { code } = error as NodeJS.ErrnoException
     if (!readOnly || (code !== 'EROFS' && code !== 'EACCES')) throw error
   }
 }
 
 /**
- * Creates the lock file of a new catalog: a page for the header and a cache line for each reader, as
- * mdb_env_setup_locks lays it out. LMDB itself would create a sparse file. A process that writes to a hole of it
- * through its memory map is killed when the disk is full.
+ * Creates the lock file of a new catalog: a page for the header and a cache line for each reader, in the layout of
+ * mdb_env_setup_locks. LMDB itself would create a sparse file. When the disk is full, a process that writes to a hole
+ * of it through its memory map is killed.
  */
 export function reserveLockFile(lockFile: string, readers: number): void {
   // A link makes the complete file appear at once, and never replaces a file in use.
@@ -78,7 +78,7 @@ export function reserveLockFile(lockFile: string, readers: number): void {
 
 /**
  * Fails while a process that does not use the store's lock, such as one of an older release, has the data file open.
- * LMDB locks the first byte of its lock file while a file is open. A system with whole-file locks cannot tell.
+ * LMDB locks the first byte of its lock file while a file is open. With whole-file locks, this cannot be checked.
  */
 export function requireNoOlderRelease(lockFile: string): void {
   if (!existsSync(lockFile)) return
@@ -94,7 +94,7 @@ export function requireNoOlderRelease(lockFile: string): void {
 }
 
 /**
- * Removes a data file whose creator died between the writes of its first two pages: it never held a record, and LMDB
+ * Removes a data file whose creator died between the writes of its first two pages. It never had a record, and LMDB
  * would not open it. Beside other files than `own`, such a file counts as damaged and stays.
  */
 export function removeUnfinished(dataFile: string, own: readonly string[]): void {
@@ -112,8 +112,8 @@ export function removeUnfinished(dataFile: string, own: readonly string[]): void
 }
 
 /**
- * Checks the first two pages of a data file, and the upper pages of its trees. Through a damaged one, LMDB would crash
- * the process when it opens the file, or soon after.
+ * Checks the first two pages of a data file, and the upper pages of its trees. A damaged one would make LMDB crash the
+ * process when it opens the file, or soon after.
  */
 function checkPages(dataFile: string): void {
   const file = openSync(dataFile, 'r')

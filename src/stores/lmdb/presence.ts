@@ -2,22 +2,22 @@ import { fstatSync, statSync } from 'node:fs'
 import { CatalogError } from '../../base/errors.ts'
 
 /**
- * Notices when files that are in use are removed or replaced: what LMDB then writes goes into a file without a name,
- * and locks on a file without a name exclude nobody.
+ * Detects that open files were removed or replaced. LMDB would then write to a file without a name, and locks on a file
+ * without a name exclude no process.
  */
 export class Presence {
   readonly #known = new Map<string, string>()
   readonly #awaited = new Set<string>()
 
-  /** Adds files and folders that must stay. One that is not there yet must stay from the moment that it is. */
+  /** Adds files and folders that must stay. A missing one must stay once it exists. */
   add(paths: Iterable<string>): void {
     for (const path of paths) if (!this.#known.has(path)) this.#awaited.add(path)
     this.#adopt()
   }
 
   /**
-   * Fails with `ServiceUnavailable` when one of them is gone, or is another one. Takes some microseconds; for the first
-   * one alone, one microsecond.
+   * Fails with `ServiceUnavailable` when one of them was removed or replaced. Takes some microseconds; with
+   * `onlyFirst`, one microsecond.
    */
   check({ onlyFirst = false } = {}): void {
     for (const [path, known] of this.#known) {
@@ -27,7 +27,7 @@ export class Presence {
     if (this.#awaited.size > 0) this.#adopt()
   }
 
-  /** The device and inode of what was at a path when it was added. */
+  /** The device and inode at a path when it was added. */
   knownAs(path: string): string | undefined {
     return this.#known.get(path)
   }
@@ -42,7 +42,7 @@ export class Presence {
   }
 }
 
-/** The device and inode of what lies at a path, or of an open file. */
+/** The device and inode at a path, or of an open file. */
 export function identityOf(file: string | number): string | undefined {
   const found = typeof file === 'number' ? fstatSync(file) : statSync(file, { throwIfNoEntry: false })
   return found && `${found.dev}:${found.ino}`

@@ -2,7 +2,7 @@ import type { Key as LmdbKey } from 'lmdb'
 import type { Key } from '../../base/store/store.ts'
 import type { Database } from './environment.ts'
 
-/** The driver's method to read a key. The driver looks it up on the database for each key of a walk. */
+/** The driver's method to decode a key. The driver looks it up on the database for each key of a walk. */
 type ReadKey = (buffer: Buffer, start: number, end: number) => LmdbKey
 
 /** The common prefix of all keys of a walk, and its encoded length with the separator. */
@@ -16,8 +16,8 @@ let current: WalkPrefix | undefined
 const scratch = Buffer.alloc(8192)
 
 /**
- * Makes a database decode keys faster inside {@link withPrefix}: it decodes only the parts behind the prefix, which
- * takes half of the time. The parts of a key are encoded one by one, so the rest of a key is itself a valid key.
+ * Makes a database decode keys faster inside {@link withPrefix}. It decodes only the parts after the prefix, in half of
+ * the time. The parts of a key are encoded one by one, so the rest of a key is itself a valid key.
  */
 export function readKeysFast(db: Database): void {
   const reader = db as unknown as { readKey: ReadKey }
@@ -34,7 +34,7 @@ export function readKeysFast(db: Database): void {
 export function withPrefix<T>(db: Database, prefix: Key | undefined, walk: () => T): T {
   if (prefix === undefined || prefix.length === 0) return walk()
   const { writeKey } = db as unknown as { writeKey: (key: Key, target: Buffer, at: number) => number }
-  // One more byte for the separator behind the prefix.
+  // One more byte for the separator after the prefix.
   current = { prefix, bytes: writeKey(prefix, scratch, 0) + 1 }
   try {
     return walk()

@@ -11,12 +11,12 @@ import { identityOf } from './presence.ts'
 /** How long an exiting process waits for the lock, in milliseconds. */
 const exitTimeout = 1000
 
-/** What this thread has open, or is opening. */
+/** The environments that this thread has open, or is opening. */
 interface Registry {
   readonly opening: Map<string, Promise<Environment>>
-  /** For the end of the process, which waits for no promise. */
+  /** Used at the exit of the process, which waits for no promise. */
   readonly open: Set<Environment>
-  /** The opening of each environment: another directory may have come to its path, and have one of its own. */
+  /** The opening of each environment: a replaced directory has its own environment under the same path. */
   readonly openings: WeakMap<Environment, Promise<Environment>>
 }
 
@@ -25,16 +25,16 @@ interface Registry {
  * process may load several copies of this module.
  */
 const registry: Registry = (() => {
-  const place = globalThis as { [name: symbol]: unknown }
+  const globals = globalThis as { [name: symbol]: unknown }
   const name = Symbol.for('tabularium.lmdb.registry')
-  if (place[name] === undefined) {
-    place[name] = { opening: new Map(), open: new Set(), openings: new WeakMap() } satisfies Registry
+  if (globals[name] === undefined) {
+    globals[name] = { opening: new Map(), open: new Set(), openings: new WeakMap() } satisfies Registry
     process.once('exit', exitSafely)
   }
-  return place[name] as Registry
+  return globals[name] as Registry
 })()
 
-/** Whether the file that an environment opened is the one that lies at a path now. */
+/** Whether the file at a path is the one that an environment opened. */
 function isAt(environment: Environment, path: string): boolean {
   return identityOf(path) === environment.presence.knownAs(environment.path)
 }
@@ -50,7 +50,7 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
     const path = join(realpathSync(dirname(given)), dataFile)
     for (let opening = registry.opening.get(path); opening; opening = registry.opening.get(path)) {
       const found = await opening.catch(() => undefined)
-      // Another directory may have come to this path. Who has the one of before open keeps that.
+      // Another directory may be at this path now. Users of the previous one keep it.
       if (found && registry.open.has(found) && !isAt(found, path)) {
         if (registry.opening.get(path) === opening) registry.opening.delete(path)
         continue
@@ -58,16 +58,16 @@ export async function acquire(directory: string, options: LmdbStoreOptions): Pro
       const environment = await joinOpen(found)
       if (environment) return await use(environment, options)
     }
-    // The directory of an open one may have another name now, and LMDB must not open a file twice.
+    // The directory of an open environment may have a new name now, and LMDB must not open a file twice.
     for (const moved of isNew ? [] : registry.open) {
       if (moved.path === path || !isAt(moved, path)) continue
-      // A view of it that is mounted read-only is another medium.
+      // A read-only mount of it is another medium.
       if (isMountedReadOnly(dirname(path)) || moved.isOnReadOnlyMedium) continue
       const environment = await joinOpen(moved)
       if (environment) return await use(environment, options)
       return await acquire(directory, options)
     }
-    // There must be no await between the last look at the map and this entry: another call could open the file.
+    // There must be no await between the last lookup and this entry: another call could open the file.
     const opening = openEnvironment(path, options, firstMade).then((environment) => {
       registry.open.add(environment)
       registry.openings.set(environment, opening)
@@ -88,7 +88,7 @@ export function noCatalog(directory: string): CatalogError {
   return invalid(`There is no catalog in ${directory}. Check the path.`)
 }
 
-/** Releases one use of an environment, and closes the environment after the last use. */
+/** Removes a user of an environment, and closes it after the last one. */
 export async function release(environment: Environment): Promise<void> {
   if (--environment.users > 0) return
   environment.closing = close(environment).finally(() => {
@@ -98,9 +98,9 @@ export async function release(environment: Environment): Promise<void> {
 }
 
 /**
- * Closes an environment under the store's lock: the last process to close destroys LMDB's locks, on which a process
- * that opens meanwhile relies. When the lock is not available, the environment stays open, and the next open of the
- * directory in this process uses it.
+ * Closes an environment under the store's lock: the last process to close destroys LMDB's locks, which a process that
+ * is opening needs. When the lock is not available, the environment stays open, and the next open of the directory in
+ * this process reuses it.
  */
 async function close(environment: Environment): Promise<void> {
   if (!environment.isOnReadOnlyMedium) await environment.lock!.acquire(environment.busyTimeout)
@@ -114,7 +114,7 @@ async function close(environment: Environment): Promise<void> {
   }
 }
 
-/** Adds a use to an open environment. Undefined when it is closed, or failed to open. */
+/** Adds a user to an open environment. Undefined when it is closed, or failed to open. */
 async function joinOpen(environment: Environment | undefined): Promise<Environment | undefined> {
   await environment?.closing?.catch(() => {})
   if (environment === undefined || !registry.open.has(environment)) return undefined
@@ -122,7 +122,7 @@ async function joinOpen(environment: Environment | undefined): Promise<Environme
   return environment
 }
 
-/** Makes an environment ready for a store that only reads, or one that also writes. */
+/** Prepares an environment for a store that only reads, or one that also writes. */
 async function use(
   environment: Environment,
   { readOnly, companions = [] }: LmdbStoreOptions,

@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib'
 import type { Key, Value } from '../../base/store/store.ts'
 
 /*
- * LMDB has no checksums, so each value carries a checksum of itself and its key: the seal. It is white space behind
- * the JSON text, with two bits for each character. A JSON parser skips white space, so reads cost no more. Only an
+ * LMDB has no checksums, so each value carries a checksum of itself and its key: the seal. It is white space after the
+ * JSON text, with two bits for each character. A JSON parser skips white space, so reads cost no more. Only an
  * inspection of the file compares the seals.
  */
 

@@ -2,7 +2,7 @@ import type { Key as LmdbKey } from 'lmdb'
 import { encodeValue } from './encode-value.ts'
 import type { Environment } from './environment.ts'
 
-/** The key of the state. A symbol is no key of a catalog, and ranges skip it. */
+/** The key of the state. It is a symbol, which no catalog uses as a key, and which ranges skip. */
 export const stateKey = Symbol.for('state') as LmdbKey
 
 /**
@@ -20,7 +20,7 @@ export function markState(environment: Environment): void {
   const { db } = environment
   const id = db.getWriteTxnId()
   if (id === environment.marked) return
-  // The transaction's own promise tells of a failure.
+  // The transaction's own promise reports a failure.
   void db.put(stateKey, encodeValue([stateKey as unknown as string], id))
   environment.marked = id
 }

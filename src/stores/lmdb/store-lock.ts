@@ -8,20 +8,20 @@ import { lockHolder } from './lock-holder.ts'
 import { identityOf } from './presence.ts'
 import { ProcessTurns } from './process-turns.ts'
 
-/** Each thread with an open store locks a byte of `users`, and also one of `writers` when it may write. */
+/** Each thread with an open store locks a byte of `users`, and one of `writers` when it may write. */
 const users: Area = { name: '-users', start: 2 ** 44 }
 const writers: Area = { name: '-writers', start: 2 ** 45 }
 const usersBytes = 2 ** 44
 const threadsPerProcess = 2 ** 20
 
-/** The lock that opening, closing and committing need. */
+/** The mutex for opening, closing and committing. */
 const mutex = {
   lock: { name: '', start: 0 },
   queue: { name: '-queue', start: 2 ** 46 },
   queueBytes: 2 ** 52,
 }
 
-/** The lock that opening, closing and committing need, who has the store open, and turns, all in one file. */
+/** All locks of a store, in one file: the mutex for opening, closing and committing, its users, and turns. */
 export class StoreLock {
   readonly turns: ProcessTurns
   readonly #file: FileLock
@@ -38,15 +38,12 @@ export class StoreLock {
     return this.#mutex.tryAcquire()
   }
 
-  /** Takes the lock before all waiters, unless it is held: for a thread that let go of it in the midst of its turn. */
+  /** Takes the lock before all waiters, unless it is held: for a thread that released it within its turn. */
   tryRetake(): boolean {
     return this.#mutex.tryRetake()
   }
 
-  /**
-   * Waits for the lock. Fails with `ServiceUnavailable`, naming the process that has the lock, after `timeout`
-   * milliseconds.
-   */
+  /** Waits for the lock. After `timeout` milliseconds, fails with `ServiceUnavailable`, and names the holder. */
   async acquire(timeout: number): Promise<void> {
     if (!(await this.#mutex.acquire(timeout))) throw await this.#busy(timeout)
   }
@@ -67,7 +64,7 @@ export class StoreLock {
 
   /**
    * Registers this thread as a user of the store, until the lock is closed. Fails with `ServiceUnavailable` when a
-   * process with the same id is registered: it runs in another container, and LMDB cannot tell the two apart.
+   * process with the same id is registered. That one runs in another container, and LMDB cannot distinguish the two.
    */
   register(): void {
     if (!this.#file.hasRanges || this.#file.tryLock(users, thisThread(), 1)) return
@@ -91,17 +88,17 @@ export class StoreLock {
     }
   }
 
-  /** Keeps writers from opening the store. False when a writer has the store open. */
+  /** Keeps writers from opening the store. False when a writer has it open. */
   tryExcludeWriters(): boolean {
     return this.#file.tryLock(writers, 0, usersBytes, { shared: true })
   }
 
-  /** Ends what {@link tryExcludeWriters} began. */
+  /** Undoes {@link tryExcludeWriters}. */
   admitWriters(): void {
     this.#file.unlock(writers, 0, usersBytes)
   }
 
-  /** Fails where another directory came to the path meanwhile: the lock would exclude nobody who opens that one. */
+  /** Fails when another directory was moved to the path: then the lock excludes no user of that directory. */
   requireInPlace(): void {
     const { path, identity } = this.#file
     if (identity === identityOf(path)) return
@@ -111,7 +108,7 @@ export class StoreLock {
     )
   }
 
-  /** Whether the file of the lock is new. Told and changed by the one who has the lock. */
+  /** Whether the lock's file is new. Only the holder of the lock reads and changes this. */
   get isNew(): boolean {
     return this.#file.isEmpty
   }

@@ -2,8 +2,8 @@ import { readSync } from 'node:fs'
 import { type Meta, number64, pageFlags, readNodes, type TreeMeta } from './page.ts'
 
 /**
- * The most pages of each tree that are checked. All pages of a small store are among them, and those of a large one
- * that every access begins with. Reading them takes less than a millisecond.
+ * The most pages of each tree that are checked. They include all pages of a small store, and those of a large one that
+ * every access begins with. Reading them takes less than a millisecond.
  */
 const mostPages = 64
 

@@ -6,7 +6,7 @@ const sliceMillis = 2
 
 /**
  * Shares the store's lock among all writes of a thread, so that many writes share a commit. A thread that writes
- * without a pause still lets other waiters in.
+ * without a pause still admits other waiters.
  */
 export class WriteLock {
   readonly #lock: StoreLock
@@ -15,19 +15,19 @@ export class WriteLock {
   /** The number of writes under way. While it is above zero, this thread holds the lock. */
   #underWay = 0
   #checkedAt = 0
-  /** Whether other processes or threads wait: no further write begins before one of them had the lock. */
+  /** Whether other processes or threads wait. Then no further write begins until one of them had the lock. */
   #isYielding = false
   /** The number of waiting writes, and their common wait for the lock. */
   #waiting = 0
   #wait: Promise<void> | undefined
   #onIdle: (() => void) | undefined
-  /** Set in the turn of the event loop in which the last write ended. */
+  /** Set during the turn of the event loop in which the last write ended. */
   #sameTurn: Timer | undefined
 
   /**
-   * `check` runs before writes begin, once for all that share a commit, and may refuse them by an error. It need not be
-   * whole in the turn of the event loop in which the last write ended: then it looks for what others may have done with
-   * the lock meanwhile.
+   * `check` runs before writes begin, once for all that share a commit, and may throw to refuse them. `isWhole` is
+   * false when the last write ended in the same turn of the event loop. Then it only checks what others may have done
+   * with the lock meanwhile.
    */
   constructor(lock: StoreLock, timeout: number, check: (isWhole: boolean) => void = () => {}) {
     this.#lock = lock
@@ -40,7 +40,7 @@ export class WriteLock {
     return this.#underWay + this.#waiting
   }
 
-  /** Begins a write: at once, or when the promise resolves. Each write that began must call {@link leave}. */
+  /** Begins a write: at once, or when the promise resolves. Each begun write must call {@link leave}. */
   enter(): Promise<void> | undefined {
     if (this.#wait === undefined && this.#beginAtOnce()) {
       this.#underWay++
@@ -52,7 +52,7 @@ export class WriteLock {
   }
 
   /**
-   * Ends a write. The last one releases the lock at once, before its caller has the answer: the caller may block the
+   * Ends a write. The last one releases the lock at once, before its caller has the result. The caller may block the
    * thread now, and wait for another process that needs the lock.
    */
   leave(): void {
@@ -70,7 +70,7 @@ export class WriteLock {
     const now = performance.now()
     const isDue = now - this.#checkedAt > sliceMillis
     if (this.#underWay === 0) {
-      // The thread let go for its caller's sake. Its turn goes on, or each write would hand over the lock.
+      // The thread released the lock only for its caller. Its turn goes on, or each write would hand over the lock.
       if (!(isDue ? this.#lock.tryAcquire() : this.#lock.tryRetake())) return false
       if (isDue) this.#checkedAt = now
       this.#checkOrRelease(isDue || this.#sameTurn === undefined)

@@ -33,7 +33,7 @@ export class RecordReader implements Reader {
   }
 }
 
-/** Changes records until the transaction ends. A range shows the entries there were when it was asked for. */
+/** Changes records until the transaction ends. A range shows the entries at the time of the `range` call. */
 export class RecordWriter implements Writer {
   readonly #edit: MapEdit<Value>
   readonly #index: HashIndex
@@ -46,7 +46,7 @@ export class RecordWriter implements Writer {
     this.#index = index
   }
 
-  /** Reads the edit alone: the index does not know changes that may still be undone. */
+  /** Reads the edit only: the index has no changes that may still be undone. */
   get<V extends Value = Value>(key: Key): V | undefined {
     if (this.ended) throw endedError()
     const code = codeOf(checkedKey(key))
@@ -76,7 +76,7 @@ export class RecordWriter implements Writer {
 
   append(prefix: Key, value: Value): void {
     if (this.ended) throw endedError()
-    // The code of the prefix, and of an empty text behind it.
+    // The code of the prefix, and of an empty string after it.
     const before = `${codeOf(checkedKey(prefix))}\x04`
     const last = this.#edit.lastBelow(`${before}:`)
     const number = last?.startsWith(before) ? Number(last.slice(before.length)) : 0
@@ -91,12 +91,11 @@ export class RecordWriter implements Writer {
     this.#values.push(value)
   }
 
-  /** The records with all changes. */
   records(): Records {
     return this.#edit.map()
   }
 
-  /** Tells the index all changes, after the state took them. */
+  /** Adds all changes to the index, after the state has them. */
   updateIndex(): void {
     for (let i = 0; i < this.#codes.length; i++) this.#index.set(this.#codes[i]!, this.#values[i])
   }
@@ -106,7 +105,7 @@ interface Access {
   readonly ended: boolean
 }
 
-/** The entries of a range, for as long as `access` has not ended. */
+/** The entries of a range, until `access` has ended. */
 function walk<V extends Value>(records: Records, range: Range, access: Access): Iterable<Entry<V>> {
   const span = spanOf(range)
   if (!span) return []

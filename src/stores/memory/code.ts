@@ -8,7 +8,7 @@ import type { Key } from '../../base/store/store.ts'
  *         anything behind it, all bits of the number
  *   \x03  2^53 and more, by their bits
  *   \x04  strings
- * Each number has one text only. Where the text of a number begins the text of another, the other is greater.
+ * Each number has one text only. Where one number's text is a prefix of another's, the other number is greater.
  */
 
 const bits = new DataView(new ArrayBuffer(8))
@@ -23,11 +23,11 @@ export function codeOf(key: Key): string {
     const part = key[i]!
     code += typeof part === 'string' ? `\x04${part}` : codeOfNumber(part)
   }
-  // Of all parts at once, as marks and numbers stay as they are: each look at a text takes some 20 ns.
+  // Once for all parts, since marks and numbers do not change: each pass over a string takes some 20 ns.
   return codePointOrder(code)
 }
 
-/** The string that a key's code is less than exactly when the key lies below the cut. */
+/** The code of a cut: a key is below the cut exactly when the key's code is less than this. */
 export function codeOfCut(cut: Cut): string {
   const code = codeOf(cut.key)
   return cut.side === 'before' ? code : cut.side === 'after' ? `${code}\0` : `${code}\x05`
@@ -84,8 +84,8 @@ export function keyOf(code: string): Key {
 }
 
 /**
- * The key of a code that begins with `prefix`; `length` is that of the prefix's own code. Most keys have one string
- * more than their prefix.
+ * The key of a code that begins with `prefix`, whose own code has `length` characters. Most keys have one more string
+ * than their prefix.
  */
 export function keyAfter(prefix: Key, length: number, code: string): Key {
   const at = length + 1
@@ -93,7 +93,7 @@ export function keyAfter(prefix: Key, length: number, code: string): Key {
   return [...prefix, textOf(code, at, code.length)]
 }
 
-/** Where the part that begins at `at` ends: at the next mark, or at the end of the code. */
+/** The end of the part that begins at `at`: the next mark, or the end of the code. */
 function endOfPart(code: string, at: number): number {
   let end = at
   while (end < code.length && code.charCodeAt(end) > 4) end++

@@ -1,7 +1,6 @@
 /**
- * A frozen copy of a plain value, which shares what is frozen already. So neither those who put a value nor those
- * who read it can change it afterwards, and the caller's own objects stay as they are. Like JSON, the copy has no
- * members that are undefined.
+ * A frozen copy of a plain value, which shares frozen parts. So neither writers nor readers can change it later, and
+ * the caller's own objects stay unfrozen. As in JSON, the copy has no undefined members.
  */
 export function frozenCopy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
@@ -35,7 +34,7 @@ function frozenRecord(members: Members): Members {
     const kept = frozenCopy(member)
     if (kept === member) continue
     copy ??= { ...members }
-    // The copy has a member of this name, so that even `__proto__` is assigned like any other.
+    // The copy has an own member of this name, so that even `__proto__` is assigned like any other.
     copy[name] = kept
   }
   return copy ? Object.freeze(copy) : members

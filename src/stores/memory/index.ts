@@ -4,13 +4,13 @@ import { StoreInMemory } from './store.ts'
 
 export type { MemorySnapshot }
 
-/** A store that lives as long as its process. Its copies take constant time, whatever it holds. */
+/** A store that lives as long as its process. Copies take constant time, whatever its size. */
 export interface MemoryStore extends Store {
-  /** What the store holds now. */
+  /** The current state of the store. */
   snapshot(): MemorySnapshot
-  /** Puts back what a store held when the snapshot was taken; it need not have been this store. */
+  /** Restores a snapshot, of this store or another one. */
   restore(snapshot: MemorySnapshot): void
-  /** A store of its own that begins with what this one holds now. */
+  /** An independent store that begins with the current state of this one. */
   fork(): MemoryStore
 }
 

@@ -8,11 +8,11 @@ import type { MemoryStore } from './index.ts'
 
 const features: StoreFeatures = Object.freeze({ durable: false, multiProcess: false, snapshots: true })
 
-/** Keeps the records of a state. A snapshot or a fork takes the whole state, and so the content beside it. */
+/** Keeps the records of a state. A snapshot or a fork has the whole state, with the content. */
 export class StoreInMemory implements MemoryStore {
   readonly features = features
   readonly #holder: StateHolder
-  /** How often records were replaced. A restored snapshot counts as new, even if it was there before. */
+  /** How often records were replaced. A restored snapshot counts as new, even if it was current before. */
   #changes = 0
   #index = new HashIndex()
   #closed = false

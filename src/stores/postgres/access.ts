@@ -8,30 +8,30 @@ import { frozenCopy } from '../memory/frozen-copy.ts'
 import type { Attempt } from './attempt.ts'
 import { bytesOf, bytesOfCut, endOfKeys, keyOf } from './key-bytes.ts'
 
-/** A record that is to be written, or null for one that is to be removed. */
+/** A record to write, or null for one to remove. */
 export type Change = Written | null
 
 export interface Written {
   readonly value: Value
   readonly text: string
-  /** The bytes of the prefix under which the database is to number it. */
+  /** The bytes of the prefix under which the database numbers it. */
   readonly appendedTo?: string
 }
 
-/** Marks what is to be appended. It lies above all keys, where no range meets it, in the order in which it came. */
+/** The prefix of appended records, in the order of the calls. It is above all keys, so no range contains it. */
 const appendedMark = `${endOfKeys}+`
 
-/** Whether the bytes stand for a record whose key the database is to make. */
+/** Whether the bytes are of an appended record, whose key the database makes. */
 export function isAppended(bytes: string): boolean {
   return bytes.startsWith(appendedMark)
 }
 
-/** What bodies of one attempt changed so far, by the bytes of keys. */
+/** The changes of an attempt so far, by the bytes of keys. */
 export type Changes = OrderedMap<Change>
 
 export const noChanges: Changes = OrderedMap.empty
 
-/** Reads what an attempt gives, under the changes that were made. */
+/** Reads the records of an attempt, with the changes so far. */
 export class AttemptReader implements Reader {
   readonly #attempt: Attempt
   protected readonly edit: MapEdit<Change>
@@ -54,7 +54,7 @@ export class AttemptReader implements Reader {
     if (this.ended) throw endedError()
     const span = spanOf(range)
     if (!span) return []
-    // A range shows the entries there were when it was asked for.
+    // A range shows the entries at the time of the `range` call.
     const changes = this.changes()
     return { [Symbol.iterator]: () => this.#walk<V>(span, changes) }
   }
@@ -79,11 +79,10 @@ export class AttemptReader implements Reader {
   }
 }
 
-/** Reads and changes records, until it is ended. */
 export class AttemptWriter extends AttemptReader implements Writer {
   put(key: Key, value: Value): void {
     if (this.ended) throw endedError()
-    // Text holds no half pairs, as JSON writes them as escapes, nor zeros.
+    // The text has no lone surrogates or NUL characters, since JSON escapes them.
     this.edit.put(bytesOf(checkedKey(key)), { value: frozenCopy(value), text: JSON.stringify(value) })
   }
 
@@ -95,12 +94,12 @@ export class AttemptWriter extends AttemptReader implements Writer {
   append(prefix: Key, value: Value): void {
     if (this.ended) throw endedError()
     const appendedTo = bytesOf(checkedKey(prefix))
-    const place = appendedMark + numbered(this.edit.size)
-    this.edit.put(place, { value, text: JSON.stringify(value), appendedTo })
+    const bytes = appendedMark + numbered(this.edit.size)
+    this.edit.put(bytes, { value, text: JSON.stringify(value), appendedTo })
   }
 }
 
-/** The records between two bounds as the changes leave them. */
+/** The records between two bounds, with the changes applied. */
 function* merged(
   attempt: Attempt,
   from: string,
@@ -111,7 +110,7 @@ function* merged(
 ): Generator<readonly [bytes: string, value: Value], void, undefined> {
   const changed = changedIn(changes, from, to, reverse)
   let next = changed.next()
-  // A removed record leaves room for one behind it.
+  // The limit may need a further record for each removed one.
   const most = next.done ? limit : Number.POSITIVE_INFINITY
   for (const [bytes, { value }] of attempt.rows(from, to, most, reverse)) {
     while (!next.done && (reverse ? next.value[0] > bytes : next.value[0] < bytes)) {

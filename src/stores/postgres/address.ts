@@ -8,26 +8,26 @@ import { readPassword } from './password-file.ts'
 
 /** What a connection needs, apart from the password. */
 export interface Address {
-  /** Whom the certificate of the server names, and the password file. */
+  /** The host in the server's certificate and in the password file. */
   readonly host: string
-  /** Where the connection goes: the host, unless its address was given beside it. */
+  /** The host or address to connect to. The address differs from the host where `hostaddr` is given. */
   readonly target: string
   readonly port: number
   readonly user: string
   readonly database: string
-  /** The schema of the database in which the catalog lies. */
+  /** The schema of the catalog. */
   readonly schema: string
-  /** Tells where this is, in messages: without a user and without a password. */
+  /** The location for messages: without a user and without a password. */
   readonly label: string
   readonly ssl: false | { readonly [name: string]: unknown }
   readonly applicationName: string
   readonly connectMillis: number
   /** After this long without an answer, a connection counts as lost. */
   readonly answerMillis: number
-  /** Whether the server must prove that it is the end of the encrypted connection. */
+  /** Whether the server must prove that the encrypted connection ends there. */
   readonly channelBinding: boolean
   readonly options: string | undefined
-  /** Reads the password when a connection asks for it. */
+  /** Reads the password when a connection needs it. */
   password(): Promise<string | undefined>
 }
 
@@ -40,7 +40,7 @@ export function isPostgresUrl(location: string): boolean {
   return schemes.test(location)
 }
 
-/** The parameters of a URL that have a meaning here. */
+/** The supported parameters of a URL. */
 const parameters = [
   'schema',
   'host',
@@ -61,14 +61,14 @@ const parameters = [
 
 type Parameter = (typeof parameters)[number]
 
-/** The schema of a catalog whose URL names none. */
+/** The default schema. */
 const usualSchema = 'tabularium'
 
-/** Longer than the database lets a statement wait for its turn, and take. */
+/** Longer than the database lets a statement wait for its turn and then run. */
 const answerMillis = 75_000
 
 /**
- * Reads a URL, and from the environment what it leaves out, as PostgreSQL's own programs do. Errors never hold the URL:
+ * Reads a URL. Missing parts come from the environment, as in PostgreSQL's own programs. Errors never contain the URL:
  * it may have a password in it.
  */
 export async function readAddress(url: string, env: Environment = process.env): Promise<Address> {
@@ -114,15 +114,15 @@ function parse(url: string): URL {
   if (/,/.test(authority.slice(authority.lastIndexOf('@') + 1))) {
     throw severalHosts()
   }
-  // A URL needs a host where it has a user: the parser is lent one, which is left out again.
-  const lent = authority === '' || authority.endsWith('@')
+  // The parser requires a host in a URL with a user: add a placeholder, which is removed later.
+  const addsHost = authority === '' || authority.endsWith('@')
   try {
     const parsed = new URL(
-      `postgres://${lent ? authority + placeholder + rest.slice(authority.length) : rest}`,
+      `postgres://${addsHost ? authority + placeholder + rest.slice(authority.length) : rest}`,
     )
     if (parsed.hash === '') return parsed
   } catch {
-    // The error of the parser holds the URL.
+    // The parser's error contains the URL.
   }
   throw invalid(
     'The URL of the database cannot be read. Write postgres://user@host:5432/database, with %40 for @, %2F for / and %23 for # in a user or password.',
@@ -133,7 +133,7 @@ const placeholder = 'from-the-environment.invalid'
 
 function parametersOf(parsed: URL): ReadonlyMap<Parameter, string> {
   const given = new Map<Parameter, string>()
-  // By hand, as PostgreSQL takes a plus for a plus, and not for a space as in forms.
+  // Parsed here, since in PostgreSQL a plus is not a space, unlike in forms.
   for (const pair of parsed.search.slice(1).split('&')) {
     if (pair === '') continue
     const [name, value] = [pair.split('=', 1)[0]!, pair.slice(pair.indexOf('=') + 1)].map(decode) as [
@@ -178,17 +178,17 @@ function hostOf(given: string, env: Environment, address: string | undefined): s
   )
 }
 
-/** Whether a resolver could know it. A name that none knows yet may come, and one that cannot be never does. */
+/** Whether a resolver could find it. An unknown name may appear later; an impossible one cannot. */
 function isHost(host: string): boolean {
   if (isIP(host) !== 0) return true
   const labels = host.replace(/\.$/, '').split('.')
   const isNumber = (label: string) => /^\d+$/.test(label)
   if (labels.length === 4 && labels.every(isNumber)) return false
-  // Names of other alphabets and underscores are for the resolver to judge.
+  // The resolver decides about other alphabets and underscores.
   return host.length <= 254 && labels.every((label) => /^[^\s\p{Cc}:/@\\]{1,63}$/u.test(label))
 }
 
-/** The address to connect to, as libpq takes it: of one machine, and no name. */
+/** The address to connect to, as in libpq: one IP address, and no name. */
 function addressOf(given: string | undefined): string | undefined {
   if (given === undefined || isIP(given) !== 0) return given
   throw invalid(
@@ -213,14 +213,14 @@ function isBound(mode: string): boolean {
   throw invalid(`channel_binding is ${JSON.stringify(mode)}. Give require, prefer or disable.`)
 }
 
-/** Whether nobody else can be between: a socket of this machine, or its loopback interface. */
+/** Whether the connection stays on this machine: by a socket, or its loopback interface. */
 function isLocal(host: string): boolean {
   return host.startsWith('/') || host === 'localhost' || host === '::1' || /^127\./.test(host)
 }
 
 /**
- * How a connection is protected. Unless told otherwise, a connection that leaves the machine is encrypted and the
- * server's certificate is verified. A mode that falls back to plain text would protect nobody, and is refused.
+ * The TLS options. By default, a connection that leaves the machine is encrypted and the server's certificate is
+ * verified. A mode that falls back to plain text would give no protection, and is refused.
  */
 async function sslOf(
   host: string,
@@ -239,7 +239,7 @@ async function sslOf(
       `sslmode is ${JSON.stringify(mode)}, and sslrootcert is system: anybody has a certificate of such an authority. Give sslmode=verify-full, or leave sslrootcert and PGSSLROOTCERT out.`,
     )
   }
-  // The driver reads it, too.
+  // The driver also reads this variable.
   const negotiation = env.PGSSLNEGOTIATION || 'postgres'
   if (negotiation !== 'postgres' && (negotiation !== 'direct' || mode === 'disable')) {
     throw invalid(
@@ -260,12 +260,12 @@ async function sslOf(
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
     rejectUnauthorized: mode !== 'no-verify',
-    // It names the host, also where the connection goes to an address.
+    // The certificate names the host, even when the connection goes to an address.
     ...(target !== host && {
       ...(isIP(host) === 0 && { servername: host }),
       checkServerIdentity: identityOf(host),
     }),
-    // Of a certificate, verify-ca compares no name.
+    // verify-ca does not compare the name in the certificate.
     ...(mode === 'verify-ca' && { checkServerIdentity: () => undefined }),
   }
 }
@@ -274,7 +274,7 @@ function identityOf(host: string) {
   return (_: string, certificate: tls.PeerCertificate) => tls.checkServerIdentity(host, certificate)
 }
 
-/** What this machine trusts. Before Node 22.15 nobody tells, and what Node itself trusts takes its place. */
+/** The authorities that this machine trusts. Node has no way to list them before 22.15, and uses its own then. */
 function systemAuthorities(): readonly string[] | undefined {
   const { getCACertificates } = tls as { getCACertificates?: (type: 'system') => readonly string[] }
   return getCACertificates?.('system')

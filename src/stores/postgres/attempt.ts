@@ -1,5 +1,5 @@
 import { CatalogError } from '../../base/errors.ts'
-import type { Known } from './known.ts'
+import type { RecordCache } from './record-cache.ts'
 import { type Found, noRows, type Piece, type PieceRead, pieceOf, type Reads } from './view.ts'
 
 /** The fewest records that a walk reads at once, and the most. Each further piece of a walk is larger. */
@@ -7,27 +7,27 @@ const leastRows = 128
 const mostRows = 65_536
 const growth = 8
 
-/** A body that guesses more often than this, in one run, has lost its way. */
+/** The most guesses of one run of a body. More are a fault of the body. */
 const mostGuesses = 200_000
 
 /**
- * One run of bodies, and what they read. What is not in the view is guessed: from what was known, or else it is taken
- * to be absent. So one run learns all reads that do not depend on each other. Whether a result counts is decided
- * by {@link isCertain}, or by the database that compares the reads, but never by an error: bodies may catch errors.
+ * One run of bodies, with its reads. A record that is not in the view is guessed: from the cache, or else as absent. So
+ * one run finds all reads that do not depend on each other. {@link isCertain}, or the database that compares the reads,
+ * decides whether a result counts. An error never does: bodies may catch errors.
  */
 export class Attempt implements Reads {
   readonly points = new Map<string, Found | null>()
   readonly pieces = new Map<string, PieceRead>()
   readonly #view: Reads
-  readonly #known: Known
+  readonly #cache: RecordCache
   #guesses = 0
 
-  constructor(view: Reads, known: Known) {
+  constructor(view: Reads, cache: RecordCache) {
     this.#view = view
-    this.#known = known
+    this.#cache = cache
   }
 
-  /** Whether all reads were those of the view. */
+  /** Whether no read was guessed. */
   get isCertain(): boolean {
     return this.#guesses === 0
   }
@@ -37,14 +37,14 @@ export class Attempt implements Reads {
     if (found !== undefined) return found
     found = this.#view.points.get(key)
     if (found === undefined) {
-      found = this.#known.get(key) ?? null
+      found = this.#cache.get(key) ?? null
       this.#guess()
     }
     this.points.set(key, found)
     return found
   }
 
-  /** The records between two bounds, read in pieces as far as they are asked for. */
+  /** The records between two bounds, read in pieces as the caller needs them. */
   *rows(
     lower: string,
     upper: string,
@@ -52,7 +52,7 @@ export class Attempt implements Reads {
     reverse: boolean,
   ): Generator<readonly [key: string, found: Found], void, undefined> {
     const walk = `${reverse ? '-' : '+'}${lower.length},${lower}${upper}`
-    let size = sizeFor(this.#known.lengthOf(walk))
+    let size = sizeFor(this.#cache.lengthOf(walk))
     let taken = 0
     try {
       for (let from = lower, to = upper; taken < limit; size = Math.min(size * growth, mostRows)) {
@@ -68,7 +68,7 @@ export class Attempt implements Reads {
         else from = `${last}\0`
       }
     } finally {
-      if (this.isCertain) this.#known.walked(walk, taken)
+      if (this.isCertain) this.#cache.walked(walk, taken)
     }
   }
 
@@ -89,7 +89,7 @@ export class Attempt implements Reads {
   }
 }
 
-/** Room for as many records as last time, and for one that tells that there are no more. */
+/** Room for the records of the last walk, and for one more, whose absence shows the end. */
 function sizeFor(length = 0): number {
   let size = leastRows
   while (size <= length && size < mostRows) size *= 2

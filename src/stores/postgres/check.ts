@@ -7,27 +7,27 @@ import { askHome, homeOf, timelineOf } from './home.ts'
 import { allFunctions, ownFunctions, ownFunctionsOf, storeFormat } from './schema.ts'
 import { begin, end, named } from './statements.ts'
 
-/** What speaks PostgreSQL's language at the other end. */
+/** The server behind a connection, which may be another engine with PostgreSQL's protocol. */
 export interface Engine {
-  /** Whether locks of tables make writers take turns: in PostgreSQL itself, and in what is made of it. */
+  /** Whether table locks serialize writers, as in PostgreSQL itself and in products based on it. */
   readonly hasTurns: boolean
-  /** The name and version that it gives. */
+  /** The name and version that the server reports. */
   readonly version: string
-  /** Whether a pooler stands between: then another process of the server answers than the one that said hello. */
+  /** Whether a pooler is in between: then the process id differs from the one at the connection's start. */
   readonly isPooled: boolean
-  /** Whether it writes so that a power cut loses nothing: `fsync` and `full_page_writes` are on. */
+  /** Whether commits survive a power cut: `fsync` and `full_page_writes` are on. */
   readonly isDurable: boolean
-  /** Where the connection leads to; undefined for engines that are not PostgreSQL. */
+  /** The location of the database; undefined for engines that are not PostgreSQL. */
   readonly home?: StoreHome
-  /** Each standby that takes over counts one more. Undefined where it is not known. */
+  /** The timeline: each failover to a standby increments it. Undefined where it is unknown. */
   readonly timeline?: number
 }
 
-/** Judges a new connection: it must lead to a primary server, and to a catalog of this release's format. */
+/** Checks a new connection: it must reach a primary server, and a catalog of this release's format. */
 export async function check(connection: Connection, address: Address): Promise<Engine> {
   const { schema, label } = address
-  // Within a transaction, as a pooler that takes transactions apart says so then, and not in the middle of a change.
-  const [begun, asked, place, server] = await Promise.allSettled([
+  // In a transaction, so that a pooler in statement mode fails here, and not in the middle of a change.
+  const [begun, asked, oids, server] = await Promise.allSettled([
     connection.send(begin),
     connection.send({
       text: `SELECT pg_is_in_recovery(), max(version), pg_backend_pid(), version(), (${ownFunctions}), current_setting('fsync') = 'off' OR current_setting('full_page_writes') = 'off', current_setting('server_encoding') FROM ${named(schema, 'format')}`,
@@ -53,16 +53,16 @@ export async function check(connection: Connection, address: Address): Promise<E
   refuseOneSession(version, label)
   refuseEncoding(encoding, label)
   const engine = engineOf(version, process !== connection.process, !isLossy)
-  // Other engines may keep the texts of functions in another way.
+  // Other engines may store the source of functions in another form.
   if (engine.hasTurns && functions < allFunctions) throw foreignFunctions(label)
   if (!engine.hasTurns) return engine
   const timeline = timelineOf(server)
-  return { ...engine, home: homeOf(place, server), ...(timeline !== undefined && { timeline }) }
+  return { ...engine, home: homeOf(oids, server), ...(timeline !== undefined && { timeline }) }
 }
 
 /**
- * Refuses PGlite behind its socket. All its connections share one session: when one of them ends in the middle of a
- * statement, others get the answers of each other.
+ * Refuses PGlite behind a socket. All its connections share one session. When one ends in the middle of a statement,
+ * the others get wrong answers.
  */
 export function refuseOneSession(version: string, label: string): void {
   if (!/\bPGlite\b/i.test(version)) return

@@ -1,12 +1,12 @@
 import { performance, wallClock } from '../../base/time.ts'
 
-/** How fast two clocks may drift apart, as a fraction: ten times what clocks of machines do. */
+/** The assumed drift between two clocks, as a fraction: ten times that of machines. */
 const drift = 1e-3
 
 /**
- * The database's clock, as far as answers told it. Each answer tells the time between the moments at which the
- * statement was sent and answered, so quick answers tell it best. In between, the time goes on as the machine's
- * steady clock does: setting the machine's clock has no effect.
+ * An estimate of the database's clock. Each answer has a time between the sending of the statement and the arrival of
+ * the answer, so quick answers are the most exact. In between, the estimate follows the machine's monotonic clock.
+ * Setting the machine's clock has no effect.
  */
 export class Clock {
   readonly #steady: () => number
@@ -24,7 +24,7 @@ export class Clock {
     return Math.floor(this.#steady() + this.#offset)
   }
 
-  /** Learns that it was `time` at some moment since `sent`, which is a time of the steady clock. */
+  /** Adds an observation: the database's time was `time` at some moment since `sent`, a time of the monotonic clock. */
   learn(time: number, sent: number): void {
     const received = this.#steady()
     const error = (received - sent) / 2
@@ -34,7 +34,7 @@ export class Clock {
     this.#learned = received
   }
 
-  /** A moment for {@link learn}. */
+  /** The current time, as `sent` for {@link learn}. */
   sent(): number {
     return this.#steady()
   }

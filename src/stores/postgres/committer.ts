@@ -3,11 +3,10 @@ import { CatalogError } from '../../base/errors.ts'
 import { clearTimeout, setTimeout, type Timer } from '../../base/time.ts'
 import { type Changes, isAppended } from './access.ts'
 import type { Attempt } from './attempt.ts'
+import { Backoff } from './backoff.ts'
 import type { Connection } from './connection.ts'
 import { explain, mayPass, stateOf } from './failure.ts'
-import { type Ground, learnTime } from './ground.ts'
 import type { Locks } from './locks.ts'
-import { Patience } from './patience.ts'
 import {
   addRows,
   beginNumbering,
@@ -20,43 +19,44 @@ import {
   type Row,
   tombstone,
 } from './statements.ts'
+import { learnTime, type StoreContext } from './store-context.ts'
 import { View } from './view.ts'
 
-/** Why a commit changed nothing: the records and pieces that differ, and all that was read as it is now. */
+/** Why a commit changed nothing: the records and pieces that differ, and the current values of all reads. */
 export interface Refusal {
   readonly points: readonly string[]
   readonly pieces: readonly string[]
   readonly view: View
 }
 
-/** The number of a commit begins with the hour. So old ones are found, and removed, by their number. */
+/** The id of a commit begins with the hour, so that old ones can be found and removed by their id. */
 const hourMillis = 3_600_000
 const firstHour = Date.UTC(2020, 0, 1) / hourMillis
 const randomBits = 44n
 
-/** The numbers of commits are kept for two hours at least, and removed after every so many commits. */
+/** Ids of commits are kept for at least two hours. Old ones are removed after every so many commits. */
 const keptHours = 2
 const cleaning = 1_000
 
-/** What was appended is numbered after so long. */
+/** The delay before appended records are numbered. */
 const numberingMillis = 1_000
 
-/** How long the outcome of a commit is asked for, once its answer was lost. */
+/** How long the outcome of a commit is queried after its answer was lost. */
 const outcomeMillis = 60_000
 
-/** Errors at which the server may end itself: its disk is full or broken, or its memory. */
+/** Errors after which the server may stop: its disk or memory is full or broken. */
 const mayEndServer = /^(?:53|58|XX)/
 
-/** Commits changes, and finds out what became of a commit whose answer was lost. */
+/** Commits changes, and determines the outcome of a commit whose answer was lost. */
 export class Committer {
-  readonly #ground: Ground
-  /** Begins anywhere, so that many short-lived processes clean as often as they should. */
+  readonly #context: StoreContext
+  /** Begins at random, so that short-lived processes also clean up as often as they should. */
   #commits = randomInt(cleaning)
 
   #numbering: Timer | undefined
 
-  constructor(ground: Ground) {
-    this.#ground = ground
+  constructor(context: StoreContext) {
+    this.#context = context
   }
 
   close(): void {
@@ -64,14 +64,14 @@ export class Committer {
   }
 
   /**
-   * Commits in one round trip; resolves to nothing when it is done. With locks, commits that lock other records go
-   * beside it.
+   * Commits in one round trip; resolves to undefined after success. With locks, commits that lock other records run in
+   * parallel.
    */
   commit(attempt: Attempt, changes: Changes, locks: Locks | undefined): Promise<Refusal | undefined> {
-    const { address, engine, pool } = this.#ground
+    const { address, engine, pool } = this.#context
     const locking = engine.hasTurns ? (locks ? 'beside' : 'alone') : 'engine'
     return pool.alone((connection) =>
-      this.#made(connection, attempt, changes, async (id) => {
+      this.#commitBy(connection, attempt, changes, async (id) => {
         const { schema } = address
         const parts = { schema, id, reads: attempt, changes: changes.entries() }
         const statement = commitStatement({ ...parts, locking, locks })
@@ -81,28 +81,28 @@ export class Committer {
     )
   }
 
-  /** Begins a transaction that has its turn: at some records, or alone. */
+  /** Begins a transaction that holds its locks: on some records, or exclusively. */
   async begin(connection: Connection, locks: Locks | undefined): Promise<void> {
-    await connection.send(beginTurn(this.#ground.address.schema, locks))
+    await connection.send(beginTurn(this.#context.address.schema, locks))
   }
 
-  /** Makes the changes in a transaction that has its turn, and ends it. */
+  /** Makes the changes in a transaction that holds its locks, and commits it. */
   finish(
     connection: Connection,
     attempt: Attempt,
     changes: Changes,
     locks: Locks | undefined,
   ): Promise<Refusal | undefined> {
-    const { schema } = this.#ground.address
-    return this.#made(connection, attempt, changes, async (id) => {
+    const { schema } = this.#context.address
+    return this.#commitBy(connection, attempt, changes, async (id) => {
       const parts = { schema, id, reads: attempt, changes: changes.entries() }
       const statement = changeStatement({ ...parts, locking: locks ? 'beside' : 'alone', locks: undefined })
       return Promise.allSettled([connection.send(statement), connection.sendEnd(end)])
     })
   }
 
-  /** Sends changes, and finds out what became of them: by the answer to the statement, and by that to its end. */
-  async #made(
+  /** Sends changes, and determines their outcome: from the answers to the statement and to its commit. */
+  async #commitBy(
     connection: Connection,
     attempt: Attempt,
     changes: Changes,
@@ -110,13 +110,13 @@ export class Committer {
       id: string,
     ) => Promise<readonly [PromiseSettledResult<readonly Row[]>, PromiseSettledResult<unknown>]>,
   ): Promise<Refusal | undefined> {
-    const { clock, known } = this.#ground
+    const { clock, cache } = this.#context
     const id = this.#newId()
     const sent = clock.sent()
     const [answer, ending] = await send(id)
     const state = answer.status === 'rejected' ? stateOf(answer.reason) : undefined
-    // What the server reported undid the transaction, unless it ended the connection: then it may have committed before.
-    // A pooler reports that it lost the server, too late or not.
+    // A reported error means that the transaction was rolled back, except when the server ended the connection: then it
+    // may have committed before. A pooler reports a lost server even after the commit.
     if (answer.status === 'rejected' && state !== undefined && !/^(?:08|57P)/.test(state)) {
       if (!mayEndServer.test(state) || (await isAlive(connection))) throw answer.reason
     }
@@ -125,7 +125,7 @@ export class Committer {
       if (answer.value.length > 1) return this.#refusal(attempt, answer.value)
     }
     const isDone = answer.status === 'fulfilled' && ending.status === 'fulfilled' && ending.value !== false
-    if (!isDone && !(await this.#happened(id, ending))) {
+    if (!isDone && !(await this.#hasCommitted(id, ending))) {
       if (state !== undefined) throw (answer as PromiseRejectedResult).reason
       throw Object.assign(new Error('Connection terminated before the commit.'), { code: 'ECONNRESET' })
     }
@@ -134,8 +134,8 @@ export class Committer {
         this.#numberSoon()
         continue
       }
-      if (change === null) known.forget(bytes)
-      else known.keep(bytes, id, change.text, change.value)
+      if (change === null) cache.forget(bytes)
+      else cache.keep(bytes, id, change.text, change.value)
     }
     if (++this.#commits % cleaning === 0) void this.#clean()
     return undefined
@@ -146,7 +146,7 @@ export class Committer {
     const view = new View()
     for (const [key, found] of attempt.points) view.points.set(key, found)
     for (const [id, read] of attempt.pieces) view.pieces.set(id, read)
-    addRows(rows, pieces, this.#ground.known, view)
+    addRows(rows, pieces, this.#context.cache, view)
     return {
       points: rows.flatMap(([part, key]) => (part === 0 ? [key!.toString('latin1')] : [])),
       pieces: rows.flatMap(([part, key]) => (part > 0 && key === null ? [pieces[part - 1]!.piece.id] : [])),
@@ -155,19 +155,19 @@ export class Committer {
   }
 
   /**
-   * Whether a commit happened whose end nobody heard of. If not, it never will. The new row waits for a commit that is
-   * under way. When the answer to this question is lost as well, the row that is there still tells.
+   * Whether a commit whose answer was lost happened. If not, it never will. Inserting a row with its id waits for a
+   * running commit. When this answer is lost as well, the row gives the same answer to the next query.
    */
-  async #happened(id: string, ending: PromiseSettledResult<unknown>): Promise<boolean> {
-    const { pool, address } = this.#ground
+  async #hasCommitted(id: string, ending: PromiseSettledResult<unknown>): Promise<boolean> {
+    const { pool, address } = this.#context
     if (ending.status === 'rejected' && /^40/.test(stateOf(ending.reason) ?? '')) throw ending.reason
-    const patience = new Patience(outcomeMillis, (error) => mayPass(explain(error, address.label)))
+    const backoff = new Backoff(outcomeMillis, (error) => mayPass(explain(error, address.label)))
     for (;;) {
       try {
         const [row] = await pool.shared((connection) => connection.send(tombstone(address.schema, id)))
         return row![0] === 1
       } catch (error) {
-        await patience.after(error).catch((cause) => {
+        await backoff.waitOrThrow(error).catch((cause) => {
           throw new CatalogError(
             'ServiceUnavailable',
             `The connection to ${address.label} was lost during a commit, and nobody there could be asked. The change may have been made or not: look before you make it again.`,
@@ -178,23 +178,23 @@ export class Committer {
     }
   }
 
-  /** Numbers what was appended. A reader that needs it at once does so itself; users that may only read depend on this. */
+  /** Numbers appended records. A reader with the permission may do so sooner; read-only users depend on this. */
   #numberSoon(): void {
-    const { address, engine, pool } = this.#ground
+    const { address, engine, pool } = this.#context
     this.#numbering ??= setTimeout(() => {
       this.#numbering = undefined
       const numbered = pool.alone(async (connection) => {
         const statement = beginNumbering(address.schema, engine.hasTurns)
         await Promise.all([connection.send(statement), connection.sendEnd(end)])
       })
-      // The next reader, or the next timer, does it.
+      // The next reader or timer does it.
       numbered.catch(() => {})
     }, numberingMillis)
     this.#numbering.unref?.()
   }
 
   #hour(): number {
-    return Math.floor(this.#ground.clock.now() / hourMillis) - firstHour
+    return Math.floor(this.#context.clock.now() / hourMillis) - firstHour
   }
 
   #newId(): string {
@@ -202,17 +202,17 @@ export class Committer {
   }
 
   async #clean(): Promise<void> {
-    const { pool, address } = this.#ground
+    const { pool, address } = this.#context
     const before = BigInt(this.#hour() - keptHours) << randomBits
     try {
       await pool.shared((connection) => connection.send(forgetCommits(address.schema, String(before))))
     } catch {
-      // The next one to clean does it.
+      // The next cleanup does it.
     }
   }
 }
 
-/** Whether a connection outlived the error that came by it. */
+/** Whether a connection still works after an error. */
 function isAlive(connection: Connection): Promise<boolean> {
   return connection.send(probe).then(
     () => true,

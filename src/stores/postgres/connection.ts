@@ -7,9 +7,9 @@ interface Answer {
   readonly rows: readonly Row[]
 }
 
-/** One connection to the database. Statements are sent at once, and answered one after the other. */
+/** One connection to the database. Statements are pipelined: sent at once, and answered one after the other. */
 export class Connection {
-  /** How many answers are still to come. */
+  /** The number of outstanding answers. */
   waiting = 0
   isLost = false
   readonly #client: DriverClient
@@ -23,12 +23,12 @@ export class Connection {
       this.isLost = true
       onChange(this)
     }
-    // Those who wait for an answer learn of the error, too.
+    // The outstanding statements fail with this error, too.
     client.on('error', lose)
     client.on('end', lose)
   }
 
-  /** Opens a connection. `onChange` is told when it is lost, and when it has nothing to do. */
+  /** Opens a connection. `onChange` is called when it is lost, and when it becomes idle. */
   static async open(address: Address, onChange: (connection: Connection) => void): Promise<Connection> {
     const client = await connect(address)
     const connection = new Connection(client, onChange)
@@ -36,7 +36,7 @@ export class Connection {
     return connection
   }
 
-  /** The number of the process that the server, or a pooler before it, gave when the connection was made. */
+  /** The process id that the server, or a pooler, sent when the connection was made. */
   get process(): number | null {
     return this.#client.processID
   }
@@ -66,18 +66,18 @@ export class Connection {
 
   async close(): Promise<void> {
     this.isLost = true
-    // The process waits for the end.
+    // Keep the process alive until the connection has ended.
     this.#client.ref()
     await this.#client.end().catch(() => {})
   }
 
-  /** Ends the connection at once. Those who wait for an answer learn that it is lost. */
+  /** Destroys the connection. Its outstanding statements fail. */
   drop(): void {
     this.isLost = true
     this.#client.connection.stream.destroy()
   }
 
-  /** A connection that has nothing to do does not keep the process alive. */
+  /** An idle connection does not keep the process alive. */
   #rest(): void {
     if (this.isLost) return
     this.#client.unref()

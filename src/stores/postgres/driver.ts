@@ -3,7 +3,7 @@ import type { Client, ClientConfig } from 'pg'
 import { CatalogError } from '../../base/errors.ts'
 import type { Address } from './address.ts'
 
-/** Makes connections. The package is loaded when the first catalog in a database is opened. */
+/** Loads the driver, when the first catalog in a database is opened. */
 async function loadDriver(): Promise<typeof Client> {
   try {
     const { default: pg } = await import('pg')
@@ -39,13 +39,13 @@ export async function connect(address: Address): Promise<DriverClient> {
   const requireBinding = () => {
     if (!isBound) throw unbound(address.label)
   }
-  // A server that asks for the password in another way gets none.
+  // With required channel binding, a server that asks for the password by another method gets none.
   const client = new Driver(configOf(address, requireBinding)) as DriverClient
   client.connection.once('authenticationSASL', ({ mechanisms }) => {
     isBound ||= mechanisms.includes('SCRAM-SHA-256-PLUS')
   })
   client.on('error', () => {})
-  endAtNonsense(client)
+  endOnProtocolError(client)
   try {
     await client.connect()
     requireBinding()
@@ -71,7 +71,7 @@ function configOf(address: Address, beforePassword: () => void): ClientConfig {
     port,
     user,
     database,
-    // The driver hands the function its own settings, which nobody here needs.
+    // The driver passes its own settings, which are not needed.
     password: (async () => {
       beforePassword()
       return address.password()
@@ -83,7 +83,7 @@ function configOf(address: Address, beforePassword: () => void): ClientConfig {
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
     enableChannelBinding: channelBinding,
-    // Statements are sent without waiting for the answers to those before.
+    // Statements are sent without waiting for earlier answers.
     pipeline: true,
     ...(options !== undefined && { options }),
   }
@@ -91,10 +91,10 @@ function configOf(address: Address, beforePassword: () => void): ClientConfig {
 }
 
 /**
- * Ends the connection when the server, or what stands between, sends what is no message of the protocol. The driver
- * parses what comes in a listener, where an error would end the process.
+ * Ends the connection after bytes that are no message of the protocol. The driver parses in a listener, where an error
+ * would end the process.
  */
-function endAtNonsense({ connection }: DriverClient): void {
+function endOnProtocolError({ connection }: DriverClient): void {
   const attach = connection.attachListeners.bind(connection)
   connection.attachListeners = (stream) => {
     const others = new Set(stream.listeners('data'))

@@ -2,9 +2,9 @@ import { invalid } from '../../base/errors.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** A demand by which PostgreSQL's own programs would refuse a server, or reach it in another way. */
+/** A variable that makes PostgreSQL's own programs refuse a server, or connect in another way. */
 interface Demand {
-  /** What asks for nothing that is not done here. */
+  /** Values that require nothing unsupported. */
   readonly fits: RegExp
   readonly advice: string
 }
@@ -12,15 +12,15 @@ interface Demand {
 const encrypted = 'Unset it, and use sslmode and sslrootcert.'
 
 /**
- * Variables that make a promise about the connection. One that was ignored would be broken. The others that are not read,
- * such as PGTZ and PGCLIENTENCODING, change nothing here: answers do not depend on them.
+ * Variables that require something of the connection, so that they must not be ignored. Other unread variables, such as
+ * PGTZ and PGCLIENTENCODING, have no effect here: answers do not depend on them.
  */
 const demands: Readonly<Record<string, Demand>> = {
   PGTARGETSESSIONATTRS: {
     fits: /^(?:any|read-write|primary|prefer-standby)$/,
     advice: 'A catalog is read and written at the primary server: unset it, or set it to primary.',
   },
-  // What a URL leaves out would come from the service, such as its user or its sslmode.
+  // Missing parts of the URL would come from the service, such as its user or its sslmode.
   PGSERVICE: {
     fits: /^$/,
     advice:
@@ -46,7 +46,7 @@ const demands: Readonly<Record<string, Demand>> = {
   PGSSLMAXPROTOCOLVERSION: { fits: /^TLSv1\.3$/, advice: 'Unset it, or start Node with --tls-max-v1.2.' },
 }
 
-/** Refuses what the environment demands of a connection and is not done here. */
+/** Refuses an environment that requires something unsupported of a connection. */
 export function refuseDemands(env: Environment): void {
   for (const [name, { fits, advice }] of Object.entries(demands)) {
     const value = env[name]

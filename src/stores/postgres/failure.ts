@@ -2,10 +2,12 @@ import { CatalogError, type ErrorCode } from '../../base/errors.ts'
 
 interface Explanation {
   readonly code: ErrorCode
-  /** The end of a message that begins with where the catalog lies. */
+  /** The end of a message that begins with the location of the catalog. */
   readonly text: string
-  /** Whether it stays so until somebody sets it right. What is not its caller's mistake is `ServiceUnavailable` all the same. */
-  readonly stays?: true
+  /**
+   * Whether only an operator can fix it. The code is still `ServiceUnavailable`, unless the caller made the mistake.
+   */
+  readonly isPermanent?: true
 }
 
 const notMigrated: Explanation = {
@@ -86,22 +88,22 @@ const networkCodes = /^(?:E(?:CONN|HOST|NET|PIPE|TIMEDOUT|AI_)|ENOTFOUND|ENOENT|
 const certificateCodes = /CERT|SIGNATURE|^ERR_TLS/
 const tlsCodes = /^(?:ERR_SSL|ERR_OSSL|EPROTO)/
 
-/** An error that has been explained stays as it is. */
+/** Turns an error into a `CatalogError`. A `CatalogError` is returned as it is. */
 export function explain(error: unknown, label: string): CatalogError {
   if (error instanceof CatalogError) return error
   const { code, text } = explanationOf(error)
   return new CatalogError(code, `Cannot use ${label}: ${text}`, { cause: error })
 }
 
-/** Whether what an error tells of may pass, so that who waits for the database may try again. */
+/** Whether an error may be temporary, so that waiting for the database and retrying makes sense. */
 export function mayPass(error: unknown): boolean {
   if (!(error instanceof CatalogError) || error.code !== 'ServiceUnavailable') return false
-  return !explanationOf(error.cause).stays
+  return !explanationOf(error.cause).isPermanent
 }
 
 /**
- * The error of the first statement on a connection, as it is, or as a refusal: what PostgreSQL never answers there, another
- * engine did.
+ * The error of the first statement on a connection, or a refusal where PostgreSQL never gives this error there: then
+ * the server is another engine.
  */
 export function refusalOfEngine(error: unknown, label: string): unknown {
   const state = stateOf(error)
@@ -126,21 +128,21 @@ function explanationOf(error: unknown): Explanation {
     return {
       code: 'ServiceUnavailable',
       text: `the server and this machine do not agree on TLS (${code}). Check sslmode, sslcert and sslkey, and the versions of TLS there. See the cause of this error.`,
-      stays: true,
+      isPermanent: true,
     }
   }
   if (certificateCodes.test(code)) {
     return {
       code: 'ServiceUnavailable',
       text: `the certificate of the server could not be verified (${code}). Give the certificate of its authority by sslrootcert, or check the host.`,
-      stays: true,
+      isPermanent: true,
     }
   }
   if (/does not support SSL/.test(message)) {
     return {
       code: 'ServiceUnavailable',
       text: 'the server speaks no TLS. Set it up there, or add sslmode=disable where the network is your own.',
-      stays: true,
+      isPermanent: true,
     }
   }
   if (/password must be a string|no password/i.test(message)) {
@@ -153,8 +155,8 @@ function explanationOf(error: unknown): Explanation {
     return {
       code: 'ServiceUnavailable',
       text: `the server cannot be reached (${code}). Check that it runs, and its host and port.`,
-      // This user may not use its socket.
-      ...(code === 'EACCES' && { stays: true }),
+      // This user lacks the permission for the socket.
+      ...(code === 'EACCES' && { isPermanent: true }),
     }
   }
   if (isLost(error)) return stopping
@@ -162,8 +164,8 @@ function explanationOf(error: unknown): Explanation {
 }
 
 /**
- * What PgBouncer means where it answers 08P01, which it does for nearly everything. Source: its releases 1.18 to 1.24.
- * What is not here is what it refuses for good.
+ * The meaning of 08P01 from PgBouncer, which uses it for nearly everything. Source: its releases 1.18 to 1.24. Messages
+ * that are not listed are permanent refusals.
  */
 const meantByPooler: readonly (readonly [said: RegExp, state: string])[] = [
   [/authentication failed|no such user|password/i, '28P01'],
@@ -185,21 +187,21 @@ export function stateOf(error: unknown): string | undefined {
   return meantByPooler.find(([said]) => said.test(message))?.[1] ?? code
 }
 
-/** Whether the same statement may do well on the next attempt. */
+/** Whether the same statement may succeed on the next attempt. */
 export function isConflict(error: unknown): boolean {
   const state = stateOf(error)
-  // A number of a commit that was drawn before counts as well: the next attempt draws another one.
+  // A duplicate commit id counts as well: the next attempt uses another one.
   return state === '40001' || state === '40P01' || state === '55P03' || state === '23505'
 }
 
-/** Refuses a server for now. Another one may answer at its address in a moment, as when a standby takes over. */
+/** A temporary refusal of a server. After a failover, another server may answer at its address. */
 export class UnfitServer extends CatalogError {
   constructor(label: string, text: string) {
     super('ServiceUnavailable', `Cannot use ${label}: ${text}`)
   }
 }
 
-/** Whether the connection ended, or could not be made: another one may do well. */
+/** Whether the connection ended, or could not be made: another one may succeed. */
 export function isLost(error: unknown): boolean {
   if (error instanceof CatalogError) return error instanceof UnfitServer
   const state = stateOf(error)
@@ -217,7 +219,7 @@ export function cannotWrite(error: unknown): boolean {
   return state === '42501' || state === '25006' || state === '53100'
 }
 
-/** Whether the server had no room for more locks. */
+/** Whether the server's lock table is full. */
 export function lacksLocks(error: unknown): boolean {
   return stateOf(error) === '53200'
 }

@@ -4,17 +4,17 @@ import { performance, sleep } from '../../base/time.ts'
 const leastMillis = 1
 const mostMillis = 5
 
-/** With each smaller group, fewer are expected to share the next commit. */
+/** The factor by which the expected group size shrinks after a smaller group. */
 const shrinking = 0.75
 
-/** After delays in which nobody came, the most commits that wait for nobody. */
+/** The most commits without a delay, after delays that did not enlarge the group. */
 const mostWithout = 64
 
 /**
- * Lets bodies that are on their way join the next commit. A commit costs the database nearly the same for one body as
- * for many. But bodies that were committed together come back one by one, because their files take different times.
- * So a commit waits a moment if fewer are there than usual. One caller alone never waits. Where delays bring
- * nobody, most commits go without. The same idea: `commit_delay` of PostgreSQL.
+ * Delays a commit so that more bodies share it (group commit). A commit costs the database nearly the same for one body
+ * as for many. But bodies that were committed together return one by one, because their files take different times. So
+ * a commit waits a moment if its group is smaller than usual. A single caller never waits. Where delays do not enlarge
+ * the group, most commits skip them. `commit_delay` of PostgreSQL is the same idea.
  */
 export class GroupDelay {
   #expected = 1
@@ -22,7 +22,7 @@ export class GroupDelay {
   #without = 0
   #useless = 0
 
-  /** Runs a commit of the bodies that `count` tells, after a delay if that is of use. */
+  /** Runs a commit of `count()` bodies, after a delay if that is useful. */
   async run(count: () => number, commit: () => Promise<void>): Promise<void> {
     const before = count()
     if (before < this.#expected && this.#without-- <= 0) {

@@ -9,17 +9,17 @@ import { bytesOf } from './key-bytes.ts'
 import { named, type Row } from './statements.ts'
 
 /*
- * What tells a database from a copy of it. `server` is the number that a cluster of databases gets when it is made:
- * standbys and backups of its files have the same one. `database` and `schema` are the internal numbers of both, which
- * stay when they are renamed, and are new in whatever a dump is restored into, or a template copied into.
+ * Facts that distinguish a database from a copy of it. `server` is the system identifier of a database cluster: its
+ * standbys and file backups have the same one. `database` and `schema` are their oids. A rename keeps them, and
+ * restoring a dump or copying a template makes new ones.
  */
 
 /** The answers to the questions that {@link askHome} sends. */
-export type HomeAnswers = readonly [place: Promise<readonly Row[]>, server: Promise<readonly Row[]>]
+export type HomeAnswers = readonly [oids: Promise<readonly Row[]>, server: Promise<readonly Row[]>]
 
 /**
- * Asks where a connection leads to. The second question may fail where the user may not ask it, and then ends the
- * transaction: so both come last.
+ * Queries the location of the database. The second query fails for a user without the permission, and then aborts the
+ * transaction. So both come last.
  */
 export function askHome(connection: Connection, schema: string): HomeAnswers {
   return [
@@ -27,38 +27,38 @@ export function askHome(connection: Connection, schema: string): HomeAnswers {
       text: `SELECT (SELECT d.oid::text FROM pg_catalog.pg_database d WHERE d.datname = current_database()), (SELECT n.oid::text FROM pg_catalog.pg_namespace n WHERE n.nspname = $1)`,
       values: [schema],
     }),
-    // Until the first checkpoint after a standby took over, the end of its recovery tells its timeline.
+    // Until the first checkpoint after a failover, the end of the recovery has the timeline.
     connection.send({
       text: 'SELECT s.system_identifier::text, greatest(c.timeline_id, r.min_recovery_end_timeline) FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c, pg_catalog.pg_control_recovery() r',
     }),
   ]
 }
 
-/** The place that both answers tell. */
+/** The location from both answers. */
 export function homeOf(
-  place: PromiseSettledResult<readonly Row[]>,
+  oids: PromiseSettledResult<readonly Row[]>,
   server: PromiseSettledResult<readonly Row[]>,
 ): StoreHome {
-  if (place.status === 'rejected') throw place.reason
-  const [database, schema] = place.value[0] as unknown as [string, string]
+  if (oids.status === 'rejected') throw oids.reason
+  const [database, schema] = oids.value[0] as unknown as [string, string]
   return { ...serverOf(server), database, schema }
 }
 
 function serverOf(answer: PromiseSettledResult<readonly Row[]>): StoreHome {
   if (answer.status === 'fulfilled') return { server: (answer.value[0] as unknown as [string])[0] }
-  // Who runs the server may have taken the right to ask away, or the function.
+  // The operator may have revoked the permission, or removed the function.
   if (['42501', '42883', '0A000'].includes(stateOf(answer.reason) ?? '')) return {}
   throw answer.reason
 }
 
-/** The timeline that the second answer tells. */
+/** The timeline from the second answer. */
 export function timelineOf(server: PromiseSettledResult<readonly Row[]>): number | undefined {
   return server.status === 'fulfilled' ? (server.value[0] as unknown as [string, number])[1] : undefined
 }
 
 /**
- * Judges the timeline of a new connection: of servers with one number, the one that took over last is the one to use.
- * Returns whether it is later than that of the connections before.
+ * Compares the timeline of a new connection with the previous one. Of servers with the same identifier, the one with
+ * the latest timeline is the primary. Returns whether the new timeline is later; refuses an earlier one.
  */
 export function isLaterServer(was: Engine, is: Engine, label: string): boolean {
   if (was.timeline === undefined || is.timeline === undefined || was.home?.server !== is.home?.server)
@@ -71,8 +71,8 @@ export function isLaterServer(was: Engine, is: Engine, label: string): boolean {
 }
 
 /**
- * Refuses a connection of an open store that leads elsewhere than the first one did, such as after an address was given
- * to a copy. Where the catalog was told to live there from now on, it may go on.
+ * Refuses a connection that reaches another database than the first one did, such as after the address was moved to a
+ * copy. Allowed where the catalog was migrated to that database.
  */
 export async function requireHome(connection: Connection, address: Address, here: StoreHome): Promise<void> {
   const [row] = await connection.send({
@@ -87,7 +87,7 @@ export async function requireHome(connection: Connection, address: Address, here
   )
 }
 
-/** Whether the place of a home is still there, as far as can be told from a connection: undefined on another server. */
+/** Whether the database and schema of a home still exist: undefined on another server. */
 export async function isHomeThere(
   connection: Connection,
   { label }: Address,
@@ -95,8 +95,8 @@ export async function isHomeThere(
   here: StoreHome,
 ): Promise<boolean | undefined> {
   if (home.server === undefined || home.server !== here.server) return undefined
-  const isInside = home.database === here.database
-  const [catalog, oid] = isInside ? ['pg_namespace', home.schema] : ['pg_database', home.database]
+  const isSameDatabase = home.database === here.database
+  const [catalog, oid] = isSameDatabase ? ['pg_namespace', home.schema] : ['pg_database', home.database]
   const rows = await connection
     .send({ text: `SELECT 1 FROM pg_catalog.${catalog} WHERE oid::text = $1`, values: [oid] })
     .catch((error) => {

@@ -11,9 +11,9 @@ export type { MigrationReport }
 export { isPostgresUrl }
 
 /**
- * Opens the store in a schema of a PostgreSQL database: `postgres://user@host/database?schema=tabularium`. What the URL
- * leaves out comes from the environment (`PGHOST`, `PGPASSWORD` …) and from a password file, as for PostgreSQL's own
- * programs. The schema must have been made by {@link migratePostgres}. Any number of processes on any number of
+ * Opens the store in a schema of a PostgreSQL database: `postgres://user@host/database?schema=tabularium`. Missing
+ * parts of the URL come from the environment (`PGHOST`, `PGPASSWORD` …) and from a password file, as in PostgreSQL's
+ * own programs. The schema must have been made by {@link migratePostgres}. Any number of processes on any number of
  * machines may have it open. A resolved write is as durable as the database makes it.
  */
 export async function openPostgresStore(url: string): Promise<Store> {
@@ -21,16 +21,16 @@ export async function openPostgresStore(url: string): Promise<Store> {
 }
 
 /**
- * Makes the tables of a catalog in a database, or brings them to the format of this release. Nothing else runs such
- * statements, so servers need no right to. Doing it again does nothing.
+ * Makes the tables of a catalog in a database, or migrates them to the format of this release. Only this runs such
+ * statements, so servers need no permission for them. A second call does nothing.
  */
 export async function migratePostgres(url: string): Promise<MigrationReport> {
   return migrate(await readAddress(url))
 }
 
 /**
- * Whether the place of a store is still there, where `here` is that of a copy of it. Undefined where it was on another
- * server, which cannot be asked.
+ * Whether the original location of a store still exists. `here` is the location of its copy. Undefined for another
+ * server, which cannot be queried.
  */
 export async function isPlaceThere(
   url: string,

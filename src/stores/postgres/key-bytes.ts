@@ -33,12 +33,11 @@ export function bytesOf(key: Key): string {
   return bytes
 }
 
-/** The least bytes that are not below a cut. */
+/** The lowest bytes that are not below a cut. */
 export function bytesOfCut({ key, side }: Cut): string {
   return bytesOf(key) + sides[side]
 }
 
-/** The key of some bytes. */
 export function keyOf(bytes: string): Key {
   const key: (string | number)[] = []
   for (let at = 0; at < bytes.length; ) {
@@ -50,7 +49,7 @@ export function keyOf(bytes: string): Key {
   return key
 }
 
-/** The bytes of all keys that a key begins with, whole parts each, and of the key itself. Bytes behind the last part do not count. */
+/** The bytes of all prefixes of a key, in whole parts, and of the key itself. Ignores bytes after the last part. */
 export function prefixesOfBytes(bytes: string): string[] {
   const prefixes: string[] = []
   for (let at = 0; at < bytes.length; ) {
@@ -70,7 +69,7 @@ function textOf(bytes: string): string {
   return plain.test(bytes) ? bytes : Buffer.from(bytes, 'latin1').toString()
 }
 
-/** Below zero all bits are inverted, else the sign alone. */
+/** Negative numbers have all bits inverted, others the sign bit only. */
 function bytesOfNumber(value: number): string {
   bits.writeDoubleBE(value)
   turn(bits[0]! >= 0x80)

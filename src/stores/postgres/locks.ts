@@ -3,15 +3,13 @@ import { type Changes, isAppended } from './access.ts'
 import { stringEnd } from './key-bytes.ts'
 import type { Reads } from './view.ts'
 
-/** Which commits a commit goes beside: those that lock other records, none, or all that the engine itself lets pass. */
+/** Which commits may run beside a commit: those that lock other records, none, or all that the engine allows. */
 export type Locking = 'beside' | 'alone' | 'engine'
 
-/**
- * The most records that a commit locks one by one. The database has room for some thousand locks, for all of its users.
- */
+/** The most records that a commit locks one by one. The database has some thousand locks, for all of its users. */
 export const mostLocks = 512
 
-/** The locks of records: two numbers make the name of each. They are in one order, so that no two commits wait for each other. */
+/** The locks of records: two numbers name each. All commits take them in the same order, which avoids deadlocks. */
 export interface Locks {
   readonly names: readonly (readonly [number, number])[]
   /** Whether the record is changed, and not only read. */
@@ -21,8 +19,8 @@ export interface Locks {
 }
 
 /**
- * The locks of all that a commit reads and changes. Undefined when it needs the lock of everything: it read a range,
- * where records may come that nobody can lock yet, or too many records, or one that the database may number meanwhile.
+ * The locks of all records that a commit reads and changes. Undefined when it needs the exclusive lock: it read a
+ * range, where new records have no locks yet, or too many records, or a record that the database may number.
  */
 export function locksOf(schema: string, { points, pieces }: Reads, changes: Changes): Locks | undefined {
   if (pieces.size > 0 || points.size > mostLocks) return undefined
@@ -36,12 +34,12 @@ export function locksOf(schema: string, { points, pieces }: Reads, changes: Chan
     if (isNumbered(bytes)) return undefined
     named.push([hash(bytes, seed), hash(bytes, ~seed), isExclusive])
   }
-  // Of two keys with one name, the stronger lock comes first.
+  // Of two keys with the same name, the stronger lock comes first.
   named.sort((a, b) => a[0] - b[0] || a[1] - b[1] || Number(b[2]) - Number(a[2]))
   return { names: named.map(([a, b]) => [a, b]), areExclusive: named.map(([, , is]) => is), keys }
 }
 
-/** Whether locks that are held suffice for a commit. */
+/** Whether the held locks suffice for a commit. */
 export function areEnough({ keys }: Locks, { points, pieces }: Reads, changes: Changes): boolean {
   if (pieces.size > 0) return false
   for (const point of points.keys()) if (!keys.has(point)) return false

@@ -6,7 +6,7 @@ import { explain, refusalOfEngine, stateOf } from './failure.ts'
 import { allFunctions, functionsOf, ownFunctions, ownFunctionsOf, stepsTo, storeFormat } from './schema.ts'
 import { beginMigration, named, quoted } from './statements.ts'
 
-/** What a migration found and did. */
+/** The result of a migration. */
 export interface MigrationReport {
   /** The format of the tables before; null when there were none. */
   readonly from: number | null
@@ -15,8 +15,8 @@ export interface MigrationReport {
 }
 
 /**
- * Makes the schema and its tables, or brings them to this release's format, in one transaction. Makes functions anew that
- * are missing, or that belong to the name that the schema had before.
+ * Makes the schema and its tables, or migrates them to this release's format, in one transaction. Recreates functions
+ * that are missing, or that use a former name of the schema.
  */
 export async function migrate(address: Address): Promise<MigrationReport> {
   const { schema, label } = address
@@ -26,12 +26,12 @@ export async function migrate(address: Address): Promise<MigrationReport> {
   try {
     await requireServer(connection, label)
     await connection.send(beginMigration)
-    // Two migrations at once come one after the other. Other engines may take the lock for nothing, and one fails.
+    // Concurrent migrations run one after the other. Engines that ignore the lock make one of them fail.
     await connection.send({ text: 'SELECT pg_advisory_xact_lock(7237389, hashtext($1))', values: [schema] })
     const from = await formatOf(connection, schema)
     if (from !== null && from > storeFormat) throw newerFormat(from, label)
     if (from !== storeFormat) {
-      // Who may not create schemas may still fill one that is there.
+      // A user without the permission to create schemas may still use an existing one.
       if (!(await hasSchema(connection, schema))) {
         await connection.send({ text: `CREATE SCHEMA ${quoted(schema)}` })
       }

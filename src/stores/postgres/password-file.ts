@@ -10,9 +10,9 @@ interface Login {
 }
 
 /**
- * The password of a login in a password file, as PostgreSQL's own programs find it: lines of
- * `host:port:database:user:password`, where `*` fits everything and a backslash keeps a colon. A file that others may
- * read is ignored, as it is there.
+ * The password of a login in a password file, by the rules of PostgreSQL's own programs. Lines are
+ * `host:port:database:user:password`, where `*` matches everything and a backslash escapes a colon. A file that others
+ * may read is ignored, as there.
  */
 export async function readPassword(
   given: string | undefined,
@@ -31,7 +31,7 @@ export async function readPassword(
   } catch {
     return undefined
   }
-  // The folder of a socket may be written as localhost there.
+  // The file may have localhost for the folder of a socket.
   const hosts = login.host.startsWith('/') ? [login.host, 'localhost'] : [login.host]
   const wanted = [hosts, [String(login.port)], [login.database], [login.user]]
   for (const line of text.split(/\r?\n/)) {

@@ -4,51 +4,51 @@ import type { Address } from './address.ts'
 import { Connection } from './connection.ts'
 import { stateOf } from './failure.ts'
 
-/** The most connections that one store opens. Statements share them, so few serve many. */
+/** The most connections of one store. Statements share them, so few are enough. */
 const mostConnections = 4
 
-/** After a refusal, another connection is asked for so many milliseconds later. */
+/** The pause before another connection is requested after a refusal, in milliseconds. */
 const pauseMillis = 10_000
 
-/** After a failure, the next connection is asked for so many milliseconds later: many who try again make few logins. */
+/** The pause before the next connection after a failure, in milliseconds: many retries make few logins. */
 const failurePauseMillis = 100
 
-/** Someone who waits for a connection. */
+/** A waiter for a connection. */
 interface Waiting {
-  /** How many connections had been asked for when this one came. */
-  readonly asked: number
+  /** How many connections had been requested when this waiter came. */
+  readonly requestsBefore: number
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
 
-/** The connections of one store, made as they are needed. */
+/** The connections of one store, opened on demand. */
 export class Pool {
   readonly #address: Address
   readonly #check: (connection: Connection) => Promise<void>
   readonly #open = new Set<Connection>()
   readonly #held = new Set<Connection>()
-  readonly #judging = new Set<Connection>()
+  readonly #checking = new Set<Connection>()
   #opening = 0
   readonly #waiting: Waiting[] = []
   #isClosed = false
-  #had = mostConnections
+  #available = mostConnections
   #refusedAt = Number.NEGATIVE_INFINITY
-  #asked = 0
+  #requests = 0
   #failedAt = Number.NEGATIVE_INFINITY
-  #askingAgain: Timer | undefined
+  #retryTimer: Timer | undefined
 
-  /** `check` judges each new connection, since the server behind a name may have changed. */
+  /** `check` runs on each new connection, since the server behind a name may have changed. */
   constructor(address: Address, check: (connection: Connection) => Promise<void>) {
     this.#address = address
     this.#check = check
   }
 
-  /** How many connections there are to be had. A server, a pooler or the limit of a user may give fewer. */
-  get had(): number {
-    return this.#had
+  /** How many connections can be opened. A server, a pooler or the limit of a user may allow fewer. */
+  get available(): number {
+    return this.#available
   }
 
-  /** Connections with statements under way or held for some, those without, the most, and the work that waits. */
+  /** Busy or reserved connections, idle ones, the limit, and the number of waiters. */
   get use(): Required<StoreMetrics>['connections'] {
     let used = 0
     for (const connection of this.#open) if (connection.waiting > 0 || this.#held.has(connection)) used++
@@ -56,28 +56,28 @@ export class Pool {
   }
 
   /**
-   * Runs work that sends all of its statements at once, before it waits for anything. Others may use the same
+   * Runs work that sends all of its statements at once, before it waits for anything. Other work may use the same
    * connection before and after.
    */
   async shared<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     for (;;) {
-      // Nothing runs between the choice of a connection and the statements.
+      // The work must send its statements synchronously after the choice of a connection.
       const connection = this.#choose()
       if (connection) return work(connection)
-      await this.#another()
+      await this.#waitForChange()
     }
   }
 
   /**
-   * Runs work on a connection that nobody else uses meanwhile. It waits while fewer than `spared` connections would be
-   * left for others, as far as there are so many.
+   * Runs work on a connection that no other work uses meanwhile. Waits while fewer than `spared` connections would be
+   * left for other work, as far as there are so many.
    */
   async alone<T>(work: (connection: Connection) => Promise<T>, spared = 0): Promise<T> {
     for (;;) {
-      const left = Math.min(spared, this.#had - 1)
-      const connection = this.#held.size + left < this.#had ? this.#choose() : undefined
+      const left = Math.min(spared, this.#available - 1)
+      const connection = this.#held.size + left < this.#available ? this.#choose() : undefined
       if (connection) {
-        // Statements that were sent before are answered before.
+        // Earlier statements are answered first.
         this.#held.add(connection)
         try {
           return await work(connection)
@@ -86,13 +86,13 @@ export class Pool {
           this.#changed()
         }
       }
-      await this.#another()
+      await this.#waitForChange()
     }
   }
 
-  /** Ends all others at once. Those who wait for their answers learn that they are lost. */
+  /** Destroys all other connections. Their outstanding statements fail. */
   keepOnly(connection: Connection): void {
-    for (const other of [...this.#open, ...this.#judging]) {
+    for (const other of [...this.#open, ...this.#checking]) {
       if (other === connection) continue
       this.#open.delete(other)
       other.drop()
@@ -101,7 +101,7 @@ export class Pool {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    clearTimeout(this.#askingAgain)
+    clearTimeout(this.#retryTimer)
     await Promise.all(Array.from(this.#open, (connection) => connection.close()))
     this.#open.clear()
   }
@@ -110,13 +110,13 @@ export class Pool {
     return this.#open.size + this.#opening >= this.#most
   }
 
-  /** A server that gave no further connection is not asked again at once. */
+  /** A server that refused a connection is not asked again at once. */
   get #most(): number {
     const isRefused = performance.now() < this.#refusedAt + pauseMillis
-    return isRefused ? this.#had : mostConnections
+    return isRefused ? this.#available : mostConnections
   }
 
-  /** The connection with the least to do. Undefined when one more should be opened, or when all are held. */
+  /** The connection with the fewest outstanding statements. Undefined when one should open, or all are reserved. */
   #choose(): Connection | undefined {
     let best: Connection | undefined
     for (const connection of this.#open) {
@@ -126,33 +126,33 @@ export class Pool {
     return best?.waiting === 0 || this.#isFull ? best : undefined
   }
 
-  /** Waits until something changed about the connections there are. Opens one more meanwhile, unless there are enough. */
-  #another(): Promise<void> {
+  /** Waits for a change of the connections. Opens one more meanwhile, unless the limit is reached. */
+  #waitForChange(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ asked: this.#asked, resolve, reject })
-      this.#ask()
+      this.#waiting.push({ requestsBefore: this.#requests, resolve, reject })
+      this.#request()
     })
   }
 
-  #ask(): void {
-    if (this.#isFull || this.#askingAgain !== undefined) return
+  #request(): void {
+    if (this.#isFull || this.#retryTimer !== undefined) return
     const pause = this.#failedAt + failurePauseMillis - performance.now()
     if (pause > 0) {
-      this.#askingAgain = setTimeout(() => {
-        this.#askingAgain = undefined
-        if (this.#waiting.length > 0) this.#ask()
+      this.#retryTimer = setTimeout(() => {
+        this.#retryTimer = undefined
+        if (this.#waiting.length > 0) this.#request()
       }, pause)
       return
     }
-    const asked = ++this.#asked
-    // Behind a pooler, one that is free again may come first.
+    const request = ++this.#requests
+    // Behind a pooler, another connection may become free first.
     this.#add().then(
       () => this.#changed(),
-      (error) => this.#failed(error, asked),
+      (error) => this.#failed(error, request),
     )
   }
 
-  /** Opens one more connection. Where the server gives no more, those there are have to do. */
+  /** Opens one more connection. Where the server refuses, the existing ones have to suffice. */
   async #add(): Promise<void> {
     this.#opening++
     try {
@@ -161,32 +161,32 @@ export class Pool {
         if (changed.isLost) this.#open.delete(changed)
         this.#changed()
       })
-      this.#judging.add(connection)
+      this.#checking.add(connection)
       try {
-        await this.#judged(connection)
+        await this.#checkInTime(connection)
         if (this.#isClosed) await connection.close()
       } catch (error) {
         if (error instanceof Unanswered) connection.drop()
         else await connection.close()
         throw error
       } finally {
-        this.#judging.delete(connection)
+        this.#checking.delete(connection)
       }
       this.#failedAt = Number.NEGATIVE_INFINITY
       if (!connection.isLost) this.#open.add(connection)
-      this.#had = Math.max(this.#had, this.#open.size)
+      this.#available = Math.max(this.#available, this.#open.size)
     } catch (error) {
       if (this.#open.size === 0 || (stateOf(error) === undefined && !(error instanceof Unanswered)))
         throw error
-      this.#had = this.#open.size
+      this.#available = this.#open.size
       this.#refusedAt = performance.now()
     } finally {
       this.#opening--
     }
   }
 
-  /** A pooler greets all, and lets those wait with their first statement for whom it has no connection. */
-  async #judged(connection: Connection): Promise<void> {
+  /** A pooler accepts connections and queues their first statement, so the check has a timeout. */
+  async #checkInTime(connection: Connection): Promise<void> {
     const { connectMillis } = this.#address
     let timer: Timer | undefined
     const late = new Promise<never>((_, reject) => {
@@ -199,18 +199,18 @@ export class Pool {
     for (const { resolve } of this.#waiting.splice(0)) resolve()
   }
 
-  /** Tells those who waited before the connection was asked for. To who came later, the server may have another answer. */
-  #failed(error: unknown, asked: number): void {
+  /** Rejects the waiters from before the request. For later ones, the server may have another answer. */
+  #failed(error: unknown, request: number): void {
     this.#failedAt = performance.now()
-    for (const one of this.#waiting.splice(0)) {
-      if (one.asked < asked) one.reject(error)
-      else this.#waiting.push(one)
+    for (const waiter of this.#waiting.splice(0)) {
+      if (waiter.requestsBefore < request) waiter.reject(error)
+      else this.#waiting.push(waiter)
     }
-    if (this.#waiting.length > 0) this.#ask()
+    if (this.#waiting.length > 0) this.#request()
   }
 }
 
-/** A new connection had no answer to its first statement. */
+/** A new connection got no answer to its first statement. */
 class Unanswered extends Error {
   readonly code = 'ETIMEDOUT'
   constructor() {

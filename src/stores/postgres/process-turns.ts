@@ -2,46 +2,47 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { runTurn } from '../../base/scheduling/run-turn.ts'
 import { performance, sleep } from '../../base/time.ts'
-import type { Ground } from './ground.ts'
 import { awaitTurn, probe, tryTurn, undo } from './statements.ts'
+import type { StoreContext } from './store-context.ts'
 
-/** Connections that may wait for turns at once, or hold them, and those that are left for reads and commits. */
+/** The most connections that hold or wait for turns, and the connections that stay free for reads and commits. */
 const mostTurns = 2
 const spared = 2
 
-/** Behind a pooler, a statement is sent so often during a turn, and must be answered within this time. */
+/** Behind a pooler, the interval of the probes during a turn, and the time for their answer. */
 const probePauseMillis = 250
 const mostProbeMillis = 500
 
 /** The database ends the turn of a process that sends nothing for two seconds. */
 const aliveMillis = 700
 
-/** After turns have used up the connections of a pooler, there are none for so long; twice as long each time. */
+/** After turns have exhausted a pooler, the pause without turns; it doubles each time. */
 const leastRestMillis = 30_000
 const mostRestMillis = 3_600_000
 
 /**
- * Turns that processes take at what they name, in the order in which they asked. The database holds each by a lock of
- * a transaction: so a pooler may stand between, and the turn of a process that dies ends with its connection. Whoever
- * gets no turn goes on without one, since nothing but time depends on it.
+ * Turns of processes by name, in the order of the requests. The database holds each as a lock of a transaction. So
+ * turns work through a pooler, and the turn of a dead process ends with its connection. A process without a turn goes
+ * on, since turns only save time.
  *
- * Those who hold a turn or wait for it keep a connection of the pooler each. Where these are all that it has, the work
- * of the holder would wait for those who wait for the holder. So statements are seen to get through meanwhile.
+ * Each holder and each waiter occupies a connection of the pooler. When these are all, the work of the holder waits for
+ * the waiters, and they for the holder. So probes check meanwhile that statements still get a connection.
  */
 export class ProcessTurns {
-  readonly #ground: Ground
+  readonly #context: StoreContext
   #turns = 0
   #restsUntil = Number.NEGATIVE_INFINITY
   #restMillis = leastRestMillis
 
-  constructor(ground: Ground) {
-    this.#ground = ground
+  constructor(context: StoreContext) {
+    this.#context = context
   }
 
   async run<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
-    const { engine, pool } = this.#ground
+    const { engine, pool } = this.#context
     const isResting = performance.now() < this.#restsUntil
-    if (!engine.hasTurns || isResting || this.#turns >= Math.min(mostTurns, pool.had - spared)) return work()
+    if (!engine.hasTurns || isResting || this.#turns >= Math.min(mostTurns, pool.available - spared))
+      return work()
     const over = new AbortController()
     const starved = this.#starved(over.signal).then(() => over.abort())
     await Promise.race([this.#take(names, over.signal), starved])
@@ -49,7 +50,7 @@ export class ProcessTurns {
   }
 
   async isTaken(name: string): Promise<boolean> {
-    const { address, engine, pool } = this.#ground
+    const { address, engine, pool } = this.#context
     if (!engine.hasTurns) return false
     const lock = lockOf(address.schema, name)
     const [row] = await pool.shared((connection) => connection.send(tryTurn(lock)))
@@ -57,13 +58,13 @@ export class ProcessTurns {
     return !isFree
   }
 
-  /** Waits for a turn, which lasts until it is over. Resolves when it has begun, or when there is none to be had. */
+  /** Waits for a turn, which lasts until `over` aborts. Resolves when it has begun, or cannot begin. */
   #take(names: readonly string[], over: AbortSignal): Promise<void> {
-    const { address, pool } = this.#ground
+    const { address, pool } = this.#context
     this.#turns++
     return new Promise((resolve) => {
       const held = pool.alone(async (connection) => {
-        // Its work may have begun without it.
+        // The work may have begun without the turn.
         if (over.aborted) return
         try {
           await connection.send(awaitTurn(names.map((name) => lockOf(address.schema, name))))
@@ -74,7 +75,7 @@ export class ProcessTurns {
             if (!over.aborted) await connection.send(probe)
           }
         } finally {
-          // What is sent next on this connection comes after it.
+          // Later statements on this connection come after it.
           connection.sendEnd(undo).catch(() => {})
         }
       })
@@ -86,9 +87,9 @@ export class ProcessTurns {
     })
   }
 
-  /** Resolves when statements get no connection of a pooler any more. There are no turns for a while then. */
+  /** Resolves when a pooler has no connection left for statements. Then turns pause for a while. */
   async #starved(over: AbortSignal): Promise<void> {
-    const { engine, pool } = this.#ground
+    const { engine, pool } = this.#context
     while (engine.isPooled && !over.aborted) {
       const answered = pool
         .shared((connection) => connection.send(probe))
@@ -108,7 +109,7 @@ export class ProcessTurns {
   }
 }
 
-/** The number of a lock. Two names may share one: their turns are each other's then. */
+/** The id of a lock. Two names with the same id share their turns. */
 function lockOf(schema: string, name: string): bigint {
   return createHash('sha256').update(`${schema}\0${name}`).digest().readBigInt64BE()
 }

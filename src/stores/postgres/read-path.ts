@@ -1,24 +1,30 @@
 import { setImmediate } from '../../base/time.ts'
 import { Attempt } from './attempt.ts'
+import { Backoff } from './backoff.ts'
 import { cannotWrite } from './failure.ts'
-import { type Ground, type Job, readInto, runReader } from './ground.ts'
-import { Patience } from './patience.ts'
-import { beginNumbering, beginReading, beginReadingSerially, end, type Statement } from './statements.ts'
+import {
+  beginNumbering,
+  beginSerializableRead,
+  beginSnapshotRead,
+  end,
+  type Statement,
+} from './statements.ts'
+import { type Job, readInto, runReader, type StoreContext } from './store-context.ts'
 import { type Reads, rowsIn, View } from './view.ts'
 
-/** More records than these are not read twice. */
+/** The most records that may be read twice. */
 const mostRowsAtOnce = 1_000
 
-/** After so many statements that left something open, what was read is held fast. */
+/** After so many statements with guesses left, the body reads in one transaction. */
 const mostStatements = 4
 
-/** How often a long walk numbers records before it begins, where others append all the time. */
+/** How often a long walk numbers records and restarts, where others append all the time. */
 const mostNumberings = 20
 
-/** Connections that are left for others while reads hold theirs. */
+/** The connections that stay free while reads reserve theirs. */
 const spared = 2
 
-/** Reads that may find more records than this share no statement: those of the others would wait for theirs. */
+/** Reads that may find more records share no statement: small reads would wait for them. */
 const mostShared = 256
 
 /** A read whose caller waits. */
@@ -29,29 +35,29 @@ interface Waiting {
 }
 
 /**
- * Runs bodies that read. The first run is a guess: it tells what to read. One statement reads all of it at one moment,
- * and when the next run reads nothing else, its result counts.
+ * Runs bodies that read. The first run is a guess that finds the needed reads. One statement makes all of them in one
+ * snapshot. When the next run needs no other reads, its result counts.
  */
 export class ReadPath {
-  readonly #ground: Ground
+  readonly #context: StoreContext
   #waiting: Waiting[] = []
 
-  constructor(ground: Ground) {
-    this.#ground = ground
+  constructor(context: StoreContext) {
+    this.#context = context
   }
 
   async run(job: Job): Promise<void> {
-    const patience = new Patience()
+    const backoff = new Backoff()
     for (;;) {
       try {
         return await this.#attempt(job)
       } catch (error) {
-        await patience.after(error)
+        await backoff.waitOrThrow(error)
       }
     }
   }
 
-  /** What an attempt read, as it is at one moment now. Small reads that begin in one turn share a statement. */
+  /** Repeats an attempt's reads in one current snapshot. Small reads of one event-loop turn share a statement. */
   readAtOnce(reads: Reads): Promise<View> {
     if (mostFound(reads) > mostShared) return this.#read(reads)
     return new Promise((resolve, reject) => {
@@ -76,21 +82,21 @@ export class ReadPath {
   }
 
   async #read(reads: Reads): Promise<View> {
-    const ground = this.#ground
-    const view = ground.engine.hasTurns
-      ? await ground.pool.shared((connection) => readInto(ground, connection, reads))
-      : // Where writers take no turns, a moment may show a change without another one that comes before it.
-        await this.#readWithin(beginReadingSerially, reads)
+    const context = this.#context
+    const view = context.engine.hasTurns
+      ? await context.pool.shared((connection) => readInto(context, connection, reads))
+      : // Without locks of writers, a snapshot may have a change without an earlier one.
+        await this.#readWithin(beginSerializableRead, reads)
     if (!view.isUnnumbered) return view
     return this.#numbering((begin) => this.#readWithin(begin, reads)).then((numbered) => numbered ?? view)
   }
 
   #readWithin(begin: Statement, reads: Reads): Promise<View> {
-    const ground = this.#ground
-    return ground.pool.alone(async (connection) => {
+    const context = this.#context
+    return context.pool.alone(async (connection) => {
       const [begun, view, ended] = await Promise.allSettled([
         connection.send(begin),
-        readInto(ground, connection, reads),
+        readInto(context, connection, reads),
         connection.sendEnd(end),
       ])
       for (const part of [begun, view, ended]) if (part.status === 'rejected') throw part.reason
@@ -99,11 +105,11 @@ export class ReadPath {
   }
 
   /**
-   * Reads in a transaction that numbers records first. Resolves to nothing where nobody can write now: the user sees those
-   * records that were numbered before.
+   * Reads in a transaction that numbers records first. Resolves to undefined where the user cannot write now: then only
+   * numbered records are visible.
    */
   async #numbering<T>(read: (begin: Statement) => Promise<T>): Promise<T | undefined> {
-    const { address, engine } = this.#ground
+    const { address, engine } = this.#context
     try {
       return await read(beginNumbering(address.schema, engine.hasTurns))
     } catch (error) {
@@ -113,26 +119,26 @@ export class ReadPath {
   }
 
   async #attempt(job: Job): Promise<void> {
-    const ground = this.#ground
-    let attempt = new Attempt(new View(), ground.known)
-    runReader(ground, job, attempt)
+    const context = this.#context
+    let attempt = new Attempt(new View(), context.cache)
+    runReader(context, job, attempt)
     if (attempt.isCertain) return
     for (let n = 0; n < mostStatements && rowsIn(attempt) <= mostRowsAtOnce; n++) {
       const view = await this.readAtOnce(attempt)
-      attempt = new Attempt(view, ground.known)
-      runReader(ground, job, attempt)
+      attempt = new Attempt(view, context.cache)
+      runReader(context, job, attempt)
       if (attempt.isCertain) return
     }
-    await this.#heldFast(job, attempt)
+    await this.#readInTransaction(job, attempt)
   }
 
-  /** Reads in a transaction that keeps seeing one moment, so that each record is read once. */
-  async #heldFast(job: Job, first: Reads): Promise<void> {
-    const { address, engine } = this.#ground
-    const begin = engine.hasTurns ? beginReading : beginReadingSerially
+  /** Reads in a transaction with one snapshot, so that each record is read once. */
+  async #readInTransaction(job: Job, first: Reads): Promise<void> {
+    const { address, engine } = this.#context
+    const begin = engine.hasTurns ? beginSnapshotRead : beginSerializableRead
     for (let n = 0; n < mostNumberings; n++) {
       if (await this.#walk(job, first, begin, false)) return
-      // A long walk that holds locks would keep others waiting. So it begins again at a moment at which all have numbers.
+      // A long walk with locks would block others. So it restarts on a snapshot in which all records have numbers.
       const isNumbered = await this.#numbering((numbering) => this.#readWithin(numbering, new View()))
       if (!isNumbered) {
         await this.#walk(job, first, begin, true)
@@ -142,24 +148,24 @@ export class ReadPath {
     await this.#walk(job, first, beginNumbering(address.schema, engine.hasTurns, true), true)
   }
 
-  /** Resolves to whether it read all. Unless `isFinal`, it stops at records that have no number yet. */
+  /** Resolves to whether it read everything. Unless `isFinal`, it stops at records without a number. */
   #walk(job: Job, first: Reads, begin: Statement, isFinal: boolean): Promise<boolean> {
-    const ground = this.#ground
-    return ground.pool.alone(async (connection) => {
+    const context = this.#context
+    return context.pool.alone(async (connection) => {
       const begun = connection.send(begin)
       const view = new View()
       try {
         for (let reads = first; ; ) {
-          await Promise.all([begun, readInto(ground, connection, reads, view)])
+          await Promise.all([begun, readInto(context, connection, reads, view)])
           if (view.isUnnumbered && !isFinal) return false
-          const attempt = new Attempt(view, ground.known)
-          runReader(ground, job, attempt)
+          const attempt = new Attempt(view, context.cache)
+          runReader(context, job, attempt)
           if (attempt.isCertain) return true
           reads = attempt
         }
       } finally {
         const ended = connection.sendEnd(end)
-        if (ground.engine.hasTurns && begin === beginReading) ended.catch(() => {})
+        if (context.engine.hasTurns && begin === beginSnapshotRead) ended.catch(() => {})
         else await ended
       }
     }, spared)

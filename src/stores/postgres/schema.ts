@@ -5,14 +5,14 @@ import { dollarQuoted, named } from './statements.ts'
 /** The format of the tables and functions. A release uses no other format. */
 export const storeFormat = 2
 
-/** The statements that bring a schema from each format to the next; the first one makes it. */
+/** The statements that migrate a schema from each format to the next; the first one makes it. */
 export function stepsTo(schema: string): readonly string[] {
   return [first(schema), second(schema)]
 }
 
 /*
- * The functions are set up for the plans that bodies need. Reading by the index, at any size of the table, also keeps
- * what a transaction is held to have read small.
+ * The functions have settings for the plans that bodies need. Index scans, at any size of the table, also keep the
+ * predicate locks of a serializable transaction small.
  */
 const plans = [
   'enable_seqscan = off',
@@ -24,7 +24,7 @@ const plans = [
   .map((setting) => `SET ${setting}`)
   .join(' ')
 
-/** How each piece is read: forwards, or backwards. */
+/** Reads a piece, forwards or backwards. */
 const piece = (records: string, order: 'ASC' | 'DESC') =>
   `SELECT t.key, t.value, t.version FROM ${records} t WHERE t.key >= p_lower[i] AND t.key < p_upper[i] ORDER BY t.key ${order} LIMIT p_limits[i]`
 
@@ -43,7 +43,7 @@ function first(schema: string): string {
     INSERT INTO ${named(schema, 'format')} VALUES (1);`
 }
 
-/** Commits that meet at no record go side by side. A record that is to be numbered gets its number afterwards. */
+/** Commits without common records run in parallel. An appended record gets its number later. */
 function second(schema: string): string {
   const appended = named(schema, 'appended')
   return `
@@ -59,8 +59,8 @@ function second(schema: string): string {
 }
 
 /**
- * How many of the functions a schema has that read its own tables. They name these with the schema, so those of a
- * schema that was renamed read the tables of another one, or of none. The parameters are those of {@link ownFunctionsOf}.
+ * The number of a schema's functions that read its own tables. Functions contain the name of the schema, so after a
+ * rename they read the tables of another schema, or of none. The parameters are those of {@link ownFunctionsOf}.
  */
 export const ownFunctions = `
   SELECT count(*)::integer FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
@@ -72,18 +72,17 @@ export function ownFunctionsOf(schema: string): readonly string[] {
   return [schema, `${named(schema, 'records')} t `]
 }
 
-/** The bytes behind which nothing of a prefix lies. */
+/** The upper bound of the numbered keys under a prefix. */
 const behindNumbers = `\\x${Buffer.from(':').toString('hex')}`
 const endOfNumber = `\\x${Buffer.from(stringEnd).toString('hex')}`
 
-/** The statements that make the functions of a schema. */
 export function functionsOf(schema: string, create: 'CREATE' | 'CREATE OR REPLACE'): string {
   const records = named(schema, 'records')
   const commits = named(schema, 'commits')
   const appended = named(schema, 'appended')
   const turns = named(schema, 'turns')
   const clock = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
-  /** Whether records that have no number yet belong to what is read. */
+  /** Whether the read would include records without a number. */
   const isUnnumbered = `(EXISTS (SELECT FROM ${appended} a WHERE a.prefix = ANY(p_prefixes))
         OR EXISTS (SELECT FROM unnest(p_lower, p_upper) AS p(lower, upper) WHERE EXISTS (SELECT FROM ${appended} a WHERE a.prefix >= p.lower AND a.prefix < p.upper)))`
   const rows = `

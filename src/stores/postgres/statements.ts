@@ -2,13 +2,13 @@ import { CatalogError } from '../../base/errors.ts'
 import { numberDigits } from '../../base/store/append.ts'
 import type { Change } from './access.ts'
 import { prefixesOfBytes, stringEnd } from './key-bytes.ts'
-import type { Known } from './known.ts'
 import { isNumbered, type Locking, type Locks } from './locks.ts'
+import type { RecordCache } from './record-cache.ts'
 import { digestOf, noRows, type PieceRead, type PieceRows, type Reads, View } from './view.ts'
 
 /*
- * What is sent to the database. Nothing is prepared under a name, and nothing is set beyond the end of a transaction:
- * so a pooler may stand between, which hands each transaction to another connection.
+ * The statements for the database. They use no prepared statements, and no settings beyond the end of a transaction. So
+ * they work through a pooler that gives each transaction another connection.
  */
 
 export interface Statement {
@@ -17,16 +17,16 @@ export interface Statement {
 }
 
 /**
- * A row of an answer. Part −1 tells the database's time in milliseconds as its version, part 0 is a record, and the
- * others belong to the pieces in the order in which they were given. Of a piece, the first row has no key.
+ * A row of an answer. Part −1 has the database's time in milliseconds as its version. Part 0 is a record. Higher parts
+ * belong to the pieces, in the given order. The first row of a piece has no key.
  */
 export type Row = readonly [part: number, key: Buffer | null, value: string | null, version: string | null]
 
-/** How long a transaction waits for its turn, in milliseconds, and how long it may take. */
+/** How long a transaction waits for its locks, and how long a statement may take, in milliseconds. */
 const turnMillis = 10_000
 const statementMillis = 60_000
 
-/** The database ends a transaction whose client fell silent; sooner if others wait for it. */
+/** The database ends a transaction of a silent client; sooner if others wait for it. */
 const silenceMillis = 15_000
 const turnSilenceMillis = 2_000
 
@@ -35,38 +35,40 @@ const boundsOf = (silence: number) =>
 const bounds = boundsOf(silenceMillis)
 const turnBounds = `${boundsOf(turnSilenceMillis)}; SET LOCAL lock_timeout = ${turnMillis}`
 
-/** A name as it is written in statements. */
+/** A quoted identifier. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** The name of something in the catalog's schema. */
+/** A qualified name in the catalog's schema. */
 export function named(schema: string, name: string): string {
   return `${quoted(schema)}.${name}`
 }
 
-/** The body of a function as it is written in a statement. What it holds ends it at no other place than its end. */
+/** A dollar-quoted function body, with a tag that the body does not contain. */
 export function dollarQuoted(text: string): string {
   let tag = '$$'
-  // A name within the text may hold any tag.
+  // A name within the text may contain any tag.
   for (let n = 1; text.includes(tag); n++) tag = `$body${n}$`
   return tag + text + tag
 }
 
-/** Begins to read at one moment. */
-export const beginReading: Statement = { text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${bounds}` }
+/** Begins to read one snapshot. */
+export const beginSnapshotRead: Statement = {
+  text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${bounds}`,
+}
 
-/** Begins to read as engines need it whose writers take no turns. */
-export const beginReadingSerially: Statement = {
+/** Begins to read, for engines without locks of writers. */
+export const beginSerializableRead: Statement = {
   text: `BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY; ${bounds}`,
 }
 
-/** A commit is answered once it is on disk, even where users or databases are set up to be answered before. */
+/** A commit returns once it is on disk, even where the settings of users or databases say otherwise. */
 const synchronously = `SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`
 
 /**
- * Begins a change that reads while it has its turn. A lock of a table is taken before the database looks at anything,
- * and each statement after it sees all that was committed before the lock.
+ * Begins a change that reads while it holds its locks. The table lock is taken before the transaction has a snapshot,
+ * and each later statement sees all commits before the lock.
  */
 export function beginTurn(schema: string, locks: Locks | undefined): Statement {
   const begun = `BEGIN ISOLATION LEVEL READ COMMITTED; ${turnBounds}; ${synchronously}`
@@ -75,7 +77,7 @@ export function beginTurn(schema: string, locks: Locks | undefined): Statement {
     return {
       text: `${begun}; LOCK TABLE ${turns} IN EXCLUSIVE MODE; SELECT ${named(schema, 'number_records')}()`,
     }
-  // One list, whose functions are called in its order.
+  // One list: its functions are called in order.
   const taken = locks.names.map(([first, second], i) =>
     locks.areExclusive[i]
       ? `pg_advisory_xact_lock(${first}, ${second})`
@@ -84,7 +86,7 @@ export function beginTurn(schema: string, locks: Locks | undefined): Statement {
   return { text: `${begun}; LOCK TABLE ${turns} IN ROW SHARE MODE; SELECT ${taken.join(', ')}` }
 }
 
-/** Begins to number records at one moment, and to read at that same moment. What reads for long may fall silent for longer. */
+/** Begins to number records, and to read in the same snapshot. A long read may be silent for longer. */
 export function beginNumbering(schema: string, hasTurns: boolean, isLong = false): Statement {
   const numbered = `SELECT ${named(schema, 'number_records')}()`
   if (!hasTurns)
@@ -95,8 +97,8 @@ export function beginNumbering(schema: string, hasTurns: boolean, isLong = false
 }
 
 /**
- * Waits until no other session holds any of these locks, and holds them until the end of the transaction. All take them
- * in the same order, so that nobody waits for each other. The isolation does not matter, as nothing is read in it.
+ * Waits for these locks, and holds them until the end of the transaction. All processes take them in the same order,
+ * which avoids deadlocks. The isolation level does not matter, as nothing is read.
  */
 export function awaitTurn(locks: readonly bigint[]): Statement {
   const ordered = locks.toSorted((a, b) => (a < b ? -1 : 1))
@@ -104,18 +106,15 @@ export function awaitTurn(locks: readonly bigint[]): Statement {
   return { text: `BEGIN; ${turnBounds}; ${taken.join('; ')}` }
 }
 
-/** Whether no session holds a lock. The shared lock that finds it out ends with the statement. */
+/** Whether no session holds a lock. The shared lock of this test ends with the statement. */
 export function tryTurn(lock: bigint): Statement {
   return { text: `SELECT pg_try_advisory_xact_lock_shared(${lock})` }
 }
 
-/** Nothing but a way there and back. */
+/** A round trip without work. */
 export const probe: Statement = { text: 'SELECT 0' }
 
-/**
- * Begins to make tables. A migration that waited for another one must see what the other one made, whatever isolation
- * is usual there.
- */
+/** Begins a migration. One that waited for another must see its changes, whatever the default isolation level. */
 export const beginMigration: Statement = {
   text: `BEGIN ISOLATION LEVEL READ COMMITTED; ${bounds}; SET LOCAL lock_timeout = ${statementMillis}; ${synchronously}`,
 }
@@ -124,7 +123,7 @@ export const begin: Statement = { text: 'BEGIN' }
 export const end: Statement = { text: 'COMMIT' }
 export const undo: Statement = { text: 'ROLLBACK' }
 
-/** Reads records and pieces at one moment. */
+/** Reads records and pieces in one snapshot. */
 export function readStatement(
   schema: string,
   points: Iterable<string>,
@@ -136,7 +135,7 @@ export function readStatement(
   }
 }
 
-/** Whether the answer to a read lacks records that have no number yet. */
+/** Whether the answer to a read lacks records without a number. */
 export function isUnnumbered(rows: readonly Row[]): boolean {
   return rows[0]?.[0] === -1 && rows[0][2] === 'unnumbered'
 }
@@ -145,17 +144,17 @@ export function isUnnumbered(rows: readonly Row[]): boolean {
 export interface CommitParts {
   readonly schema: string
   readonly locking: Locking
-  /** The locks that the statement takes; undefined where it needs none of records, or holds them. */
+  /** The locks that the statement takes; undefined where it needs no record locks, or already holds them. */
   readonly locks: Locks | undefined
-  /** The number under which the outcome is noted. */
+  /** The id under which the outcome is recorded. */
   readonly id: string
   readonly reads: Reads
   readonly changes: Iterable<readonly [bytes: string, change: Change]>
 }
 
 /**
- * Compares what was read, and changes records if all of it still holds. The whole of it is one message, with all values
- * in its text: the database has it whole before it takes a lock, and needs nothing more from here to end it.
+ * Compares the reads, and changes the records if all are unchanged. All of it is one message with all values in its
+ * text. So the database has everything before it takes a lock, and depends on no further message.
  */
 export function commitStatement(parts: CommitParts): Statement {
   const isolation = parts.locking === 'engine' ? 'SERIALIZABLE' : 'READ COMMITTED'
@@ -165,7 +164,7 @@ export function commitStatement(parts: CommitParts): Statement {
   }
 }
 
-/** The same, within a transaction that holds its turn. */
+/** As {@link commitStatement}, within a transaction that holds its locks. */
 export function changeStatement(parts: CommitParts): Statement {
   const { schema, locking, locks, id, reads, changes } = parts
   const versions: string[] = []
@@ -211,9 +210,8 @@ export function changeStatement(parts: CommitParts): Statement {
 }
 
 /**
- * Takes the place of a commit whose answer was lost, unless it happened: the first column tells whether it did. If not,
- * it never will. The statement waits for a commit that is under way, and is answered once that is as safe as its answer
- * would have said.
+ * Prevents a commit whose answer was lost, unless it happened; the first column is whether it did. The statement waits
+ * for a running commit, and returns once that is as durable as its own answer would have meant.
  */
 export function tombstone(schema: string, id: string): Statement {
   return {
@@ -221,13 +219,18 @@ export function tombstone(schema: string, id: string): Statement {
   }
 }
 
-/** Forgets the commits before one, whose answers have long arrived. */
+/** Removes the ids of old commits, whose answers arrived long ago. */
 export function forgetCommits(schema: string, before: string): Statement {
   return { text: `DELETE FROM ${named(schema, 'commits')} WHERE id < $1`, values: [before] }
 }
 
-/** Adds what an answer tells to a view that holds what else is known of the same moment. */
-export function addRows(rows: readonly Row[], pieces: readonly PieceRead[], known: Known, view: View): void {
+/** Adds an answer to a view of the same snapshot. */
+export function addRows(
+  rows: readonly Row[],
+  pieces: readonly PieceRead[],
+  cache: RecordCache,
+  view: View,
+): void {
   let open: { keys: string[]; found: PieceRows['found'][number][] } | undefined
   for (const [part, key, value, version] of rows) {
     if (part === -1) continue
@@ -239,11 +242,11 @@ export function addRows(rows: readonly Row[], pieces: readonly PieceRead[], know
     }
     const bytes = key.toString('latin1')
     if (value === null) {
-      known.forget(bytes)
+      cache.forget(bytes)
       view.points.set(bytes, null)
       continue
     }
-    const found = known.found(bytes, version!, value)
+    const found = cache.found(bytes, version!, value)
     if (part === 0) view.points.set(bytes, found)
     else {
       open!.keys.push(bytes)
@@ -252,22 +255,22 @@ export function addRows(rows: readonly Row[], pieces: readonly PieceRead[], know
   }
 }
 
-/** The view of what a read statement answered. */
+/** The view of a read statement's answer. */
 export function viewOf(
   rows: readonly Row[],
   points: Iterable<string>,
   pieces: readonly PieceRead[],
-  known: Known,
+  cache: RecordCache,
   view = new View(),
 ): View {
   for (const point of points) view.points.set(point, null)
   for (const { piece } of pieces) view.pieces.set(piece.id, { piece, rows: noRows })
-  addRows(rows, pieces, known, view)
-  for (const point of points) if (view.points.get(point) === null) known.forget(point)
+  addRows(rows, pieces, cache, view)
+  for (const point of points) if (view.points.get(point) === null) cache.forget(point)
   return view
 }
 
-/** The prefixes under which records may be numbered that a read is about. */
+/** The prefixes of numbered records that a read may include. */
 function prefixesOf(points: Iterable<string>, pieces: readonly PieceRead[]): ReadonlySet<string> {
   const prefixes = new Set<string>()
   for (const point of points)
@@ -305,7 +308,7 @@ function bytesLiteral(bytes: string): string {
   return `\\x${Buffer.from(bytes, 'latin1').toString('hex')}`
 }
 
-/** A text as a value in a statement. The form with E means the same whatever a server's settings are. */
+/** A string literal. The form with E does not depend on a server's settings. */
 function literal(text: string): string {
   return `E'${text.replace(/[\\']/g, (character) => (character === "'" ? "''" : '\\\\'))}'`
 }

@@ -6,12 +6,12 @@ import { check, engineOf } from './check.ts'
 import { Clock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import { explain } from './failure.ts'
-import { type Ground, type Job, readInto } from './ground.ts'
 import { isLaterServer, requireHome } from './home.ts'
-import { Known } from './known.ts'
 import { Pool } from './pool.ts'
 import { ProcessTurns } from './process-turns.ts'
 import { ReadPath } from './read-path.ts'
+import { RecordCache } from './record-cache.ts'
+import { type Job, readInto, type StoreContext } from './store-context.ts'
 import { View } from './view.ts'
 import { WritePath } from './write-path.ts'
 
@@ -20,50 +20,50 @@ const lossyFeatures: StoreFeatures = Object.freeze({ ...features, durable: false
 
 /** The records of a catalog in a database. */
 export class PostgresStore implements Store {
-  readonly #ground: Ground
+  readonly #context: StoreContext
   readonly #reads: ReadPath
   readonly #writes: WritePath
   readonly #turns: ProcessTurns
   readonly #pending = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
-  private constructor(ground: Ground) {
-    this.#ground = ground
-    this.#reads = new ReadPath(ground)
-    this.#writes = new WritePath(ground, this.#reads)
-    this.#turns = new ProcessTurns(ground)
+  private constructor(context: StoreContext) {
+    this.#context = context
+    this.#reads = new ReadPath(context)
+    this.#writes = new WritePath(context, this.#reads)
+    this.#turns = new ProcessTurns(context)
   }
 
   get features(): StoreFeatures {
-    return this.#ground.engine.isDurable ? features : lossyFeatures
+    return this.#context.engine.isDurable ? features : lossyFeatures
   }
 
   static async open(address: Address, hasTurns?: boolean): Promise<PostgresStore> {
-    const judge = async (connection: Connection) => {
+    const checkConnection = async (connection: Connection) => {
       const engine = await check(connection, address)
-      if (isElsewhere(ground.engine.home, engine.home))
+      if (isElsewhere(context.engine.home, engine.home))
         await requireHome(connection, address, engine.home ?? {})
-      // Those before lead to a server that may not know yet that it was replaced.
-      if (isLaterServer(ground.engine, engine, address.label)) ground.pool.keepOnly(connection)
-      ground.engine = hasTurns === undefined ? engine : { ...engine, hasTurns }
+      // The earlier connections reach a server that may not know yet that it was replaced.
+      if (isLaterServer(context.engine, engine, address.label)) context.pool.keepOnly(connection)
+      context.engine = hasTurns === undefined ? engine : { ...engine, hasTurns }
     }
-    const ground: Ground = {
+    const context: StoreContext = {
       address,
-      pool: new Pool(address, judge),
-      known: new Known(),
+      pool: new Pool(address, checkConnection),
+      cache: new RecordCache(),
       clock: new Clock(),
       engine: engineOf(''),
       isBusy: false,
     }
-    const store = new PostgresStore(ground)
+    const store = new PostgresStore(context)
     try {
-      // Nothing is tried again: a server that is out of reach is told at once. The answer tells the time, too.
-      await ground.pool.shared((connection) => readInto(ground, connection, new View()))
+      // No retry: an unreachable server is reported at once. The answer also sets the clock.
+      await context.pool.shared((connection) => readInto(context, connection, new View()))
     } catch (error) {
-      await ground.pool.close()
+      await context.pool.close()
       throw explain(error, address.label)
     }
-    if (!ground.engine.isDurable) warnOfLoss(address)
+    if (!context.engine.isDurable) warnOfLoss(address)
     return store
   }
 
@@ -77,13 +77,13 @@ export class PostgresStore implements Store {
     return this.#settled<T>({ body }, (job) => this.#writes.run(job))
   }
 
-  /** The database's time. Machines may disagree about the time, and leases compare times of several machines. */
+  /** The database's time, since the clocks of machines may differ and leases compare their times. */
   now(): number {
-    return this.#ground.clock.now()
+    return this.#context.clock.now()
   }
 
   home(): StoreHome | undefined {
-    return this.#ground.engine.home
+    return this.#context.engine.home
   }
 
   inTurn<T>(name: string | readonly string[], work: () => Promise<T>): Promise<T> {
@@ -95,13 +95,13 @@ export class PostgresStore implements Store {
   }
 
   metrics(): StoreMetrics {
-    return { lostCommits: this.#writes.lostRaces, connections: this.#ground.pool.use }
+    return { lostCommits: this.#writes.lostRaces, connections: this.#context.pool.use }
   }
 
   close(): Promise<void> {
     this.#closing ??= Promise.allSettled(this.#pending).then(() => {
       this.#writes.close()
-      return this.#ground.pool.close()
+      return this.#context.pool.close()
     })
     return this.#closing
   }
@@ -112,7 +112,7 @@ export class PostgresStore implements Store {
     try {
       await done
     } catch (error) {
-      throw explain(error, this.#ground.address.label)
+      throw explain(error, this.#context.address.label)
     } finally {
       this.#pending.delete(done)
     }
@@ -122,11 +122,11 @@ export class PostgresStore implements Store {
 
   #refuse(): void {
     if (this.#closing) throw closedError()
-    if (this.#ground.isBusy) throw nestedError()
+    if (this.#context.isBusy) throw nestedError()
   }
 }
 
-/** The servers of which this process has warned. */
+/** The servers that this process has warned about. */
 const warned = new Set<string>()
 
 function warnOfLoss({ host, port }: Address): void {

@@ -7,7 +7,7 @@ export interface Found {
   readonly value: Value
 }
 
-/** A part of a range that is read at once: the first `limit` records between two bounds, or the last ones. */
+/** A part of a range that is read at once: the first or the last `limit` records between two bounds. */
 export interface Piece {
   readonly id: string
   readonly lower: string
@@ -39,21 +39,21 @@ export interface PieceRead {
   readonly rows: PieceRows
 }
 
-/** What bodies read, by the bytes of keys and by the ids of pieces; null stands for a record that is not there. */
+/** The reads of bodies, by the bytes of keys and by the ids of pieces; null is a record that does not exist. */
 export interface Reads {
   readonly points: ReadonlyMap<string, Found | null>
   readonly pieces: ReadonlyMap<string, PieceRead>
 }
 
-/** What was there at one moment. */
+/** Records and pieces of one snapshot. */
 export class View implements Reads {
   readonly points = new Map<string, Found | null>()
   readonly pieces = new Map<string, PieceRead>()
-  /** Whether records belong to it that have no number yet. */
+  /** Whether the snapshot has records without a number that belong to the reads. */
   isUnnumbered = false
 }
 
-/** The number of records that some reads found. */
+/** The number of records in some reads. */
 export function rowsIn({ points, pieces }: Reads): number {
   let rows = points.size
   for (const { rows: found } of pieces.values()) rows += found.keys.length

@@ -2,24 +2,24 @@ import { CatalogError } from '../../base/errors.ts'
 import { queueMicrotask } from '../../base/time.ts'
 import { type Changes, noChanges } from './access.ts'
 import { Attempt } from './attempt.ts'
+import { Backoff } from './backoff.ts'
 import { Committer, type Refusal } from './committer.ts'
 import { isConflict, isLost, lacksLocks } from './failure.ts'
-import { type Ground, type Job, readInto, runWriter } from './ground.ts'
 import { GroupDelay } from './group-delay.ts'
 import { areEnough, type Locks, locksOf } from './locks.ts'
-import { Patience } from './patience.ts'
 import type { ReadPath } from './read-path.ts'
 import { undo } from './statements.ts'
+import { type Job, readInto, runWriter, type StoreContext } from './store-context.ts'
 import { View } from './view.ts'
 
-/** The most bodies that share a commit. No more join in once so many records are changed. */
+/** The most bodies that share a commit. No more bodies join after so many changed records. */
 const mostJobs = 256
 const mostChanges = 4_096
 
-/** Nor once they read and change so many that hardly more of them could be locked one by one. */
+/** No more bodies join after so many read and changed records: hardly more could be locked one by one. */
 const mostTouched = 640
 
-/** After so many lost races, the bodies run under the locks of the records that they are likely to need. */
+/** After so many lost races, the bodies run under the locks of their expected records. */
 const mostLosses = 2
 
 /** A job whose caller waits. */
@@ -30,26 +30,26 @@ interface Waiting {
 }
 
 /**
- * Runs bodies that write. Those that wait meanwhile share the next commit, in their order. A commit is one statement: it
- * compares all that the bodies read, makes the changes if nothing differs, and else answers with what is there now. So
- * a change takes one round trip when this store knows what is there, or when nothing is there.
+ * Runs bodies that write. Bodies that wait meanwhile share the next commit, in their order. A commit is one statement:
+ * it compares all reads of the bodies, and makes the changes if nothing differs. Otherwise it returns the current
+ * records. So a change takes one round trip when the cache is current, or when the records do not exist.
  */
 export class WritePath {
-  readonly #ground: Ground
+  readonly #context: StoreContext
   readonly #reads: ReadPath
   readonly #committer: Committer
   readonly #delay = new GroupDelay()
-  /** How often bodies ran again, since others were first. */
+  /** How often bodies ran again, since other commits came first. */
   lostRaces = 0
   #queue: Waiting[] = []
   #isWorking = false
-  /** Whether others change the same records now: then a first attempt would be lost, as would the second one. */
+  /** Whether others change the same records now: then the optimistic attempts would be lost. */
   #isContended = false
 
-  constructor(ground: Ground, reads: ReadPath) {
-    this.#ground = ground
+  constructor(context: StoreContext, reads: ReadPath) {
+    this.#context = context
     this.#reads = reads
-    this.#committer = new Committer(ground)
+    this.#committer = new Committer(context)
   }
 
   close(): void {
@@ -75,7 +75,7 @@ export class WritePath {
     this.#isWorking = false
   }
 
-  /** Settles all of them. When they fail together, each is tried alone, so that none fails for another. */
+  /** Settles all bodies. When they fail together, each is tried alone, so that none fails because of another. */
   async #settle(batch: Waiting[]): Promise<void> {
     try {
       await this.#commit(batch)
@@ -90,8 +90,8 @@ export class WritePath {
   }
 
   async #commit(batch: Waiting[]): Promise<void> {
-    const { address, engine } = this.#ground
-    const patience = new Patience()
+    const { address, engine } = this.#context
+    const backoff = new Backoff()
     let view = new View()
     let losses = 0
     let hasRoom = true
@@ -101,7 +101,7 @@ export class WritePath {
           this.#isContended = true
           return await this.#inTurn(batch, hasRoom)
         }
-        const attempt = new Attempt(view, this.#ground.known)
+        const attempt = new Attempt(view, this.#context.cache)
         const changes = this.#runAll(batch, attempt)
         if (changes.size === 0) {
           if (attempt.isCertain) return
@@ -114,35 +114,35 @@ export class WritePath {
         if (isLoss(refused, attempt, view)) {
           losses++
           this.lostRaces++
-          if (!engine.hasTurns) await patience.after(conflict())
+          if (!engine.hasTurns) await backoff.waitOrThrow(conflict())
         }
         view = refused.view
       } catch (error) {
         if (hasRoom && lacksLocks(error)) hasRoom = false
-        else await patience.after(error)
+        else await backoff.waitOrThrow(error)
         if (isConflict(error)) this.lostRaces++
-        // Whatever was seen may be old now.
+        // The view may be outdated now.
         view = new View()
         losses++
       }
     }
   }
 
-  /** Commits in a turn at the records that the bodies are likely to need, or alone if they need others. */
+  /** Commits under the locks of the expected records, or exclusively if the bodies need others. */
   async #inTurn(batch: Waiting[], hasRoom: boolean): Promise<void> {
-    const guess = new Attempt(new View(), this.#ground.known)
+    const guess = new Attempt(new View(), this.#context.cache)
     const changes = this.#runAll(batch, guess)
-    const locks = hasRoom ? locksOf(this.#ground.address.schema, guess, changes) : undefined
-    if (locks && (await this.#held(batch, guess, locks))) return
-    await this.#held(batch, guess, undefined)
+    const locks = hasRoom ? locksOf(this.#context.address.schema, guess, changes) : undefined
+    if (locks && (await this.#commitUnderLocks(batch, guess, locks))) return
+    await this.#commitUnderLocks(batch, guess, undefined)
   }
 
   /**
-   * Reads, runs the bodies and commits while all changes wait that need the same locks: nothing can come between.
-   * Resolves to whether the locks were those that were needed; without locks, all other changes wait.
+   * Reads, runs the bodies and commits while all changes that need the same locks wait. So no conflict is possible.
+   * Resolves to whether the locks sufficed; without locks, all other changes wait.
    */
-  #held(batch: Waiting[], guess: Attempt, locks: Locks | undefined): Promise<boolean> {
-    const { pool, known } = this.#ground
+  #commitUnderLocks(batch: Waiting[], guess: Attempt, locks: Locks | undefined): Promise<boolean> {
+    const { pool, cache } = this.#context
     return pool.alone(async (connection) => {
       const begun = this.#committer.begin(connection, locks)
       const view = new View()
@@ -151,9 +151,9 @@ export class WritePath {
         let attempt = guess
         let changes = noChanges
         do {
-          await Promise.all([begun, readInto(this.#ground, connection, attempt, view)])
+          await Promise.all([begun, readInto(this.#context, connection, attempt, view)])
           if (attempt === guess) this.#isContended = !isSame(guess, view)
-          attempt = new Attempt(view, known)
+          attempt = new Attempt(view, cache)
           changes = this.#runAll(batch, attempt)
           if (locks && !areEnough(locks, attempt, changes)) return false
         } while (!attempt.isCertain)
@@ -167,11 +167,11 @@ export class WritePath {
     })
   }
 
-  /** Runs bodies one after the other, each on the changes of those before it. What does not fit waits for the next commit. */
+  /** Runs bodies in order, each on the changes of those before it. Bodies that do not fit wait for the next commit. */
   #runAll(batch: Waiting[], attempt: Attempt): Changes {
     let changes = noChanges
     for (let i = 0; i < batch.length; i++) {
-      changes = runWriter(this.#ground, batch[i]!.job, attempt, changes)
+      changes = runWriter(this.#context, batch[i]!.job, attempt, changes)
       if (changes.size >= mostChanges || changes.size + attempt.points.size >= mostTouched)
         this.#queue.unshift(...batch.splice(i + 1))
     }
@@ -179,14 +179,14 @@ export class WritePath {
   }
 }
 
-/** Whether others changed what was known. To learn what was not known is no loss. */
+/** Whether others changed known records. Learning unknown records is no loss. */
 function isLoss({ points, pieces }: Refusal, attempt: Attempt, view: View): boolean {
   for (const point of points) if (attempt.points.get(point) !== null || view.points.has(point)) return true
   for (const piece of pieces) if (view.pieces.has(piece)) return true
   return false
 }
 
-/** Whether what was guessed is what is there. */
+/** Whether the guesses are the current records. */
 function isSame(guess: Attempt, view: View): boolean {
   for (const [key, found] of guess.points) {
     if (view.points.get(key)?.version !== found?.version) return false

@@ -6,20 +6,20 @@ import type { Entry, Key, Range, Reader, Value, Writer } from '../../base/store/
 import { codeOf, codeOfCut } from '../memory/code.ts'
 import { frozenCopy } from '../memory/frozen-copy.ts'
 import type { Overlay, Staged } from './overlay.ts'
-import type { Seen } from './seen.ts'
+import type { ReadSet } from './seen.ts'
 
-/** What is the same for all accesses of one staged store. */
-export interface Ground {
+/** What all readers and writers of one staged store share. */
+export interface StagedContext {
   readonly overlay: Overlay
-  readonly seen: Seen
-  /** The code of a key that is read without being remembered. */
+  readonly readSet: ReadSet
+  /** The code of a key whose reads are not recorded. */
   readonly unremembered: string | undefined
 }
 
-/** Notes which groups soft reads and writes touched, and what was read of them, by the codes of keys. */
+/** The groups that partial reads and writes touched, with the values read in them, by the codes of keys. */
 export type Touched = Map<string, Map<string, Value | undefined>>
 
-/** Adds what was touched later. What was read at first stays. */
+/** Adds what was touched later. The first read of each key counts. */
 export function addTouched(touched: Touched, later: Touched): void {
   for (const [group, values] of later) {
     const known = touched.get(group)
@@ -37,39 +37,39 @@ function groupIn(touched: Touched, group: string): Map<string, Value | undefined
   return values
 }
 
-/** Reads the store below through staged changes, and remembers what it read there. */
+/** Reads the store below through staged changes, and records what it read there. */
 export class StagedReader implements Reader {
   readonly #below: Reader
-  readonly #ground: Ground
-  /** Set when heads of branches may move after they were read. */
-  readonly #softly: Touched | undefined
-  /** Whether anything may change after it was read here. */
-  readonly #isLoose: boolean
+  readonly #context: StagedContext
+  /** Set for partial reads: heads of branches may move after they were read. */
+  readonly #touched: Touched | undefined
+  /** Whether reads are not recorded, so that anything may change after it was read. */
+  readonly #isUntracked: boolean
   ended = false
 
-  constructor(below: Reader, ground: Ground, softly: Touched | undefined, isLoose = false) {
+  constructor(below: Reader, context: StagedContext, touched: Touched | undefined, isUntracked = false) {
     this.#below = below
-    this.#ground = ground
-    this.#softly = softly
-    this.#isLoose = isLoose
+    this.#context = context
+    this.#touched = touched
+    this.#isUntracked = isUntracked
   }
 
   get<V extends Value = Value>(key: Key): V | undefined {
     if (this.ended) throw endedError()
     const checked = checkedKey(key)
     const code = codeOf(checked)
-    const { overlay, seen, unremembered } = this.#ground
+    const { overlay, readSet, unremembered } = this.#context
     const staged = overlay.find(code)
     if (staged !== undefined) {
       this.touch(staged)
       return staged.value as V | undefined
     }
     const value = this.#below.get<V>(checked)
-    if (this.#softly) {
-      const group = seen.softPoint(code, checked, value)
-      if (group !== undefined) groupIn(this.#softly, group).set(code, value)
-    } else if (code !== unremembered && !this.#isLoose) {
-      seen.point(code, checked, value)
+    if (this.#touched) {
+      const group = readSet.softPoint(code, checked, value)
+      if (group !== undefined) groupIn(this.#touched, group).set(code, value)
+    } else if (code !== unremembered && !this.#isUntracked) {
+      readSet.point(code, checked, value)
     }
     return value
   }
@@ -78,21 +78,21 @@ export class StagedReader implements Reader {
     if (this.ended) throw endedError()
     const span = spanOf(range)
     if (!span) return []
-    // A range shows the entries there were when it was asked for.
-    const staged = this.#ground.overlay.map()
+    // A range shows the entries at the time of the `range` call.
+    const staged = this.#context.overlay.map()
     return { [Symbol.iterator]: () => this.#walk(range, span, staged) as Iterator<Entry<V>> }
   }
 
-  /** A read or a write in full makes all matter that a staged value follows from. */
+  /** After a full read or write of a staged value, the commit compares everything that the value depends on in full. */
   protected touch({ group }: Staged): void {
-    if (group === undefined || this.#isLoose) return
-    if (this.#softly) groupIn(this.#softly, group)
-    else this.#ground.seen.harden(group, undefined, this.#below)
+    if (group === undefined || this.#isUntracked) return
+    if (this.#touched) groupIn(this.#touched, group)
+    else this.#context.readSet.harden(group, undefined, this.#below)
   }
 
   protected groupOf(key: Key, value: Value): string | undefined {
-    const group = this.#softly && this.#ground.seen.groupOf(key, value)
-    if (group !== undefined) groupIn(this.#softly!, group)
+    const group = this.#touched && this.#context.readSet.groupOf(key, value)
+    if (group !== undefined) groupIn(this.#touched!, group)
     return group
   }
 
@@ -100,11 +100,11 @@ export class StagedReader implements Reader {
   *#walk(range: Range, span: Span, map: OrderedMap<Staged>): Generator<Entry, void, undefined> {
     const staged = stagedIn(map, span)
     let next = staged.next()
-    // Without a staged entry, the store below may know the limit.
+    // The limit is passed to the store below only when no entry is staged in the range.
     const { limit: _, ...unlimited } = range
     const below = this.#below.range(next.done ? range : unlimited)
-    const { seen } = this.#ground
-    const record = this.#isLoose ? undefined : seen.range(unlimited)
+    const { readSet } = this.#context
+    const record = this.#isUntracked ? undefined : readSet.range(unlimited)
     let left = span.limit
     for (const entry of below) {
       let isStaged = false
@@ -120,7 +120,7 @@ export class StagedReader implements Reader {
         }
         isStaged = !next.done && next.value[0] === code
       }
-      if (record) seen.entry(record, entry)
+      if (record) readSet.entry(record, entry)
       let shown: Entry = entry
       if (isStaged) {
         const change = next.value![1]
@@ -143,8 +143,8 @@ export class StagedReader implements Reader {
   }
 
   #isThere(staged: Staged): staged is Staged & Entry {
-    if (staged.group !== undefined && !this.#isLoose)
-      this.#ground.seen.harden(staged.group, undefined, this.#below)
+    if (staged.group !== undefined && !this.#isUntracked)
+      this.#context.readSet.harden(staged.group, undefined, this.#below)
     return staged.value !== undefined
   }
 
@@ -174,13 +174,13 @@ function* stagedIn(
   }
 }
 
-/** Changes nothing but the staged changes. */
+/** Stages changes. Does not write to the store below. */
 export class StagedWriter extends StagedReader implements Writer {
   readonly #overlay: Overlay
 
-  constructor(below: Reader, ground: Ground, softly: Touched | undefined) {
-    super(below, ground, softly)
-    this.#overlay = ground.overlay
+  constructor(below: Reader, context: StagedContext, touched: Touched | undefined) {
+    super(below, context, touched)
+    this.#overlay = context.overlay
   }
 
   put(key: Key, value: Value): void {
@@ -197,7 +197,7 @@ export class StagedWriter extends StagedReader implements Writer {
     const code = codeOf(checked)
     const before = this.#overlay.find(code)
     if (before !== undefined) this.touch(before)
-    // Callers may change the array they gave.
+    // Callers may change their array later.
     const key = checked === given ? [...checked] : checked
     const group = value === undefined ? undefined : this.groupOf(key, value)
     this.#overlay.set(code, { key, value, group }, before)

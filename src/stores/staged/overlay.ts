@@ -1,12 +1,12 @@
 import { MapEdit, OrderedMap } from '../../base/memory/ordered-map.ts'
 import type { Key, Value } from '../../base/store/store.ts'
 
-/** A change that waits for the commit. */
+/** A staged change. */
 export interface Staged {
   readonly key: Key
   /** Undefined when the record is removed. */
   readonly value: Value | undefined
-  /** The group of records that the value follows from, while it follows from soft reads only. */
+  /** The group of records that the value depends on, if it depends on partial reads only. */
   readonly group: string | undefined
 }
 
@@ -15,7 +15,7 @@ interface Undo {
   readonly before: Staged | undefined
 }
 
-/** The changes that wait for the commit, by the codes of their keys. What one body changed can be taken back. */
+/** The staged changes, by the codes of their keys. The changes of one body can be rolled back. */
 export class Overlay {
   readonly #edit = new MapEdit<Staged>(OrderedMap.empty)
   /** The changes as an immutable map; undefined when something changed since it was made. */
@@ -45,13 +45,13 @@ export class Overlay {
     this.#replace(code, this.find(code), undefined)
   }
 
-  /** Keeps what was changed. */
+  /** Keeps the changes since the last `keep`. */
   keep(): void {
     this.#undo = []
   }
 
-  /** Takes back what was changed since `keep`. */
-  takeBack(): void {
+  /** Rolls back the changes since the last `keep`. */
+  rollBack(): void {
     const undo = this.#undo
     this.#undo = []
     for (const { code, before } of undo.reverse()) this.#replace(code, this.find(code), before)

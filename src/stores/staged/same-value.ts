@@ -1,6 +1,6 @@
 /**
- * Whether two plain values are the same. A store that keeps objects returns the same object while nobody replaces it,
- * so most comparisons end at once.
+ * Whether two plain values are equal. A store that keeps objects returns the same object until it is replaced, so most
+ * comparisons end at once.
  */
 export function isSameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true

@@ -2,7 +2,7 @@ import { CatalogError } from '../../base/errors.ts'
 import type { Entry, Key, Range, Reader, Value } from '../../base/store/store.ts'
 import { isSameValue } from './same-value.ts'
 
-/** Thrown when what a transaction read does not read the same any more: it has to run again. */
+/** Thrown when a read of a transaction would give another result now: the transaction has to run again. */
 export class ReadsChanged extends CatalogError {
   readonly #changed: { readonly key: Key; readonly value?: Value | undefined } | undefined
 
@@ -14,21 +14,21 @@ export class ReadsChanged extends CatalogError {
     this.#changed = changed
   }
 
-  /** The record that changed, as it was read; for a range, the beginning of its keys. Undefined when it is not known. */
+  /** The record that changed, as it was read; for a range, the prefix of its keys. Undefined when it is unknown. */
   get changed(): { readonly key: Key; readonly value?: Value | undefined } | undefined {
     return this.#changed
   }
 }
 
-/** How a read depends on a record of which others may change a part. */
+/** How a partial read depends on a record. */
 export interface Dependence {
-  /** The records that are read and written together. Reading one of them in full makes all of them matter in full. */
+  /** Records that are read and written together. After a full read of one, the commit compares all of them in full. */
   readonly group: string
-  /** The part that must stay; undefined when nothing of the record must. */
+  /** The part that must not change; undefined when the whole record may change. */
   readonly kept: Value | undefined
 }
 
-/** Tells how a soft read depends on a record; undefined when all of the record matters. */
+/** Returns how a partial read depends on a record; undefined when it depends on the whole record. */
 export type Soften = (key: Key, value: Value) => Dependence | undefined
 
 interface Point {
@@ -38,12 +38,12 @@ interface Point {
 
 interface SoftPoint extends Dependence {
   readonly key: Key
-  /** What was read; undefined after the group was forgotten, when only the kept part still matters. */
+  /** The value read; undefined after the group was forgotten, when only the kept part still counts. */
   readonly value: Value | undefined
 }
 
 /** The entries of a range that were read, in their order. */
-export class SeenRange {
+export class RangeRead {
   readonly range: Range
   readonly entries: Entry[] = []
   /** Whether the range was read to its end, so that a further entry is a change. */
@@ -54,16 +54,16 @@ export class SeenRange {
   }
 }
 
-/** What a transaction read from the store below, so that it can tell whether it would read the same now. */
-export class Seen {
+/** The reads of a transaction from the store below, to check whether they would give the same results now. */
+export class ReadSet {
   readonly #soften: Soften
   readonly #most: number
   readonly #points = new Map<string, Point>()
   readonly #soft = new Map<string, SoftPoint>()
   readonly #hardened = new Set<string>()
-  readonly #ranges: SeenRange[] = []
+  readonly #ranges: RangeRead[] = []
   #count = 0
-  /** What takes back what was noted since {@link keep}, the latest last. */
+  /** Undoes what was recorded since {@link keep}, the latest last. */
   #undo: (() => void)[] = []
   #countBefore = 0
 
@@ -72,19 +72,19 @@ export class Seen {
     this.#most = most
   }
 
-  /** How many reads are remembered. */
+  /** The number of recorded reads. */
   get count(): number {
     return this.#count
   }
 
-  /** Keeps what was noted. */
+  /** Keeps the reads recorded since the last `keep`. */
   keep(): void {
     this.#undo = []
     this.#countBefore = this.#count
   }
 
-  /** Takes back what was noted since `keep`: the store below runs a body again, and may have guessed what it read. */
-  takeBack(): void {
+  /** Drops the reads since the last `keep`: the store below may run a body again, or may have guessed values. */
+  rollBack(): void {
     const undo = this.#undo
     this.#undo = []
     for (const back of undo.reverse()) back()
@@ -97,7 +97,7 @@ export class Seen {
     this.#setPoint(code, { key, value })
   }
 
-  /** Notes a read of which parts may change. Returns the group of the record, if it has one. */
+  /** Records a partial read. Returns the group of the record, if it has one. */
   softPoint(code: string, key: Key, value: Value | undefined): string | undefined {
     if (this.#points.has(code)) return undefined
     const found = value === undefined ? undefined : this.#soften(key, value)
@@ -112,28 +112,28 @@ export class Seen {
     return found.group
   }
 
-  /** The group that a record belongs to while others may change parts of it. */
+  /** The group of a record while partial reads apply to it. */
   groupOf(key: Key, value: Value): string | undefined {
     const group = this.#soften(key, value)?.group
     return group === undefined || this.#hardened.has(group) ? undefined : group
   }
 
-  range(range: Range): SeenRange {
-    const seen = new SeenRange(range)
+  range(range: Range): RangeRead {
+    const read = new RangeRead(range)
     this.#add()
-    this.#ranges.push(seen)
+    this.#ranges.push(read)
     this.#undo.push(() => this.#ranges.pop())
-    return seen
+    return read
   }
 
-  entry(seen: SeenRange, entry: Entry): void {
+  entry(read: RangeRead, entry: Entry): void {
     this.#add()
-    seen.entries.push(entry)
+    read.entries.push(entry)
   }
 
   /**
-   * From now on the records of a group matter in full, as they were read. `asRead` has what was read of them by those
-   * to whom it matters: it may have moved since. With `below`, the records are compared at once.
+   * From now on the commit compares the records of a group in full. `asRead` has the values that a partial reader got,
+   * which may have changed since. With `below`, the records are compared at once.
    */
   harden(group: string, asRead?: ReadonlyMap<string, Value | undefined>, below?: Reader): void {
     for (const [code, value] of asRead ?? []) {
@@ -151,7 +151,7 @@ export class Seen {
     }
   }
 
-  /** Forgets what was read of some groups, apart from the parts that must stay. */
+  /** Forgets the reads of some groups, except for the parts that must not change. */
   forget(groups: ReadonlySet<string>): void {
     for (const [code, point] of this.#soft) {
       if (!groups.has(point.group)) continue
@@ -161,15 +161,15 @@ export class Seen {
   }
 
   /**
-   * Throws {@link ReadsChanged} unless everything that must stay reads the same. Returns the groups of which other
-   * parts changed.
+   * Throws {@link ReadsChanged} unless all reads give the same results. Returns the groups where only other parts
+   * changed.
    */
   check(reader: Reader): ReadonlySet<string> {
     for (const { key, value } of this.#points.values()) {
       if (!isSameValue(reader.get(key), value)) throw new ReadsChanged({ key, value })
     }
-    for (const seen of this.#ranges) {
-      if (!isSameRange(reader, seen)) throw new ReadsChanged({ key: seen.range.prefix ?? [] })
+    for (const read of this.#ranges) {
+      if (!isSameRange(reader, read)) throw new ReadsChanged({ key: read.range.prefix ?? [] })
     }
     const moved = new Set<string>()
     for (const { key, value, group, kept } of this.#soft.values()) {
@@ -208,14 +208,14 @@ export class Seen {
   }
 }
 
-function isSameRange(reader: Reader, { range, entries, ended }: SeenRange): boolean {
-  // Nothing was taken from it.
+function isSameRange(reader: Reader, { range, entries, ended }: RangeRead): boolean {
+  // The caller took no entry of it.
   if (!ended && entries.length === 0) return true
   let at = 0
   for (const { key, value } of reader.range(ended ? range : { ...range, limit: entries.length })) {
-    const seen = entries[at++]
-    if (seen === undefined || !isSameValue(key, seen.key)) return false
-    if (!range.keysOnly && !isSameValue(value, seen.value)) return false
+    const read = entries[at++]
+    if (read === undefined || !isSameValue(key, read.key)) return false
+    if (!range.keysOnly && !isSameValue(value, read.value)) return false
   }
   return at === entries.length
 }

@@ -2,62 +2,62 @@ import { CatalogError } from '../../base/errors.ts'
 import { nestedError, runBody } from '../../base/store/body.ts'
 import type { Key, Reader, Store, StoreFeatures, Writer } from '../../base/store/store.ts'
 import { codeOf } from '../memory/code.ts'
-import { addTouched, type Ground, StagedReader, StagedWriter, type Touched } from './access.ts'
+import { addTouched, type StagedContext, StagedReader, StagedWriter, type Touched } from './access.ts'
 import { Overlay } from './overlay.ts'
-import { ReadsChanged, Seen, type Soften } from './seen.ts'
+import { ReadSet, ReadsChanged, type Soften } from './seen.ts'
 
-/** How much one transaction may hold back until its commit. */
+/** How much one transaction may stage until its commit. */
 export interface StagedLimits {
   /** Changed records. */
   readonly changes: number
-  /** Bytes of changed records, about. */
+  /** Approximate bytes of changed records. */
   readonly bytes: number
-  /** Records that were read, which the commit reads again. */
+  /** Recorded reads, which the commit repeats. */
   readonly reads: number
 }
 
 export interface StagedOptions {
   /** How reads by {@link StagedStore.softly} depend on a record. Default: in full. */
   readonly soften?: Soften
-  /** A record that may change at any time, such as that of the transaction itself: reading it is not remembered. */
+  /** A record that may change at any time, such as that of the transaction itself. Its reads are not recorded. */
   readonly unremembered?: Key
   readonly limits?: Partial<StagedLimits>
-  /** Throws when the bytes that are held here are too many together with those of others. */
+  /** Throws when the bytes held here, with those of other transactions, are too many. */
   readonly requireRoom?: ((bytes: number) => void) | undefined
 }
 
-/** A store whose reads of some records depend on parts of them only. */
+/** A store with partial reads: they depend on parts of some records only. */
 export interface SoftStore {
   readonly store: Store
-  /** Makes everything that was read here matter in full. */
+  /** Makes the commit compare all reads of this store in full. */
   harden(): void
 }
 
-/** About what a remembered read takes. */
+/** The approximate bytes of a recorded read. */
 const bytesOfRead = 500
 
 const usualLimits: StagedLimits = { changes: 200_000, bytes: 64 * 1024 * 1024, reads: 1_000_000 }
 
 /**
- * A store over a store. Writes stay here, reads see them, and what was read below is remembered. The commit is one
- * write of the store below: {@link check} compares what was read, and {@link apply} makes the changes.
+ * A store over a store. It stages writes, shows them to its reads, and records reads of the store below. The commit is
+ * one write of the store below: {@link check} compares the reads, and {@link apply} makes the changes.
  *
- * All reads together see one moment of the store below, but for those of {@link loosely}. When what was read changes
+ * All reads see one snapshot of the store below, except those of {@link loosely}. When something that was read changes
  * there, the next read fails with {@link ReadsChanged}, and so does everything after it.
  */
 export class StagedStore implements Store {
   readonly features: StoreFeatures
   readonly #below: Store
   readonly #limits: StagedLimits
-  readonly #ground: Ground
+  readonly #context: StagedContext
   readonly #requireShare: ((bytes: number) => void) | undefined
   #failure: Error | undefined
-  /** The state of the store below at which everything that was read was compared last. */
+  /** The state of the store below at the last comparison of all reads. */
   #comparedAt: number | string | undefined
-  /** Counts what was made to matter in full outside of a read. */
+  /** How often `harden` was called outside of a read. */
   #hardenings = 0
   #busy = false
-  /** Settled when the body before has run for the last time. */
+  /** Settled after the last run of the previous body. */
   #latest: Promise<unknown> = Promise.resolve()
 
   constructor(
@@ -68,27 +68,27 @@ export class StagedStore implements Store {
     this.#requireShare = requireRoom
     this.features = Object.freeze({ ...below.features, durable: false, snapshots: false })
     this.#limits = { ...usualLimits, ...limits }
-    this.#ground = {
+    this.#context = {
       overlay: new Overlay(),
-      seen: new Seen(soften, this.#limits.reads),
+      readSet: new ReadSet(soften, this.#limits.reads),
       unremembered: unremembered && codeOf(unremembered),
     }
   }
 
-  /** Why the store refuses everything, if it does. */
+  /** Why the store refuses every call, if it does. */
   get failure(): Error | undefined {
     return this.#failure
   }
 
-  /** About how many bytes changes and remembered reads take. */
+  /** About how many bytes the staged changes and recorded reads take. */
   get bytes(): number {
-    const { overlay, seen } = this.#ground
-    return overlay.bytes + seen.count * bytesOfRead
+    const { overlay, readSet } = this.#context
+    return overlay.bytes + readSet.count * bytesOfRead
   }
 
   /** Whether nothing was changed. */
   get isUnchanged(): boolean {
-    return this.#ground.overlay.size === 0
+    return this.#context.overlay.size === 0
   }
 
   read<T>(body: (reader: Reader) => T): Promise<T> {
@@ -99,7 +99,7 @@ export class StagedStore implements Store {
     return this.#write(body, undefined)
   }
 
-  /** A view whose reads may change at any time: the commit does not compare them. */
+  /** A view whose reads are not recorded: the commit does not compare them. */
   loosely(): Store {
     return {
       features: this.features,
@@ -109,7 +109,7 @@ export class StagedStore implements Store {
     }
   }
 
-  /** A view in which reads depend on records as `soften` says, as long as nothing else reads them. */
+  /** A view with partial reads: they depend on records as `soften` returns, until a full read of these records. */
   softly(): SoftStore {
     const touched: Touched = new Map()
     return {
@@ -123,11 +123,11 @@ export class StagedStore implements Store {
         this.#hardenings++
         this.#latest = this.#latest.then(() => {
           try {
-            for (const [group, values] of touched) this.#ground.seen.harden(group, values)
+            for (const [group, values] of touched) this.#context.readSet.harden(group, values)
           } catch (error) {
             this.#failure ??= error as Error
           }
-          this.#ground.seen.keep()
+          this.#context.readSet.keep()
           this.#comparedAt = undefined
         })
       },
@@ -136,10 +136,10 @@ export class StagedStore implements Store {
 
   /** Whether this record was changed here. */
   hasChanged(key: Key): boolean {
-    return this.#ground.overlay.find(codeOf(key)) !== undefined
+    return this.#context.overlay.find(codeOf(key)) !== undefined
   }
 
-  /** Refuses everything from now on. */
+  /** Refuses every call from now on. */
   end(failure: Error): void {
     this.#failure ??= failure
   }
@@ -149,34 +149,33 @@ export class StagedStore implements Store {
   }
 
   /**
-   * Compares what was read, within a transaction of the store below. Throws {@link ReadsChanged} when a part changed
-   * that must stay. Returns the groups of records of which other parts changed: {@link forget} them, and make
-   * their changes anew.
+   * Compares all reads, within a transaction of the store below. Throws {@link ReadsChanged} when a part changed that
+   * must not. Returns the groups of records where other parts changed: {@link forget} them, and repeat their changes.
    */
   check(reader: Reader): ReadonlySet<string> {
-    return this.#ground.seen.check(reader)
+    return this.#context.readSet.check(reader)
   }
 
   /** Makes all changes, within a write of the store below. */
   apply(writer: Writer): void {
-    for (const [, { key, value }] of this.#ground.overlay.map().entries()) {
+    for (const [, { key, value }] of this.#context.overlay.map().entries()) {
       if (value === undefined) writer.remove(key)
       else writer.put(key, value)
     }
   }
 
-  /** Takes the changes of some groups back, and forgets what was read for them. */
+  /** Drops the staged changes and the reads of some groups. */
   forget(groups: ReadonlySet<string>): void {
-    const { overlay } = this.#ground
+    const { overlay } = this.#context
     for (const [code, { group }] of overlay.map().entries()) {
       if (group !== undefined && groups.has(group)) overlay.remove(code)
     }
-    this.#ground.seen.forget(groups)
+    this.#context.readSet.forget(groups)
   }
 
-  #read<T>(body: (reader: Reader) => T, softly: Touched | undefined, isLoose = false): Promise<T> {
-    return this.#noting(softly, (below, noted) => {
-      const reader = new StagedReader(below, this.#ground, noted, isLoose)
+  #read<T>(body: (reader: Reader) => T, touched: Touched | undefined, isUntracked = false): Promise<T> {
+    return this.#runRecording(touched, (below, noted) => {
+      const reader = new StagedReader(below, this.#context, noted, isUntracked)
       try {
         const result = runBody(body, reader)
         this.#requireShare?.(this.bytes)
@@ -187,16 +186,16 @@ export class StagedStore implements Store {
     })
   }
 
-  #write<T>(body: (writer: Writer) => T, softly: Touched | undefined): Promise<T> {
-    return this.#noting(softly, (below, noted) => {
-      const { overlay } = this.#ground
-      const writer = new StagedWriter(below, this.#ground, noted)
+  #write<T>(body: (writer: Writer) => T, touched: Touched | undefined): Promise<T> {
+    return this.#runRecording(touched, (below, noted) => {
+      const { overlay } = this.#context
+      const writer = new StagedWriter(below, this.#context, noted)
       try {
         const result = runBody(body, writer)
         this.#requireRoom(overlay)
         return result
       } catch (error) {
-        overlay.takeBack()
+        overlay.rollBack()
         throw error
       } finally {
         writer.ended = true
@@ -204,48 +203,48 @@ export class StagedStore implements Store {
     })
   }
 
-  /** Runs a body, and adds what its last run touched to `softly`: earlier runs may have been about guesses. */
-  #noting<T>(
-    softly: Touched | undefined,
+  /** Runs a body, and adds what its last run touched to `touched`: earlier runs may have read guessed values. */
+  #runRecording<T>(
+    touched: Touched | undefined,
     body: (below: Reader, noted: Touched | undefined) => T,
   ): Promise<T> {
-    if (softly === undefined) return this.#inside((below) => body(below, undefined))
+    if (touched === undefined) return this.#enqueue((below) => body(below, undefined))
     let noted: Touched = new Map()
-    const done = this.#inside((below) => {
+    const done = this.#enqueue((below) => {
       noted = new Map()
       return body(below, noted)
     })
-    return done.finally(() => addTouched(softly, noted))
+    return done.finally(() => addTouched(touched, noted))
   }
 
-  /** Runs a body on one moment of the store below, at which everything reads as it was read before. */
-  #inside<T>(body: (below: Reader) => T): Promise<T> {
+  /** Runs a body on a snapshot of the store below in which all earlier reads give the same results. */
+  #enqueue<T>(body: (below: Reader) => T): Promise<T> {
     if (this.#busy) return Promise.reject(nestedError())
-    // One after the other: until a body is known to have run for the last time, what it did may be taken back.
-    const done = this.#latest.then(() => this.#insideNow(body))
+    // One after the other: what a body did may be rolled back until its last run.
+    const done = this.#latest.then(() => this.#runNow(body))
     this.#latest = done.catch(() => {})
     return done
   }
 
-  async #insideNow<T>(body: (below: Reader) => T): Promise<T> {
+  async #runNow<T>(body: (below: Reader) => T): Promise<T> {
     if (this.#failure) throw this.#failure
-    // A read that failed was remembered, too.
+    // A failed read was recorded, too.
     this.#requireShare?.(this.bytes)
-    const { overlay, seen } = this.#ground
+    const { overlay, readSet } = this.#context
     const hardenings = this.#hardenings
     const before = this.#below.state?.()
     const isCurrent = before !== undefined && before === this.#comparedAt
     const compareMoved = async () => {
       const hasMoved = this.#below.state!() !== before
-      // Somebody committed between the look at the state and the read.
+      // Another commit came between the call of `state` and the read.
       if (isCurrent && hasMoved) await this.#below.read((below) => this.check(below))
       return hasMoved
     }
     const inside = () =>
       this.#below.read((below) => {
-        // The store below may run this again, with other records.
-        seen.takeBack()
-        overlay.takeBack()
+        // The store below may run this again, on another snapshot.
+        readSet.rollBack()
+        overlay.rollBack()
         this.#busy = true
         try {
           if (!isCurrent) this.check(below)
@@ -256,7 +255,7 @@ export class StagedStore implements Store {
       })
     try {
       const result = await inside().catch(async (error) => {
-        // An error tells of what was read as much as a result does.
+        // An error depends on the reads as a result does.
         if (isCurrent) await compareMoved()
         throw error
       })
@@ -268,8 +267,8 @@ export class StagedStore implements Store {
       if (error instanceof ReadsChanged) this.#failure ??= error
       throw error
     } finally {
-      // What a body read counts even if it failed: the error follows from it.
-      seen.keep()
+      // The reads of a failed body count: its error depends on them.
+      readSet.keep()
       overlay.keep()
     }
   }

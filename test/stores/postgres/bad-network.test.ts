@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { Patience } from '../../../src/stores/postgres/patience.ts'
+import { Backoff } from '../../../src/stores/postgres/backoff.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { countOverBadNetwork, impatient } from './bad-network-run.ts'
@@ -60,9 +60,9 @@ describe.skipIf(missingPostgres)('over a network', { timeout: 240_000 * factor }
 
 test('who waited for a silent connection tries another one, however late it is', async () => {
   const lost = Object.assign(new Error('lost'), { code: 'ECONNRESET' })
-  const patience = new Patience(1)
+  const backoff = new Backoff(1)
   await sleep(5)
-  await patience.after(lost)
-  await expect(patience.after(lost)).rejects.toBe(lost)
-  await expect(new Patience().after(new Error('something else'))).rejects.toThrow('something else')
+  await backoff.waitOrThrow(lost)
+  await expect(backoff.waitOrThrow(lost)).rejects.toBe(lost)
+  await expect(new Backoff().waitOrThrow(new Error('something else'))).rejects.toThrow('something else')
 })

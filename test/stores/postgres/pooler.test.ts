@@ -99,7 +99,7 @@ describe.skipIf(missingPostgres)('behind a pooler', () => {
     const ask = () =>
       pool.alone(async (connection) => (await connection.send({ text: 'SELECT pg_sleep(0.1)' })).length)
     expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1])
-    await expect.poll(() => pool.had).toBe(1)
+    await expect.poll(() => pool.available).toBe(1)
   })
 })
 

@@ -1,13 +1,13 @@
 import type { Value } from '../../base/store/store.ts'
 import type { Found } from './view.ts'
 
-/** The most bytes of records that a store remembers, about. */
+/** The approximate limit of cached bytes in a store. */
 const mostBytes = 32 * 1024 * 1024
 
-/** What an entry takes besides its key and its text. */
+/** The bytes of an entry besides its key and its text. */
 const overhead = 200
 
-/** The most walks whose lengths are remembered. */
+/** The most walks whose lengths are cached. */
 const mostWalks = 10_000
 
 interface Kept extends Found {
@@ -15,10 +15,10 @@ interface Kept extends Found {
 }
 
 /**
- * The records that statements found last. They may be out of date, so nothing follows from them: they serve to learn
- * what a body is going to read, and the database compares their versions.
+ * A cache of the records that statements found last. They may be outdated, so no result depends on them: they predict
+ * the reads of a body, and the database compares their versions.
  */
-export class Known {
+export class RecordCache {
   readonly #records = new Map<string, Kept>()
   readonly #walks = new Map<string, number>()
   readonly #mostBytes: number
@@ -32,7 +32,7 @@ export class Known {
     return this.#records.get(key)
   }
 
-  /** A record that was found, parsed unless it is known. Used records stay longest. */
+  /** Returns a found record, parsed unless it is cached. Eviction is least recently used. */
   found(key: string, version: string, text: string): Found {
     const known = this.#records.get(key)
     if (known?.version === version) {
@@ -63,7 +63,7 @@ export class Known {
     this.#bytes -= known.bytes
   }
 
-  /** How many records a walk from these bounds took last. */
+  /** The number of records in the last walk between these bounds. */
   lengthOf(walk: string): number | undefined {
     return this.#walks.get(walk)
   }
@@ -75,7 +75,7 @@ export class Known {
   }
 }
 
-/** Freezes a value that was just parsed, as many share it. */
+/** Freezes a parsed value, since it is shared. */
 function frozen(value: unknown): unknown {
   if (typeof value === 'object' && value !== null) {
     for (const member of Object.values(value)) frozen(member)

@@ -5,61 +5,60 @@ import type { Attempt } from './attempt.ts'
 import type { Engine } from './check.ts'
 import type { Clock } from './clock.ts'
 import type { Connection } from './connection.ts'
-import type { Known } from './known.ts'
 import type { Pool } from './pool.ts'
+import type { RecordCache } from './record-cache.ts'
 import { isUnnumbered, type Row, readStatement, viewOf } from './statements.ts'
 import { type PieceRead, type Reads, View } from './view.ts'
 
 /** What the parts of an open store share. */
-export interface Ground {
+export interface StoreContext {
   readonly address: Address
   readonly pool: Pool
-  readonly known: Known
+  readonly cache: RecordCache
   readonly clock: Clock
-  /** Known once the first connection was made. */
+  /** Set after the first connection. */
   engine: Engine
-  /** Set while a body runs, which must begin no transaction. */
+  /** Set while a body runs, which must not begin a transaction. */
   isBusy: boolean
 }
 
-/** A body, and what its latest run came to. */
+/** A body, and the outcome of its latest run. */
 export interface Job {
   readonly body: (access: never) => unknown
   outcome?: { readonly result: unknown } | { readonly error: unknown }
 }
 
-/** Runs a body that reads. */
-export function runReader(ground: Ground, job: Job, attempt: Attempt): void {
-  run(ground, job, new AttemptReader(attempt))
+export function runReader(context: StoreContext, job: Job, attempt: Attempt): void {
+  run(context, job, new AttemptReader(attempt))
 }
 
-/** Runs a body on the changes of those before it. Returns these with its own, unless it failed. */
-export function runWriter(ground: Ground, job: Job, attempt: Attempt, changes: Changes): Changes {
+/** Runs a writing body on the changes of the bodies before it. Returns these with its own, unless it failed. */
+export function runWriter(context: StoreContext, job: Job, attempt: Attempt, changes: Changes): Changes {
   const writer = new AttemptWriter(attempt, changes)
-  run(ground, job, writer)
+  run(context, job, writer)
   return 'error' in job.outcome! ? changes : writer.changes()
 }
 
-function run(ground: Ground, job: Job, access: AttemptReader): void {
-  ground.isBusy = true
+function run(context: StoreContext, job: Job, access: AttemptReader): void {
+  context.isBusy = true
   try {
     job.outcome = { result: runBody(job.body as (access: AttemptReader) => unknown, access) }
   } catch (error) {
     job.outcome = { error }
   } finally {
-    ground.isBusy = false
+    context.isBusy = false
     access.ended = true
   }
 }
 
-/** Reads on a connection what an attempt read, apart from what the view has, and adds it to the view. */
+/** Reads the records of an attempt that the view lacks, and adds them to the view. */
 export async function readInto(
-  ground: Ground,
+  context: StoreContext,
   connection: Connection,
   { points, pieces }: Reads,
   view = new View(),
 ): Promise<View> {
-  const { address, clock, known } = ground
+  const { address, clock, cache } = context
   const wantedPoints: string[] = []
   for (const point of points.keys()) if (!view.points.has(point)) wantedPoints.push(point)
   const wantedPieces: PieceRead[] = []
@@ -68,7 +67,7 @@ export async function readInto(
   const rows = await connection.send(readStatement(address.schema, wantedPoints, wantedPieces))
   learnTime(clock, rows, sent)
   view.isUnnumbered ||= isUnnumbered(rows)
-  return viewOf(rows, wantedPoints, wantedPieces, known, view)
+  return viewOf(rows, wantedPoints, wantedPieces, cache, view)
 }
 
 export function learnTime(clock: Clock, rows: readonly Row[], sent: number): void {
