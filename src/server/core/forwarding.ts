@@ -1,7 +1,7 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import { insideHeader, isTransactionId, transactionNamed } from '../../catalog/operations/framework/inside.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
-import type { Passing } from '../servers/pass-on.ts'
+import type { Passing } from '../servers/forwarder.ts'
 import type { StreamableAnswer } from './answer.ts'
 import { tooLarge } from './body.ts'
 import type { HttpContext } from './context.ts'
