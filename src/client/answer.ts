@@ -28,13 +28,16 @@ export function answerOf(
   if (!isObject(json)) throw unexpected('a JSON object')
   if (route.answer === 'json') {
     const { context, ...fields } = json
-    return withContext(asDefined(response, fields), { ...fromHeaders, ...(isObject(context) ? context : {}) })
+    return withContext(normalized(response, fields), {
+      ...fromHeaders,
+      ...(isObject(context) ? context : {}),
+    })
   }
   const transaction_id = headers.get(transactionHeader)
   return withContext({ metadata: json, ...(transaction_id === null ? {} : { transaction_id }) }, fromHeaders)
 }
 
-/** An entry for each header, cookies too: who gets the answer is whom they are for. Several of a name are joined. */
+/** One entry for each header. Cookies stay: they are meant for this caller. Headers of the same name are joined. */
 function contextOf(headers: Headers): Record<string, string> {
   const context: Record<string, string> = {}
   for (const name of headers.keys()) context[headerPrefix + name] = headers.get(name)!
@@ -42,10 +45,10 @@ function contextOf(headers: Headers): Record<string, string> {
 }
 
 /**
- * The fields of a response as a catalog in this process gives them. Servers may write words in another case or in
- * snake_case, and end a listing with an empty or null `page_token`.
+ * The fields of a response in the form that a local catalog returns. Servers may write enum values in another case or
+ * in snake_case, and end a listing with an empty or null `page_token`.
  */
-function asDefined(
+function normalized(
   response: AnyOperation['response'],
   fields: Record<string, unknown>,
 ): Record<string, unknown> {
@@ -68,7 +71,7 @@ function withContext(
   return context && Object.keys(context).length > 0 ? { ...answer, context } : answer
 }
 
-/** Parses a body. An empty one is an empty object, since some servers send none. */
+/** Parses a body. An empty body counts as `{}`, because some servers send none. */
 function parse(body: Uint8Array): unknown {
   if (body.length === 0) return {}
   try {
@@ -91,9 +94,8 @@ function unexpected(wanted: string, options?: { cause: unknown }): CatalogError 
 }
 
 /**
- * Joins the identifiers of a listing with the requested delimiter. On the wire they are joined by `$`, which no name
- * contains, because other delimiters may be special in a URL. Fails like a local catalog when a name contains the
- * delimiter.
+ * Joins the identifiers of a listing with the requested delimiter. The wire always uses `$`, which no name contains,
+ * because other delimiters may be special in a URL. Fails like a local catalog when a name contains the delimiter.
  */
 export function rejoin(answer: Record<string, unknown>, delimiter: string): Record<string, unknown> {
   if (delimiter === defaultDelimiter || !Array.isArray(answer.tables)) return answer

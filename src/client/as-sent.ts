@@ -3,8 +3,8 @@ import type { AnyOperation } from '../catalog/operations/framework/operation.ts'
 type Schema = AnyOperation['request']
 
 /**
- * A checked request as the caller meant it: without the defaults that checking filled in, and without null. A server
- * has defaults of its own, and may know neither.
+ * A checked request as the caller wrote it, without nulls and without the defaults that the check filled in. A server
+ * has its own defaults, and may not know these fields.
  */
 export function asSent(schema: Schema, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
@@ -15,8 +15,8 @@ export function asSent(schema: Schema, value: unknown): unknown {
   }
   if (wrapped !== undefined) return asSent(wrapped, value)
   if (item !== undefined && Array.isArray(value)) {
-    // A pipe may check a list first and its items later.
-    const items = laterItem(schema) ?? item
+    // A pipe may validate the list first and its items in a later step.
+    const items = itemOfPipe(schema) ?? item
     return value.map((member) => asSent(items, member))
   }
   if (entries === undefined) return value
@@ -29,7 +29,7 @@ export function asSent(schema: Schema, value: unknown): unknown {
   return sent
 }
 
-function laterItem(schema: Schema): Schema | undefined {
+function itemOfPipe(schema: Schema): Schema | undefined {
   const { pipe = [] } = schema as { pipe?: readonly { item?: Schema }[] }
   return pipe.slice(1).find(({ item }) => item !== undefined)?.item
 }

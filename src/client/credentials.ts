@@ -1,35 +1,35 @@
 import { CatalogError } from '../base/errors.ts'
 import type { Settings } from './options.ts'
 
-/** Provides the token to send, and a new one when the server refused it. */
+/** Provides the access token, and a new one after the server refused it. */
 export interface Credentials {
   /** The token to send; undefined without a token. */
   current(): Promise<string | undefined>
-  /** A new token in place of the `refused` one; undefined when there is no other. */
+  /** A token other than the `refused` one; undefined when there is none. */
   renewed(refused: string | undefined): Promise<string | undefined>
 }
 
-/** Caches the token, so that concurrent requests call the token function only once. */
+/** Caches the token, so that concurrent requests call the token function once. */
 export function credentials({ token }: Pick<Settings, 'token'>): Credentials {
   if (typeof token !== 'function') {
     return { current: async () => token, renewed: async () => undefined }
   }
   let cached: Promise<string> | undefined
-  const ask = () => {
-    const asked = Promise.resolve().then(token).then(checked)
-    cached = asked
-    asked.catch(() => {
-      if (cached === asked) cached = undefined
+  const request = () => {
+    const requested = Promise.resolve().then(token).then(checked)
+    cached = requested
+    requested.catch(() => {
+      if (cached === requested) cached = undefined
     })
-    return asked
+    return requested
   }
   return {
-    current: () => cached ?? ask(),
+    current: () => cached ?? request(),
     renewed: async (refused) => {
       const known = cached
-      // Another request may have renewed the token, or be about to.
+      // Another request may have renewed the token, or may be renewing it now.
       if (known && (await known) !== refused) return known
-      return cached === undefined || cached === known ? ask() : cached
+      return cached === undefined || cached === known ? request() : cached
     },
   }
 }
@@ -42,7 +42,7 @@ function checked(token: unknown): string {
   )
 }
 
-/** Whether a credential is valid as a header value. An invalid one is still a secret: keep it out of messages. */
+/** Whether a credential is valid as a header value. An invalid one is still a secret: never put it in a message. */
 export function isHeaderValue(text: string): boolean {
   return /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text)
 }

@@ -9,49 +9,49 @@ import { type Failure, type Received, send } from './send.ts'
 import { unansweredChange } from './unanswered.ts'
 
 /**
- * Sends a request, with retries, and resolves to the successful response. Rejects when a retry cannot help, or when
- * no retries are left. An abort rejects with the signal's reason at any time.
+ * Sends a request, with retries, and resolves to the successful response. Rejects when a retry cannot help or no
+ * retries are left. An abort rejects with the signal's reason.
  */
 export async function exchange(
   settings: Settings,
-  access: Credentials,
+  credentials: Credentials,
   operation: AnyOperation,
   outgoing: Outgoing,
   signal: AbortSignal | undefined,
 ): Promise<Received> {
-  const limit = outgoing.route.rows ? settings.rowTimeout : settings.timeout
+  const timeout = outgoing.route.rows ? settings.rowTimeout : settings.timeout
   for (let attempt = 0; ; attempt++) {
-    const outcome = await sendWithToken(settings, access, outgoing, limit, signal)
+    const outcome = await sendWithToken(settings, credentials, outgoing, timeout, signal)
     if (!('error' in outcome) && outcome.status >= 200 && outcome.status < 300) return outcome
     const error =
       unansweredChange(settings.base, outcome, operation, outgoing) ??
       ('error' in outcome ? outcome.error : errorOf(settings, outcome, outgoing.route.path))
     const isFinal = (operation.changes && !operation.repeatable) || attempt >= settings.retries
-    const wait = isFinal ? undefined : waitFor(outcome, attempt)
+    const wait = isFinal ? undefined : retryDelayAfter(outcome, attempt)
     if (wait === undefined || wait > settings.maxWait) throw error
     await sleep(wait, { signal })
   }
 }
 
-function waitFor(outcome: Received | Failure, attempt: number): number | undefined {
-  if ('error' in outcome) return outcome.again ? waitBefore(attempt, undefined) : undefined
+function retryDelayAfter(outcome: Received | Failure, attempt: number): number | undefined {
+  if ('error' in outcome) return outcome.isRetryable ? retryDelay(attempt, undefined) : undefined
   if (outcome.status !== 503 && outcome.status !== 429) return undefined
-  return waitBefore(attempt, outcome.headers.get('retry-after'))
+  return retryDelay(attempt, outcome.headers.get('retry-after'))
 }
 
-/** Sends once, and once more with another token if the server refused the first one. */
+/** Sends once, and a second time with another token when the server answers 401. */
 async function sendWithToken(
   settings: Settings,
-  access: Credentials,
+  credentials: Credentials,
   outgoing: Outgoing,
-  limit: number,
+  timeout: number,
   signal: AbortSignal | undefined,
 ): Promise<Received | Failure> {
-  const token = await access.current()
-  const first = await send(settings, outgoing, token, limit, signal)
+  const token = await credentials.current()
+  const first = await send(settings, outgoing, token, timeout, signal)
   if ('error' in first || first.status !== 401) return first
-  const other = await access.renewed(token)
-  return other === undefined ? first : send(settings, outgoing, other, limit, signal)
+  const renewed = await credentials.renewed(token)
+  return renewed === undefined ? first : send(settings, outgoing, renewed, timeout, signal)
 }
 
 export function errorOf({ base }: Settings, { status, headers, body }: Received, path: string): CatalogError {
@@ -70,25 +70,24 @@ export function errorOf({ base }: Settings, { status, headers, body }: Received,
   }
 }
 
-const firstWait = 100
-const longestWait = 5_000
+const firstDelay = 100
+const longestDelay = 5_000
 
 /**
- * How long to wait before a retry, in milliseconds: the time that the server asks for, plus a random part whose
- * bound doubles with every attempt. The random part keeps clients that were refused together from returning
- * together. `attempt` counts from 0.
+ * The delay before a retry, in milliseconds: what the server asks for, plus a random part whose bound doubles with
+ * every attempt. It keeps clients that were refused together from retrying together. `attempt` counts from 0.
  */
-export function waitBefore(
+export function retryDelay(
   attempt: number,
   retryAfter: string | null | undefined,
   { random = Math.random, now = wallClock }: { random?: () => number; now?: () => number } = {},
 ): number {
-  const spread = Math.min(longestWait, firstWait * 2 ** attempt) * random()
-  return (retryAfter ? asked(retryAfter, now()) : 0) + spread
+  const jitter = Math.min(longestDelay, firstDelay * 2 ** attempt) * random()
+  return (retryAfter ? retryAfterMillis(retryAfter, now()) : 0) + jitter
 }
 
-/** `Retry-After` in milliseconds: a number of seconds or a date (RFC 9110, section 10.2.3). Zero when invalid. */
-function asked(retryAfter: string, now: number): number {
+/** `Retry-After` in milliseconds. The header has seconds or a date (RFC 9110, section 10.2.3). Zero when invalid. */
+function retryAfterMillis(retryAfter: string, now: number): number {
   if (/^\s*\d+\s*$/.test(retryAfter)) return Number(retryAfter) * 1000
   const date = Date.parse(retryAfter)
   return Number.isNaN(date) ? 0 : Math.max(0, date - now)

@@ -41,9 +41,9 @@ export type { ClientOptions, Fetch, TokenSource } from './options.ts'
 /** A catalog behind a server. */
 export interface ServedCatalog extends Catalog {
   /**
-   * Runs `work` as one transaction, as that of a catalog in this process: what it did through `tx` is committed at once
-   * and durably, or none of it. Others learn of it by `tx.transactionId`; when `work` runs again, that is a new one. A
-   * cancel is noticed at the next operation.
+   * Runs `work` as one transaction, as a local catalog does: all that it did through `tx` is committed at once and
+   * durably, or nothing is. `tx.transactionId` names the transaction to others. Each run of `work` has a new one.
+   * A cancel takes effect at the next operation.
    */
   transaction<T>(work: (tx: Transaction) => T | Promise<T>, options?: TransactionOptions): Promise<T>
 }
@@ -51,14 +51,14 @@ export interface ServedCatalog extends Catalog {
 /**
  * Connects to the catalog that a server offers at `url`. Nothing is sent before the first operation.
  *
- * The client checks requests by the same schemas as the catalog itself, so that both refuse the same requests. An
- * error of the server becomes the same `CatalogError` here. Read-only operations, and the end of a transaction, are sent
- * again when the server is busy or cannot be reached. The headers of a response are `header.*` entries of its `context`, and such entries of a
- * request's context are sent as headers. Other entries, and `identity`, are sent only with JSON requests.
- * `onProgress` is never called, since a response arrives as a whole.
+ * The client checks requests by the same schemas as the catalog itself, so both refuse the same requests. An error of
+ * the server becomes the same `CatalogError` here. Read-only operations, commits and rollbacks are retried when the
+ * server is busy or unreachable. Response headers become `header.*` entries of `context`, and such entries of a
+ * request's context are sent as headers. Other entries, and `identity`, are sent only with JSON requests. `onProgress`
+ * is never called, because a response arrives as a whole.
  *
  * Rows may have the same forms as for any catalog. The client converts row objects to Arrow. For an insert it first
- * requests the types of the table's columns; otherwise it infers the types, unless there is a `schema`.
+ * requests the types of the table's columns. Otherwise it infers the types, unless there is a `schema`.
  *
  * ```ts
  * await using catalog = connect('http://127.0.0.1:2333', { token: process.env.TOKEN })
@@ -67,7 +67,7 @@ export interface ServedCatalog extends Catalog {
  */
 export function connect(url: string | URL, options: ClientOptions = {}): ServedCatalog {
   const settings = settingsOf(url, options)
-  const access = credentials(settings)
+  const tokens = credentials(settings)
   const closing = new AbortController()
   const catalog: ServedCatalog = createHandle({
     run: async (operation, request, options) => {
@@ -77,29 +77,29 @@ export function connect(url: string | URL, options: ClientOptions = {}): ServedC
       const delimiter = checkDelimiter(checked.delimiter as string | undefined)
       const name = operation.name as OperationName
       const { signal } = options
-      const inside = transactionNamed(request, options)
+      const transaction = transactionNamed(request, options)
       const send = async (types: OperationOptions) => {
-        const outgoing = await requestOf(catalog, name, checked, types, inside)
-        return exchange(settings, access, operation, outgoing, signal)
+        const outgoing = await requestOf(catalog, name, checked, types, transaction)
+        return exchange(settings, tokens, operation, outgoing, signal)
       }
-      const response = await (inside !== undefined && Array.isArray(checked.data)
-        ? withTypesOutside(send, { signal }, { signal, transaction: inside })
+      const response = await (transaction !== undefined && Array.isArray(checked.data)
+        ? sendWithOutsideTypes(send, { signal }, { signal, transaction })
         : send({ signal }))
       return rejoin(answerOf(operation, response), delimiter)
     },
     transact: (work, given) => transactOver(settings, catalog, work, given) as Promise<never>,
-    watch: (request) => watchOver(settings, access, request, closing.signal),
+    watch: (request) => watchOver(settings, tokens, request, closing.signal),
     close: async () => closing.abort(),
   })
   return catalog
 }
 
 /**
- * Sends row objects inside of a transaction. Asking there what types a table has would be a read of the table: then two
- * transactions could not both append to it. So the types are those that the table has outside, unless it is not there,
- * or the transaction has given it others.
+ * Sends row objects in a transaction, with the column types that the table has outside of it. Reading the types inside
+ * would add the table to the read set, and two transactions could not both append to it. Falls back to the types inside
+ * when the table exists only there, or when the transaction changed its types.
  */
-async function withTypesOutside<T>(
+async function sendWithOutsideTypes<T>(
   send: (types: OperationOptions) => Promise<T>,
   outside: OperationOptions,
   inside: OperationOptions,
@@ -107,13 +107,13 @@ async function withTypesOutside<T>(
   try {
     return await send(outside)
   } catch (error) {
-    if (!(error instanceof CatalogError && mayBeOfTypes.has(error.code))) throw error
+    if (!(error instanceof CatalogError && typeErrors.has(error.code))) throw error
     return send(inside)
   }
 }
 
-/** What an insert is refused with when the types of its rows are not those of the table. */
-const mayBeOfTypes: ReadonlySet<ErrorCode> = new Set([
+/** The errors of an insert whose rows have other types than the table. */
+const typeErrors: ReadonlySet<ErrorCode> = new Set([
   'InvalidInput',
   'TableSchemaValidationError',
   'TableNotFound',

@@ -2,7 +2,7 @@ import { invalid } from '../base/errors.ts'
 import { type OptionNames, requireKnown } from '../base/model/options.ts'
 import { isHeaderValue } from './credentials.ts'
 
-/** A token, or a function that returns one: called before the first request, and when the server refuses a token. */
+/** A token, or a function that returns one. Called before the first request, and when the server refuses a token. */
 export type TokenSource = string | (() => string | Promise<string>)
 
 /** Sends a request, like the global `fetch`. */
@@ -19,8 +19,7 @@ export interface ClientOptions {
   /** Headers to send with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /**
-   * How long a server may take to answer an operation without rows, in milliseconds. Default: 30,000; 0 means no
-   * limit.
+   * How long a server may take to answer an operation without rows, in milliseconds. Default: 30,000; 0 means no limit.
    */
   readonly timeout?: number | undefined
   /**
@@ -29,9 +28,8 @@ export interface ClientOptions {
    */
   readonly rowTimeout?: number | undefined
   /**
-   * How often a read-only operation is sent again when the server is busy (503, 429) or cannot be reached. A timeout
-   * is not retried. Default: 3. The waits are random and grow, and are at least what the server asks for, up to
-   * `maxWait`.
+   * How often a read-only operation is sent again when the server is busy (503, 429) or cannot be reached. A timeout is
+   * not retried. Default: 3. The waits are random and grow, and are at least what the server asks for, up to `maxWait`.
    */
   readonly retries?: number | undefined
   /** The longest wait before a retry, in milliseconds. Default: 30,000. */
@@ -76,10 +74,10 @@ export function settingsOf(url: string | URL, options: ClientOptions): Settings 
     base: baseOf(url),
     token,
     headers: apiKey === undefined ? headers : { ...headers, 'x-api-key': apiKey },
-    timeout: amount('timeout', options.timeout, 30_000),
-    rowTimeout: amount('rowTimeout', options.rowTimeout, 0),
-    retries: amount('retries', options.retries, 3),
-    maxWait: amount('maxWait', options.maxWait, 30_000),
+    timeout: nonNegative('timeout', options.timeout, 30_000),
+    rowTimeout: nonNegative('rowTimeout', options.rowTimeout, 0),
+    retries: nonNegative('retries', options.retries, 3),
+    maxWait: nonNegative('maxWait', options.maxWait, 30_000),
     fetch: options.fetch ?? ((request) => fetch(request)),
   }
 }
@@ -105,8 +103,8 @@ function requireHeaderValue(name: string, value: string): void {
   )
 }
 
-function amount(name: string, given: number | undefined, otherwise: number): number {
-  const value = given ?? otherwise
+function nonNegative(name: string, given: number | undefined, fallback: number): number {
+  const value = given ?? fallback
   if (!(value >= 0)) throw invalid(`${name} must be a number from 0; it is ${String(given)}.`)
   return value
 }

@@ -29,15 +29,15 @@ export interface Outgoing {
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * Makes the HTTP request of an operation from the checked request, as its route says. `inside` is the transaction that
- * it belongs to. The types of row objects are asked for as `options` say.
+ * Makes the HTTP request of an operation from the checked request and its route. `transaction` is the transaction that
+ * it belongs to. `options` are those of the request for the column types of row objects.
  */
 export async function requestOf(
   catalog: Catalog,
   operation: OperationName,
   checked: Fields,
   options: OperationOptions,
-  inside: string | undefined,
+  transaction: string | undefined,
 ): Promise<Outgoing> {
   const route = wire[operation]
   const request = asSent(operations[operation].definition.request, checked) as Fields
@@ -51,7 +51,7 @@ export async function requestOf(
     headers: {
       ...headersToSend(context),
       ...headers,
-      ...(inside !== undefined && { [insideHeader]: inside }),
+      ...(transaction !== undefined && { [insideHeader]: transaction }),
     },
     body,
   }
@@ -80,15 +80,15 @@ async function bodyOf(
   }
 }
 
-/** The request with its Arrow schema in the protocol's form. */
+/** The request with its Arrow schema in the JSON form of the protocol. */
 async function withJsonSchema(request: Fields): Promise<Fields> {
   const { toJsonSchema, toSchema } = await import('../engine/arrow/index.ts')
   return { ...request, schema: toJsonSchema(toSchema(request.schema as Parameters<typeof toSchema>[0])) }
 }
 
 /**
- * The fields of a JSON body: all fields that are not in the query or in headers. The identifier is in the path, too,
- * where its names are always joined by `$`, which no name contains.
+ * The fields of a JSON body: all that are not in the query or in headers. The identifier is also in the path, where `$`
+ * always joins its names, because no name contains it.
  */
 function jsonFields(route: Route, { delimiter, context, ...request }: Fields): Fields {
   const fields: Record<string, unknown> = {}

@@ -15,8 +15,8 @@ export interface ArrowBody {
 }
 
 /**
- * The rows of a request as Arrow IPC bytes. Given bytes are sent unchanged, since the server checks them. `options` are
- * those for asking what types the table has.
+ * The rows of a request as Arrow IPC bytes. Bytes of the caller are sent unchanged, because the server checks them.
+ * `options` are those of the request for the table's column types.
  */
 export async function arrowBody(
   catalog: Catalog,
@@ -43,7 +43,7 @@ function typeOf(bytes: Uint8Array): string {
   return first === fileMagic ? arrowFileType : arrowStreamType
 }
 
-/** The schema for row objects: that of the table they are inserted into, or the one that the caller gave. */
+/** The schema of row objects: that of the target table, or the caller's. */
 async function schemaFor(
   catalog: Catalog,
   operation: OperationName,
@@ -51,8 +51,8 @@ async function schemaFor(
   { signal, transaction }: OperationOptions,
 ): Promise<ArrowSchema | undefined> {
   const given = schema as ArrowSchema | undefined
-  const isAdded = operation === 'insertIntoTable' || operation === 'mergeInsertIntoTable'
-  if (!isAdded || mode === 'Overwrite') return given
+  const isInsert = operation === 'insertIntoTable' || operation === 'mergeInsertIntoTable'
+  if (!isInsert || mode === 'Overwrite') return given
   try {
     const described = await catalog.describeTable(
       { id: id as string[], branch: branch as string, load_detailed_metadata: true },
@@ -60,11 +60,11 @@ async function schemaFor(
     )
     return (described.schema as ArrowSchema | undefined) ?? given
   } catch (error) {
-    // A caller may be allowed to insert but not to describe. The server checks the columns anyway, and its errors
-    // are the most precise. So the rows are sent if they can be without the table's schema.
-    const isKnown =
+    // A caller may have the right to insert but not to describe. The server checks the columns anyway, and its errors
+    // are the most precise. So rows that can be encoded without the table's schema are sent.
+    const canSend =
       given !== undefined || (error instanceof CatalogError && error.code === 'PermissionDenied')
-    if (isKnown && !signal?.aborted) return given
+    if (canSend && !signal?.aborted) return given
     throw error
   }
 }

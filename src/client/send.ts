@@ -13,13 +13,13 @@ export interface Received {
 /** The outcome of a request without a response. */
 export interface Failure {
   readonly error: CatalogError
-  /** Whether a retry may help. After a timeout it may not: the answer would take as long again. */
-  readonly again: boolean
-  /** What is known, as the begin of a sentence, when the server may have got the request. */
-  readonly sent?: string
+  /** Whether a retry may help. After a timeout it does not, because the answer would take as long again. */
+  readonly isRetryable: boolean
+  /** The start of an error message. Set when the server may have received the request. */
+  readonly maybeReceived?: string
 }
 
-/** Errors of requests that were never sent, as there was no connection. */
+/** Error codes of requests that were never sent, because there was no connection. */
 const neverSent: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -28,21 +28,21 @@ const neverSent: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Sends a request once and reads the whole response, within `limit` milliseconds unless that is 0. An abort rejects
+ * Sends a request once and reads the whole response, within `timeout` milliseconds; 0 means no limit. An abort rejects
  * with the signal's reason.
  */
 export async function send(
   { base, headers, fetch }: Settings,
   outgoing: Outgoing,
   token: string | undefined,
-  limit: number,
+  timeout: number,
   signal: AbortSignal | undefined,
 ): Promise<Received | Failure> {
   signal?.throwIfAborted()
   const stop = new AbortController()
   const onAbort = () => stop.abort(signal!.reason)
   signal?.addEventListener('abort', onAbort)
-  const timer = limit > 0 ? setTimeout(() => stop.abort(), Math.min(limit, 2 ** 31 - 1)) : undefined
+  const timer = timeout > 0 ? setTimeout(() => stop.abort(), Math.min(timeout, 2 ** 31 - 1)) : undefined
   try {
     const response = await fetch(
       new Request(`${base}${outgoing.target}`, {
@@ -57,14 +57,15 @@ export async function send(
     return { status: response.status, headers: response.headers, body }
   } catch (cause) {
     signal?.throwIfAborted()
-    if (stop.signal.aborted) return tooLate(base, `${limit.toLocaleString('en')} ms`)
+    if (stop.signal.aborted) return timedOut(base, `${timeout.toLocaleString('en')} ms`)
     const codes = codesOf(cause)
     if (codes.some((code) => /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code))) {
-      return tooLate(base, 'the time that fetch allows', cause)
+      return timedOut(base, 'the time that fetch allows', cause)
     }
     const error = unreachable(base, codes.at(-1), cause)
-    if (codes.some((code) => neverSent.has(code))) return { error, again: true }
-    return { error, again: true, sent: `The connection to the server at ${base} broke off (${codes.at(-1)})` }
+    if (codes.some((code) => neverSent.has(code))) return { error, isRetryable: true }
+    const maybeReceived = `The connection to the server at ${base} broke off (${codes.at(-1)})`
+    return { error, isRetryable: true, maybeReceived }
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', onAbort)
@@ -72,25 +73,28 @@ export async function send(
 }
 
 /**
- * The headers of a request. Those of the request itself override those that the caller set for all requests. Credentials
- * in its context go before the token of the client.
+ * The headers of a request. Its own ones override those for all requests. Credentials in its context replace the token.
  */
 export function headersOf(
-  always: Settings['headers'],
+  shared: Settings['headers'],
   own: Outgoing['headers'],
   token: string | undefined,
 ): Headers {
-  const headers = new Headers(always)
+  const headers = new Headers(shared)
   for (const [name, value] of Object.entries(own)) headers.set(name, value)
   const hasOwn = 'authorization' in own || 'x-api-key' in own
   if (token !== undefined && !hasOwn) headers.set('authorization', `Bearer ${token}`)
   return headers
 }
 
-function tooLate(base: string, limit: string, cause?: unknown): Failure {
-  const sent = `The server at ${base} did not answer within ${limit}`
-  const message = `${sent}. Try again, or allow more time.`
-  return { error: new CatalogError('ServiceUnavailable', message, { cause }), again: false, sent }
+function timedOut(base: string, limit: string, cause?: unknown): Failure {
+  const maybeReceived = `The server at ${base} did not answer within ${limit}`
+  const message = `${maybeReceived}. Try again, or allow more time.`
+  return {
+    error: new CatalogError('ServiceUnavailable', message, { cause }),
+    isRetryable: false,
+    maybeReceived,
+  }
 }
 
 export function unreachable(base: string, why: string | undefined, cause: unknown): CatalogError {

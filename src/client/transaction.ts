@@ -11,13 +11,13 @@ import type {
   BeginTransactionRequest,
   BeginTransactionResponse,
 } from '../catalog/operations/types/methods.ts'
-import { waitBefore } from './exchange.ts'
+import { retryDelay } from './exchange.ts'
 import type { Settings } from './options.ts'
 
-/** How long the outcome of a commit is asked for, in milliseconds, once its answer was lost. */
+/** How long a commit is retried, in milliseconds, after its answer was lost. */
 const outcomeMillis = 60_000
 
-/** Runs a function as a transaction of the server that a handle leads to. */
+/** Runs a function as a transaction on the server. */
 export async function transactOver(
   settings: Settings,
   catalog: Catalog,
@@ -27,18 +27,18 @@ export async function transactOver(
   const { attempts, isolation } = checkFunction(work, options)
   const { signal = new AbortController().signal, onProgress } = options
   signal.throwIfAborted()
-  let former: string | undefined
+  let previousId: string | undefined
   return runFunction(work, attempts, signal, async () => {
-    const { transaction_id } = await begin(catalog, { isolation, retry_of: former }, signal)
-    former = transaction_id
+    const { transaction_id } = await begin(catalog, { isolation, retry_of: previousId }, signal)
+    previousId = transaction_id
     onProgress?.({ transaction_id, rows: 0, total: 0 })
     return new RemoteRun(settings, catalog, transaction_id, signal)
   })
 }
 
 /**
- * Begins a transaction. What it does again earns it turns. That takes time, and a server may have forgotten of it or not
- * know the field. So without an answer, it begins without them.
+ * Begins a transaction. With `retry_of`, one that lost races gets turns, and the answer may take seconds. A server may
+ * no longer have the former transaction, or may not know the field. So after an error it begins without `retry_of`.
  */
 async function begin(
   catalog: Catalog,
@@ -50,7 +50,7 @@ async function begin(
       return await catalog.beginTransaction({ ...request, retry_of }, { signal })
     } catch (error) {
       signal.throwIfAborted()
-      // It is committed, so nothing may be done again.
+      // The former transaction is committed, so the function must not run again.
       if (error instanceof CatalogError && error.code === 'ConcurrentModification') throw error
     }
   }
@@ -63,8 +63,8 @@ class RemoteRun implements FunctionRun {
   readonly #settings: Settings
   readonly #catalog: Catalog
   readonly #signal: AbortSignal
-  /** The error that told that the transaction as a whole has ended. */
-  #lost: CatalogError | undefined
+  /** The conflict that ended the whole transaction. */
+  #conflict: CatalogError | undefined
 
   constructor(settings: Settings, catalog: Catalog, transactionId: string, signal: AbortSignal) {
     this.#settings = settings
@@ -77,60 +77,57 @@ class RemoteRun implements FunctionRun {
     try {
       return await this.#catalog[invoke](operation, request, { ...options, transaction: this.transactionId })
     } catch (error) {
-      if (this.#isOfTransaction(error)) this.#lost ??= error
+      if (this.#isOfTransaction(error)) this.#conflict ??= error
       throw error
     }
   }
 
   async lostBy(): Promise<unknown> {
-    if (this.#lost && (await this.#isCanceled())) throw this.#lost
-    return this.#lost
+    if (this.#conflict && (await this.#isCanceled())) throw this.#conflict
+    return this.#conflict
   }
 
   async commit(): Promise<unknown> {
     try {
       this.#signal.throwIfAborted()
-      await this.#commitPatiently()
+      await this.#commitWithRetries()
       return undefined
     } catch (error) {
-      const isLost = error instanceof CatalogError && error.code === 'ConcurrentModification'
-      if (!isLost || (await this.#isCanceled())) throw error
+      const isConflict = error instanceof CatalogError && error.code === 'ConcurrentModification'
+      if (!isConflict || (await this.#isCanceled())) throw error
       return error
     }
   }
 
-  /**
-   * Commits, and asks again while no server answers: nobody but the server knows the outcome, and the function must not
-   * run again after a commit.
-   */
-  async #commitPatiently(): Promise<void> {
+  /** Commits, and retries while no server answers, because only the server knows whether the commit happened. */
+  async #commitWithRetries(): Promise<void> {
     const until = performance.now() + outcomeMillis
     for (let attempt = 0; ; attempt++) {
       try {
-        // No signal: a commit that was sent cannot be called back.
+        // Without the signal, because a commit that was sent cannot be canceled.
         await this.#catalog.commitTransaction({ id: [this.transactionId] })
         return
       } catch (error) {
-        const isPassing =
+        const isTransient =
           error instanceof CatalogError &&
           (error.code === 'ServiceUnavailable' || error.code === 'Throttling')
-        const isOver = this.#settings.retries === 0 || this.#signal.aborted || performance.now() > until
-        if (!isPassing || isOver) throw error
-        await sleep(waitBefore(attempt, null))
+        const isFinal = this.#settings.retries === 0 || this.#signal.aborted || performance.now() > until
+        if (!isTransient || isFinal) throw error
+        await sleep(retryDelay(attempt, null))
       }
     }
   }
 
   async giveUp(error: unknown): Promise<void> {
-    const isStopped = this.#signal.aborted && error === this.#signal.reason
-    if (!isStopped) noteTransaction(error, this.transactionId)
+    const isAborted = this.#signal.aborted && error === this.#signal.reason
+    if (!isAborted) noteTransaction(error, this.transactionId)
     const id = [this.transactionId]
-    const request = isStopped ? { id } : { id, ...failureOf(error) }
-    // The server does it by itself after a while.
+    const request = isAborted ? { id } : { id, ...failureOf(error) }
+    // An error is ignored: the server rolls back an idle transaction by itself.
     await this.#catalog.rollbackTransaction(request).catch(() => {})
   }
 
-  /** Whether an error is about the transaction, and not about one operation inside, which has an id of its own. */
+  /** Whether an error is about the whole transaction. An operation inside has an id of its own. */
   #isOfTransaction(error: unknown): error is CatalogError {
     return (
       error instanceof CatalogError &&

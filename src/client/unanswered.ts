@@ -4,12 +4,12 @@ import type { AnyOperation } from '../catalog/operations/framework/operation.ts'
 import type { Outgoing } from './request.ts'
 import type { Failure, Received } from './send.ts'
 
-/** Statuses by which a proxy says that it heard nothing of the server, or nothing in time. */
-const ofProxies: ReadonlySet<number> = new Set([502, 504])
+/** Statuses of a proxy whose server did not answer, or not in time. */
+const gatewayErrors: ReadonlySet<number> = new Set([502, 504])
 
 /**
- * The error of a change that the server may have made, though its answer did not come; undefined when it did not make
- * it, or when the request changes nothing. A caller who makes such a change again may make it twice.
+ * The error of a change that the server may have made, although no answer arrived. Undefined when the server did not
+ * make it, or when the request changes nothing. A caller who retries such a change may make it twice.
  */
 export function unansweredChange(
   base: string,
@@ -17,21 +17,21 @@ export function unansweredChange(
   operation: AnyOperation,
   { headers }: Outgoing,
 ): CatalogError | undefined {
-  const fact = factOf(base, outcome)
-  if (!operation.changes || fact === undefined) return undefined
+  const text = outcomeText(base, outcome)
+  if (!operation.changes || text === undefined) return undefined
   const cause = 'error' in outcome ? outcome.error.cause : undefined
-  return new CatalogError('ServiceUnavailable', fact + endingOf(operation, insideHeader in headers), {
+  return new CatalogError('ServiceUnavailable', text + adviceFor(operation, insideHeader in headers), {
     cause,
   })
 }
 
-function factOf(base: string, outcome: Received | Failure): string | undefined {
-  if ('error' in outcome) return outcome.sent
-  if (!ofProxies.has(outcome.status)) return undefined
+function outcomeText(base: string, outcome: Received | Failure): string | undefined {
+  if ('error' in outcome) return outcome.maybeReceived
+  if (!gatewayErrors.has(outcome.status)) return undefined
   return `What stands before the server at ${base} answered with status ${outcome.status}`
 }
 
-function endingOf(operation: AnyOperation, isInside: boolean): string {
+function adviceFor(operation: AnyOperation, isInside: boolean): string {
   if (operation.name === 'beginTransaction')
     return '. Begin another transaction: one that nobody uses expires.'
   if (operation.repeatable)

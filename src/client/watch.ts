@@ -12,38 +12,38 @@ import {
 } from '../protocol/events.ts'
 import { errorOfResponse } from '../protocol/status.ts'
 import type { Credentials } from './credentials.ts'
-import { errorOf, waitBefore } from './exchange.ts'
+import { errorOf, retryDelay } from './exchange.ts'
 import type { Settings } from './options.ts'
 import { headersOf, unreachable } from './send.ts'
 
-/** A server says every 15 seconds that it is there. One that says nothing for so long is gone. */
+/** A server sends an event every 15 seconds. One that sends nothing for so long counts as gone. */
 const silenceMillis = 60_000
 
 /**
- * Goes over what is committed at a server. When the connection ends, it connects again and goes on behind what it gave
- * last, so nothing is lost and nothing comes twice. It gives up when no server answers for `maxWait`.
+ * Iterates over the commits of a server. When the connection ends, it reconnects and resumes after the last change, so
+ * no change is lost or repeated. It fails when no server answers for `maxWait`.
  */
 export function watchOver(
   settings: Settings,
-  access: Credentials,
+  credentials: Credentials,
   request: WatchRequest = {},
   closing: AbortSignal,
 ): Changes {
   const { signal } = request
-  /** The place behind all that was given. */
-  let place = request.since
+  /** The token of the last change or position that arrived. */
+  let token = request.since
   const ended = AbortSignal.any([closing, ...(signal ? [signal] : [])])
-  let opened: Promise<Connection> | undefined
+  let connecting: Promise<Connection> | undefined
   const open = () => {
-    opened ??= connectPatiently(settings, access, request, () => place, ended)
-    return opened
+    connecting ??= connectWithRetries(settings, credentials, request, () => token, ended)
+    return connecting
   }
   const begin = async () => {
     const connection = await open()
-    place ??= connection.first
+    token ??= connection.firstToken
   }
   const items = itemsOf<CommittedChange>(async function* (stopped) {
-    const stop = () => void opened?.then((connection) => connection.close()).catch(() => {})
+    const stop = () => void connecting?.then((connection) => connection.close()).catch(() => {})
     for (const signal of [stopped, ended]) signal.addEventListener('abort', stop)
     try {
       await begin()
@@ -51,17 +51,17 @@ export function watchOver(
         const event = await (await open()).next()
         stopped.throwIfAborted()
         if (closing.aborted) return undefined
-        // Cut off, or the server stops: another one, or the same one later, goes on.
+        // The connection broke, or the server stops. Another server, or the same one later, continues.
         if (event === undefined || event.kind === 'end') {
-          if (settings.retries === 0) throw cutOff(settings)
+          if (settings.retries === 0) throw streamEnded(settings)
           await (await open()).close()
-          opened = undefined
-          await sleep(waitBefore(0, null), { signal: stopped })
+          connecting = undefined
+          await sleep(retryDelay(0, null), { signal: stopped })
         } else if (event.kind === 'message') {
-          place = event.id ?? place
+          token = event.id ?? token
           yield JSON.parse(event.data) as CommittedChange
         } else if (event.kind === 'token') {
-          place = event.id ?? place
+          token = event.id ?? token
         } else if (event.kind === 'error') {
           const { status = 500, ...body } = JSON.parse(event.data) as { status?: number }
           throw errorOfResponse(status, { status, ...body }, changesPath)
@@ -71,56 +71,56 @@ export function watchOver(
       if (closing.aborted) return undefined
       throw error
     } finally {
-      // A signal that is made of others is kept for as long as it has listeners.
+      // `AbortSignal.any` keeps a signal in memory while it has listeners.
       for (const signal of [stopped, ended]) signal.removeEventListener('abort', stop)
-      await opened?.then((connection) => connection.close()).catch(() => {})
+      await connecting?.then((connection) => connection.close()).catch(() => {})
     }
   }, signal)
   return Object.assign(items, {
     token: async () => {
       await begin()
-      return place!
+      return token!
     },
   }) as Changes
 }
 
-/** A stream of events from a server. */
+/** A stream of events of a server. */
 interface Connection {
-  /** The place where it began. */
-  readonly first: string
-  /** The next event, or undefined when the connection was cut off. */
+  /** The token of the position at which it began. */
+  readonly firstToken: string
+  /** The next event; undefined when the connection broke. */
   next(): Promise<ReceivedEvent | undefined>
   close(): Promise<void>
 }
 
-/** Connects, and again while a server may come back. */
-async function connectPatiently(
+/** Connects, with retries while the error is transient and `maxWait` is not over. */
+async function connectWithRetries(
   settings: Settings,
-  access: Credentials,
+  credentials: Credentials,
   request: WatchRequest,
-  place: () => string | undefined,
+  since: () => string | undefined,
   signal: AbortSignal,
 ): Promise<Connection> {
   const until = performance.now() + settings.maxWait
   for (let attempt = 0; ; attempt++) {
     signal.throwIfAborted()
     try {
-      return await connectOnce(settings, access, request, place(), signal)
+      return await connectOnce(settings, credentials, request, since(), signal)
     } catch (error) {
       signal.throwIfAborted()
-      const isPassing =
+      const isTransient =
         error instanceof CatalogError && (error.code === 'ServiceUnavailable' || error.code === 'Throttling')
-      if (!isPassing || settings.retries === 0 || performance.now() > until) throw error
-      await sleep(waitBefore(attempt, null), { signal }).catch(() => {})
+      if (!isTransient || settings.retries === 0 || performance.now() > until) throw error
+      await sleep(retryDelay(attempt, null), { signal }).catch(() => {})
     }
   }
 }
 
 async function connectOnce(
   settings: Settings,
-  access: Credentials,
+  credentials: Credentials,
   request: WatchRequest,
-  place: string | undefined,
+  since: string | undefined,
   signal: AbortSignal,
 ): Promise<Connection> {
   const { id } = request
@@ -130,10 +130,10 @@ async function connectOnce(
   const stop = new AbortController()
   const onAbort = () => stop.abort()
   signal.addEventListener('abort', onAbort, { once: true })
-  const ask = async (token: string | undefined) => {
+  const fetchEvents = async (token: string | undefined) => {
     const headers = headersOf(
       settings.headers,
-      { accept: eventStreamType, ...(place !== undefined && { [lastEventHeader]: place }) },
+      { accept: eventStreamType, ...(since !== undefined && { [lastEventHeader]: since }) },
       token,
     )
     try {
@@ -148,11 +148,11 @@ async function connectOnce(
       throw unreachable(settings.base, undefined, cause)
     }
   }
-  const token = await access.current()
-  let response = await ask(token)
+  const token = await credentials.current()
+  let response = await fetchEvents(token)
   if (response.status === 401) {
-    const other = await access.renewed(token)
-    if (other !== undefined) response = await ask(other)
+    const other = await credentials.renewed(token)
+    if (other !== undefined) response = await fetchEvents(other)
   }
   if (response.status !== 200 || response.body === null) {
     const { status, headers } = response
@@ -179,12 +179,12 @@ async function connectOnce(
   const first = await next()
   if (first?.id === undefined) {
     await close()
-    throw cutOff(settings)
+    throw streamEnded(settings)
   }
-  return { first: first.id, next, close }
+  return { firstToken: first.id, next, close }
 }
 
-function cutOff({ base }: Settings): CatalogError {
+function streamEnded({ base }: Settings): CatalogError {
   return new CatalogError(
     'ServiceUnavailable',
     `The server at ${base} ended the stream of changes. Watch again, from the token of the last change.`,

@@ -1,6 +1,6 @@
 /*
- * Server-sent events as the change feed has them. Source: the HTML standard, section 9.2. Each event has the token of
- * the place behind it as its id, so that a client that was cut off goes on there.
+ * The server-sent events of the change feed. Source: the HTML standard, section 9.2. The id of each event is the token
+ * of the position after it, from which a client resumes.
  */
 
 /** The path of the change feed. */
@@ -12,16 +12,16 @@ export const lastEventHeader = 'last-event-id'
 export const eventStreamType = 'text/event-stream'
 
 /**
- * The kinds of events. A message is a change. `token` tells how far the stream has come, also where it had
- * nothing to tell. `end` and `error` come last: the server stops, or cannot go on.
+ * The kinds of events. A message is a change. `token` reports the position of the stream, also without changes. The
+ * last event is `end` when the server stops, or `error` when the stream failed.
  */
 export type EventKind = 'message' | 'token' | 'end' | 'error'
 
-/** One event as it is sent. */
+/** One event in its wire format. */
 export function eventText(kind: EventKind, id: string | undefined, data: unknown): string {
-  const name = kind === 'message' ? '' : `event: ${kind}\n`
-  const place = id === undefined ? '' : `id: ${id}\n`
-  return `${name}${place}data: ${JSON.stringify(data)}\n\n`
+  const eventLine = kind === 'message' ? '' : `event: ${kind}\n`
+  const idLine = id === undefined ? '' : `id: ${id}\n`
+  return `${eventLine}${idLine}data: ${JSON.stringify(data)}\n\n`
 }
 
 export interface ReceivedEvent {
@@ -30,12 +30,12 @@ export interface ReceivedEvent {
   readonly data: string
 }
 
-/** The longest event that is taken: the changes of the largest transaction fit. */
+/** The longest event accepted. The changes of the largest transaction fit. */
 const mostCharacters = 256 * 1024 * 1024
 
 /**
- * The events of a body. Comments and unknown fields are left out, and so is an event that was cut off. One of more than
- * `most` characters is an error.
+ * The events of a response body. Comments, unknown fields and an incomplete last event are ignored. Throws for an event
+ * of more than `most` characters.
  */
 export async function* eventsOf(
   body: AsyncIterable<Uint8Array>,
@@ -44,7 +44,7 @@ export async function* eventsOf(
   const decoder = new TextDecoder()
   let pieces: string[] = []
   let length = 0
-  let event: { kind: string; id: string | undefined; data: string[] } = fresh()
+  let event: { kind: string; id: string | undefined; data: string[] } = emptyEvent()
   for await (const bytes of body) {
     const lines = decoder.decode(bytes, { stream: true }).split('\n')
     for (const [i, piece] of lines.entries()) {
@@ -55,22 +55,22 @@ export async function* eventsOf(
       const line = pieces.join('').replace(/\r$/, '')
       pieces = []
       if (line !== '') {
-        take(event, line)
+        readField(event, line)
         continue
       }
       if (event.data.length > 0) yield { ...event, data: event.data.join('\n') }
-      event = fresh()
+      event = emptyEvent()
       length = 0
     }
   }
   return undefined
 }
 
-function fresh(): { kind: string; id: string | undefined; data: string[] } {
+function emptyEvent(): { kind: string; id: string | undefined; data: string[] } {
   return { kind: 'message', id: undefined, data: [] }
 }
 
-function take(event: ReturnType<typeof fresh>, line: string): void {
+function readField(event: ReturnType<typeof emptyEvent>, line: string): void {
   const colon = line.indexOf(':')
   const name = colon < 0 ? line : line.slice(0, colon)
   const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '')

@@ -8,9 +8,9 @@ import {
 } from '../base/model/identifier.ts'
 
 /**
- * An identifier as one percent-encoded segment of a path: its names joined by the delimiter, or the delimiter
- * alone for the root. The names `.` and `..` alone become `%2E` and `%2E%2E`. Servers read these correctly, but
- * URL parsers treat them as steps in the path, so send such a path as it is.
+ * An identifier as one percent-encoded path segment: its names joined by the delimiter, or the delimiter alone for the
+ * root. The names `.` and `..` alone become `%2E` and `%2E%2E`. Servers decode these correctly, but URL parsers resolve
+ * them as relative segments. So send such a path without parsing it.
  */
 export function encodePathId(id: Identifier, delimiter: string = defaultDelimiter): string {
   const encoded = encodeURIComponent(formatIdentifier(id, delimiter))
@@ -18,9 +18,8 @@ export function encodePathId(id: Identifier, delimiter: string = defaultDelimite
 }
 
 /**
- * The identifier in a segment of a path. With `plusIsSpace`, `+` stands for a space: some clients encode the
- * segment like a form. Fails with `InvalidInput` for a broken percent-encoding and for an
- * identifier with an empty name.
+ * The identifier in a path segment. With `plusIsSpace`, `+` stands for a space, because some clients form-encode the
+ * segment. Fails with `InvalidInput` for an invalid percent-encoding and for an identifier with an empty name.
  */
 export function decodePathId(
   segment: string,
@@ -30,7 +29,7 @@ export function decodePathId(
   return parseIdentifier(decodeSegment(segment, plusIsSpace), delimiter)
 }
 
-/** The decoded text of a segment of a path. */
+/** The decoded text of a path segment. */
 export function decodeSegment(segment: string, plusIsSpace = false): string {
   const spaced = plusIsSpace && segment.includes('+') ? segment.replaceAll('+', ' ') : segment
   if (!spaced.includes('%')) return spaced

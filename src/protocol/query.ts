@@ -6,7 +6,7 @@ export type { QueryKind }
 
 type Kinds = Readonly<Record<string, QueryKind>>
 
-/** The pairs of the query string for the fields of a request. Absent fields and null have no pair. */
+/** The query parameters of a request's fields. An absent field and null have none. */
 export function encodeQuery(kinds: Kinds, request: Readonly<Record<string, unknown>>): [string, string][] {
   const pairs: [string, string][] = []
   for (const [name, kind] of Object.entries(kinds)) {
@@ -19,9 +19,9 @@ export function encodeQuery(kinds: Kinds, request: Readonly<Record<string, unkno
 }
 
 /**
- * The fields of a query string, each of its kind. Names that `kinds` does not have are ignored. An empty value
- * counts as absent, unless it is text. Fails with `InvalidInput`, naming the parameter, for a value that is not of
- * its kind and for a parameter that occurs twice, unless it is of texts.
+ * The fields of a query string, parsed by their kinds. Names that are not in `kinds` are ignored. An empty value counts
+ * as absent, unless its kind is text. `InvalidInput` names a parameter whose value does not match its kind, and one
+ * that is repeated and not of kind `texts`.
  */
 export function decodeQuery(kinds: Kinds, query: URLSearchParams): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
@@ -29,7 +29,7 @@ export function decodeQuery(kinds: Kinds, query: URLSearchParams): Record<string
     if (!Object.hasOwn(kinds, name)) continue
     const kind = kinds[name]!
     if (Object.hasOwn(fields, name)) {
-      if (kind !== 'texts') throw twice(name)
+      if (kind !== 'texts') throw repeatedParameter(name)
       const before = fields[name]
       if (Array.isArray(before)) before.push(text)
       else fields[name] = [before, text]
@@ -41,10 +41,10 @@ export function decodeQuery(kinds: Kinds, query: URLSearchParams): Record<string
   return fields
 }
 
-/** The value of a parameter that may occur once. */
-export function single(query: URLSearchParams, name: string): string | undefined {
+/** The value of a parameter that must not be repeated. Fails with `InvalidInput` when it is. */
+export function singleValue(query: URLSearchParams, name: string): string | undefined {
   const values = query.getAll(name)
-  if (values.length > 1) throw twice(name)
+  if (values.length > 1) throw repeatedParameter(name)
   return values[0]
 }
 
@@ -54,12 +54,12 @@ function decodeValue(name: string, kind: QueryKind, text: string): unknown {
     case 'texts':
       return text
     case 'integer':
-      if (!/^-?\d{1,30}$/.test(text)) throw wrong(name, 'a whole number, such as 100', text)
+      if (!/^-?\d{1,30}$/.test(text)) throw invalidParameter(name, 'a whole number, such as 100', text)
       return Number(text)
     case 'boolean':
       if (/^(true|1)$/i.test(text)) return true
       if (/^(false|0)$/i.test(text)) return false
-      throw wrong(name, 'true or false', text)
+      throw invalidParameter(name, 'true or false', text)
     case 'map':
       return decodeMap(name, text)
   }
@@ -71,17 +71,17 @@ function decodeMap(name: string, text: string): unknown {
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw wrong(name, expected, text, cause)
+    throw invalidParameter(name, expected, text, cause)
   }
   if (value === null) return undefined
-  if (typeof value !== 'object' || Array.isArray(value)) throw wrong(name, expected, text)
+  if (typeof value !== 'object' || Array.isArray(value)) throw invalidParameter(name, expected, text)
   return value
 }
 
-function wrong(name: string, expected: string, text: string, cause?: unknown) {
+function invalidParameter(name: string, expected: string, text: string, cause?: unknown) {
   return invalid(`The query parameter ${name} must be ${expected}; it is ${quote(text)}.`, { cause })
 }
 
-function twice(name: string) {
+function repeatedParameter(name: string) {
   return invalid(`The query parameter ${name} is there more than once. Give it once.`)
 }

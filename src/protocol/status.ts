@@ -9,7 +9,7 @@ export const problems = {
   },
   403: { type: '/errors/forbidden-request', title: 'Not authorized to make this request' },
   404: { type: '/errors/not-found-error', title: 'Not found Error' },
-  // Not in the document. It is what HTTP has for a method that a path does not take.
+  // Not in the service document: the HTTP status for a method that a path does not support.
   405: { type: '/errors/unsupported-operation', title: 'The server does not support this operation' },
   406: { type: '/errors/unsupported-operation', title: 'The server does not support this operation' },
   409: { type: '/errors/conflict', title: 'The namespace has been concurrently modified' },
@@ -47,7 +47,7 @@ export const statusOfCode: { readonly [Code in ErrorCode]: ErrorStatus } = {
   TableBranchAlreadyExists: 409,
 }
 
-/** The HTTP status of an error code, where the operation may have these statuses only. */
+/** The HTTP status of an error code, or 400 when the operation's statuses are `listed` and do not include it. */
 export function statusAmong(listed: readonly number[] | undefined, code: ErrorCode): ErrorStatus {
   const status = statusOfCode[code]
   return listed === undefined || listed.includes(status) ? status : 400
@@ -70,7 +70,7 @@ export interface ErrorBody {
   readonly transaction_id?: string
 }
 
-/** The error body of a code. `status` replaces that of the code where it does not fit, as for an unknown route. */
+/** The error body of a code. `status` overrides the status of the code, as for an unknown route. */
 export function errorBody(
   code: ErrorCode,
   detail: string,
@@ -100,21 +100,21 @@ const codesByStatus: Readonly<Record<number, ErrorCode>> = {
   504: 'ServiceUnavailable',
 }
 
-/** What a 404 of the service document means, by the beginning of the path. */
-const missing: readonly (readonly [path: string, code: ErrorCode])[] = [
+/** The error code of a 404 without `code`, by path prefix. */
+const notFoundCodes: readonly (readonly [path: string, code: ErrorCode])[] = [
   ['/v1/namespace/', 'NamespaceNotFound'],
   ['/v1/transaction/', 'TransactionNotFound'],
   ['/v1/table/', 'TableNotFound'],
 ]
 
-function missingCode(path: string): ErrorCode | undefined {
-  return missing.find(([beginning]) => path.startsWith(beginning))?.[1]
+function notFoundCode(path: string): ErrorCode | undefined {
+  return notFoundCodes.find(([beginning]) => path.startsWith(beginning))?.[1]
 }
 
 /**
- * The error of an error response, by its `code`. The service document has none: then `type` and the `path` of the
- * operation's route say what was not found. A body without both may come from a proxy, and the status decides. Never
- * fails, whatever the body is.
+ * The error of an error response, by its `code`. Servers of the service document send no `code`: then `type` and the
+ * `path` of the operation's route determine what was not found. A body without both may come from a proxy, and the
+ * status decides. Accepts any body, and never throws.
  */
 export function errorOfResponse(status: number, body: unknown, path = ''): CatalogError {
   const { code, type, error, detail, transaction_id } = (
@@ -122,11 +122,11 @@ export function errorOfResponse(status: number, body: unknown, path = ''): Catal
   ) as Record<string, unknown>
   const known =
     (typeof code === 'number' ? codesByNumber.get(code) : undefined) ??
-    (type === problems[404].type ? missingCode(path) : undefined)
-  const said = [detail, error].find((text) => typeof text === 'string' && text !== '') as string | undefined
+    (type === problems[404].type ? notFoundCode(path) : undefined)
+  const given = [detail, error].find((text) => typeof text === 'string' && text !== '') as string | undefined
   return new CatalogError(
     known ?? codesByStatus[status] ?? 'Internal',
-    said ??
+    given ??
       `The server answered with status ${status} and no message. Check that the URL is that of a catalog.`,
     { transaction_id: typeof transaction_id === 'string' ? transaction_id : undefined },
   )

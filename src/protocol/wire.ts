@@ -7,36 +7,36 @@ export type { Method, Route } from '../catalog/operations/framework/route.ts'
 export { decodePathId, encodePathId } from './path-id.ts'
 export { decodeQuery, encodeQuery, type QueryKind } from './query.ts'
 
-/** Content types of Arrow IPC data, and of bytes that do not say what they are. */
+/** Content types of Arrow IPC data, and of bytes without a declared format. */
 export const arrowStreamType = 'application/vnd.apache.arrow.stream'
 export const arrowFileType = 'application/vnd.apache.arrow.file'
 export const bytesType = 'application/octet-stream'
 export const jsonType = 'application/json'
 
-/** The response header that carries `transaction_id` of an error, and where a bare body has no room for it. */
+/** The response header for the `transaction_id` of an error, and of a response whose body has no field for it. */
 export const transactionHeader = 'x-tabularium-transaction-id'
 
-/** The header that names a request: taken from the request, made up otherwise, and always in the response. */
+/** The header with the request id. The server generates an id for a request without one. Each response has it. */
 export const requestIdHeader = 'x-request-id'
 
-/** The header of a request that another server over the same catalog passed on. */
+/** Marks a request that another server over the same catalog forwarded. */
 export const passedOnHeader = 'x-tabularium-passed-on'
 
-/** The header of the answer to such a request. It tells that the right server gave it. */
+/** Names the server in its answer to a forwarded request. The sender checks that the right server answered. */
 export const serverHeader = 'x-tabularium-server'
 
-/** How each operation of the record travels. */
+/** The HTTP route of each operation. */
 export const wire = Object.fromEntries(
   Object.values(operations).map(({ definition }) => [definition.name, definition.route]),
 ) as { readonly [Name in OperationName]: Route }
 
-/** The prefix of the keys of context entries that travel as headers. */
+/** The key prefix of context entries that are sent as headers. */
 export const headerPrefix = 'header.'
 
 type Context = Readonly<Record<string, string>>
 
-/** Headers of the connection, of the body, and between servers. Who sends a message sets them, and nobody else. */
-const framing = new Set([
+/** Headers of the connection, of the body, and between servers. Only the sender of a message may set them. */
+const transportHeaders = new Set([
   'connection',
   'keep-alive',
   'proxy-connection',
@@ -54,8 +54,8 @@ const framing = new Set([
   serverHeader,
 ])
 
-/** What a server keeps out of contexts, besides: credentials, and what says nothing about the caller. */
-const unshared = new Set([
+/** Other headers that a server keeps out of contexts: credentials, and headers that do not describe the caller. */
+const privateHeaders = new Set([
   'authorization',
   'proxy-authorization',
   'proxy-authenticate',
@@ -67,14 +67,14 @@ const unshared = new Set([
   'date',
 ])
 
-const isReserved = (name: string) => framing.has(name) || unshared.has(name)
+const isReserved = (name: string) => transportHeaders.has(name) || privateHeaders.has(name)
 
 const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
- * The headers of a context: its entries whose key begins with `header.`, without that prefix, in small letters.
- * Entries that cannot be a header, and headers of the connection or with credentials, are left out.
+ * The headers of a context: its entries whose key begins with `header.`, without that prefix, in lower case. Entries
+ * that cannot be a header, and headers of the connection or with credentials, are left out.
  */
 export function headersOfContext(context: Context | undefined): Record<string, string> {
   const headers = new Map<string, string>()
@@ -88,8 +88,8 @@ export function headersOfContext(context: Context | undefined): Record<string, s
 }
 
 /**
- * The headers of a request's context, for a client. Each entry `header.NAME` is sent as it is given, credentials and
- * cookies too. `InvalidInput` names an entry that cannot be, so none is left out.
+ * The headers of a request's context, for a client. Each entry `header.NAME` is sent unchanged, also credentials and
+ * cookies. None is left out: `InvalidInput` names an entry that cannot be sent.
  */
 export function headersToSend(context: Context | undefined): Record<string, string> {
   const headers = new Map<string, string>()
@@ -104,14 +104,14 @@ export function headersToSend(context: Context | undefined): Record<string, stri
   return Object.fromEntries(headers)
 }
 
-/** What Node's `fetch` takes for something else, and what it sets itself whatever it is given. */
-const ofFetch = new Set(['__proto__', 'sec-fetch-mode'])
+/** Names that Node's `fetch` drops or overwrites. */
+const fetchHeaders = new Set(['__proto__', 'sec-fetch-mode'])
 
-/** Why a client cannot send a header exactly as it is given. */
+/** Why a client cannot send a header unchanged. Undefined when it can. */
 function problemOf(name: string, value: unknown): string | undefined {
   if (!headerName.test(name)) return "its name may hold letters, digits and !#$%&'*+-.^_`|~ only"
-  if (ofFetch.has(name)) return 'fetch would lose it, or put its own in its place'
-  if (framing.has(name))
+  if (fetchHeaders.has(name)) return 'fetch would lose it, or put its own in its place'
+  if (transportHeaders.has(name))
     return 'it belongs to the connection, to the body or to servers, and the client sets it where it is needed'
   if (typeof value !== 'string') return `its value must be a text, and is a ${typeof value}`
   if (!headerValue.test(value))
@@ -120,8 +120,8 @@ function problemOf(name: string, value: unknown): string | undefined {
 }
 
 /**
- * The context entries of headers, one for each header. The key is `header.` and the name of the header in small
- * letters. Headers of the connection, of the body and with credentials are left out.
+ * The context entries of headers, one for each header. The key is `header.` and the header's name in lower case.
+ * Headers of the connection, of the body and with credentials are left out.
  */
 export function contextOfHeaders(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,

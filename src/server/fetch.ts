@@ -9,30 +9,26 @@ import { type HttpCore, openHttpCore } from './core/core.ts'
 import { Exchange } from './core/exchange.ts'
 import { type HttpOptions, httpOptionNames } from './options.ts'
 
-/** Where a request comes from. */
+/** The origin of a request. */
 export interface FetchCaller {
-  /**
-   * The address of the other end of the connection, as the framework tells it. Where the framework believes a proxy,
-   * the address that the proxy tells.
-   */
+  /** The address of the other end of the connection, or the one that a proxy reports, if the framework trusts it. */
   readonly remoteAddress?: string | undefined
 }
 
-/** Answers requests as the server does, with no socket between. */
+/** Answers requests as the server does, without a socket. */
 export interface FetchHandler {
-  /** `caller` is needed for requests that come over a network, as limits by address and `auth: false` look at it. */
+  /** `caller` is needed for requests from a network: limits by address and `auth: false` use it. */
   (request: Request, caller?: FetchCaller): Promise<Response>
-  /** Refuses new requests, waits for those under way, and gives up open transactions. The catalog stays open. */
+  /** Refuses new requests, waits for those in flight, and rolls back open transactions. The catalog stays open. */
   close(): Promise<void>
 }
 
 /**
- * The server as a function, for tests and for other frameworks. It turns a `Request` into a `Response` by the
- * rules of the server. The signal of a request stops the operation.
+ * The server as a function, for tests and for other frameworks. The signal of a request cancels the operation.
  *
- * With `auth: false`, the handler answers this process, and callers whose address is given and is of this machine. A
- * request with a `Host` header came over a network, and is refused without an address. A framework should pass it:
- * `handle(request, { remoteAddress })`.
+ * With `auth: false`, the handler answers this process, and callers with an address of this machine. A request with a
+ * `Host` header came over a network, and is refused without an address. A framework should pass it: `handle(request, {
+ * remoteAddress })`.
  *
  * ```ts
  * const handle = await fetchHandler(catalog, { auth: false })
@@ -48,9 +44,9 @@ export async function fetchHandler(
   return handlerOf(await openHttpCore({ ...options, catalog }, { log: { error: () => {} } }))
 }
 
-/** The core as a function. */
+/** The fetch handler of a core. */
 export function handlerOf(core: HttpCore): FetchHandler {
-  const running = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<void>>()
   const handle = (request: Request, caller?: FetchCaller) =>
     new Promise<Response>((resolve, reject) => {
       request.signal.throwIfAborted()
@@ -62,12 +58,12 @@ export function handlerOf(core: HttpCore): FetchHandler {
         .respond(exchange)
         .then((answer) => resolve(responseOf(core, exchange, answer)))
         .catch(reject)
-        .finally(() => running.delete(run))
-      running.add(run)
+        .finally(() => inFlight.delete(run))
+      inFlight.add(run)
     })
   const close = async () => {
     core.stop()
-    await Promise.all(running)
+    await Promise.all(inFlight)
     await core.close()
   }
   return Object.assign(handle, { close })
@@ -107,7 +103,7 @@ class FetchExchange extends Exchange {
     })
     this.#request = request
     this.remoteAddress = address
-    // A request that is made in this process has no such header. Those that come over a network all have it.
+    // Requests from a network always have a `Host` header. Requests that are made in this process have none.
     this.peerAddress = address ?? (request.headers.has('host') ? unknownPeer : undefined)
     request.signal.addEventListener('abort', () => this.close(false), { once: true })
   }
@@ -126,8 +122,8 @@ class FetchExchange extends Exchange {
     this.#callbacks.push(callback)
   }
 
-  /** The caller is in this process, and knows how long it takes. */
-  limitSilence(): void {}
+  /** No timeout: the reader is in this process. */
+  setReadTimeout(): void {}
 
   discardBody(): void {
     const { body } = this.#request
@@ -141,7 +137,7 @@ class FetchExchange extends Exchange {
     for (const callback of this.#callbacks) callback(isAnswered)
   }
 
-  /** Closes after the last byte of the answer. Ends the answer when the client goes away. */
+  /** Closes after the last byte of the answer. Destroys the answer when the client disconnects. */
   closeWith(answer: Readable): void {
     this.onClose((isAnswered) => {
       if (!isAnswered) answer.destroy()
@@ -150,7 +146,7 @@ class FetchExchange extends Exchange {
   }
 }
 
-/** The length of a stream is not known before its end, so the body counts as chunked. */
+/** A stream without `content-length` has an unknown length, so it is declared as chunked. */
 function framing({ body, headers }: Request): Record<string, string> {
   return body === null || headers.has('content-length') ? {} : { 'transfer-encoding': 'chunked' }
 }

@@ -1,6 +1,6 @@
 /**
- * A catalog over HTTP: {@link serve} it, mount it in a Fastify application with {@link catalogPlugin}, or call
- * it as a function with {@link fetchHandler}.
+ * A catalog over HTTP: {@link serve} it, mount it in a Fastify application with {@link catalogPlugin}, or call it as a
+ * function with {@link fetchHandler}.
  *
  * @module
  */

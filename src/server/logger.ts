@@ -3,7 +3,7 @@ import { invalid } from '../base/errors.ts'
 import { wallClock } from '../base/time.ts'
 import type { Log } from './core/context.ts'
 
-/** The levels, with the numbers that tools for such logs expect. */
+/** The levels, with the numbers that log tools expect. */
 const levels = { debug: 20, info: 30, warn: 40, error: 50 } as const
 
 type Level = keyof typeof levels
@@ -14,7 +14,7 @@ export interface Logger extends Log {
   info(fields: Fields, message: string): void
 }
 
-/** Writes lines of JSON from the given level up; `false` writes none. */
+/** Logs JSON lines at the given level and above; `false` disables logging. */
 export function logger(least: Level | false, write: (line: string) => void): Logger {
   if (least !== false && !Object.hasOwn(levels, least))
     throw invalid(`log must be ${Object.keys(levels).join(', ')} or false; it is ${String(least)}.`)
@@ -31,7 +31,7 @@ export function logger(least: Level | false, write: (line: string) => void): Log
   return { info: log('info'), error: log('error') }
 }
 
-/** An error and its causes. */
+/** The log fields of an error and its causes. */
 function describe(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error)
   const causes = causesOf(error)

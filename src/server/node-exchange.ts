@@ -5,14 +5,14 @@ import { alone } from '../base/scheduling/alone.ts'
 import { clearTimeout, setTimeout } from '../base/time.ts'
 import { Exchange } from './core/exchange.ts'
 
-/** The exchange of a request that came over a connection. */
+/** The exchange of a request of `node:http`. */
 export class NodeExchange extends Exchange {
   readonly response: ServerResponse
   readonly body: Readable
   readonly #request: IncomingMessage
   readonly #address: string | undefined
 
-  /** `address` is given where proxies are believed, and `body` where it is not that of the request. */
+  /** `address` is set if proxies are trusted, and `body` if it is not the request itself. */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
@@ -44,20 +44,20 @@ export class NodeExchange extends Exchange {
 
   onClose(callback: (isAnswered: boolean) => void): void {
     const { response } = this
-    const ends = endsOf(this.#request.socket)
-    const end = () => {
-      if (ends.delete(end)) callback(response.writableFinished)
+    const callbacks = callbacksOf(this.#request.socket)
+    const onEnd = () => {
+      if (callbacks.delete(onEnd)) callback(response.writableFinished)
     }
-    ends.add(end)
-    response.once('close', end)
+    callbacks.add(onEnd)
+    response.once('close', onEnd)
   }
 
-  limitSilence(millis: number): void {
+  setReadTimeout(millis: number): void {
     const { response } = this
     response.setTimeout(millis, () => response.destroy())
   }
 
-  /** A client that goes on sending for too long is cut off. */
+  /** Destroys the connection of a client that keeps sending for too long. */
   discardBody(): void {
     const request = this.#request
     if (request.complete !== false || request.destroyed) return
@@ -69,27 +69,27 @@ export class NodeExchange extends Exchange {
 
 const discardMillis = 5_000
 
-/** What is to be called when a connection ends. */
-const endsBySocket = new WeakMap<Socket, Set<() => void>>()
+/** The close callbacks of each connection. */
+const callbacksBySocket = new WeakMap<Socket, Set<() => void>>()
 
 /**
- * Calls that wait for the end of a connection. A response that waits for its turn on a connection has no end of its
- * own when the connection ends.
+ * The close callbacks of a connection. Needed because a pipelined response that waits for its turn emits no `close`
+ * when the connection ends.
  */
-function endsOf(socket: Socket): Set<() => void> {
-  let ends = endsBySocket.get(socket)
-  if (ends === undefined) {
+function callbacksOf(socket: Socket): Set<() => void> {
+  let callbacks = callbacksBySocket.get(socket)
+  if (callbacks === undefined) {
     const created = new Set<() => void>()
     socket.once('close', () => {
-      for (const end of created) end()
+      for (const onEnd of created) onEnd()
     })
-    endsBySocket.set(socket, created)
-    ends = created
+    callbacksBySocket.set(socket, created)
+    callbacks = created
   }
-  return ends
+  return callbacks
 }
 
-/** Clients that take the server for a proxy send a whole URL in place of a path. */
+/** Clients that treat the server as a proxy send an absolute URL instead of a path. */
 function withoutOrigin(url: string): string {
   return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
 }

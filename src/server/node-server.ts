@@ -15,10 +15,10 @@ import type { HttpCore } from './core/core.ts'
 import { NodeExchange } from './node-exchange.ts'
 import type { CallerAddress } from './trust-proxy.ts'
 
-/** How a server that listens is set up. */
+/** The options of the HTTP server. */
 export interface NodeServerOptions {
   readonly node?: NodeOptions
-  /** Most milliseconds that a connection may be silent while a request is under way. */
+  /** The idle timeout of a connection with a request in flight, in milliseconds. */
   readonly silence?: number
   /** Most connections at once. */
   readonly connections?: number
@@ -26,7 +26,7 @@ export interface NodeServerOptions {
   readonly callerAddress?: CallerAddress | undefined
 }
 
-/** A server of `node:http` that answers what the core answers. */
+/** A server of `node:http` for a core. */
 export function nodeServer(
   core: HttpCore,
   { node = {}, silence = 0, connections, callerAddress }: NodeServerOptions = {},
@@ -38,7 +38,7 @@ export function nodeServer(
     const exchange = new NodeExchange(request, response, callerAddress?.(request))
     core.respond(exchange).then(
       (answer) => writeSoon(exchange, answer),
-      // The core answers errors, too. What fails besides, such as a logger of the caller's, ends this connection only.
+      // The core answers errors, too. Another failure, such as one of the caller's logger, ends only this connection.
       () => response.destroy(),
     )
   })
@@ -53,7 +53,7 @@ function write(core: HttpCore, exchange: NodeExchange, answer: StreamableAnswer)
   const { status, body } = answer
   const headers = core.headersOf(answer, exchange)
   if (typeof body === 'string' || Buffer.isBuffer(body)) {
-    // The length of what was not sent again would be that of the whole.
+    // With status 304, the length would be that of the body that is not sent.
     if (status !== 304) headers['content-length'] = String(Buffer.byteLength(body))
     response.writeHead(status, headers)
     response.end(body)
@@ -68,23 +68,23 @@ function stream(body: Readable, { method, response }: NodeExchange): void {
     body.destroy()
     response.end()
   } else {
-    // An answer that breaks off ends the connection, which tells the client so.
+    // An incomplete answer ends the connection, so the client detects it.
     pipeline(body, response, () => {})
   }
 }
 
 /**
- * Gathers calls, and makes them together at the end of the turn of the event loop. Each answer that is written
- * wakes a client, and waking clients one by one costs more than all else in a small answer.
+ * Collects calls, and makes them together at the end of the event loop's turn. Each written answer wakes a client, and
+ * waking clients one by one costs more than the rest of a small answer.
  */
 function batched<Arguments extends unknown[]>(
   work: (...given: Arguments) => void,
 ): (...given: Arguments) => void {
   let waiting: Arguments[] = []
   const flush = () => {
-    const now = waiting
+    const calls = waiting
     waiting = []
-    for (const given of now) work(...given)
+    for (const given of calls) work(...given)
   }
   return (...given) => {
     if (waiting.push(given) === 1) setImmediate(flush)
@@ -96,7 +96,7 @@ const reasons: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive. Send it again, faster or in parts.',
 }
 
-/** Answers bytes that are not an HTTP request, or that came too slowly, and ends the connection. */
+/** Answers invalid or too slow HTTP requests, and ends the connection. */
 function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (socket.destroyed || error.code === 'ECONNRESET') return
   if (socket.writable) {

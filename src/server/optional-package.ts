@@ -1,6 +1,6 @@
 import { CatalogError } from '../base/errors.ts'
 
-/** Loads a package that only some servers need. Where it is not installed, the error says how it is. */
+/** Loads an optional package. Fails with `Unsupported` and the install command when it is not installed. */
 export async function optionalPackage<T>(what: string, name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load()

@@ -6,33 +6,32 @@ import type { Catalog } from '../catalog/handle/handle.ts'
 import type { OperationName } from '../catalog/operations/index.ts'
 import type { AuthOptions, Principal } from './auth/auth.ts'
 
-/** What hooks learn about an HTTP request. */
+/** The request data for hooks. */
 export interface RequestInfo {
   /** The id of the request, as in logs and in the header `x-request-id` of the response. */
   readonly requestId: string
   readonly method: string
   /** The path, without the query string. */
   readonly path: string
-  /** All headers, in small letters, credentials included. */
+  /** All headers, with names in lower case, including credentials. */
   readonly headers: IncomingHttpHeaders
   readonly remoteAddress: string | undefined
   /** The parsed body; absent before the body was read. */
   readonly body?: unknown
-  /** The location that the body names for the table, in its normal spelling. */
+  /** The table location in the body, in normalized form. */
   readonly location?: string
 }
 
 /**
- * Decides whether a caller may run an operation on the namespace or table `id`, which is undefined when the path
- * has no identifier. False, or an error, refuses with 403. The server asks before it reads the body. It asks
- * again for each table that only the body names: the new name of a renamed table, and every item of a batch. For
- * an item it gives the name of the single operation.
+ * Decides whether a caller may run an operation on the namespace or table `id`, which is undefined when the path has no
+ * identifier. False, or an error, refuses with 403. The server calls it before it reads the body, and again for each
+ * table that only the body names: the new name of a renamed table, and every item of a batch. For an item, `operation`
+ * is the name of the single operation.
  *
- * It asks again when the body names a location, which `request.location` tells, and about each table that the location
- * leads to: one that lies there, or that did so until it was deregistered. What is about a transaction has the id of the
- * transaction as its `id`. `alterTransaction` is asked again with the subjects of the transaction. To find out what a
- * caller may learn of, it asks about `describeTable` and `describeNamespace`: other changes, transactions and names
- * are kept from the caller.
+ * It is called again when the body has a location, which is in `request.location`, and for each table at that location,
+ * also a deregistered one. For an operation on a transaction, `id` has the transaction's id. `alterTransaction` is
+ * checked again with the subjects of the transaction. Calls with `describeTable` and `describeNamespace` decide what a
+ * caller may see: other changes, transactions and names are hidden.
  */
 export type AuthorizeRequest = (
   principal: Principal | undefined,
@@ -41,66 +40,64 @@ export type AuthorizeRequest = (
   request: RequestInfo,
 ) => unknown
 
-/** A request that was refused for who sent it: without valid credentials (401), or not allowed (403). */
+/** A refused request: without valid credentials (401), or without permission (403). */
 export interface RefusedRequest {
   readonly requestId: string
   readonly method: string
   /** The path, without the query string. */
   readonly path: string
   readonly remoteAddress: string | undefined
-  /** The name of the caller, where the credentials were valid. */
+  /** The name of the caller, if the credentials were valid. */
   readonly principal: string | undefined
   readonly operation: OperationName | undefined
   readonly status: number
 }
 
-/** How a catalog is offered over HTTP. All options but `auth` have a default. */
+/** How a catalog is served over HTTP. All options except `auth` have a default. */
 export interface HttpOptions {
   /**
-   * Which callers to let in. `false` lets in all callers over the loopback interface, and refuses the rest. That
-   * includes requests that a proxy on this machine passes on, unless `trustProxy` tells whose they are.
+   * The accepted credentials. `false` accepts all callers over the loopback interface, and refuses the rest. It also
+   * refuses requests that a proxy on this machine forwards, unless `trustProxy` identifies their callers.
    */
   readonly auth: AuthOptions | false
   readonly authorize?: AuthorizeRequest | undefined
-  /** Told of each request that is refused for who sent it, to be noted. It must not throw. */
+  /** Called with each request that is refused with 401 or 403, for audit logs. It must not throw. */
   readonly onRefused?: ((refused: RefusedRequest) => void) | undefined
   /**
-   * What a listing of tables answers. `recursive` (the default) gives full identifiers of all tables at and below
-   * a namespace. `children` gives the bare names of the tables directly in it, and the last name as token. Set
-   * `children` for LanceDB's `connectNamespace`. The description of a table that has rows here then includes
-   * version and schema unasked, which keeps that client from writing over the table. LanceDB's `connect` gets
-   * what it needs with either.
+   * The form of table listings. `recursive` (the default) returns full identifiers of all tables at and below a
+   * namespace. `children` returns the bare names of the tables directly in it, and the last name as page token. Set
+   * `children` for LanceDB's `connectNamespace`. `describeTable` of a table with rows here then always returns version
+   * and schema, so that this client does not overwrite the table. LanceDB's `connect` works with both.
    */
   readonly listing?: 'recursive' | 'children' | undefined
   /**
-   * What becomes of fields and query parameters that an operation does not have. `refuse` (the default) answers 400
-   * and names the nearest field, since the answer would be to another question without it. `ignore` leaves them out,
-   * for clients that are newer than this server.
+   * The handling of unknown fields and query parameters. `refuse` (the default) answers 400 and names the most similar
+   * field, because the request could mean something else without it. `ignore` drops them, for newer clients.
    */
   readonly unknownFields?: 'refuse' | 'ignore' | undefined
   readonly limits?: LimitOptions | undefined
   /**
-   * Most requests of one caller in a time; the server answers 503 to more. As many requests with wrong credentials
-   * are taken from one address. Behind a proxy, set `trustProxy` too. Default: no such limit.
+   * The most requests of one caller per time window; the server answers 503 to more. The same limit applies to requests
+   * with wrong credentials of one address. Behind a proxy, set `trustProxy` too. Default: no limit.
    */
   readonly rateLimit?: { readonly requests: number; readonly perMillis: number } | undefined
   /**
-   * How old the answers of reads may be, in milliseconds, where the store cannot tell whether they are still true: that
-   * is a database. Changes through this server show at once. Those through others may take so long to show, and so a
-   * client whose requests go to several servers may not see its own last change. Never within a transaction. Default: 0,
-   * so that each read asks the database. At most 60,000.
+   * The longest time that answers of reads are cached, in milliseconds, for a store that does not report its state: a
+   * database. Changes through this server are visible at once. Changes through others may be visible only after this
+   * time. So a client of several servers may not see its own last change. Never applies in a transaction. Default: 0,
+   * so each read queries the database. At most 60,000.
    */
   readonly staleMillis?: number | undefined
   /**
-   * The URL by which other servers over the same catalog reach this one, such as `http://10.0.0.3:2333`. They pass
-   * requests of open transactions on to it, credentials included, so let it be `https:` where others could listen. False
-   * keeps transactions to this server. Default: where `serve` listens; with a handler or a plugin, false.
+   * The URL by which other servers over the same catalog reach this one, such as `http://10.0.0.3:2333`. They forward
+   * requests of open transactions to it, including credentials, so use `https:` on an untrusted network. With false,
+   * only this server can answer for its transactions. Default: the address of `serve`; false for handlers and plugins.
    */
   readonly advertise?: string | false | undefined
   /**
-   * The page at `/` for people who look after the catalog. It offers no changes, unless it is `editable`. That hides
-   * changes and forbids none: `authorize` decides what a caller may do. A plugin without a prefix leaves `/` to its
-   * application, unless told otherwise. Default: true.
+   * The web page at `/` for operators of the catalog. It offers changes only when it is `editable`. That is no access
+   * control: `authorize` decides what a caller may do. Default: true, except for a plugin without a prefix, which
+   * leaves `/` to its application.
    */
   readonly page?: boolean | 'editable' | undefined
   /** `/openapi.json` and `/docs`. Default: true. */
@@ -130,7 +127,7 @@ export const httpOptionNames: OptionNames<HttpOptions> = {
 export interface LimitOptions {
   /** Most bytes of a JSON body. Default: 16 MiB. */
   readonly jsonBytes?: number | undefined
-  /** How deep objects and lists of a JSON body may nest. Default: 256. */
+  /** The greatest nesting depth of objects and lists in a JSON body. Default: 256. */
   readonly jsonDepth?: number | undefined
   /** Most values of a JSON body: texts, numbers, objects, lists and their like. Default: 1,000,000. */
   readonly jsonValues?: number | undefined
@@ -141,25 +138,24 @@ export interface LimitOptions {
   /** Most bytes of an Arrow body. Default: 256 MiB. */
   readonly arrowBytes?: number | undefined
   /**
-   * Most bytes of memory that requests hold together: of bodies, as they came and decoded, and of answers that wait
-   * for their readers. Bodies count as they arrive. A request waits for room, and the server answers 503 when it
-   * waits for too long. Default: 1 GiB.
+   * The memory budget of all requests, in bytes: for bodies, as received and decoded, and for answers that clients
+   * still read. Bodies count as they arrive. A request that waits too long for room gets 503. Default: 1 GiB.
    */
   readonly bodyBytes?: number | undefined
   /**
-   * Most bytes of answers kept to be given again. Kept are answers that follow from the catalog's records alone,
-   * and only until a record changes. 0 keeps none. Default: 32 MiB.
+   * The size of the answer cache, in bytes. It holds answers that depend only on the catalog's records, until a record
+   * changes. 0 disables it. Default: 32 MiB.
    */
   readonly answerBytes?: number | undefined
-  /** Most streams of changes (`/v1/changes`) at once; the server answers 503 to more. Default: 256. */
+  /** Most concurrent streams of changes (`/v1/changes`); the server answers 503 to more. Default: 256. */
   readonly streams?: number | undefined
-  /** Most streams of changes of one caller at once. Default: 32. */
+  /** Most concurrent streams of changes of one caller. Default: 32. */
   readonly streamsPerCaller?: number | undefined
-  /** Most requests under way at once; the server answers 503 to more. Default: 512. */
+  /** Most requests in flight; the server answers 503 to more. Default: 512. */
   readonly inFlight?: number | undefined
-  /** Most milliseconds that the event loop may be late on average before the server answers 503. Default: 1000. */
+  /** The average event loop delay above which the server answers 503, in milliseconds. Default: 1000. */
   readonly eventLoopDelay?: number | undefined
-  /** The seconds that a 503 answer asks to wait. Default: 1. */
+  /** `Retry-After` of a 503 answer, in seconds. Default: 1. */
   readonly retryAfter?: number | undefined
 }
 
@@ -185,13 +181,13 @@ export function limitsOf(given: LimitOptions = {}): Limits {
     retryAfter: given.retryAfter ?? 1,
   }
   requireKnown('limits', given, limits)
-  // A body that is allowed must fit when it is alone.
+  // An allowed body must fit into the budget when it is the only one.
   return { ...limits, bodyBytes: Math.max(limits.bodyBytes, limits.arrowBytes, limits.jsonBytes) }
 }
 
 const mostStale = 60_000
 
-/** How old answers may be. */
+/** The checked option `staleMillis`. */
 export function staleMillisOf({ staleMillis = 0 }: HttpOptions): number {
   if (staleMillis >= 0 && staleMillis <= mostStale) return staleMillis
   throw invalid(
@@ -199,7 +195,7 @@ export function staleMillisOf({ staleMillis = 0 }: HttpOptions): number {
   )
 }
 
-/** What is offered, and how. */
+/** The options of the plugin: the catalog, and how it is served. */
 export interface PluginOptions extends HttpOptions {
   readonly catalog: Catalog
 }

@@ -6,10 +6,10 @@ import { type HttpCore, openHttpCore } from './core/core.ts'
 import { NodeExchange } from './node-exchange.ts'
 import type { PluginOptions } from './options.ts'
 
-/** All methods, so that the core can tell a client that it used a wrong one. */
+/** All methods, so that the core can answer 405 to a wrong one. */
 const everyMethod: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
 
-/** What the plugin needs to know of an application: the types of Fastify are not needed by who does not use it. */
+/** What the plugin needs of an application. Declared here, so that only its users need the types of Fastify. */
 export interface FastifyApplication {
   /** The prefix that the plugin is registered with. */
   readonly prefix: string
@@ -17,8 +17,8 @@ export interface FastifyApplication {
 }
 
 /**
- * A Fastify plugin that offers a catalog under the prefix it is registered with. Hooks, error handlers and
- * parsers of the application around it stay as they are.
+ * A Fastify plugin that serves a catalog under the prefix it is registered with. Hooks, error handlers and parsers of
+ * the surrounding application are not changed.
  *
  * ```ts
  * await app.register(catalogPlugin, { prefix: '/catalog', catalog, auth: { tokens: [process.env.TOKEN!] } })
@@ -31,7 +31,7 @@ export async function catalogPlugin(app: FastifyApplication, options: PluginOpti
   mountCore(fastify, await openHttpCore({ ...options, page }, { log, prefix, isLate: pressureOf(fastify) }))
 }
 
-/** An application that watches its event loop itself does so for the catalog too. */
+/** The event loop check of an application that has one (`isUnderPressure`). */
 function pressureOf(fastify: FastifyInstance): (() => boolean) | undefined {
   if (!fastify.hasDecorator('isUnderPressure')) return undefined
   const watched = fastify as unknown as { isUnderPressure(): boolean }
@@ -44,7 +44,7 @@ function pressureOf(fastify: FastifyInstance): (() => boolean) | undefined {
  * @internal
  */
 export function mountCore(fastify: FastifyInstance, core: HttpCore): void {
-  // The core reads a body only after it let the caller in, so no parser may read the body earlier.
+  // The core reads a body only after authentication, so no parser may read it earlier.
   fastify.removeAllContentTypeParsers()
   fastify.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
   fastify.setErrorHandler((error, request, reply) => {
@@ -69,7 +69,7 @@ export function mountCore(fastify: FastifyInstance, core: HttpCore): void {
   }
   for (const [path, page] of core.pages) {
     fastify.route({
-      // What else the application does at its root is its own affair.
+      // Only GET, because other methods at its root belong to the application.
       method: path === '' ? 'GET' : everyMethod,
       url: path === '' ? '/' : path,
       handler: async (request, reply) => {
@@ -81,7 +81,7 @@ export function mountCore(fastify: FastifyInstance, core: HttpCore): void {
 }
 
 function exchangeOf({ raw, ip, ips, body }: FastifyRequest, reply: FastifyReply): NodeExchange {
-  // Only an application that believes proxies has a list of addresses.
+  // Only an application that trusts proxies has a list of addresses.
   const address = ips === undefined ? undefined : ip
   return new NodeExchange(raw, reply.raw, address, (body as Readable | undefined) ?? raw)
 }

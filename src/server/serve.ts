@@ -13,13 +13,13 @@ import { type HttpOptions, httpOptionNames } from './options.ts'
 import { likelyUrl } from './servers/own-server.ts'
 import { callerAddressOf } from './trust-proxy.ts'
 
-/** How a catalog is served; everything but `auth` has a default. */
+/** How a catalog is served. All options except `auth` have a default. */
 export interface ServeOptions extends HttpOptions {
   /** The address to listen on. Default: 127.0.0.1, which only this machine can reach. */
   readonly host?: string | undefined
   /** The port to listen on; 0 takes a free one. Default: 2333. */
   readonly port?: number | undefined
-  /** Whether the server believes `X-Forwarded-For`, and from which proxies, as Fastify's option. Default: false. */
+  /** The proxies whose `X-Forwarded-For` is trusted, as Fastify's option of this name. Default: false. */
   readonly trustProxy?: boolean | string | readonly string[] | number | undefined
   readonly timeouts?: TimeoutOptions | undefined
   /** Most connections at once; the server drops further ones. Default: 10,000. */
@@ -43,43 +43,43 @@ const names: OptionNames<ServeOptions> = {
 
 /** Times in milliseconds. */
 export interface TimeoutOptions {
-  /** For the headers of a request to arrive. Default: 10 s. */
+  /** For the headers of a request. Default: 10 s. */
   readonly headers?: number | undefined
-  /** For a request to arrive whole. Default: 5 min. */
+  /** For a complete request. Default: 5 min. */
   readonly request?: number | undefined
   /** How long an idle connection is kept. Default: 72 s, longer than the minute of most proxies. */
   readonly keepAlive?: number | undefined
-  /** How long a connection may be silent while a request is under way. Default: 10 min. */
+  /** How long a connection with a request in flight may be idle. Default: 10 min. */
   readonly silence?: number | undefined
   /**
-   * How long the body of a request may stand still; one of which less than 16 KiB comes in this time counts as
-   * standing still. The server answers 400. Default: 10 s.
+   * How long the body of a request may stall. A body stalls when less than 16 KiB of it arrives in this time. The
+   * server then answers 400. Default: 10 s.
    */
   readonly upload?: number | undefined
-  /** How long a client may not read of a large answer before the server breaks it off. Default: 60 s. */
+  /** How long a client may stop reading a large answer before the server aborts it. Default: 60 s. */
   readonly download?: number | undefined
   /**
-   * How long `close` goes on serving at first, while `/readyz` answers 503: the time in which load balancers notice.
-   * Requests are answered as before, also those on new connections. Default: 0; at most an hour.
+   * How long `close` first continues to serve, while `/readyz` answers 503, so that load balancers notice. Requests are
+   * answered as before, also on new connections. Default: 0; at most an hour.
    */
   readonly drain?: number | undefined
   /**
-   * How long `close` then leaves idle connections open for one more request. It is answered, and ends its connection. Behind a
-   * load balancer, requests are on their way to such connections. Default: 0; the command `serve` gives 500 ms.
+   * How long `close` then keeps idle connections open for one more request, whose answer ends the connection. A load
+   * balancer may already have sent requests on such connections. Default: 0; the command `serve` sets 500 ms.
    */
   readonly linger?: number | undefined
-  /** How long `close` then waits for requests under way. Default: 30 s. */
+  /** How long `close` then waits for requests in flight. Default: 30 s. */
   readonly shutdown?: number | undefined
 }
 
 /** A catalog being served. */
 export interface RunningServer extends AsyncDisposable {
-  /** Where the server is, such as `http://127.0.0.1:2333`. */
+  /** The URL of the server, such as `http://127.0.0.1:2333`. */
   readonly url: string
   /**
-   * Lets `/readyz` answer 503 at once. After the time to drain, if there is any, it refuses new requests, finishes
-   * those under way, and frees the port. It breaks off requests that take longer than the shutdown time, and gives
-   * up the transactions that callers left open. The catalog stays open.
+   * Makes `/readyz` answer 503 at once. After the drain time, it refuses new requests, finishes those in flight, and
+   * frees the port. It aborts requests that take longer than the shutdown time, and rolls back the transactions that
+   * callers left open. The catalog stays open.
    */
   close(): Promise<void>
 }
@@ -92,14 +92,14 @@ export interface RunningServer extends AsyncDisposable {
  * console.log(server.url)
  * ```
  *
- * Fails with `InvalidInput` when the options would let in nobody, or everybody. Without credentials it serves a
- * catalog on a loopback address only, and only when `auth` is `false`.
+ * Fails with `InvalidInput` when the options would admit no caller, or every caller. Without credentials it serves a
+ * catalog only on a loopback address, and only when `auth` is `false`.
  */
 export function serve(catalog: Catalog, options: ServeOptions): Promise<RunningServer> {
   return serveWith(catalog, options)
 }
 
-/** Serves a catalog, and routes besides those of the catalog. */
+/** Serves a catalog, and the additional routes of `extension`. */
 export async function serveWith(
   catalog: Catalog,
   options: ServeOptions = {} as ServeOptions,
@@ -114,11 +114,11 @@ export async function serveWith(
     )
   }
   requireDrain(timeouts)
-  const toLog = logger(log, (line) => process.stderr.write(line))
+  const serverLog = logger(log, (line) => process.stderr.write(line))
   const callerAddress = callerAddressOf(options.trustProxy)
   const core = await openHttpCore(
     { ...options, catalog },
-    { log: toLog, silences: { upload: timeouts.upload, download: timeouts.download } },
+    { log: serverLog, silences: { upload: timeouts.upload, download: timeouts.download } },
     extension,
   )
   const server = nodeServer(core, {
@@ -133,7 +133,7 @@ export async function serveWith(
     connections,
     callerAddress,
   })
-  const open = connectionsOf(server)
+  const sockets = connectionsOf(server)
   try {
     await listening(server, host, port)
   } catch (cause) {
@@ -143,10 +143,10 @@ export async function serveWith(
   const url = urlOf(server, host)
   const { advertise = likelyUrl(host, url) } = options
   if (advertise) core.advertise(advertise)
-  toLog.info({}, `Server listening at ${url}`)
+  serverLog.info({}, `Server listening at ${url}`)
   let closing: Promise<void> | undefined
   const close = () => {
-    closing ??= closeWithin(server, core, open, timeouts)
+    closing ??= closeWithin(server, core, sockets, timeouts)
     return closing
   }
   return { url, close, [Symbol.asyncDispose]: close }
@@ -181,65 +181,65 @@ function requireDrain({ drain = 0 }: TimeoutOptions): void {
   )
 }
 
-/** How long a connection is idle at most, in milliseconds, while the server closes. */
+/** How often idle connections are closed while the server closes, in milliseconds. */
 const idleMillis = 50
 
 async function closeWithin(
   server: Server,
   core: HttpCore,
-  open: ReadonlySet<Socket>,
+  sockets: ReadonlySet<Socket>,
   { drain = 0, linger = 0, shutdown = 30_000 }: TimeoutOptions,
 ): Promise<void> {
   core.drain()
   if (drain > 0) await sleep(drain)
-  const left = linger > 0 ? await leave(server, core, linger) : undefined
+  const lingered = linger > 0 ? await lingerFor(server, core, linger) : undefined
   core.stop()
-  // Node would wait until the headers of a silent connection are late.
-  for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
+  // Node would wait for the headers timeout of connections without a request.
+  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
   const timer = setTimeout(() => server.closeAllConnections(), shutdown)
-  // It ends idle connections, too.
+  // `close` also closes idle connections.
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  // Answers that began before now, streams above all, said that their connections stay open after them.
+  // Answers that began earlier, mostly streams, have announced keep-alive, so their connections become idle later.
   const idle = setInterval(() => server.closeIdleConnections(), idleMillis)
-  await (left?.closed ?? closed)
+  await (lingered?.closed ?? closed)
   clearInterval(idle)
   clearTimeout(timer)
   await core.close()
 }
 
 /**
- * Takes no new connections, and ends each one with its next answer, until there are none or the time is over. What it
- * returns is closed when the last one has ended.
+ * Accepts no new connections, and closes each connection with its next answer, for `millis` milliseconds or until all
+ * are closed. `closed` of the result resolves when the last connection has ended.
  */
-async function leave(
+async function lingerFor(
   server: Server,
   core: HttpCore,
   millis: number,
 ): Promise<{ closed: Promise<void> } | undefined> {
-  // Servers of other runtimes have no way to go on with the connections that there are.
+  // Servers of other runtimes cannot stop listening and keep their connections.
   if (!(server instanceof NetServer)) return undefined
-  core.leave()
-  const over = new AbortController()
-  const late = sleep(millis, { signal: over.signal })
+  core.closeConnections()
+  const end = new AbortController()
+  const timeout = sleep(millis, { signal: end.signal })
     .catch(() => {})
-    .finally(() => over.abort())
-  await acceptAll(server, over.signal)
-  // That of the server itself would end idle connections.
+    .finally(() => end.abort())
+  await acceptAll(server, end.signal)
+  // Not `server.close`, which would close idle connections.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
-  await Promise.race([closed, late])
-  over.abort()
+  await Promise.race([closed, timeout])
+  end.abort()
   return { closed }
 }
 
 /**
- * Accepts the connections that the kernel has made. It would reset them with the end of the port. As each turn of the
- * event loop accepts one, there are none after a turn that accepted none.
+ * Accepts the connections in the kernel's backlog, which would be reset when the port closes. Each turn of the event
+ * loop accepts one, so the backlog is empty after a turn without a connection.
  */
 async function acceptAll(server: Server, signal: AbortSignal): Promise<void> {
   let accepted = 0
   const count = () => accepted++
   server.on('connection', count)
-  // The turn under way may have looked before.
+  // The current turn may have polled already.
   await nextTurn()
   for (let before = -1; before !== accepted && !signal.aborted; ) {
     before = accepted

@@ -5,7 +5,7 @@ import { invalid } from '../base/errors.ts'
 /** Finds the address of the caller of a request. */
 export type CallerAddress = (request: IncomingMessage) => string | undefined
 
-/** Whose `X-Forwarded-For` is believed, as Fastify's option of this name has it. */
+/** The proxies whose `X-Forwarded-For` is trusted, as in Fastify's option of this name. */
 export type TrustProxy = boolean | string | readonly string[] | number | undefined
 
 const ranges: Readonly<Record<string, readonly string[]>> = {
@@ -14,9 +14,9 @@ const ranges: Readonly<Record<string, readonly string[]>> = {
   uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 }
 
-/** How to find the address of a caller; undefined where it is always that of the connection. */
+/** Makes the function that finds a caller's address; undefined when that is always the peer's. */
 export function callerAddressOf(trust: TrustProxy): CallerAddress | undefined {
-  // A number does not tell proxies from callers: a caller could send as many addresses of its own making.
+  // A number cannot distinguish proxies from callers: a caller could send that many forged addresses.
   if (!trust || typeof trust === 'number') return undefined
   const isTrusted =
     trust === true ? () => true : trustedBy(typeof trust === 'string' ? trust.split(',') : trust)

@@ -12,8 +12,8 @@ import { adoptedContent, originalContent } from './adopted-content.ts'
 
 export interface AdoptOptions {
   /**
-   * Says that the database is a copy, where nothing tells: a physical one, such as of a snapshot of its disk, or one of a
-   * catalog that no release has opened for writing which remembers where it lives. Default: false.
+   * States that the database is a copy. Needed for copies that cannot be detected: physical ones, such as disk
+   * snapshots, and those of catalogs last written by an old release, which recorded no database. Default: false.
    */
   readonly isCopy?: boolean | undefined
   readonly signal?: AbortSignal | undefined
@@ -22,12 +22,12 @@ export interface AdoptOptions {
 }
 
 /**
- * Gives a copy of a catalog, such as a dump that was restored into another database, an id of its own and the content at
- * a URL. Objects that lie there already stay, and others are copied from the content of the original, of which nothing is
- * changed. When it ends in the middle, do it again: the copy is readable as before until all is there, and changes in one
- * transaction. Close the copy wherever it is open before, and open it anew.
+ * Turns a copy of a catalog, such as a dump restored into another database, into an independent catalog: with its own
+ * id, and its content at `url`. Objects that are already there stay. Others are copied from the original's content,
+ * which is not changed. Before, close the copy wherever it is open, and reopen it afterwards.
  *
- * `InvalidTableState` names an object that is missing. `InvalidInput` when the database is no copy.
+ * After an interruption, run it again. The copy stays readable until all objects are there, and then changes in one
+ * transaction. `InvalidTableState` names a missing object. `InvalidInput` when the database is not a copy.
  *
  * ```ts
  * await adoptContent('postgres://owner@staging.example/tables', 's3://staging/prefix')
@@ -53,31 +53,31 @@ async function adopt(store: Store, url: string, options: AdoptOptions): Promise<
   const report: AdoptCounts = { content: url, tables: 0, objects: 0, copied: 0, bytes: 0, elsewhere: 0 }
   const isCopy = isElsewhere(original.home, store.home?.())
   if (!isCopy && placeOf(original.content) === placeOf(url)) return report
-  if (!isCopy && options.isCopy !== true) throw noCopy()
-  const from = requireApart(original, url)
-  const { id, isBegun } = await announce(store, original, url)
+  if (!isCopy && options.isCopy !== true) throw notACopy()
+  const from = requireDisjoint(original, url)
+  const { id, isBegun } = await recordAdoption(store, original, url)
   const target = await adoptedContent(url, { original: original.id, copy: id }, isBegun)
   const source = await originalContent(from, original.id, target)
-  const coreOver = (content: Content) =>
+  const coreWith = (content: Content) =>
     makeCore(store, original, [{ url: source.root, content, reserved: new Set() }], { threads: 0 })
   const contents = { target: target.content, source: source.content }
   const { fillContent, moveRecords } = await import('../catalog/maintenance/adopt/adopt.ts')
-  await fillContent(coreOver, contents, report, { signal, onProgress: () => onProgress?.({ ...report }) })
+  await fillContent(coreWith, contents, report, { signal, onProgress: () => onProgress?.({ ...report }) })
   signal?.throwIfAborted()
   await target.claim()
-  const { contentRoots } = coreOver(target.content)
-  await store.write(moving(store, id, url, (writer) => moveRecords(writer, contentRoots, target.root)))
+  const { contentRoots } = coreWith(target.content)
+  await store.write(adoptionWrite(store, id, url, (writer) => moveRecords(writer, contentRoots, target.root)))
   return report
 }
 
-/** The change by which a copy becomes a catalog of its own. */
-function moving(store: Store, id: string, url: string, move: (writer: Writer) => void) {
+/** The write that makes a copy an independent catalog. */
+function adoptionWrite(store: Store, id: string, url: string, move: (writer: Writer) => void) {
   const secret = randomBytes(16).toString('hex')
   const home = store.home?.()
   const now = store.now?.() ?? wallClock()
   return (writer: Writer) => {
     const { adopting, ...record } = writer.get<CatalogRecord>(keys.catalog)!
-    // Another run with the same content was first.
+    // Another run with the same content has finished first.
     if (record.id === id) return
     if (adopting?.id !== id) {
       throw new CatalogError(
@@ -86,33 +86,31 @@ function moving(store: Store, id: string, url: string, move: (writer: Writer) =>
       )
     }
     move(writer)
-    const own = { id, secret, content: url, adopted_at: now, ...(home !== undefined && { home }) }
-    writer.put(keys.catalog, { ...record, ...own })
+    const identity = { id, secret, content: url, adopted_at: now, ...(home !== undefined && { home }) }
+    writer.put(keys.catalog, { ...record, ...identity })
   }
 }
 
-/**
- * Notes the id that a copy will have, so that every further run goes on with it. A run with another content begins anew.
- */
-async function announce(
+/** Records the future id of a copy, so that later runs continue with it. A run with another content starts over. */
+async function recordAdoption(
   store: Store,
   original: CatalogRecord,
   content: string,
 ): Promise<{ readonly id: string; readonly isBegun: boolean }> {
-  const drawn = randomBytes(8).toString('hex')
+  const newId = randomBytes(8).toString('hex')
   return store.write((writer) => {
     const { adopting, ...record } = writer.get<CatalogRecord>(keys.catalog)!
-    if (record.id !== original.id) throw overtaken()
+    if (record.id !== original.id) throw idChanged()
     if (adopting?.content === content) return { id: adopting.id, isBegun: true }
-    writer.put(keys.catalog, { ...record, adopting: { id: drawn, content } })
-    return { id: drawn, isBegun: false }
+    writer.put(keys.catalog, { ...record, adopting: { id: newId, content } })
+    return { id: newId, isBegun: false }
   })
 }
 
 /**
- * Lets a catalog live in the database that a copy of it lies in, with the content that it has. The database where it lived
- * must be gone for good: both would remove each other's rows. Where it is still there on the same server, this is refused.
- * Returns whether anything had to be changed.
+ * Makes a copied database the home of its catalog, which keeps its content. Use it after a move. The original database
+ * must be gone for good, or both would remove each other's rows. `InvalidInput` when it still exists on the same
+ * server. Returns whether anything was changed.
  *
  * ```ts
  * await keepContent('postgres://owner@new.example/tables')
@@ -131,7 +129,7 @@ export async function keepContent(location: string): Promise<boolean> {
       )
     return await store.write((writer) => {
       const { adopting: _, home: __, ...record } = writer.get<CatalogRecord>(keys.catalog)!
-      if (record.id !== found.id) throw overtaken()
+      if (record.id !== found.id) throw idChanged()
       writer.put(keys.catalog, { ...record, ...(here !== undefined && { home: here }) })
       return true
     })
@@ -157,8 +155,8 @@ async function requireRecord(store: Store): Promise<CatalogRecord> {
   return record
 }
 
-/** The content of the original, which must not contain that of the copy, nor lie in it. */
-function requireApart({ content }: CatalogRecord, url: string): string {
+/** The URL of the original's content. It must not overlap with the content of the copy. */
+function requireDisjoint({ content }: CatalogRecord, url: string): string {
   if (content === undefined) {
     throw new CatalogError(
       'Unsupported',
@@ -172,13 +170,13 @@ function requireApart({ content }: CatalogRecord, url: string): string {
   )
 }
 
-function noCopy(): CatalogError {
+function notACopy(): CatalogError {
   return invalid(
     'This database is the one that the catalog lives in, as far as it can tell. If it is a copy all the same, such as one of a snapshot of a disk, say so with --is-copy. To move the rows of a catalog, copy it into a new one (tabularium copy, or copyCatalog).',
   )
 }
 
-function overtaken(): CatalogError {
+function idChanged(): CatalogError {
   return new CatalogError(
     'ConcurrentModification',
     'The catalog was given an id of its own meanwhile. Look at it again.',

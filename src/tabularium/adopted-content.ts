@@ -1,8 +1,8 @@
 import type { Content } from '../base/content/content.ts'
 import { invalid } from '../base/errors.ts'
 
-/** A content, and the URL that locations there begin with. */
-interface Place {
+/** An open content, and the URL prefix of its locations. */
+interface OpenedContent {
   readonly content: Content
   readonly root: string
 }
@@ -13,15 +13,15 @@ interface Ids {
   readonly copy: string
 }
 
-/** The content that a copy of a catalog is to have. */
-export interface AdoptedContent extends Place {
-  /** Makes the copy the owner, once all is there. */
+/** The future content of a copy. */
+export interface AdoptedContent extends OpenedContent {
+  /** Makes the copy the owner, after all objects were copied. */
   claim(): Promise<void>
 }
 
 /**
- * Opens the content that a copy of a catalog is to have: nobody's, which the copy owns at once, or a copy of that of the
- * original, which names the original until it is claimed. `isBegun` tells that an earlier run may have ended in between.
+ * Opens the future content of a copy. The copy claims one without an owner at once. A copy of the original's content
+ * names the original as owner until `claim`. `isBegun` states that an earlier run may have been interrupted.
  */
 export async function adoptedContent(url: string, ids: Ids, isBegun: boolean): Promise<AdoptedContent> {
   const [{ openContentAt }, { claimContent, contentOwner, refuseOwner, takeOver }] = await Promise.all([
@@ -36,13 +36,13 @@ export async function adoptedContent(url: string, ids: Ids, isBegun: boolean): P
 }
 
 /**
- * The content of the original of a copy, to be read; without a content where it is away, belongs to somebody else or may
- * not be read. Fails where `target` is the same place.
+ * The original's content, for reading. `content` is undefined when it is unreachable, unreadable or owned by another
+ * catalog. Fails when `target` is the same content.
  */
 export async function originalContent(
   url: string,
   original: string,
-  target: Place,
+  target: OpenedContent,
 ): Promise<{ readonly root: string; readonly content: Content | undefined }> {
   const [{ openContentAt }, { contentOwner, isOnePlace }] = await Promise.all([
     import('../contents/open.ts'),

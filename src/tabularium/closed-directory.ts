@@ -7,12 +7,12 @@ import { coreOf, type LocalCatalog } from './local-handle.ts'
 import { type DirectoryCatalogOptions, openCatalog } from './open.ts'
 
 /*
- * Upkeep of catalogs that are not open, because nobody dares to open them or they are to be replaced.
+ * Maintenance of catalogs that are not open, because they may be damaged or will be replaced.
  */
 
 /**
- * As `verify` of an open catalog, for the directory of one, or for the URL of one in a database. A directory's store file is looked at before it is opened:
- * where that is damaged, the report says so and nothing is opened, so that it cannot bring the process down.
+ * As `verify` of an open catalog, for a directory or the URL of a database. The store file of a directory is inspected
+ * first. If it is damaged, the report says so and nothing is opened, because a damaged file can crash the process.
  *
  * ```ts
  * const { ok, findings } = await verifyCatalog('./catalog')
@@ -40,9 +40,9 @@ export async function verifyCatalog(given: string, options: VerifyOptions = {}):
 }
 
 /**
- * Brings a backup back as the catalog of a directory: verifies it, and copies it as a whole or not at all. The
- * directory must not be there yet, or `replace` must be given; what was there is kept beside it then. Close the
- * catalog that is replaced wherever it is open. `InvalidTableState` when the backup has problems.
+ * Restores a backup into a directory: verifies it, and copies it atomically. The directory must not exist, unless
+ * `replace` is set; then the old directory is kept beside the new one. Close the replaced catalog wherever it is open.
+ * `InvalidTableState` when the backup has problems.
  *
  * ```ts
  * await restoreCatalog('./copy', './catalog', { replace: true })
@@ -59,7 +59,7 @@ export async function restoreCatalog(
   const directory = requireFolderPath(target)
   requireSound(copy, await verifyCatalog(copy, { signal }))
   await using source = await openCatalog(copy)
-  // What is there stays until the copy is whole: a process that is killed meanwhile leaves it as it was.
+  // The old directory stays until the copy is complete, so a killed process leaves it unchanged.
   const aside = await asideOf(directory, options)
   const work = { signal, links, onProgress, aside }
   const report = await source.backup(directory, work)
@@ -67,9 +67,9 @@ export async function restoreCatalog(
 }
 
 /**
- * Brings the latest rows of an export into any catalog, also one behind a server: namespaces as far as they are
- * missing, and each table with its properties and indexes as a new one. Versions, tags and branches stay behind;
- * `importFrom` of a catalog that is here brings those, too. An error tells how many tables were imported before.
+ * Imports the latest rows of an export into any catalog, also one behind a server. Creates missing namespaces, and each
+ * table with its properties and indexes. Versions, tags and branches are not imported; `importFrom` of a local catalog
+ * imports those, too. An error states how many tables were imported before it.
  */
 export async function importTables(
   catalog: Catalog,
@@ -81,18 +81,17 @@ export async function importTables(
 }
 
 export interface CopyOptions extends ImportOptions {
-  /** Where the rows of the copy are to lie, as the option `content` of `openCatalog`; for a target that is a location. */
+  /** Where the copy keeps its rows, as the option `content` of `openCatalog`. Only for a target that is a location. */
   readonly content?: string | undefined
 }
 
 /**
- * Copies a catalog, as it is at one moment, with all versions, tags and branches, into an empty one: from a directory
- * into a database or back, or from one content into another. Each is a location as `openCatalog` takes it, or an open
- * catalog. All of the copy is there in one change, or nothing. When it ends in the middle, do it again; a vacuum of
- * the target removes what is left of the first attempt.
+ * Copies a snapshot of a catalog, with all versions, tags and branches, into an empty one: from a directory into a
+ * database or back, or from one content into another. Each is a location as for `openCatalog`, or an open catalog. The
+ * copy appears in one atomic change. After an interruption, run it again, and vacuum the target to remove the rest.
  *
- * Rows of each version are written anew, one file of an export at a time. Tables whose rows lie out of reach or are
- * another engine's are declared at their locations, without versions: `withoutRows` names them.
+ * The rows of each version are rewritten, one export file at a time. Tables with unreachable rows, or rows of another
+ * engine, are declared at their locations, without versions: `withoutRows` names them.
  *
  * ```ts
  * await copyCatalog('./catalog', 'postgres://app@db.example/tables', { content: 's3://bucket/prefix' })
@@ -111,7 +110,7 @@ export async function copyCatalog(
   )
 }
 
-/** Works with a catalog that is open, or is opened for this work. */
+/** Runs `work` with an open catalog, or with one that is opened for this call. */
 async function withOpen<T>(
   given: string | LocalCatalog,
   options: DirectoryCatalogOptions,

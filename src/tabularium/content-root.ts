@@ -7,9 +7,8 @@ import type { CatalogOptions } from '../catalog/handle/open-core.ts'
 import { type ContentRoot, folderUrl } from '../catalog/locations/locations.ts'
 
 /**
- * Opens the content at a URL: `s3://bucket/prefix`, `az://container/prefix`, `gs://bucket/prefix` or
- * `file:///folder`. Nothing is asked of the service yet. Credentials,
- * region and endpoint come from the environment, as for the vendor's own tools.
+ * Opens the content at a URL: `s3://bucket/prefix`, `az://container/prefix`, `gs://bucket/prefix` or `file:///folder`.
+ * It sends no request yet. Credentials, region and endpoint come from the environment, as for the vendor's own tools.
  *
  * ```ts
  * const content = await openContent('s3://bucket/prefix')
@@ -21,8 +20,8 @@ export async function openContent(url: string): Promise<Content> {
 }
 
 /**
- * Opens the content at a URL as the own root of a catalog, which becomes the owner of the content. A copy of a catalog
- * only looks whether it is the content of the original.
+ * Opens the content at a URL as the root of a catalog, and claims it for the catalog. For a copy of a catalog, it only
+ * checks that the original owns the content.
  */
 export async function contentRootAt(
   url: string,
@@ -39,8 +38,8 @@ export async function contentRootAt(
   return { url: root, content, reserved: new Set([ownerPath]) }
 }
 
-/** Undoes what {@link contentRootAt} left in the content, for a catalog that cannot be opened and was new. */
-export async function leaveContent(url: string, catalog: CatalogRecord): Promise<void> {
+/** Undoes the claim of {@link contentRootAt}, for a new catalog that could not be opened. */
+export async function releaseContent(url: string, catalog: CatalogRecord): Promise<void> {
   const [{ openContentAt }, { disclaimContent }] = await Promise.all([
     import('../contents/open.ts'),
     import('../base/content/claim.ts'),
@@ -49,39 +48,37 @@ export async function leaveContent(url: string, catalog: CatalogRecord): Promise
   await disclaimContent(content, root, catalog.id)
 }
 
-/** Sees that the content at a URL can be reached, before anything is made that refers to it. */
+/** Checks that the content at a URL is reachable, before anything refers to it. */
 export async function requireReachable(url: string): Promise<void> {
   const { ownerPath } = await import('../base/content/claim.ts')
   const content = await openContent(url)
   await content.get(ownerPath)
 }
 
-/** The roots that the option names besides the catalog's own: folders, and URLs of object storage. */
-export function furtherRoots({ locationRoots = [] }: CatalogOptions): Promise<ContentRoot[]> {
+/** The roots of the option `locationRoots`: folders, and URLs of object storage. */
+export function optionRoots({ locationRoots = [] }: CatalogOptions): Promise<ContentRoot[]> {
   return Promise.all(
-    locationRoots.map((place) =>
-      isBucketUrl(place) ? bucketRoot(place) : folderRoot('locationRoots', place),
-    ),
+    locationRoots.map((root) => (isBucketUrl(root) ? bucketRoot(root) : folderRoot('locationRoots', root))),
   )
 }
 
-function isBucketUrl(place: string): boolean {
-  return /^[a-z][a-z\d+.-]*:\/\//i.test(place)
+function isBucketUrl(root: string): boolean {
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(root)
 }
 
-async function bucketRoot(place: string): Promise<ContentRoot> {
-  if (/^file:/i.test(place)) {
-    throw invalid(`locationRoots: ${JSON.stringify(place)} is a folder. Write its path: /data/tables.`)
+async function bucketRoot(given: string): Promise<ContentRoot> {
+  if (/^file:/i.test(given)) {
+    throw invalid(`locationRoots: ${JSON.stringify(given)} is a folder. Write its path: /data/tables.`)
   }
   const [{ openContentAt }, { ownerPath, trialPath }] = await Promise.all([
     import('../contents/open.ts'),
     import('../base/content/claim.ts'),
   ])
-  const { content, root } = await openContentAt(place)
+  const { content, root } = await openContentAt(given)
   return { url: root, content, reserved: new Set([ownerPath, trialPath]) }
 }
 
-/** A folder on disk as a root. `option` is where its path was given. */
+/** A folder on disk as a root. `option` is the name of the option that has its path. */
 export async function folderRoot(option: string, folder: string): Promise<ContentRoot> {
   const { fileContent } = await import('../contents/files/index.ts')
   const root = await realpath(folder).catch((cause) => {
@@ -99,8 +96,8 @@ export async function folderRoot(option: string, folder: string): Promise<Conten
 }
 
 /**
- * Sees that the roots in object storage besides the own one, which comes first, belong to no other catalog, and that
- * objects are safe there. Returns all roots.
+ * Checks the roots in object storage, except the catalog's own one, which comes first. None may belong to another
+ * catalog, and each service must support conditional writes. Returns all roots.
  */
 export async function requireUsable(
   roots: readonly ContentRoot[],
@@ -114,20 +111,20 @@ export async function requireUsable(
   const { requireNoOwner, requireConditions } = await import('../base/content/claim.ts')
   await Promise.all(
     buckets.map(async ({ url, content }) => {
-      const above = await Promise.all(
-        prefixesAbove(url).map(async (where) => ({
+      const parents = await Promise.all(
+        parentPrefixes(url).map(async (where) => ({
           where,
           content: await openContent(where + queryOf(content)),
         })),
       )
-      for (const place of [{ where: url, content }, ...above]) await requireNoOwner(place, catalog.id)
+      for (const prefix of [{ where: url, content }, ...parents]) await requireNoOwner(prefix, catalog.id)
       await requireConditions(content, url)
     }),
   )
   return roots
 }
 
-/** Azure has two schemes. By one of them, locations of another root would lie within a root unnoticed. */
+/** Azure has two schemes. With both in use, one root could contain another unnoticed. */
 function requireOneSpelling(roots: readonly ContentRoot[]): void {
   const plain = (url: string) => url.replace(/^azure:/, 'az:')
   for (const { url } of roots) {
@@ -137,8 +134,8 @@ function requireOneSpelling(roots: readonly ContentRoot[]): void {
   }
 }
 
-/** The URLs of the prefixes above one, the bucket last. */
-function prefixesAbove(url: string): string[] {
+/** The URLs of the parent prefixes, the bucket last. */
+function parentPrefixes(url: string): string[] {
   const [scheme, rest] = url.split('://') as [string, string]
   const names = rest.split('/').slice(0, -1)
   return names.slice(1).map((_, i) => `${scheme}://${names.slice(0, names.length - 1 - i).join('/')}/`)

@@ -23,8 +23,8 @@ import { runOperation } from '../catalog/operations/framework/run.ts'
 /** A catalog that is in this process, on this machine's disk, or in a database. */
 export interface LocalCatalog extends Catalog {
   /**
-   * Runs `work` as one transaction, and answers with what `work` answers. Everything that it did through `tx` is
-   * committed then, at once and durably; when it throws, nothing of it is.
+   * Runs `work` as one transaction, and resolves to the result of `work`. Everything that it did through `tx` is then
+   * committed, at once and durably. When it throws, nothing is committed.
    *
    * ```ts
    * await catalog.transaction(async (tx) => {
@@ -33,34 +33,33 @@ export interface LocalCatalog extends Catalog {
    * })
    * ```
    *
-   * - `tx` has every operation. It sees its own changes; nobody else sees them before the commit. Await each operation.
-   *   What is called on `catalog` inside of `work`, or on another catalog, does not belong to the transaction.
-   * - Transactions are serializable: what `work` read must read the same at the commit. When others changed it, `work`
-   *   runs again, so it should do nothing but through `tx`. After `attempts` runs the transaction fails with
-   *   `ConcurrentModification`.
-   * - Inserts, deletes and changes of schema metadata do not conflict with those of others: they are put on top of
-   *   them. So version numbers that they answer with inside of `work` may be higher after the commit.
+   * - `tx` has every operation. It sees its own changes; others see them after the commit. Await each operation. Calls
+   *   on `catalog` or on another catalog inside of `work` do not belong to the transaction.
+   * - Transactions are serializable: the commit checks that all reads are still current. When others changed them,
+   *   `work` runs again, so it should have no effects except through `tx`. After `attempts` runs the transaction fails
+   *   with `ConcurrentModification`.
+   * - Inserts, deletes and changes of schema metadata do not conflict with those of others: the commit rebases them. So
+   *   version numbers that they return inside of `work` may be higher after the commit.
    * - The transaction can be described and canceled by `tx.transactionId` while it runs. `signal` stops it.
    *
-   * docs/transactions.md has more.
+   * See docs/transactions.md.
    */
   transaction<T>(work: (tx: Transaction) => T | Promise<T>, options?: TransactionOptions): Promise<T>
 
   /**
-   * Whether the catalog's database is a copy of the one that it lives in, such as a dump that was restored elsewhere. Such
-   * a catalog answers reads, and refuses every change. See docs/postgres.md.
+   * Whether the database is a copy of the catalog's own database, such as a dump that was restored elsewhere. A copy is
+   * read-only: it refuses every change. See docs/postgres.md.
    */
   readonly isCopy: boolean
 
   /**
-   * Removes content that nothing reaches any more: what a crash, a lost race or a deleted version left
-   * behind. Safe while others read and write.
+   * Removes unreferenced content, left by a crash, a lost race or a deleted version. Safe while others read and write.
    */
   vacuum(options?: VacuumOptions): Promise<VacuumReport>
 
   /**
-   * Looks at everything the catalog holds: the file of the store, every record, and every bit of every object that a
-   * version needs. The report names what is wrong, and where. Damage is reported, not thrown.
+   * Checks everything in the catalog: the store file, every record, and all bytes of every object that a version needs.
+   * The report names each problem and its location. Damage is reported, not thrown.
    *
    * It writes nothing and may run while others read and write. Its memory grows with the number of objects of the
    * largest table.
@@ -72,36 +71,33 @@ export interface LocalCatalog extends Catalog {
   verify(options?: VerifyOptions): Promise<VerifyReport>
 
   /**
-   * What the catalog counts and holds now, as plain numbers: commits, lost races, open transactions, the cache,
-   * connections, the backlog of the upkeep. It walks no records, and answers within about 2 seconds, also when the store is
-   * away: then `backlog` is undefined.
+   * The catalog's counters and gauges: commits, lost races, open transactions, the cache, connections, the backlog. It
+   * scans no records, and returns within about 2 seconds. `backlog` is undefined when the store is unreachable.
    *
    * ```ts
    * const { commits, lostRaces } = await catalog.metrics()
    * ```
    *
-   * `/metrics` of a server tells the same.
+   * `/metrics` of a server reports the same.
    */
   metrics(): Promise<CatalogMetrics>
 
   /**
-   * Copies the catalog into a folder that is not there yet, while others read and write: the copy is the
-   * catalog as it was at one moment, and every batch is in it whole or not at all. The folder appears when all
-   * is on disk. `openCatalog` opens it, and `restoreCatalog` brings it back.
+   * Copies a snapshot of the catalog into a new folder, while others read and write. Each batch is in it completely or
+   * not at all. The folder appears when it is complete. `openCatalog` opens it, and `restoreCatalog` restores it.
    *
-   * Content outside of the catalog's directory (`locationRoots`, other schemes) is not copied but told of as
-   * `outside`; its records are. Catalogs in a directory only, `Unsupported` for others. `InvalidTableState`
-   * names a file that is missing.
+   * Content outside of the catalog's directory (`locationRoots`, other schemes) is not copied, but listed as `outside`.
+   * Its records are. `Unsupported` unless the catalog is in a directory. `InvalidTableState` names a missing file.
    */
   backup(target: string, options?: BackupOptions): Promise<BackupReport>
 
   /**
-   * Runs work under a backup lease, and resolves to its result: until it ends, nothing removes content, whichever process
-   * drops a table. So a tool of your own can copy the records first, such as by `pg_dump`, and the content afterwards. A
-   * vacuum refuses to run meanwhile. What was dropped is removed at the end.
+   * Runs `work` under a backup lease, and resolves to its result. Until it ends, no process removes content. So your
+   * own tool can copy the records first, such as by `pg_dump`, and the content afterwards. A vacuum refuses to run
+   * meanwhile. Content of tables that were dropped is removed at the end.
    *
-   * The process renews the lease. When it could not for a minute, the signal that `work` was given is aborted, and this
-   * fails with `ServiceUnavailable`: the copy may lack content. It fails with what `work` throws, too.
+   * The process renews the lease. After a minute without a renewal, the signal of `work` is aborted, and this fails
+   * with `ServiceUnavailable`, because the copy may lack content. It also rejects with an error that `work` throws.
    *
    * ```ts
    * await catalog.withBackupLease(async (signal) => {
@@ -116,25 +112,24 @@ export interface LocalCatalog extends Catalog {
   ): Promise<T>
 
   /**
-   * Writes the catalog, as it is at one moment, as plain files into a folder that is not there yet: a folder for
-   * each namespace and table, JSON that tells what they are, and the latest rows of each table as Arrow IPC files
-   * that other tools read. With `history`, the rows of every version of every branch, so that `importFrom` brings
-   * those back, with tags and branches. Folders are named as safely as any file system asks; the JSON has the
-   * true names. Rows that lie out of reach or are another engine's are not exported: `withoutRows` names them.
+   * Exports a snapshot of the catalog as plain files into a new folder. Each namespace and table gets a folder with
+   * JSON that describes it. The latest rows of each table are Arrow IPC files, which other tools can read. With
+   * `history`, it exports the rows of every version of every branch, so that `importFrom` restores those, with tags and
+   * branches. Folder names are safe for any file system; the JSON has the true names. Unreachable rows, and rows of
+   * another engine, are not exported: `withoutRows` names their tables.
    */
   exportTo(folder: string, options?: ExportOptions): Promise<ExportReport>
 
   /**
-   * Brings an export into this catalog, all of it in one change or nothing: namespaces as far as they are
-   * missing, and tables with their properties and those versions, tags and branches that have rows in the export.
-   * `TableAlreadyExists` names a table that is in the way.
+   * Imports an export in one atomic change: missing namespaces, and tables with their properties and those versions,
+   * tags and branches that have rows in the export. `TableAlreadyExists` names a table that exists already.
    */
   importFrom(folder: string, options?: ImportOptions): Promise<ImportReport>
 }
 
 const cores = new WeakMap<object, Core>()
 
-/** The inside of a catalog that is open in this process. Fails with `Unsupported` for others. */
+/** The core of a catalog that is open in this process. Fails with `Unsupported` for other catalogs. */
 export function coreOf(catalog: Catalog): Core {
   const core = cores.get(catalog)
   if (core !== undefined) return core
@@ -142,16 +137,16 @@ export function coreOf(catalog: Catalog): Core {
 }
 
 /**
- * The handle of an open catalog. `running` stands between the handle and the operations, where something has to; such
- * a handle offers no state of its store.
+ * The handle of an open catalog. `own` has further members. `runner` replaces the functions that run operations; such a
+ * handle offers no state of its store.
  */
 export function localHandle<Own extends object>(
   core: Core,
   own: Own = {} as Own,
-  running: Running = runningOn(core),
+  runner: Runner = runnerOf(core),
 ): LocalCatalog & Own {
   const backing = {
-    ...running,
+    ...runner,
     watch: (request: WatchRequest | undefined) => watchChanges(core, request),
     readStore: () => readRecord(core.store),
     close: async () => {
@@ -163,7 +158,7 @@ export function localHandle<Own extends object>(
       await core.store.close()
     },
   }
-  // To spread `own` takes ten times as long.
+  // Spreading `own` takes ten times as long.
   const members = Object.assign(own, {
     isCopy: core.settings.copy !== undefined,
     vacuum: async (options?: VacuumOptions) => {
@@ -202,10 +197,10 @@ function requireWritable({ settings }: Core, what: string): void {
   if (settings.readOnly) throw openedReadOnly(what, settings.copy)
 }
 
-type Running = Omit<Backing, 'close' | 'watch' | 'readStore' | 'transact'> &
+type Runner = Omit<Backing, 'close' | 'watch' | 'readStore' | 'transact'> &
   Required<Pick<Backing, 'transact'>>
 
-function runningOn(core: Core): Running {
+function runnerOf(core: Core): Runner {
   const { settings } = core
   if (settings.readOnly) {
     return {
@@ -231,7 +226,7 @@ function runningOn(core: Core): Running {
   }
 }
 
-/** A hook decides each time anew, so no answer may be given again. */
+/** None with an `authorize` hook: it decides at each call, so answers must not be cached. */
 function storeStateOf({ store, settings }: Core): Backing['storeState'] {
   if (settings.authorize !== undefined) return undefined
   return () => (store.state === undefined ? untoldState : store.state())

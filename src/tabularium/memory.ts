@@ -6,19 +6,19 @@ import type { MemoryContent } from '../contents/memory/index.ts'
 import type { MemoryStore } from '../stores/memory/index.ts'
 import { StoreInMemory } from '../stores/memory/store.ts'
 
-/** What a catalog in memory consists of. Both share one state, so that a snapshot of the store holds the content. */
+/** The parts of a catalog in memory. Both share one state, so a snapshot of the store includes the content. */
 export interface MemoryParts {
   readonly store: MemoryStore
   readonly content: MemoryContent
 }
 
-/** A store and a content that begin with what `snapshot` holds, or empty. */
+/** A store and a content with the state of `snapshot`, or empty ones. */
 export function memoryParts(snapshot?: MemorySnapshot, now?: () => number): MemoryParts {
-  const holder = new StateHolder(snapshot)
-  return { store: new StoreInMemory(holder), content: new ContentInMemory(holder, now) }
+  const state = new StateHolder(snapshot)
+  return { store: new StoreInMemory(state), content: new ContentInMemory(state, now) }
 }
 
-/** Where a catalog in memory keeps its tables. */
+/** The content root of a catalog in memory. */
 export function memoryRoot(catalog: CatalogRecord, content: MemoryContent): ContentRoot {
   return { url: `memory://${catalog.id}/`, content, reserved: new Set() }
 }

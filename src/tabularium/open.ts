@@ -17,26 +17,32 @@ import { requireNotInherited } from '../catalog/locations/inherited.ts'
 import { type ContentRoot, folderUrl, tablesFolder } from '../catalog/locations/locations.ts'
 import type { ClientOptions, ServedCatalog } from '../client/index.ts'
 import type { MemoryStore } from '../stores/memory/index.ts'
-import { contentRootAt, furtherRoots, leaveContent, requireReachable, requireUsable } from './content-root.ts'
+import {
+  contentRootAt,
+  optionRoots,
+  releaseContent,
+  requireReachable,
+  requireUsable,
+} from './content-root.ts'
 import { type LocalCatalog, localHandle } from './local-handle.ts'
 
 export type { MemorySnapshot }
 
-/** A catalog that lives in memory. Copying one costs the same however much it holds. */
+/** A catalog in memory. A fork or snapshot takes constant time, whatever the catalog's size. */
 export interface MemoryCatalog extends LocalCatalog {
-  /** A catalog of its own that begins with what this one holds now. */
+  /** An independent catalog with the present state of this one. */
   fork(): MemoryCatalog
-  /** What the catalog holds now, to be put back later. */
+  /** The present state of the catalog, for `restore`. */
   snapshot(): MemorySnapshot
-  /** Puts back what the catalog held when the snapshot was taken. */
+  /** Resets the catalog to the state of a snapshot. */
   restore(snapshot: MemorySnapshot): void
 }
 
-/** Options of a catalog whose records lie in a directory. */
+/** Options of a catalog with its records in a directory. */
 export interface DirectoryCatalogOptions extends CatalogOptions, ReadOnlyOption {
   /**
-   * Where the rows lie, if not in the directory: `s3://bucket/prefix`. The first opening decides; the catalog remembers
-   * it. Credentials come from the environment, as for the vendor's own tools. See docs/object-storage.md.
+   * Where the rows are stored, if not in the directory: `s3://bucket/prefix`. The first opening stores it in the
+   * catalog. Credentials come from the environment, as for the vendor's own tools. See docs/object-storage.md.
    */
   readonly content?: string
 }
@@ -47,14 +53,14 @@ const directoryOptionNames: OptionNames<DirectoryCatalogOptions> = {
   readOnly: true,
 }
 
-/** Options of a catalog whose records lie in a database. */
+/** Options of a catalog with its records in a database. */
 export interface DatabaseCatalogOptions extends CatalogOptions, ReadOnlyOption {
   /**
-   * Where the rows lie: a URL such as `s3://bucket/prefix` or `file:///folder`, or a content of your own. The first opening
-   * decides; the catalog remembers a URL, so that it may be left out from then on.
+   * Where the rows are stored: a URL such as `s3://bucket/prefix` or `file:///folder`, or your own content. It is set
+   * at the first opening. The catalog stores a URL, so later openings may leave it out.
    */
   readonly content?: Content | string
-  /** The URL that tables' locations begin with, for a content without one. */
+  /** The URL prefix of table locations, for a content without a URL. */
   readonly root?: string
 }
 
@@ -65,22 +71,21 @@ const databaseOptionNames: OptionNames<DatabaseCatalogOptions> = {
   readOnly: true,
 }
 
-/** A catalog over a store and a content of your own. */
+/** A catalog over your own store and content. */
 export interface CustomCatalogOptions extends CatalogOptions, ReadOnlyOption {
   readonly store: Store
   /** A content, or the URL of one, such as `s3://bucket/prefix`. */
   readonly content: Content | string
-  /** The URL that tables' locations begin with. Default: that of the content, or `catalog://` and the catalog's id. */
+  /** The URL prefix of table locations. Default: that of the content, or `catalog://` and the catalog's id. */
   readonly root?: string
 }
 
 /**
- * Opens a catalog: `'memory:'` for one in memory, a directory (a path or a `file:` URL) for one on disk, which
- * is created when it is missing, the URL of a database (`postgres://…`), the URL of a server (as `connect` of
- * `tabularium/client` does), or your own store and content.
+ * Opens a catalog. `location` is `'memory:'`, a directory (a path or a `file:` URL), or the URL of a database
+ * (`postgres://…`) or server (as for `connect` of `tabularium/client`). A missing directory is created. Or pass your
+ * own store and content.
  *
- * A catalog on disk may be open in several processes at once. What an operation acknowledged survives the end
- * of the process and of the machine.
+ * A catalog on disk may be open in several processes. Acknowledged operations survive crashes of process and machine.
  *
  * ```ts
  * await using catalog = await openCatalog('./catalog')
@@ -112,7 +117,7 @@ export async function openCatalog(
   requireKnown('openCatalog', options, location === 'memory:' ? catalogOptionNames : directoryOptionNames)
   if (location === 'memory:') return openMemory(options)
   const directory = typeof location === 'string' ? folderPath(location) : undefined
-  // A relative path that begins like a URL is more likely a misspelled `memory:`.
+  // A relative path that begins like a URL is probably a misspelled `memory:`.
   if (!directory || /^[a-z][a-z\d+.-]+:/i.test(directory)) {
     throw invalid(
       `openCatalog cannot open ${shown(location)}. Give 'memory:', the path of a directory, the URL of a database or of a server, or { store, content }.`,
@@ -125,50 +130,50 @@ function shown(location: unknown): string {
   return JSON.stringify(typeof location === 'string' ? shownLocation(location) : location)
 }
 
-/** A catalog behind a server; there, its upkeep is the server's affair. */
+/** A catalog behind a server. Its maintenance runs on the server. */
 async function openRemote(url: string, options: ClientOptions): Promise<LocalCatalog> {
   const { connect } = await import('../client/index.ts')
-  const elsewhere = (name: string) => async () => {
+  const onServerOnly = (name: string) => async () => {
     throw new CatalogError(
       'Unsupported',
       `${name} works on the disk of a catalog; run it where the catalog lies.`,
     )
   }
   return Object.assign(connect(url, options), {
-    // Its server knows.
+    // Only the server can detect a copy.
     isCopy: false,
-    vacuum: elsewhere('vacuum'),
-    verify: elsewhere('verify'),
+    vacuum: onServerOnly('vacuum'),
+    verify: onServerOnly('verify'),
     metrics: async () => {
       throw new CatalogError(
         'Unsupported',
         'metrics tells of a catalog in this process. Ask /metrics of the server that has the catalog.',
       )
     },
-    backup: elsewhere('backup'),
-    withBackupLease: elsewhere('withBackupLease'),
-    exportTo: elsewhere('exportTo'),
-    importFrom: elsewhere('importFrom'),
+    backup: onServerOnly('backup'),
+    withBackupLease: onServerOnly('withBackupLease'),
+    exportTo: onServerOnly('exportTo'),
+    importFrom: onServerOnly('importFrom'),
   })
 }
 
-/** Opens the parts of a catalog over its own root, which may depend on its record, and the roots that options name. */
-async function openOver(
+/** Opens the core of a catalog with its own root, which may depend on its record, and the roots of its options. */
+async function openRoots(
   store: Store,
-  own: (catalog: CatalogRecord, isCopy: boolean) => ContentRoot | Promise<ContentRoot>,
+  ownRoot: (catalog: CatalogRecord, isCopy: boolean) => ContentRoot | Promise<ContentRoot>,
   options: CatalogOptions & ReadOnlyOption,
   content?: string,
 ): Promise<Core> {
-  const further = await furtherRoots(options)
+  const fromOptions = await optionRoots(options)
   const roots = async (catalog: CatalogRecord, isCopy: boolean) => {
-    const all = [await own(catalog, isCopy), ...further]
-    // A copy writes nothing, and so tries nothing.
+    const all = [await ownRoot(catalog, isCopy), ...fromOptions]
+    // A copy is read-only, so its roots need no checks.
     if (isCopy) return all
-    await requireNotInherited(store, catalog, further)
+    await requireNotInherited(store, catalog, fromOptions)
     return requireUsable(all, catalog)
   }
   const given =
-    content === undefined ? undefined : { url: content, leave: leaveContent.bind(undefined, content) }
+    content === undefined ? undefined : { url: content, leave: releaseContent.bind(undefined, content) }
   return openCore(store, roots, options, given)
 }
 
@@ -185,7 +190,7 @@ async function openMemory(options: CatalogOptions): Promise<MemoryCatalog> {
       restore: (snapshot: MemorySnapshot) => store.restore(snapshot),
     })
   const { store, content } = memoryParts()
-  return handleOf(await openOver(store, (catalog) => memoryRoot(catalog, content), options), store)
+  return handleOf(await openRoots(store, (catalog) => memoryRoot(catalog, content), options), store)
 }
 
 async function openDirectory(
@@ -201,7 +206,7 @@ async function openDirectory(
   const store = await openLmdbStore(directory, { companions: [tablesFolder], readOnly })
   try {
     const root = await realpath(directory)
-    const own: ContentRoot = {
+    const directoryRoot: ContentRoot = {
       url: folderUrl(root),
       alias: folderUrl(resolve(directory)),
       content: fileContent(root, () => store.requireInPlace()),
@@ -209,9 +214,9 @@ async function openDirectory(
     }
     const ownRoot = (catalog: CatalogRecord) => {
       const url = content ?? catalog.content
-      return url === undefined ? own : contentRootAt(url, catalog)
+      return url === undefined ? directoryRoot : contentRootAt(url, catalog)
     }
-    return localHandle(await openOver(store, ownRoot, options, content))
+    return localHandle(await openRoots(store, ownRoot, options, content))
   } catch (error) {
     await store.close()
     throw error
@@ -227,16 +232,16 @@ async function openDatabase(
   const { openPostgresStore } = await import('../stores/postgres/index.ts')
   const store = await openPostgresStore(url)
   try {
-    const at = content ?? (await rememberedContent(store))
-    return await openCustom({ ...options, store, content: at, ...(root !== undefined && { root }) })
+    const used = content ?? (await recordedContent(store))
+    return await openCustom({ ...options, store, content: used, ...(root !== undefined && { root }) })
   } catch (error) {
     await store.close()
     throw error
   }
 }
 
-/** The content that a catalog was given when it was new. */
-async function rememberedContent(store: Store): Promise<string> {
+/** The content URL in the catalog's record. */
+async function recordedContent(store: Store): Promise<string> {
   const { content } = (await readRecord(store)) ?? {}
   if (content !== undefined) return content
   throw invalid(
@@ -264,9 +269,9 @@ async function openCustom(options: CustomCatalogOptions): Promise<LocalCatalog> 
   }
   const url = (catalog: CatalogRecord) =>
     root === undefined ? `catalog://${catalog.id}/` : `${root.replace(/\/+$/, '')}/`
-  const own = (catalog: CatalogRecord, isCopy: boolean) =>
+  const ownRoot = (catalog: CatalogRecord, isCopy: boolean) =>
     isUrl
       ? contentRootAt(content, catalog, isCopy)
       : { url: url(catalog), content, reserved: new Set<string>() }
-  return localHandle(await openOver(store, own, options, isUrl ? content : undefined))
+  return localHandle(await openRoots(store, ownRoot, options, isUrl ? content : undefined))
 }

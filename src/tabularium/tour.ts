@@ -5,8 +5,7 @@ import { performance } from '../base/time.ts'
 import { type Catalog, CatalogError, openCatalog } from './index.ts'
 
 /*
- * A walk through the catalog on real data: `npm start`, or `npm start -- DIRECTORY`. It leaves the catalog
- * there to be looked at.
+ * A demo of the catalog on real data: `npm start`, or `npm start -- DIRECTORY`. The catalog stays in the directory.
  */
 
 const directory = resolve(process.argv[2] ?? 'catalog')
@@ -132,12 +131,12 @@ async function readFlights(): Promise<Uint8Array> {
 async function timed<T>(
   title: string,
   run: () => Promise<T>,
-  tell: (result: T) => string = () => '',
+  describe: (result: T) => string = () => '',
 ): Promise<T> {
   const start = performance.now()
   const result = await run()
   const took = `${(performance.now() - start).toFixed(1)} ms`
-  console.log(`${took.padStart(10)}  ${title.padEnd(46)} ${tell(result)}`.trimEnd())
+  console.log(`${took.padStart(10)}  ${title.padEnd(46)} ${describe(result)}`.trimEnd())
   return result
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { waitBefore } from '../../src/client/exchange.ts'
+import { retryDelay } from '../../src/client/exchange.ts'
 import { type ClientOptions, connect } from '../../src/client/index.ts'
 import { errorBody } from '../../src/protocol/status.ts'
 import { type ErrorCode, errorNumbers } from '../../src/tabularium/index.ts'
@@ -117,7 +117,7 @@ describe('sending again', () => {
 
   it('waits at least what Retry-After says, in seconds or as a date, and longer each time', () => {
     const wait = (attempt: number, retryAfter: string | null, random: number) =>
-      waitBefore(attempt, retryAfter, { random: () => random, now: () => Date.UTC(2026, 0, 1) })
+      retryDelay(attempt, retryAfter, { random: () => random, now: () => Date.UTC(2026, 0, 1) })
     expect(wait(0, null, 1)).toBe(100)
     expect(wait(3, null, 1)).toBe(800)
     expect(wait(30, null, 1)).toBe(5_000)

@@ -13,7 +13,7 @@ import { serveInMemory } from './support/ask.ts'
 
 const path = 'http://localhost/v1/table'
 
-/** A core that answers as it is told. */
+/** A core with the given answer. */
 function coreOf(respond: (exchange: Exchange) => Readable | string | Buffer): HttpCore {
   const answer = async (exchange: Exchange) => ({ status: 200, body: respond(exchange) })
   return {
@@ -24,7 +24,7 @@ function coreOf(respond: (exchange: Exchange) => Readable | string | Buffer): Ht
     headersOf: () => ({ 'content-type': 'text/plain' }),
     advertise: () => {},
     drain: () => {},
-    leave: () => {},
+    closeConnections: () => {},
     stop: () => {},
     close: async () => {},
   }

@@ -55,7 +55,7 @@ describe('who asks whether the store answers', () => {
       new Promise((resolve) => {
         answer = resolve
       })
-    const readiness = new Readiness(catalog, silent, { answer: 3_600_000, kept: 0 })
+    const readiness = new Readiness(catalog, silent, { answer: 3_600_000, cached: 0 })
     const asked = Array.from({ length: 1_000 }, () => readiness.check())
     answer()
     await Promise.all(asked)
@@ -65,7 +65,7 @@ describe('who asks whether the store answers', () => {
   it.each(['answered', 'failed'])('is told what was found a moment ago: %s', async (what) => {
     const { catalog, reads } = await watched()
     if (what === 'failed') reads.before = () => Promise.reject(new Error('no'))
-    const kept = new Readiness(catalog, silent, { answer: 3_600_000, kept: 3_600_000 })
+    const kept = new Readiness(catalog, silent, { answer: 3_600_000, cached: 3_600_000 })
     const found = () =>
       kept.check().then(
         () => 'answered',
@@ -73,7 +73,7 @@ describe('who asks whether the store answers', () => {
       )
     for (let n = 0; n < 100; n++) expect(await found()).toBe(what)
     expect(reads.count).toBe(1)
-    const fresh = new Readiness(catalog, silent, { answer: 3_600_000, kept: 0 })
+    const fresh = new Readiness(catalog, silent, { answer: 3_600_000, cached: 0 })
     for (let n = 0; n < 3; n++) await fresh.check().catch(() => {})
     expect(reads.count).toBe(4)
   })
@@ -82,7 +82,7 @@ describe('who asks whether the store answers', () => {
     const { catalog, reads } = await watched()
     const held: (() => void)[] = []
     reads.before = () => new Promise<void>((resolve) => held.push(resolve))
-    const readiness = new Readiness(catalog, silent, { answer: 1, kept: 0 })
+    const readiness = new Readiness(catalog, silent, { answer: 1, cached: 0 })
     for (let n = 0; n < 20; n++) {
       await expect(readiness.check()).rejects.toMatchObject({
         code: 'ServiceUnavailable',
@@ -99,7 +99,7 @@ describe('who asks whether the store answers', () => {
     const { catalog, reads } = await watched()
     const logged: unknown[] = []
     const log = { error: (fields: object) => void logged.push(fields) }
-    const readiness = new Readiness(catalog, log, { answer: 3_600_000, kept: 0 })
+    const readiness = new Readiness(catalog, log, { answer: 3_600_000, cached: 0 })
     const gone = new Error('host db.example is out of reach')
     for (const isAway of [true, true, false, true, true]) {
       reads.before = () => (isAway ? Promise.reject(gone) : undefined)

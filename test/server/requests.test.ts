@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { arrowRows, arrowStream, expectProblem, type Served, serveInMemory } from './support/ask.ts'
 
 /*
- * What a request tells in its path, its query and its body: nothing of it is ignored, and the parts must agree.
+ * The path, the query and the body of a request: no part is ignored, and the parts must agree.
  */
 
 const rows = '/v1/table/t/count_rows'

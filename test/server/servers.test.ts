@@ -59,7 +59,7 @@ async function tablesOf(catalog: LocalCatalog) {
   return (await catalog.listTables({ id: [], include_declared: true })).tables
 }
 
-/** A server of HTTP that does as it is told, and its URL. */
+/** An HTTP server with the given handler, and its URL. */
 async function plainServer(answer: RequestListener): Promise<string> {
   const server = createServer(answer).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { valid } from '../soak/valid.ts'
 
-/* `npm run soak -- --only valid` does this for as long as it is told to. */
+/* `npm run soak -- --only valid` does this for a given time. */
 
 const seed = Number(process.env.FC_SEED ?? 20_261_120)
 const requests = 80 * Number(process.env.HISTORY_RUNS ?? 1)

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { StateHolder } from '../../src/base/memory/state.ts'
 import { type MemorySnapshot, openCatalog } from '../../src/tabularium/index.ts'
 
-/** Creates a table, changes its rows and drops it, with numbers that tell tables apart. */
+/** Creates a table, changes its rows and drops it, with numbers that differ for each table. */
 async function work(catalog: Awaited<ReturnType<typeof openCatalog>>, n: number): Promise<void> {
   const id = [`t${n}`]
   for (let round = 0; round < 2; round++) {

@@ -14,16 +14,15 @@ export interface Principal {
 }
 
 /**
- * Tells who owns a token, or undefined when the token is not valid. The token is that of `Authorization: Bearer`
- * or `x-api-key`. It is undefined when the request has neither, for applications that know their callers by
- * other means.
+ * Returns the owner of a token, or undefined when the token is not valid. The token comes from `Authorization: Bearer`
+ * or `x-api-key`. It is undefined when the request has neither, for applications that identify callers by other means.
  */
 export type TokenVerifier = (
   token: string | undefined,
   request: RequestInfo,
 ) => Principal | undefined | Promise<Principal | undefined>
 
-/** The ways to know a caller. A token is tried with each way that is given. */
+/** The ways to authenticate a caller. Each configured way is tried in turn. */
 export interface AuthOptions {
   /** Tokens that are valid as they are, with the names of their owners. */
   readonly tokens?: readonly (string | StaticToken)[] | undefined
@@ -32,18 +31,17 @@ export interface AuthOptions {
   readonly verify?: TokenVerifier | undefined
 }
 
-/** Finds out who sent a request, at once where possible. Fails with `Unauthenticated`. */
+/** Authenticates a request, synchronously where possible. Fails with `Unauthenticated`. */
 export type Authenticate = (
   headers: IncomingHttpHeaders,
   request: () => RequestInfo,
 ) => Principal | Promise<Principal>
 
 /**
- * Makes the check of credentials. Fails with `InvalidInput` when the options give no way to know a caller.
+ * Makes the check of credentials. Fails with `InvalidInput` when the options have no way to authenticate a caller.
  *
- * `failures` limits wrong credentials by the address that they come from. They count before the slow ways to check
- * them, and count no more when they were right. A static token that is right always gets in, so nobody who shares
- * an address can keep its owner out.
+ * `failures` limits wrong credentials by client address. Slow checks are counted before they run, and refunded when the
+ * credentials are right. A valid static token is never limited, so others at its address cannot lock its owner out.
  */
 export async function authenticator(
   { tokens = [], jwt, verify }: AuthOptions,
@@ -54,9 +52,9 @@ export async function authenticator(
       'auth names no way to know a caller. Give tokens, jwt or verify, or auth: false to let in everybody on this machine.',
     )
   }
-  const byToken = tokenVerifier(tokens)
+  const byStaticToken = tokenVerifier(tokens)
   const byJwt = jwt && (await jwtVerifier(jwt))
-  const slow = async (token: string | undefined, request: () => RequestInfo) => {
+  const verifySlowly = async (token: string | undefined, request: () => RequestInfo) => {
     const address = failures && addressOf(request)
     if (address !== undefined) failures?.(address)
     let isWrong = false
@@ -67,19 +65,19 @@ export async function authenticator(
       isWrong = true
       throw unauthenticated(token)
     } finally {
-      // A check that failed itself says nothing about the credentials.
-      if (!isWrong && address !== undefined) failures?.forgive(address)
+      // Refunded also after an error of the check itself: the credentials may be right.
+      if (!isWrong && address !== undefined) failures?.refund(address)
     }
   }
   return (headers, request) => {
     const token = presentedToken(headers)
-    const known = token === undefined ? undefined : byToken(token)
+    const known = token === undefined ? undefined : byStaticToken(token)
     if (known !== undefined) return known
     if (verify === undefined && (byJwt === undefined || token === undefined)) {
       if (token !== undefined) failures?.(addressOf(request))
       throw unauthenticated(token)
     }
-    return slow(token, request)
+    return verifySlowly(token, request)
   }
 }
 

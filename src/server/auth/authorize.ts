@@ -9,7 +9,7 @@ import type { Fields } from '../dialects/dialect.ts'
 import type { AuthorizeRequest, RequestInfo } from '../options.ts'
 import type { Principal } from './auth.ts'
 
-/** Asks the hook. Without a hook it returns undefined at once. */
+/** Calls the `authorize` hook. Without a hook it returns undefined at once. */
 export interface Authorizer {
   (
     principal: Principal | undefined,
@@ -17,15 +17,15 @@ export interface Authorizer {
     id: Identifier | undefined,
     info: () => RequestInfo,
   ): Promise<void> | undefined
-  /** Asks for every table and location that the request names in its body only. */
-  members(
+  /** Checks each table and location that only the body names. */
+  bodySubjects(
     principal: Principal | undefined,
     operation: OperationName,
     request: Fields,
     info: (location?: string) => RequestInfo,
   ): Promise<void> | undefined
-  /** Asks about what the catalog finds that a location or a transaction leads to. Undefined without a hook. */
-  aboutFound(
+  /** Checks subjects that the catalog resolves from a location or a transaction. Undefined without a hook. */
+  resolvedSubjects(
     principal: Principal | undefined,
     info: (location?: string) => RequestInfo,
   ): CallerHook | undefined
@@ -33,8 +33,11 @@ export interface Authorizer {
 
 export function authorizer(hook: AuthorizeRequest | undefined): Authorizer {
   if (hook === undefined)
-    return Object.assign(() => undefined, { members: () => undefined, aboutFound: () => undefined })
-  const ask: Authorizer = Object.assign(
+    return Object.assign(() => undefined, {
+      bodySubjects: () => undefined,
+      resolvedSubjects: () => undefined,
+    })
+  const check: Authorizer = Object.assign(
     async (...[principal, operation, id, info]: Parameters<Authorizer>) => {
       try {
         if ((await hook(principal, operation, id, info())) !== false) return
@@ -45,18 +48,20 @@ export function authorizer(hook: AuthorizeRequest | undefined): Authorizer {
       throw denied(operation)
     },
     {
-      members: async (...[principal, operation, request, info]: Parameters<Authorizer['members']>) => {
+      bodySubjects: async (
+        ...[principal, operation, request, info]: Parameters<Authorizer['bodySubjects']>
+      ) => {
         const named = subjectsInBody(operations[operation].definition, request)
-        // A hook that answers at once yields to nobody.
+        // In time slices, because a hook that resolves at once never yields to the event loop.
         await mapInSlices(named, async ({ operation: single, id, location }) => {
-          await ask(principal, single as OperationName, id, () => info(location))
+          await check(principal, single as OperationName, id, () => info(location))
         })
       },
-      aboutFound:
-        (...[principal, info]: Parameters<Authorizer['aboutFound']>): CallerHook =>
+      resolvedSubjects:
+        (...[principal, info]: Parameters<Authorizer['resolvedSubjects']>): CallerHook =>
         async ({ operation, id, location }) =>
-          ask(principal, operation as OperationName, id, () => info(location)),
+          check(principal, operation as OperationName, id, () => info(location)),
     },
   )
-  return ask
+  return check
 }

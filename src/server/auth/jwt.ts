@@ -12,24 +12,23 @@ export interface JwtOptions {
   readonly audience: string | readonly string[]
   /** The signature algorithms to accept, such as `['RS256']`. `none` is never accepted. */
   readonly algorithms: readonly string[]
-  /** Where the issuer publishes its keys. The keys are kept, and fetched again when a token names a new one. */
+  /** Where the issuer publishes its keys. They are cached, and fetched again when a token names an unknown key. */
   readonly jwksUrl?: string | URL | undefined
-  /** The issuer's keys themselves, in place of `jwksUrl`: a key set, one public key, or the bytes of a secret. */
+  /** The issuer's keys, instead of `jwksUrl`: a key set, one public key, or the bytes of a secret. */
   readonly keys?: { readonly keys: readonly object[] } | KeyObject | Uint8Array | undefined
-  /** How many seconds the clocks may differ. Default: 5. */
+  /** The allowed clock difference, in seconds. Default: 5. */
   readonly clockTolerance?: number | undefined
-  /** How long fetched keys are kept, in milliseconds. Default: 10 minutes. */
+  /** How long fetched keys are cached, in milliseconds. Default: 10 minutes. */
   readonly keysMaxAge?: number | undefined
-  /** Least milliseconds between two fetches because of an unknown key. Default: 30 seconds. */
+  /** The minimum time between two fetches for unknown keys, in milliseconds. Default: 30 seconds. */
   readonly keysCooldown?: number | undefined
 }
 
 const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /**
- * Verifies signature, issuer, audience, algorithm and times (`exp` is required). Returns undefined for a token
- * that is not valid. Fails with `ServiceUnavailable` when the keys of the issuer cannot be fetched, because the
- * token may be valid then.
+ * Verifies signature, issuer, audience, algorithm and times (`exp` is required). Resolves to undefined for an invalid
+ * token. Fails with `ServiceUnavailable` when the issuer's keys cannot be fetched, because the token may be valid.
  */
 export async function jwtVerifier(
   options: JwtOptions,
@@ -38,8 +37,8 @@ export async function jwtVerifier(
   checkOptions(options)
   const key = keySource(jose, options)
   const rules: JWTVerifyOptions = {
-    issuer: list(options.issuer),
-    audience: list(options.audience),
+    issuer: asList(options.issuer),
+    audience: asList(options.audience),
     algorithms: [...options.algorithms],
     clockTolerance: options.clockTolerance ?? 5,
     requiredClaims: ['exp'],
@@ -52,8 +51,8 @@ export async function jwtVerifier(
       const name = [sub, client_id, azp].find((claim) => typeof claim === 'string' && claim !== '')
       return { name: (name as string | undefined) ?? String(payload.iss), claims: payload }
     } catch (cause) {
-      // A key that lies here can fail only at a token that was signed in another way.
-      if (isAboutToken(jose, cause) || (options.jwksUrl === undefined && cause instanceof TypeError))
+      // With local keys, a `TypeError` means that the token was signed with another kind of key.
+      if (isInvalidToken(jose, cause) || (options.jwksUrl === undefined && cause instanceof TypeError))
         return undefined
       throw new CatalogError(
         'ServiceUnavailable',
@@ -77,17 +76,17 @@ function keySource(jose: Jose, { jwksUrl, keys, keysMaxAge, keysCooldown }: JwtO
   return isSet ? jose.createLocalJWKSet(keys as unknown as JSONWebKeySet) : (keys as KeyObject | Uint8Array)
 }
 
-/** Whether an error says that the token is wrong, rather than that it could not be checked. */
-function isAboutToken({ errors }: Jose, error: unknown): boolean {
+/** Whether the error means that the token is invalid, and not that the check failed. */
+function isInvalidToken({ errors }: Jose, error: unknown): boolean {
   if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) return false
-  // A failed fetch of the keys is a plain error, or one with the general code.
+  // A failed fetch of the keys is a plain error, or one with the generic code.
   return error instanceof errors.JOSEError && error.code !== 'ERR_JOSE_GENERIC'
 }
 
 function checkOptions({ issuer, audience, algorithms, jwksUrl, keys }: JwtOptions): void {
   const missing = [
-    list(issuer).length === 0 && 'issuer',
-    list(audience).length === 0 && 'audience',
+    asList(issuer).length === 0 && 'issuer',
+    asList(audience).length === 0 && 'audience',
     !(Array.isArray(algorithms) && algorithms.length > 0) && 'algorithms',
     jwksUrl === undefined && keys === undefined && 'jwksUrl or keys',
   ].filter((name) => name !== false)
@@ -99,6 +98,6 @@ function checkOptions({ issuer, audience, algorithms, jwksUrl, keys }: JwtOption
   }
 }
 
-function list(value: string | readonly string[] | undefined): string[] {
+function asList(value: string | readonly string[] | undefined): string[] {
   return (typeof value === 'string' ? [value] : [...(value ?? [])]).filter((item) => item !== '')
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { CatalogError } from '../../base/errors.ts'
 
-/** Whether a host name or address means this machine alone. */
+/** Whether a host name or address is a loopback one. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
   if (bare === 'localhost' || bare.endsWith('.localhost')) return true
@@ -10,26 +10,26 @@ export function isLoopback(host: string): boolean {
   return v4 === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(v4)
 }
 
-/** Stands for the address of a peer that an adapter did not tell. */
+/** The peer address of a request whose adapter did not pass one. */
 export const unknownPeer = 'unknown'
 
 interface Caller {
   /** The address of the other end of the connection; undefined where there is no connection. */
   readonly peerAddress: string | undefined
-  /** The address of the caller, which is not that of the peer where a proxy stands between. */
+  /** The address of the caller. Behind a proxy, it differs from that of the peer. */
   readonly remoteAddress: string | undefined
-  /** Whether `remoteAddress` follows from `X-Forwarded-For`. */
+  /** Whether `remoteAddress` comes from `X-Forwarded-For` of a trusted proxy. */
   readonly believesProxy: boolean
   readonly headers: IncomingHttpHeaders
 }
 
-/** What proxies add to requests that they pass on. */
+/** Headers that proxies add to forwarded requests. */
 const proxyHeaders = ['x-forwarded-for', 'forwarded', 'x-forwarded-host', 'x-real-ip', 'via']
 
 /**
- * Refuses what a server without credentials must not answer: connections from other machines, requests that a proxy
- * on this machine passes on for others, and requests that a web page sends through a browser on this machine. The
- * last ones have a foreign `Origin`, or a foreign `Host` when the page's own name was made to point to this machine.
+ * Refuses what a server without credentials must not answer: connections from other machines, requests that a local
+ * proxy forwards, and requests of foreign web pages in a local browser. The last ones have a foreign `Origin`, or a
+ * foreign `Host` in case of DNS rebinding.
  */
 export function requireLocal({ peerAddress, remoteAddress, believesProxy, headers }: Caller): void {
   if (peerAddress === unknownPeer) {
@@ -37,12 +37,12 @@ export function requireLocal({ peerAddress, remoteAddress, believesProxy, header
       'This server asks for no credentials and so answers its own machine only, and it was not told where the request comes from. Give the handler { remoteAddress } with each request, or set up auth.',
     )
   }
-  if (isFar(peerAddress) || isFar(remoteAddress)) {
+  if (isRemote(peerAddress) || isRemote(remoteAddress)) {
     throw refused(
       'This server asks for no credentials and so answers its own machine only. Set up auth to reach it from others.',
     )
   }
-  if (isPassedOn(headers) && !(believesProxy && headers['x-forwarded-for'] !== undefined)) {
+  if (isForwarded(headers) && !(believesProxy && headers['x-forwarded-for'] !== undefined)) {
     throw refused(
       'This server asks for no credentials and so answers its own machine only, and a proxy passes this request on for another. Set up auth, or name the proxy in trustProxy.',
     )
@@ -56,7 +56,7 @@ export function requireLocal({ peerAddress, remoteAddress, believesProxy, header
   }
 }
 
-function isPassedOn(headers: IncomingHttpHeaders): boolean {
+function isForwarded(headers: IncomingHttpHeaders): boolean {
   for (const name of proxyHeaders) if (headers[name] !== undefined) return true
   return false
 }
@@ -65,7 +65,7 @@ function refused(message: string): CatalogError {
   return new CatalogError('Unauthenticated', message)
 }
 
-function isFar(address: string | undefined): boolean {
+function isRemote(address: string | undefined): boolean {
   return address !== undefined && !isLoopback(address)
 }
 

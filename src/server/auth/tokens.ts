@@ -2,20 +2,20 @@ import { timingSafeEqual } from 'node:crypto'
 import { invalid } from '../../base/errors.ts'
 import type { Principal } from './auth.ts'
 
-/** A token that is valid as it is. */
+/** A static token. */
 export interface StaticToken {
   /** At least 16 characters, best made by a random generator. */
   readonly token: string
-  /** The name of the owner, for hooks, limits and logs. Default: `token-` and the place in the list. */
+  /** The name of the owner, for hooks, limits and logs. Default: `token-` and the position in the list, from 1. */
   readonly name?: string | undefined
 }
 
-/** Most guesses are about words. A token of this many random characters is out of their reach. */
+/** Guessing attacks try words. A token of this many random characters is out of their reach. */
 const shortest = 16
 
 /**
- * Tells who owns a token. Every known token is compared, in frames of one length and in constant time. So the time
- * it takes does not tell how much of a token was right.
+ * Returns the owner of a token. It compares every known token, in frames of equal length and in constant time. So the
+ * duration does not reveal how much of a token was right.
  */
 export function tokenVerifier(
   tokens: readonly (string | StaticToken)[],
@@ -47,9 +47,8 @@ export function tokenVerifier(
 const lengthBytes = 4
 
 /**
- * Writes a token, its length first, into a frame of zeros. A token that is too long is cut off, and its length
- * differs from those of all known tokens. Digests have one length too, but making a digest takes as long as all
- * other checks of a request.
+ * Writes a token, its length first, into a frame of zeros. A token that is too long is truncated, and its length
+ * differs from those of all known tokens. Digests have equal lengths too, but one takes as long as all other checks.
  */
 function frameOf(frame: Buffer, token: string): Buffer {
   frame.writeUInt32LE(Buffer.byteLength(token))

@@ -6,7 +6,7 @@ import { insideHeader } from '../../catalog/operations/framework/inside.ts'
 import { principalKey } from '../../catalog/operations/framework/principal.ts'
 import { type MayRead, visibleChanges } from '../../catalog/operations/framework/visible-changes.ts'
 import { changesPath, eventStreamType, eventText, lastEventHeader } from '../../protocol/events.ts'
-import { single } from '../../protocol/query.ts'
+import { singleValue } from '../../protocol/query.ts'
 import { decodePathId } from '../../protocol/wire.ts'
 import { type Authorizer, authorizer } from '../auth/authorize.ts'
 import type { StreamableAnswer } from '../core/answer.ts'
@@ -15,22 +15,22 @@ import type { Exchange } from '../core/exchange.ts'
 import { problemOf } from '../core/problem.ts'
 import { mountEnd } from '../core/routing.ts'
 
-/** How often a stream that has nothing to tell says how far it has come, in milliseconds. */
+/** How often an idle stream sends its position, in milliseconds. */
 const quietMillis = 15_000
 
-/** Whether a path is that of the change feed. `mounted` is the number of segments before it. */
+/** Whether a path is that of the change feed. `mounted` is the number of path segments of the mount prefix. */
 export function isChangesPath(path: string, mounted: number): boolean {
   const start = mountEnd(path, mounted)
   if (start < 0) return false
   return /^\/?\/v1\/changes\/?$/.test(path.slice(start))
 }
 
-/** Answers requests for the change feed with a stream of events. */
+/** Answers requests for the change feed with an event stream. */
 export function changesResponder(context: HttpContext): (exchange: Exchange) => Promise<StreamableAnswer> {
   const { options, authenticate, rateLimit, streams, admission } = context
   const { catalog } = options
   const authorize = authorizer(options.authorize)
-  const quiet = Math.min(quietMillis, admission.silences.download / 3)
+  const heartbeatMillis = Math.min(quietMillis, admission.silences.download / 3)
 
   return async (exchange) => {
     const known = authenticate(exchange)
@@ -38,33 +38,37 @@ export function changesResponder(context: HttpContext): (exchange: Exchange) => 
     exchange.principal = principal
     const caller = principal?.name ?? exchange.remoteAddress ?? ''
     rateLimit?.(caller)
-    const asked = readAsked(exchange)
+    const watched = watchRequestOf(exchange)
     if (exchange.method === 'HEAD')
       return { status: 200, type: eventStreamType, body: '', headers: streamHeaders }
     const leave = streams.enter(caller)
-    const gone = new AbortController()
-    const over = () => {
-      gone.abort()
+    const disconnect = new AbortController()
+    const end = () => {
+      disconnect.abort()
       leave()
     }
     try {
       const changes = catalog.watch({
-        ...asked,
-        signal: gone.signal,
+        ...watched,
+        signal: disconnect.signal,
         ...(principal && { context: { [principalKey]: principal.name } }),
       })
-      // What is wrong with the request is an answer of its own.
+      // Waits for the token before the stream begins, so that an invalid request gets an error status.
       const token = await changes.token()
       const mayRead = options.authorize && mayReadOf(authorize, exchange)
-      const source = events(context, exchange, changes, token, { quiet, mayRead, gone: gone.signal })
-      // Nothing is read ahead of what the client takes.
+      const source = events(context, exchange, changes, token, {
+        heartbeatMillis,
+        mayRead,
+        disconnected: disconnect.signal,
+      })
+      // Backpressure: no change is read before the client takes it.
       const body = Readable.from(source, { objectMode: false, highWaterMark: 1 })
-      body.once('close', over)
-      if (exchange.isClosed) over()
-      else exchange.onClose(over)
+      body.once('close', end)
+      if (exchange.isClosed) end()
+      else exchange.onClose(end)
       return { status: 200, type: eventStreamType, body, headers: streamHeaders }
     } catch (error) {
-      over()
+      end()
       throw error
     }
   }
@@ -74,7 +78,7 @@ const streamHeaders = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
 
 const parameters = ['id', 'since', 'delimiter']
 
-function readAsked({ query, headers }: Exchange) {
+function watchRequestOf({ query, headers }: Exchange) {
   const given = new URLSearchParams(query)
   for (const name of given.keys()) {
     if (parameters.includes(name)) continue
@@ -88,10 +92,10 @@ function readAsked({ query, headers }: Exchange) {
       `A transaction sees one moment, so there is nothing to watch in it. Leave the header ${insideHeader} out.`,
     )
   }
-  const delimiter = checkDelimiter(single(given, 'delimiter'))
-  const id = single(given, 'id')
-  // A client that reconnects sends the address that it was given at first.
-  const since = headers[lastEventHeader] ?? single(given, 'since')
+  const delimiter = checkDelimiter(singleValue(given, 'delimiter'))
+  const id = singleValue(given, 'id')
+  // A client that reconnects repeats its first URL, so the header has the newer token.
+  const since = headers[lastEventHeader] ?? singleValue(given, 'since')
   return {
     ...(id !== undefined && { id: decodePathId(encodeURIComponent(id), delimiter) }),
     ...(since !== undefined && { since: String(since) }),
@@ -109,42 +113,42 @@ function mayReadOf(authorize: Authorizer, exchange: Exchange): MayRead {
   }
 }
 
-interface Streaming {
-  readonly quiet: number
+interface StreamSettings {
+  readonly heartbeatMillis: number
   readonly mayRead: MayRead | undefined
-  readonly gone: AbortSignal
+  readonly disconnected: AbortSignal
 }
 
 async function* events(
   { streams, log, admission }: HttpContext,
   exchange: Exchange,
   changes: Changes,
-  begun: string,
-  { quiet, mayRead, gone }: Streaming,
+  firstToken: string,
+  { heartbeatMillis, mayRead, disconnected }: StreamSettings,
 ): AsyncGenerator<string, void> {
-  let token = begun
+  let token = firstToken
   try {
     yield eventText('token', token, { token })
     let next: Promise<IteratorResult<CommittedChange, undefined>> | undefined
     while (!streams.isStopping) {
       next ??= changes.next()
-      const came = await streams.within(next, quiet)
-      if (came === undefined) {
+      const result = await streams.withTimeout(next, heartbeatMillis)
+      if (result === undefined) {
         if (streams.isStopping) break
-        // Also keeps connections open that somebody between would close, and finds out who is gone.
+        // Also keeps proxies from closing idle connections, and detects clients that are gone.
         token = await changes.token()
         yield eventText('token', token, { token })
         continue
       }
       next = undefined
-      if (came.done) break
-      token = came.value.token
-      const shown = await shownChange(came.value, mayRead)
-      if (shown !== undefined) yield eventText('message', token, shown)
+      if (result.done) break
+      token = result.value.token
+      const visible = await visibleChange(result.value, mayRead)
+      if (visible !== undefined) yield eventText('message', token, visible)
     }
     yield eventText('end', token, { token })
   } catch (error) {
-    if (gone.aborted) return
+    if (disconnected.aborted) return
     const { path, requestId } = exchange
     const { body, unexpected } = problemOf(error, {
       path,
@@ -158,8 +162,8 @@ async function* events(
   }
 }
 
-/** A change as its caller may see it: callers do not learn who the others are. Undefined when there is nothing to see. */
-async function shownChange(
+/** A change without its caller's identity and without hidden subjects. Undefined when all subjects are hidden. */
+async function visibleChange(
   { principal: _, request_id: __, ...change }: CommittedChange,
   mayRead: MayRead | undefined,
 ): Promise<CommittedChange | undefined> {

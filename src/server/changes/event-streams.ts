@@ -2,12 +2,12 @@ import { clearTimeout, setTimeout } from '../../base/time.ts'
 import { Throttled } from '../limits/admission-control.ts'
 import type { Limits } from '../options.ts'
 
-/** The streams of events that are open, of each caller and in all. */
+/** Counts the open event streams, in total and for each caller. */
 export class EventStreams {
   readonly #limits: Pick<Limits, 'streams' | 'streamsPerCaller'>
   readonly #byCaller = new Map<string, number>()
-  /** What ends the waits of streams. A signal would warn of so many listeners. */
-  readonly #waits = new Set<() => void>()
+  /** Callbacks that end the waits of streams. An `AbortSignal` would warn about so many listeners. */
+  readonly #endWaits = new Set<() => void>()
   #isStopping = false
   #open = 0
 
@@ -15,30 +15,30 @@ export class EventStreams {
     this.#limits = limits
   }
 
-  /** Whether the server stops: then streams end. */
+  /** Whether the server stops. Streams then end. */
   get isStopping(): boolean {
     return this.#isStopping
   }
 
-  /** What a promise resolves to; undefined when that takes too long or the server stops. */
-  within<T>(promise: Promise<T>, millis: number): Promise<T | undefined> {
+  /** The result of a promise; undefined after `millis` milliseconds, or when the server stops. */
+  withTimeout<T>(promise: Promise<T>, millis: number): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
-      const over = () => {
+      const cleanUp = () => {
         clearTimeout(timer)
-        this.#waits.delete(end)
+        this.#endWaits.delete(end)
       }
       const end = () => {
-        over()
+        cleanUp()
         resolve(undefined)
       }
       const timer = setTimeout(end, millis)
-      this.#waits.add(end)
-      promise.then(resolve, reject).finally(over)
+      this.#endWaits.add(end)
+      promise.then(resolve, reject).finally(cleanUp)
       if (this.#isStopping) end()
     })
   }
 
-  /** Counts a stream in, and returns what counts it out. Fails with `Throttling` when it would be one too many. */
+  /** Registers a stream, and returns the function that removes it. Fails with `Throttling` above a limit. */
   enter(caller: string): () => void {
     const { streams, streamsPerCaller } = this.#limits
     const own = this.#byCaller.get(caller) ?? 0
@@ -47,10 +47,10 @@ export class EventStreams {
       throw new Throttled(`One caller has at most ${streamsPerCaller} streams of changes at once`)
     this.#open++
     this.#byCaller.set(caller, own + 1)
-    let isOver = false
+    let isRemoved = false
     return () => {
-      if (isOver) return
-      isOver = true
+      if (isRemoved) return
+      isRemoved = true
       this.#open--
       const left = this.#byCaller.get(caller)! - 1
       if (left > 0) this.#byCaller.set(caller, left)
@@ -60,6 +60,6 @@ export class EventStreams {
 
   stop(): void {
     this.#isStopping = true
-    for (const end of this.#waits) end()
+    for (const end of this.#endWaits) end()
   }
 }

@@ -18,14 +18,14 @@ export interface Answer<Body = string | Buffer> {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** An answer that may be written while it is still being made. */
+/** An answer whose body may be a stream. */
 export type StreamableAnswer = Answer<string | Buffer | Readable>
 
 export const jsonUtf8 = `${jsonType}; charset=utf-8`
 
 /**
- * The answer that carries a response: a bare value where the protocol wants one, and the context as headers.
- * `rewritten` is the response in the dialect of the client.
+ * The HTTP answer of an operation's response: a bare value for routes that have one, and the context as headers.
+ * `rewritten` is the response in the client's dialect.
  */
 export function answerOf(
   route: Route,
@@ -51,7 +51,7 @@ export function answerOf(
       const body =
         data instanceof Uint8Array
           ? Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-          : // Nothing is made ahead of what the client reads.
+          : // Backpressure: no chunk is produced before the client reads it.
             Readable.from(data, { objectMode: false, highWaterMark: 1 })
       return { status: 200, type: arrowFileType, body, headers }
     }
@@ -66,10 +66,9 @@ function headersOf({ answer }: Route, { context, transaction_id }: Fields): Answ
   return headers
 }
 
-/** A list of more objects is written in time slices. */
+/** Longer lists of objects are serialized in time slices. */
 const mostAtOnce = 500
 
-/** An object as JSON. */
 function jsonOf(value: Fields): string | Promise<Buffer> {
   for (const name in value) {
     const list = value[name]

@@ -4,10 +4,10 @@ import type { OperationName } from '../../catalog/operations/index.ts'
 import type { Principal } from '../auth/auth.ts'
 import type { Fields } from '../dialects/dialect.ts'
 
-/** More than that are not remembered: the catalog allows fewer at once, unless it was told otherwise. */
+/** The most transactions that are tracked. By default, the catalog allows fewer at once. */
 const most = 10_000
 
-/** The transactions that callers of a server began and did not end, so that it gives them up when it closes. */
+/** Tracks the transactions that callers began and did not end, to roll them back when the server closes. */
 export class BegunTransactions {
   readonly #catalog: Catalog
   readonly #owners = new Map<string, Principal | undefined>()
@@ -16,8 +16,8 @@ export class BegunTransactions {
     this.#catalog = catalog
   }
 
-  /** Learns from the answer of an operation what has begun or ended. */
-  note(operation: OperationName, request: Fields, answer: Fields, principal: Principal | undefined): void {
+  /** Records a transaction that an operation began or ended. */
+  record(operation: OperationName, request: Fields, answer: Fields, principal: Principal | undefined): void {
     if (operation === 'beginTransaction') {
       this.#owners.set(String(answer.transaction_id), principal)
       if (this.#owners.size > most) this.#owners.delete(this.#owners.keys().next().value!)
@@ -26,12 +26,12 @@ export class BegunTransactions {
     }
   }
 
-  /** Gives up those that are left. What cannot be given up expires. */
-  async giveUp(): Promise<void> {
-    const left = [...this.#owners]
+  /** Rolls back the open transactions. One whose rollback fails expires. */
+  async rollBack(): Promise<void> {
+    const open = [...this.#owners]
     this.#owners.clear()
     await Promise.allSettled(
-      left.map(([id, principal]) =>
+      open.map(([id, principal]) =>
         this.#catalog.rollbackTransaction({
           id: [id],
           failure: 'The server closed before its commit.',

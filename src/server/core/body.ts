@@ -11,18 +11,18 @@ import type { Exchange } from './exchange.ts'
 /** The body of a request. */
 export interface Body {
   readonly bytes: Buffer
-  /** The memory that it takes, to be released when its bytes are no longer needed; absent for a small one. */
+  /** Its share of the memory budget. Release it when the bytes are no longer needed. Absent for a small body. */
   readonly hold?: Hold
 }
 
 const none: Body = { bytes: Buffer.alloc(0) }
 
-/** What is no larger is not counted, because the number of requests and connections bounds it. */
+/** Bodies up to this size are not counted, because the limits of requests and connections bound them. */
 export const uncounted = 64 * 1024
 
 /**
- * Reads a body whole. Its size is checked against the limit as it arrives, before it is kept. Its bytes count in the
- * budget of the server as they arrive, so that a body which is only announced takes no room.
+ * Reads a complete body. Each chunk is checked against the size limit before it is kept. Bytes count against the memory
+ * budget when they arrive, so a body that is only announced takes none.
  */
 export function readBody(
   exchange: Exchange,
@@ -38,42 +38,42 @@ export function readBody(
   if (length !== undefined && length > limit) throw tooLarge(limit)
   const { body } = exchange
   if (length !== undefined && length <= uncounted && body.readableLength === length && !body.errored) {
-    // Most bodies are small and have arrived. Listening to their events would take several times as long.
+    // Fast path: most bodies are small and have arrived. Listening to stream events takes several times as long.
     const bytes = body.read() as Buffer | null
     if (bytes !== null) return { bytes }
   }
-  return readArriving(body, length, limit, admission)
+  return readStream(body, length, limit, admission)
 }
 
-async function readArriving(
+async function readStream(
   stream: Readable,
   length: number | undefined,
   limit: number,
   { memory, silences }: AdmissionControl,
 ): Promise<Body> {
   const hold = memory.hold(length ?? limit)
-  const arrived = new Arrived(length)
+  const buffer = new BodyBuffer(length)
   try {
     await eachChunk(stream, silences.upload, (chunk) => {
-      arrived.add(chunk)
-      const { size } = arrived
-      if (size > (length ?? limit)) throw length === undefined ? tooLarge(limit) : brokenOff()
+      buffer.add(chunk)
+      const { size } = buffer
+      if (size > (length ?? limit)) throw length === undefined ? tooLarge(limit) : incomplete()
       return size > uncounted ? hold.take(size - hold.held) : undefined
     })
-    if (length !== undefined && arrived.size !== length) throw brokenOff()
-    return { bytes: await arrived.whole(), hold }
+    if (length !== undefined && buffer.size !== length) throw incomplete()
+    return { bytes: await buffer.complete(), hold }
   } catch (error) {
     hold.release()
     throw error
   }
 }
 
-/** The bytes of a body that have come so far. */
-class Arrived {
+/** Collects the bytes of a body as they arrive. */
+class BodyBuffer {
   size = 0
   readonly #length: number | undefined
   #chunks: Buffer[] = []
-  /** The whole body, once enough of it has come that the rest will come, too. */
+  /** Allocated for the whole body after a quarter of it has arrived, because then the rest probably comes, too. */
   #bytes: Buffer | undefined
 
   constructor(length: number | undefined) {
@@ -93,7 +93,7 @@ class Arrived {
     this.#chunks = []
   }
 
-  async whole(): Promise<Buffer> {
+  async complete(): Promise<Buffer> {
     if (this.#bytes !== undefined) return this.#bytes
     const bytes = Buffer.allocUnsafeSlow(this.size)
     const timeSlice = new TimeSlice(undefined)
@@ -106,16 +106,16 @@ class Arrived {
   }
 }
 
-/** A body that comes slower than so many bytes in the time of silence is as good as silent. */
+/** A body with fewer bytes in one idle period counts as stalled. */
 const leastBytes = 16 * 1024
 
 /**
- * Calls `take` with every chunk. While `take` waits, nothing more is read. An error of `take` ends the reading, and
- * the rest of the stream is ignored. So does a silence of so many milliseconds.
+ * Calls `take` with every chunk. The stream is paused while a promise of `take` is pending. An error of `take` ends the
+ * reading, and the rest of the stream is ignored. So does a stall of `idleMillis` milliseconds.
  */
 function eachChunk(
   stream: Readable,
-  silence: number,
+  idleMillis: number,
   take: (chunk: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -123,10 +123,10 @@ function eachChunk(
     let waiting: Promise<void> | undefined
     let recent = 0
     const timer = setInterval(() => {
-      if (waiting === undefined && recent < leastBytes) stop(silent(silence))
+      if (waiting === undefined && recent < leastBytes) stop(stalled(idleMillis))
       recent = 0
-    }, silence)
-    // The listeners stay, because an error without a listener would end the process.
+    }, idleMillis)
+    // The listeners stay, because an `error` event without a listener would crash the process.
     const finish = (settle: () => void) => {
       clearInterval(timer)
       open = false
@@ -135,7 +135,7 @@ function eachChunk(
     const stop = (error: unknown) => {
       if (open) finish(() => reject(error))
     }
-    const breakOff = () => stop(brokenOff())
+    const onCut = () => stop(incomplete())
     stream.on('data', (chunk: Buffer | string) => {
       if (!open) return
       try {
@@ -155,8 +155,8 @@ function eachChunk(
     stream.on('end', () => {
       if (open) finish(resolve)
     })
-    stream.on('close', breakOff)
-    stream.on('error', breakOff)
+    stream.on('close', onCut)
+    stream.on('error', onCut)
   })
 }
 
@@ -190,11 +190,11 @@ export function tooLarge(limit: number): CatalogError {
   )
 }
 
-function brokenOff(): CatalogError {
+function incomplete(): CatalogError {
   return invalid('The body broke off before its end. Send the request again.')
 }
 
-function silent(millis: number): CatalogError {
+function stalled(millis: number): CatalogError {
   return invalid(
     `The body stood still: less than ${leastBytes} bytes of it came in ${millis / 1_000} seconds. Send the request again, on a faster way or in parts.`,
   )

@@ -8,30 +8,30 @@ import { watchEventLoop } from '../limits/event-loop.ts'
 import { type RateLimit, rateLimiter } from '../limits/rate-limit.ts'
 import { limitsOf, type PluginOptions, staleMillisOf } from '../options.ts'
 import { Metrics } from '../pages/metrics.ts'
+import { Forwarder } from '../servers/forwarder.ts'
 import { OwnServer } from '../servers/own-server.ts'
-import { PassOn } from '../servers/pass-on.ts'
 import { BegunTransactions } from './begun-transactions.ts'
 import type { Exchange } from './exchange.ts'
 import { Readiness } from './readiness.ts'
 import { ResponseCache } from './response-cache.ts'
 
-/** Writes what only the operators of the server may read. */
+/** The log for the operators of the server. */
 export interface Log {
   error(fields: Readonly<Record<string, unknown>>, message: string): void
 }
 
-/** What an adapter tells of the place where the catalog is served. */
-export interface Surroundings {
+/** The settings of an adapter. */
+export interface AdapterOptions {
   readonly log: Log
-  /** The path below which the catalog is mounted, such as `/catalog`. Default: none. */
+  /** The path prefix of the catalog, such as `/catalog`. Default: none. */
   readonly prefix?: string
-  /** Tells whether the event loop is late, where the application watches that already. */
+  /** Returns whether the event loop is late, for applications that already measure that. */
   readonly isLate?: (() => boolean) | undefined
-  /** How long bodies and answers may stand still, where that is not as usual. */
+  /** Idle timeouts of bodies and answers that differ from the defaults, in milliseconds. */
   readonly silences?: { readonly [Name in keyof Silences]?: number | undefined }
 }
 
-/** What all parts of one served catalog share. */
+/** The state that all parts of one served catalog share. */
 export interface HttpContext {
   readonly options: PluginOptions
   readonly prefix: string
@@ -42,16 +42,16 @@ export interface HttpContext {
   readonly cache: ResponseCache
   readonly begun: BegunTransactions
   readonly server: OwnServer
-  readonly passOn: PassOn
-  /** Finds out who sends a request, or fails with 401 or 403. */
+  readonly forwarder: Forwarder
+  /** Authenticates the caller, or fails with 401 or 403. */
   readonly authenticate: (exchange: Exchange) => Principal | undefined | Promise<Principal | undefined>
   readonly rateLimit: RateLimit | undefined
   readonly log: Log
-  /** Ends the watch of the event loop, and gives up the transactions that callers left open. */
+  /** Stops measuring the event loop, and rolls back the transactions that callers left open. */
   close(): Promise<void>
 }
 
-/** Refuses what is no catalog, such as the promise of one. */
+/** Fails with `InvalidInput` for a value that is not a catalog, such as a promise of one. */
 export function requireCatalog(catalog: unknown): void {
   if (typeof (catalog as Partial<Catalog> | undefined)?.describeTable === 'function') return
   const isPromise = typeof (catalog as PromiseLike<unknown> | undefined)?.then === 'function'
@@ -65,7 +65,7 @@ export function requireCatalog(catalog: unknown): void {
 /** Checks the options and makes a context. */
 export async function openContext(
   options: PluginOptions,
-  { log, prefix = '', isLate, silences = {} }: Surroundings,
+  { log, prefix = '', isLate, silences = {} }: AdapterOptions,
 ): Promise<HttpContext> {
   const { auth, catalog } = options
   requireCatalog(catalog)
@@ -79,7 +79,7 @@ export async function openContext(
   const begun = new BegunTransactions(catalog)
   const server = new OwnServer()
   if (typeof options.advertise === 'string') server.advertise(options.advertise)
-  const passOn = new PassOn(catalog, server)
+  const forwarder = new Forwarder(catalog, server)
   const watch = watchEventLoop(isLate ? 0 : limits.eventLoopDelay)
   const admission = new AdmissionControl(
     limits,
@@ -96,14 +96,14 @@ export async function openContext(
     cache: new ResponseCache(catalog, limits.answerBytes, staleMillisOf(options)),
     begun,
     server,
-    passOn,
+    forwarder,
     authenticate,
     rateLimit: options.rateLimit && rateLimiter(options.rateLimit),
     log,
     close: () => {
       watch.close()
-      passOn.close()
-      return begun.giveUp()
+      forwarder.close()
+      return begun.rollBack()
     },
   }
 }

@@ -2,39 +2,43 @@ import { decodeSegment } from '../../protocol/path-id.ts'
 import type { PluginOptions } from '../options.ts'
 import { type Page, pagesOf } from '../pages/pages.ts'
 import type { Answer, StreamableAnswer } from './answer.ts'
-import { type HttpContext, openContext, type Surroundings } from './context.ts'
+import { type AdapterOptions, type HttpContext, openContext } from './context.ts'
 import type { Exchange } from './exchange.ts'
-import { besideReading, countAnswer, failure, headersOf, type Responder, responder } from './responder.ts'
+import {
+  answerUnlessRead,
+  failure,
+  headersOf,
+  type Responder,
+  reserveAnswer,
+  responder,
+} from './responder.ts'
 import { unknownRoute } from './routing.ts'
 
-/** Turns requests into answers. It does not know what carries them. */
+/** Turns requests into answers, independent of the transport. */
 export interface HttpCore {
-  /** Answers any request. It never fails: an error is an answer too. */
+  /** Answers any request. Never rejects: an error becomes an answer. */
   readonly respond: Responder
-  /** Answers a request for an operation, for adapters that have routes of their own. It never fails. */
+  /** Answers a request for an operation, for adapters with their own routing. Never rejects. */
   readonly operation: Responder
-  /** What is served besides operations, by path. */
+  /** The pages besides operations, by path. */
   readonly pages: ReadonlyMap<string, Page>
   /** The answer to an error. */
   failure(exchange: Exchange, error: unknown): Answer
-  /** All headers of an answer, but for its length. */
+  /** All headers of an answer except `content-length`. */
   headersOf(answer: StreamableAnswer, exchange: Exchange): Record<string, string>
-  /** Lets other servers over the same catalog reach this one at a URL, for transactions that it holds. */
+  /** Sets the URL by which other servers over the same catalog reach this one, for transactions that it holds. */
   advertise(url: string): void
-  /** Tells load balancers, by `/readyz`, to send no more requests. Those that come are answered as before. */
+  /** Makes `/readyz` fail, so that load balancers send no more requests. Requests are still answered as before. */
   drain(): void
-  /** Lets each answer end its connection from now on. */
-  leave(): void
-  /** Refuses new requests. Those under way go on. */
+  /** Makes each answer close its connection from now on. */
+  closeConnections(): void
+  /** Refuses new requests. Requests in flight continue. */
   stop(): void
-  /**
-   * Ends the watch of the event loop, and gives up the transactions that callers left open. Call it when no request is
-   * under way any more.
-   */
+  /** Stops measuring the event loop, and rolls back open transactions. Call it when no request is in flight. */
   close(): Promise<void>
 }
 
-/** Answers requests that are not for the catalog. Returns undefined for a path that it does not know. */
+/** Answers requests that are not for the catalog. Returns undefined for an unknown path. */
 export type Extension = (
   exchange: Exchange,
   context: Pick<HttpContext, 'authenticate'>,
@@ -45,18 +49,18 @@ const operationPath = /^\/\/?v1\//
 /** Checks the options and makes a core. */
 export async function openHttpCore(
   options: PluginOptions,
-  surroundings: Surroundings,
+  adapter: AdapterOptions,
   extension?: Extension,
 ): Promise<HttpCore> {
-  const context = await openContext(options, surroundings)
+  const context = await openContext(options, adapter)
   const { admission, readiness, streams } = context
-  let isLeaving = false
+  let closesConnections = false
   const operation = responder(context)
   const pages = new Map<string, Page>()
   for (const [path, page] of pagesOf(context))
-    pages.set(path, async (exchange) => besideReading(context, exchange) ?? page(exchange))
+    pages.set(path, async (exchange) => answerUnlessRead(context, exchange) ?? page(exchange))
 
-  async function respondBeside(exchange: Exchange): Promise<StreamableAnswer> {
+  async function respondOther(exchange: Exchange): Promise<StreamableAnswer> {
     try {
       const extended = extension?.(exchange, context)
       if (extended) return await extended
@@ -64,7 +68,7 @@ export async function openHttpCore(
       const page = pages.get(withoutLastSlash(decodeSegment(path)))
       if (page) {
         const answer = await page(exchange)
-        countAnswer(context, exchange, answer)
+        reserveAnswer(context, exchange, answer)
         return answer
       }
       return failure(context, exchange, unknownRoute(method, path), 404)
@@ -74,20 +78,19 @@ export async function openHttpCore(
   }
 
   return {
-    respond: (exchange) =>
-      operationPath.test(exchange.path) ? operation(exchange) : respondBeside(exchange),
+    respond: (exchange) => (operationPath.test(exchange.path) ? operation(exchange) : respondOther(exchange)),
     operation,
     pages,
     failure: (exchange, error) => failure(context, exchange, error),
-    headersOf: (answer, exchange) => headersOf(answer, exchange, isLeaving, context.server.instance),
+    headersOf: (answer, exchange) => headersOf(answer, exchange, closesConnections, context.server.instance),
     advertise: (url) => context.server.advertise(url),
-    drain: () => readiness.end(),
-    leave: () => {
-      isLeaving = true
+    drain: () => readiness.shutDown(),
+    closeConnections: () => {
+      closesConnections = true
     },
     stop: () => {
-      isLeaving = true
-      readiness.end()
+      closesConnections = true
+      readiness.shutDown()
       admission.close()
       streams.stop()
     },

@@ -8,15 +8,12 @@ import type { Dialect } from '../dialects/dialect.ts'
 import type { RequestInfo } from '../options.ts'
 import type { Match } from './routing.ts'
 
-/**
- * One request on its way to an answer, and what is known of it so far. An adapter extends it for the requests
- * that it takes; the core knows only this.
- */
+/** One request and its state until it is answered. Each adapter has a subclass. The core uses only this class. */
 export abstract class Exchange {
   readonly method: string
   readonly headers: IncomingHttpHeaders
   readonly requestId: string
-  /** The path as it was sent. */
+  /** The path as sent, not decoded. */
   readonly path: string
   readonly query: string
   readonly started = performance.now()
@@ -39,25 +36,25 @@ export abstract class Exchange {
   /** The address of the other end of the connection; undefined where there is none. */
   abstract readonly peerAddress: string | undefined
 
-  /** The address of the caller, which is not that of the peer where a proxy stands between. */
+  /** The address of the caller. Behind a proxy, it differs from that of the peer. */
   abstract readonly remoteAddress: string | undefined
 
-  /** Whether `remoteAddress` follows from what a proxy says. */
+  /** Whether `remoteAddress` comes from a trusted proxy. */
   abstract readonly believesProxy: boolean
 
-  /** Whether the answer was written, or can be written no more. */
+  /** Whether the answer was written, or can no longer be written. */
   abstract readonly isClosed: boolean
 
-  /** Calls back when the exchange closes; `isAnswered` tells whether the answer was written whole. */
+  /** Calls back when the exchange closes. `isAnswered` states whether the answer was written completely. */
   abstract onClose(callback: (isAnswered: boolean) => void): void
 
-  /** Breaks off the answer when the client reads nothing of it for so many milliseconds. */
-  abstract limitSilence(millis: number): void
+  /** Aborts the answer when the client reads nothing of it for so many milliseconds. */
+  abstract setReadTimeout(millis: number): void
 
-  /** Throws away what is still to come of the body, so that the client gets to read the answer. */
+  /** Discards the rest of the body. A client that is still sending can then read the answer. */
   abstract discardBody(): void
 
-  /** What hooks get to know of the request. */
+  /** The request data for hooks. */
   info(body?: unknown, location?: string): RequestInfo {
     const { requestId, method, path, headers, remoteAddress } = this
     const info = { requestId, method, path, headers, remoteAddress }
@@ -68,9 +65,9 @@ export abstract class Exchange {
 
 const safeId = /^[\w.:@+=/-]{1,128}$/
 const idPrefix = randomBytes(9).toString('base64url')
-let ids = 0
+let idCount = 0
 
-/** The id that a request brought, if that is safe to log and to send back; else a new one. */
+/** The id in the request's header, if it is safe to log and to send back; otherwise a new one. */
 function requestIdOf(given: string | readonly string[] | undefined): string {
-  return typeof given === 'string' && safeId.test(given) ? given : `${idPrefix}-${(++ids).toString(36)}`
+  return typeof given === 'string' && safeId.test(given) ? given : `${idPrefix}-${(++idCount).toString(36)}`
 }

@@ -4,24 +4,24 @@ import { TimeSlice } from '../../base/scheduling/time-slice.ts'
 import type { Limits } from '../options.ts'
 
 /*
- * `JSON.parse` cannot be interrupted, and takes seconds for some bodies of a few megabytes: a million keys of one
- * object, or arrays in arrays. So the bytes are looked through first, for what takes time or memory out of proportion.
- * Then a large body is parsed member by member, in pieces that take a few milliseconds each.
+ * `JSON.parse` cannot be interrupted, and takes seconds for some bodies of a few megabytes: a million keys in one
+ * object, or nested arrays. So the bytes are scanned first for structures that take disproportionate time or memory. A
+ * large body is then parsed member by member, in pieces of a few milliseconds each.
  */
 
-/** What a JSON body may be made of. */
+/** The limits of a JSON body. */
 export type JsonLimits = Pick<Limits, 'jsonDepth' | 'jsonValues' | 'jsonMembers' | 'jsonTextBytes'>
 
-/** A body of so many bytes is parsed at once. The pieces of larger ones have about so many. */
+/** Bodies up to this size are parsed at once. Larger ones are parsed in pieces of about this size. */
 const pieceBytes = 32 * 1024
 
 /** The value of a JSON body; undefined for an empty one. A large body is parsed in time slices. */
 export function parseJson(bytes: Buffer, limits: JsonLimits, piece = pieceBytes): unknown {
   if (bytes.length === 0) return undefined
-  // Decoding would put another character in the place of what is broken, into a name for instance.
+  // Decoding would replace invalid bytes by another character, also in names.
   if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8. Encode JSON in UTF-8.')
   if (bytes.length > piece) return parseInPieces(bytes, limits, piece)
-  if (!isSmall(bytes.length, limits)) requireWithin(bytes, limits)
+  if (!isSmall(bytes.length, limits)) requireWithinLimits(bytes, limits)
   try {
     return JSON.parse(bytes.toString('utf8'))
   } catch (cause) {
@@ -29,38 +29,38 @@ export function parseJson(bytes: Buffer, limits: JsonLimits, piece = pieceBytes)
   }
 }
 
-/** Whether no limit can be passed, since whatever is counted is at least one byte long. */
+/** Whether the body cannot exceed a limit, because everything that is counted takes at least one byte. */
 function isSmall(length: number, { jsonDepth, jsonValues, jsonMembers, jsonTextBytes }: JsonLimits): boolean {
   return length <= jsonDepth && length <= jsonValues && length <= jsonMembers && length <= jsonTextBytes
 }
 
-function requireWithin(bytes: Buffer, limits: JsonLimits): void {
-  const pieces = new JsonPieces(bytes, limits, Number.POSITIVE_INFINITY)
+function requireWithinLimits(bytes: Buffer, limits: JsonLimits): void {
+  const parser = new JsonPieceParser(bytes, limits, Number.POSITIVE_INFINITY)
   try {
-    pieces.goOn(bytes.length)
+    parser.scanTo(bytes.length)
   } catch (error) {
-    // Parsing the whole says better what is wrong.
-    if (!(error instanceof Broken)) throw error
+    // `JSON.parse` of the whole body has the better message.
+    if (!(error instanceof SyntaxFault)) throw error
   }
 }
 
 async function parseInPieces(bytes: Buffer, limits: JsonLimits, piece: number): Promise<unknown> {
   const timeSlice = new TimeSlice(undefined)
-  const pieces = new JsonPieces(bytes, limits, piece)
+  const parser = new JsonPieceParser(bytes, limits, piece)
   try {
-    while (pieces.at < bytes.length) {
-      pieces.goOn(pieces.at + piece)
+    while (parser.at < bytes.length) {
+      parser.scanTo(parser.at + piece)
       if (timeSlice.due) await timeSlice.rest()
     }
-    return pieces.whole()
+    return parser.value()
   } catch (error) {
-    if (!(error instanceof Broken)) throw error
+    if (!(error instanceof SyntaxFault)) throw error
     throw notJson(`${error.message} near byte ${error.at.toLocaleString('en')}`, error)
   }
 }
 
-/** Not JSON. */
-class Broken extends Error {
+/** A syntax error at a byte offset. */
+class SyntaxFault extends Error {
   readonly at: number
 
   constructor(message: string, at: number) {
@@ -69,40 +69,40 @@ class Broken extends Error {
   }
 }
 
-/** An object or array that was begun and not ended. */
+/** An object or array whose end was not scanned yet. */
 class Container {
   isArray = false
-  /** Where it begins. */
+  /** The offset of its opening bracket. */
   start = 0
-  /** Members so far: keys of an object, and those of a list that are texts, objects or lists. */
+  /** Members so far: keys of an object, or items of an array that are strings, objects or arrays. */
   members = 0
-  /** Where its members begin that were not parsed. */
+  /** The offset of the first member that was not parsed. */
   from = 0
-  /** Where the member under way begins. */
+  /** The offset of the current member. */
   memberFrom = 0
-  /** What was parsed of it, once it is known to be larger than a piece. */
+  /** The part that was parsed. Set once the container is known to be larger than a piece. */
   target: unknown[] | Record<string, unknown> | undefined
-  /** The end of the member under way, when that is itself parsed in pieces; below zero otherwise. */
+  /** The end of the current member, if that was parsed in pieces; otherwise negative. */
   memberEnd = -1
 }
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** Looks through a body once, from its beginning to its end, and parses its pieces as they come. */
-class JsonPieces {
-  /** The bytes before it were looked at. */
+/** Scans a body once, from start to end, and parses it piece by piece. */
+class JsonPieceParser {
+  /** The scan offset. */
   at = 0
   readonly #bytes: Buffer
   readonly #limits: JsonLimits
   readonly #piece: number
-  /** Containers by their depth, which are used again and again. */
+  /** The open container of each depth. The objects are reused. */
   readonly #containers: Container[] = []
   #depth = 0
   #values = 1
   #isInText = false
-  /** Where the last bracket or comma was. */
-  #markAt = 0
+  /** The offset of the last bracket or comma. */
+  #lastMark = 0
   #root: { readonly value: unknown; readonly end: number } | undefined
 
   constructor(bytes: Buffer, limits: JsonLimits, piece: number) {
@@ -111,8 +111,8 @@ class JsonPieces {
     this.#piece = piece
   }
 
-  /** Goes on to about this byte. */
-  goOn(to: number): void {
+  /** Scans up to about this offset. */
+  scanTo(to: number): void {
     const bytes = this.#bytes
     const end = Math.min(to, bytes.length)
     let at = this.at
@@ -121,7 +121,7 @@ class JsonPieces {
       if (this.#isInText) {
         if (byte === backslash) at++
         else if (byte === quote) this.#isInText = false
-      } else if (byte === quote) this.#text()
+      } else if (byte === quote) this.#openText()
       else if (byte === comma) this.#comma(at)
       else if (byte === openArray || byte === openObject) this.#open(at, byte === openArray)
       else if (byte === closeArray || byte === closeObject) this.#close(at, byte === closeArray)
@@ -130,9 +130,9 @@ class JsonPieces {
     this.#requireShort(at)
   }
 
-  /** The value of all. */
-  whole(): unknown {
-    if (this.#depth > 0 || this.#isInText) throw new Broken('Unexpected end', this.#bytes.length)
+  /** The value of the whole body, after the scan. */
+  value(): unknown {
+    if (this.#depth > 0 || this.#isInText) throw new SyntaxFault('Unexpected end', this.#bytes.length)
     const root = this.#root
     if (root === undefined) return this.#parse(0, this.#bytes.length, '', '')
     this.#requireBlank(root.end, this.#bytes.length)
@@ -142,14 +142,14 @@ class JsonPieces {
   #open(at: number, isArray: boolean): void {
     this.#mark(at)
     if (this.#depth === 0) {
-      if (this.#root !== undefined) throw new Broken('A second value', at)
+      if (this.#root !== undefined) throw new SyntaxFault('A second value', at)
       this.#requireBlank(0, at)
     } else if (this.#containers[this.#depth]!.memberEnd >= 0) {
-      throw new Broken('Expected a comma', at)
+      throw new SyntaxFault('Expected a comma', at)
     }
-    // Each container has one value more than commas, unless it is empty.
-    this.#count()
-    this.#item()
+    // A container has one more value than commas, unless it is empty.
+    this.#countValue()
+    this.#countItem()
     const { jsonDepth } = this.#limits
     if (++this.#depth > jsonDepth)
       throw tooMuch('nests deeper than', jsonDepth, 'levels', 'jsonDepth', 'Flatten it')
@@ -157,7 +157,7 @@ class JsonPieces {
     const container = this.#containers[this.#depth]!
     container.isArray = isArray
     container.start = at
-    // The last member of an object has no comma.
+    // No comma follows the last member of an object, so the count starts at 1.
     container.members = isArray ? 0 : 1
     container.from = at + 1
     container.memberFrom = at + 1
@@ -167,8 +167,8 @@ class JsonPieces {
 
   #comma(at: number): void {
     this.#mark(at)
-    if (this.#depth === 0) throw new Broken("Unexpected ','", at)
-    this.#count()
+    if (this.#depth === 0) throw new SyntaxFault("Unexpected ','", at)
+    this.#countValue()
     const container = this.#containers[this.#depth]!
     if (!container.isArray) this.#countMember(container)
     if (container.memberEnd >= 0) {
@@ -176,7 +176,7 @@ class JsonPieces {
       container.memberEnd = -1
       container.from = at + 1
     } else if (at - container.from >= this.#piece) {
-      this.#begin(this.#depth)
+      this.#parseInPieces(this.#depth)
       this.#append(container, container.from, at)
       container.from = at + 1
     }
@@ -185,9 +185,9 @@ class JsonPieces {
 
   #close(at: number, isArray: boolean): void {
     this.#mark(at)
-    if (this.#depth === 0) throw new Broken('Unexpected bracket', at)
+    if (this.#depth === 0) throw new SyntaxFault('Unexpected bracket', at)
     const container = this.#containers[this.#depth]!
-    if (container.isArray !== isArray) throw new Broken('Unexpected bracket', at)
+    if (container.isArray !== isArray) throw new SyntaxFault('Unexpected bracket', at)
     const { target, start, from, memberEnd } = container
     if (memberEnd >= 0) this.#requireBlank(memberEnd, at)
     else if (target !== undefined) this.#append(container, from, at)
@@ -198,37 +198,37 @@ class JsonPieces {
     } else if (target !== undefined) this.#containers[this.#depth]!.memberEnd = at + 1
   }
 
-  /** From now on, a container and those around it are parsed in pieces. */
-  #begin(depth: number): void {
+  /** Parses a container and its ancestors in pieces from now on. */
+  #parseInPieces(depth: number): void {
     const container = this.#containers[depth]!
     if (container.target !== undefined) return
     const target: Container['target'] = container.isArray ? [] : {}
     container.target = target
     if (depth === 1) return
-    this.#begin(depth - 1)
-    const around = this.#containers[depth - 1]!
-    const { from, memberFrom } = around
-    if (memberFrom > from) this.#append(around, from, memberFrom - 1)
-    around.from = memberFrom
-    if (Array.isArray(around.target)) {
+    this.#parseInPieces(depth - 1)
+    const parent = this.#containers[depth - 1]!
+    const { from, memberFrom } = parent
+    if (memberFrom > from) this.#append(parent, from, memberFrom - 1)
+    parent.from = memberFrom
+    if (Array.isArray(parent.target)) {
       this.#requireBlank(memberFrom, container.start)
-      around.target.push(target)
+      parent.target.push(target)
     } else {
       const [key] = Object.keys(this.#parse(memberFrom, container.start, '{', '0}') as object)
-      setMember(around.target!, key!, target)
+      setMember(parent.target!, key!, target)
     }
   }
 
-  /** Parses members, of which there is at least one, and adds them to those before. */
+  /** Parses one or more members, and appends them to the target. */
   #append({ target }: Container, from: number, to: number): void {
     if (Array.isArray(target)) {
       const items = this.#parse(from, to, '[', ']') as unknown[]
-      if (items.length === 0) throw new Broken('Expected a value', to)
+      if (items.length === 0) throw new SyntaxFault('Expected a value', to)
       for (const item of items) target.push(item)
     } else {
       const members = this.#parse(from, to, '{', '}') as Record<string, unknown>
       const keys = Object.keys(members)
-      if (keys.length === 0) throw new Broken('Expected a key', to)
+      if (keys.length === 0) throw new SyntaxFault('Expected a key', to)
       for (const key of keys) setMember(target!, key, members[key])
     }
   }
@@ -237,17 +237,17 @@ class JsonPieces {
     try {
       return JSON.parse(before + this.#bytes.toString('utf8', from, to) + after)
     } catch (error) {
-      throw new Broken(reasonOf(error).replace(/ (?:in JSON )?at position \d+.*/s, ''), from)
+      throw new SyntaxFault(reasonOf(error).replace(/ (?:in JSON )?at position \d+.*/s, ''), from)
     }
   }
 
-  #text(): void {
+  #openText(): void {
     this.#isInText = true
-    this.#item()
+    this.#countItem()
   }
 
-  /** Counts an item of a list. Numbers are left out: vectors have many, and checking them takes little. */
-  #item(): void {
+  /** Counts an array item. Numbers are not counted, because vectors have many, and checking them is cheap. */
+  #countItem(): void {
     const container = this.#depth === 0 ? undefined : this.#containers[this.#depth]!
     if (container?.isArray === true) this.#countMember(container)
   }
@@ -259,7 +259,7 @@ class JsonPieces {
     throw tooMuch(what, jsonMembers, 'members', 'jsonMembers', 'Send fewer at a time')
   }
 
-  #count(): void {
+  #countValue(): void {
     const { jsonValues } = this.#limits
     if (++this.#values > jsonValues)
       throw tooMuch('has more than', jsonValues, 'values', 'jsonValues', 'Send less at a time')
@@ -267,12 +267,12 @@ class JsonPieces {
 
   #mark(at: number): void {
     this.#requireShort(at)
-    this.#markAt = at
+    this.#lastMark = at
   }
 
   #requireShort(at: number): void {
     const { jsonTextBytes } = this.#limits
-    if (at - this.#markAt - 1 > jsonTextBytes)
+    if (at - this.#lastMark - 1 > jsonTextBytes)
       throw tooMuch(
         'has a member of more than',
         jsonTextBytes,
@@ -286,12 +286,12 @@ class JsonPieces {
     for (let at = from; at < to; at++) {
       const byte = this.#bytes[at]!
       if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)
-        throw new Broken('Expected a comma or a bracket', at)
+        throw new SyntaxFault('Expected a comma or a bracket', at)
     }
   }
 }
 
-/** Sets a member as `JSON.parse` does, `__proto__` like any other. */
+/** Sets a member as `JSON.parse` does. `__proto__` becomes an ordinary member. */
 function setMember(target: object, key: string, value: unknown): void {
   if (key === '__proto__')
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })

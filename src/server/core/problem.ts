@@ -4,23 +4,23 @@ import { type ErrorBody, type ErrorStatus, errorBody, statusAmong } from '../../
 import { transactionHeader, wire } from '../../protocol/wire.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 
-/** The answer to an error, before it becomes text. */
+/** The answer to an error, before serialization. */
 export interface Problem {
   readonly status: ErrorStatus
   readonly body: ErrorBody
   readonly headers: Readonly<Record<string, string>>
-  /** Whether the server itself failed, so that the error belongs into the log. */
+  /** Whether the server itself failed. Such errors are logged. */
   readonly unexpected: boolean
 }
 
-/** What is known of the request that failed. */
+/** The known facts of a failed request. */
 export interface FailedRequest {
   readonly path: string
   readonly requestId: string
   readonly retryAfter: number
   readonly dialect?: Dialect | undefined
   readonly operation?: OperationName | undefined
-  /** A status that fits better than that of the code. */
+  /** Overrides the status of the error code. */
   readonly status?: ErrorStatus | undefined
   /** Whether the request presented a token. */
   readonly tokenGiven?: boolean | undefined

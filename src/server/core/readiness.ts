@@ -5,57 +5,57 @@ import type { Log } from './context.ts'
 
 /** Times in milliseconds. */
 interface Times {
-  /** How long the store may take for an answer. */
+  /** The timeout of a read of the store. */
   readonly answer: number
-  /** How long what was found is told to others who ask. */
-  readonly kept: number
+  /** How long a result is cached. */
+  readonly cached: number
 }
 
 /**
- * Tells whether the store of a catalog answers. Anybody may ask, without credentials, so it costs next to nothing to
- * be asked: those who ask at once share one read, and what it found is told to others for a while.
+ * Checks whether the store of a catalog answers. Requests need no credentials, so the check must be cheap: concurrent
+ * checks share one read, and its result is cached.
  */
 export class Readiness {
   readonly #catalog: Catalog
   readonly #log: Log
   readonly #times: Times
-  readonly #question: BoundedQuestion<unknown>
-  readonly #found: SharedAnswer<void>
-  #isWell = true
-  #isEnding = false
+  readonly #storeRead: BoundedQuestion<unknown>
+  readonly #result: SharedAnswer<void>
+  #isHealthy = true
+  #isShuttingDown = false
 
-  constructor(catalog: Catalog, log: Log, times: Times = { answer: 2_000, kept: 1_000 }) {
+  constructor(catalog: Catalog, log: Log, times: Times = { answer: 2_000, cached: 1_000 }) {
     this.#catalog = catalog
     this.#log = log
     this.#times = times
-    this.#question = new BoundedQuestion((signal) => this.#read(signal), times.answer)
-    this.#found = new SharedAnswer(() => this.#look(), times.kept)
+    this.#storeRead = new BoundedQuestion((signal) => this.#read(signal), times.answer)
+    this.#result = new SharedAnswer(() => this.#checkStore(), times.cached)
   }
 
-  /** Lets each check fail from now on, since the server ends. */
-  end(): void {
-    this.#isEnding = true
+  /** Makes each check fail from now on. */
+  shutDown(): void {
+    this.#isShuttingDown = true
   }
 
-  /** Resolves when the store answers. Fails with `ServiceUnavailable` when it does not, or not in time. */
+  /** Resolves when the store answers. Fails with `ServiceUnavailable` when it fails or does not answer in time. */
   async check(): Promise<void> {
-    if (this.#isEnding) {
+    if (this.#isShuttingDown) {
       throw new CatalogError(
         'ServiceUnavailable',
         'The server is not ready: it is shutting down. Ask another server.',
       )
     }
-    return this.#found.get()
+    return this.#result.get()
   }
 
-  async #look(): Promise<void> {
+  async #checkStore(): Promise<void> {
     try {
-      await this.#question.answer()
-      this.#isWell = true
+      await this.#storeRead.answer()
+      this.#isHealthy = true
     } catch (cause) {
-      // What went wrong may name hosts, which is nobody's affair who has no credentials.
-      if (this.#isWell) this.#log.error({ err: cause }, 'the store of the catalog cannot be read')
-      this.#isWell = false
+      // Only the log has the cause: it may name hosts, and callers here have no credentials.
+      if (this.#isHealthy) this.#log.error({ err: cause }, 'the store of the catalog cannot be read')
+      this.#isHealthy = false
       const why =
         cause instanceof Unanswered
           ? `gave no answer within ${this.#times.answer / 1_000} s`
@@ -70,7 +70,7 @@ export class Readiness {
 
   async #read(signal: AbortSignal): Promise<unknown> {
     const catalog = this.#catalog
-    // One that lies behind another server has no store here.
+    // A catalog behind another server has no store in this process.
     return catalog[readStore]?.() ?? catalog.listNamespaces({ id: [], limit: 1 }, { signal })
   }
 }

@@ -6,28 +6,28 @@ import { principalKey } from '../../catalog/operations/framework/principal.ts'
 import { fieldsOf, hintFor } from '../../catalog/operations/framework/unknown-fields.ts'
 import { type OperationName, operations } from '../../catalog/operations/index.ts'
 import { decodeSegment } from '../../protocol/path-id.ts'
-import { single } from '../../protocol/query.ts'
+import { singleValue } from '../../protocol/query.ts'
 import { contextOfHeaders, decodePathId, decodeQuery } from '../../protocol/wire.ts'
 import type { Principal } from '../auth/auth.ts'
 import type { Dialect, Fields } from '../dialects/dialect.ts'
 import type { HttpOptions } from '../options.ts'
 import type { Match } from './routing.ts'
 
-/** What path and query of a request say. It is read once, for the hooks and for the operation. */
+/** The content of a request's path and query. It is parsed once, for the hooks and for the operation. */
 export interface Addressed {
   /** The identifier in the path; undefined where the path has none. */
   readonly id: Identifier | undefined
   readonly delimiter: string | undefined
-  /** The fields that came in path and query. */
+  /** The fields in path and query. */
   readonly fields: Fields
-  /** Fields that came in the query though their place is the body, which must say the same. */
+  /** Body fields that are also in the query. The values in the body must be equal. */
   readonly repeated: Fields
 }
 
 const noQuery = new URLSearchParams()
 const none: Fields = {}
 
-/** Reads path and query. */
+/** Parses path and query. */
 export function readAddress(
   { operation, route, id, indexName }: Match,
   method: string,
@@ -37,14 +37,14 @@ export function readAddress(
 ): Addressed {
   const implied = operation === 'listTables' ? [] : undefined
   const parameters = query === '' ? noQuery : new URLSearchParams(query)
-  const given = query === '' ? undefined : single(parameters, 'delimiter')
+  const given = query === '' ? undefined : singleValue(parameters, 'delimiter')
   const delimiter = checkDelimiter(given)
-  // A GET has no body that could tell what the query tells.
+  // A GET has no body, so its query may have fields of the body.
   const inQuery = method === 'POST' ? route.query : { ...route.query, ...route.queryToo }
   const fields = query === '' ? {} : decodeQuery(inQuery, parameters)
   const repeated = query === '' || method !== 'POST' ? none : decodeQuery(route.queryToo, parameters)
   if (query !== '')
-    refuseParameters(operation, parameters, { ...route.query, ...route.queryToo }, unknownFields)
+    checkParameters(operation, parameters, { ...route.query, ...route.queryToo }, unknownFields)
   if (indexName !== undefined) fields.index_name = decodeSegment(indexName, dialect.plusIsSpace)
   return {
     id: id === undefined ? implied : decodePathId(id, delimiter, dialect.plusIsSpace),
@@ -54,18 +54,15 @@ export function readAddress(
   }
 }
 
-/**
- * Refuses what the query cannot tell: a field whose place is the body, and a name that the operation does not have. If
- * it were ignored, the answer would be to another question.
- */
-function refuseParameters(
+/** Refuses parameters that belong in the body, and unknown ones: the request could mean something else without them. */
+function checkParameters(
   operation: OperationName,
   parameters: URLSearchParams,
   kinds: object,
   unknownFields: HttpOptions['unknownFields'],
 ): void {
   const { request, route, errors, ignores } = operations[operation].definition
-  // It answers that it is not supported, whatever it is asked.
+  // An unsupported operation answers `Unsupported` to any request.
   if (errors.join() === 'Unsupported') return
   for (const name of parameters.keys()) {
     if (name === 'delimiter' || Object.hasOwn(kinds, name) || ignores?.includes(name)) continue
@@ -78,7 +75,7 @@ function refuseParameters(
   }
 }
 
-/** The operation's request: the fields of path, query and body, and the context of body and headers. */
+/** The operation's request: the fields of path, query and body, and the context entries of body and headers. */
 export function buildRequest(
   match: Match,
   address: Addressed,
@@ -91,13 +88,13 @@ export function buildRequest(
   const request: Record<string, unknown> = { ...bodyFields(match, body) }
   for (const name in address.fields) addParameter(request, name, address.fields[name], falseIsUnset)
   for (const name in address.repeated) requireSame(request, name, address.repeated[name])
-  // The header would take the place of the entry.
+  // Checked here, because the header would overwrite the context entry.
   if (headers[insideHeader] !== undefined && request.context != null)
     transactionNamed(request, { transaction: headers[insideHeader] as string })
   const merged = mergeContext(request.context, contextOfHeaders(headers), principal)
   if (merged !== undefined) request.context = merged
   if (address.id !== undefined) request.id = joinId(operation, address.id, request.id)
-  // Other operations have no use for it once the path was read.
+  // Other operations do not need it after the path was parsed.
   if (
     address.delimiter !== undefined &&
     fieldsOf(operations[operation].definition.request).includes('delimiter')
@@ -106,7 +103,7 @@ export function buildRequest(
   return request
 }
 
-/** Takes a field from the query. Where the body has it too, the two must be the same. */
+/** Adds a field of the query. If the body has it too, both values must be equal. */
 function addParameter(
   request: Record<string, unknown>,
   name: string,
@@ -124,18 +121,18 @@ function requireSame(request: Fields, name: string, value: unknown): void {
   throw invalid(
     inBody === undefined
       ? `${name} is in the query, and its place is the body. Send it there.`
-      : `${name} is ${shown(value)} in the query and ${shown(inBody)} in the body. Send the same in both, or leave it out of the query.`,
+      : `${name} is ${quoted(value)} in the query and ${quoted(inBody)} in the body. Send the same in both, or leave it out of the query.`,
   )
 }
 
-function shown(value: unknown): string {
+function quoted(value: unknown): string {
   return quote(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
 function bodyFields({ operation, route: { body: kind } }: Match, body: unknown): Fields {
   if (kind === 'arrow') return { data: body }
   if (kind === 'metadata') return { metadata: body }
-  // Lance's own client asks with null where it has nothing to say. A change is never made for want of an object.
+  // Lance's own client sends null for an empty request. Operations that change something still require an object.
   if (body === undefined || (body === null && !operations[operation].definition.changes)) return {}
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalid(
@@ -161,9 +158,9 @@ function mergeContext(
 }
 
 /**
- * The identifier of path and body. Where both have one, the two must be the same, and an empty one of the body is none:
- * generated clients write an empty list where nothing was set. For a transaction, the body may have the identifier of
- * its table before the id that the path has.
+ * The identifier of path and body. If both have one, they must be equal. An empty one in the body counts as absent,
+ * because generated clients send an empty list for an unset field. For a transaction, the body may have the identifier
+ * of its table before the id in the path.
  */
 function joinId(operation: OperationName, path: Identifier, body: unknown): unknown {
   if (body === undefined || body === null) return path

@@ -28,13 +28,13 @@ import { type Answer, answerOf, jsonUtf8, type StreamableAnswer } from './answer
 import { type Body, readBody, uncounted } from './body.ts'
 import type { HttpContext } from './context.ts'
 import type { Exchange } from './exchange.ts'
+import { endsTransaction, forwarding } from './forwarding.ts'
 import { parseJson } from './json.ts'
-import { endsTransaction, passing } from './passing.ts'
 import { problemOf } from './problem.ts'
 import { buildRequest, readAddress } from './request.ts'
 import { allowedMethods, type Match, matchPath, takesMethod, unknownRoute, wrongMethod } from './routing.ts'
 
-/** Answers requests. It never fails: what goes wrong is an answer too. */
+/** Answers requests. Never rejects: an error becomes an answer. */
 export type Responder = (exchange: Exchange) => Promise<StreamableAnswer>
 
 type Run = (request: Fields, options: OperationOptions) => Promise<Fields>
@@ -44,13 +44,13 @@ export function responder(context: HttpContext): Responder {
   const { options, admission, metrics, authenticate, rateLimit, cache, begun, server } = context
   const { unknownFields } = options
   const authorize = authorizer(options.authorize)
-  const { passInside, passEnd, passRead } = passing(context)
+  const { forwardUnread, forwardEnd, forwardRead } = forwarding(context)
   const segments = context.prefix.split('/').length - 1
   const watch = changesResponder(context)
-  const runs = options.catalog as unknown as Readonly<Record<keyof Catalog, Run>>
+  const methods = options.catalog as unknown as Readonly<Record<keyof Catalog, Run>>
 
-  /** Decides all that can be decided before the body is read: who asks, how often, and for what. */
-  async function open(exchange: Exchange, match: Match) {
+  /** All checks before the body is read: credentials, rate limit, path and query, and the `authorize` hook. */
+  async function admit(exchange: Exchange, match: Match) {
     const known = authenticate(exchange)
     exchange.principal = known instanceof Promise ? await known : known
     rateLimit?.(exchange.principal?.name ?? exchange.remoteAddress ?? '')
@@ -61,75 +61,81 @@ export function responder(context: HttpContext): Responder {
 
   async function run(exchange: Exchange, match: Match): Promise<StreamableAnswer> {
     const { operation, route } = match
-    const address = await open(exchange, match)
+    const address = await admit(exchange, match)
     const { principal, headers } = exchange
     const dialect = exchange.dialect!
     if (headers[insideHeader] !== undefined && operation !== 'beginTransaction') {
-      const passed = await passInside(exchange, match, address.id)
-      if (passed !== undefined) return passed
+      const forwarded = await forwardUnread(exchange, match, address.id)
+      if (forwarded !== undefined) return forwarded
     }
     const arrowField = arrowFieldOf(exchange, operation)
     const reading = bodyOf(exchange, match, arrowField ? 'arrow' : route.body, admission)
     const body = reading instanceof Promise ? await reading : reading
     const hold = body.hold ?? (route.rows ? admission.memory.hold() : undefined)
-    const work =
+    const rowOptions =
       route.rows && hold
-        ? { signal: goneSignal(exchange), [requestMemory]: { hold, inParts: route.answer === 'arrow' } }
+        ? { signal: disconnectSignal(exchange), [requestMemory]: { hold, inParts: route.answer === 'arrow' } }
         : {}
     let isStream = false
     try {
       if (endsTransaction(operation)) {
-        const passed = await passEnd(exchange, address.id, body.bytes)
-        if (passed !== undefined) return passed
+        const forwarded = await forwardEnd(exchange, address.id, body.bytes)
+        if (forwarded !== undefined) return forwarded
       }
       const parsed = arrowField
-        ? // What a JSON body would have is in the query.
+        ? // The other body fields are in the query.
           { [arrowField]: body.bytes, ...address.repeated }
         : route.body === 'arrow'
           ? body.bytes
           : parseJson(body.bytes, admission.limits)
       const content = parsed instanceof Promise ? await parsed : parsed
       const built = buildRequest(match, address, content, headers, principal, dialect)
-      const asked = dialect.request?.(operation, built, headers) ?? built
-      if (unknownFields === 'ignore') removeUnknown(operations[operation].definition, asked)
-      await authorize.members(principal, operation, asked, (location) => exchange.info(content, location))
+      const translated = dialect.request?.(operation, built, headers) ?? built
+      if (unknownFields === 'ignore') removeUnknown(operations[operation].definition, translated)
+      await authorize.bodySubjects(principal, operation, translated, (location) =>
+        exchange.info(content, location),
+      )
       const children = listsChildren(operation) && dialect.listing === 'children'
-      const final = children ? childrenRequest(operation, asked) : asked
-      // Most requests have neither, and need no look at each entry.
+      const request = children ? childrenRequest(operation, translated) : translated
+      // Fast path: most requests have neither a header nor a context.
       const mayBeInside =
         headers[insideHeader] !== undefined || (content as Fields | undefined)?.context !== undefined
-      const inside = mayBeInside ? transactionNamed(final, {}) : undefined
-      if (inside !== undefined && headers[insideHeader] === undefined && !isAboutTransactions(operation)) {
-        const passed = await passRead(exchange, inside, body.bytes)
-        if (passed !== undefined) return passed
+      const transaction = mayBeInside ? transactionNamed(request, {}) : undefined
+      if (
+        transaction !== undefined &&
+        headers[insideHeader] === undefined &&
+        !isAboutTransactions(operation)
+      ) {
+        const forwarded = await forwardRead(exchange, transaction, body.bytes)
+        if (forwarded !== undefined) return forwarded
       }
       const { changes } = operations[operation].definition
-      const hook = authorize.aboutFound(principal, (location) => exchange.info(content, location))
+      const hook = authorize.resolvedSubjects(principal, (location) => exchange.info(content, location))
       const answerFrom = async (given: OperationOptions) => {
-        const ruled = dialect.rules ? { ...given, [clientRules]: dialect.rules } : given
-        const options = changes ? { ...ruled, [requestId]: exchange.requestId } : ruled
-        const done = await runs[operation](final, hook ? { ...options, [callerHook]: hook } : options)
-        begun.note(operation, final, done, principal)
-        const response = children ? childrenResponse(operation, final, done) : done
+        const withRules = dialect.rules ? { ...given, [clientRules]: dialect.rules } : given
+        const options = changes ? { ...withRules, [requestId]: exchange.requestId } : withRules
+        const result = await methods[operation](request, hook ? { ...options, [callerHook]: hook } : options)
+        begun.record(operation, request, result, principal)
+        const response = children ? childrenResponse(operation, request, result) : result
         return answerOf(route, response, dialect.response?.(operation, response) ?? response)
       }
-      // What a transaction sees is not what the catalog holds.
+      // Never cached inside a transaction, which has its own snapshot and changes.
       const answer =
-        inside === undefined
-          ? await cache.answer(exchange, body.bytes, final, () =>
+        transaction === undefined
+          ? await cache.answer(exchange, body.bytes, request, () =>
               answerFrom(
                 operation === 'beginTransaction'
-                  ? // Nobody else learns the id of a transaction that is begun.
-                    { signal: goneSignal(exchange), [sessionServer]: server.session }
-                  : work,
+                  ? // Canceled on disconnect, because only this caller would learn the transaction's id.
+                    { signal: disconnectSignal(exchange), [sessionServer]: server.session }
+                  : rowOptions,
               ),
             )
-          : await answerFrom({ ...work, transaction: inside })
+          : await answerFrom({ ...rowOptions, transaction })
       isStream = answer.body instanceof Readable
       return answer
     } finally {
-      // Before the caller hears of it.
-      if (operations[operation].definition.changes) cache.changed()
+      // Invalidated before the caller receives the answer.
+      if (operations[operation].definition.changes) cache.invalidate()
       if (isStream && !exchange.isClosed) exchange.onClose(() => hold?.release())
       else hold?.release()
     }
@@ -152,26 +158,26 @@ export function responder(context: HttpContext): Responder {
       const refused = failure(context, exchange, wrongMethod(match.route, exchange.method), 405)
       answer = { ...refused, headers: { allow: allowedMethods(match.route) } }
     } else {
-      const meant = inDialect(exchange, match, options.listing)
+      const translated = inDialect(exchange, match, options.listing)
       let entered = false
-      let isLarge = meant.route.rows === true
+      let isLarge = translated.route.rows === true
       try {
         admission.enter()
         entered = true
-        answer = await run(exchange, meant)
-        isLarge = countAnswer(context, exchange, answer) || isLarge
+        answer = await run(exchange, translated)
+        isLarge = reserveAnswer(context, exchange, answer) || isLarge
       } catch (error) {
         answer = failure(context, exchange, error)
       }
-      if (entered) leave(context, exchange, isLarge)
+      if (entered) release(context, exchange, isLarge)
     }
     metrics.count(exchange.match?.operation ?? 'none', answer.status, performance.now() - exchange.started)
     return answer
   }
 }
 
-/** The answer to a method that does not read, of a path that can only be read. */
-export function besideReading(context: HttpContext, exchange: Exchange): Answer | undefined {
+/** For a read-only path: the answer to a method other than GET and HEAD; undefined for those two. */
+export function answerUnlessRead(context: HttpContext, exchange: Exchange): Answer | undefined {
   const { method } = exchange
   const headers = { allow: 'GET, HEAD, OPTIONS' }
   if (method === 'GET' || method === 'HEAD') return undefined
@@ -180,20 +186,20 @@ export function besideReading(context: HttpContext, exchange: Exchange): Answer 
   return { ...failure(context, exchange, error, 405), headers }
 }
 
-/** Answers what is only read, and counts as under way no longer than until the answer begins. */
+/** Answers a read-only path. The request counts as in flight only until the answer begins. */
 async function respondWith(
   context: HttpContext,
   exchange: Exchange,
   answer: (exchange: Exchange) => Promise<StreamableAnswer>,
 ): Promise<StreamableAnswer> {
-  const beside = besideReading(context, exchange)
-  if (beside !== undefined) return beside
+  const other = answerUnlessRead(context, exchange)
+  if (other !== undefined) return other
   let entered = false
   try {
     context.admission.enter()
     entered = true
     const answered = await answer(exchange)
-    if (answered.body instanceof Readable) exchange.limitSilence(context.admission.silences.download)
+    if (answered.body instanceof Readable) exchange.setReadTimeout(context.admission.silences.download)
     return answered
   } catch (error) {
     return failure(context, exchange, error)
@@ -202,20 +208,20 @@ async function respondWith(
   }
 }
 
-/** The operations of the protocol that the catalog does not have. */
+/** The operations of the protocol that the catalog does not support. */
 const unsupported = new Set<string>(
   Object.values(operations)
     .filter(({ definition: { errors } }) => errors.length === 1 && errors.at(0) === 'Unsupported')
     .map(({ definition }) => definition.name),
 )
 
-/** The field that the body is, where it has Arrow bytes in the place of JSON, as only some clients send them. */
+/** The field of an Arrow body on a JSON route, which only some dialects send. */
 function arrowFieldOf({ headers, dialect }: Exchange, operation: Match['operation']): string | undefined {
   const isArrow = headers['content-type']?.startsWith(arrowStreamType)
   return isArrow ? dialect!.arrowField?.(operation) : undefined
 }
 
-/** The body of a request. A client need not send the right kind to hear that there is no such operation. */
+/** The body of a request. An unsupported operation accepts any body, so that the answer is `Unsupported`. */
 function bodyOf(
   exchange: Exchange,
   { operation }: Match,
@@ -230,7 +236,7 @@ function bodyOf(
   }
 }
 
-/** What the match means in the client's dialect. */
+/** Sets the dialect and the match of an exchange. The dialect may map the operation to another one. */
 function inDialect(exchange: Exchange, match: Match, listing: HttpOptions['listing']): Match {
   const dialect = dialectOf(exchange.headers, listing)
   const operation = dialect.operation?.(match.operation) ?? match.operation
@@ -239,20 +245,20 @@ function inDialect(exchange: Exchange, match: Match, listing: HttpOptions['listi
   return exchange.match
 }
 
-/** What waits for a slow reader takes memory, so a request for much counts until the reader has its answer. */
-function leave({ admission }: HttpContext, exchange: Exchange, isLarge: boolean): void {
+/** Ends the admission of a request. One with a large answer stays admitted until the client has read it. */
+function release({ admission }: HttpContext, exchange: Exchange, isLarge: boolean): void {
   if (!isLarge || exchange.isClosed) admission.leave()
   else exchange.onClose(() => admission.leave())
 }
 
-/** Counts a large answer until the client has read it, and tells whether it is one. Fails when there is no room. */
-export function countAnswer(
+/** Reserves memory until the client has read a large answer. Returns whether it is large. Fails without room. */
+export function reserveAnswer(
   { admission }: HttpContext,
   exchange: Exchange,
   { body }: StreamableAnswer,
 ): boolean {
   if (body instanceof Readable) {
-    exchange.limitSilence(admission.silences.download)
+    exchange.setReadTimeout(admission.silences.download)
     return true
   }
   if (body.length <= uncounted || exchange.isClosed) return false
@@ -260,25 +266,25 @@ export function countAnswer(
   if (!hold.tryTake(body.length))
     throw new Throttled('Answers that wait for their readers take all the memory that they may')
   exchange.onClose(() => hold.release())
-  exchange.limitSilence(admission.silences.download)
+  exchange.setReadTimeout(admission.silences.download)
   return true
 }
 
-/** Aborted when the caller goes away before the answer. */
-function goneSignal(exchange: Exchange): AbortSignal {
+/** Aborted when the caller disconnects before the answer. */
+function disconnectSignal(exchange: Exchange): AbortSignal {
   const controller = new AbortController()
-  const gone = () =>
+  const abort = () =>
     controller.abort(
       new CatalogError('ServiceUnavailable', 'The connection was closed before the operation was done.'),
     )
-  if (exchange.isClosed) gone()
+  if (exchange.isClosed) abort()
   exchange.onClose((isAnswered) => {
-    if (!isAnswered) gone()
+    if (!isAnswered) abort()
   })
   return controller.signal
 }
 
-/** The answer to an error. An error of the server itself goes into the log. */
+/** The answer to an error. Unexpected errors are logged. */
 export function failure(
   { admission, log, options }: HttpContext,
   exchange: Exchange,
@@ -297,7 +303,7 @@ export function failure(
   })
   if (problem.unexpected)
     log.error({ err: error, requestId, operation: match?.operation }, 'an operation failed')
-  if (problem.status === 401 || problem.status === 403) tellRefused(options, exchange, problem.status)
+  if (problem.status === 401 || problem.status === 403) notifyRefused(options, exchange, problem.status)
   exchange.discardBody()
   return {
     status: problem.status,
@@ -307,21 +313,21 @@ export function failure(
   }
 }
 
-function tellRefused({ onRefused }: HttpOptions, exchange: Exchange, status: number): void {
+function notifyRefused({ onRefused }: HttpOptions, exchange: Exchange, status: number): void {
   const { requestId, method, path, remoteAddress, principal, match } = exchange
   const about = { requestId, method, path: path.slice(0, 1_024), remoteAddress, principal: principal?.name }
   onRefused?.({ ...about, operation: match?.operation, status })
 }
 
-/** All headers of an answer, but for its length. */
+/** All headers of an answer except `content-length`. */
 export function headersOf(
   answer: StreamableAnswer,
-  { requestId, headers: asked, dialect }: Exchange,
+  { requestId, headers: received, dialect }: Exchange,
   closing: boolean,
   instance: string,
 ): Record<string, string> {
   const headers: Record<string, string> = { [requestIdHeader]: requestId, ...dialect?.headers }
-  if (asked[passedOnHeader] !== undefined) headers[serverHeader] = instance
+  if (received[passedOnHeader] !== undefined) headers[serverHeader] = instance
   if (answer.type !== undefined) headers['content-type'] = answer.type
   if (closing) headers.connection = 'close'
   return answer.headers === undefined ? headers : { ...answer.headers, ...headers }

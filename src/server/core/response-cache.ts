@@ -6,18 +6,17 @@ import type { Fields } from '../dialects/dialect.ts'
 import type { Answer, StreamableAnswer } from './answer.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Longer bodies are not worth looking for. */
+/** Requests with longer bodies are not cached. */
 const longestBody = 4 * 1024
 
-/** What an entry takes besides its text. */
+/** The memory of an entry besides its text, in bytes. */
 const overhead = 512
 
 /**
- * Answers in the form in which they travel, kept while the catalog's store stays in the state they were made in. They
- * take at most so many bytes; the oldest go first. Only the operation is saved: all that is checked of a request is
- * checked before.
+ * Caches serialized answers while the state of the catalog's store stays the same. The size is bounded, and the oldest
+ * entries are evicted first. A hit saves only the operation: authentication, limits and authorization run before.
  *
- * Where the store cannot tell its state, answers may be kept for a while instead, if the server was told for how long.
+ * For a store that does not report its state, answers are cached for `staleMillis` instead; 0 disables that.
  */
 export class ResponseCache {
   readonly #catalog: Catalog
@@ -26,10 +25,10 @@ export class ResponseCache {
   readonly #staleMillis: number
   #state: number | string | undefined
   #bytes = 0
-  /** Which of the times it is in which answers are given again, and when that began. */
-  #time = 0
-  #began = 0
-  #beganByClock = 0
+  /** The number of the current period of `staleMillis`, and its start by both clocks. */
+  #period = 0
+  #periodStart = 0
+  #periodStartByClock = 0
 
   constructor(catalog: Catalog, mostBytes: number, staleMillis = 0) {
     this.#catalog = catalog
@@ -37,17 +36,17 @@ export class ResponseCache {
     this.#staleMillis = staleMillis
   }
 
-  /** Notes that this server has changed something, or may have: what it answers from now on shows it. */
-  changed(): void {
-    this.#time++
+  /** Call it after a change of this server, or an attempt: later answers must show the change. */
+  invalidate(): void {
+    this.#period++
   }
 
-  /** Bytes held, as counted against the bound. */
+  /** The counted size of all entries. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** The answer to a request, which has `body` as it came: a kept one, or else what `make` gives. */
+  /** The cached answer to a request with the raw `body`, or the result of `make`. */
   async answer(
     { match, dialect, path, query }: Exchange,
     body: Buffer,
@@ -59,40 +58,40 @@ export class ResponseCache {
     if (!operations[operation].definition.isFromStore?.(request)) return make()
     const state = this.#stateOf(operation)
     if (state === undefined) return make()
-    // All that a request is made of, but for its context, which nothing here depends on. No header and no URL has a new
-    // line, so the parts stay apart.
+    // The whole request except its context, on which no cached operation depends. Headers and URLs have no newline, so
+    // the key is unambiguous.
     const key = `${dialect!.name}\n${path}\n${query}\n${body.toString('latin1')}`
     const found = state === this.#state ? this.#answers.get(key) : undefined
     if (found !== undefined) return found
     const answer = await make()
-    // What was read while the store changed may be of either state.
-    if (this.#stateOf(operation) === state) this.#keep(state, key, answer)
+    // An answer that was made during a change may be of either state.
+    if (this.#stateOf(operation) === state) this.#add(state, key, answer)
     return answer
   }
 
   #stateOf(operation: keyof typeof operations): number | string | undefined {
     const state = this.#catalog[storeState]?.(this.#catalog[operation])
-    return state === untoldState ? this.#currentTime() : state
+    return state === untoldState ? this.#currentPeriod() : state
   }
 
-  /** What is made and given again within one of these times is no older than it may be. */
-  #currentTime(): number | undefined {
+  /** The current period, or a new one after `staleMillis`. So no cached answer is older than that. */
+  #currentPeriod(): number | undefined {
     const most = this.#staleMillis
     if (most === 0) return undefined
-    const age = performance.now() - this.#began
-    // The steady clock may stand still while a machine sleeps, and the other one may be set.
-    const ageByClock = wallClock() - this.#beganByClock
+    const age = performance.now() - this.#periodStart
+    // The monotonic clock may stop while a machine sleeps, and the wall clock may be set.
+    const ageByClock = wallClock() - this.#periodStartByClock
     if (age >= most || ageByClock >= most || ageByClock < 0) {
-      this.#time++
-      this.#began = performance.now()
-      this.#beganByClock = wallClock()
+      this.#period++
+      this.#periodStart = performance.now()
+      this.#periodStartByClock = wallClock()
     }
-    return this.#time
+    return this.#period
   }
 
-  #keep(state: number | string, key: string, answer: StreamableAnswer): void {
-    if (!isWhole(answer)) return
-    if (state !== this.#state) this.#begin(state)
+  #add(state: number | string, key: string, answer: StreamableAnswer): void {
+    if (!isComplete(answer)) return
+    if (state !== this.#state) this.#reset(state)
     const bytes = bytesOf(key, answer)
     if (bytes > this.#mostBytes || this.#answers.has(key)) return
     this.#answers.set(key, answer)
@@ -104,18 +103,18 @@ export class ResponseCache {
     }
   }
 
-  #begin(state: number | string): void {
+  #reset(state: number | string): void {
     this.#answers.clear()
     this.#bytes = 0
     this.#state = state
   }
 }
 
-function isWhole(answer: StreamableAnswer): answer is Answer {
+function isComplete(answer: StreamableAnswer): answer is Answer {
   return !(answer.body instanceof Readable)
 }
 
-/** A character takes up to two bytes. */
+/** The size of an entry, at up to two bytes a character. */
 function bytesOf(key: string, { body }: Pick<Answer, 'body'>): number {
   return overhead + 2 * (key.length + body.length)
 }

@@ -2,24 +2,24 @@ import { CatalogError, invalid } from '../../base/errors.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
 import { type Method, type Route, wire } from '../../protocol/wire.ts'
 
-/** The operation of a path, and the segments of the path that stand for names in braces. */
+/** The operation of a path, and the path segments of its parameters. */
 export interface Match {
   readonly operation: OperationName
   readonly route: Route
-  /** The segment of `{id}` as it was sent; absent where the path has none. */
+  /** The segment of `{id}`, not decoded; absent where the path has none. */
   readonly id: string | undefined
-  /** The segment of `{index_name}` as it was sent. */
+  /** The segment of `{index_name}`, not decoded. */
   readonly indexName: string | undefined
 }
 
-type Named = { readonly operation: OperationName; readonly route: Route }
+type NamedRoute = { readonly operation: OperationName; readonly route: Route }
 
 const prefix = '/v1/'
 
 /** Operations by the path before the identifier (`table`), and by the path after the identifier (`tags/list`). */
-const byKind = new Map<string, Map<string, Named>>()
-/** Operations whose path has no identifier, by the whole path. */
-const byPath = new Map<string, Named>()
+const byKind = new Map<string, Map<string, NamedRoute>>()
+/** Operations without an identifier in the path, by the path after `/v1/`. */
+const byPath = new Map<string, NamedRoute>()
 
 for (const [operation, route] of Object.entries(wire)) {
   const named = { operation: operation as OperationName, route }
@@ -29,8 +29,8 @@ for (const [operation, route] of Object.entries(wire)) {
 }
 
 /**
- * The operation that a path names. `path` is as it was sent, without the query string. `mounted` is the number
- * of segments before those of the operation. More slashes at the start, and one at the end, make no difference.
+ * The operation that a path names. `path` is not decoded and has no query string. `mounted` is the number of path
+ * segments of the mount prefix. Extra slashes at the start, and one at the end, are ignored.
  */
 export function matchPath(path: string, mounted = 0): Match | undefined {
   let start = mountEnd(path, mounted)
@@ -53,20 +53,20 @@ export function matchPath(path: string, mounted = 0): Match | undefined {
   return named && { ...named, id: undefined, indexName: undefined }
 }
 
-function matchIndex(verbs: Map<string, Named>, verb: string): Omit<Match, 'id'> | undefined {
+function matchIndex(verbs: Map<string, NamedRoute>, verb: string): Omit<Match, 'id'> | undefined {
   const [, indexName, rest] = /^index\/([^/]+)\/([^/]+)$/.exec(verb) ?? []
   const named = indexName === undefined ? undefined : verbs.get(`index/{index_name}/${rest}`)
   return named && { ...named, indexName }
 }
 
-/** Where the path below the mount begins; negative where it is shorter than that. */
+/** The offset of the path after the mount prefix; negative when the path is shorter. */
 export function mountEnd(path: string, mounted: number): number {
   let start = 0
   for (let i = 0; i < mounted && start >= 0; i++) start = path.indexOf('/', start + 1)
   return start
 }
 
-/** The error for a path that names no operation. It answers 404, though the status of its code is another. */
+/** The error for an unknown path. Its answer has status 404, unlike other errors of this code. */
 export function unknownRoute(method: string, path: string): CatalogError {
   return new CatalogError(
     'Unsupported',
@@ -74,7 +74,7 @@ export function unknownRoute(method: string, path: string): CatalogError {
   )
 }
 
-/** The methods a route takes, as an `Allow` header lists them. */
+/** The value of the `Allow` header of a route. */
 export function allowedMethods({ methods }: Route): string {
   return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
 }
@@ -83,7 +83,7 @@ export function takesMethod({ methods }: Route, method: string): boolean {
   return methods.includes((method === 'HEAD' ? 'GET' : method) as Method)
 }
 
-/** The error for a method that the route does not take. */
+/** The error for a method that the route does not support. */
 export function wrongMethod({ methods }: Route, method: string): CatalogError {
   return invalid(`${method} is not a method of this path. Use ${methods.join(' or ')}.`)
 }

@@ -2,28 +2,27 @@ import type { OperationName } from '../../catalog/operations/index.ts'
 import type { Fields } from './dialect.ts'
 
 /*
- * Some clients expect listings of the bare names directly in a namespace. Their `page_token` is the last name of
- * the page before.
+ * Some clients expect listings with the bare names of direct children. Their `page_token` is the last name of a page.
  */
 
-/** Sorts before every name. It is the token of a page that ended before the first name. */
-const beforeAll = '\0'
+/** Sorts before every name. The page token of a first page without names. */
+const beforeAllNames = '\0'
 
-/** Whether the `children` listing changes what this operation answers. */
+/** Whether the `children` listing changes this operation's response. */
 export function listsChildren(operation: OperationName): boolean {
   return operation === 'listTables' || operation === 'listNamespaces'
 }
 
-/** The request that lists children, from a request whose token is a name. */
+/** Translates a request whose page token is a name. */
 export function childrenRequest(
   operation: OperationName,
   { page_token, delimiter: _, ...rest }: Fields,
 ): Fields {
-  const start_after = page_token === '' || page_token === beforeAll ? undefined : page_token
+  const start_after = page_token === '' || page_token === beforeAllNames ? undefined : page_token
   return { ...rest, start_after, ...(operation === 'listTables' ? { recursive: false } : {}) }
 }
 
-/** The response with bare names, and the last name as token. */
+/** The response with bare names, and the last name as page token. */
 export function childrenResponse(operation: OperationName, request: Fields, response: Fields): Fields {
   const field = operation === 'listTables' ? 'tables' : 'namespaces'
   const names = (response[field] as readonly string[]).map((name) =>
@@ -31,5 +30,5 @@ export function childrenResponse(operation: OperationName, request: Fields, resp
     field === 'tables' ? name.slice(name.lastIndexOf('$') + 1) : name,
   )
   if (!response.page_token) return { ...response, [field]: names }
-  return { ...response, [field]: names, page_token: names.at(-1) ?? request.start_after ?? beforeAll }
+  return { ...response, [field]: names, page_token: names.at(-1) ?? request.start_after ?? beforeAllNames }
 }

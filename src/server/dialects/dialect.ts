@@ -8,28 +8,28 @@ import { asksForFreshAnswers, isLanceDb, lancedbDialect, namespaceDialect } from
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Where a client departs from the protocol. Where a dialect says nothing, the client follows the service document. */
+/** How a group of clients deviates from the protocol. Without a member, the client follows the service document. */
 export interface Dialect {
   readonly name: string
   /** Whether `+` in a path is a space. */
   readonly plusIsSpace: boolean
-  /** Whether a `false` in the body stands for a flag that was not set, so that the query may say otherwise. */
+  /** Whether `false` in the body means an unset flag, which the query may override. */
   readonly falseIsUnset?: boolean
-  /** What listings of tables answer, even if the server is set to another listing. */
+  /** The form of table listings. Overrides the server's option. */
   readonly listing?: 'children'
-  /** The operation that a request means, where its path names another one. */
+  /** Maps the operation of the path to the one that the client means. */
   readonly operation?: (operation: OperationName) => OperationName
-  /** The request as the protocol has it. */
+  /** Translates a request into the form of the protocol. */
   readonly request?: (operation: OperationName, request: Fields, headers: IncomingHttpHeaders) => Fields
-  /** The response as the client expects it. */
+  /** Translates a response into the form that the client expects. */
   readonly response?: (operation: OperationName, response: Fields) => unknown
-  /** The field that the body of an operation is, where the client sends Arrow bytes instead of JSON. */
+  /** The field for the body of an operation, if the client sends Arrow bytes instead of JSON. */
   readonly arrowField?: (operation: OperationName) => string | undefined
-  /** What the client expects of tables and their columns. */
+  /** The client's requirements for tables and columns. */
   readonly rules?: ClientRules
   /** Headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>
-  /** The status of an error, where the client reads statuses differently. */
+  /** The status of an error, if the client interprets statuses differently. */
   readonly status?: (code: ErrorCode, operation: OperationName) => ErrorStatus | undefined
   /** The status of the answer to an unknown path. */
   readonly unknownRoute?: ErrorStatus
@@ -37,10 +37,10 @@ export interface Dialect {
 
 const protocol: Dialect = { name: 'protocol', plusIsSpace: false }
 
-/** The protocol as LanceDB's namespace client writes paths, where the server lists all tables to everybody. */
+/** The protocol with form-encoded paths: LanceDB's namespace client at a server with recursive listings. */
 const formPaths: Dialect = { name: 'form-paths', plusIsSpace: true }
 
-/** The dialect of a client that sends these headers to a server with this listing. */
+/** The dialect of a client, by its headers and the server's `listing` option. */
 export function dialectOf(headers: IncomingHttpHeaders, listing: Dialect['listing'] | 'recursive'): Dialect {
   if (isLanceDb(headers)) return lancedbDialect
   const own = asksForFreshAnswers(headers) ? formPaths : protocol

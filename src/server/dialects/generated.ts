@@ -1,33 +1,33 @@
 import type { Dialect, Fields } from './dialect.ts'
 
 /*
- * Clients that OpenAPI Generator makes from the protocol's OpenAPI file. Their `User-Agent` tells them:
- * `OpenAPI-Generator/0.11.1/java`. They write the defaults of flags into the body, also of those that the query says.
- * Two languages depart from the protocol further.
+ * Clients that OpenAPI Generator makes from the protocol's OpenAPI file. Their `User-Agent` identifies them:
+ * `OpenAPI-Generator/0.11.1/java`. They write default values of flags into the body, also of flags in the query. Two
+ * languages have further deviations.
  */
 
-type Departure = Pick<Dialect, 'request'> & { readonly plusIsSpace?: boolean }
+type Deviation = Pick<Dialect, 'request'> & { readonly plusIsSpace?: boolean }
 
-/** What a client does differently by its language, on top of another dialect. */
-const departures: Readonly<Record<string, Departure>> = {
-  // Encodes the identifier in the path like a form.
+/** The deviations of a client's language, in addition to another dialect. */
+const deviations: Readonly<Record<string, Deviation>> = {
+  // Form-encodes the identifier in the path.
   rust: { plusIsSpace: true },
-  // Writes an empty list or map for each one that was not set.
+  // Sends an empty list or map for each unset one.
   java: { request: withoutEmpty },
   other: {},
 }
 
-const made = new Map<string, Dialect>()
+const dialects = new Map<string, Dialect>()
 
-/** The dialect of a generated client that otherwise has the dialect `base`; undefined for every other client. */
+/** The dialect of a generated client, on top of the dialect `base`. Undefined for every other client. */
 export function generatedDialect(userAgent: string | undefined, base: Dialect): Dialect | undefined {
   if (!userAgent?.startsWith('OpenAPI-Generator/')) return undefined
   const last = userAgent.slice(userAgent.lastIndexOf('/') + 1)
-  const language = Object.hasOwn(departures, last) ? last : 'other'
+  const language = Object.hasOwn(deviations, last) ? last : 'other'
   const name = `${base.name}-${language}`
-  const known = made.get(name)
+  const known = dialects.get(name)
   if (known !== undefined) return known
-  const { plusIsSpace = false, request } = departures[language]!
+  const { plusIsSpace = false, request } = deviations[language]!
   const dialect: Dialect = {
     ...base,
     name,
@@ -38,20 +38,20 @@ export function generatedDialect(userAgent: string | undefined, base: Dialect): 
       return base.request?.(operation, rewritten, headers) ?? rewritten
     },
   }
-  made.set(name, dialect)
+  dialects.set(name, dialect)
   return dialect
 }
 
 /**
- * The request without the lists that its client left empty, and without what is empty in its query. A rename then keeps
- * the namespace, and names it, so that the answer tells where the table is.
+ * The request without empty lists, and without empty lists and maps in its query. A rename with an empty namespace
+ * keeps the table's own, and sends it explicitly, so that the response has the new identifier.
  */
 function withoutEmpty(operation: string, request: Fields): Fields {
   const id = request.id
   return Object.fromEntries(
     Object.entries(request).flatMap(([name, value]): [string, unknown][] => {
-      if (name === 'columns' && isMap(value)) return [[name, filled(value)]]
-      if (name === 'query' && isMap(value)) return [[name, filledQuery(value)]]
+      if (name === 'columns' && isMap(value)) return [[name, withoutEmptyValues(value)]]
+      if (name === 'query' && isMap(value)) return [[name, withoutEmptyInQuery(value)]]
       if (!Array.isArray(value) || value.length > 0 || name === 'id') return [[name, value]]
       return operation === 'renameTable' && name === 'new_namespace_id' && Array.isArray(id)
         ? [[name, id.slice(0, -1)]]
@@ -60,12 +60,14 @@ function withoutEmpty(operation: string, request: Fields): Fields {
   )
 }
 
-/** What is set of a query: all but empty lists and maps. */
-function filledQuery(query: Fields): Fields {
-  return filled(isMap(query.columns) ? { ...query, columns: filled(query.columns) } : query)
+/** A query without empty lists and maps. */
+function withoutEmptyInQuery(query: Fields): Fields {
+  return withoutEmptyValues(
+    isMap(query.columns) ? { ...query, columns: withoutEmptyValues(query.columns) } : query,
+  )
 }
 
-function filled(given: Fields): Fields {
+function withoutEmptyValues(given: Fields): Fields {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => !isEmpty(value)))
 }
 

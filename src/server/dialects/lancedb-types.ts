@@ -1,9 +1,9 @@
 import type { ClientRules, UnreadableColumn } from '../../catalog/operations/framework/client-rules.ts'
 
 /*
- * LanceDB's remote client reads the columns of a table from the names of their types, and knows fewer names than there
- * are types in Arrow. Where another type means the same, it gets that one: in descriptions and in answers. Columns of all
- * other types are refused when they are created, as LanceDB refuses them in tables of its own.
+ * LanceDB's remote client decodes the columns of a table from their type names, and knows fewer names than Arrow has
+ * types. An equivalent known type replaces an unknown one in descriptions and results. Columns of other types are
+ * refused at creation, as LanceDB does for its own tables.
  */
 
 type Field = Parameters<ClientRules['plain']>[0]
@@ -13,14 +13,14 @@ const texts = ['string', 'large_string', 'binary', 'large_binary']
 const numbers = ['int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64']
 const floats = ['halffloat', 'float', 'double']
 
-/** Types that the client knows by their whole name. */
+/** Types that the client knows, by full name. */
 const known: ReadonlySet<string> = new Set([
   ...['null', 'bool', ...numbers, ...floats, ...texts],
   ...['date32:day', 'date64:ms', 'fixed_size_binary'],
   ...['list', 'large_list', 'fixed_size_list', 'struct'],
 ])
 
-/** Types whose names have parameters. */
+/** Known types whose names have parameters. */
 const knownWithParameters: ReadonlySet<string> = new Set([
   'time32',
   'time64',
@@ -30,7 +30,7 @@ const knownWithParameters: ReadonlySet<string> = new Set([
   'dict',
 ])
 
-/** Types of which the client knows another form. */
+/** Types with an equivalent that the client knows. */
 const plainNames: ReadonlyMap<string, string> = new Map([
   ['string_view', 'string'],
   ['binary_view', 'binary'],
@@ -38,7 +38,7 @@ const plainNames: ReadonlyMap<string, string> = new Map([
   ['large_list_view', 'large_list'],
 ])
 
-/** What to use instead of types that the client does not know, by the beginning of their names. */
+/** Advice for types that the client does not know, by the start of their names. */
 const instead: ReadonlyMap<string, readonly [called: string, instead: string]> = new Map([
   ['map', ['a map', 'a list of structs with the fields "key" and "value"']],
   ['interval', ['an interval', 'a duration, or a struct of integers']],
@@ -48,13 +48,13 @@ const instead: ReadonlyMap<string, readonly [called: string, instead: string]> =
   ['dictionary', ['a dictionary of nested values', 'the values as they are']],
 ])
 
-/** The values of dictionaries that the client knows: those whose name has no parameters. */
+/** The value types of dictionaries that the client knows: those without parameters. */
 const dictionaryValues: ReadonlySet<string> = new Set([...numbers, ...floats, ...texts, 'bool', 'null'])
 
-/** An extension type that the client's companion makes objects of, which it then cannot make rows of. */
+/** An extension type that the client's companion library decodes to objects, from which the client cannot make rows. */
 const blobs = 'lance.blob.v2'
 
-/** What LanceDB's remote client expects of columns. */
+/** The requirements of LanceDB's remote client for columns. */
 export const lancedbRules: ClientRules = {
   comparesColumns: true,
   plain,
@@ -80,7 +80,7 @@ function plainType(type: FieldType): FieldType {
   return isSame ? type : { ...type, type: plainName, ...(plainFields && { fields: plainFields }) }
 }
 
-/** Decimals of 32 and 64 bits as wider ones, and offsets of time zones without a colon, at which the client splits. */
+/** Widens decimals of 32 and 64 bits. Removes the colon of time zone offsets, because the client splits at it. */
 function withKnownParameters(name: string): string {
   return name
     .replace(/^decimal:(?:32|64):/, 'decimal:128:')

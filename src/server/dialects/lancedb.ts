@@ -7,38 +7,37 @@ import type { Dialect, Fields } from './dialect.ts'
 import { lancedbRules } from './lancedb-types.ts'
 
 /*
- * All that LanceDB's clients (0.39) do differently from the protocol. The remote client,
- * `connect('db://…', { hostOverride })`, differs often, and its headers tell it from others. The namespace client,
- * `connectNamespace('rest', …)`, differs little, and nothing tells it from others. A server for that client must
- * be set to list children.
+ * All deviations of LanceDB's clients (0.39) from the protocol. The remote client, by `connect('db://…', …)` with
+ * `hostOverride`, has many, and its headers identify it. The namespace client, by `connectNamespace('rest', …)`, has
+ * few, and nothing identifies it. A server for that client needs `listing: 'children'`.
  */
 
 /**
- * Whether the headers are those of LanceDB's remote client, which names its database to every server but LanceDB's
- * own. Its other headers do not tell: the namespace client asks with `x-lancedb-min-timestamp` for answers no older
- * than its writes, as all answers here are, and any client may have a key.
+ * Whether the headers are those of LanceDB's remote client, which sends its database name to every server except
+ * LanceDB's own. Its other headers do not identify it: the namespace client also sends `x-lancedb-min-timestamp`, and
+ * any client may have an API key.
  */
 export function isLanceDb(headers: IncomingHttpHeaders): boolean {
   return headers['x-lancedb-database'] !== undefined
 }
 
-/** Whether the namespace client sends the headers: after it wrote, it asks for answers no older than its writes. */
+/** Whether the headers are those of the namespace client after a write. They request answers not older than that. */
 export function asksForFreshAnswers(headers: IncomingHttpHeaders): boolean {
   return headers['x-lancedb-min-timestamp'] !== undefined || headers['x-lancedb-min-version'] !== undefined
 }
 
 export const lancedbDialect: Dialect = {
   name: 'lancedb',
-  // The client writes identifiers into the path as they are.
+  // The client does not encode identifiers in the path.
   plusIsSpace: false,
-  // The client sends several vectors in one query from this version on, and before that each in a query of its own.
-  // From 0.3.0 on it sends more of full-text queries, and from 0.4.0 on it inserts in several parts.
+  // From this version on, the client sends several vectors in one query, not one query for each. From 0.3.0 on it sends
+  // more fields of full-text queries, and from 0.4.0 on it inserts in several parts.
   headers: { 'phalanx-version': '0.2.0' },
   listing: 'children',
   rules: lancedbRules,
-  // The client asks for all tables where it means those of the root.
+  // The client requests all tables when it means those of the root.
   operation: (operation) => (operation === 'listAllTables' ? 'listTables' : operation),
-  // Columns of nulls come as a stream that has their schema and no rows.
+  // Columns of nulls arrive as a stream with their schema and no rows.
   arrowField: (operation) => (operation === 'alterTableAddColumns' ? 'schema' : undefined),
   request: (operation, request, headers) =>
     operation === 'mergeInsertIntoTable'
@@ -46,11 +45,11 @@ export const lancedbDialect: Dialect = {
       : (requests[operation]?.(request) ?? request),
   response: (operation, response) => responses[operation]?.(response) ?? response,
   status: statusOf,
-  // The client thinks that every 404 below a table means the table itself.
+  // The client takes every 404 below a table as a missing table.
   unknownRoute: 406,
 }
 
-/** The dialect of the namespace client. A server that is set to list children uses it for all clients. */
+/** The dialect of the namespace client. A server with `listing: 'children'` uses it for all clients. */
 export const namespaceDialect: Dialect = {
   name: 'namespace',
   plusIsSpace: true,
@@ -61,17 +60,17 @@ export const namespaceDialect: Dialect = {
 type Rewrite<T> = { readonly [Name in OperationName]?: (fields: Fields) => T }
 
 const namespaceRequests: Rewrite<Fields> = {
-  // Without version and columns the client takes the name for free, and writes rows of its own there.
+  // Without version and columns the client takes the name as unused, and writes its own rows there.
   describeTable: (request) => ({
     ...request,
     load_detailed_metadata: request.load_detailed_metadata ?? true,
     ...vending(request),
   }),
   declareTable: (request) => ({ ...request, ...vending(request) }),
-  listTables: wholeListing,
+  listTables: largestPage,
 }
 
-/** The client uses credentials that it gets, and does not ask for them when it opens a table or makes one. */
+/** The client uses vended credentials, but does not request them when it opens or creates a table. */
 function vending({ vend_credentials }: Fields): Fields {
   return { vend_credentials: vend_credentials ?? true }
 }
@@ -82,16 +81,16 @@ const requests: Rewrite<Fields> = {
   createTable: unquoteWords,
   insertIntoTable: unquoteWords,
   registerTable: unquoteWords,
-  // The client opens a table by describing it, and needs its version and columns.
+  // The client opens a table by `describeTable`, and needs its version and columns.
   describeTable: (request) => ({ ...request, load_detailed_metadata: true }),
   renameTable: ({ new_namespace, ...request }) =>
     new_namespace === undefined ? request : { new_namespace_id: new_namespace, ...request },
-  // The client reads one page of these listings, and does not hand on the token.
-  listTables: wholeListing,
-  listTableVersions: wholeListing,
-  listTableTags: wholeListing,
-  listTableBranches: wholeListing,
-  createTableIndex: indexed,
+  // The client reads one page of these listings, and does not return the page token to its caller.
+  listTables: largestPage,
+  listTableVersions: largestPage,
+  listTableTags: largestPage,
+  listTableBranches: largestPage,
+  createTableIndex: indexRequest,
   queryTable: withAliases,
   analyzeTableQueryPlan: withAliases,
   explainTableQueryPlan: ({ query, ...request }) => ({
@@ -103,7 +102,7 @@ const requests: Rewrite<Fields> = {
 const responses: Rewrite<unknown> = {
   listTableVersions: ({ versions, ...response }) => ({
     ...response,
-    versions: (versions as readonly Fields[]).map(dated),
+    versions: (versions as readonly Fields[]).map(withTimestamp),
   }),
   listTableTags: ({ tags }) => tags,
   mergeInsertIntoTable: (response) => ({
@@ -114,18 +113,18 @@ const responses: Rewrite<unknown> = {
   updateTable: (response) => ({ rows_updated: response.updated_rows, ...response }),
 }
 
-/** Clients before 0.37 read this time, and no milliseconds. */
-function dated(version: Fields): Fields {
+/** Clients before 0.37 read `timestamp`, and not `timestamp_millis`. */
+function withTimestamp(version: Fields): Fields {
   const { timestamp_millis: millis } = version
   return millis === undefined ? version : { ...version, timestamp: new Date(Number(millis)).toISOString() }
 }
 
-/** The request for the largest page. */
-function wholeListing(request: Fields): Fields {
+/** The request with the largest page size. */
+function largestPage(request: Fields): Fields {
   return { ...request, limit: request.limit ?? limits.page }
 }
 
-/** `mode` and `behavior` come with quotation marks inside the string: `"\"Create\""`. */
+/** `mode` and `behavior` arrive with quotation marks inside the string: `"\"Create\""`. */
 function unquoteWords(request: Fields): Fields {
   const { mode, behavior } = request
   if (!isQuoted(mode) && !isQuoted(behavior)) return request
@@ -140,14 +139,14 @@ function isQuoted(word: unknown): word is string {
   return typeof word === 'string' && word.length >= 2 && word.startsWith('"') && word.endsWith('"')
 }
 
-/** The distance has another name. A full-text index has many parameters, and is refused for what it is. */
-function indexed({ metric_type, ...request }: Fields): Fields {
+/** The distance has another name. Parameters of a full-text index are removed, so that its type is refused. */
+function indexRequest({ metric_type, ...request }: Fields): Fields {
   const { id, branch, column, index_type } = request
   if (index_type === 'FTS') return { id, branch, column, index_type }
   return metric_type === undefined ? request : { distance_type: metric_type, ...request }
 }
 
-/** The timeout of a merge comes as a header. That of a query comes so, too, and the client ends such a query itself. */
+/** The timeout of a merge is in a header. That of a query is, too, but the client cancels such a query itself. */
 function withTimeout(request: Fields, headers: IncomingHttpHeaders): Fields {
   const millis = headers['x-request-timeout-ms']
   return millis === undefined ? request : { timeout: `${millis}ms`, ...request }
@@ -157,11 +156,11 @@ function withAliases(query: Fields): Fields {
   return query.columns === undefined ? query : { ...query, columns: aliased(query.columns) }
 }
 
-/** Columns come as a list, or as a map of new names to expressions. Clients of 2025 send pairs of both instead. */
+/** Columns are a list, or a map from new names to expressions. Clients of 2025 send name-expression pairs instead. */
 function aliased(columns: unknown): unknown {
   if (Array.isArray(columns) && columns.length > 0 && columns.every(isPair)) {
     const aliases = Object.fromEntries(columns)
-    // A name that is there twice would lose one of its expressions.
+    // A repeated name would lose one of its expressions.
     return Object.keys(aliases).length === columns.length ? { column_aliases: aliases } : columns
   }
   if (!isPlainMap(columns) || 'column_names' in columns || 'column_aliases' in columns) return columns
@@ -177,9 +176,8 @@ function isPlainMap(value: unknown): value is Fields {
 }
 
 /**
- * Errors that answer 400 to this client. It sends a request again on 409, which does not help where nothing will
- * change. It thinks that every 404 on a table means the table itself, but for an index that it
- * describes or drops.
+ * Errors with status 400 for this client. It retries on 409, which is useless for permanent conflicts. It takes every
+ * 404 on a table as a missing table, except for an index that it describes or drops.
  */
 const badRequests: ReadonlySet<ErrorCode> = new Set([
   'TableAlreadyExists',
@@ -195,17 +193,17 @@ const badRequests: ReadonlySet<ErrorCode> = new Set([
   'TransactionNotFound',
 ])
 
-/** What the client makes an error of its own of, because it knows which branch it asked for. */
-const ofBranches: { readonly [Name in OperationName]?: { readonly [Code in ErrorCode]?: ErrorStatus } } = {
-  // It sends this request once.
+/** Statuses that the client turns into its own errors, because it knows the requested branch. */
+const branchErrors: { readonly [Name in OperationName]?: { readonly [Code in ErrorCode]?: ErrorStatus } } = {
+  // The client does not retry this request.
   createTableBranch: { TableBranchAlreadyExists: 409, TableBranchNotFound: 404, TableVersionNotFound: 404 },
   deleteTableBranch: { TableBranchNotFound: 404 },
 }
 
 function statusOf(code: ErrorCode, operation: OperationName): ErrorStatus | undefined {
-  const ofBranch = ofBranches[operation]?.[code]
+  const ofBranch = branchErrors[operation]?.[code]
   if (ofBranch !== undefined) return ofBranch
-  // The client asks for a table at a version here, and names the missing version itself.
+  // The client requests a table at a version here, and names the missing version itself.
   if (code === 'TableVersionNotFound') return operation === 'describeTable' ? 404 : 400
   return badRequests.has(code) ? 400 : undefined
 }

@@ -2,25 +2,25 @@ import { CatalogError } from '../../base/errors.ts'
 import { ByteBudget } from '../../base/scheduling/byte-budget.ts'
 import type { Limits } from '../options.ts'
 
-/** Most milliseconds in which nothing moves. */
+/** Idle timeouts of transfers, in milliseconds. */
 export interface Silences {
-  /** Of a body that is still to come. */
+  /** For the body of a request. */
   readonly upload: number
-  /** Of a large answer that the client is still to read. */
+  /** For a large answer that the client reads. */
   readonly download: number
 }
 
-/** Counts the requests under way, and refuses those that would be too many. */
+/** Counts the requests in flight, and refuses those above the limits. */
 export class AdmissionControl {
   readonly limits: Limits
-  /** What all requests hold together: bodies, as they came and decoded, and answers under way. */
+  /** The memory budget of all requests: bodies, as received and decoded, and answers in flight. */
   readonly memory: ByteBudget
   readonly silences: Silences
   readonly #isLate: () => boolean
   #inFlight = 0
   #closing = false
 
-  /** `isLate` tells whether the event loop is behind with its work. */
+  /** `isLate` returns whether the event loop is late. */
   constructor(limits: Limits, silences: Silences, isLate: () => boolean) {
     this.limits = limits
     this.silences = silences
@@ -32,12 +32,12 @@ export class AdmissionControl {
     return this.#inFlight
   }
 
-  /** Whether the server finishes the requests under way and takes no new ones. */
+  /** Whether the server finishes the requests in flight and refuses new ones. */
   get closing(): boolean {
     return this.#closing
   }
 
-  /** Counts a request in. Fails with `Throttling`, or with `ServiceUnavailable` when closing. */
+  /** Admits a request. Fails with `Throttling` above a limit, and with `ServiceUnavailable` when closing. */
   enter(): void {
     if (this.#closing)
       throw new CatalogError('ServiceUnavailable', 'The server is shutting down. Try again in a moment.')
@@ -56,9 +56,9 @@ export class AdmissionControl {
   }
 }
 
-/** The error that answers 503 "Slow down". */
+/** An error with status 503 "Slow down". */
 export class Throttled extends CatalogError {
-  /** The seconds after which to try again, where they are known. */
+  /** The delay before a retry, in seconds, if it is known. */
   readonly seconds: number | undefined
 
   constructor(why: string, seconds?: number) {

@@ -2,18 +2,18 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { alone } from '../../base/scheduling/alone.ts'
 import { clearInterval, setInterval } from '../../base/time.ts'
 
-/** Watches how late the event loop is. */
+/** Measures the delay of the event loop. */
 export interface EventLoopWatch {
-  /** Whether the loop was later than the limit, on average over the last second. */
+  /** Whether the average delay of the last second was above the limit. */
   isLate(): boolean
   close(): void
 }
 
-/** Milliseconds between two looks at the event loop. */
+/** The sampling interval of the histogram, in milliseconds. */
 const resolution = 10
 const sampleMillis = 1_000
 
-/** Watches for delays longer than so many milliseconds; 0 watches nothing. */
+/** Watches for average delays above `mostMillis` milliseconds; 0 disables the watch. */
 export function watchEventLoop(mostMillis: number): EventLoopWatch {
   if (mostMillis <= 0) return { isLate: () => false, close: () => {} }
   let late = false
@@ -22,7 +22,7 @@ export function watchEventLoop(mostMillis: number): EventLoopWatch {
   const timer = alone(
     setInterval(() => {
       const { mean } = histogram
-      // Without a single look within a second, the loop stood still for all of it.
+      // Without a sample in a second, the loop was blocked for all of it.
       late = Number.isNaN(mean) || mean / 1e6 - resolution > mostMillis
       histogram.reset()
     }, sampleMillis),

@@ -2,14 +2,14 @@ import { performance } from '../../base/time.ts'
 import type { HttpOptions } from '../options.ts'
 import { Throttled } from './admission-control.ts'
 
-/** Counts a request of a caller; fails with `Throttling` when it is one too many. */
+/** Counts a request of a caller. Fails with `Throttling` above the limit. */
 export interface RateLimit {
   (caller: string): void
-  /** Takes back one request that was counted. */
-  forgive(caller: string): void
+  /** Removes one request from the count. */
+  refund(caller: string): void
 }
 
-/** Most callers that are counted at once. The one that has been silent for longest is forgotten first. */
+/** The most callers with a counter. The least recent caller is evicted first. */
 const mostCallers = 5_000
 
 interface Window {
@@ -17,7 +17,7 @@ interface Window {
   requests: number
 }
 
-/** Limits the requests of each caller in a time that begins with the caller's first request. `what` names the requests. */
+/** Limits each caller's requests in a window from the first request. `what` names the requests in errors. */
 export function rateLimiter(
   { requests, perMillis }: NonNullable<HttpOptions['rateLimit']>,
   now: () => number = () => performance.now(),
@@ -29,7 +29,7 @@ export function rateLimiter(
     const known = windows.get(caller)
     const window = known && time < known.since + perMillis ? known : { since: time, requests: 0 }
     window.requests++
-    // A map keeps the order of insertion, so the callers heard of last are at its end.
+    // Reinserted, because a map keeps insertion order: the most recent callers are at its end.
     windows.delete(caller)
     windows.set(caller, window)
     if (windows.size > mostCallers) windows.delete(windows.keys().next().value!)
@@ -41,9 +41,9 @@ export function rateLimiter(
       )
     }
   }
-  const forgive = (caller: string) => {
+  const refund = (caller: string) => {
     const window = windows.get(caller)
     if (window !== undefined && window.requests > 0) window.requests--
   }
-  return Object.assign(count, { forgive })
+  return Object.assign(count, { refund })
 }

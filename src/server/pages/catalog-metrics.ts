@@ -1,14 +1,14 @@
 import type { Catalog, CatalogMetrics } from '../../catalog/handle/handle.ts'
 
-/** A value, with the labels that tell it from others of its metric. */
+/** A value of a metric, with its labels. */
 type Sample = readonly [value: number, labels?: Readonly<Record<string, string>>]
 
 interface CatalogMetric {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge'
-  /** The values there are. None where the catalog cannot tell. */
-  readonly of: (told: CatalogMetrics) => readonly Sample[]
+  /** The samples of the metric. Empty when the catalog does not report it. */
+  readonly of: (metrics: CatalogMetrics) => readonly Sample[]
 }
 
 const known = (value: number | undefined): readonly Sample[] => (value === undefined ? [] : [[value]])
@@ -16,7 +16,7 @@ const known = (value: number | undefined): readonly Sample[] => (value === undef
 const ofEach = (label: string, values: Readonly<Record<string, number>> | undefined): readonly Sample[] =>
   Object.entries(values ?? {}).map(([name, value]) => [value, { [label]: name }])
 
-/** What a catalog tells, as metrics. docs/serve.md lists them, and says what they are good for. */
+/** The metrics of a catalog. docs/serve.md lists and explains them. */
 const catalogMetrics: readonly CatalogMetric[] = [
   {
     name: 'tabularium_store_up',
@@ -147,18 +147,18 @@ export interface Collected {
   get(): Promise<object>
 }
 
-/** The metrics of a catalog, asked once for all of them before they are collected. */
+/** Collects the metrics of a catalog. `refresh` requests all values in one call. */
 export class CatalogCollector {
   readonly #catalog: Pick<Catalog, 'metrics'>
-  #told: CatalogMetrics | undefined
+  #latest: CatalogMetrics | undefined
 
   constructor(catalog: Pick<Catalog, 'metrics'>) {
     this.#catalog = catalog
   }
 
-  /** Asks the catalog. One that lies behind another server tells nothing here. */
-  async ask(): Promise<void> {
-    this.#told = await this.#catalog.metrics?.().catch(() => undefined)
+  /** Requests the current values. A catalog behind another server has none. */
+  async refresh(): Promise<void> {
+    this.#latest = await this.#catalog.metrics?.().catch(() => undefined)
   }
 
   get metrics(): readonly Collected[] {
@@ -169,7 +169,7 @@ export class CatalogCollector {
         help,
         type,
         aggregator: 'sum',
-        values: (this.#told ? of(this.#told) : []).map(([value, labels = {}]) => ({ value, labels })),
+        values: (this.#latest ? of(this.#latest) : []).map(([value, labels = {}]) => ({ value, labels })),
       }),
     }))
   }

@@ -7,13 +7,13 @@ import { gzip } from 'node:zlib'
 import type { Answer } from '../core/answer.ts'
 import type { Exchange } from '../core/exchange.ts'
 
-/** What the page gets to know of its server. It learns all else by operations. */
+/** The server's settings for the page. It gets everything else by operations. */
 export interface PageSettings {
   /** Whether it offers changes. */
   readonly editable: boolean
   /** Whether the server asks for a token. */
   readonly token: boolean
-  /** What a listing of tables answers. */
+  /** The form of table listings. */
   readonly listing: 'recursive' | 'children'
 }
 
@@ -21,8 +21,8 @@ export interface PageSettings {
 export const pagePaths = { html: '', script: '/page/app.js', style: '/page/app.css' } as const
 
 /**
- * The page may run and load its own two files, and ask its own server. No other site may show it in a frame, or keep
- * hold of its window. Text never becomes markup: the browser refuses it.
+ * The page may load only its own two files, and send requests only to its own server. No other site may frame it, or
+ * keep a reference to its window. With trusted types, the browser refuses to parse text as markup.
  */
 const headers = {
   'content-security-policy': [
@@ -56,13 +56,13 @@ export interface CatalogPage {
   answer(path: keyof typeof pagePaths, exchange: Exchange): Answer
 }
 
-/** Reads and packs the files of the page, once for a server. */
+/** Reads and compresses the files of the page, once for each server. */
 export async function openCatalogPage(settings: PageSettings): Promise<CatalogPage> {
   const root = dirname(createRequire(import.meta.url).resolve('tabularium/package.json'))
   const read = (name: string) => readFile(join(root, 'dist/page', name))
   const [script, style] = await Promise.all([
-    pack('text/javascript; charset=utf-8', await read('app.js')),
-    pack('text/css; charset=utf-8', await read('app.css')),
+    compress('text/javascript; charset=utf-8', await read('app.js')),
+    compress('text/css; charset=utf-8', await read('app.css')),
   ])
   const template = await read('index.html')
   const html = template
@@ -70,11 +70,11 @@ export async function openCatalogPage(settings: PageSettings): Promise<CatalogPa
     .replace('app.js', `app.js?${script.hash}`)
     .replace('app.css', `app.css?${style.hash}`)
     .replace('{settings}', JSON.stringify(settings).replaceAll('"', '&quot;'))
-  const files = { html: await pack('text/html; charset=utf-8', Buffer.from(html)), script, style }
+  const files = { html: await compress('text/html; charset=utf-8', Buffer.from(html)), script, style }
   return { answer: (path, exchange) => answerOf(files[path], exchange) }
 }
 
-const pack = async (type: string, plain: Buffer): Promise<File> => ({
+const compress = async (type: string, plain: Buffer): Promise<File> => ({
   type,
   plain,
   packed: await promisify(gzip)(plain, { level: 9 }),
@@ -87,10 +87,10 @@ function answerOf({ type, plain, packed, hash }: File, exchange: Exchange): Answ
   const caching = {
     ...headers,
     etag,
-    // A file that is asked for by its hash never changes. All else is asked for again, and is seldom sent again.
+    // A URL with the hash never changes. Others are revalidated each time, mostly with status 304.
     'cache-control': exchange.query === hash ? 'public, max-age=31536000, immutable' : 'no-cache',
   }
-  if (knows(exchange.headers['if-none-match'], etag)) return { status: 304, body: '', headers: caching }
+  if (matchesEtag(exchange.headers['if-none-match'], etag)) return { status: 304, body: '', headers: caching }
   if (!isPacked) return { status: 200, type, body: plain, headers: caching }
   return { status: 200, type, body: packed, headers: { ...caching, 'content-encoding': 'gzip' } }
 }
@@ -101,6 +101,6 @@ function acceptsGzip(accepted: string | readonly string[] = ''): boolean {
     .some((coding) => /^\s*(gzip|\*)\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(coding))
 }
 
-function knows(given: string | undefined, etag: string): boolean {
+function matchesEtag(given: string | undefined, etag: string): boolean {
   return given?.split(',').some((known) => known.trim().replace(/^W\//, '') === etag) ?? false
 }

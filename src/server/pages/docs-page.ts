@@ -1,7 +1,7 @@
 import type { OpenApiDocument, OpenApiOperation } from './openapi.ts'
 import type { JsonSchema } from './openapi-schemas.ts'
 
-/** The document as a page of plain HTML, which loads nothing and runs nothing. */
+/** The document as static HTML, without scripts and external resources. */
 export function docsPage(document: OpenApiDocument, hasPage = false): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) => {
     const [first, ...others] = Object.keys(methods)
@@ -91,7 +91,7 @@ function content(
     .join('\n')
 }
 
-/** The operations that the protocol has and the catalog has not end their summary so. */
+/** Whether an operation is one that the catalog does not support, by the end of its summary. */
 function isUnsupported(summary: string): boolean {
   return summary.endsWith(' Not supported.')
 }

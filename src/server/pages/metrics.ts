@@ -13,10 +13,7 @@ interface Tally {
   seconds: number
 }
 
-/**
- * Counts requests by operation and status, and measures how long they took. Counting costs a few additions. The
- * text is made only on request.
- */
+/** Counts requests by operation and status, and measures durations, by a few additions. Text is made on demand. */
 export class Metrics {
   readonly #tallies = new Map<string, Tally>()
   readonly #admission: AdmissionControl
@@ -47,7 +44,7 @@ export class Metrics {
   async text(): Promise<{ type: string; text: string }> {
     this.#registry ??= this.#register()
     const registry = await this.#registry
-    await this.#catalog.ask()
+    await this.#catalog.refresh()
     return { type: registry.contentType, text: await registry.metrics() }
   }
 
@@ -92,7 +89,7 @@ export class Metrics {
     return registers[0]
   }
 
-  /** A histogram of the tallies, in the shape that the registry needs. */
+  /** The histogram of the tallies, in the form that the registry expects. */
   #durations() {
     const name = 'tabularium_request_duration_seconds'
     const help = 'How long requests took, by operation.'

@@ -3,7 +3,7 @@ import { jsonType } from '../../protocol/wire.ts'
 import type { OpenApiOperation } from './openapi.ts'
 import type { JsonSchema } from './openapi-schemas.ts'
 
-/** The member that marks what the protocol does not have. */
+/** The member that marks extensions of the protocol. */
 const extension = 'x-tabularium-extension'
 
 const text: JsonSchema = { type: 'string' }
@@ -24,7 +24,7 @@ function reference(name: string): JsonSchema {
 
 const versionSpan = object({ branch: text, first: number, last: number }, ['first', 'last'])
 
-/** What a commit did to one namespace or table: `SubjectChange` of the records. */
+/** The change of a commit to one namespace or table: `SubjectChange` of the catalog. */
 const subjectChange: JsonSchema = object(
   {
     operation: { type: 'string', description: 'The operation that did it, such as InsertIntoTable.' },
@@ -46,7 +46,7 @@ const subjectChange: JsonSchema = object(
   ['operation', 'kind', 'id', 'effect'],
 )
 
-/** The data of an event without a name: `CommittedChange` of a watch. */
+/** The data of a message event: `CommittedChange` of the catalog. */
 const committedChange: JsonSchema = object(
   {
     token: { type: 'string', description: 'The place behind this change, as since of another request.' },
@@ -61,7 +61,7 @@ const committedChange: JsonSchema = object(
 
 const position = object({ token: { type: 'string', description: 'How far the stream has come.' } }, ['token'])
 
-/** An event as it arrives: its name, its id, and its data as JSON. */
+/** An event of the stream: its name, its id, and its data as JSON. */
 const changeEvent: JsonSchema = {
   description: 'An event of the stream, with its data read as JSON. An event without a name is a message.',
   oneOf: [
@@ -72,7 +72,7 @@ const changeEvent: JsonSchema = {
   ],
 }
 
-/** The description of the change feed, which is no operation: its answer has no end. */
+/** The description of the change feed. It is not an operation, because its answer has no end. */
 export function changesDescription(): {
   readonly schemas: Readonly<Record<string, JsonSchema>>
   readonly paths: Readonly<Record<string, { readonly get: OpenApiOperation }>>
@@ -107,7 +107,7 @@ export function changesDescription(): {
     responses: {
       200: {
         description: 'Success',
-        // OpenAPI 3.1 has no place of its own for the items of a stream.
+        // OpenAPI 3.1 has no field for the items of a stream.
         content: { [eventStreamType]: { schema: stream, 'x-item-schema': reference('ChangeEvent') } },
       },
       400: { description: 'since is no token of this catalog, or the identifier is malformed', ...problem },

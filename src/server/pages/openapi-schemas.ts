@@ -6,29 +6,29 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 
 type Properties = Readonly<Record<string, JsonSchema>>
 
-interface Made {
-  /** Requests are schemas of what goes in, and responses of what comes out. */
+interface SchemaOptions {
+  /** `input` for requests, `output` for responses. */
   readonly side: 'input' | 'output'
-  /** Whether objects have the fields that are listed, and no others. */
+  /** Whether objects have no other fields than the listed ones. */
   readonly isClosed: boolean
   readonly docOf: (field: string) => string | undefined
 }
 
 /**
- * The JSON schema of a schema. JSON Schema cannot express all checks, so the description of requests is a little wider
- * than what is accepted.
+ * The JSON schema of a valibot schema. JSON Schema cannot express all checks, so the schemas of requests allow slightly
+ * more than the server accepts.
  */
-export function schemaOf(schema: GenericSchema, made: Made): JsonSchema {
-  return described(plain(converted(schema, made.side), made), made.docOf) as JsonSchema
+export function schemaOf(schema: GenericSchema, options: SchemaOptions): JsonSchema {
+  return described(simplified(converted(schema, options.side), options), options.docOf) as JsonSchema
 }
 
-function converted(schema: GenericSchema, side: Made['side']): JsonSchema {
+function converted(schema: GenericSchema, side: SchemaOptions['side']): JsonSchema {
   const {
     $schema: _,
     $defs: __,
     ...own
   } = toJsonSchema(schema, {
-    // The input side of a pipe ends at its first transformation, though the checks before that may be vague.
+    // 'ignore' for requests: 'input' would stop a pipe at its first transformation, and miss later checks.
     typeMode: side === 'input' ? 'ignore' : 'output',
     target: 'draft-2020-12',
     errorMode: 'ignore',
@@ -41,16 +41,13 @@ function converted(schema: GenericSchema, side: Made['side']): JsonSchema {
   return own
 }
 
-/**
- * The same schema as tools understand it: without what says nothing, with lists of texts in place of tuples of texts,
- * and with objects that are closed.
- */
-function plain(schema: unknown, made: Made): unknown {
-  if (Array.isArray(schema)) return schema.map((item) => plain(item, made))
+/** The schema in a form that tools support: no empty keywords, arrays of strings instead of tuples, closed objects. */
+function simplified(schema: unknown, options: SchemaOptions): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => simplified(item, options))
   if (typeof schema !== 'object' || schema === null) return schema
   const { exactlyOne, prefixItems, ...rest } = schema as JsonSchema
-  // Generators take what has a default as required.
-  if (made.side === 'input') delete (rest as { default?: unknown }).default
+  // Code generators treat a field with a default as required.
+  if (options.side === 'input') delete (rest as { default?: unknown }).default
   if (Array.isArray(rest.required) && rest.required.length === 0)
     delete (rest as { required?: unknown }).required
   if (Array.isArray(prefixItems)) {
@@ -61,19 +58,19 @@ function plain(schema: unknown, made: Made): unknown {
       name,
       name === 'properties'
         ? Object.fromEntries(
-            Object.entries(member as Properties).map(([field, one]) => [field, plain(one, made)]),
+            Object.entries(member as Properties).map(([field, one]) => [field, simplified(one, options)]),
           )
-        : plain(member, made),
+        : simplified(member, options),
     ]),
   )
   if (exactlyOne === true) return withExactlyOne(members)
   const isObject = members.properties !== undefined && members.additionalProperties === undefined
-  return made.side === 'input' && made.isClosed && isObject
+  return options.side === 'input' && options.isClosed && isObject
     ? { ...members, additionalProperties: false }
     : members
 }
 
-/** An object that has one of its fields and no other. */
+/** An object with exactly one of its fields. */
 function withExactlyOne({ properties, ...rest }: Record<string, unknown>): JsonSchema {
   const fields = Object.entries(properties as Properties).map(
     ([name, field]) => [name, withoutNull(field)] as const,
@@ -86,7 +83,7 @@ function withExactlyOne({ properties, ...rest }: Record<string, unknown>): JsonS
   }
 }
 
-/** The schema of a value that is there. */
+/** The schema without null. */
 export function withoutNull(schema: JsonSchema): JsonSchema {
   const { anyOf, ...rest } = schema
   if (!Array.isArray(anyOf)) return schema
@@ -94,8 +91,8 @@ export function withoutNull(schema: JsonSchema): JsonSchema {
   return others.length === 1 ? { ...others[0], ...rest } : { ...rest, anyOf: others }
 }
 
-/** The schema, in which each property says what it is for. */
-function described(schema: unknown, docOf: Made['docOf']): unknown {
+/** The schema, with a description for each property. */
+function described(schema: unknown, docOf: SchemaOptions['docOf']): unknown {
   if (Array.isArray(schema)) return schema.map((item) => described(item, docOf))
   if (typeof schema !== 'object' || schema === null) return schema
   const members = Object.entries(schema).map(([name, member]) => {
@@ -111,8 +108,8 @@ function described(schema: unknown, docOf: Made['docOf']): unknown {
 }
 
 /**
- * The schema of a JSON body, from that of the whole request: `without` are fields that JSON cannot carry, and `ignored`
- * those that are taken and change nothing. A path that has the identifier says which one is meant, so the body need not.
+ * The schema of a JSON body, from that of the request. `without` are fields that are not in the body. `ignored` are
+ * fields that are accepted without effect. When the path has the identifier, the body may leave it out.
  */
 export function bodyOf(
   schema: JsonSchema,
@@ -135,10 +132,10 @@ export function bodyOf(
     return [name, { ...id, description: 'The same as in the path; it may be left out, or empty.' }]
   })
   const inBody = required.filter((name) => !without.includes(name) && (name !== 'id' || !hasPathId))
-  const taken = ignored.map((name) => [name, { description: 'Taken, and changes nothing here.' }])
+  const accepted = ignored.map((name) => [name, { description: 'Taken, and changes nothing here.' }])
   return {
     ...rest,
-    properties: Object.fromEntries([...taken, ...fields]),
+    properties: Object.fromEntries([...accepted, ...fields]),
     ...(inBody.length > 0 && { required: inBody }),
   }
 }

@@ -30,9 +30,9 @@ export interface OpenApiDocument {
   readonly [member: string]: unknown
 }
 
-/** What the description depends on besides the operations. */
+/** The server options that change the description. */
 export interface OpenApiOptions {
-  /** Fields that an operation does not have are refused, or left out. */
+  /** The server's handling of unknown fields. */
   readonly unknownFields?: 'refuse' | 'ignore' | undefined
 }
 
@@ -55,7 +55,7 @@ type Content = Readonly<
   Record<string, { readonly schema: JsonSchema; readonly [extension: `x-${string}`]: unknown }>
 >
 
-/** The statuses that any operation may answer, besides those of its own errors. */
+/** The errors that any operation may return, besides its own. */
 const shared: readonly ErrorCode[] = [
   'InvalidInput',
   'Unauthenticated',
@@ -65,8 +65,8 @@ const shared: readonly ErrorCode[] = [
 ]
 
 /**
- * The OpenAPI 3.1 description of all operations, made from the routes and from the schemas of the operations.
- * `prefix` is the path below which the operations are mounted. A server that is open asks for no credentials.
+ * The OpenAPI 3.1 description of all operations, generated from their routes and schemas. `prefix` is the path prefix
+ * of the operations. `isOpen` describes a server without authentication.
  */
 export async function openApiDocument(
   prefix = '',
@@ -87,7 +87,7 @@ export async function openApiDocument(
     })
     schemas[`${title}Request`] = bodyOf(
       request,
-      // Those are Arrow, and that is part of the path.
+      // The first two are Arrow, and the delimiter is in the query.
       ['data', 'schema', 'delimiter'],
       isClosed ? (definition.ignores ?? []) : [],
       route.path.includes('{id}'),
@@ -127,20 +127,23 @@ export async function openApiDocument(
     ...(isOpen ? {} : { security: [{ bearer: [] }, { apiKey: [] }] }),
     paths: all,
     components: {
-      schemas: referred(all, { ...schemas, ...eventSchemas }),
+      schemas: referenced(all, { ...schemas, ...eventSchemas }),
       ...(isOpen ? {} : { securitySchemes }),
     },
   }
 }
 
-/** The errors that an operation may give, wherever it runs. */
+/** The errors that an operation may return, also inside of a transaction. */
 function errorsOf({ name, errors }: AnyOperation): ErrorCode[] {
   const inside: ErrorCode[] = isAboutTransactions(name) ? [] : ['TransactionNotFound']
   return [...new Set([...shared, ...errors, ...inside])]
 }
 
-/** Those of the schemas that something refers to. Requests that travel without a body have none. */
-function referred(paths: unknown, schemas: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
+/** The schemas that something references. Those of requests without a body are left out. */
+function referenced(
+  paths: unknown,
+  schemas: Readonly<Record<string, JsonSchema>>,
+): Record<string, JsonSchema> {
   const found = new Set<string>()
   const follow = (part: unknown) => {
     for (const [, name] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
@@ -232,7 +235,7 @@ function requestBody(
     }
   }
   if (body === 'metadata') return { requestBody: { required: true, content: json(fields.metadata!) } }
-  // Where no field is needed, none is the same as an empty object.
+  // If no field is required, a missing body counts as an empty object.
   const required = bodySchema.required !== undefined
   return { requestBody: { required, content: json(reference(`${title}Request`)) } }
 }

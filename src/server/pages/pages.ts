@@ -7,7 +7,7 @@ import type { pagePaths } from './catalog-page.ts'
 /** Answers GET requests of one path. */
 export type Page = (exchange: Exchange) => Promise<Answer>
 
-/** The pages by path: health, metrics, the description of the operations, and the page to look after the catalog. */
+/** The pages by path: health, metrics, the description of the operations, and the web page of the catalog. */
 export function pagesOf(context: HttpContext): ReadonlyMap<string, Page> {
   const { health = true, metrics = true, docs = true, page = true } = context.options
   return new Map([
@@ -20,7 +20,7 @@ export function pagesOf(context: HttpContext): ReadonlyMap<string, Page> {
 
 function healthPages({ readiness, options }: HttpContext): [string, Page][] {
   const { isCopy } = options.catalog as { readonly isCopy?: boolean }
-  // It is ready all the same: it answers reads.
+  // A copy is ready, because it answers reads.
   const ready = isCopy ? '{"status":"ready","changes":"refused","reason":"copy"}' : '{"status":"ready"}'
   return [
     ['/healthz', async () => page(jsonUtf8, '{"status":"ok"}')],
@@ -47,7 +47,7 @@ function metricsPages({ authenticate, metrics }: HttpContext, isPublic: boolean)
   ]
 }
 
-/** The page loads nothing and runs nothing. */
+/** The page has no scripts and no external resources. */
 const docsPolicy = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" }
 
 function docsPages({ prefix, options }: HttpContext, hasPage: boolean): [string, Page][] {
@@ -62,7 +62,7 @@ function docsPages({ prefix, options }: HttpContext, hasPage: boolean): [string,
   ]
 }
 
-/** The page to look after the catalog. Its files are read when somebody first asks for one. */
+/** The web page of the catalog. Its files are read at the first request. */
 function catalogPages({ auth, listing = 'recursive' }: HttpOptions, editable: boolean): [string, Page][] {
   const files = once(async () => {
     const { openCatalogPage } = await import('./catalog-page.ts')
@@ -77,7 +77,7 @@ function catalogPages({ auth, listing = 'recursive' }: HttpOptions, editable: bo
   ]
 }
 
-/** The page finds its files, and the operations, beside itself. So its own path must end in a slash. */
+/** The page uses relative URLs for its files and the operations. So its own path must end in a slash. */
 function redirectToFolder({ path }: Exchange): Answer | undefined {
   if (path === '' || path.endsWith('/')) return undefined
   return { status: 308, body: '', headers: { location: `./${path.slice(path.lastIndexOf('/') + 1)}/` } }

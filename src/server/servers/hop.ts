@@ -11,15 +11,15 @@ import { CatalogError } from '../../base/errors.ts'
 import { clearTimeout, setTimeout } from '../../base/time.ts'
 import { tooLarge } from '../core/body.ts'
 
-/** How long a connection to another server may take, in milliseconds. */
+/** The timeout for connecting to another server, in milliseconds. */
 const connectMillis = 5_000
 
 /**
- * Why a request to another server has no answer.
+ * The failure of a request to another server.
  *
- * - `refused`: nobody listens there.
+ * - `refused`: no process listens there.
  * - `unreachable`: there was no connection, so nothing was sent.
- * - `broken`: it was sent, at least in part, and what became of it is not known.
+ * - `broken`: the request was sent, at least in part, and its outcome is unknown.
  */
 export class HopFailed extends Error {
   readonly kind: 'refused' | 'unreachable' | 'broken'
@@ -31,24 +31,24 @@ export class HopFailed extends Error {
 }
 
 /** A request for another server. */
-export interface Hop {
+export interface HopRequest {
   readonly url: string
   readonly method: string
   readonly headers: OutgoingHttpHeaders
-  /** The body: bytes, or a stream of at most so many. */
+  /** The body: bytes, or a stream of at most `mostBytes`. */
   readonly body: Buffer | Readable | undefined
   readonly mostBytes: number
   readonly signal: AbortSignal
 }
 
-/** The connections of a server to others. */
-export class Hops {
+/** The HTTP client for requests to other servers. */
+export class HopClient {
   readonly #http = new HttpAgent({ keepAlive: true, maxFreeSockets: 64 })
   readonly #https = new HttpsAgent({ keepAlive: true, maxFreeSockets: 64 })
 
-  /** Sends a request once, and resolves with the answer when its headers have come. Fails with {@link HopFailed}. */
-  send(hop: Hop): Promise<IncomingMessage> {
-    const { url, method, headers, signal } = hop
+  /** Sends a request once. Resolves when the headers of the answer arrive. Fails with {@link HopFailed}. */
+  send(outgoing: HopRequest): Promise<IncomingMessage> {
+    const { url, method, headers, signal } = outgoing
     const isTls = url.startsWith('https:')
     return new Promise((resolve, reject) => {
       let isConnected = false
@@ -63,14 +63,14 @@ export class Hops {
         const connected = () => {
           isConnected = true
           clearTimeout(timer)
-          // A body is touched only now, so that it is whole when there was no connection.
-          writeBody(request, hop)
+          // The body is read only now, so it is still complete when the connection fails.
+          writeBody(request, outgoing)
         }
         if (request.reusedSocket || !socket.connecting) connected()
         else socket.once(isTls ? 'secureConnect' : 'connect', connected)
       })
       request.once('response', resolve)
-      // It stays for errors that come after the answer: those end the answer's own stream.
+      // The listener stays for errors after the answer, which end the answer's own stream.
       request.on('error', (cause: Error & { code?: string }) => {
         clearTimeout(timer)
         if (cause instanceof CatalogError) return reject(cause)
@@ -86,7 +86,7 @@ export class Hops {
   }
 }
 
-function writeBody(request: ReturnType<typeof httpRequest>, { body, mostBytes }: Hop): void {
+function writeBody(request: ReturnType<typeof httpRequest>, { body, mostBytes }: HopRequest): void {
   if (body === undefined || Buffer.isBuffer(body)) {
     request.end(body)
     return
@@ -101,22 +101,22 @@ function writeBody(request: ReturnType<typeof httpRequest>, { body, mostBytes }:
     if (!body.readableEnded) request.destroy(new Error('the body broke off'))
   })
   body.pipe(request)
-  // An answer may come before the body is whole; the rest of it is not for the other server then.
+  // If the answer arrives before the end of the body, the rest of the body is not sent.
   request.once('response', () => {
     if (!body.readableEnded) body.unpipe(request)
   })
 }
 
-/** Whether nobody listens at a URL. */
-export function isDeserted(url: string): Promise<boolean> {
+/** Whether no process listens at a URL. */
+export function refusesConnections(url: string): Promise<boolean> {
   const { protocol, hostname, port } = new URL(url)
   return new Promise((resolve) => {
     const host = hostname.replace(/^\[(.*)\]$/, '$1')
     const socket = connect({ host, port: Number(port) || (protocol === 'https:' ? 443 : 80) })
-    const done = (isSo: boolean) => {
+    const done = (isRefused: boolean) => {
       clearTimeout(timer)
       socket.destroy()
-      resolve(isSo)
+      resolve(isRefused)
     }
     const timer = setTimeout(() => done(false), 1_000)
     socket.once('connect', () => done(false))

@@ -4,14 +4,14 @@ import { invalid } from '../../base/errors.ts'
 import type { SessionServer } from '../../catalog/operations/framework/inside.ts'
 import { isLoopback } from '../auth/loopback.ts'
 
-/** What other servers over the same catalog know of this one. */
+/** The identity of this server for other servers over the same catalog. */
 export class OwnServer {
-  /** Stands in each answer to a request that another server passed on. */
+  /** The id of this process. It is in each answer to a forwarded request. */
   readonly instance = randomBytes(12).toString('base64url')
   /** How other servers reach this one; undefined when they cannot. */
   session: SessionServer | undefined
 
-  /** Lets other servers reach this one at a URL. Fails with `InvalidInput` when it is none. */
+  /** Sets the URL for other servers. Fails with `InvalidInput` for an invalid one. */
   advertise(url: string): void {
     const { href, hostname: host } = checked(url)
     const machine = isLoopback(host) ? { machine: hostname() } : {}
@@ -29,8 +29,8 @@ function checked(url: string): URL {
 }
 
 /**
- * The URL by which other servers most likely reach one that listens on `host`. One that listens on every address is
- * reached at the first that is not of this machine alone.
+ * The probable URL of a server that listens on `host`, for other servers. For a server on all interfaces, it has the
+ * first address that is neither internal nor link-local; undefined without one.
  */
 export function likelyUrl(host: string, url: string): string | undefined {
   if (host !== '0.0.0.0' && host !== '::') return url

@@ -8,7 +8,7 @@ import { type CatalogOptions, openCatalog } from '../../../src/tabularium/index.
 import { closedAfterwards } from '../../support/catalogs.ts'
 import { followGlobalTime } from '../../support/global-time.ts'
 
-/** A server over a store that cannot tell its state, as a database. `reads` counts what it reads. */
+/** A server over a store that does not report its state, like a database. `reads` counts its reads. */
 async function served(options: Partial<HttpOptions>, more: Partial<CatalogOptions> = {}) {
   const memory = memoryStore()
   const counted = { reads: 0 }

@@ -19,9 +19,9 @@ import { sharedStores } from '../../support/shared-stores.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { scraped } from './support/scrape.ts'
 
-/* Each metric is read back from /metrics after what it tells of was made to happen. */
+/* Each test causes an event, and reads its metric from /metrics. */
 
-/** A store that does something before the next write, if it is told to. */
+/** A store with a hook that runs before the next write. */
 interface Held extends Store {
   beforeWrite: (() => Promise<unknown>) | undefined
   beforeRead: (() => Promise<unknown>) | undefined

@@ -67,7 +67,7 @@ const columns: Readonly<Record<string, () => arrow.Vector>> = {
     ),
 }
 
-/** Values in a form that tells NaN, big integers, bytes and the kinds of nothing apart. */
+/** Values in a form that distinguishes NaN, big integers, bytes and null. */
 function plain(value: unknown): unknown {
   if (value === null || value === undefined) return null
   if (typeof value === 'bigint') return `${value}n`

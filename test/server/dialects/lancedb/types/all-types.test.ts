@@ -35,7 +35,7 @@ interface Result {
 const refused =
   /^(?:interval|map|sorted_map|sparse_union|dense_union|run_ends|blob_v2|dictionary_of_(?:view|fixed|day|moment|decimal|list))\.|\.map$/
 
-/** What the library of the client for Node says of types that it cannot read or write, whoever they come from. */
+/** The errors of the Node client's library for types that it cannot read or write, from any server. */
 const unknownToNode = /Unrecognized type|Unsupported|not support|from user's Body stream/
 
 /** Much longer than it takes: it ends what hangs. */

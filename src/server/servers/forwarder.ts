@@ -11,76 +11,76 @@ import type { StreamableAnswer } from '../core/answer.ts'
 import { uncounted } from '../core/body.ts'
 import type { Exchange } from '../core/exchange.ts'
 import type { PluginOptions } from '../options.ts'
-import { HopFailed, Hops, isDeserted } from './hop.ts'
+import { HopClient, HopFailed, refusesConnections } from './hop.ts'
 import type { OwnServer } from './own-server.ts'
 
-/** How often a request that waits for another server looks whether the transaction is still open, in milliseconds. */
-const lookMillis = 10_000
+/** How often a waiting request checks whether its transaction is still open, in milliseconds. */
+const checkMillis = 10_000
 
-/** So many servers of transactions are remembered. */
-const mostKnown = 10_000
+/** The most transactions whose server is cached. */
+const mostCached = 10_000
 
 /** A request of a transaction that another server may hold. */
-export interface Passing {
+export interface ForwardedRequest {
   readonly id: string
-  /** The path below the mount, with the query. */
+  /** The path after the mount prefix, with the query. */
   readonly target: string
   readonly body: Buffer | Readable | undefined
   readonly mostBytes: number
-  /** Whether it may be sent again, and whether this server can answer it once the transaction has ended. */
+  /** Whether it may be retried. This server can then also answer it after the transaction has ended. */
   readonly isRepeatable: boolean
 }
 
-interface Known {
+interface CachedServer {
   readonly server: SessionServer
   readonly owner: string | undefined
-  /** Until when its lease lasts at least, by `performance.now`. */
+  /** The earliest end of its lease, by `performance.now`. */
   readonly until: number
 }
 
 /**
- * Passes requests of transactions on to the server that holds them. Where that is comes from the catalog's own records
- * only. A request that was passed on is not passed on again.
+ * Forwards requests of transactions to the server that holds them. Its URL comes only from the catalog's own records. A
+ * forwarded request is not forwarded again.
  */
-export class PassOn {
+export class Forwarder {
   readonly #catalog: PluginOptions['catalog']
   readonly #own: OwnServer
-  readonly #hops = new Hops()
-  readonly #known = new Map<string, Known>()
+  readonly #client = new HopClient()
+  readonly #cached = new Map<string, CachedServer>()
 
   constructor(catalog: PluginOptions['catalog'], own: OwnServer) {
     this.#catalog = catalog
     this.#own = own
   }
 
-  /** The server to ask about a caller's transaction; undefined when the request is for this one. */
+  /** The server that holds a caller's transaction; undefined when this server must answer. */
   async serverFor(exchange: Exchange, id: string): Promise<SessionServer | undefined> {
     if (exchange.headers[passedOnHeader] !== undefined) return undefined
     return this.#serverOf(id, exchange.principal?.name)
   }
 
   /**
-   * The answer of the server that holds the transaction. Undefined when it can no longer be committed there: then this
-   * server answers by the transaction's record.
+   * The answer of the server that holds the transaction. Undefined when that server is gone and the request is
+   * repeatable: this server then answers from the transaction's record.
    */
   async answer(
     exchange: Exchange,
     server: SessionServer,
-    passing: Passing,
+    request: ForwardedRequest,
   ): Promise<StreamableAnswer | undefined> {
-    const { id, isRepeatable } = passing
+    const { id, isRepeatable } = request
     const owner = exchange.principal?.name
     for (let attempt = 1; ; attempt++) {
       try {
-        const answer = await this.#ask(exchange, server, passing)
+        const answer = await this.#send(exchange, server, request)
         if (answer !== undefined) return answer
-        // What answers there never held the transaction.
+        // Another process answers at this URL now, so the holder has ended.
         await this.#ended(id, server)
       } catch (error) {
         if (!(error instanceof HopFailed)) throw error
         if (exchange.isClosed) throw broken(id, isRepeatable, error)
-        if (error.kind === 'refused' || (await isDeserted(server.url))) await this.#ended(id, server)
-        this.#known.delete(id)
+        if (error.kind === 'refused' || (await refusesConnections(server.url))) await this.#ended(id, server)
+        this.#cached.delete(id)
         if (await this.#serverOf(id, owner)) {
           if (error.kind === 'broken' && isRepeatable && attempt === 1) continue
           throw error.kind === 'broken' ? broken(id, isRepeatable, error) : unreachable(id, error)
@@ -92,45 +92,45 @@ export class PassOn {
   }
 
   close(): void {
-    this.#hops.close()
+    this.#client.close()
   }
 
   async #serverOf(id: string, owner: string | undefined): Promise<SessionServer | undefined> {
-    const known = this.#known.get(id)
+    const known = this.#cached.get(id)
     if (known && known.until > performance.now()) return known.owner === owner ? known.server : undefined
-    this.#known.delete(id)
+    this.#cached.delete(id)
     const found = await this.#catalog[heldTransactions]?.serverOf(id, owner)
     if (found === undefined) return undefined
     const { server, leaseMillis } = found
     if (server.instance === this.#own.instance) return undefined
-    // The address of this machine alone leads to another server on each machine.
+    // A loopback URL leads to a different server on each machine.
     if (server.machine !== undefined && server.machine !== hostname()) return undefined
-    this.#known.set(id, { server, owner, until: performance.now() + leaseMillis })
-    if (this.#known.size > mostKnown) this.#known.delete(this.#known.keys().next().value!)
+    this.#cached.set(id, { server, owner, until: performance.now() + leaseMillis })
+    if (this.#cached.size > mostCached) this.#cached.delete(this.#cached.keys().next().value!)
     return server
   }
 
   async #ended(id: string, server: SessionServer): Promise<void> {
-    this.#known.delete(id)
+    this.#cached.delete(id)
     await this.#catalog[heldTransactions]!.serverEnded(id, server)
   }
 
-  /** Asks once. Undefined when another server answers at the address. */
-  async #ask(
+  /** Sends once. Undefined when another process answers at the URL. */
+  async #send(
     exchange: Exchange,
     server: SessionServer,
-    { id, target, body, mostBytes }: Passing,
+    { id, target, body, mostBytes }: ForwardedRequest,
   ): Promise<StreamableAnswer | undefined> {
     const stop = new AbortController()
     exchange.onClose((isAnswered) => {
       if (!isAnswered) stop.abort()
     })
     let arriving: IncomingMessage | undefined
-    const heard = () => arriving?.socket?.bytesRead ?? 0
-    const unwatch = this.#watch(id, server, exchange.principal?.name, heard, stop)
+    const bytesRead = () => arriving?.socket?.bytesRead ?? 0
+    const unwatch = this.#watch(id, server, exchange.principal?.name, bytesRead, stop)
     let isStream = false
     try {
-      const answer = await this.#hops.send({
+      const answer = await this.#client.send({
         url: server.url + target,
         method: exchange.method,
         headers: headersFor(exchange, server, body),
@@ -139,7 +139,7 @@ export class PassOn {
         signal: stop.signal,
       })
       arriving = answer
-      // It may break off before anybody reads it. Those who read it hear of that, too.
+      // It may fail before it has a reader, and would crash the process without a listener. Readers get the error, too.
       answer.on('error', () => {})
       if (answer.headers[serverHeader] !== server.instance) {
         answer.destroy()
@@ -150,7 +150,7 @@ export class PassOn {
       const headers = headersOf(answer)
       const length = Number(answer.headers['content-length'] ?? Number.POSITIVE_INFINITY)
       if (length <= uncounted || exchange.method === 'HEAD')
-        return { status, headers, body: await whole(answer) }
+        return { status, headers, body: await readAll(answer) }
       isStream = true
       answer.once('close', unwatch)
       return { status, headers, body: answer }
@@ -160,34 +160,34 @@ export class PassOn {
   }
 
   /**
-   * Stops waiting for a server once its transaction has ended and nothing was heard for a while after that: it may have
-   * vanished without a word. The lease of the transaction bounds that.
+   * Stops waiting for a server whose transaction has ended and which sent no bytes since the check before: it may have
+   * crashed without closing the connection. The lease of the transaction bounds the wait.
    */
   #watch(
     id: string,
     { instance }: SessionServer,
     owner: string | undefined,
-    heard: () => number,
+    bytesRead: () => number,
     stop: AbortController,
   ): () => void {
     let hadEnded = false
-    let before = 0
-    const look = async () => {
+    let bytesBefore = 0
+    const check = async () => {
       const found = await this.#catalog[heldTransactions]!.serverOf(id, owner)
       const hasEnded = found?.server.instance !== instance
-      const bytes = heard()
-      if (hasEnded && hadEnded && bytes === before) stop.abort()
+      const bytes = bytesRead()
+      if (hasEnded && hadEnded && bytes === bytesBefore) stop.abort()
       hadEnded = hasEnded
-      before = bytes
+      bytesBefore = bytes
     }
-    // The store may be away for a while, too.
-    const timer = alone(setInterval(() => void look().catch(() => {}), lookMillis))
+    // Errors are ignored, because the store may be temporarily unreachable, too.
+    const timer = alone(setInterval(() => void check().catch(() => {}), checkMillis))
     return () => clearInterval(timer)
   }
 }
 
-/** Headers that concern one connection. Those in `connection` do, too. */
-const ofConnection = new Set([
+/** Hop-by-hop headers. Those that `connection` names are, too. */
+const hopByHopHeaders = new Set([
   'connection',
   'keep-alive',
   'proxy-connection',
@@ -203,37 +203,37 @@ const ofConnection = new Set([
 function headersFor(
   { headers, requestId, believesProxy, remoteAddress }: Exchange,
   { url }: SessionServer,
-  body: Passing['body'],
+  body: ForwardedRequest['body'],
 ): Record<string, string | string[]> {
-  const passed = withoutConnection(headers)
-  passed.host = new URL(url).host
-  passed[passedOnHeader] = '1'
-  passed[requestIdHeader] = requestId
-  // What a proxy before this server said was understood here, and is believed there as it is here.
-  if (believesProxy && remoteAddress !== undefined) passed['x-forwarded-for'] = remoteAddress
-  if (Buffer.isBuffer(body)) passed['content-length'] = String(body.length)
-  else if (passed['content-length'] === undefined && body !== undefined)
-    passed['transfer-encoding'] = 'chunked'
-  return passed
+  const forwarded = withoutConnection(headers)
+  forwarded.host = new URL(url).host
+  forwarded[passedOnHeader] = '1'
+  forwarded[requestIdHeader] = requestId
+  // This server has evaluated its own proxy's header. The other server trusts the resulting address likewise.
+  if (believesProxy && remoteAddress !== undefined) forwarded['x-forwarded-for'] = remoteAddress
+  if (Buffer.isBuffer(body)) forwarded['content-length'] = String(body.length)
+  else if (forwarded['content-length'] === undefined && body !== undefined)
+    forwarded['transfer-encoding'] = 'chunked'
+  return forwarded
 }
 
 function headersOf({ headers }: IncomingMessage): Record<string, string> {
-  const { 'content-length': _, date: __, [serverHeader]: ___, ...passed } = withoutConnection(headers)
+  const { 'content-length': _, date: __, [serverHeader]: ___, ...forwarded } = withoutConnection(headers)
   return Object.fromEntries(
-    Object.entries(passed).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
+    Object.entries(forwarded).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
   )
 }
 
 function withoutConnection(headers: IncomingMessage['headers']): Record<string, string | string[]> {
   const named = headers.connection?.toLowerCase().split(/[\s,]+/) ?? []
-  const passed: Record<string, string | string[]> = {}
+  const forwarded: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !ofConnection.has(name) && !named.includes(name)) passed[name] = value
+    if (value !== undefined && !hopByHopHeaders.has(name) && !named.includes(name)) forwarded[name] = value
   }
-  return passed
+  return forwarded
 }
 
-async function whole(answer: IncomingMessage): Promise<Buffer> {
+async function readAll(answer: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   try {
     for await (const chunk of answer) chunks.push(chunk as Buffer)
