@@ -43,6 +43,7 @@ export async function send(
   const onAbort = () => stop.abort(signal!.reason)
   signal?.addEventListener('abort', onAbort)
   const timer = timeout > 0 ? setTimeout(() => stop.abort(), Math.min(timeout, 2 ** 31 - 1)) : undefined
+  let hasBegun = false
   try {
     const response = await fetch(
       new Request(`${base}${outgoing.target}`, {
@@ -53,6 +54,7 @@ export async function send(
         signal: stop.signal,
       }),
     )
+    hasBegun = true
     const body = new Uint8Array(await response.arrayBuffer())
     return { status: response.status, headers: response.headers, body }
   } catch (cause) {
@@ -62,7 +64,7 @@ export async function send(
     if (codes.some((code) => /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code))) {
       return timedOut(base, 'the time that fetch allows', cause)
     }
-    const error = unreachable(base, codes.at(-1), cause)
+    const error = (hasBegun ? brokenOff : unreachable)(base, codes.at(-1), cause)
     if (codes.some((code) => neverSent.has(code))) return { error, isRetryable: true }
     const maybeReceived = `The connection to the server at ${base} broke off (${codes.at(-1)})`
     return { error, isRetryable: true, maybeReceived }
@@ -101,6 +103,15 @@ export function unreachable(base: string, why: string | undefined, cause: unknow
   return new CatalogError(
     'ServiceUnavailable',
     `The server at ${base} cannot be reached${why === undefined ? '' : ` (${why})`}. Check that it runs and that the URL is right.`,
+    { cause },
+  )
+}
+
+/** A server ends the connection where an answer turns out too large when a part of it was sent. */
+function brokenOff(base: string, why: string | undefined, cause: unknown): CatalogError {
+  return new CatalogError(
+    'ServiceUnavailable',
+    `The server at ${base} broke off its answer${why === undefined ? '' : ` (${why})`}. Try again. If it does so each time, the answer may be larger than the server allows: ask for fewer rows or columns at once.`,
     { cause },
   )
 }

@@ -67,6 +67,26 @@ describe('errors', () => {
     await fails(catalog.describeTable({ id: ['t'] }), 'ServiceUnavailable', 'redirects to https://elsewhere/')
   })
 
+  it('an answer that breaks off says what may be the reason', async () => {
+    const lost = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' })
+    const half = () => {
+      const source = new ReadableStream({
+        start: (body) => body.enqueue(new Uint8Array(8)),
+        pull: (body) => body.error(lost),
+      })
+      return new Response(source)
+    }
+    const { catalog } = scripted([half(), half()], { retries: 0 })
+    await fails(
+      catalog.queryTable({ id: ['t'] }),
+      'ServiceUnavailable',
+      'broke off its answer (UND_ERR_SOCKET)',
+      'ask for fewer rows or columns',
+    )
+    const change = await fails(catalog.dropTable({ id: ['t'] }), 'ServiceUnavailable', 'broke off')
+    expect(change.message).toContain('may have been made')
+  })
+
   it('an empty body is an empty answer', async () => {
     const { catalog } = scripted([new Response(null, { status: 204 })])
     expect(await catalog.dropNamespace({ id: ['n'], mode: 'Skip' })).toEqual({})
