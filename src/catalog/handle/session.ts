@@ -16,7 +16,7 @@ export interface SessionStart extends Pick<RunOptions, 'isolation' | 'requireRoo
   readonly owner: SessionOwner
   /** How long it may go without a request, in milliseconds. */
   readonly idle: number
-  /** What those lost that it does again. */
+  /** The lost races of the transactions that it retries. */
   readonly before: LostRaces | undefined
   /** How long its caller may keep turns. */
   readonly share: TurnShare | undefined
@@ -36,7 +36,7 @@ export class Session {
   readonly ended: Promise<void>
   /** Resolves when the record says how the session ended. */
   recorded: Promise<unknown> = Promise.resolve()
-  /** Why the record could not say how the session ended, if so. */
+  /** The error if the record of how the session ended could not be written. */
   unrecorded: unknown
   readonly #now: () => number
   readonly #run: TransactionRun
@@ -75,8 +75,8 @@ export class Session {
     })
     const onAbort = () => this.#end(signal.reason)
     signal.addEventListener('abort', onAbort)
-    // Node keeps a signal that is made of others for as long as it has listeners. Who waits for the end hears of it
-    // besides, and nobody else has to.
+    // Node keeps a composite signal for as long as it has listeners. Callers that await the end get a rejection
+    // themselves.
     const stopListening = () => signal.removeEventListener('abort', onAbort)
     this.ended.then(stopListening, stopListening)
   }
@@ -85,7 +85,7 @@ export class Session {
     return this.#hasEnded
   }
 
-  /** What it lost, if it ended by a lost race. */
+  /** Its lost races, if one of them ended it. */
   get lost(): LostRaces | undefined {
     return this.#isLost ? this.#turns.lost : undefined
   }
@@ -102,8 +102,8 @@ export class Session {
   }
 
   /**
-   * Takes the turns that those before it earned, or goes on without them. Rejects when it ends meanwhile, as it does when
-   * its caller goes away.
+   * Takes the turns that follow from the lost races before it, or goes on without them. Rejects when the session ends
+   * meanwhile, as it does when its caller goes away.
    */
   async takeTurns(caller: AbortSignal | undefined): Promise<void> {
     const cancel = () => void this.cancel()
@@ -130,7 +130,7 @@ export class Session {
       if (lost === undefined) throw error
       const told = this.#lose(lost)
       await this.giveUp(told)
-      // Another one may do it again, as soon as the caller hears of it.
+      // The caller may retry it as soon as the error arrives.
       await this.recorded
       throw told
     } finally {
@@ -150,13 +150,13 @@ export class Session {
 
   /** Ends it with an error, unless it is committed, and waits for what is under way. */
   async giveUp(error: Error): Promise<void> {
-    // What was handed to the store can no longer be called back.
+    // A commit that the store has can no longer be revoked.
     await this.#committing?.catch(() => {})
     this.#end(error)
     await this.#underWay.stop(error)
   }
 
-  /** As {@link giveUp}, as the wish of its caller. */
+  /** As {@link giveUp}, at the caller's request. */
   async cancel(): Promise<void> {
     await this.#committing?.catch(() => {})
     if (!this.#hasEnded) this.#stop.abort(canceled(this.id))
@@ -165,7 +165,7 @@ export class Session {
 
   /** Removes what it held, after it has ended without a commit. */
   async letGo(error: Error): Promise<void> {
-    // A commit that is on its way may need it, also when the lease has ended meanwhile.
+    // A commit under way may need it, even if the lease has ended meanwhile.
     await this.#committing?.catch(() => {})
     await this.#underWay.stop(error)
     await this.#run.giveUp()

@@ -18,7 +18,7 @@ export interface FunctionRun {
   run(operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown>
   /** The error by which the run lost a race, if it did. `error` is what the function failed with, if it failed. */
   lostBy(error: unknown): unknown
-  /** Commits, and answers with the error by which that lost a race, if it did. */
+  /** Commits. Returns the error of a lost race, if any. */
   commit(): Promise<unknown>
   /** Gives up, after the run failed or lost a race. It never fails. */
   giveUp?(error: unknown): Promise<void>
@@ -32,7 +32,7 @@ const optionNames: OptionNames<TransactionOptions> = {
 }
 const mostAttempts = 10_000
 
-/** Checks what `transaction` was given. Answers with its options, defaults filled in. */
+/** Checks the arguments of `transaction`. Returns its options with defaults. */
 export function checkFunction(work: unknown, options: TransactionOptions) {
   requireKnown('transaction', options, optionNames)
   const { attempts = 50, isolation = 'Serializable' } = options

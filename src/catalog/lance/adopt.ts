@@ -84,7 +84,7 @@ function latestIn(reader: Reader, table: FoundTable, branch: string): number | n
   return null
 }
 
-/** The record of a branch that Lance makes. What it comes from stands in the dataset. */
+/** The record of a branch that Lance makes. The dataset has its origin. */
 export function newBranch(head: Head, parent_version: number, now: number): BranchRecord {
   return { v: recordFormat, head, parent_branch: '', parent_version, created_at: now }
 }

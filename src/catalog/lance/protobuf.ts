@@ -1,6 +1,6 @@
 /*
- * Protocol Buffers as far as manifests need them: a message is a list of fields, and fields that nobody looks at are
- * copied as they are.
+ * Protocol Buffers as far as manifests need them: a message is a list of fields, and unknown fields are copied as they
+ * are.
  */
 
 export interface Field {

@@ -36,7 +36,7 @@ export interface StagedManifest extends Publication {
   readonly table: TableAt
   /** Undefined when there is no such file. */
   readonly size: number | undefined
-  /** Whether the table is still to be made, where versions are that it would have to take over. */
+  /** Whether the work has yet to make the table, and its location already holds versions to adopt. */
   readonly isBehind: boolean
 }
 
@@ -122,7 +122,7 @@ async function publishAfter<T>(
   find: FindTables,
   work: (staged: StagedManifests) => Promise<T>,
 ): Promise<T> {
-  // What others left unpublished comes first, and what they published past the catalog counts.
+  // First publishes what others left unpublished, and adopts what they published past the catalog.
   for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await settle(core, id, branch)
   const staged = await findManifests(core, versions, find)
   let result: T
@@ -144,8 +144,8 @@ async function publishAfter<T>(
 }
 
 /**
- * Publishes versions that follow on published ones. Returns whether that is all there was to do: otherwise others are at
- * work on the same branch.
+ * Publishes versions that follow on published ones. Returns whether nothing is left to do: otherwise others are at work
+ * on the same branch.
  */
 async function publishNow(staged: StagedManifests): Promise<boolean> {
   const inOrder = [...staged].sort(([a], [b]) => a.version - b.version)
@@ -196,7 +196,9 @@ async function findManifests(
   return staged
 }
 
-/** Where a manifest is to be published. What is refused is refused when the version is created: others may fail first. */
+/**
+ * Where a manifest is to be published. A refusal is thrown when the version is created: items before it may fail first.
+ */
 function publicationIfAny(core: Core, table: TableAt, version: VersionToPublish) {
   try {
     return publicationOf(core, table, version)

@@ -3,8 +3,8 @@ import { CatalogError } from '../../base/errors.ts'
 import type { DatasetFolder } from './dataset.ts'
 
 /*
- * Tags and branches of a dataset are small JSON files, one each. They are what counts: Lance's clients write them
- * without telling the catalog, and Lance's cleanup keeps what they name.
+ * Tags and branches of a dataset are small JSON files, one each. They are authoritative: Lance's clients write them
+ * without notice to the catalog, and Lance's cleanup keeps what they name.
  */
 
 const tag = v.looseObject({

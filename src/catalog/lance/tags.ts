@@ -98,8 +98,8 @@ async function requireManifest(
 }
 
 /**
- * Settles the branch of the version that a request means, and looks up its tag where Lance keeps it. Returns the request
- * without the tag then.
+ * Reconciles the branch of the requested version. A tag that Lance keeps is replaced by its version in the returned
+ * request.
  */
 export async function settleWanted<Wanted extends WantedVersion>(
   core: Core,

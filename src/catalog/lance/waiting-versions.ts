@@ -36,7 +36,7 @@ export function isWaiting({ staging }: Core, { staging_path }: VersionRecord): b
   return waiting.get(staging)?.has(staging_path) === true
 }
 
-/** A version in the form of responses, with the path at which its manifest lies for whom is asking. */
+/** A version in the form of responses, with the path at which the caller finds its manifest. */
 export function toVersionFor(core: Core, version: number, record: VersionRecord): TableVersion {
   const told = toTableVersion(version, record)
   if (!isWaiting(core, record)) return told

@@ -11,7 +11,8 @@ import { type WaitingVersion, waitingVersions } from './waiting-versions.ts'
 
 /*
  * Inside of a transaction over many operations, manifests wait for its commit outside of the folders that Lance lists.
- * Records inside are as they will be. Answers name the waiting file, so that writers of the transaction open it.
+ * Records inside already have the final names. Answers name the waiting file, so that writers of the transaction open
+ * it.
  */
 
 const participants = new WeakMap<Staging, WaitingManifests>()
@@ -42,8 +43,8 @@ class WaitingManifests implements Participant {
   }
 
   /**
-   * Lets a manifest wait. Its writer's file stays until {@link removeOriginal}. Returns false when it waits already, since
-   * the request is a retry, or when there is no such file.
+   * Defers the publication of a manifest. Its writer's file stays until {@link removeOriginal}. Returns false for a
+   * retry, whose manifest waits already, or when there is no such file.
    */
   async add(version: WaitingVersion): Promise<boolean> {
     const { staging_path } = version
@@ -55,7 +56,7 @@ class WaitingManifests implements Participant {
     return isNew && linked !== 'missing'
   }
 
-  /** Lets a manifest wait no longer, since its version was refused. */
+  /** Removes a waiting manifest, since its version was refused. */
   async withdraw(version: WaitingVersion): Promise<void> {
     this.#versions.delete(version.staging_path)
     await this.#remove(version)
@@ -71,7 +72,7 @@ class WaitingManifests implements Participant {
     await Promise.all(this.#branches().map((version) => this.#prepareBranch(version)))
   }
 
-  /** What was published past the catalog since counts: the transaction is told so before it commits. */
+  /** Versions that were published past the catalog meanwhile count: the transaction fails before it commits. */
   async #prepareBranch(version: WaitingVersion): Promise<void> {
     const { branch, table, folder } = version
     const { outside } = this.#staging
@@ -106,7 +107,7 @@ class WaitingManifests implements Participant {
       await remove(this.#versions.values())
       return
     }
-    // Somebody else published some, or the disk fails. What is still to be published then is done by the next request.
+    // Another process published some, or the disk fails. The next request publishes the rest.
     const isRecorded = new Set(recorded)
     await remove([...this.#versions.values()].filter((version) => !isRecorded.has(version)))
     await Promise.allSettled(this.#branches().map((version) => this.#settle(version)))
@@ -115,7 +116,7 @@ class WaitingManifests implements Participant {
 
   async givenUp(): Promise<void> {
     if (this.#versions.size === 0) return
-    // A commit may fail and still be there, as when its answer is lost. Then its versions are published.
+    // A commit may fail and still have succeeded, as when its answer is lost. Then its versions are published.
     const { outside, transactionId } = this.#staging
     const record = await outside.store.read((reader) =>
       reader.get<TransactionRecord>(keys.transaction(transactionId)),

@@ -101,14 +101,14 @@ function mayRead(access: Access, id: Identifier): boolean {
   return access.mayRead([{ kind: 'table', id }])[0] === true
 }
 
-/** The places of content that waits to be registered: at or above a location, and the first one below it. */
+/** The locations of content that waits to be registered: at or above a location, and the first one below it. */
 function waitingAround(reader: Reader, segments: readonly string[]): (readonly string[])[] {
   const places: (readonly string[])[] = []
   for (let depth = 1; depth <= segments.length; depth++) {
     const place = segments.slice(0, depth)
     if (reader.get(keys.registration(place)) !== undefined) places.push(place)
   }
-  // The place itself may come first, and was found already.
+  // The location itself may come first, and was found already.
   for (const { key } of reader.range({ prefix: keys.registration(segments), limit: 2, keysOnly: true }))
     if (key.length - 1 > segments.length) places.push(key.slice(1).map(String))
   return places

@@ -8,7 +8,7 @@ import { isManaged } from './managed.ts'
 import { registrationFolder } from './registration.ts'
 
 /*
- * A client may write rows at the location of a declared table without telling the catalog, as Lance's clients do.
+ * A client may write rows at the location of a declared table without notice to the catalog, as Lance's clients do.
  * Such a table has no version in the catalog, and still counts as created.
  */
 
@@ -18,7 +18,7 @@ export function isCreated({ registered, main }: TableRecord): boolean {
 }
 
 /**
- * Looks whether a table is more than declared, though its record does not show it. Undefined when the record decides,
+ * Checks whether a table is more than declared, though its record does not show it. Undefined when the record decides,
  * since the catalog cannot reach the location.
  */
 export function inspectionOf(core: Core, table: FoundTable): (() => Promise<boolean>) | undefined {
@@ -35,7 +35,7 @@ export async function hasManifests(shared: SharedFiles, prefix: string): Promise
   return names.some((name) => versionOfName(name) !== undefined)
 }
 
-/** Whether another engine wrote rows at a table's location without telling the catalog. */
+/** Whether another engine wrote rows at a table's location without notice to the catalog. */
 export async function hasForeignRows(core: Core, table: FoundTable): Promise<boolean> {
   const place = unversionedPlace(core, table)
   return place !== undefined && hasForeignObjects(place)

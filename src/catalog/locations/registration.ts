@@ -94,7 +94,7 @@ export async function commitDeregistering<T extends object>(
             const wait = (path: string) => putWaiting(core, change.writer, location, path, id)
             removeTableRecords(core, change.writer, table, known && keysIn(table.id, known))
             if (known === undefined) {
-              // Others may have written content there without telling the catalog.
+              // Others may have written content there without notice to the catalog.
               wait(registrationPlace(core, location).prefix)
               return undefined
             }
@@ -103,7 +103,7 @@ export async function commitDeregistering<T extends object>(
             if (before?.written === written && before.vacuums === vacuums) {
               wait(before.path)
             } else {
-              // What the body does afterwards, and how it fails, must be as when the registration is there.
+              // The rest of the body must run, and fail, as if the registration existed.
               wait(registrationPlace(core, location).prefix)
               open.push({ table, written, vacuums })
             }
@@ -162,8 +162,8 @@ export async function readRegistration(core: Core, location: string): Promise<Fo
 }
 
 /**
- * Whether a registration tells of shared files that this catalog does not know of: files of other tables that its
- * versions name, or files of its own that clones in another catalog name.
+ * Whether a registration lists shared files that are unknown to this catalog: files of other tables that its versions
+ * name, or files of its own that clones in another catalog name.
  */
 function sharesUnknown(
   core: Core,

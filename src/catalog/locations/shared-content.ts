@@ -54,14 +54,17 @@ export function putShares(
   }
 }
 
-/** Releases can only be trusted with shared content if they know of it: those that do not refuse the catalog from now on. */
+/**
+ * Raises the format of the catalog, so that releases which do not know shared content, and might remove it, refuse the
+ * catalog.
+ */
 function requireSharingFormat(writer: Writer): void {
   const record = writer.get<CatalogRecord>(keys.catalog)
   if (record !== undefined && record.v < sharingFormat)
     writer.put(keys.catalog, { ...record, v: sharingFormat })
 }
 
-/** Forgets what the table in a folder named of others, since the table is dropped. */
+/** Removes the shares of a dropped table in other folders. */
 export function removeSharesOf(core: Core, writer: Writer, location: string): void {
   const place = contentFolderOf(core.contentRoots, location)
   if (place === undefined) return

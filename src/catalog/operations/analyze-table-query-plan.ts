@@ -7,7 +7,7 @@ import { openVersion, whileThere } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
-/** Runs a query and answers how: its plan, and the rows and the time of each step. The rows themselves are left out. */
+/** Runs a query and answers with its plan, and the rows and the time of each step. The rows themselves are left out. */
 export const analyzeTableQueryPlan = operation({
   name: 'analyzeTableQueryPlan',
   summary: 'Run a query, and tell rows and time of its steps.',
@@ -46,7 +46,10 @@ export const analyzeTableQueryPlan = operation({
   },
 })
 
-/** What was measured of a line of the plan. The first line makes the columns, and the second one ends what finds the rows. */
+/**
+ * The measurements for a line of the plan. The first line makes the columns, and the second one is the last step that
+ * finds rows.
+ */
 function metrics(steps: readonly QueryStep[], line: number): string {
   const step = line < 2 && steps.find(({ name }) => name === (line === 0 ? 'columns' : 'rows'))
   return step ? `, metrics=[output_rows=${step.rows}, elapsed_compute=${millis(step.milliseconds)}]` : ''

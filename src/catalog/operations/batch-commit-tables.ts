@@ -26,7 +26,7 @@ import { operation } from './framework/operation.ts'
 import { listedStatuses, post } from './framework/route.ts'
 import { objectsIn, subjectOf } from './framework/subjects.ts'
 
-/** The members that an operation of a batch may have, each an operation that may also be asked for alone. */
+/** The members that an operation of a batch may have. Each is an operation of its own, too. */
 const members = {
   declare_table: declareTable,
   create_table_version: createTableVersion,
@@ -131,12 +131,12 @@ export const batchCommitTables = operation({
       operations,
       ({ declare_table }) => declare_table && prepared(() => prepareDeclaration(core, declare_table)),
     )
-    // All at once, as the claims would ask one by one.
+    // All at once, since the claims would ask one by one.
     if (core.access) await decideAboutLocations(core, 'declareTable', declarations.flatMap(namedLocationOf))
     const versions = operations.flatMap((step) => step.create_table_version ?? [])
     const made = tablesMade(operations, declarations)
     const deletions = await prepareDeletions(core, operations, made)
-    // Before the commit: a hook that fails must not make a failure of a batch that was applied.
+    // Before the commit: a failing hook must not make an applied batch fail.
     const vended = await vendedFor(core, operations, declarations)
     const commit = (staged: StagedManifests) =>
       commitDeregistering(core, 'BatchCommitTables', [], (given, takeOut) => {
@@ -166,7 +166,7 @@ export const batchCommitTables = operation({
   },
 })
 
-/** What the steps need besides the change. */
+/** Further input of the steps. */
 interface Prepared {
   /** The key of the request. */
   readonly key: string | undefined
@@ -174,7 +174,7 @@ interface Prepared {
   readonly deletions: Deletions
 }
 
-/** What is known of each deletion of versions before the batch runs, and the paths of the manifests that it removes. */
+/** What is known of each deletion of versions before the batch, and the paths of the manifests that it removes. */
 type Deletions = Map<
   TableOperation,
   { readonly thinned: () => BranchToThin | undefined; paths: readonly string[] }
@@ -189,7 +189,7 @@ async function prepareDeletions(
   for (const step of operations) {
     const request = step.delete_table_versions
     if (!request) continue
-    // Nothing of what the batch makes is published before it.
+    // Tables that the batch makes have nothing published before it.
     const thinned = made.has(request)
       ? () => undefined
       : await preparedLater(() => prepareDeletion(core, request))
@@ -199,8 +199,8 @@ async function prepareDeletions(
 }
 
 /**
- * The tables of those versions, created or deleted, whose names earlier steps declared or deregistered; undefined where
- * these leave no table. What is not in it is about tables that were there before.
+ * The tables of versions to create or delete whose names earlier steps declared or deregistered; undefined if these
+ * leave no table. Other versions are of tables that existed before.
  */
 type TablesMade = ReadonlyMap<object, TableAt | undefined>
 

@@ -71,7 +71,7 @@ export const batchDeleteTableVersions = operation({
   },
 })
 
-/** Deletes the ranges within a change. Returns the paths of the manifests of the versions that went. */
+/** Deletes the ranges within a change. Returns the paths of the manifests of the deleted versions. */
 export function deleteVersions(
   change: ChangeContext,
   { id, branch, ranges }: Pick<v.InferOutput<typeof deleteVersionsRequest>, 'id' | 'branch' | 'ranges'>,
@@ -79,7 +79,7 @@ export function deleteVersions(
 ): readonly string[] {
   const { writer } = change
   const table = findTableToChange(change, id)
-  // What was looked up is about the files of another table, which must stay.
+  // The lookup found the files of another table, which must stay.
   if (thinned && thinned.dataset.table.id !== table.id) throw new TargetReplaced(id)
   const head = headOf(writer, id, table, branch)
   const prefix = keys.versions(table.id, branch)

@@ -125,7 +125,7 @@ async function clone(
       work.signal?.throwIfAborted()
       await transaction.commit(({ writer, now, transactionId, concerns }) => {
         const { branch, version, record } = source.found
-        // What the clone names stays where it is only while a version names it.
+        // The files that the clone names stay only while a version names them.
         const there = writer.get<VersionRecord>(keys.version(source.table.id, branch, version))
         const isThere = tableById(writer, source.table.id) && there?.manifest_path === record.manifest_path
         if (!isThere) throw new TargetReplaced(sourceId)
@@ -153,7 +153,7 @@ async function clone(
   }
 }
 
-/** The identifier of the table to clone. Refuses at once what can be known to fail. */
+/** The identifier of the table to clone. Refuses at once what is known to fail. */
 async function sourceOf(core: Core, asked: Request): Promise<Identifier> {
   const { id, source, source_location, source_version, source_tag, source_branch } = asked
   if ((source == null) === (source_location == null)) {
@@ -183,7 +183,7 @@ async function sourceOf(core: Core, asked: Request): Promise<Identifier> {
   })
 }
 
-/** The record and the place of the table to be. */
+/** The record and the folder of the new table. */
 function newTable(core: Core, id: Identifier, properties: Readonly<Record<string, string>>) {
   const internalId = core.newTableId()
   const record: Omit<TableRecord, 'parent' | 'created_at'> = {

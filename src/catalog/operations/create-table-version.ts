@@ -46,10 +46,10 @@ const createTableVersionRequest = v.object({ ...requestFields, ...versionEntry }
 const createTableVersionResponse = v.object({ ...changeFields, version: tableVersion })
 
 /**
- * Records a version that a client wrote at the table's location. The first one may have any number. Each later one
- * must be exactly the latest plus one, so one of two concurrent writers fails with `ConcurrentModification`.
+ * Records a version that a client wrote at the table's location. The first one may have any number. Each later one must
+ * be exactly the latest plus one, so one of two concurrent writers fails with `ConcurrentModification`.
  *
- * A retry is safe where the catalog can tell it from another writer: the same record again succeeds and changes
+ * A retry is safe where the catalog can distinguish it from another writer: the same record again succeeds and changes
  * nothing when `manifest_path` ends in a name with a UUID, as staged manifests of Lance do, or when both requests had
  * the same header `idempotency-key` or `x-request-id` (in process: the entry `header.idempotency-key` of `context`).
  * Otherwise the same record again is `ConcurrentModification`, since two writers may have chosen the same name.
@@ -82,7 +82,7 @@ export const createTableVersion = operation({
     ),
 })
 
-/** The headers that tell a retry from another request, the first one that is there. */
+/** The headers that identify a retry. The first one that is present counts. */
 const keyHeaders = ['header.idempotency-key', 'header.x-request-id']
 
 /** Longer keys are not kept: a retry with one is a conflict. */
@@ -108,7 +108,7 @@ export function createVersion(
   const { writer, transactionId, now } = change
   const table = findTableToChange(change, entry.id)
   const manifest = staged.get(entry)
-  // The table came, or another came in its place, after the manifest was looked for.
+  // The table was created or replaced after the lookup of the manifest.
   if (manifest ? manifest.table.id !== table.id : publicationOf(core, table, entry) !== undefined)
     throw new TargetReplaced(entry.id)
   if (manifest) {
@@ -189,7 +189,7 @@ function toRecord(
 }
 
 function sameRecord(a: VersionRecord, b: VersionRecord): boolean {
-  // Nobody names two manifests to publish alike.
+  // No writer gives two staged manifests the same name.
   if (b.staging_path !== undefined) return a.staging_path === b.staging_path
   return (
     a.manifest_path === b.manifest_path &&

@@ -135,7 +135,7 @@ async function createDeclared(
       check: () => checkRows(core, data, schema, options),
       prepare: (_, work, pending) => pending.build(work),
       apply: (found, { rows, work: { onProgress } }, current, work) => {
-        // Declared when the work began, created by somebody else since.
+        // It was declared when the work began, and created by another writer since.
         if (current !== undefined) throw new TargetReplaced(id)
         return createRows(found, rows, { ...work, onProgress })
       },
@@ -151,9 +151,9 @@ async function create(
   { id, data, schema }: v.InferOutput<typeof request>,
   mode: 'Create' | 'ExistOk' | 'Overwrite',
   properties: Readonly<Record<string, string>>,
-  /** A table that its record calls declared, with content of another engine: it is replaced like others. */
+  /** A table that is declared by its record, with content of another engine: it is replaced like others. */
   foreign: FoundTable | undefined,
-  /** How many vacuums had begun, where no record of a transaction keeps them off. */
+  /** How many vacuums had begun, if no record of a transaction protects the objects. */
   vacuums: number | undefined,
   options: OperationOptions,
 ) {
@@ -194,7 +194,7 @@ async function create(
           if (existing && existing.id !== foreign?.id && isDeclared(existing)) throw new TargetReplaced(id)
           if (existing && mode === 'ExistOk') {
             kept = existing
-            // As where the table was there from the beginning, nothing is recorded: but a record that is there has to end.
+            // Nothing is recorded, as if the table had existed from the beginning. But an existing record has to end.
             return transaction.hasRecord ? {} : undefined
           }
           const parent = findNamespace(writer, id.slice(0, -1))
@@ -222,7 +222,7 @@ async function create(
   }
 }
 
-/** Refuses columns that differ from those of the table that is there, where the client who asks expects that. */
+/** Refuses columns that differ from those of the existing table, if the requesting client expects that. */
 function requireColumnsOf(
   core: Core,
   { id, data, schema }: Pick<v.InferOutput<typeof request>, 'id' | 'data' | 'schema'>,

@@ -83,20 +83,20 @@ export const describeTable = operation({
     examples: ['./catalog prod.flights', './catalog prod.flights --load-detailed-metadata'],
   },
   run: (core, asked, options) =>
-    // The operation that is asked most: what the records tell is answered within the read, with no further wait.
+    // The most frequent operation: if the records suffice, the read itself answers, with no further wait.
     asked.check_declared || asked.vend_credentials || tellsVersion(asked)
       ? describeFurther(core, asked, options)
       : core.store.read((reader) => describe(core, asked, select(reader, asked).table)),
 })
 
-/** Whether an answer follows from the table's versions, which other programs may write where the table lies. */
+/** Whether an answer follows from the table's versions, which other programs may write at its location. */
 function tellsVersion({ version, tag, branch, load_detailed_metadata }: RawRequest): boolean {
   return Boolean(load_detailed_metadata || branch) || version != null || tag != null
 }
 
 type Description = v.InferInput<typeof response>
 
-/** What a table's record tells. Built member by member, since spreading costs as much as the rest. */
+/** The description from a table's record. Built member by member, since spreading costs as much as the rest. */
 function describe(core: Core, asked: v.InferOutput<typeof request>, { id, record }: FoundTable): Description {
   const location = locationOf(core.contentRoots, id, record)
   const described: Description = { location, properties: record.properties }
@@ -105,7 +105,7 @@ function describe(core: Core, asked: v.InferOutput<typeof request>, { id, record
   return described
 }
 
-/** Describes a table where the answer also takes its content, or credentials for its location. */
+/** Describes a table when the answer also needs its content, or credentials for its location. */
 async function describeFurther(
   core: Core,
   given: v.InferOutput<typeof request>,

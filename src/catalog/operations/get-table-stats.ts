@@ -24,7 +24,7 @@ const lengths = v.object({
 })
 
 /**
- * Tells the size of a table: bytes, rows, indexes, and how many rows its fragments have. They are those of the latest
+ * Reports the size of a table: bytes, rows, indexes, and how many rows its fragments have. They are those of the latest
  * version, or of the one that `version`, `tag` or `branch` picks; `version` and `tag` are not part of the protocol.
  */
 export const getTableStats = operation({

@@ -65,7 +65,7 @@ export const queryTable = operation({
           onProgress && (({ rowsDone, rowsTotal }) => onProgress({ rows: rowsDone, total: rowsTotal })),
       }),
     )
-    // In parts only for a transport, which asked for them.
+    // Only a transport gets parts, when it asked for them.
     return { data: data as Uint8Array }
   },
 })

@@ -28,10 +28,9 @@ const request = v.object({
 })
 
 /**
- * Gives a name to content that lies at `location`. Where a table was deregistered, its rows, versions, tags
- * and branches are back. Content of another engine can be listed, described, renamed and tagged like any other.
- * `mode` says what happens when a table has that name already: `Create` (the default) fails, `Overwrite` deregisters
- * that table.
+ * Gives a name to content that lies at `location`. Where a table was deregistered, its rows, versions, tags and
+ * branches are back. Content of another engine can be listed, described, renamed and tagged like any other. `mode` says
+ * what happens when a table has that name already: `Create` (the default) fails, `Overwrite` deregisters that table.
  */
 export const registerTable = operation({
   name: 'registerTable',
@@ -68,7 +67,7 @@ async function register(
     const left = existing && takeOut(existing)
     if (!existing) requireFreeName(writer, parent, id, 'TableAlreadyExists')
     claimLocation(core, writer, location, internalId, 'registerTable')
-    // The location was registered, and given up again, since it was read.
+    // The location was registered, and released again, since it was read.
     if (!isSame && !remembered.isCurrent(writer)) throw new TargetReplaced(id)
     if (!isSame) remembered.requireKnownShares(writer)
     removeWaiting(core, writer, location)

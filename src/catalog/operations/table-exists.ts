@@ -21,7 +21,7 @@ export const tableExists = operation({
   response: v.object(responseFields),
   errors: ['TableNotFound', 'TableVersionNotFound', 'TableTagNotFound'],
   changes: false,
-  // Other programs may write versions where the table lies.
+  // Other programs may write versions at the location of the table.
   isFromStore: ({ version, tag }) => version == null && tag == null,
   route: post('/v1/table/{id}/exists'),
   command: { group: 'Tables', aliases: ['exists'], examples: ['./catalog prod.flights'] },

@@ -15,7 +15,7 @@ import { changeColumns, mostColumns, tooMany } from '../rows/columns.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
-/** A map of texts, in which null takes a key away. */
+/** A map of texts, in which null removes a key. */
 const changedPairs = v.pipe(
   v.custom<Readonly<Record<string, string | null>>>((given) => {
     if (typeof given !== 'object' || given === null || Array.isArray(given)) return false
@@ -31,7 +31,7 @@ const changedPairs = v.pipe(
 
 /**
  * Changes the metadata of a table's fields, in a new version, and answers with all pairs of each field that was named.
- * Pairs are added to those that are there, or with `replace` take their place. A null takes a key away.
+ * Pairs are added to the existing ones, or with `replace` take their place. A null removes a key.
  *
  * ```ts
  * await catalog.updateFieldMetadata({ id: ['prod', 'flights'], updates: [{ path: 'delay', metadata: { unit: 'minutes' } }] })

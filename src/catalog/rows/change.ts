@@ -38,14 +38,14 @@ export interface TableToWrite extends TableToChange {
   readonly engine: WritingEngine
 }
 
-/** A change of a table's rows: as what it is recorded, and its steps. */
+/** A change of a table's rows: how it is recorded, and its steps. */
 export interface RowsChange<Checked, Prepared> {
   readonly operation: string
   readonly id: Identifier
   readonly branch: string
-  /** Refuses what must be so at first, and must still be so when the change is committed. */
+  /** Throws unless a condition holds, at the start and again at the commit. */
   readonly require?: (reader: Reader, table: FoundTable) => void
-  /** Refuses what can be refused before anything is recorded. What it answers is there for `prepare`. */
+  /** Checks what it can before anything is recorded. `prepare` gets its result. */
   readonly check?: (found: TableToChange) => Checked | Promise<Checked>
   /** Does the slow work, once. */
   readonly prepare: (
@@ -54,8 +54,8 @@ export interface RowsChange<Checked, Prepared> {
     checked: Checked,
   ) => Prepared | Promise<Prepared>
   /**
-   * Makes the next version out of the one that is there now (undefined: none yet), or gives that one back to make none.
-   * It runs again when somebody else commits first, so that changes which do not truly conflict all succeed.
+   * Makes the next version from the current one (undefined: none yet), or returns the current one to make none. It runs
+   * again when another commit is first, so that changes which do not truly conflict all succeed.
    */
   readonly apply: (
     found: TableToChange,
@@ -63,21 +63,21 @@ export interface RowsChange<Checked, Prepared> {
     current: Snapshot | undefined,
     options: ApplyOptions,
   ) => Promise<Changed>
-  /** What the caller is told of the new version besides its number and those of rows. */
+  /** What the caller learns of the new version besides its number and its row counts. */
   readonly told?: (made: Snapshot) => unknown
 }
 
-/** What a change of rows came to. */
+/** The result of a change of rows. */
 export interface RowsChanged extends Changed {
   readonly version: number
   /** The version that the change was applied to. */
   readonly base: Snapshot | undefined
 }
 
-/** A table as a change of rows begins with it. */
+/** The table at the start of a change of rows. */
 export interface Start extends TableToChange {
   readonly head: KnownHead
-  /** How many vacuums had begun. Undefined within a transaction, whose record keeps them off. */
+  /** How many vacuums had begun. Undefined within a transaction, whose record protects its objects. */
   readonly vacuums: number | undefined
 }
 
@@ -107,14 +107,14 @@ export async function findToChange(
   const { id } = change
   const { table, place, head, vacuums } = await core.store.read((reader) => {
     const table = findTable(reader, id)
-    // First: where the content is out of reach, nothing else matters.
+    // First: if the content is out of reach, nothing else matters.
     const place = requirePlace(core, id, table)
     const vacuums = core.staging ? undefined : vacuumsBegun(reader)
     return { table, place, head: headIn(reader, change, table), vacuums }
   })
   return whileThere(core, id, table, async () => {
     const engine = await core.engine(place.content)
-    // Rows of two engines at one location would be taken for leftovers of one another.
+    // Each of two engines at one location would take the rows of the other for leftovers.
     if (head.current === undefined && (await hasForeignRows(core, table))) throw foreign(id)
     const base = head.current && (await openManifest(engine, place, head.current.record))
     return { id, table, place, engine, base, head, vacuums }
@@ -162,7 +162,7 @@ async function changeIn<Checked, Prepared>(
   }
 }
 
-/** The change, which leaves no columns that the client who asks for it could not read. */
+/** The change, which refuses to leave columns that the requesting client cannot read. */
 function readably<Checked, Prepared>(
   change: RowsChange<Checked, Prepared>,
   options: OperationOptions,

@@ -28,7 +28,7 @@ export const dataType = v.pipe(
   }),
 )
 
-/** The Arrow field of a name and a type from outside. Refuses a type that is unknown. */
+/** The Arrow field of a name and a type from a request. Refuses a type that is unknown. */
 export async function fieldOf({
   name,
   type,

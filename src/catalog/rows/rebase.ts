@@ -21,9 +21,9 @@ export interface RowsStep extends Pick<Attempt, 'change' | 'found' | 'prepared'>
 const mostAttempts = 100
 
 /**
- * Puts changes of rows on top of what others committed meanwhile, in the order in which they were made. `core` is that
- * of the transaction, which has forgotten these changes. Fails with `ConcurrentModification` when a change would come
- * to something else than its caller was told.
+ * Rebases changes of rows onto what others committed meanwhile, in their order. `core` is that of the transaction,
+ * which has forgotten these changes. Fails with `ConcurrentModification` when a change would have another result than
+ * its caller received.
  */
 export async function rebase(core: Core, steps: readonly RowsStep[], work: WorkOptions): Promise<void> {
   for (const step of steps) {

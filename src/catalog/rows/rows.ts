@@ -17,7 +17,7 @@ import {
 } from '../lookup/versions.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 
-/** Where the content of a table lies, if this catalog can reach it. */
+/** The folder of a table's content. Throws `InvalidTableState` when it is out of reach. */
 export function requirePlace(core: Core, id: Identifier, table: FoundTable): ContentFolder {
   const location = locationOf(core.contentRoots, table.id, table.record)
   const place = contentFolderOf(core.contentRoots, location)
@@ -30,7 +30,7 @@ export function requirePlace(core: Core, id: Identifier, table: FoundTable): Con
   return place
 }
 
-/** What operations that open a version refuse with. */
+/** The errors of operations that open a version. */
 export const versionErrors = [
   'TableNotFound',
   'TableVersionNotFound',
@@ -54,8 +54,8 @@ export async function openVersion(
 
 /**
  * Runs work on a table that was found by its name. The work may fail because others dropped, replaced or renamed the
- * table meanwhile, or because `isSame` does not hold any more. Then the operation starts again on what the name leads
- * to now.
+ * table meanwhile, or because `isSame` no longer holds. Then the operation starts again with the table that now has the
+ * name.
  */
 export async function whileThere<T>(
   core: Core,

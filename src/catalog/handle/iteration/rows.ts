@@ -39,7 +39,7 @@ export async function* rowsInPages(
   return undefined
 }
 
-/** The smaller one; a `left` that is no number is for the query to refuse. */
+/** The smaller one. A `left` that is no number is returned, and the query refuses it. */
 function atMost(left: number, size: number): number {
   if (left <= size) return left
   return typeof left === 'number' && !Number.isNaN(left) ? size : left
@@ -51,7 +51,7 @@ async function versionOf(
   { id, version, tag, branch, context, identity }: Asked,
   options: OperationOptions,
 ): Promise<Partial<Asked>> {
-  // What is wrong with a request, the query says.
+  // The query itself refuses a wrong request.
   if (version != null || !Array.isArray(id)) return {}
   const common = { id, context, identity }
   if (tag != null) {
@@ -69,7 +69,7 @@ function pick({ version, branch }: { version?: number | undefined; branch?: stri
   return { ...(version !== undefined && { version }), ...(branch !== undefined && { branch }) }
 }
 
-/** A page, of fewer rows where so many would be too large an answer. */
+/** A page, of fewer rows if the answer would be too large. */
 async function pageOf(
   handle: Pick<OperationMethods, 'queryTable'>,
   request: QueryTableRequest & { readonly limit: number },

@@ -7,9 +7,9 @@ import { allTables, type KnownTable } from '../tables.ts'
 import type { FileToCopy } from './copy-files.ts'
 
 /**
- * All files below the catalog's own root that a backup copies: files that versions refer to, files of other engines
- * at the locations of tables, and the content of deregistered tables. A file that clones share may come several times. `onTable` is called for every table, even when
- * its content lies elsewhere.
+ * All files below the catalog's own root that a backup copies: files that versions refer to, files of other engines at
+ * the locations of tables, and the content of deregistered tables. A file that clones share may appear several times.
+ * `onTable` is called for every table, even when its content lies elsewhere.
  */
 export async function* copiedPaths(
   core: Core,

@@ -117,8 +117,8 @@ async function importAll(
 }
 
 /**
- * Removes what was written for tables that are not there. Where a service is away, each attempt takes seconds, and the
- * caller waits for all of them to learn what went wrong. So the first failure leaves the rest to a vacuum.
+ * Removes what was written for tables that do not exist. With an unavailable service, each attempt takes seconds, and
+ * the caller waits for all of them. So the first failure leaves the rest to a vacuum.
  */
 async function removeUntilFailure(core: Core, tables: readonly Prepared[]): Promise<void> {
   for (const { internalId, place } of tables) if (!(await removeUnused(core, internalId, place))) return

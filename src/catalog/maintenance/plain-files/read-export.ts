@@ -25,7 +25,7 @@ export type ExportItem =
       readonly json: TableJson
       /** The bytes of one of its row files. */
       readonly rows: (name: string) => Promise<Uint8Array>
-      /** Where it lies, for errors. */
+      /** Its path, for errors. */
       readonly where: string
     }
 

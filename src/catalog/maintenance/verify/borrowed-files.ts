@@ -26,12 +26,12 @@ export class BorrowedFiles {
     for (const path of reached) if (!path.startsWith(place.prefix)) this.#files.add(this.#nameOf(place, path))
   }
 
-  /** Puts off looking for the leftovers of a table that clones share files of. */
+  /** Defers the search for leftovers of a table whose files clones share. */
   defer(id: Identifier | undefined, place: ContentFolder, reached: ReadonlySet<string>): void {
     this.#waiting.push({ id, place, reached })
   }
 
-  /** Reports the leftovers of those tables. What a deregistered clone may name is none. */
+  /** Reports the leftovers of those tables. A file that a deregistered clone may name is not one. */
   async findLeftovers(findings: Findings): Promise<void> {
     for (const { id, place, reached } of this.#waiting) {
       const unknown = await foldersOfUnknownClones(this.#core, place, this.#known)

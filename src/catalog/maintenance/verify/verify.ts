@@ -59,7 +59,7 @@ async function verifyContent(core: Core, findings: Findings, options: VerifyOpti
     if (table.fromOwnEngine && place) {
       const reached = await verifyTable(core, table, place, findings, options)
       borrowed.note(place, reached)
-      // Clones may name what no version of the table itself does. All of them are known at the end.
+      // Clones may name files that no version of the table itself names. All clones are known at the end.
       if (await core.store.read((reader) => isShared(core.contentRoots, reader, table.location)))
         borrowed.defer(table.id, place, reached)
       else await findLeftovers(core, place, (path) => reached.has(path), findings, table.id)

@@ -1,15 +1,15 @@
 import type { Identifier } from '../../../base/model/identifier.ts'
 import type { SubjectChange } from '../../../base/store/records.ts'
 
-/** Whether a caller may learn of a subject, asked as the operation that describes it. */
+/** Whether a caller may see a subject, asked as the operation that describes it. */
 export type MayRead = (
   operation: 'describeTable' | 'describeNamespace',
   id: Identifier,
 ) => boolean | Promise<boolean>
 
 /**
- * What a caller may learn of changes. A table that was moved out of the caller's sight was removed, as far as the
- * caller can tell, and one that came into sight was created.
+ * The changes as a caller may see them. A table that moved to where the caller may not see it appears as removed, and
+ * one that moved from there appears as created.
  */
 export async function visibleChanges(
   changes: readonly SubjectChange[],
@@ -42,7 +42,7 @@ function went({ operation, kind, id, transaction_id }: SubjectChange): SubjectCh
 /** Whether a change concerns what is at an identifier or below it. */
 export function concernsSubject({ id, to, effect }: SubjectChange, watched: Identifier): boolean {
   if (isWithin(id, watched) || (to !== undefined && isWithin(to, watched))) return true
-  // What goes, takes along all that is below it.
+  // A removal or a move affects all that is below.
   return effect !== 'changed' && isWithin(watched, id)
 }
 
