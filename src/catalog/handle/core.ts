@@ -126,7 +126,7 @@ export interface Named {
 export interface Staging {
   readonly transactionId: string
   /** The ordinal of the next operation that changes something. */
-  nextPlace(): number
+  nextOrdinal(): number
   /** The catalog outside of the transaction. */
   readonly outside: Core
   /** Adds a participant from outside of the store to the commit. */
@@ -136,7 +136,7 @@ export interface Staging {
   /**
    * The store for a change of rows: the commit does not compare the branch heads that it reads, except after `harden`.
    */
-  softly(): { readonly store: Store; harden(): void }
+  toleratingHeads(): { readonly store: Store; harden(): void }
   /**
    * Notes a change of rows, which the commit rebases onto what others commit first.
    *

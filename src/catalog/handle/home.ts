@@ -22,11 +22,11 @@ export function copyOf({ home }: CatalogRecord, here: StoreHome | undefined): st
  * Records where a catalog lies, unless its record has all facts that the store can report. A process that may not write
  * leaves this to the next one that opens the catalog.
  */
-export async function settle(store: Store, catalog: CatalogRecord): Promise<CatalogRecord> {
+export async function recordHome(store: Store, catalog: CatalogRecord): Promise<CatalogRecord> {
   const here = store.home?.()
   if (here === undefined || Object.keys(here).every((fact) => catalog.home?.[fact] !== undefined))
     return catalog
-  const settled = await store
+  const recorded = await store
     .write((writer) => {
       const now = writer.get<CatalogRecord>(keys.catalog)
       if (now === undefined || isElsewhere(now.home, here)) return undefined
@@ -35,7 +35,7 @@ export async function settle(store: Store, catalog: CatalogRecord): Promise<Cata
       return record
     })
     .catch(() => undefined)
-  return settled ?? catalog
+  return recorded ?? catalog
 }
 
 /**

@@ -20,7 +20,7 @@ import { Upkeep } from '../transactions/upkeep.ts'
 import { checkRecord, createRecord, readRecord, removeRecord } from './catalog-record.ts'
 import type { Core, SessionSource, Settings, StorageOptionsHook } from './core.ts'
 import { engines } from './engines.ts'
-import { copyOf, guardedStore, settle, warnOfCopy } from './home.ts'
+import { copyOf, guardedStore, recordHome, warnOfCopy } from './home.ts'
 import type { ReadOnlyOption } from './read-only.ts'
 import { type OpenTransactionOptions, type SessionLimits, sessionLimitsOf } from './session-limits.ts'
 import type { OpenSessions } from './sessions.ts'
@@ -169,7 +169,7 @@ export async function openCore(
     const opened = await roots(catalog, copy !== undefined)
     const cache = options.contentCache && (await openCache(options.contentCache, catalog, opened))
     if (copy !== undefined) warnOfCopy(copy)
-    else if (!options.readOnly) await settle(store, catalog)
+    else if (!options.readOnly) await recordHome(store, catalog)
     const guarded = guardedStore(store, catalog, copy)
     return makeCore(guarded, catalog, opened, options, cache, copy)
   } catch (error) {

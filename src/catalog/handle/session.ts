@@ -128,11 +128,11 @@ export class Session {
     } catch (error) {
       const lost = this.#hasEnded ? undefined : await this.#run.lostBy(error)
       if (lost === undefined) throw error
-      const told = this.#lose(lost)
-      await this.giveUp(told)
+      const failure = this.#lose(lost)
+      await this.giveUp(failure)
       // The caller may retry it as soon as the error arrives.
       await this.recorded
-      throw told
+      throw failure
     } finally {
       this.#lastUsed = this.#now()
     }

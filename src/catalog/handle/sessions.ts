@@ -43,7 +43,7 @@ export class OpenSessions implements Sessions {
     const { retryOf } = given
     if (retryOf === undefined) return this.#begin(owner, given)
     this.#requireFree(owner)
-    return this.#begin(owner, given, await this.#takeLost(retryOf, owner))
+    return this.#begin(owner, given, await this.#takeLostRaces(retryOf, owner))
   }
 
   #begin(
@@ -223,7 +223,7 @@ export class OpenSessions implements Sessions {
    * Takes over the lost races of a transaction that its caller retries. They are passed on once, so that no race counts
    * twice. Fails while that one may still be committed.
    */
-  async #takeLost(id: string, owner: SessionOwner): Promise<LostRaces | undefined> {
+  async #takeLostRaces(id: string, owner: SessionOwner): Promise<LostRaces | undefined> {
     if (await this.#find(id, owner)) throw stillOpen(id)
     const { status, lost } = await this.#recordOf(id, owner)
     if (status === 'Succeeded') throw doneAlready(id)

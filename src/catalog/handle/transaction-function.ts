@@ -75,14 +75,14 @@ type Ended = { readonly result: unknown } | { readonly lost: unknown }
 
 async function runOnce(run: FunctionRun, work: Parameters<Transact>[0], signal: AbortSignal): Promise<Ended> {
   const underWay = new UnderWay(signal)
-  const life = { ended: false }
+  const state = { ended: false }
   const end = async () => {
-    life.ended = true
+    state.ended = true
     await underWay.stop(usedAfterEnd('The operation'))
   }
   let result: unknown
   try {
-    result = await unlessAborted(signal, async () => work(handleOf(run, underWay, life)))
+    result = await unlessAborted(signal, async () => work(handleOf(run, underWay, state)))
   } catch (error) {
     await end()
     signal.throwIfAborted()
@@ -101,10 +101,10 @@ async function runOnce(run: FunctionRun, work: Parameters<Transact>[0], signal: 
   return lost === undefined ? { result } : { lost }
 }
 
-function handleOf(run: FunctionRun, underWay: UnderWay, life: { readonly ended: boolean }): Transaction {
+function handleOf(run: FunctionRun, underWay: UnderWay, state: { readonly ended: boolean }): Transaction {
   const handle: Partial<ReturnType<typeof createHandle>> = createHandle({
     run: async (operation, request, options) => {
-      if (life.ended) throw usedAfterEnd(operation.name)
+      if (state.ended) throw usedAfterEnd(operation.name)
       // The function's own end ends the transaction.
       if (beginsOrEnds(operation.name)) throw nested()
       requireSame(run.transactionId, operation, request, options)

@@ -7,7 +7,7 @@ import { segmentsOf } from '../locations/locations.ts'
 import { branchOf, withoutHead } from '../lookup/versions.ts'
 import { type Isolation, isAbout } from '../operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
-import { runOperation, settle } from '../operations/framework/run.ts'
+import { awaitRemoval, runOperation } from '../operations/framework/run.ts'
 import { type RowsStep, rebase } from '../rows/rebase.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
 import type { LongTransaction, LongWork } from '../transactions/long-transaction.ts'
@@ -87,7 +87,7 @@ export class TransactionRun {
       unremembered: keys.transaction(transaction.id),
       requireRoom,
     })
-    let place = 0
+    let ordinal = 0
     // Optimizing in the background begins after the commit.
     const { background: _, ...rest } = core
     this.#inner = {
@@ -100,7 +100,7 @@ export class TransactionRun {
       contended: new Map(),
       staging: {
         transactionId: transaction.id,
-        nextPlace: () => ++place,
+        nextOrdinal: () => ++ordinal,
         outside: core,
         join: (participant) => {
           this.#participants.push(participant)
@@ -108,7 +108,7 @@ export class TransactionRun {
         afterCommit: (work) => {
           this.#afterwards.push(work)
         },
-        softly: () => this.#staged.softly(),
+        toleratingHeads: () => this.#staged.softly(),
         changed: (step) => {
           this.#steps.push(step)
         },
@@ -144,7 +144,7 @@ export class TransactionRun {
       return this.#lostTo(this.#staged.failure)
     }
     if (!(error instanceof LocationBusy)) return undefined
-    await this.#settle(error)
+    await this.#awaitRemoval(error)
     return error
   }
 
@@ -275,10 +275,10 @@ export class TransactionRun {
   }
 
   /** Waits until the content of a dropped table is removed from a location. */
-  async #settle({ removal: { removing }, location }: LocationBusy): Promise<void> {
+  async #awaitRemoval({ removal: { removing }, location }: LocationBusy): Promise<void> {
     const key = keys.location(segmentsOf(removing))
     const removal = await this.#core.store.read((reader) => reader.get<string | RemovalRecord>(key))
-    if (typeof removal === 'object') await settle(this.#core, { removal, location })
+    if (typeof removal === 'object') await awaitRemoval(this.#core, { removal, location })
   }
 }
 

@@ -17,7 +17,7 @@ import {
   type TableAt,
 } from './dataset.ts'
 import { linkAll, type ManifestLink } from './link-all.ts'
-import { settle } from './settle.ts'
+import { reconcile } from './reconcile.ts'
 import { waitingManifests } from './waiting.ts'
 import type { WaitingVersion } from './waiting-versions.ts'
 
@@ -37,7 +37,7 @@ export interface StagedManifest extends Publication {
   /** Undefined when there is no such file. */
   readonly size: number | undefined
   /** Whether the work has yet to make the table, and its location already holds versions to adopt. */
-  readonly isBehind: boolean
+  readonly hasVersionsToAdopt: boolean
 }
 
 /** Finds the tables that versions are created of. */
@@ -63,7 +63,9 @@ export function publishing<T>(
   const toPublish = versions.filter(mayBePublished)
   if (toPublish.length === 0) return work(none)
   const { staging } = core
-  return staging ? letWait(core, staging, toPublish, find, work) : publishAfter(core, toPublish, find, work)
+  return staging
+    ? deferPublication(core, staging, toPublish, find, work)
+    : publishAfter(core, toPublish, find, work)
 }
 
 /** Whether a version has a manifest that a writer of Lance staged. */
@@ -72,14 +74,14 @@ export function mayBePublished({ manifest_path }: Pick<VersionToPublish, 'manife
 }
 
 /** Inside of a transaction over many operations, manifests are published by its commit. */
-async function letWait<T>(
+async function deferPublication<T>(
   core: Core,
   staging: Staging,
   versions: readonly VersionToPublish[],
   find: FindTables,
   work: (staged: StagedManifests) => Promise<T>,
 ): Promise<T> {
-  for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await settle(core, id, branch)
+  for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await reconcile(core, id, branch)
   const staged = await findManifests(core, versions, find)
   const waiting = waitingManifests(staging)
   const added: WaitingVersion[] = []
@@ -123,7 +125,7 @@ async function publishAfter<T>(
   work: (staged: StagedManifests) => Promise<T>,
 ): Promise<T> {
   // First publishes what others left unpublished, and adopts what they published past the catalog.
-  for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await settle(core, id, branch)
+  for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await reconcile(core, id, branch)
   const staged = await findManifests(core, versions, find)
   let result: T
   try {
@@ -137,7 +139,7 @@ async function publishAfter<T>(
   const published = branchesOf([...staged.keys()], (version) => staged.get(version)!.table.id)
   for (const version of published) {
     const { table } = staged.get(version)!
-    await settle(core, version.id, version.branch, (reader) => tableById(reader, table.id))
+    await reconcile(core, version.id, version.branch, (reader) => tableById(reader, table.id))
   }
   await requirePublished(core, staged)
   return result
@@ -190,8 +192,8 @@ async function findManifests(
     if (table === undefined || publication === undefined) continue
     const { folder } = publication
     const size = await folder.shared.sync(pathOf(folder, version))
-    const isBehind = !isThere && (await hasManifests(folder.shared, folder.prefix))
-    staged.set(version, { ...publication, table, size, isBehind })
+    const hasVersionsToAdopt = !isThere && (await hasManifests(folder.shared, folder.prefix))
+    staged.set(version, { ...publication, table, size, hasVersionsToAdopt })
   }
   return staged
 }

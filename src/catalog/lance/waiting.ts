@@ -6,7 +6,7 @@ import { finalNameOf, nameOf, versionsFolderOf, waitingPathOf } from '../locatio
 import { tableById } from '../lookup/table-record.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { linkAll } from './link-all.ts'
-import { settle } from './settle.ts'
+import { reconcile } from './reconcile.ts'
 import { type WaitingVersion, waitingVersions } from './waiting-versions.ts'
 
 /*
@@ -76,7 +76,7 @@ class WaitingManifests implements Participant {
   async #prepareBranch(version: WaitingVersion): Promise<void> {
     const { branch, table, folder } = version
     const { outside } = this.#staging
-    await this.#settle(version)
+    await this.#reconcile(version)
     if ((await outside.store.read((reader) => tableById(reader, table))) !== undefined) return
     // Nothing is recorded of a table that the transaction makes.
     const published = new Set(await folder.shared.names(folder.prefix + versionsFolderOf(branch)))
@@ -86,8 +86,8 @@ class WaitingManifests implements Participant {
     }
   }
 
-  #settle({ id, branch, table }: WaitingVersion): Promise<void> {
-    return settle(this.#staging.outside, id, branch, (reader) => tableById(reader, table))
+  #reconcile({ id, branch, table }: WaitingVersion): Promise<void> {
+    return reconcile(this.#staging.outside, id, branch, (reader) => tableById(reader, table))
   }
 
   async committed(): Promise<void> {
@@ -110,7 +110,7 @@ class WaitingManifests implements Participant {
     // Another process published some, or the disk fails. The next request publishes the rest.
     const isRecorded = new Set(recorded)
     await remove([...this.#versions.values()].filter((version) => !isRecorded.has(version)))
-    await Promise.allSettled(this.#branches().map((version) => this.#settle(version)))
+    await Promise.allSettled(this.#branches().map((version) => this.#reconcile(version)))
     await this.#requirePublished(recorded)
   }
 
@@ -135,7 +135,7 @@ class WaitingManifests implements Participant {
     if (lost === undefined) return
     throw new CatalogError(
       'InvalidTableState',
-      `The transaction ${this.#staging.transactionId} is committed, but not whole. Another program published ${nameIt(lost)} at the same moment, without asking the catalog, and its version counts. Write that table's changes again, and let all programs ask the catalog.`,
+      `The transaction ${this.#staging.transactionId} is committed, but not whole. Another program published ${describeVersion(lost)} at the same moment, without asking the catalog, and its version counts. Write that table's changes again, and let all programs ask the catalog.`,
     )
   }
 
@@ -171,10 +171,10 @@ class WaitingManifests implements Participant {
 function taken(version: WaitingVersion): CatalogError {
   return new CatalogError(
     'ConcurrentModification',
-    `Another program published ${nameIt(version)}, without asking the catalog. Open the table again, and do the transaction on what is there.`,
+    `Another program published ${describeVersion(version)}, without asking the catalog. Open the table again, and do the transaction on what is there.`,
   )
 }
 
-function nameIt({ id, branch, version }: WaitingVersion): string {
+function describeVersion({ id, branch, version }: WaitingVersion): string {
   return `version ${version} of the table ${formatIdentifier(id)}${onBranch(branch)}`
 }

@@ -45,12 +45,13 @@ export async function removeContent(core: Core, locations: readonly string[]): P
   const away = new Set<Content>()
   for (const location of free) {
     // For a location out of reach, this removes what the catalog keeps of it in its own root.
-    const place = contentFolderOf(core.contentRoots, location) ?? offsiteFolderOf(core.contentRoots, location)
+    const folder =
+      contentFolderOf(core.contentRoots, location) ?? offsiteFolderOf(core.contentRoots, location)
     // An unavailable service fails for all of them, and the caller would wait for each.
-    if (away.has(place.content)) continue
-    const outcome = await removeFolder(place)
+    if (away.has(folder.content)) continue
+    const outcome = await removeFolder(folder)
     if (outcome === 'removed') emptied.push(location)
-    else if (outcome === 'away') away.add(place.content)
+    else if (outcome === 'away') away.add(folder.content)
   }
   for (const holding of holdings) core.heartbeat.release(holding)
   if (emptied.length === 0) return
@@ -113,10 +114,10 @@ async function removeFolder({ content, prefix }: ContentFolder): Promise<'remove
  * as when a disk breaks in the middle of it. So content stays if the store has the table, or fails to answer. Returns
  * whether the store and the content both worked.
  */
-export async function removeUnused(core: Core, internalId: string, place: ContentFolder): Promise<boolean> {
+export async function removeUnused(core: Core, internalId: string, folder: ContentFolder): Promise<boolean> {
   try {
     const isUsed = await core.store.read((reader) => tableById(reader, internalId) !== undefined)
-    return isUsed || (await removeFolder(place)) === 'removed'
+    return isUsed || (await removeFolder(folder)) === 'removed'
   } catch {
     return false
   }

@@ -66,18 +66,18 @@ function requireSharingFormat(writer: Writer): void {
 
 /** Removes the shares of a dropped table in other folders. */
 export function removeSharesOf(core: Core, writer: Writer, location: string): void {
-  const place = contentFolderOf(core.contentRoots, location)
-  if (place === undefined) return
-  const prefix = keys.sharesOfClone(hash(folderName(core.contentRoots, place)))
+  const folder = contentFolderOf(core.contentRoots, location)
+  if (folder === undefined) return
+  const prefix = keys.sharesOfClone(hash(folderName(core.contentRoots, folder)))
   for (const { value } of Array.from(writer.range<ShareRecord>({ prefix })))
     for (const key of keysOf(value)) writer.remove(key)
 }
 
 /** Whether clones name files in the folder of a location. */
 export function isShared(roots: readonly ContentRoot[], reader: Reader, location: string): boolean {
-  const place = contentFolderOf(roots, location)
-  if (place === undefined) return false
-  const prefix = keys.sharesOfSource(hash(folderName(roots, place)))
+  const folder = contentFolderOf(roots, location)
+  if (folder === undefined) return false
+  const prefix = keys.sharesOfSource(hash(folderName(roots, folder)))
   return Array.from(reader.range({ prefix, limit: 1, keysOnly: true })).length > 0
 }
 

@@ -277,13 +277,13 @@ function contentOf(
   internalId: string,
   record: TableRecord,
 ): TableContent | undefined {
-  const place = contentFolderOf(core.contentRoots, locationOf(core.contentRoots, internalId, record))
-  if (place === undefined || place.content !== content) return undefined
+  const folder = contentFolderOf(core.contentRoots, locationOf(core.contentRoots, internalId, record))
+  if (folder === undefined || folder.content !== content) return undefined
   const versions = versionsOf(reader, internalId)
   const fromOwnEngine = versions.length > 0 && versions.every((version) => version.rows !== undefined)
   return {
     internalId,
-    prefix: place.prefix,
+    prefix: folder.prefix,
     versions: fromOwnEngine ? versions.map(manifestOf) : undefined,
     stagedNames: versions.flatMap(({ staging_path }) =>
       staging_path === undefined ? [] : nameOf(staging_path),

@@ -3,7 +3,7 @@ import { CatalogError, invalid } from '../../base/errors.ts'
 import { choice, requestFields, text } from '../../base/model/fields.ts'
 import { quote } from '../../base/model/identifier.ts'
 import { keys, type TransactionRecord } from '../../base/store/records.ts'
-import { LapsesToRecord, tellRecorded } from '../transactions/lapsed.ts'
+import { LapsesToRecord, withRecordedLapses } from '../transactions/lapsed.ts'
 import {
   alterations,
   findTransaction,
@@ -63,7 +63,7 @@ export const alterTransaction = operation({
   },
   run: async (core, request) => {
     const { id, actions } = request
-    const { found, altered } = await tellRecorded(core, (hasEnded) =>
+    const { found, altered } = await withRecordedLapses(core, (hasEnded) =>
       core.store.write((writer) => {
         const caller = principalOf(request)
         const found = findTransaction(writer, id, { caller, access: core.access })

@@ -3,7 +3,7 @@ import { responseFields, text } from '../../base/model/fields.ts'
 import { performance } from '../../base/time.ts'
 import type { QueryStep } from '../../engine/table/index.ts'
 import { queryErrors, queryFields, queryIgnores, queryNotes, queryOptionsOf } from '../rows/query.ts'
-import { openVersion, whileThere } from '../rows/rows.ts'
+import { openVersion, retryIfReplaced } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -27,7 +27,7 @@ export const analyzeTableQueryPlan = operation({
     const { id } = request
     const asked = queryOptionsOf(request, core.settings)
     const { table, engine, snapshot } = await openVersion(core, id, request)
-    return whileThere(core, id, table, async () => {
+    return retryIfReplaced(core, id, table, async () => {
       const lines = await engine.explainQuery(snapshot, { ...asked, signal })
       const steps: QueryStep[] = []
       const started = performance.now()

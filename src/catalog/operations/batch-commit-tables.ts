@@ -3,7 +3,7 @@ import { changeFields, limits, requestFields } from '../../base/model/fields.ts'
 import { mapInSlices } from '../../base/scheduling/time-slice.ts'
 import type { Core } from '../handle/core.ts'
 import type { TableAt } from '../lance/dataset.ts'
-import { type BranchToThin, prepareDeletion, removeManifests } from '../lance/delete-versions.ts'
+import { prepareDeletion, removeManifests, type VersionDeletion } from '../lance/delete-versions.ts'
 import { mayBePublished, publishing, type StagedManifests } from '../lance/publish.ts'
 import { decideAboutLocations } from '../locations/claim.ts'
 import { commitDeregistering, type Deregister } from '../locations/registration.ts'
@@ -139,7 +139,7 @@ export const batchCommitTables = operation({
     // Before the commit: a failing hook must not make an applied batch fail.
     const vended = await vendedFor(core, operations, declarations)
     const commit = (staged: StagedManifests) =>
-      commitDeregistering(core, 'BatchCommitTables', [], (given, takeOut) => {
+      commitDeregistering(core, 'BatchCommitTables', [], (given, detach) => {
         // No operation of a batch changes a namespace.
         const change = { ...given, writer: withNamespaceCache(given.writer) }
         const prepared: Prepared = { key, staged, deletions }
@@ -147,15 +147,15 @@ export const batchCommitTables = operation({
           results: doEach('operations', operations, (step, index) => {
             // A hook that failed is a failure of its step.
             vended?.[index]?.()
-            return runStep(core, change, takeOut, step, declarations[index]?.(), prepared)
+            return runStep(core, change, detach, step, declarations[index]?.(), prepared)
           }),
         }
       })
     const response = await publishing(core, versions, commit, (reader, version) =>
       made.has(version) ? made.get(version) : lookUpTable(reader, version.id),
     )
-    for (const [, { thinned, paths }] of deletions) {
-      const dataset = thinned()
+    for (const [, { prepare, paths }] of deletions) {
+      const dataset = prepare()
       if (dataset) await removeManifests(core, dataset, paths)
     }
     vended?.forEach((credentials, index) => {
@@ -177,7 +177,7 @@ interface Prepared {
 /** What is known of each deletion of versions before the batch, and the paths of the manifests that it removes. */
 type Deletions = Map<
   TableOperation,
-  { readonly thinned: () => BranchToThin | undefined; paths: readonly string[] }
+  { readonly prepare: () => VersionDeletion | undefined; paths: readonly string[] }
 >
 
 async function prepareDeletions(
@@ -190,10 +190,10 @@ async function prepareDeletions(
     const request = step.delete_table_versions
     if (!request) continue
     // Tables that the batch makes have nothing published before it.
-    const thinned = made.has(request)
+    const prepare = made.has(request)
       ? () => undefined
       : await preparedLater(() => prepareDeletion(core, request))
-    deletions.set(step, { thinned, paths: [] })
+    deletions.set(step, { prepare, paths: [] })
   }
   return deletions
 }
@@ -254,7 +254,7 @@ function declaredBy(declaration: (() => Declaration) | null | undefined): TableA
 function runStep(
   core: Core,
   change: ChangeContext,
-  takeOut: Deregister,
+  detach: Deregister,
   step: TableOperation,
   declaration: Declaration | null | undefined,
   { key, staged, deletions }: Prepared,
@@ -278,11 +278,11 @@ function runStep(
   }
   if (step.delete_table_versions) {
     const deletion = deletions.get(step)!
-    deletion.paths = deleteVersions(change, step.delete_table_versions, deletion.thinned())
+    deletion.paths = deleteVersions(change, step.delete_table_versions, deletion.prepare())
     return { delete_table_versions: { deleted_count: deletion.paths.length, transaction_id } }
   }
   return {
-    deregister_table: { ...deregister(core, change, takeOut, step.deregister_table!.id), transaction_id },
+    deregister_table: { ...deregister(core, change, detach, step.deregister_table!.id), transaction_id },
   }
 }
 

@@ -29,7 +29,7 @@ import { findNamespace, identifierOf, requireFreeName } from '../lookup/names.ts
 import { putTable, tableById } from '../lookup/table-record.ts'
 import { putVersion } from '../lookup/versions.ts'
 import { requireReadable } from '../rows/client-columns.ts'
-import { openVersion, requirePlace, versionOf, whileThere } from '../rows/rows.ts'
+import { openVersion, requireContentFolder, retryIfReplaced, versionOf } from '../rows/rows.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 import { type OperationOptions, operation } from './framework/operation.ts'
@@ -105,25 +105,25 @@ async function clone(
   await requireReadable(options, source.snapshot.schema)
   const target = newTable(core, id, asked.properties ?? source.table.record.properties)
   const isShallow = asked.is_shallow ?? true
-  const from = requirePlace(core, sourceId, source.table)
-  if (isShallow && from.content !== target.place.content) {
+  const from = requireContentFolder(core, sourceId, source.table)
+  if (isShallow && from.content !== target.folder.content) {
     throw invalid(
       `The clone of ${formatIdentifier(sourceId)} would lie at ${target.location}, in another storage than the files that it would share. Ask with is_shallow false, which copies them.`,
     )
   }
-  const engine = await core.engine(target.place.content)
+  const engine = await core.engine(target.folder.content)
   let isUnused = true
   const work = () =>
     runLong(core, options, { operation: 'CloneTable', subject: id }, async (transaction, work) => {
       const writing = engine.writtenBy(transaction.id)
       const given = { ...work, version: 1 }
       const snapshot = isShallow
-        ? await writing.shareRows(target.place.prefix, source.snapshot, given)
-        : await writing.copyRows(target.place.prefix, source.snapshot, from.content, given)
+        ? await writing.shareRows(target.folder.prefix, source.snapshot, given)
+        : await writing.copyRows(target.folder.prefix, source.snapshot, from.content, given)
       transaction.releaseSlot()
       await writing.sync()
       work.signal?.throwIfAborted()
-      await transaction.commit(({ writer, now, transactionId, concerns }) => {
+      await transaction.commit(({ writer, now, transactionId, noteSubject }) => {
         const { branch, version, record } = source.found
         // The files that the clone names stay only while a version names them.
         const there = writer.get<VersionRecord>(keys.version(source.table.id, branch, version))
@@ -134,12 +134,12 @@ async function clone(
         const { internalId } = target
         if (target.record.location !== null) claimLocation(core, writer, target.record.location, internalId)
         const table = { id: internalId, record: { ...target.record, parent, created_at: now } }
-        concerns(internalId)
+        noteSubject(internalId)
         putTable(writer, internalId, table.record)
         putVersion(writer, table, '', 1, versionOf(snapshot, transactionId, now))
         const bases = snapshot.manifest.bases ?? []
-        const folders = bases.map((base) => folderIn(target.place, base))
-        putShares(core, writer, target.place, folders)
+        const folders = bases.map((base) => folderIn(target.folder, base))
+        putShares(core, writer, target.folder, folders)
         return {}
       })
       isUnused = false
@@ -147,9 +147,9 @@ async function clone(
       return { location, version: 1, properties: record.properties, transaction_id: transaction.id }
     })
   try {
-    return await whileThere(core, sourceId, source.table, work)
+    return await retryIfReplaced(core, sourceId, source.table, work)
   } finally {
-    if (isUnused) await removeUnused(core, target.internalId, target.place)
+    if (isUnused) await removeUnused(core, target.internalId, target.folder)
   }
 }
 
@@ -194,12 +194,12 @@ function newTable(core: Core, id: Identifier, properties: Readonly<Record<string
     registered: false,
   }
   const location = locationOf(core.contentRoots, internalId, record)
-  const place: ContentFolder | undefined = contentFolderOf(core.contentRoots, location)
-  if (place === undefined) {
+  const folder: ContentFolder | undefined = contentFolderOf(core.contentRoots, location)
+  if (folder === undefined) {
     throw new CatalogError(
       'InvalidTableState',
       `The table ${formatIdentifier(id)} would lie at ${location}, outside what this catalog reads and writes. Clone it with an engine that can write there, or choose another tableRoot.`,
     )
   }
-  return { internalId, record, location, place }
+  return { internalId, record, location, folder }
 }

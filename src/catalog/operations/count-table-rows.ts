@@ -7,7 +7,7 @@ import {
   version,
   wantedFields,
 } from '../../base/model/fields.ts'
-import { openVersion, readRows, versionErrors, whileThere } from '../rows/rows.ts'
+import { openVersion, readRows, retryIfReplaced, versionErrors } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { listedStatuses, post, versionQuery } from './framework/route.ts'
 
@@ -49,7 +49,7 @@ export const countTableRows = operation({
       return { count: found.record.rows! }
     }
     const { table, engine, snapshot } = await openVersion(core, id, wanted)
-    const count = await whileThere(core, id, table, () =>
+    const count = await retryIfReplaced(core, id, table, () =>
       engine.countRows(snapshot, {
         predicate,
         signal,

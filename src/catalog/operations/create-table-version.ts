@@ -112,7 +112,7 @@ export function createVersion(
   if (manifest ? manifest.table.id !== table.id : publicationOf(core, table, entry) !== undefined)
     throw new TargetReplaced(entry.id)
   if (manifest) {
-    if (manifest.isBehind) throw behind(entry.id)
+    if (manifest.hasVersionsToAdopt) throw cannotAdopt(entry.id)
     if (core.staging) requireBranch(writer, manifest, entry)
     makeBranch(change, table.id, entry)
   }
@@ -154,7 +154,7 @@ function makeBranch({ writer, now }: ChangeContext, table: string, { branch, ver
   writer.put(key, newBranch({ latest: null, last: null }, version, now))
 }
 
-function behind(id: Identifier): CatalogError {
+function cannotAdopt(id: Identifier): CatalogError {
   return new CatalogError(
     'InvalidTableState',
     `The location of the table ${formatIdentifier(id)} holds versions of Lance, which a table cannot take over in the batch that declares it. Declare the table first, and create the version then.`,

@@ -24,7 +24,7 @@ import { putVersion } from '../lookup/versions.ts'
 import { changeRows, createRows } from '../rows/change.ts'
 import { requireReadable, requireSameColumns } from '../rows/client-columns.ts'
 import { checkRows, rowsInput, schemaInput } from '../rows/input.ts'
-import { openVersion, versionOf, whileThere } from '../rows/rows.ts'
+import { openVersion, retryIfReplaced, versionOf } from '../rows/rows.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 import { type OperationOptions, operation } from './framework/operation.ts'
@@ -140,7 +140,7 @@ async function createDeclared(
         return createRows(found, rows, { ...work, onProgress })
       },
     })
-  const { version, transaction_id } = await whileThere(core, id, declared, create, isDeclared)
+  const { version, transaction_id } = await retryIfReplaced(core, id, declared, create, isDeclared)
   const { record } = declared
   const location = locationOf(core.contentRoots, declared.id, record)
   return { location, properties: record.properties, version, transaction_id }
@@ -167,9 +167,9 @@ async function create(
     registered: false,
   }
   const location = locationOf(core.contentRoots, internalId, record as TableRecord)
-  const place = contentFolderOf(core.contentRoots, location)
-  if (place === undefined) throw outOfReach(id, location)
-  const engine = await core.engine(place.content)
+  const folder = contentFolderOf(core.contentRoots, location)
+  if (folder === undefined) throw outOfReach(id, location)
+  const engine = await core.engine(folder.content)
   let isUnused = true
   let replaced: string[] = []
   try {
@@ -181,13 +181,13 @@ async function create(
         const { rows, work } = await pending.build(given)
         await requireReadable(options, rows.schema)
         const writing = engine.writtenBy(transaction.id)
-        const snapshot = await writing.create(place.prefix, rows, { ...work, version: 1 })
+        const snapshot = await writing.create(folder.prefix, rows, { ...work, version: 1 })
         transaction.releaseSlot()
         await writing.sync()
         work.signal?.throwIfAborted()
         let kept: FoundTable | undefined
         await transaction.commit((change) => {
-          const { writer, now, transactionId, concerns } = change
+          const { writer, now, transactionId, noteSubject } = change
           replaced = []
           kept = undefined
           const existing = lookUpTable(writer, id)
@@ -203,7 +203,7 @@ async function create(
           else requireFreeName(writer, parent, id, 'TableAlreadyExists')
           if (record.location !== null) claimLocation(core, writer, record.location, internalId)
           const table = { id: internalId, record: { ...record, parent, created_at: now } }
-          concerns(internalId)
+          noteSubject(internalId)
           putTable(writer, internalId, table.record)
           putVersion(writer, table, '', 1, versionOf(snapshot, transactionId, now))
           return {}
@@ -217,7 +217,7 @@ async function create(
       },
     )
   } finally {
-    if (isUnused) await removeUnused(core, internalId, place)
+    if (isUnused) await removeUnused(core, internalId, folder)
     else await removeContent(core, replaced)
   }
 }

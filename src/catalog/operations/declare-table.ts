@@ -109,14 +109,14 @@ export async function credentialsFor(
   request: Parameters<typeof vendedCredentials>[2],
 ): ReturnType<typeof vendedCredentials> {
   if (location !== null && isNamed) await askAboutLocation(core, 'declareTable', location)
-  const place = locationOf(core.contentRoots, internalId, { location })
-  return vendedCredentials(core, place, request)
+  const url = locationOf(core.contentRoots, internalId, { location })
+  return vendedCredentials(core, url, request)
 }
 
 /** Declares the table within a change. */
 export function declare(
   core: Core,
-  { writer, now, concerns }: ChangeContext,
+  { writer, now, noteSubject }: ChangeContext,
   { id, internalId, location, isNamed, properties }: Declaration,
 ): DeclaredTable {
   const parent = findNamespace(writer, id.slice(0, -1))
@@ -132,7 +132,7 @@ export function declare(
     main: { latest: null, last: null },
     registered: false,
   }
-  concerns(internalId, id)
+  noteSubject(internalId, id)
   putTable(writer, internalId, record)
   const declared: DeclaredTable = { location: locationOf(core.contentRoots, internalId, record), properties }
   // Asks clients to keep versions through the catalog, if it is configured so.

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { requestFields, responseFields, stringMap, text } from '../../base/model/fields.ts'
-import { LapsesToRecord, tellRecorded } from '../transactions/lapsed.ts'
+import { LapsesToRecord, withRecordedLapses } from '../transactions/lapsed.ts'
 import { findTransaction, propertiesOf, transactionStatuses } from '../transactions/transaction-record.ts'
 import { operation } from './framework/operation.ts'
 import { principalOf } from './framework/principal.ts'
@@ -45,7 +45,7 @@ export const describeTransaction = operation({
     examples: ['./catalog 01JDZ6Y4M8Q3V0S1T2R3N4P5K6'],
   },
   run: (core, request) =>
-    tellRecorded(core, (hasEnded) =>
+    withRecordedLapses(core, (hasEnded) =>
       core.store.read((reader) => {
         const asking = { caller: principalOf(request), access: core.access }
         const { id, record } = findTransaction(reader, request.id, asking)

@@ -6,7 +6,7 @@ import {
   version,
   wantedFields,
 } from '../../base/model/fields.ts'
-import { openVersion, versionErrors, whileThere } from '../rows/rows.ts'
+import { openVersion, retryIfReplaced, versionErrors } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { post, versionQuery } from './framework/route.ts'
 
@@ -52,7 +52,7 @@ export const getTableStats = operation({
   command: { group: 'Tables', aliases: ['stats'], examples: ['./catalog prod.flights'] },
   run: async (core, { id, version, tag, branch }) => {
     const { table, engine, snapshot } = await openVersion(core, id, { version, tag, branch })
-    const rows = await whileThere(core, id, table, () => engine.fragmentRows(snapshot))
+    const rows = await retryIfReplaced(core, id, table, () => engine.fragmentRows(snapshot))
     return {
       total_bytes: snapshot.bytes,
       num_rows: snapshot.rows,

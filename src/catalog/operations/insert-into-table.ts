@@ -94,13 +94,13 @@ export const insertIntoTable = operation({
 })
 
 function write(
-  { engine, place }: TableToChange,
+  { engine, folder }: TableToChange,
   base: Snapshot,
   rows: Rows,
   mode: 'Append' | 'Overwrite' | null | undefined,
   options: WorkOptions,
 ): Promise<Change> {
   return mode === 'Overwrite'
-    ? engine.overwriteRows(place.prefix, rows, options)
+    ? engine.overwriteRows(folder.prefix, rows, options)
     : engine.insertRows(base, rows, options)
 }

@@ -15,7 +15,7 @@ import type { Position } from '../../base/model/page-token.ts'
 import { keys, type TransactionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import { PageItems, readPage } from '../listing/paging.ts'
-import { LapsesToRecord, tellRecorded } from '../transactions/lapsed.ts'
+import { LapsesToRecord, withRecordedLapses } from '../transactions/lapsed.ts'
 import { type Asking, areShown, transactionStatuses } from '../transactions/transaction-record.ts'
 import { operation } from './framework/operation.ts'
 import { principalOf } from './framework/principal.ts'
@@ -89,7 +89,7 @@ export const listTransactions = operation({
       access: core.access,
     }
     const listing = ['transactions', status ? [...new Set(status)].sort() : null, since_millis ?? null]
-    const { items, ...more } = await tellRecorded(core, (hasEnded) =>
+    const { items, ...more } = await withRecordedLapses(core, (hasEnded) =>
       readPage(core, { listing, page_token, limit }, (reader, after, size) =>
         pageOfTransactions(reader, after, size, { ...wanted, hasEnded }),
       ),

@@ -3,7 +3,7 @@ import { responseFields } from '../../base/model/fields.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import { plainFor } from '../rows/client-columns.ts'
 import { queryErrors, queryFields, queryIgnores, queryNotes, queryOptionsOf } from '../rows/query.ts'
-import { openVersion, whileThere } from '../rows/rows.ts'
+import { openVersion, retryIfReplaced } from '../rows/rows.ts'
 import { clientRules } from './framework/client-rules.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -54,7 +54,7 @@ export const queryTable = operation({
     const plain = options[clientRules] && (await plainFor(options[clientRules]))
     const asked = queryOptionsOf(request, core.settings)
     const { table, engine, snapshot } = await openVersion(core, id, request)
-    const data = await whileThere(core, id, table, () =>
+    const data = await retryIfReplaced(core, id, table, () =>
       engine[memory?.inParts ? 'streamRows' : 'queryRows'](snapshot, {
         ...asked,
         plain,

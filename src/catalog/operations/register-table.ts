@@ -59,12 +59,12 @@ async function register(
   await askAboutLocation(core, 'registerTable', location)
   const internalId = core.newTableId()
   const remembered = await readRegistration(core, location)
-  return commitDeregistering(core, 'RegisterTable', id, ({ writer, now, concerns }, takeOut) => {
-    concerns(internalId)
+  return commitDeregistering(core, 'RegisterTable', id, ({ writer, now, noteSubject }, detach) => {
+    noteSubject(internalId)
     const parent = findNamespace(writer, id.slice(0, -1))
     const existing = mode === 'Overwrite' ? lookUpTable(writer, id) : undefined
     const isSame = existing && locationOf(core.contentRoots, existing.id, existing.record) === location
-    const left = existing && takeOut(existing)
+    const left = existing && detach(existing)
     if (!existing) requireFreeName(writer, parent, id, 'TableAlreadyExists')
     claimLocation(core, writer, location, internalId, 'registerTable')
     // The location was registered, and released again, since it was read.

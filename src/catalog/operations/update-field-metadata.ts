@@ -75,13 +75,13 @@ export const updateFieldMetadata = operation({
     const wanted = updates.map(({ replace, ...update }) => ({ ...update, replace: replace ?? false }))
     const { metadataOf } = await import('../../engine/table/index.ts')
     const paths = updates.map(({ path }) => path)
-    const told = ({ schema }: Snapshot) => metadataOf(schema, paths)
+    const reported = ({ schema }: Snapshot) => metadataOf(schema, paths)
     const { version, snapshot, transaction_id } = await changeColumns(
       core,
       options,
-      { operation: 'UpdateFieldMetadata', id, branch, told },
+      { operation: 'UpdateFieldMetadata', id, branch, reported },
       (engine) => engine.updateFieldMetadata(wanted),
     )
-    return { version, fields: told(snapshot), transaction_id }
+    return { version, fields: reported(snapshot), transaction_id }
   },
 })

@@ -5,7 +5,7 @@ import type { Core } from '../handle/core.ts'
 import { type FoundTable, tableNotFound } from '../lookup/names.ts'
 import { tableById } from '../lookup/table-record.ts'
 import { type FoundVersion, findVersion, headOf, nextVersion, putVersion } from '../lookup/versions.ts'
-import { concernsFound } from '../transactions/commit.ts'
+import { noteFoundSubject } from '../transactions/commit.ts'
 import type { LongTransaction } from '../transactions/long-transaction.ts'
 import type { RowsChange, RowsChanged, TableToWrite } from './change.ts'
 import { foreign, openManifest, requireOurs, versionOf } from './rows.ts'
@@ -58,7 +58,7 @@ export async function writeDraft(
   from: KnownHead,
 ): Promise<Draft> {
   const { current, version } = from
-  const base = current && (from.snapshot ?? (await openManifest(found.engine, found.place, current.record)))
+  const base = current && (from.snapshot ?? (await openManifest(found.engine, found.folder, current.record)))
   const changed = await change.apply(found, prepared, base, { ...work, version })
   transaction.releaseSlot()
   if (current && changed.snapshot === base) return { from, to: from, base, changed }
@@ -78,7 +78,7 @@ export async function commitDraft(
   const committed = await transaction.commit((committing) => {
     const { writer, now, transactionId } = committing
     const table = currentTable(writer, id, found.table)
-    concernsFound(committing, table, found.table)
+    noteFoundSubject(committing, table, found.table)
     head = headIn(writer, change, table)
     if (!isSame(head, from)) return undefined
     // A change without effect makes no version.

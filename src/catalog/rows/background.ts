@@ -60,7 +60,7 @@ export function background(
   let working: Promise<void> | undefined
 
   /** No caller waits for this work, so an error of the listener would end the process. */
-  function tell(error: unknown): void {
+  function reportError(error: unknown): void {
     try {
       onError(error)
     } catch (thrown) {
@@ -69,7 +69,7 @@ export function background(
   }
 
   /** Of all processes of the catalog, only one optimizes a branch at a time. Others do not wait for it. */
-  function alone(branch: string): RunOptimize {
+  function onlyHere(branch: string): RunOptimize {
     return async (tableId, work) => {
       const done = await runLeased(core, ['optimize', tableId, branch], (lost) =>
         work({ signal: AbortSignal.any([signal, lost]) }),
@@ -82,10 +82,10 @@ export function background(
     for (const [key, table] of waiting) {
       waiting.delete(key)
       try {
-        await optimize(own, table, gentle, { signal }, alone(table.branch))
+        await optimize(own, table, gentle, { signal }, onlyHere(table.branch))
       } catch (error) {
         if (signal.aborted) break
-        if (!(error instanceof CatalogError && harmless.has(error.code))) tell(error)
+        if (!(error instanceof CatalogError && harmless.has(error.code))) reportError(error)
       }
     }
     working = undefined

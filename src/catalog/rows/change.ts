@@ -21,13 +21,13 @@ import { headIn, type KnownHead } from './attempt.ts'
 import { requireReadable } from './client-columns.ts'
 import { type BranchAtWork, commitWaiting } from './commit-waiting.ts'
 import type { Rows } from './input.ts'
-import { declaredOnly, foreign, openManifest, requirePlace, whileThere } from './rows.ts'
+import { declaredOnly, foreign, openManifest, requireContentFolder, retryIfReplaced } from './rows.ts'
 
 /** A table whose rows are to be changed, as it was found at first. */
 export interface TableToChange {
   readonly id: Identifier
   readonly table: FoundTable
-  readonly place: ContentFolder
+  readonly folder: ContentFolder
   readonly engine: TableEngine
   /** Its latest version; undefined when the table is declared only. */
   readonly base: Snapshot | undefined
@@ -64,7 +64,7 @@ export interface RowsChange<Checked, Prepared> {
     options: ApplyOptions,
   ) => Promise<Changed>
   /** What the caller learns of the new version besides its number and its row counts. */
-  readonly told?: (made: Snapshot) => unknown
+  readonly reported?: (made: Snapshot) => unknown
 }
 
 /** The result of a change of rows. */
@@ -89,12 +89,12 @@ export async function changeRows<Checked, Prepared>(
   start?: Start,
 ): Promise<RowsChanged & { transaction_id: string }> {
   if (core.staging === undefined) return changeIn(core, options, change, start)
-  const soft = core.staging.softly()
+  const tolerant = core.staging.toleratingHeads()
   try {
-    return await changeIn({ ...core, store: soft.store }, options, change, start)
+    return await changeIn({ ...core, store: tolerant.store }, options, change, start)
   } catch (error) {
     // The failure may follow from rows that others replace before the commit.
-    soft.harden()
+    tolerant.harden()
     throw error
   }
 }
@@ -105,19 +105,19 @@ export async function findToChange(
   change: Pick<RowsChange<unknown, unknown>, 'id' | 'branch' | 'require'>,
 ): Promise<Start> {
   const { id } = change
-  const { table, place, head, vacuums } = await core.store.read((reader) => {
+  const { table, folder, head, vacuums } = await core.store.read((reader) => {
     const table = findTable(reader, id)
     // First: if the content is out of reach, nothing else matters.
-    const place = requirePlace(core, id, table)
+    const folder = requireContentFolder(core, id, table)
     const vacuums = core.staging ? undefined : vacuumsBegun(reader)
-    return { table, place, head: headIn(reader, change, table), vacuums }
+    return { table, folder, head: headIn(reader, change, table), vacuums }
   })
-  return whileThere(core, id, table, async () => {
-    const engine = await core.engine(place.content)
+  return retryIfReplaced(core, id, table, async () => {
+    const engine = await core.engine(folder.content)
     // Each of two engines at one location would take the rows of the other for leftovers.
     if (head.current === undefined && (await hasForeignRows(core, table))) throw foreign(id)
-    const base = head.current && (await openManifest(engine, place, head.current.record))
-    return { id, table, place, engine, base, head, vacuums }
+    const base = head.current && (await openManifest(engine, folder, head.current.record))
+    return { id, table, folder, engine, base, head, vacuums }
   })
 }
 
@@ -141,7 +141,7 @@ async function changeIn<Checked, Prepared>(
   // Others in this process may have committed since a read that began earlier.
   if (start.head.version > branch.head.version) branch.head = start.head
   try {
-    return await whileThere(core, id, table, async () => {
+    return await retryIfReplaced(core, id, table, async () => {
       const checked = (await change.check?.(start)) as Checked
       const about = {
         operation: change.operation,
@@ -152,7 +152,7 @@ async function changeIn<Checked, Prepared>(
       return runLong(core, options, about, async (transaction, work) => {
         const found: TableToWrite = { ...start, engine: start.engine.writtenBy(transaction.id) }
         const prepared = await change.prepare(found, work, checked)
-        const attempt = { change: readably(change, options), found, prepared, transaction, work }
+        const attempt = { change: refusingUnreadable(change, options), found, prepared, transaction, work }
         const made = await commitWaiting(core, key, branch, attempt)
         return { ...made, transaction_id: transaction.id }
       })
@@ -163,7 +163,7 @@ async function changeIn<Checked, Prepared>(
 }
 
 /** The change, which refuses to leave columns that the requesting client cannot read. */
-function readably<Checked, Prepared>(
+function refusingUnreadable<Checked, Prepared>(
   change: RowsChange<Checked, Prepared>,
   options: OperationOptions,
 ): RowsChange<Checked, Prepared> {
@@ -191,17 +191,17 @@ export async function applyToRows(
 
 /** Gives a table that is declared only its first rows. */
 export async function createRows(
-  { engine, place }: TableToChange,
+  { engine, folder }: TableToChange,
   rows: Rows,
   options: ApplyOptions,
 ): Promise<Changed> {
-  const snapshot = await engine.create(place.prefix, rows, options)
+  const snapshot = await engine.create(folder.prefix, rows, options)
   return { snapshot, affected: snapshot.rows }
 }
 
 /** Gives a table that is declared only the columns of some rows, and changes it at once. */
 export async function createAnd(
-  { id, engine, place }: TableToChange,
+  { id, engine, folder }: TableToChange,
   rows: Rows,
   inserts: boolean,
   change: (base: Snapshot) => Promise<Change>,
@@ -209,6 +209,6 @@ export async function createAnd(
 ): Promise<Changed> {
   if (!inserts) throw declaredOnly(id)
   const { toArrowTable } = await import('../../engine/table/index.ts')
-  const empty = await engine.create(place.prefix, await toArrowTable([], { schema: rows.schema }))
+  const empty = await engine.create(folder.prefix, await toArrowTable([], { schema: rows.schema }))
   return (await change(empty)).apply(empty, options)
 }

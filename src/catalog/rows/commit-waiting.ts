@@ -55,7 +55,7 @@ const mostTogether = 64
 const mostInTurn = 4
 
 /** About how many milliseconds a written change waits for others behind it. */
-const patienceMillis = 10
+const groupDelayMillis = 10
 
 /**
  * Makes and commits the next version, together with other waiting changes, and on top of what others committed first.
@@ -76,7 +76,7 @@ export function commitWaiting(
         if ('error' in result) return reject(result.error)
         const { change, found, prepared, transaction } = attempt
         const { version, affected, counts, snapshot } = result.made
-        const told = change.told?.(snapshot)
+        const reported = change.reported?.(snapshot)
         const step = {
           change,
           found,
@@ -85,7 +85,7 @@ export function commitWaiting(
           version,
           affected,
           counts,
-          told,
+          reported,
         }
         core.staging?.changed(step)
         resolve(result.made)
@@ -197,7 +197,7 @@ async function write(core: Core, waiting: Waiting, head: KnownHead): Promise<Dra
 /** Whether work goes on after a while. Resolves as soon as that is known. */
 function isSlow(work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(true), patienceMillis)
+    const timer = setTimeout(() => resolve(true), groupDelayMillis)
     void work.then(() => {
       clearTimeout(timer)
       resolve(false)

@@ -3,7 +3,7 @@ import type { OptimizeGoals, Snapshot, WorkOptions } from '../../engine/table/in
 import type { Core } from '../handle/core.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 import { applyToRows, changeRows, findToChange, type TableToChange } from './change.ts'
-import { declaredOnly, whileThere } from './rows.ts'
+import { declaredOnly, retryIfReplaced } from './rows.ts'
 
 /** The result of optimizing a table. */
 export interface Optimized {
@@ -36,7 +36,7 @@ export async function optimize(
   const start = await findToChange(core, { id, branch })
   const { table, base: before } = start
   if (before === undefined) throw declaredOnly(id)
-  const isOptimized = await whileThere(core, id, table, () => start.engine.isOptimized(before, goals))
+  const isOptimized = await retryIfReplaced(core, id, table, () => start.engine.isOptimized(before, goals))
   const nothing = { optimized: false, version: start.head.current!.version, ...totals(before, before, 0) }
   if (isOptimized) return nothing
   const change = {

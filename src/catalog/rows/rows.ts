@@ -18,16 +18,16 @@ import {
 import { TargetReplaced } from '../transactions/retry.ts'
 
 /** The folder of a table's content. Throws `InvalidTableState` when it is out of reach. */
-export function requirePlace(core: Core, id: Identifier, table: FoundTable): ContentFolder {
+export function requireContentFolder(core: Core, id: Identifier, table: FoundTable): ContentFolder {
   const location = locationOf(core.contentRoots, table.id, table.record)
-  const place = contentFolderOf(core.contentRoots, location)
-  if (place === undefined) {
+  const folder = contentFolderOf(core.contentRoots, location)
+  if (folder === undefined) {
     throw new CatalogError(
       'InvalidTableState',
       `The content of ${formatIdentifier(id)} lies at ${location}, outside what this catalog reads and writes. Open it there with the engine that wrote it, or add the place above it to locationRoots.`,
     )
   }
-  return place
+  return folder
 }
 
 /** The errors of operations that open a version. */
@@ -46,9 +46,9 @@ export async function openVersion(
   wanted: WantedVersion,
 ): Promise<{ table: FoundTable; engine: TableEngine; snapshot: Snapshot; found: FoundVersion }> {
   const { table, found } = await readRows(core, id, wanted)
-  const place = requirePlace(core, id, table)
-  const engine = await core.engine(place.content)
-  const snapshot = await whileThere(core, id, table, () => openManifest(engine, place, found.record))
+  const folder = requireContentFolder(core, id, table)
+  const engine = await core.engine(folder.content)
+  const snapshot = await retryIfReplaced(core, id, table, () => openManifest(engine, folder, found.record))
   return { table, engine, snapshot, found }
 }
 
@@ -57,7 +57,7 @@ export async function openVersion(
  * table meanwhile, or because `isSame` no longer holds. Then the operation starts again with the table that now has the
  * name.
  */
-export async function whileThere<T>(
+export async function retryIfReplaced<T>(
   core: Core,
   id: Identifier,
   table: FoundTable,
@@ -112,10 +112,10 @@ export function requireOurs(id: Identifier, { version, branch, record }: FoundVe
 /** The rows of a version that our engine wrote. */
 export function openManifest(
   engine: TableEngine,
-  place: ContentFolder,
+  folder: ContentFolder,
   record: VersionRecord,
 ): Promise<Snapshot> {
-  return engine.open(place.prefix, manifestOf(record))
+  return engine.open(folder.prefix, manifestOf(record))
 }
 
 /** The manifest of a version. */

@@ -17,28 +17,28 @@ export interface ChangeContext {
    * Notes the internal id of the changed table or namespace in the transaction record. A batch notes several. The feed
    * shows `id`, by default the identifier of the operation. `to` is the identifier after a rename.
    */
-  readonly concerns: (internalId: string, id?: Identifier, to?: Identifier) => void
+  readonly noteSubject: (internalId: string, id?: Identifier, to?: Identifier) => void
 }
 
 /** What is fixed before a change begins, and stays the same when its body runs again. */
 export type ChangeIdentity = Pick<ChangeContext, 'transactionId' | 'now'>
 
 /** Finds the table to change, and notes it as the subject. Throws `TableNotFound`. */
-export function findTableToChange({ writer, concerns }: ChangeContext, id: Identifier): FoundTable {
+export function findTableToChange({ writer, noteSubject }: ChangeContext, id: Identifier): FoundTable {
   const table = findTable(writer, id)
-  concerns(table.id, id)
+  noteSubject(table.id, id)
   return table
 }
 
 /** Notes a table that was found before as the subject. It may have been renamed since. */
-export function concernsFound(
-  { writer, concerns }: ChangeContext,
+export function noteFoundSubject(
+  { writer, noteSubject }: ChangeContext,
   now: FoundTable,
   before: FoundTable,
 ): void {
   const { parent, name } = now.record
   const isMoved = parent !== before.record.parent || name !== before.record.name
-  concerns(now.id, isMoved ? identifierOf(writer, now.record) : undefined)
+  noteSubject(now.id, isMoved ? identifierOf(writer, now.record) : undefined)
 }
 
 const unchangedMark = Symbol('unchanged')
@@ -68,7 +68,7 @@ export async function commit<T extends object>(
   body: (change: ChangeContext) => T | Unchanged<T>,
   { transactionId, now }: ChangeIdentity = { transactionId: core.newId(), now: core.now() },
 ): Promise<T & { transaction_id?: string }> {
-  const at = core.staging?.nextPlace()
+  const at = core.staging?.nextOrdinal()
   let isMade = false
   const response = await core.store.write((writer) => {
     const changed = runChange(writer, { transactionId, now }, body)
@@ -104,14 +104,14 @@ export function runChange<T>(
   const noted = new NotingWriter(writer)
   let subjectId: string | undefined
   let subjectIds: string[] | undefined
-  const concerns: ChangeContext['concerns'] = (internalId, id, to) => {
+  const noteSubject: ChangeContext['noteSubject'] = (internalId, id, to) => {
     if (id !== undefined) noted.name(internalId, id, to)
     if (internalId === subjectId) return
     if (subjectIds !== undefined) subjectIds.push(internalId)
     else if (subjectId !== undefined) subjectIds = [subjectId, internalId]
     subjectId = internalId
   }
-  const result = body({ writer: noted, transactionId, now, concerns })
+  const result = body({ writer: noted, transactionId, now, noteSubject })
   return { result, noted, subjectId, subjectIds }
 }
 

@@ -16,7 +16,7 @@ const mostEntries = 64
 const mostChanges = 1_000
 
 /** How often a process checks for commits of others, in milliseconds: by the state of the store, or else by a read. */
-const lookMillis = 200
+const pollMillis = 200
 const readMillis = 500
 
 /**
@@ -34,7 +34,7 @@ export class Feed {
   #wakes = 0
   #watchers = 0
   #timer: Timer | undefined
-  #isLooking = false
+  #isPolling = false
   #state: unknown
   #last: string | undefined
   readonly #closing = new AbortController()
@@ -101,8 +101,8 @@ export class Feed {
   /** Starts to poll for commits of other processes, for a watcher. The returned function stops that. */
   watched(): () => void {
     this.#watchers++
-    const period = this.#store.state === undefined ? readMillis : lookMillis
-    if (this.#store.features.multiProcess) this.#timer ??= setInterval(() => void this.#look(), period)
+    const period = this.#store.state === undefined ? readMillis : pollMillis
+    if (this.#store.features.multiProcess) this.#timer ??= setInterval(() => void this.#poll(), period)
     let isOver = false
     return () => {
       if (isOver) return
@@ -121,9 +121,9 @@ export class Feed {
   }
 
   /** One poll serves all watchers of the process. */
-  async #look(): Promise<void> {
-    if (this.#isLooking) return
-    this.#isLooking = true
+  async #poll(): Promise<void> {
+    if (this.#isPolling) return
+    this.#isPolling = true
     try {
       const state = this.#store.state?.()
       if (state !== undefined && state === this.#state) return
@@ -137,7 +137,7 @@ export class Feed {
       // Woken watchers read, and get the error.
       this.wake()
     } finally {
-      this.#isLooking = false
+      this.#isPolling = false
     }
   }
 }

@@ -72,17 +72,17 @@ export class LapsesToRecord extends Error {
  * LapsesToRecord}, and runs again once that is recorded. A catalog that cannot write reports them as recorded, such as
  * Running: their commit may still come. So does a transaction, which reads one snapshot.
  */
-export async function tellRecorded<T>(
+export async function withRecordedLapses<T>(
   core: Pick<Core, 'store' | 'now' | 'settings' | 'staging'>,
-  tell: (hasEnded: (record: TransactionRecord) => boolean) => Promise<T>,
+  read: (hasEnded: (record: TransactionRecord) => boolean) => Promise<T>,
 ): Promise<T> {
-  if (core.settings.readOnly || core.staging) return tell(() => false)
+  if (core.settings.readOnly || core.staging) return read(() => false)
   try {
-    return await tell((record) => hasLapsed(record, core.now()))
+    return await read((record) => hasLapsed(record, core.now()))
   } catch (error) {
     if (!(error instanceof LapsesToRecord)) throw error
     // A process that may only read, or whose disk is full, reports what is recorded.
     await recordLapses(core, error.ids).catch(() => {})
   }
-  return tell(() => false)
+  return read(() => false)
 }

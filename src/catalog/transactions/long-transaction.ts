@@ -150,7 +150,7 @@ function finish<T>(
   id: string,
   body: (change: ChangeContext) => T | undefined,
 ): Promise<T | undefined> {
-  const at = core.staging?.nextPlace()
+  const at = core.staging?.nextOrdinal()
   return core.store.write((writer) => {
     const now = core.now()
     const current = writer.get<TransactionRecord>(keys.transaction(id))
@@ -167,7 +167,7 @@ function finishAtOnce<T>(
   record: WorkRecord,
   body: (change: ChangeContext) => T | undefined,
 ): Promise<T | undefined> {
-  const at = core.staging?.nextPlace()
+  const at = core.staging?.nextOrdinal()
   return core.store.write((writer) => {
     record.requireNoVacuum(writer)
     return succeed(core, writer, record.id, record.as('Running'), { now: core.now(), at }, body)

@@ -61,7 +61,7 @@ export function findTransaction(
   const subject = id.slice(0, -1)
   if (own !== undefined && record !== undefined) {
     const [isShown] = areShown(reader, [record], asking)
-    if (isShown && concerns(reader, subject, record)) return { id: own, record }
+    if (isShown && isFoundUnder(reader, subject, record)) return { id: own, record }
   }
   throw transactionNotFound(own, subject)
 }
@@ -136,7 +136,7 @@ export function transactionNotFound(id: string | undefined, subject: Identifier 
  * namespace, or the one at the time while nothing else has it. A batch is found under the tables that it changed and
  * that are still there.
  */
-function concerns(reader: Reader, subject: Identifier, record: TransactionRecord): boolean {
+function isFoundUnder(reader: Reader, subject: Identifier, record: TransactionRecord): boolean {
   if (subject.length === 0) return true
   const now = lookUpTable(reader, subject)?.id ?? lookUpNamespace(reader, subject)
   if (record.subject.length === 0) return now !== undefined && record.subject_ids?.includes(now) === true

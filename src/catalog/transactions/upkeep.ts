@@ -22,7 +22,7 @@ export interface UpkeepTurn {
 }
 
 /** How many times as long as a step the pause after it lasts. */
-const rest = 3
+const pauseFactor = 3
 
 /** The most marks that wait for the end of a pause: about a quarter of the changes that are kept. */
 const mostWaiting = 25
@@ -43,7 +43,7 @@ export class Upkeep {
   #marks: { readonly key: Key; readonly changes: number }[] = []
   #running: Promise<void> | undefined
   /** Ends the current pause. */
-  #endRest: (() => void) | undefined
+  #endPause: (() => void) | undefined
 
   constructor(changes: number, tasks: readonly UpkeepTask[]) {
     this.changes = changes
@@ -53,7 +53,7 @@ export class Upkeep {
   /** Writes the mark and starts the upkeep, which runs once more if this is called meanwhile. Returns at once. */
   begin(core: Core, key: Key, changes: number): void {
     this.#marks.push({ key, changes })
-    if (this.#marks.length > mostWaiting) this.#endRest?.()
+    if (this.#marks.length > mostWaiting) this.#endPause?.()
     // In a later turn: the caller may block its thread now, and other writers would wait for as long as the upkeep
     // writes.
     this.#running ??= nextTurn().then(() => this.#run(core))
@@ -70,7 +70,7 @@ export class Upkeep {
   /** Waits for the upkeep under way, which no longer pauses. */
   async close(): Promise<void> {
     this.#closing.abort()
-    this.#endRest?.()
+    this.#endPause?.()
     await this.#running
   }
 
@@ -124,11 +124,11 @@ export class Upkeep {
     const began = performance.now()
     const result = await step()
     if (isBehind || this.#closing.signal.aborted) return result
-    const resting = new AbortController()
-    this.#endRest = () => resting.abort()
-    const millis = rest * (performance.now() - began)
-    await sleep(millis, { signal: resting.signal, ref: false }).catch(() => {})
-    this.#endRest = undefined
+    const pause = new AbortController()
+    this.#endPause = () => pause.abort()
+    const millis = pauseFactor * (performance.now() - began)
+    await sleep(millis, { signal: pause.signal, ref: false }).catch(() => {})
+    this.#endPause = undefined
     return result
   }
 }

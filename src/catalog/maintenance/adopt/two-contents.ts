@@ -46,12 +46,12 @@ export async function fill(
   objects: AsyncIterable<FileToCopy>,
   { signal, onObject }: { signal: AbortSignal | undefined; onObject: (bytes: number | undefined) => void },
 ): Promise<void> {
-  const filling = new Filling(contents)
+  const copier = new ObjectCopier(contents)
   const next = objects[Symbol.asyncIterator]()
   const worker = async () => {
     for (let item = await next.next(); !item.done; item = await next.next()) {
       signal?.throwIfAborted()
-      onObject(await filling.bring(item.value, signal))
+      onObject(await copier.copy(item.value, signal))
     }
   }
   // All workers have ended when this fails: nothing is written after that.
@@ -59,7 +59,7 @@ export async function fill(
   for (const one of ended) if (one.status === 'rejected') throw one.reason
 }
 
-class Filling {
+class ObjectCopier {
   readonly #target: Listing
   readonly #source: Listing | undefined
   readonly #contents: TwoContents
@@ -72,7 +72,7 @@ class Filling {
   }
 
   /** Returns the number of copied bytes; undefined when nothing had to be copied. */
-  async bring({ path, needed }: FileToCopy, signal: AbortSignal | undefined): Promise<number | undefined> {
+  async copy({ path, needed }: FileToCopy, signal: AbortSignal | undefined): Promise<number | undefined> {
     const there = await this.#target.sizeOf(path)
     const size = await this.#source?.sizeOf(path)
     if (there !== undefined) {

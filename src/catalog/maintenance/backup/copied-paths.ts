@@ -18,10 +18,10 @@ export async function* copiedPaths(
   const { content } = core.contentRoots[0]!
   const walked = new Set<string>()
   for await (const table of allTables(core)) {
-    const isInside = table.place?.content === content
+    const isInside = table.folder?.content === content
     onTable(table, isInside)
-    if (isInside) yield* pathsOfTable(core, table, table.place!)
-    if (isInside && table.fromOwnEngine) walked.add(folderName(core.contentRoots, table.place!))
+    if (isInside) yield* pathsOfTable(core, table, table.folder!)
+    if (isInside && table.fromOwnEngine) walked.add(folderName(core.contentRoots, table.folder!))
   }
   for (const prefix of await foldersOfUnknownClones(core, { content }, walked))
     yield* everythingBelow(core, prefix)

@@ -70,7 +70,7 @@ export async function runOperation(
 async function untilFree(core: Core, busy: LocationBusy): Promise<void> {
   const { removal, item } = busy
   try {
-    if (core.staging === undefined) return await settle(core, busy)
+    if (core.staging === undefined) return await awaitRemoval(core, busy)
     await requireRemovable(core, busy)
   } catch (error) {
     throw ofItem(item, error)
@@ -95,7 +95,7 @@ async function runInside(
 const attempts = 100
 
 /** Waits for the process that empties a location, or empties it here if that process is dead. */
-export async function settle(
+export async function awaitRemoval(
   core: Core,
   { removal, location }: Pick<LocationBusy, 'removal' | 'location'>,
 ): Promise<void> {

@@ -179,7 +179,7 @@ function findInList(item: Shape, list: readonly unknown[], remove: boolean): Unk
 }
 
 /** Names that other catalogs and query languages give to the same thing. */
-const sameThings: readonly (readonly string[])[] = [
+const synonyms: readonly (readonly string[])[] = [
   ['predicate', 'filter', 'where', 'condition', 'sql'],
   ['columns', 'select', 'fields', 'projection'],
   ['limit', 'top', 'page_size', 'max_results'],
@@ -192,7 +192,7 @@ const sameThings: readonly (readonly string[])[] = [
 
 /** What to write instead of a name that is not among the fields. */
 export function hintFor(name: string, fields: readonly string[], called = 'fields'): string {
-  const group = sameThings.find((names) => names.includes(name.toLowerCase()))
+  const group = synonyms.find((names) => names.includes(name.toLowerCase()))
   const near = group?.find((other) => fields.includes(other)) ?? nearest(name, fields)
   return `${near === undefined ? '' : `Did you mean ${near}? `}Its ${called} are ${fields.join(', ')}.`
 }

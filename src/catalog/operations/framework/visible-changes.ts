@@ -25,17 +25,17 @@ export async function visibleChanges(
     }
     const mayReadTo = await mayRead(operation, change.to)
     if (mayReadId && mayReadTo) visible.push(change)
-    else if (mayReadTo) visible.push(came(change, change.to))
-    else if (mayReadId) visible.push(went(change))
+    else if (mayReadTo) visible.push(asCreated(change, change.to))
+    else if (mayReadId) visible.push(asRemoved(change))
   }
   return visible
 }
 
-function came({ to: _, ...change }: SubjectChange, id: Identifier): SubjectChange {
+function asCreated({ to: _, ...change }: SubjectChange, id: Identifier): SubjectChange {
   return { ...change, id, effect: 'created' }
 }
 
-function went({ operation, kind, id, transaction_id }: SubjectChange): SubjectChange {
+function asRemoved({ operation, kind, id, transaction_id }: SubjectChange): SubjectChange {
   return { operation, kind, id, effect: 'removed', ...(transaction_id !== undefined && { transaction_id }) }
 }
 

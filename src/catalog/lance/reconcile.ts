@@ -13,7 +13,7 @@ import {
 } from '../locations/lance-files.ts'
 import { lookUpTable } from '../lookup/names.ts'
 import { type FoundTable, tableById } from '../lookup/table-record.ts'
-import { commit, concernsFound, unchanged } from '../transactions/commit.ts'
+import { commit, noteFoundSubject, unchanged } from '../transactions/commit.ts'
 import { applyDifferences, type Differences, readManifests } from './adopt.ts'
 import { type DatasetFolder, datasetFolderOf, isOurs } from './dataset.ts'
 import { isWaiting } from './waiting-versions.ts'
@@ -31,14 +31,14 @@ import { isWaiting } from './waiting-versions.ts'
 type Find = (reader: Reader) => FoundTable | undefined
 
 /** Reconciles the records of a branch with its manifests, if the table is Lance's and within reach. */
-export async function settle(
+export async function reconcile(
   core: Core,
   id: Identifier,
   branch: string,
   find: Find = (reader) => lookUpTable(reader, id),
 ): Promise<void> {
-  if (core.staging) return settleInside(core, core.staging, { id, branch, find })
-  return settleHere(core, { id, branch, find })
+  if (core.staging) return reconcileInside(core, core.staging, { id, branch, find })
+  return reconcileHere(core, { id, branch, find })
 }
 
 interface Wanted {
@@ -47,7 +47,7 @@ interface Wanted {
   readonly find: Find
 }
 
-async function settleInside(core: Core, { outside }: Staging, wanted: Wanted): Promise<void> {
+async function reconcileInside(core: Core, { outside }: Staging, wanted: Wanted): Promise<void> {
   const table = await core.store.read((reader) => {
     const found = wanted.find(reader)
     return found && !isOurs(reader, found) ? found : undefined
@@ -56,10 +56,10 @@ async function settleInside(core: Core, { outside }: Staging, wanted: Wanted): P
   const find: Find = (reader) => tableById(reader, table.id)
   // A table that the transaction creates has records inside only.
   const isOutside = (await outside.store.read(find)) !== undefined
-  return settleHere(isOutside ? outside : core, { ...wanted, find })
+  return reconcileHere(isOutside ? outside : core, { ...wanted, find })
 }
 
-async function settleHere(core: Core, { id, branch, find }: Wanted): Promise<void> {
+async function reconcileHere(core: Core, { id, branch, find }: Wanted): Promise<void> {
   // Records are reported as they are, until a process that may write reconciles them.
   if (core.settings.readOnly) return
   // Records are read before files. So a file that is missing was removed: it cannot have been published later.
@@ -72,7 +72,7 @@ async function settleHere(core: Core, { id, branch, find }: Wanted): Promise<voi
   await commit(core, 'AdoptTableVersions', id, (change) => {
     const table = tableById(change.writer, found.table.id)
     if (table === undefined) return unchanged({})
-    concernsFound(change, table, found.table)
+    noteFoundSubject(change, table, found.table)
     return applyDifferences(change, table, branch, differences) ? {} : unchanged({})
   })
   // Not before: a process that still finds the record of such a manifest, and its final name, would take it for
